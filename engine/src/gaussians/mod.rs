@@ -1,0 +1,50 @@
+//! The model: what a Gaussian is made of, how a scene is initialised, how attributes are laid out.
+//!
+//! This layer knows nothing of Vulkan. The host-side [`Gaussians`] is what initialisation makes, what PLY files
+//! hold and what the CPU twins compute on; the device keeps the same values as planes (see [`layout`]).
+
+pub mod layout;
+
+/// Host-side model: one entry per Gaussian, stored as the optimiser sees it (before activation).
+///
+/// All vectors have the same length in Gaussians. `sh_rest` has `(sh_degree + 1)^2 - 1` coefficients a Gaussian,
+/// each an RGB triple, coefficient-major (`[gaussian][coefficient][channel]`).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Gaussians {
+    /// Highest spherical-harmonics degree stored, 0..=3.
+    pub sh_degree: u32,
+    /// World-space centres.
+    pub means: Vec<[f32; 3]>,
+    /// Rotations as (w, x, y, z), not necessarily normalised.
+    pub quats: Vec<[f32; 4]>,
+    /// Natural logarithms of the three standard deviations.
+    pub log_scales: Vec<[f32; 3]>,
+    /// Opacities before the sigmoid.
+    pub logit_opacities: Vec<f32>,
+    /// Degree-0 colour coefficients.
+    pub sh0: Vec<[f32; 3]>,
+    /// Higher-degree coefficients, `[gaussian][coefficient][channel]` flattened.
+    pub sh_rest: Vec<f32>,
+    /// Standard deviation of the 3D smoothing filter, world units; 0 when absent.
+    pub filter_3d: Vec<f32>,
+}
+
+impl Gaussians {
+    /// Number of Gaussians.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.means.len()
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.means.is_empty()
+    }
+
+    /// Coefficients beyond degree 0 for this model's SH degree: 0, 3, 8 or 15.
+    #[must_use]
+    pub fn rest_coefficients(&self) -> usize {
+        layout::sh_coefficients(self.sh_degree) - 1
+    }
+}

@@ -1,0 +1,15 @@
+//! Kiln trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.
+//!
+//! The layers, from the bottom up; imports go one way only:
+//!
+//! - [`scene`] and [`config`] are leaves without Vulkan: cameras, images, points; YAML to a checked profile.
+//! - [`gaussians`] owns the model's layout, its initialisation and the PLY property names.
+//! - [`vk`] wraps the device; [`memory`] plans and owns every byte on it.
+//! - [`kernels`] has one file per kernel family and a CPU twin of each under [`kernels::cpu`].
+//! - [`step`] lists the passes of a training step; [`plugins`] choose and order them.
+//! - [`train`], [`eval`] and [`export`] are the stages a run goes through.
+
+pub mod export;
+pub mod gaussians;
+pub mod kernels;
+pub mod scene;

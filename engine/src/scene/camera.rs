@@ -1,0 +1,34 @@
+//! A pinhole camera at training resolution.
+
+/// World-to-camera pose and intrinsics of one view.
+///
+/// Camera axes are x right, y down, z forward (COLMAP). `cx`, `cy` follow COLMAP too: the centre of the top-left
+/// pixel is (0.5, 0.5). Kernels put pixel centres on integers, so they subtract one half.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Camera {
+    /// Image width at training resolution, pixels.
+    pub width_px: u32,
+    /// Image height at training resolution, pixels.
+    pub height_px: u32,
+    /// Focal lengths, pixels at training resolution.
+    pub fx: f32,
+    /// See `fx`.
+    pub fy: f32,
+    /// Principal point, pixels at training resolution.
+    pub cx: f32,
+    /// See `cx`.
+    pub cy: f32,
+    /// Rotation world to camera, row-major.
+    pub rotation: [[f32; 3]; 3],
+    /// Translation world to camera.
+    pub translation: [f32; 3],
+}
+
+impl Camera {
+    /// Camera centre in world space: `-R^T t`.
+    #[must_use]
+    pub fn position(&self) -> [f32; 3] {
+        let (r, t) = (&self.rotation, &self.translation);
+        std::array::from_fn(|i| -(r[0][i] * t[0] + r[1][i] * t[1] + r[2][i] * t[2]))
+    }
+}
