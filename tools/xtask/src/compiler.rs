@@ -39,12 +39,19 @@ impl Compiler {
             Self::Shaderc => shaderc(root),
             Self::Glslc => Command::new("glslc"),
         };
-        let output = command.arg("--version").stderr(Stdio::inherit()).output().map_err(|e| self.absent(&e))?;
+        let output = command
+            .arg("--version")
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|e| self.absent(&e))?;
         if !output.status.success() {
             return Err(self.absent(&output.status));
         }
         let text = String::from_utf8_lossy(&output.stdout);
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Target"));
+        let lines = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with("Target"));
         Ok(lines.collect::<Vec<_>>().join("; "))
     }
 
@@ -74,7 +81,11 @@ impl Compiler {
                 errors.push(format!("{}:\n{}", output.name, String::from_utf8_lossy(&result.stderr)));
             }
         }
-        if errors.is_empty() { Ok(()) } else { Err(Failure::new(errors.join("\n"))) }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(Failure::new(errors.join("\n")))
+        }
     }
 
     /// The helper takes one job a line: source, output and definitions, divided by tabs.
@@ -101,7 +112,9 @@ impl Compiler {
         if status.success() {
             Ok(())
         } else {
-            Err(Failure::new(format!("kiln-shaderc stopped with {status}; its messages are above")))
+            Err(Failure::new(format!(
+                "kiln-shaderc stopped with {status}; its messages are above"
+            )))
         }
     }
 
@@ -113,13 +126,19 @@ impl Compiler {
             }
             Self::Glslc => "install it with `apt-get install glslc` (Debian) or from the Vulkan SDK",
         };
-        Failure::set_up(format!("the compiler `{}` does not run: {reason}\nhint: {hint}", self.name()))
+        Failure::set_up(format!(
+            "the compiler `{}` does not run: {reason}\nhint: {hint}",
+            self.name()
+        ))
     }
 }
 
 fn shaderc(root: &Path) -> Command {
     let manifest: PathBuf = root.join("tools").join("shaderc").join("Cargo.toml");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["run", "--quiet", "--release", "--locked", "--manifest-path"]).arg(manifest).arg("--");
+    command
+        .args(["run", "--quiet", "--release", "--locked", "--manifest-path"])
+        .arg(manifest)
+        .arg("--");
     command
 }

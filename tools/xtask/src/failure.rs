@@ -18,17 +18,26 @@ pub type Result<T> = std::result::Result<T, Failure>;
 impl Failure {
     /// A step that failed: exit code 1.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { code: 1, message: message.into() }
+        Self {
+            code: 1,
+            message: message.into(),
+        }
     }
 
     /// A wrong command line: exit code 2.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { code: 2, message: message.into() }
+        Self {
+            code: 2,
+            message: message.into(),
+        }
     }
 
     /// A package that this program cannot install itself: exit code 9.
     pub fn set_up(message: impl Into<String>) -> Self {
-        Self { code: 9, message: message.into() }
+        Self {
+            code: 9,
+            message: message.into(),
+        }
     }
 
     /// A file or folder that could not be read or written.

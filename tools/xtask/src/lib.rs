@@ -21,6 +21,9 @@ pub fn root() -> PathBuf {
     let built_in = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let running = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| built_in.clone(), PathBuf::from);
     let holds_tools = |folder: &&Path| folder.join("tools").join("xtask").is_dir();
-    let found = running.ancestors().find(holds_tools).or_else(|| built_in.ancestors().find(holds_tools));
+    let found = running
+        .ancestors()
+        .find(holds_tools)
+        .or_else(|| built_in.ancestors().find(holds_tools));
     found.map_or(built_in.clone(), Path::to_path_buf)
 }

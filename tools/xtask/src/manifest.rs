@@ -48,7 +48,10 @@ pub fn load(root: &Path) -> Result<Entries> {
     }
     let text = fs::read_to_string(&path).map_err(|e| Failure::io("read", &path, e))?;
     parse(&text).ok_or_else(|| {
-        Failure::new(format!("{} is not a version 1 manifest; delete it and run `cargo xtask shaders`", path.display()))
+        Failure::new(format!(
+            "{} is not a version 1 manifest; delete it and run `cargo xtask shaders`",
+            path.display()
+        ))
     })
 }
 
@@ -77,7 +80,10 @@ fn print(entries: &Entries) -> String {
             quoted(&e.compiler_version),
         ));
     }
-    format!("{{\n  \"version\": {VERSION},\n  \"modules\": {{\n{}\n  }}\n}}\n", rows.join(",\n"))
+    format!(
+        "{{\n  \"version\": {VERSION},\n  \"modules\": {{\n{}\n  }}\n}}\n",
+        rows.join(",\n")
+    )
 }
 
 fn parse(text: &str) -> Option<Entries> {
@@ -88,7 +94,10 @@ fn parse(text: &str) -> Option<Entries> {
     if version != VERSION {
         return None;
     }
-    modules.iter().map(|(name, value)| Some((name.clone(), entry(value.get()?)?))).collect()
+    modules
+        .iter()
+        .map(|(name, value)| Some((name.clone(), entry(value.get()?)?)))
+        .collect()
 }
 
 fn entry(fields: &HashMap<String, JsonValue>) -> Option<Entry> {
@@ -96,7 +105,10 @@ fn entry(fields: &HashMap<String, JsonValue>) -> Option<Entry> {
     let defines: &Vec<JsonValue> = fields.get("defines")?.get()?;
     Some(Entry {
         source: string("source")?,
-        defines: defines.iter().map(|d| d.get::<String>().cloned()).collect::<Option<_>>()?,
+        defines: defines
+            .iter()
+            .map(|d| d.get::<String>().cloned())
+            .collect::<Option<_>>()?,
         source_sha256: string("source_sha256")?,
         spv_sha256: string("spv_sha256")?,
         compiler: string("compiler")?,
@@ -128,7 +140,10 @@ pub fn problems(root: &Path) -> Result<Vec<String>> {
 pub fn stale(root: &Path, output: &Output, entry: &Entry) -> Option<String> {
     let name = &output.name;
     if entry.source != output.source || entry.source_sha256 != output.source_sha256 {
-        return Some(format!("{name}: {}, an include or an option changed since it was compiled", output.source));
+        return Some(format!(
+            "{name}: {}, an include or an option changed since it was compiled",
+            output.source
+        ));
     }
     match fs::read(folder(root).join(name)) {
         Err(error) => Some(format!("{name}: cannot be read: {error}")),

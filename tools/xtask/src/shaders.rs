@@ -42,7 +42,9 @@ pub fn verify(root: &Path) -> Result<()> {
         return Ok(());
     }
     let list = problems.join("\n  ");
-    Err(Failure::new(format!("shader modules are not current:\n  {list}\nhint: run `cargo xtask shaders`")))
+    Err(Failure::new(format!(
+        "shader modules are not current:\n  {list}\nhint: run `cargo xtask shaders`"
+    )))
 }
 
 fn build(root: &Path, compiler: Compiler) -> Result<()> {
@@ -91,7 +93,11 @@ fn build(root: &Path, compiler: Compiler) -> Result<()> {
         }
     }
     manifest::save(root, &entries)?;
-    eprintln!("shaders: {} compiled, {} already current", due.len(), outputs.len() - due.len());
+    eprintln!(
+        "shaders: {} compiled, {} already current",
+        due.len(),
+        outputs.len() - due.len()
+    );
     Ok(())
 }
 
@@ -117,25 +123,38 @@ fn compare(root: &Path, outputs: &[Output], entries: &manifest::Entries, scratch
         let version = compiler.version(root)?;
         compiler.compile(root, &mine, scratch)?;
         for output in mine {
-            let Some(entry) = entries.get(&output.name) else { continue };
+            let Some(entry) = entries.get(&output.name) else {
+                continue;
+            };
             if entry.compiler_version != version {
                 let made_by = &entry.compiler_version;
-                problems.push(format!("{}: made by `{made_by}`, this machine has `{version}`", output.name));
+                problems.push(format!(
+                    "{}: made by `{made_by}`, this machine has `{version}`",
+                    output.name
+                ));
                 continue;
             }
             let path = scratch.join(&output.name);
             let bytes = fs::read(&path).map_err(|e| Failure::io("read", &path, e))?;
             if sha256::hex(&bytes) != entry.spv_sha256 {
-                problems.push(format!("{}: the rebuilt module differs from the one checked in", output.name));
+                problems.push(format!(
+                    "{}: the rebuilt module differs from the one checked in",
+                    output.name
+                ));
             }
         }
     }
-    let unknown = entries.iter().filter(|(_, entry)| Compiler::named(&entry.compiler).is_none());
+    let unknown = entries
+        .iter()
+        .filter(|(_, entry)| Compiler::named(&entry.compiler).is_none());
     problems.extend(unknown.map(|(name, entry)| format!("{name}: unknown compiler `{}`", entry.compiler)));
     if problems.is_empty() {
         eprintln!("shaders: {} modules rebuilt, all bytes equal", outputs.len());
         Ok(())
     } else {
-        Err(Failure::new(format!("shader check failed:\n  {}", problems.join("\n  "))))
+        Err(Failure::new(format!(
+            "shader check failed:\n  {}",
+            problems.join("\n  ")
+        )))
     }
 }

@@ -36,16 +36,27 @@ pub fn outputs(shaders: &Path) -> Result<Vec<Output>> {
             continue;
         }
         let (Some(file), Some(stem)) = (name_of(path.file_name()), name_of(path.file_stem())) else {
-            return Err(Failure::new(format!("{} is not a valid UTF-8 file name", path.display())));
+            return Err(Failure::new(format!(
+                "{} is not a valid UTF-8 file name",
+                path.display()
+            )));
         };
         let text = read(&path)?;
         let files = closure(shaders, Path::new(&file))?;
         for (variant, defines) in variants(&text).map_err(|e| Failure::new(format!("{}: {e}", path.display())))? {
             let name = variant.map_or_else(|| format!("{stem}.spv"), |v| format!("{stem}.{v}.spv"));
             let source_sha256 = hash(&files, &defines);
-            let output = Output { name: name.clone(), source: file.clone(), defines, source_sha256 };
+            let output = Output {
+                name: name.clone(),
+                source: file.clone(),
+                defines,
+                source_sha256,
+            };
             if let Some(other) = found.insert(name.clone(), output) {
-                return Err(Failure::new(format!("{name} is declared twice: by {file} and by {}", other.source)));
+                return Err(Failure::new(format!(
+                    "{name} is declared twice: by {file} and by {}",
+                    other.source
+                )));
             }
         }
     }
@@ -62,10 +73,16 @@ fn variants(text: &str) -> std::result::Result<Vec<Variant>, String> {
             continue;
         };
         let mut words = rest.split_whitespace().map(str::to_owned);
-        let name = words.next().ok_or(format!("line {}: kiln-variant needs a name, or `-` for none", index + 1))?;
+        let name = words.next().ok_or(format!(
+            "line {}: kiln-variant needs a name, or `-` for none",
+            index + 1
+        ))?;
         let plain = name == "-";
         if !plain && !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Err(format!("line {}: variant name `{name}` may hold letters, digits and `_` only", index + 1));
+            return Err(format!(
+                "line {}: variant name `{name}` may hold letters, digits and `_` only",
+                index + 1
+            ));
         }
         list.push(((!plain).then_some(name), words.collect()));
     }
@@ -92,7 +109,10 @@ fn closure(shaders: &Path, first: &Path) -> Result<BTreeMap<PathBuf, String>> {
                 .filter_map(|path| inside(&path))
                 .find(|path| shaders.join(path).is_file())
                 .ok_or_else(|| {
-                    Failure::new(format!("{} includes `{include}`, which is not in the shader folder", file.display()))
+                    Failure::new(format!(
+                        "{} includes `{include}`, which is not in the shader folder",
+                        file.display()
+                    ))
                 })?;
             pending.push(target);
         }
@@ -102,7 +122,12 @@ fn closure(shaders: &Path, first: &Path) -> Result<BTreeMap<PathBuf, String>> {
 }
 
 fn included(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+    let rest = line
+        .trim_start()
+        .strip_prefix('#')?
+        .trim_start()
+        .strip_prefix("include")?
+        .trim_start();
     rest.strip_prefix('"')?.split('"').next()
 }
 
@@ -132,7 +157,9 @@ fn hash(files: &BTreeMap<PathBuf, String>, defines: &[String]) -> String {
 
 fn read(path: &Path) -> Result<String> {
     // Line ends are normalised so that a checkout with CRLF has the same hash.
-    fs::read_to_string(path).map(|text| text.replace("\r\n", "\n")).map_err(|e| Failure::io("read", path, e))
+    fs::read_to_string(path)
+        .map(|text| text.replace("\r\n", "\n"))
+        .map_err(|e| Failure::io("read", path, e))
 }
 
 fn name_of(part: Option<&std::ffi::OsStr>) -> Option<String> {
@@ -153,7 +180,10 @@ mod tests {
     fn declared_variants_keep_their_definitions_in_order() {
         let list = variants("// kiln-variant: - A=1\n  // kiln-variant: wide B=2 C\n").unwrap();
         assert_eq!(list[0], (None, vec!["A=1".to_owned()]));
-        assert_eq!(list[1], (Some("wide".to_owned()), vec!["B=2".to_owned(), "C".to_owned()]));
+        assert_eq!(
+            list[1],
+            (Some("wide".to_owned()), vec!["B=2".to_owned(), "C".to_owned()])
+        );
         assert!(variants("// kiln-variant:\n").is_err());
         assert!(variants("// kiln-variant: a/b\n").is_err());
     }
