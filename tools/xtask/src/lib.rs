@@ -4,11 +4,16 @@
 //! manifests with the code that writes them.
 
 pub mod compiler;
+pub mod demo;
 pub mod failure;
 pub mod manifest;
+pub mod setup;
 pub mod sha256;
 pub mod shaders;
 pub mod source;
+pub mod steps;
+pub mod system;
+pub mod test;
 
 use std::path::{Path, PathBuf};
 
