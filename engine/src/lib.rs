@@ -12,4 +12,6 @@
 pub mod export;
 pub mod gaussians;
 pub mod kernels;
+pub mod memory;
 pub mod scene;
+pub mod vk;

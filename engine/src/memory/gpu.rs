@@ -1,0 +1,195 @@
+//! A device with its queue, pipelines and committed memory: what the stages of a run share.
+
+use std::sync::Arc;
+
+use super::{Class, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
+use crate::vk::{CompiledProgram, Device, PipelineCache, Queue, RecordOptions, Ticket};
+
+/// Bytes of the transfer window used outside the step (loading, saving, tests).
+const TRANSFER_BYTES: u64 = 8 << 20;
+
+/// Blocks are kept at or below 1 GiB: operating systems place larger ones badly.
+const BLOCK_BYTES: u64 = 1 << 30;
+
+/// A device ready to run programs.
+pub struct Gpu {
+    // Field order is drop order: programs and queue before memory, memory before the device.
+    queue: Queue,
+    pipelines: PipelineCache,
+    memory: Memory,
+    upload: View,
+    readback: View,
+    device: Arc<Device>,
+}
+
+impl Gpu {
+    /// Plans and commits `table` for `programs` under `cap_bytes`.
+    ///
+    /// # Errors
+    /// See [`Memory::commit`].
+    pub fn new(
+        device: &Arc<Device>,
+        mut table: TensorTable,
+        programs: &[&Program],
+        cap_bytes: u64,
+    ) -> Result<Self, MemoryError> {
+        let (upload, readback) = Self::add_transfer(&mut table);
+        let plan = Plan::new(&table, programs, Self::limits(device))?;
+        let memory = Memory::commit(device, table, plan, cap_bytes)?;
+        Ok(Self {
+            queue: Queue::new(device)?,
+            pipelines: PipelineCache::default(),
+            memory,
+            upload,
+            readback,
+            device: device.clone(),
+        })
+    }
+
+    /// Adds the transfer windows that [`Gpu::new`] adds, for callers that plan without committing.
+    pub fn add_transfer(table: &mut TensorTable) -> (View, View) {
+        (
+            table.add("staging/upload", Class::Upload, Tag::Staging, TRANSFER_BYTES),
+            table.add("staging/readback", Class::Readback, Tag::Staging, TRANSFER_BYTES),
+        )
+    }
+
+    /// Plan limits of `device`.
+    #[must_use]
+    pub fn limits(device: &Device) -> PlanLimits {
+        let caps = device.caps();
+        PlanLimits {
+            block_bytes: BLOCK_BYTES.min(caps.max_allocation_bytes),
+            binding_bytes: caps.max_binding_bytes,
+        }
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// The committed memory.
+    #[must_use]
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// The committed memory, for writing host-visible rings.
+    pub fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    /// The queue.
+    pub fn queue_mut(&mut self) -> &mut Queue {
+        &mut self.queue
+    }
+
+    /// The queue, for asking and waiting.
+    #[must_use]
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// Compiles a program whose tensors were planned.
+    ///
+    /// # Errors
+    /// [`MemoryError::Vulkan`].
+    pub fn compile(&self, program: &Program, options: RecordOptions) -> Result<CompiledProgram, MemoryError> {
+        Ok(CompiledProgram::new(&self.device, &self.pipelines, &self.memory, program, options)?)
+    }
+
+    /// Submits slot `slot` of a compiled program.
+    ///
+    /// # Errors
+    /// [`MemoryError::Vulkan`].
+    pub fn submit(&mut self, program: &CompiledProgram, slot: u32) -> Result<Ticket, MemoryError> {
+        Ok(program.submit(&mut self.queue, slot)?)
+    }
+
+    /// Compiles, runs and waits for `program`: for loading, saving, evaluation and tests.
+    ///
+    /// # Errors
+    /// [`MemoryError::Vulkan`].
+    pub fn run(&mut self, program: &Program) -> Result<(), MemoryError> {
+        let compiled = self.compile(program, RecordOptions::default())?;
+        self.run_compiled(&compiled)
+    }
+
+    /// Runs and waits for slot 0 of a compiled program.
+    ///
+    /// # Errors
+    /// [`MemoryError::Vulkan`].
+    pub fn run_compiled(&mut self, compiled: &CompiledProgram) -> Result<(), MemoryError> {
+        let ticket = self.submit(compiled, 0)?;
+        Ok(self.queue.wait(ticket, "a single program")?)
+    }
+
+    /// Copies `bytes` into `view` through the transfer window, waiting for the device.
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfRange`] when `bytes` is longer than the view.
+    pub fn upload(&mut self, view: &View, bytes: &[u8]) -> Result<(), MemoryError> {
+        let window = usize::try_from(TRANSFER_BYTES).unwrap_or(usize::MAX);
+        if bytes.len() as u64 > view.bytes {
+            return Err(MemoryError::OutOfRange {
+                tensor: self.memory.table().get(view.tensor).map_or_else(String::new, |t| t.name.clone()),
+                offset: view.offset,
+                bytes: bytes.len() as u64,
+            });
+        }
+        let mut at = 0u64;
+        for part in bytes.chunks(window) {
+            let len = part.len() as u64;
+            let padded = len.next_multiple_of(4).min(view.bytes - at);
+            let from = self.upload.slice(0, padded);
+            let host = self.memory.host_mut(&from)?;
+            if let Some(target) = host.get_mut(..part.len()) {
+                target.copy_from_slice(part);
+            }
+            let mut program = Program::new("upload");
+            program.copy(from, view.slice(at, padded));
+            self.run(&program)?;
+            at += len;
+        }
+        Ok(())
+    }
+
+    /// Copies `view` to the host through the transfer window, waiting for the device.
+    ///
+    /// # Errors
+    /// [`MemoryError::Vulkan`].
+    pub fn download(&mut self, view: &View) -> Result<Vec<u8>, MemoryError> {
+        let mut bytes = Vec::with_capacity(usize::try_from(view.bytes).unwrap_or(0));
+        let mut at = 0u64;
+        while at < view.bytes {
+            let len = TRANSFER_BYTES.min(view.bytes - at);
+            let to = self.readback.slice(0, len);
+            let mut program = Program::new("download");
+            program.copy(view.slice(at, len), to);
+            self.run(&program)?;
+            bytes.extend_from_slice(self.memory.host(&to)?);
+            at += len;
+        }
+        Ok(bytes)
+    }
+
+    /// [`Gpu::upload`] for plain values.
+    ///
+    /// # Errors
+    /// See [`Gpu::upload`].
+    pub fn write<T: bytemuck::NoUninit>(&mut self, view: &View, values: &[T]) -> Result<(), MemoryError> {
+        self.upload(view, bytemuck::cast_slice(values))
+    }
+
+    /// [`Gpu::download`] for plain values; the first `count` of them.
+    ///
+    /// # Errors
+    /// See [`Gpu::download`].
+    pub fn read<T: bytemuck::AnyBitPattern>(&mut self, view: &View, count: usize) -> Result<Vec<T>, MemoryError> {
+        let wanted = (count * size_of::<T>()) as u64;
+        let bytes = self.download(&view.slice(0, wanted.next_multiple_of(4).min(view.bytes)))?;
+        Ok(bytes.chunks_exact(size_of::<T>()).take(count).map(bytemuck::pod_read_unaligned).collect())
+    }
+}

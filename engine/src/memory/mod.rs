@@ -1,0 +1,61 @@
+//! Device memory: what is needed, where it lies, and the one commitment at start-up.
+//!
+//! A [`TensorTable`] lists every tensor with its class; a [`Program`] lists the passes that read and write them; a
+//! [`Plan`] turns both into block sizes and offsets without touching a device; [`Memory`] commits the plan. After that
+//! nothing allocates: there is no way to ask a committed memory for more.
+
+mod budget;
+mod commit;
+mod gpu;
+mod plan;
+mod program;
+mod tensor;
+
+pub use budget::{Budget, GIB, MIB};
+pub use commit::Memory;
+pub use gpu::Gpu;
+pub use plan::{ALIGNMENT, Plan, PlanLimits, Slot};
+pub use program::{Access, Binding, Command, Groups, Pass, Program, Shader};
+pub use tensor::{Class, Tag, TensorDesc, TensorId, TensorTable, View};
+
+/// Why memory could not be planned or committed.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// The plan needs more than the cap.
+    #[error(
+        "the plan needs {needed_bytes} bytes and the cap is {cap_bytes} bytes; largest tensors: {largest}"
+    )]
+    OverBudget {
+        /// Bytes the plan needs.
+        needed_bytes: u64,
+        /// Bytes it may use.
+        cap_bytes: u64,
+        /// Names and sizes of the largest tensors.
+        largest: String,
+    },
+    /// One tensor is larger than a block or a binding can be.
+    #[error("tensor `{tensor}` needs {bytes} bytes but a {limit} holds at most {limit_bytes}")]
+    TooLarge {
+        /// Tensor name.
+        tensor: String,
+        /// Its size.
+        bytes: u64,
+        /// Which limit it exceeds.
+        limit: &'static str,
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// A host transfer outside a tensor.
+    #[error("transfer of {bytes} bytes at {offset} lies outside tensor `{tensor}`")]
+    OutOfRange {
+        /// Tensor name.
+        tensor: String,
+        /// Byte offset asked for.
+        offset: u64,
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// The device said no.
+    #[error(transparent)]
+    Vulkan(#[from] crate::vk::VkError),
+}

@@ -1,0 +1,205 @@
+//! A step as data: the list of passes, what each reads and writes, and how many groups it needs.
+//!
+//! Barriers, arena offsets, timestamps and print-outs all come from this one declaration.
+
+use super::View;
+
+/// How a shader uses a binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Only reads.
+    Read,
+    /// Writes without reading what was there.
+    Write,
+    /// Reads and writes.
+    ReadWrite,
+}
+
+/// One storage-buffer binding of a shader.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding {
+    /// Name, the same as in the GLSL source.
+    pub name: &'static str,
+    /// Direction.
+    pub access: Access,
+}
+
+/// A compiled shader and its bindings in order.
+#[derive(Debug)]
+pub struct Shader {
+    /// File name without extension, with its variant suffix.
+    pub name: &'static str,
+    /// SPIR-V words as bytes.
+    pub spirv: &'static [u8],
+    /// Bindings 0, 1, 2, ...
+    pub bindings: &'static [Binding],
+}
+
+/// Declares a shader: its file name and its bindings, `r` (read), `w` (write) or `rw`.
+///
+/// `shader!("fill", w dst)` embeds `shaders/spv/fill.spv`.
+#[macro_export]
+macro_rules! shader {
+    ($name:literal $(, $access:ident $binding:ident)* $(,)?) => {
+        $crate::memory::Shader {
+            name: $name,
+            spirv: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../shaders/spv/", $name, ".spv")),
+            bindings: &[$($crate::memory::Binding {
+                name: stringify!($binding),
+                access: $crate::shader!(@access $access),
+            }),*],
+        }
+    };
+    (@access r) => { $crate::memory::Access::Read };
+    (@access w) => { $crate::memory::Access::Write };
+    (@access rw) => { $crate::memory::Access::ReadWrite };
+}
+
+/// Number of workgroups of a pass.
+#[derive(Clone, Debug)]
+pub enum Groups {
+    /// Known when the program is made.
+    Direct([u32; 3]),
+    /// Three words in device memory, written by an earlier pass.
+    Indirect(View),
+}
+
+/// One dispatch.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    /// The shader.
+    pub shader: &'static Shader,
+    /// Specialisation constants 0, 1, 2, ...
+    pub spec: Vec<u32>,
+    /// What is bound, in the shader's order.
+    pub views: Vec<View>,
+    /// Push constants.
+    pub push: Vec<u8>,
+    /// Workgroups.
+    pub groups: Groups,
+}
+
+/// One entry of a program.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Runs a compute shader.
+    Dispatch(Pass),
+    /// Fills a range with a repeated word.
+    Fill {
+        /// Target.
+        view: View,
+        /// The word.
+        value: u32,
+    },
+    /// Copies between tensors; strides select the ring slot's part.
+    Copy {
+        /// Source of slot 0.
+        from: View,
+        /// Bytes added to the source per slot.
+        from_stride: u64,
+        /// Target of slot 0.
+        to: View,
+        /// Bytes added to the target per slot.
+        to_stride: u64,
+    },
+}
+
+impl Command {
+    /// Name for timestamps and print-outs.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Dispatch(pass) => pass.shader.name,
+            Self::Fill { .. } => "fill",
+            Self::Copy { .. } => "copy",
+        }
+    }
+
+    /// Every view the command touches.
+    pub fn views(&self) -> Vec<View> {
+        match self {
+            Self::Dispatch(pass) => {
+                let mut views = pass.views.clone();
+                if let Groups::Indirect(view) = &pass.groups {
+                    views.push(*view);
+                }
+                views
+            }
+            Self::Fill { view, .. } => vec![*view],
+            Self::Copy { from, to, .. } => vec![*from, *to],
+        }
+    }
+}
+
+/// A named list of commands, executed in order.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Name for reports and lost-device messages.
+    pub name: String,
+    /// The commands.
+    pub commands: Vec<Command>,
+}
+
+impl Program {
+    /// An empty program.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), commands: Vec::new() }
+    }
+
+    /// Appends a dispatch.
+    pub fn pass<P: bytemuck::NoUninit>(
+        &mut self,
+        shader: &'static Shader,
+        spec: &[u32],
+        views: &[View],
+        push: &P,
+        groups: Groups,
+    ) {
+        debug_assert_eq!(views.len(), shader.bindings.len(), "bindings of {}", shader.name);
+        self.commands.push(Command::Dispatch(Pass {
+            shader,
+            spec: spec.to_vec(),
+            views: views.to_vec(),
+            push: bytemuck::bytes_of(push).to_vec(),
+            groups,
+        }));
+    }
+
+    /// Appends a fill.
+    pub fn fill(&mut self, view: View, value: u32) {
+        self.commands.push(Command::Fill { view, value });
+    }
+
+    /// Appends a copy of the same range for every slot.
+    pub fn copy(&mut self, from: View, to: View) {
+        self.commands.push(Command::Copy { from, from_stride: 0, to, to_stride: 0 });
+    }
+
+    /// Appends a copy out of a ring: slot `s` reads `s * stride` bytes further on.
+    pub fn copy_from_ring(&mut self, from: View, stride: u64, to: View) {
+        self.commands.push(Command::Copy { from, from_stride: stride, to, to_stride: 0 });
+    }
+
+    /// Appends a copy into a ring: slot `s` writes `s * stride` bytes further on.
+    pub fn copy_to_ring(&mut self, from: View, to: View, stride: u64) {
+        self.commands.push(Command::Copy { from, from_stride: 0, to, to_stride: stride });
+    }
+}
+
+/// Groups along x and y for `n` workgroups when a grid axis holds at most 65 535 of them.
+///
+/// Shaders fold the grid back with `group_index()` and test against the real count.
+#[must_use]
+pub fn fold_groups(n: u32) -> [u32; 3] {
+    const AXIS: u32 = 65_535;
+    if n <= AXIS { [n, 1, 1] } else { [AXIS, n.div_ceil(AXIS), 1] }
+}
+
+impl Groups {
+    /// Enough groups of `local` threads for `n` threads; zero threads still launch one group.
+    #[must_use]
+    pub fn cover(n: u32, local: u32) -> Self {
+        Self::Direct(fold_groups(n.div_ceil(local).max(1)))
+    }
+}

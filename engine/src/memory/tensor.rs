@@ -1,0 +1,109 @@
+//! Named pieces of device memory, before they have an address.
+
+use serde::Serialize;
+
+/// Index of a tensor in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TensorId(pub(super) usize);
+
+/// Which set of blocks a tensor lives in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// Lives as long as the run: model, moments, statistics.
+    Persistent,
+    /// Shares bytes with other arena tensors whose lifetimes do not overlap.
+    Arena,
+    /// Ground-truth image slots.
+    Images,
+    /// Counters, uniforms, small tables.
+    Small,
+    /// Host-visible, written by the host.
+    Upload,
+    /// Host-visible, read by the host.
+    Readback,
+}
+
+/// What a tensor is for; the unit of memory reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tag {
+    /// Model parameters.
+    Parameters,
+    /// Optimiser moments.
+    Optimizer,
+    /// Densification statistics and the smoothing filter.
+    Statistics,
+    /// Per-visible records and their gradients.
+    Visible,
+    /// Sort keys, payloads, partial gradients of intersections.
+    Intersections,
+    /// Per-pixel maps.
+    Pixels,
+    /// Ground-truth images on the device.
+    Images,
+    /// Rings between host and device.
+    Staging,
+    /// Everything else.
+    Other,
+}
+
+/// A tensor before placement.
+#[derive(Clone, Debug, Serialize)]
+pub struct TensorDesc {
+    /// Unique name, `group/name[chunk]`.
+    pub name: String,
+    /// Where it lives.
+    pub class: Class,
+    /// What it is for.
+    pub tag: Tag,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+/// A byte range of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// The tensor.
+    pub tensor: TensorId,
+    /// First byte.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+impl View {
+    /// The part of this view that starts `offset` bytes in and is `bytes` long.
+    #[must_use]
+    pub fn slice(&self, offset: u64, bytes: u64) -> Self {
+        Self { tensor: self.tensor, offset: self.offset + offset, bytes }
+    }
+}
+
+/// All tensors of a run.
+#[derive(Clone, Debug, Default)]
+pub struct TensorTable {
+    tensors: Vec<TensorDesc>,
+}
+
+impl TensorTable {
+    /// Adds a tensor and returns a view of all of it. Sizes round up to whole 16-byte units, and an empty tensor still
+    /// has one unit so that it can be bound.
+    pub fn add(&mut self, name: impl Into<String>, class: Class, tag: Tag, bytes: u64) -> View {
+        let bytes = bytes.max(1).next_multiple_of(16);
+        self.tensors.push(TensorDesc { name: name.into(), class, tag, bytes });
+        View { tensor: TensorId(self.tensors.len() - 1), offset: 0, bytes }
+    }
+
+    /// The tensors in the order they were added.
+    #[must_use]
+    pub fn tensors(&self) -> &[TensorDesc] {
+        &self.tensors
+    }
+
+    /// Description of one tensor.
+    #[must_use]
+    pub fn get(&self, id: TensorId) -> Option<&TensorDesc> {
+        self.tensors.get(id.0)
+    }
+}

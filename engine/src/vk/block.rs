@@ -1,0 +1,166 @@
+//! A driver allocation with one buffer over all of it.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::{Device, VkError};
+
+/// What a block's memory must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// Device-local; never anything else.
+    Device,
+    /// Host-visible and coherent, written by the host.
+    Upload,
+    /// Host-visible and coherent, read by the host; cached where the device offers it.
+    Readback,
+}
+
+/// One `VkDeviceMemory` and the `VkBuffer` that covers it.
+pub struct Block {
+    device: Arc<Device>,
+    pub(super) buffer: vk::Buffer,
+    memory: vk::DeviceMemory,
+    bytes: u64,
+    allocated_bytes: u64,
+    mapped: *mut u8,
+}
+
+// SAFETY: the mapped pointer is only reached through `&self`/`&mut self` methods that check bounds; Vulkan handles are
+// plain values.
+unsafe impl Send for Block {}
+// SAFETY: see above; shared access only reads.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// Allocates `bytes` (a multiple of 4) for `what`.
+    ///
+    /// # Errors
+    /// [`VkError::Unsupported`] when no memory type of the right kind exists: a weaker type is never a second choice.
+    /// [`VkError::OutOfMemory`] when the driver refuses.
+    pub fn new(device: &Arc<Device>, kind: BlockKind, bytes: u64, what: &str) -> Result<Self, VkError> {
+        let raw = device.raw();
+        let info = vk::BufferCreateInfo::default().size(bytes).sharing_mode(vk::SharingMode::EXCLUSIVE).usage(
+            vk::BufferUsageFlags::STORAGE_BUFFER
+                | vk::BufferUsageFlags::TRANSFER_SRC
+                | vk::BufferUsageFlags::TRANSFER_DST
+                | vk::BufferUsageFlags::INDIRECT_BUFFER,
+        );
+        // SAFETY: `info` is valid for the call.
+        let buffer = unsafe { raw.create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
+        let mut block = Self {
+            device: device.clone(),
+            buffer,
+            memory: vk::DeviceMemory::null(),
+            bytes,
+            allocated_bytes: 0,
+            mapped: std::ptr::null_mut(),
+        };
+        // SAFETY: the buffer was just made from this device.
+        let needs = unsafe { raw.get_buffer_memory_requirements(buffer) };
+        let type_index = select_type(device, kind, needs.memory_type_bits).ok_or_else(|| VkError::Unsupported {
+            device: device.caps().name.clone(),
+            what: format!("a {kind:?} memory type for `{what}`"),
+        })?;
+        let mut priority = vk::MemoryPriorityAllocateInfoEXT::default().priority(match kind {
+            BlockKind::Device => 1.0,
+            BlockKind::Upload | BlockKind::Readback => 0.25,
+        });
+        let mut info = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(type_index);
+        if device.caps().memory_priority {
+            info = info.push_next(&mut priority);
+        }
+        device.count_allocation();
+        // SAFETY: type index and size come from the device's own answers.
+        block.memory = unsafe { raw.allocate_memory(&info, None) }.map_err(|result| VkError::OutOfMemory {
+            what: what.to_owned(),
+            bytes: needs.size,
+            result,
+        })?;
+        block.allocated_bytes = needs.size;
+        // SAFETY: memory and buffer belong together and the memory is not bound yet.
+        unsafe { raw.bind_buffer_memory(buffer, block.memory, 0) }.map_err(VkError::call("vkBindBufferMemory"))?;
+        if kind != BlockKind::Device {
+            // SAFETY: the type is host-visible by selection and the memory is not mapped yet.
+            block.mapped = unsafe { raw.map_memory(block.memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) }
+                .map_err(VkError::call("vkMapMemory"))?
+                .cast();
+        }
+        Ok(block)
+    }
+
+    /// Usable bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes the driver was asked for.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> u64 {
+        self.allocated_bytes
+    }
+
+    /// The mapped bytes `[offset, offset + len)` for writing; `None` when not mapped or out of range.
+    ///
+    /// The caller must not touch a range the device may be using; the rings above this layer see to that.
+    pub fn mapped_mut(&mut self, offset: u64, len: usize) -> Option<&mut [u8]> {
+        let end = offset.checked_add(len as u64)?;
+        if self.mapped.is_null() || end > self.bytes {
+            return None;
+        }
+        // SAFETY: the range lies inside the mapping; `&mut self` excludes other host access.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.mapped.add(usize::try_from(offset).ok()?), len) })
+    }
+
+    /// The mapped bytes `[offset, offset + len)` for reading; `None` when not mapped or out of range.
+    #[must_use]
+    pub fn mapped(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let end = offset.checked_add(len as u64)?;
+        if self.mapped.is_null() || end > self.bytes {
+            return None;
+        }
+        // SAFETY: the range lies inside the mapping.
+        Some(unsafe { std::slice::from_raw_parts(self.mapped.add(usize::try_from(offset).ok()?), len) })
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: owners wait for the device before dropping blocks; null handles are allowed.
+        unsafe {
+            self.device.raw().destroy_buffer(self.buffer, None);
+            self.device.raw().free_memory(self.memory, None);
+        }
+    }
+}
+
+/// Picks a memory type. Device blocks avoid host-visible types (resizable BAR) where a plain one exists, because
+/// drivers place large host-visible blocks outside video memory.
+fn select_type(device: &Device, kind: BlockKind, allowed: u32) -> Option<u32> {
+    let caps = device.caps();
+    let score = |t: &super::MemoryType| -> Option<u32> {
+        match kind {
+            BlockKind::Device => t.device_local.then_some(u32::from(!t.host_visible)),
+            BlockKind::Upload => {
+                (t.host_visible && t.host_coherent).then_some(2 * u32::from(!t.device_local) + u32::from(!t.host_cached))
+            }
+            BlockKind::Readback => {
+                (t.host_visible && t.host_coherent).then_some(2 * u32::from(t.host_cached) + u32::from(!t.device_local))
+            }
+        }
+    };
+    let mut best: Option<(u32, u32)> = None;
+    for (index, kind_) in (0u32..).zip(&caps.types) {
+        if allowed & (1 << index) == 0 {
+            continue;
+        }
+        if let Some(s) = score(kind_)
+            && best.is_none_or(|(top, _)| s > top)
+        {
+            best = Some((s, index));
+        }
+    }
+    best.map(|(_, index)| index)
+}

@@ -1,0 +1,232 @@
+//! What a physical device can do, as plain data that can be printed, stored and faked in tests.
+
+use ash::vk;
+
+/// Kind of physical device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceKind {
+    /// A card with its own memory.
+    Discrete,
+    /// A GPU that shares the system's memory.
+    Integrated,
+    /// A GPU seen through virtualisation.
+    Virtual,
+    /// A software driver.
+    Cpu,
+    /// Anything else.
+    Other,
+}
+
+/// Which kernel variants run on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// No float atomics, no subgroup operations.
+    Portable,
+    /// Native float atomics and subgroup operations.
+    Fast,
+}
+
+/// One memory heap.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct MemoryHeap {
+    /// Size in bytes.
+    pub bytes: u64,
+    /// True when the heap is the device's own.
+    pub device_local: bool,
+}
+
+/// One memory type.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct MemoryType {
+    /// Index of the heap it allocates from.
+    pub heap: u32,
+    /// Resides in device memory.
+    pub device_local: bool,
+    /// Can be mapped.
+    pub host_visible: bool,
+    /// Needs no flushes when mapped.
+    pub host_coherent: bool,
+    /// Cached on the host side; fast to read back.
+    pub host_cached: bool,
+}
+
+/// Capabilities of one physical device.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Caps {
+    /// Position in the loader's list.
+    pub index: usize,
+    /// Marketing name.
+    pub name: String,
+    /// Driver name and version text.
+    pub driver: String,
+    /// Vulkan version, as (major, minor, patch).
+    pub api: (u32, u32, u32),
+    /// PCI vendor id.
+    pub vendor_id: u32,
+    /// Device UUID, hexadecimal.
+    pub uuid: String,
+    /// Kind of device.
+    pub kind: DeviceKind,
+    /// Lanes of a subgroup.
+    pub subgroup_size: u32,
+    /// Basic, vote, arithmetic, ballot and shuffle operations in compute shaders.
+    pub subgroup_ops: bool,
+    /// Native float addition on storage buffers.
+    pub float_atomics: bool,
+    /// Largest storage-buffer binding, bytes.
+    pub max_binding_bytes: u64,
+    /// Storage buffers a compute stage may bind.
+    pub max_bindings: u32,
+    /// Alignment of a binding's offset, bytes.
+    pub binding_alignment: u64,
+    /// Shared memory of a workgroup, bytes.
+    pub shared_bytes: u32,
+    /// Push constants, bytes.
+    pub push_bytes: u32,
+    /// Largest single allocation, bytes.
+    pub max_allocation_bytes: u64,
+    /// Nanoseconds per timestamp tick; 0 when the queue has no timestamps.
+    pub timestamp_period_ns: f32,
+    /// Heaps.
+    pub heaps: Vec<MemoryHeap>,
+    /// Memory types in the driver's order of preference.
+    pub types: Vec<MemoryType>,
+    /// `VK_EXT_memory_budget` present.
+    pub memory_budget: bool,
+    /// `VK_EXT_memory_priority` present.
+    pub memory_priority: bool,
+    /// Timeline semaphores (core 1.2).
+    pub timeline: bool,
+    #[serde(skip)]
+    pub(super) handle: vk::PhysicalDevice,
+    #[serde(skip)]
+    pub(super) queue_family: Option<u32>,
+}
+
+impl Caps {
+    pub(super) fn query(instance: &ash::Instance, handle: vk::PhysicalDevice, index: usize) -> Self {
+        // SAFETY: plain queries on a live instance and a handle it returned.
+        unsafe {
+            let extensions = instance.enumerate_device_extension_properties(handle).unwrap_or_default();
+            let has = |name: &std::ffi::CStr| extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name));
+            let mut driver = vk::PhysicalDeviceDriverProperties::default();
+            let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
+            let mut limits3 = vk::PhysicalDeviceMaintenance3Properties::default();
+            let mut ids = vk::PhysicalDeviceIDProperties::default();
+            let mut properties = vk::PhysicalDeviceProperties2::default()
+                .push_next(&mut driver)
+                .push_next(&mut subgroup)
+                .push_next(&mut limits3)
+                .push_next(&mut ids);
+            instance.get_physical_device_properties2(handle, &mut properties);
+            let core = properties.properties;
+            let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
+            let mut atomics = vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT::default();
+            let has_atomics = has(ash::ext::shader_atomic_float::NAME);
+            let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut timeline);
+            if has_atomics {
+                features = features.push_next(&mut atomics);
+            }
+            instance.get_physical_device_features2(handle, &mut features);
+            let memory = instance.get_physical_device_memory_properties(handle);
+            let families = instance.get_physical_device_queue_family_properties(handle);
+            let queue_family = families
+                .iter()
+                .position(|f| f.queue_flags.contains(vk::QueueFlags::COMPUTE))
+                .and_then(|i| u32::try_from(i).ok());
+            let timestamps = queue_family
+                .and_then(|i| families.get(i as usize))
+                .is_some_and(|f| f.timestamp_valid_bits >= 32);
+            let wanted = vk::SubgroupFeatureFlags::BASIC
+                | vk::SubgroupFeatureFlags::VOTE
+                | vk::SubgroupFeatureFlags::ARITHMETIC
+                | vk::SubgroupFeatureFlags::BALLOT
+                | vk::SubgroupFeatureFlags::SHUFFLE
+                | vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE;
+            let limits = core.limits;
+            Self {
+                index,
+                name: core.device_name_as_c_str().map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
+                driver: format!(
+                    "{} {}",
+                    driver.driver_name_as_c_str().map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
+                    driver.driver_info_as_c_str().map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned())
+                ),
+                api: (
+                    vk::api_version_major(core.api_version),
+                    vk::api_version_minor(core.api_version),
+                    vk::api_version_patch(core.api_version),
+                ),
+                vendor_id: core.vendor_id,
+                uuid: ids.device_uuid.iter().map(|b| format!("{b:02x}")).collect(),
+                kind: match core.device_type {
+                    vk::PhysicalDeviceType::DISCRETE_GPU => DeviceKind::Discrete,
+                    vk::PhysicalDeviceType::INTEGRATED_GPU => DeviceKind::Integrated,
+                    vk::PhysicalDeviceType::VIRTUAL_GPU => DeviceKind::Virtual,
+                    vk::PhysicalDeviceType::CPU => DeviceKind::Cpu,
+                    _ => DeviceKind::Other,
+                },
+                subgroup_size: subgroup.subgroup_size,
+                subgroup_ops: subgroup.supported_operations.contains(wanted)
+                    && subgroup.supported_stages.contains(vk::ShaderStageFlags::COMPUTE),
+                float_atomics: has_atomics && atomics.shader_buffer_float32_atomic_add == vk::TRUE,
+                max_binding_bytes: u64::from(limits.max_storage_buffer_range),
+                max_bindings: limits
+                    .max_per_stage_descriptor_storage_buffers
+                    .min(limits.max_descriptor_set_storage_buffers),
+                binding_alignment: limits.min_storage_buffer_offset_alignment,
+                shared_bytes: limits.max_compute_shared_memory_size,
+                push_bytes: limits.max_push_constants_size,
+                max_allocation_bytes: limits3.max_memory_allocation_size,
+                timestamp_period_ns: if timestamps { limits.timestamp_period } else { 0.0 },
+                heaps: memory
+                    .memory_heaps_as_slice()
+                    .iter()
+                    .map(|h| MemoryHeap {
+                        bytes: h.size,
+                        device_local: h.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL),
+                    })
+                    .collect(),
+                types: memory
+                    .memory_types_as_slice()
+                    .iter()
+                    .map(|t| MemoryType {
+                        heap: t.heap_index,
+                        device_local: t.property_flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL),
+                        host_visible: t.property_flags.contains(vk::MemoryPropertyFlags::HOST_VISIBLE),
+                        host_coherent: t.property_flags.contains(vk::MemoryPropertyFlags::HOST_COHERENT),
+                        host_cached: t.property_flags.contains(vk::MemoryPropertyFlags::HOST_CACHED),
+                    })
+                    .collect(),
+                memory_budget: has(ash::ext::memory_budget::NAME),
+                memory_priority: has(ash::ext::memory_priority::NAME),
+                timeline: timeline.timeline_semaphore == vk::TRUE,
+                handle,
+                queue_family,
+            }
+        }
+    }
+
+    /// The tier this device reaches without being forced.
+    #[must_use]
+    pub fn tier(&self) -> Tier {
+        let known_subgroup = (4..=128).contains(&self.subgroup_size) && self.subgroup_size.is_power_of_two();
+        if self.float_atomics && self.subgroup_ops && known_subgroup { Tier::Fast } else { Tier::Portable }
+    }
+
+    /// Size of the heap that device tensors live in, bytes.
+    #[must_use]
+    pub fn device_heap(&self) -> Option<(u32, u64)> {
+        let kind = self.types.iter().position(|t| t.device_local)?;
+        let heap = self.types.get(kind)?.heap;
+        // The largest device-local heap that a device-local type reaches.
+        self.types
+            .iter()
+            .filter(|t| t.device_local)
+            .filter_map(|t| self.heaps.get(t.heap as usize).map(|h| (t.heap, h.bytes)))
+            .max_by_key(|(index, bytes)| (*bytes, std::cmp::Reverse(*index)))
+            .or_else(|| self.heaps.get(heap as usize).map(|h| (heap, h.bytes)))
+    }
+}

@@ -1,0 +1,147 @@
+//! The logical device and its one compute queue.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ash::vk;
+
+use super::{Caps, Instance, VkError};
+
+/// A logical device. Everything made from it keeps it alive.
+pub struct Device {
+    instance: Arc<Instance>,
+    caps: Caps,
+    raw: ash::Device,
+    queue: vk::Queue,
+    queue_family: u32,
+    allocations: AtomicU64,
+}
+
+impl Device {
+    /// Opens physical device `caps` with the features its tier needs.
+    ///
+    /// # Errors
+    /// [`VkError::Unsupported`] when the device is below the portable tier.
+    pub fn open(instance: &Arc<Instance>, caps: Caps) -> Result<Arc<Self>, VkError> {
+        let unsupported = |what: &str| VkError::Unsupported { device: caps.name.clone(), what: what.to_owned() };
+        if (caps.api.0, caps.api.1) < (1, 2) {
+            return Err(unsupported("Vulkan 1.2"));
+        }
+        if !caps.timeline {
+            return Err(unsupported("timeline semaphores"));
+        }
+        if caps.shared_bytes < 32 * 1024 {
+            return Err(unsupported("32 KiB of shared memory"));
+        }
+        if caps.max_bindings < 16 {
+            return Err(unsupported("16 storage buffers in a compute shader"));
+        }
+        let queue_family = caps.queue_family.ok_or_else(|| unsupported("a compute queue"))?;
+        let priorities = [1.0];
+        let queues =
+            [vk::DeviceQueueCreateInfo::default().queue_family_index(queue_family).queue_priorities(&priorities)];
+        let mut extensions = Vec::new();
+        let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
+        let mut atomics =
+            vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT::default().shader_buffer_float32_atomic_add(true);
+        let mut priority = vk::PhysicalDeviceMemoryPriorityFeaturesEXT::default().memory_priority(true);
+        if caps.memory_budget {
+            extensions.push(ash::ext::memory_budget::NAME.as_ptr());
+        }
+        if caps.memory_priority {
+            extensions.push(ash::ext::memory_priority::NAME.as_ptr());
+        }
+        if caps.float_atomics {
+            extensions.push(ash::ext::shader_atomic_float::NAME.as_ptr());
+        }
+        let mut info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .enabled_extension_names(&extensions)
+            .push_next(&mut timeline);
+        if caps.float_atomics {
+            info = info.push_next(&mut atomics);
+        }
+        if caps.memory_priority {
+            info = info.push_next(&mut priority);
+        }
+        // SAFETY: the handle comes from this instance and `info` lives through the call.
+        let raw = unsafe { instance.raw.create_device(caps.handle, &info, None) }
+            .map_err(VkError::call("vkCreateDevice"))?;
+        // SAFETY: family and index were requested above.
+        let queue = unsafe { raw.get_device_queue(queue_family, 0) };
+        Ok(Arc::new(Self {
+            instance: instance.clone(),
+            caps,
+            raw,
+            queue,
+            queue_family,
+            allocations: AtomicU64::new(0),
+        }))
+    }
+
+    /// What the device can do.
+    #[must_use]
+    pub fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    /// The instance behind the device.
+    #[must_use]
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// Driver allocations made so far; constant once a run has started.
+    #[must_use]
+    pub fn allocations(&self) -> u64 {
+        self.allocations.load(Ordering::Relaxed)
+    }
+
+    /// Budget and usage of heap `heap` in bytes, where `VK_EXT_memory_budget` is present.
+    #[must_use]
+    pub fn heap_budget(&self, heap: u32) -> Option<(u64, u64)> {
+        if !self.caps.memory_budget {
+            return None;
+        }
+        let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
+        let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
+        // SAFETY: plain query.
+        unsafe { self.instance.raw.get_physical_device_memory_properties2(self.caps.handle, &mut memory) };
+        Some((*budget.heap_budget.get(heap as usize)?, *budget.heap_usage.get(heap as usize)?))
+    }
+
+    /// Blocks until the device is idle.
+    ///
+    /// # Errors
+    /// [`VkError::Lost`] when the device is gone.
+    pub fn wait_idle(&self) -> Result<(), VkError> {
+        // SAFETY: plain wait.
+        unsafe { self.raw.device_wait_idle() }.map_err(VkError::call("vkDeviceWaitIdle"))
+    }
+
+    pub(super) fn raw(&self) -> &ash::Device {
+        &self.raw
+    }
+
+    pub(super) fn queue(&self) -> vk::Queue {
+        self.queue
+    }
+
+    pub(super) fn queue_family(&self) -> u32 {
+        self.queue_family
+    }
+
+    pub(super) fn count_allocation(&self) {
+        self.allocations.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // SAFETY: every object made from the device holds an `Arc` to it, so none is left.
+        unsafe {
+            let _ = self.raw.device_wait_idle();
+            self.raw.destroy_device(None);
+        }
+    }
+}

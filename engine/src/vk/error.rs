@@ -1,0 +1,62 @@
+//! What can go wrong between us and the driver.
+
+use ash::vk;
+
+/// Trouble reported by the Vulkan layer.
+#[derive(Debug, thiserror::Error)]
+pub enum VkError {
+    /// The Vulkan loader library is missing.
+    #[error("no Vulkan loader found ({0}); install the package `libvulkan1` (Debian, Ubuntu) or your GPU driver")]
+    Loader(String),
+    /// No device satisfies the request.
+    #[error("no usable Vulkan device: {0}")]
+    NoDevice(String),
+    /// The device lacks something every Kiln kernel needs.
+    #[error("device `{device}` does not support {what}")]
+    Unsupported {
+        /// Device name as the driver reports it.
+        device: String,
+        /// The missing feature or limit.
+        what: String,
+    },
+    /// A driver allocation failed.
+    #[error("the driver refused {bytes} bytes for `{what}` ({result})")]
+    OutOfMemory {
+        /// What the memory was for.
+        what: String,
+        /// Bytes asked for.
+        bytes: u64,
+        /// The driver's answer.
+        result: vk::Result,
+    },
+    /// The device was lost.
+    #[error("the Vulkan device was lost during {during}")]
+    Lost {
+        /// The call or program that saw it.
+        during: String,
+    },
+    /// A wait took longer than allowed.
+    #[error("the device did not finish `{0}` within {1} s")]
+    Timeout(String, u64),
+    /// Any other failing call: a bug or a broken driver.
+    #[error("Vulkan call {call} failed: {result}")]
+    Call {
+        /// Name of the Vulkan entry point.
+        call: &'static str,
+        /// The driver's answer.
+        result: vk::Result,
+    },
+}
+
+impl VkError {
+    /// Wraps the result of `call`; the two results everybody must tell apart become their own variants.
+    pub(crate) fn call(call: &'static str) -> impl Fn(vk::Result) -> Self {
+        move |result| match result {
+            vk::Result::ERROR_DEVICE_LOST => Self::Lost { during: call.to_owned() },
+            vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY => {
+                Self::OutOfMemory { what: call.to_owned(), bytes: 0, result }
+            }
+            _ => Self::Call { call, result },
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! The Vulkan device: instance, capabilities, memory objects, pipelines, recorded programs, timeline.
+//!
+//! This is the only layer (with `memory::backend`) that may use `unsafe`. It promises that every handle it gives out
+//! lives as long as the [`Device`] behind it, and it reports three families of trouble only: out of memory, a lost
+//! device, and something the device does not support (see [`VkError`]).
+#![expect(unsafe_code, reason = "this layer is the boundary to Vulkan")]
+
+mod block;
+mod caps;
+mod device;
+mod error;
+mod instance;
+mod pipeline;
+mod program;
+mod queue;
+mod timestamps;
+
+pub use block::{Block, BlockKind};
+pub use caps::{Caps, DeviceKind, MemoryHeap, MemoryType, Tier};
+pub use device::Device;
+pub use error::VkError;
+pub use instance::{Instance, ValidationReport};
+pub use pipeline::{Pipeline, PipelineCache, PipelineKey};
+pub use program::{CompiledProgram, Place, RecordOptions, Resolver};
+pub use queue::{Queue, Ticket};
+pub use timestamps::PassTime;
