@@ -1,2 +1,35 @@
-//! Project tasks.
-fn main() {}
+//! The `xtask` program: picks the verb, prints the failure, sets the exit code.
+
+use std::process::ExitCode;
+
+use xtask::failure::Failure;
+use xtask::{demo, root, shaders, test};
+
+const USAGE: &str = "usage: cargo xtask VERB
+  demo      set up this machine, build, train the bundled scene
+  test      set up this machine, run every check and test
+  shaders   compile the shaders, or check them: see `cargo xtask shaders --help`";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let result = match args.split_first() {
+        Some((verb, rest)) => match verb.as_str() {
+            "demo" => demo::run(&root(), rest),
+            "test" => test::run(&root(), rest),
+            "shaders" => shaders::run(&root(), rest),
+            "--help" | "-h" | "help" => {
+                println!("{USAGE}");
+                Ok(())
+            }
+            other => Err(Failure::usage(format!("unknown verb `{other}`\n{USAGE}"))),
+        },
+        None => Err(Failure::usage(USAGE)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {}", failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! `cargo xtask demo`: from a bare machine to a trained scene.
+//!
+//! Owns: the order set-up, build, training. Promises: a fresh run folder each
+//! time, and the absolute paths of the results as the last lines on standard
+//! output. Refuses: arguments; `kiln train` is there for everything else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::{Failure, Result};
+use crate::setup;
+use crate::steps::{self, Steps};
+use crate::system::Need;
+
+const USAGE: &str = "usage: cargo xtask demo
+  sets up what is missing, builds, trains the bundled scene into a new folder under runs/";
+
+/// Runs the verb with its arguments.
+pub fn run(root: &Path, args: &[String]) -> Result<()> {
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => demo(root),
+        ["--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(Failure::usage(USAGE)),
+    }
+}
+
+fn demo(root: &Path) -> Result<()> {
+    let mut steps = Steps::default();
+    steps.time("set-up", || setup::ensure(&[Need::Loader, Need::Driver]))?;
+    steps.run(
+        "build",
+        steps::cargo(root, &["build", "--release", "-p", "kiln"]),
+        false,
+    )?;
+    let kiln = steps::kiln("release")?;
+    steps.time("device", || setup::ensure_device(&kiln))?;
+
+    let run = fresh(&root.join("runs"), "demo");
+    let mut train = Command::new(&kiln);
+    train.current_dir(root).args([
+        "train",
+        "tests/scenes/stilllife",
+        "--recipe",
+        "demo",
+        "--profile",
+        "auto",
+    ]);
+    train.args(["--allow-cpu", "-o"]).arg(&run);
+    let trained = steps.run("train and evaluate", train, true);
+    steps.report();
+    trained?;
+
+    eprintln!("\nresults");
+    for path in artifacts(&run)? {
+        println!("{}", path.display());
+    }
+    Ok(())
+}
+
+/// `NAME` under `folder`, or `NAME-2`, `NAME-3`, ... when that exists.
+fn fresh(folder: &Path, name: &str) -> PathBuf {
+    let numbered = (2u32..).map(|number| folder.join(format!("{name}-{number}")));
+    std::iter::once(folder.join(name))
+        .chain(numbered)
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| folder.join(name))
+}
+
+/// The fused model of the last saved iteration, and the image folders of the last evaluation.
+fn artifacts(run: &Path) -> Result<Vec<PathBuf>> {
+    let ply = last_iteration(&run.join("point_cloud"))?.join("point_cloud.ply");
+    let eval = last_iteration(&run.join("eval"))?;
+    let images = ["render/test", "error/test"].map(|name| eval.join(name));
+    let mut found = vec![ply, eval.join("metrics.json")];
+    found.extend(images);
+    if let Some(absent) = found.iter().find(|path| !path.exists()) {
+        return Err(Failure::new(format!(
+            "the run ended well, but {} is not there",
+            absent.display()
+        )));
+    }
+    Ok(found)
+}
+
+/// The folder `iteration_N` with the largest N.
+fn last_iteration(folder: &Path) -> Result<PathBuf> {
+    let entries = fs::read_dir(folder).map_err(|e| Failure::io("list", folder, e))?;
+    let numbered = entries.flatten().filter_map(|entry| {
+        let number: u64 = entry.file_name().to_str()?.strip_prefix("iteration_")?.parse().ok()?;
+        Some((number, entry.path()))
+    });
+    let none = || Failure::new(format!("{} holds no iteration_N", folder.display()));
+    numbered.max().map(|(_, path)| path).ok_or_else(none)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    #[test]
+    fn run_folders_are_fresh_and_artifacts_come_from_the_last_iteration() {
+        let folder = std::env::temp_dir().join(format!("xtask-demo-{}", std::process::id()));
+        assert_eq!(fresh(&folder, "demo"), folder.join("demo"));
+        let run = folder.join("demo");
+        for iteration in [900, 1500] {
+            let cloud = run.join(format!("point_cloud/iteration_{iteration}"));
+            fs::create_dir_all(&cloud).unwrap();
+            fs::write(cloud.join("point_cloud.ply"), "").unwrap();
+        }
+        assert_eq!(fresh(&folder, "demo"), folder.join("demo-2"));
+        assert!(artifacts(&run).is_err());
+
+        let eval = run.join("eval/iteration_1500");
+        for part in ["render/test", "error/test"] {
+            fs::create_dir_all(eval.join(part)).unwrap();
+        }
+        fs::write(eval.join("metrics.json"), "{}").unwrap();
+        let found = artifacts(&run).unwrap();
+        assert_eq!(found[0], run.join("point_cloud/iteration_1500/point_cloud.ply"));
+        assert_eq!(found.len(), 4);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,34 @@
+//! Project tasks, called as `cargo xtask VERB`.
+//!
+//! A library as well as a program, so that the integration tests check
+//! manifests with the code that writes them.
+
+pub mod compiler;
+pub mod demo;
+pub mod failure;
+pub mod manifest;
+pub mod setup;
+pub mod sha256;
+pub mod shaders;
+pub mod source;
+pub mod steps;
+pub mod system;
+pub mod test;
+
+use std::path::{Path, PathBuf};
+
+/// The root of the repository.
+///
+/// Cargo names the running package's folder in the environment; the folder at
+/// build time is the fallback for a program started by hand. The first is
+/// right even when several checkouts share one target folder.
+pub fn root() -> PathBuf {
+    let built_in = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let running = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| built_in.clone(), PathBuf::from);
+    let holds_tools = |folder: &&Path| folder.join("tools").join("xtask").is_dir();
+    let found = running
+        .ancestors()
+        .find(holds_tools)
+        .or_else(|| built_in.ancestors().find(holds_tools));
+    found.map_or(built_in.clone(), Path::to_path_buf)
+}
