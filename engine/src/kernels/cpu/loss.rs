@@ -162,6 +162,32 @@ pub fn mean_absolute<R: Real>(image: &[Vec3<R>], target: &[Vec3<R>]) -> f64 {
     sum / (3 * image.len()) as f64
 }
 
+/// Mean of an SSIM map; summed in f64.
+fn mean_ssim<R: Real>(points: &[[SsimPoint<R>; 3]]) -> f64 {
+    let sum: f64 = points.as_flattened().iter().map(|s| s.value.to_f64()).sum();
+    sum / (3 * points.len()) as f64
+}
+
+/// The weighted sum of both terms.
+fn total(l1: f64, ssim: f64, weights: Weights) -> f64 {
+    weights.l1 * l1 + weights.dssim * (1.0 - ssim)
+}
+
+/// [`Loss::total`] alone, without the backward pass.
+#[must_use]
+pub fn loss_value<R: Real>(
+    size_px: [u32; 2],
+    image: &[Vec3<R>],
+    target: &[Vec3<R>],
+    weights: Weights,
+) -> R {
+    R::of(total(
+        mean_absolute(image, target),
+        mean_ssim(&ssim_map(size_px, image, target)),
+        weights,
+    ))
+}
+
 /// Loss and gradient of an image against its target; both row-major, of the given size. A difference of exactly 0 has
 /// gradient 0.
 #[must_use]
@@ -198,14 +224,9 @@ pub fn loss<R: Real>(
         })
         .collect();
     let l1 = mean_absolute(image, target);
-    let ssim = points
-        .as_flattened()
-        .iter()
-        .map(|s| s.value.to_f64())
-        .sum::<f64>()
-        / n.to_f64();
+    let ssim = mean_ssim(&points);
     Loss {
-        total: R::of(weights.l1 * l1 + weights.dssim * (1.0 - ssim)),
+        total: R::of(total(l1, ssim, weights)),
         l1: R::of(l1),
         ssim: R::of(ssim),
         gradient,

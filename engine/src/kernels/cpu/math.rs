@@ -33,6 +33,8 @@ pub trait Real:
     fn to_f64(self) -> f64;
     /// Bits of the value as f32: for positive values their order as integers is the order of the values.
     fn depth_key(self) -> u32;
+    /// Whether the value is not a number.
+    fn is_nan(self) -> bool;
     /// Square root.
     fn sqrt(self) -> Self;
     /// e to this power.
@@ -68,6 +70,9 @@ macro_rules! real {
             }
             fn depth_key(self) -> u32 {
                 (self as f32).to_bits()
+            }
+            fn is_nan(self) -> bool {
+                self.is_nan()
             }
             fn sqrt(self) -> Self {
                 self.sqrt()

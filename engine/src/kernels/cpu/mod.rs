@@ -13,14 +13,14 @@
 //!
 //! Twins do not validate: slice lengths are the caller's contract and stated by each function.
 
-// pub mod adam;
-// pub mod densify;
+pub mod adam;
+pub mod densify;
 pub mod filter_3d;
 pub mod gaussian;
 pub mod loss;
 pub mod math;
 pub mod metrics;
-// pub mod opacity_reset;
+pub mod opacity_reset;
 pub mod project;
 pub mod project_backward;
 pub mod radix_sort;
@@ -30,7 +30,7 @@ pub mod rng;
 pub mod scan;
 #[cfg(test)]
 mod scenes;
-// pub mod statistics;
+pub mod statistics;
 pub mod step;
 pub mod tile_intersect;
 pub mod tile_ranges;

@@ -49,24 +49,30 @@ pub fn ndc_scale<R: Real>(size_px: [u32; 2]) -> [R; 2] {
     size_px.map(|size| R::of(0.5 * f64::from(size)))
 }
 
-/// Accumulates one pixel; `list` is the tile's list cut at the last contributor.
+/// What one pixel knows.
+struct Pixel<'a, R> {
+    /// The tile's list cut at the last contributor.
+    list: &'a [u32],
+    centre: [R; 2],
+    gradient: Vec3<R>,
+    final_transmittance: R,
+}
+
+/// Adds one pixel's part to the records.
 fn backward_pixel<R: Real>(
     visible: &[Visible<R>],
-    list: &[u32],
-    pixel: [R; 2],
-    pixel_gradient: Vec3<R>,
-    final_transmittance: R,
+    pixel: &Pixel<'_, R>,
     background: Vec3<R>,
     half_size: [R; 2],
     out: &mut [Gradient2d<R>],
 ) {
-    let g = pixel_gradient;
+    let g = pixel.gradient;
     let background_g = dot(background, g);
-    let mut transmittance = final_transmittance;
+    let mut transmittance = pixel.final_transmittance;
     let mut behind = [R::ZERO; 3];
-    for &index in list.iter().rev() {
+    for &index in pixel.list.iter().rev() {
         let splat = &visible[index as usize];
-        let Some(cover) = coverage(splat.mean_px, splat.conic, splat.opacity, pixel) else {
+        let Some(cover) = coverage(splat.mean_px, splat.conic, splat.opacity, pixel.centre) else {
             continue;
         };
         let through = R::ONE - cover.alpha;
@@ -75,7 +81,7 @@ fn backward_pixel<R: Real>(
 
         let contrast: Vec3<R> = std::array::from_fn(|c| splat.rgb[c] - behind[c]);
         let d_alpha =
-            transmittance * dot(contrast, g) - final_transmittance / through * background_g;
+            transmittance * dot(contrast, g) - pixel.final_transmittance / through * background_g;
         for c in 0..3 {
             sum.rgb[c] += cover.alpha * transmittance * g[c];
             behind[c] = cover.alpha * splat.rgb[c] + through * behind[c];
@@ -92,8 +98,8 @@ fn backward_pixel<R: Real>(
             sum.mean_px[i] += d_mean[i];
             sum.abs_ndc += (d_mean[i] * half_size[i]).abs();
         }
-        for i in 0..3 {
-            sum.conic[i] += d_conic[i];
+        for (total, part) in sum.conic.iter_mut().zip(d_conic) {
+            *total += part;
         }
     }
 }
@@ -113,12 +119,13 @@ pub fn rasterize_backward<R: Real>(
     for y in 0..size_px[1] {
         for x in 0..size_px[0] {
             let i = (y * size_px[0] + x) as usize;
-            let list = &pixel_list(lists, size_px[0], x, y)[..raster.last[i] as usize];
-            let pixel = [R::of(f64::from(x)), R::of(f64::from(y))];
-            let (g, last_t) = (image_gradient[i], raster.transmittance[i]);
-            backward_pixel(
-                visible, list, pixel, g, last_t, background, half_size, &mut out,
-            );
+            let pixel = Pixel {
+                list: &pixel_list(lists, size_px[0], x, y)[..raster.last[i] as usize],
+                centre: [R::of(f64::from(x)), R::of(f64::from(y))],
+                gradient: image_gradient[i],
+                final_transmittance: raster.transmittance[i],
+            };
+            backward_pixel(visible, &pixel, background, half_size, &mut out);
         }
     }
     out

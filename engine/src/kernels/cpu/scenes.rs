@@ -1,7 +1,7 @@
 //! Random scenes for the twins' tests.
 
 use super::gaussian::{Gaussian, View};
-use super::math::{SH_MAX, Vec3, logit};
+use super::math::{Vec3, logit};
 use super::project::{Filter2d, Settings};
 use super::rng::{normal, uniform};
 use crate::scene::Camera;
@@ -74,7 +74,6 @@ pub(super) fn random(options: Options) -> Scene {
             }),
         })
         .collect();
-    debug_assert!(SH_MAX == 16);
     let view = View::new(&camera());
     let n_px = view.size_px[0] * view.size_px[1];
     Scene {

@@ -1,16 +1,18 @@
 //! The whole step against f64 finite differences, and the rasteriser against the plain formula.
 
-#![expect(clippy::panic, reason = "tests stop at the first surprise")]
-
 use super::*;
 use crate::kernels::cpu::TILE;
 use crate::kernels::cpu::gaussian::VALUES;
+use crate::kernels::cpu::loss::loss_value;
 use crate::kernels::cpu::project::{ALPHA_MIN, Filter2d, footprint, tile_span};
 use crate::kernels::cpu::rasterize::{TRANSMITTANCE_MIN, coverage};
 use crate::kernels::cpu::scenes::{Options, Scene, random, settings};
 
 const BACKGROUND: [f64; 3] = [0.2, 0.5, 0.9];
 const MIP: Filter2d = Filter2d::Mip { kernel_size: 0.1 };
+
+/// Error of a difference quotient of the loss: rounding of the loss, 1e-16, over the step, with room.
+const NOISE: f64 = 1e-9;
 
 fn smooth_scene(seed: u32) -> Scene {
     random(Options {
@@ -46,7 +48,8 @@ fn group(value: usize) -> usize {
     }
 }
 
-/// Compares every scalar of every Gaussian with central differences. Returns how many were compared per group.
+/// Compares every scalar of every Gaussian with central differences. Returns how many were compared per group,
+/// not counting gradients so small that the noise of the differences decides.
 ///
 /// A scalar is left out when the two one-sided differences disagree: then a threshold (alpha 1/255, the |x| of the
 /// loss, a colour clamp, a change of order) lies within the step, where the loss has no derivative. That is a property
@@ -60,13 +63,12 @@ fn compare(scene: &Scene, settings: &Settings) -> ([usize; 8], usize) {
             settings,
             BACKGROUND,
         );
-        loss(
+        loss_value(
             scene.view.size_px,
             &out.raster.rgb,
             &scene.target,
             Weights::default(),
         )
-        .total
     };
     let exact = step(
         &scene.gaussians,
@@ -104,15 +106,16 @@ fn compare(scene: &Scene, settings: &Settings) -> ([usize; 8], usize) {
             &scene.view,
             settings.filter_2d,
         );
-        if shape.is_none_or(|f| f.clamp_active != [false; 2]) {
-            // The backward pass holds the clamped position constant on purpose.
-            continue;
-        }
+        let clamped = shape.is_none_or(|f| f.clamp_active != [false; 2]);
         let values = scene.gaussians[id].values();
         let gradient = exact.gradients[id].values();
         for k in 0..VALUES {
             if k >= in_use {
                 assert_eq!(gradient[k], 0.0, "unused coefficient has a gradient");
+                continue;
+            }
+            if clamped && group(k) == 0 {
+                // The backward pass holds the clamped position constant on purpose.
                 continue;
             }
             let eps = 1e-6;
@@ -127,18 +130,20 @@ fn compare(scene: &Scene, settings: &Settings) -> ([usize; 8], usize) {
             let (high, low) = (at(eps), at(-eps));
             let (right, left) = ((high - base) / eps, (base - low) / eps);
             let numeric = (high - low) / (2.0 * eps);
-            if (right - left).abs() > 1e-3 * numeric.abs() + 2e-8 {
+            if (right - left).abs() > 1e-3 * numeric.abs() + 1e-8 {
                 skipped += 1;
                 continue;
             }
             let error = (numeric - gradient[k]).abs();
             let name = GROUPS[group(k)];
             assert!(
-                error <= 1e-3 * numeric.abs().max(gradient[k].abs()) + 2e-9,
+                error <= 1e-3 * numeric.abs().max(gradient[k].abs()) + NOISE,
                 "Gaussian {id} {name} value {k}: differences {numeric:e}, backward {:e}",
                 gradient[k],
             );
-            compared[group(k)] += 1;
+            if gradient[k].abs() > 1e3 * NOISE {
+                compared[group(k)] += 1;
+            }
         }
     }
     (compared, skipped)
@@ -151,7 +156,10 @@ fn check(scene: &Scene, settings: &Settings) {
     for (name, &n) in GROUPS.iter().zip(&compared).take(groups) {
         assert!(n >= 40, "only {n} of group {name} compared");
     }
-    assert!(skipped * 10 < total, "{skipped} left out, {total} compared");
+    assert!(
+        skipped * 100 < total,
+        "{skipped} left out, {total} compared"
+    );
 }
 
 #[test]
