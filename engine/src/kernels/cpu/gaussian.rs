@@ -1,6 +1,7 @@
 //! One Gaussian's parameters and one camera, in the float type of a twin.
 
-use super::math::{Mat3, Real, SH_MAX, Vec3};
+use super::math::{Mat3, Real, Vec3};
+use super::sh::SH_MAX;
 use crate::gaussians::Gaussians;
 use crate::scene::Camera;
 

@@ -30,6 +30,7 @@ pub mod rng;
 pub mod scan;
 #[cfg(test)]
 mod scenes;
+pub mod sh;
 pub mod statistics;
 pub mod step;
 pub mod tile_intersect;

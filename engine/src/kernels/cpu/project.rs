@@ -10,9 +10,9 @@
 use super::filter_3d::{self, NEAR};
 use super::gaussian::{Gaussian, View};
 use super::math::{
-    Mat3, Real, Sym2, Vec3, det2, dot, mat_mul, norm, rotation, scale, sh_basis, sigmoid, sub,
-    transpose,
+    Mat3, Real, Sym2, Vec3, det2, dot, mat_mul, norm, rotation, scale, sigmoid, sub, transpose,
 };
+use super::sh::sh_basis;
 use super::{TILE, tile_grid};
 
 /// Low-pass filter applied on the image plane.

@@ -7,11 +7,12 @@
 
 use super::gaussian::{Gaussian, View};
 use super::math::{
-    Mat3, Real, SH_MAX, Sym2, Vec3, add, det2, dot, mat_mul, mat_vec, normalize_backward,
-    rotation_backward, scale, sh_basis, sh_basis_derivative, transpose,
+    Mat3, Real, Sym2, Vec3, add, det2, dot, mat_mul, mat_vec, normalize_backward,
+    rotation_backward, scale, transpose,
 };
 use super::project::{DET_MIN, Filter2d, Footprint, Settings, Visible, colour, footprint};
 use super::rasterize_backward::{Gradient2d, ndc_scale};
+use super::sh::{SH_MAX, sh_basis, sh_basis_derivative};
 
 /// Keeps the inverse of a squared determinant finite.
 const DET2_FLOOR: f64 = 1e-7;

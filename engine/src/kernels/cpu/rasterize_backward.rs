@@ -130,3 +130,70 @@ pub fn rasterize_backward<R: Real>(
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::cpu::project::TileRect;
+    use crate::kernels::cpu::rasterize::{ALPHA_MAX, rasterize};
+
+    /// One-pixel image behind a stack of Gaussians centred on it, nearest first.
+    fn stack(opacities: &[f64]) -> (Vec<Visible<f64>>, TileLists) {
+        let visible: Vec<Visible<f64>> = (0..)
+            .zip(opacities)
+            .map(|(id, &opacity)| Visible {
+                id,
+                mean_px: [0.5, 0.0],
+                depth: 1.0,
+                conic: [0.1, 0.0, 0.1],
+                opacity,
+                rgb: [1.0, 0.5, 0.0],
+                clamped: [false; 3],
+                radius_px: 10.0,
+                rect: TileRect {
+                    min: [0, 0],
+                    max: [1, 1],
+                },
+                n_tiles: 1,
+            })
+            .collect();
+        let lists = TileLists {
+            ranges: vec![[0, opacities.len() as u32]],
+            visible: (0..opacities.len() as u32).collect(),
+        };
+        (visible, lists)
+    }
+
+    #[test]
+    fn the_clamp_of_alpha_does_not_stop_the_gradient() {
+        // Opacity above 1 cannot come from a sigmoid, but makes the clamp active off the centre.
+        let (visible, lists) = stack(&[1.2]);
+        let raster = rasterize([1, 1], &visible, &lists, [0.0; 3]);
+        assert!((raster.transmittance[0] - (1.0 - ALPHA_MAX)).abs() < 1e-12);
+        let g = rasterize_backward(
+            [1, 1],
+            &visible,
+            &lists,
+            [0.0; 3],
+            &raster,
+            &[[1.0, 0.0, 0.0]],
+        )[0];
+        let falloff = (-0.5_f64 * 0.1 * 0.25).exp();
+        assert!((g.opacity - falloff).abs() < 1e-12 && (g.rgb[0] - ALPHA_MAX).abs() < 1e-12);
+        let p = falloff * 1.2;
+        assert!((g.mean_px[0] + p * 0.1 * 0.5).abs() < 1e-12 && g.mean_px[1] == 0.0);
+        assert!((g.abs_ndc - g.mean_px[0].abs() * 0.5).abs() < 1e-12);
+        assert!((g.conic[0] + p * 0.125).abs() < 1e-12);
+    }
+
+    #[test]
+    fn blending_stops_before_the_transmittance_floor() {
+        // Alphas at the pixel are 0.938, 0.938 and 0.978: 0.0038 is left after two, 0.000085 would be after three.
+        let (visible, lists) = stack(&[0.95, 0.95, 0.99, 0.5]);
+        let raster = rasterize([1, 1], &visible, &lists, [1.0; 3]);
+        assert_eq!(raster.last, [2]);
+        let g = rasterize_backward([1, 1], &visible, &lists, [1.0; 3], &raster, &[[1.0; 3]]);
+        assert!(g[0] != Gradient2d::ZERO && g[1] != Gradient2d::ZERO);
+        assert_eq!(g[2..], [Gradient2d::ZERO; 2]);
+    }
+}
