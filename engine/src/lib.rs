@@ -9,7 +9,11 @@
 //! - [`step`] lists the passes of a training step; [`plugins`] choose and order them.
 //! - [`train`], [`eval`] and [`export`] are the stages a run goes through.
 
+pub mod cli;
+pub mod config;
 pub mod export;
 pub mod gaussians;
 pub mod kernels;
+pub mod plugins;
 pub mod scene;
+pub mod train;
