@@ -6,7 +6,12 @@ use clap::{Args, Parser, Subcommand};
 
 /// Trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.
 #[derive(Debug, Parser)]
-#[command(name = "kiln", version, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    name = "kiln",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -33,7 +38,13 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "CKPT", num_args = 0..=1, require_equals = true)]
     pub(super) resume: Option<Option<PathBuf>>,
     /// Same as --resume=FILE
-    #[arg(long, alias = "start_checkpoint", value_name = "FILE", conflicts_with = "resume", hide = true)]
+    #[arg(
+        long,
+        alias = "start_checkpoint",
+        value_name = "FILE",
+        conflicts_with = "resume",
+        hide = true
+    )]
     pub(super) start_checkpoint: Option<PathBuf>,
     /// No progress line
     #[arg(short, long)]
@@ -79,7 +90,14 @@ pub(super) struct SettingsArgs {
     #[arg(value_name = "SCENE")]
     pub(super) scene: Option<String>,
     /// Scene folder
-    #[arg(short = 's', long, alias = "source_path", value_name = "SCENE", conflicts_with = "scene", hide = true)]
+    #[arg(
+        short = 's',
+        long,
+        alias = "source_path",
+        value_name = "SCENE",
+        conflicts_with = "scene",
+        hide = true
+    )]
     pub(super) source_path: Option<String>,
     /// Memory profile: auto, 8gb, 16gb, 24gb, cpu, or FILE.yaml
     #[arg(long, value_name = "NAME")]
@@ -94,7 +112,13 @@ pub(super) struct SettingsArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
     /// Run folder [run.output]
-    #[arg(short = 'o', short_alias = 'm', long, alias = "model_path", value_name = "RUN")]
+    #[arg(
+        short = 'o',
+        short_alias = 'm',
+        long,
+        alias = "model_path",
+        value_name = "RUN"
+    )]
     pub(super) output: Option<String>,
     /// Run name [run.name]
     #[arg(long, aliases = ["experiment_name", "experiment-name"])]

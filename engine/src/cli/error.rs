@@ -14,6 +14,12 @@ pub enum UsageError {
         /// What to use instead.
         instead: &'static str,
     },
+    /// An argument that is not UTF-8.
+    #[error("the argument `{shown}` is not UTF-8 text")]
+    NotText {
+        /// The argument, with replacement characters.
+        shown: String,
+    },
     /// `--set` without a key and a value.
     #[error("`--set {found}` is not of the form `--set key.path=value`")]
     SetForm {
@@ -30,10 +36,12 @@ impl UsageError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Arguments(_) => None,
+            Self::Arguments(_) | Self::NotText { .. } => None,
             Self::Refused { instead, .. } => Some((*instead).to_owned()),
             Self::SetForm { .. } => Some("for example `--set memory.cap_gib=6.5`".to_owned()),
-            Self::NoScene => Some("`kiln train SCENE`, or `dataset.path` in the configuration file".to_owned()),
+            Self::NoScene => {
+                Some("`kiln train SCENE`, or `dataset.path` in the configuration file".to_owned())
+            }
         }
     }
 }
@@ -41,5 +49,8 @@ impl UsageError {
 /// The parser starts its messages with `error: `, which the reporter adds for every error.
 fn without_prefix(error: &clap::Error) -> String {
     let text = error.to_string();
-    text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
+    text.strip_prefix("error: ")
+        .unwrap_or(&text)
+        .trim_end()
+        .to_owned()
 }

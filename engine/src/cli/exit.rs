@@ -145,9 +145,15 @@ mod tests {
         );
         assert_eq!(exit, Exit::Usage);
         let (text, exit) = printed(&parse(["kiln", "train", "s", "--stes", "x"]).unwrap_err());
-        assert!(text.starts_with("error: unexpected argument '--stes' found\n"), "{text}");
+        assert!(
+            text.starts_with("error: unexpected argument '--stes' found\n"),
+            "{text}"
+        );
         assert_eq!(exit, Exit::Usage);
-        let inputs = Inputs { recipe: Some("mop".to_owned()), ..Inputs::default() };
+        let inputs = Inputs {
+            recipe: Some("mop".to_owned()),
+            ..Inputs::default()
+        };
         let (text, exit) = printed(&resolve(&inputs).unwrap_err());
         assert_eq!(
             text,
@@ -159,7 +165,10 @@ mod tests {
 
     #[test]
     fn causes_are_printed_once() {
-        let inputs = Inputs { file: Some("/nonexistent/f.yaml".into()), ..Inputs::default() };
+        let inputs = Inputs {
+            file: Some("/nonexistent/f.yaml".into()),
+            ..Inputs::default()
+        };
         let (text, _) = printed(&resolve(&inputs).unwrap_err());
         assert_eq!(text.matches("os error").count(), 1, "{text}");
     }
@@ -169,7 +178,14 @@ mod tests {
         let help = parse(["kiln", "--help"]).unwrap_err();
         assert_eq!(help.exit(), Exit::Ok);
         assert_eq!(AutoError::CpuNotAllowed.exit(), Exit::NoDevice);
-        assert_eq!(AutoError::TooSmall { budget_gib: 1.0, smallest_gib: 7.0 }.exit(), Exit::DoesNotFit);
+        assert_eq!(
+            AutoError::TooSmall {
+                budget_gib: 1.0,
+                smallest_gib: 7.0
+            }
+            .exit(),
+            Exit::DoesNotFit
+        );
     }
 
     #[test]
@@ -189,6 +205,9 @@ mod tests {
             Exit::Interrupted,
             Exit::Terminated,
         ];
-        assert_eq!(codes.map(|code| code as u8), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130, 143]);
+        assert_eq!(
+            codes.map(|code| code as u8),
+            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130, 143]
+        );
     }
 }

@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use super::Profiles;
-use crate::config::{ConfigError, Inputs, PROFILES, RECIPES, Shipped, resolve, schema_json, to_yaml};
+use crate::config::{
+    ConfigError, Inputs, PROFILES, RECIPES, Shipped, resolve, schema_json, to_yaml,
+};
 use crate::plugins::families;
 
 /// `kiln profiles` failed.
@@ -39,12 +41,21 @@ fn list(out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(out)
     };
     let shipped = |file: &'static Shipped| (file.short_name(), file.summary());
-    rows("Profiles (--profile NAME)", &mut PROFILES.iter().map(shipped))?;
+    rows(
+        "Profiles (--profile NAME)",
+        &mut PROFILES.iter().map(shipped),
+    )?;
     rows("Recipes (--recipe NAME)", &mut RECIPES.iter().map(shipped))?;
     for family in families() {
         if !family.entries.is_empty() {
             let title = format!("Plugins of `{}`", family.key);
-            rows(&title, &mut family.entries.iter().map(|entry| (entry.kind, entry.summary)))?;
+            rows(
+                &title,
+                &mut family
+                    .entries
+                    .iter()
+                    .map(|entry| (entry.kind, entry.summary)),
+            )?;
         }
     }
     Ok(())
@@ -54,11 +65,22 @@ fn list(out: &mut dyn Write) -> std::io::Result<()> {
 fn show(name: &str, recipe: Option<&str>) -> Result<String, ConfigError> {
     let recipe = recipe.map(str::to_owned);
     let inputs = if RECIPES.iter().any(|shipped| shipped.short_name() == name) {
-        Inputs { recipe: Some(name.to_owned()), ..Inputs::default() }
+        Inputs {
+            recipe: Some(name.to_owned()),
+            ..Inputs::default()
+        }
     } else if name.ends_with(".yaml") || name.ends_with(".yml") {
-        Inputs { file: Some(name.into()), recipe, ..Inputs::default() }
+        Inputs {
+            file: Some(name.into()),
+            recipe,
+            ..Inputs::default()
+        }
     } else {
-        Inputs { profile: Some(name.to_owned()), recipe, ..Inputs::default() }
+        Inputs {
+            profile: Some(name.to_owned()),
+            recipe,
+            ..Inputs::default()
+        }
     };
     to_yaml(&resolve(&inputs)?)
 }
@@ -75,7 +97,10 @@ mod tests {
     }
 
     fn shown(name: &str, recipe: Option<&str>) -> String {
-        output(&Profiles::Show { name: name.to_owned(), recipe: recipe.map(str::to_owned) })
+        output(&Profiles::Show {
+            name: name.to_owned(),
+            recipe: recipe.map(str::to_owned),
+        })
     }
 
     #[test]
@@ -95,9 +120,15 @@ mod tests {
     fn show_resolves_profiles_and_recipes() {
         let text = shown("16gb", Some("mip"));
         assert!(text.starts_with("version: 1\n"), "{text}");
-        assert!(text.contains("cap_gib: 14.5") && text.contains("kind: adc_abs"), "{text}");
+        assert!(
+            text.contains("cap_gib: 14.5") && text.contains("kind: adc_abs"),
+            "{text}"
+        );
         assert!(shown("demo", None).contains("iterations: 1500"));
-        let unknown = Profiles::Show { name: "32gb".to_owned(), recipe: None };
+        let unknown = Profiles::Show {
+            name: "32gb".to_owned(),
+            recipe: None,
+        };
         let error = run(&unknown, &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "no profile is named `32gb`");
     }

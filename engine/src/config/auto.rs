@@ -20,7 +20,9 @@ pub enum AutoError {
     #[error("the only Vulkan device is a CPU driver, which trains slowly")]
     CpuNotAllowed,
     /// Less memory than the smallest profile plans with.
-    #[error("the device offers {budget_gib:.2} GiB, less than the {smallest_gib:.2} GiB of the smallest profile, `8gb`")]
+    #[error(
+        "the device offers {budget_gib:.2} GiB, less than the {smallest_gib:.2} GiB of the smallest profile, `8gb`"
+    )]
     TooSmall {
         /// What the device offers, GiB.
         budget_gib: f64,
@@ -37,12 +39,14 @@ impl AutoError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::CpuNotAllowed => {
-                Some("`--allow-cpu` or `--profile cpu` accepts it; `kiln doctor` shows what is missing".to_owned())
-            }
-            Self::TooSmall { budget_gib, .. } => {
-                Some(format!("`--profile 8gb --set memory.cap_gib={:.1}` plans with less", budget_gib * 0.9))
-            }
+            Self::CpuNotAllowed => Some(
+                "`--allow-cpu` or `--profile cpu` accepts it; `kiln doctor` shows what is missing"
+                    .to_owned(),
+            ),
+            Self::TooSmall { budget_gib, .. } => Some(format!(
+                "`--profile 8gb --set memory.cap_gib={:.1}` plans with less",
+                budget_gib * 0.9
+            )),
             Self::Config(error) => error.hint(),
         }
     }
@@ -55,20 +59,36 @@ impl AutoError {
 /// [`AutoError`] when nothing fits or a CPU driver is not allowed.
 pub fn choose(budget: Budget, allow_cpu: bool) -> Result<&'static str, AutoError> {
     if budget.is_cpu {
-        return if allow_cpu { Ok("cpu") } else { Err(AutoError::CpuNotAllowed) };
+        return if allow_cpu {
+            Ok("cpu")
+        } else {
+            Err(AutoError::CpuNotAllowed)
+        };
     }
     let budget_gib = budget.bytes as f64 / GIB;
     let mut best = None;
     let mut smallest_gib = f64::INFINITY;
-    for name in PROFILES.iter().map(|shipped| shipped.short_name()).filter(|name| *name != "cpu") {
-        let inputs = Inputs { profile: Some(name.to_owned()), ..Inputs::default() };
-        let Some(cap) = resolve(&inputs)?.memory.cap_gib else { continue };
+    for name in PROFILES
+        .iter()
+        .map(|shipped| shipped.short_name())
+        .filter(|name| *name != "cpu")
+    {
+        let inputs = Inputs {
+            profile: Some(name.to_owned()),
+            ..Inputs::default()
+        };
+        let Some(cap) = resolve(&inputs)?.memory.cap_gib else {
+            continue;
+        };
         smallest_gib = smallest_gib.min(cap);
         if cap <= budget_gib {
             best = Some(name);
         }
     }
-    best.ok_or(AutoError::TooSmall { budget_gib, smallest_gib })
+    best.ok_or(AutoError::TooSmall {
+        budget_gib,
+        smallest_gib,
+    })
 }
 
 #[cfg(test)]
@@ -78,7 +98,15 @@ mod tests {
 
     #[test]
     fn chooses_by_budget() {
-        let gpu = |gib: f64| choose(Budget { bytes: (gib * GIB) as u64, is_cpu: false }, false);
+        let gpu = |gib: f64| {
+            choose(
+                Budget {
+                    bytes: (gib * GIB) as u64,
+                    is_cpu: false,
+                },
+                false,
+            )
+        };
         assert_eq!(gpu(7.2).unwrap(), "8gb");
         assert_eq!(gpu(15.2).unwrap(), "16gb");
         assert_eq!(gpu(23.0).unwrap(), "24gb");
@@ -88,8 +116,14 @@ mod tests {
             error.to_string(),
             "the device offers 4.00 GiB, less than the 7.00 GiB of the smallest profile, `8gb`"
         );
-        assert_eq!(error.hint().unwrap(), "`--profile 8gb --set memory.cap_gib=3.6` plans with less");
-        let cpu = Budget { bytes: u64::MAX, is_cpu: true };
+        assert_eq!(
+            error.hint().unwrap(),
+            "`--profile 8gb --set memory.cap_gib=3.6` plans with less"
+        );
+        let cpu = Budget {
+            bytes: u64::MAX,
+            is_cpu: true,
+        };
         assert_eq!(choose(cpu, true).unwrap(), "cpu");
         assert!(matches!(choose(cpu, false), Err(AutoError::CpuNotAllowed)));
     }

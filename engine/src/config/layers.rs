@@ -22,7 +22,11 @@ impl Shipped {
     /// The first comment line of the file.
     #[must_use]
     pub fn summary(&self) -> &'static str {
-        self.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
+        self.text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches(['#', ' '])
     }
 
     /// The name without its folder.
@@ -39,9 +43,17 @@ macro_rules! shipped {
 }
 
 /// The bottom layer: every key with its default.
-pub const DEFAULT: Shipped = Shipped { name: "default", text: include_str!("../../../configs/default.yaml") };
+pub const DEFAULT: Shipped = Shipped {
+    name: "default",
+    text: include_str!("../../../configs/default.yaml"),
+};
 /// Shipped profiles: budgets and capacities, smallest card first.
-pub const PROFILES: [Shipped; 4] = shipped!["profiles/8gb", "profiles/16gb", "profiles/24gb", "profiles/cpu"];
+pub const PROFILES: [Shipped; 4] = shipped![
+    "profiles/8gb",
+    "profiles/16gb",
+    "profiles/24gb",
+    "profiles/cpu"
+];
 /// Shipped recipes: training settings.
 pub const RECIPES: [Shipped; 3] = shipped!["recipes/default", "recipes/mip", "recipes/demo"];
 /// The recipe used when none is named.
@@ -112,7 +124,9 @@ pub fn extended_profile(file: &Path) -> Result<Option<String>, ConfigError> {
 /// # Errors
 /// [`ConfigError::Write`] when the writer refuses.
 pub fn to_yaml(profile: &Profile) -> Result<String, ConfigError> {
-    serde_saphyr::to_string(profile).map_err(|error| ConfigError::Write { message: error.to_string() })
+    serde_saphyr::to_string(profile).map_err(|error| ConfigError::Write {
+        message: error.to_string(),
+    })
 }
 
 fn layer(inputs: &Inputs) -> Result<Node, ConfigError> {
@@ -131,7 +145,11 @@ fn layer(inputs: &Inputs) -> Result<Node, ConfigError> {
         } else if let Some(name) = base.strip_prefix("recipes/") {
             recipe.get_or_insert_with(|| name.to_owned());
         } else {
-            let folder = inputs.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+            let folder = inputs
+                .file
+                .as_deref()
+                .and_then(Path::parent)
+                .unwrap_or(Path::new(""));
             let node = read_layer_file(&folder.join(&base))?;
             if extends(&node)?.is_some() {
                 return Err(ConfigError::ExtendsTwice { at });
@@ -142,7 +160,11 @@ fn layer(inputs: &Inputs) -> Result<Node, ConfigError> {
     if let Some(name) = &profile {
         tree.overlay(named("profile", name, &PROFILES)?);
     }
-    tree.overlay(named("recipe", recipe.as_deref().unwrap_or(DEFAULT_RECIPE), &RECIPES)?);
+    tree.overlay(named(
+        "recipe",
+        recipe.as_deref().unwrap_or(DEFAULT_RECIPE),
+        &RECIPES,
+    )?);
     for node in base_file.into_iter().chain(file) {
         tree.overlay(node);
     }
@@ -166,7 +188,11 @@ fn named(what: &'static str, name: &str, shipped: &[Shipped]) -> Result<Node, Co
         };
     }
     let known = nearest(name, shipped.iter().map(Shipped::short_name));
-    Err(ConfigError::UnknownName { what, found: name.to_owned(), known })
+    Err(ConfigError::UnknownName {
+        what,
+        found: name.to_owned(),
+        known,
+    })
 }
 
 fn read_layer_file(path: &Path) -> Result<Node, ConfigError> {
@@ -182,11 +208,19 @@ fn parse_layer(text: &str, source: &str) -> Result<Node, ConfigError> {
 fn check_version(node: Node) -> Result<Node, ConfigError> {
     if !matches!(node.value, Value::Map(_)) {
         let (found, expected) = (node.value.describe(), "a block of keys".to_owned());
-        return Err(ConfigError::Type { at: node.at, key: "(whole file)".to_owned(), found, expected });
+        return Err(ConfigError::Type {
+            at: node.at,
+            key: "(whole file)".to_owned(),
+            found,
+            expected,
+        });
     }
     let source = At::whole(&node.at.source);
     match node.get("version") {
-        None => Err(ConfigError::Missing { at: source, key: "version".to_owned() }),
+        None => Err(ConfigError::Missing {
+            at: source,
+            key: "version".to_owned(),
+        }),
         Some(version) if version.value == Value::Int(1) => Ok(node),
         Some(version) => Err(ConfigError::Range {
             at: version.at.clone(),
@@ -200,20 +234,39 @@ fn check_version(node: Node) -> Result<Node, ConfigError> {
 fn read_file(path: &Path) -> Result<Node, ConfigError> {
     use std::io::Read as _;
     let name = path.display().to_string();
-    let failed = |source| ConfigError::Read { file: name.clone(), source };
+    let failed = |source| ConfigError::Read {
+        file: name.clone(),
+        source,
+    };
     let file = std::fs::File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
     let mut bytes = Vec::new();
     // One byte past the limit is enough to know; the size in the message is the file's own where it has one.
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(ConfigError::TooLarge { file: name, found: size.max(MAX_BYTES + 1), allowed: MAX_BYTES });
+        return Err(ConfigError::TooLarge {
+            file: name,
+            found: size.max(MAX_BYTES + 1),
+            allowed: MAX_BYTES,
+        });
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let at = At { source: name.as_str().into(), line: u32::try_from(line).unwrap_or(u32::MAX) };
-        ConfigError::Syntax { at, message: "not UTF-8 text".to_owned() }
+        let line = error.as_bytes()[..valid]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count()
+            + 1;
+        let at = At {
+            source: name.as_str().into(),
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+        };
+        ConfigError::Syntax {
+            at,
+            message: "not UTF-8 text".to_owned(),
+        }
     })?;
     Node::parse(&text, &name)
 }
@@ -222,7 +275,10 @@ fn read_file(path: &Path) -> Result<Node, ConfigError> {
 fn extends(node: &Node) -> Result<Option<(String, At)>, ConfigError> {
     match node.get("extends") {
         None => Ok(None),
-        Some(Node { at, value: Value::Text(base) }) => Ok(Some((base.clone(), at.clone()))),
+        Some(Node {
+            at,
+            value: Value::Text(base),
+        }) => Ok(Some((base.clone(), at.clone()))),
         Some(Node { at, value }) => Err(ConfigError::Type {
             at: at.clone(),
             key: "extends".to_owned(),
@@ -235,10 +291,16 @@ fn extends(node: &Node) -> Result<Option<(String, At)>, ConfigError> {
 fn mark_not_yet(error: ConfigError) -> ConfigError {
     match error {
         ConfigError::UnknownKey { at, key, .. } if rules::not_yet(&key, None) => {
-            ConfigError::Unavailable { at, what: format!("`{key}`") }
+            ConfigError::Unavailable {
+                at,
+                what: format!("`{key}`"),
+            }
         }
         ConfigError::UnknownValue { at, key, found, .. } if rules::not_yet(&key, Some(&found)) => {
-            ConfigError::Unavailable { at, what: format!("`{key}: {found}`") }
+            ConfigError::Unavailable {
+                at,
+                what: format!("`{key}: {found}`"),
+            }
         }
         other => other,
     }

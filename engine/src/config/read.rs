@@ -1,6 +1,8 @@
 //! A located tree to typed structs, through serde, keeping key paths and places in every error.
 
-use serde::de::{self, DeserializeSeed, EnumAccess, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected};
+use serde::de::{
+    self, DeserializeSeed, EnumAccess, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
+};
 use serde::de::{VariantAccess, Visitor};
 
 use super::error::{At, ConfigError, nearest};
@@ -21,21 +23,43 @@ pub(crate) struct Fault {
 
 #[derive(Debug)]
 enum What {
-    UnknownKey { key: String, known: &'static [&'static str] },
-    UnknownValue { found: String, known: &'static [&'static str] },
-    Type { found: String, expected: String },
-    Range { found: String, allowed: String },
-    Missing { key: &'static str },
+    UnknownKey {
+        key: String,
+        known: &'static [&'static str],
+    },
+    UnknownValue {
+        found: String,
+        known: &'static [&'static str],
+    },
+    Type {
+        found: String,
+        expected: String,
+    },
+    Range {
+        found: String,
+        allowed: String,
+    },
+    Missing {
+        key: &'static str,
+    },
     Other(String),
 }
 
 impl Fault {
     fn new(what: What) -> Self {
-        Self { path: Vec::new(), at: None, what }
+        Self {
+            path: Vec::new(),
+            at: None,
+            what,
+        }
     }
 
     fn expected(node: &Node, expected: impl Into<String>) -> Self {
-        Self::new(What::Type { found: node.value.describe(), expected: expected.into() }).under(None, &node.at)
+        Self::new(What::Type {
+            found: node.value.describe(),
+            expected: expected.into(),
+        })
+        .under(None, &node.at)
     }
 
     /// Adds the key this error passed through, and the place if none is known yet.
@@ -50,19 +74,48 @@ impl Fault {
     fn into_config_error(self, root: &At) -> ConfigError {
         let at = self.at.unwrap_or_else(|| root.clone());
         let path = self.path.join(".");
-        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-        match self.what {
-            What::UnknownKey { key, known } => {
-                ConfigError::UnknownKey { at, key: below(&key), known: nearest(&key, known.iter().copied()) }
+        let below = |key: &str| {
+            if path.is_empty() {
+                key.to_owned()
+            } else {
+                format!("{path}.{key}")
             }
+        };
+        match self.what {
+            What::UnknownKey { key, known } => ConfigError::UnknownKey {
+                at,
+                key: below(&key),
+                known: nearest(&key, known.iter().copied()),
+            },
             What::UnknownValue { found, known } => {
                 let known = nearest(&found, known.iter().copied());
-                ConfigError::UnknownValue { at, key: path, found, known }
+                ConfigError::UnknownValue {
+                    at,
+                    key: path,
+                    found,
+                    known,
+                }
             }
-            What::Type { found, expected } => ConfigError::Type { at, key: path, found, expected },
-            What::Range { found, allowed } => ConfigError::Range { at, key: path, found, allowed },
-            What::Missing { key } => ConfigError::Missing { at, key: below(key) },
-            What::Other(message) => ConfigError::Syntax { at, message: format!("`{path}`: {message}") },
+            What::Type { found, expected } => ConfigError::Type {
+                at,
+                key: path,
+                found,
+                expected,
+            },
+            What::Range { found, allowed } => ConfigError::Range {
+                at,
+                key: path,
+                found,
+                allowed,
+            },
+            What::Missing { key } => ConfigError::Missing {
+                at,
+                key: below(key),
+            },
+            What::Other(message) => ConfigError::Syntax {
+                at,
+                message: format!("`{path}`: {message}"),
+            },
         }
     }
 }
@@ -80,19 +133,34 @@ impl de::Error for Fault {
         Self::new(What::Other(message.to_string()))
     }
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(What::Type { found: words(found), expected: expected.to_string() })
+        Self::new(What::Type {
+            found: words(found),
+            expected: expected.to_string(),
+        })
     }
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(What::Type { found: words(found), expected: expected.to_string() })
+        Self::new(What::Type {
+            found: words(found),
+            expected: expected.to_string(),
+        })
     }
     fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
-        Self::new(What::Type { found: format!("a list of {found}"), expected: expected.to_string() })
+        Self::new(What::Type {
+            found: format!("a list of {found}"),
+            expected: expected.to_string(),
+        })
     }
     fn unknown_variant(found: &str, known: &'static [&'static str]) -> Self {
-        Self::new(What::UnknownValue { found: found.to_owned(), known })
+        Self::new(What::UnknownValue {
+            found: found.to_owned(),
+            known,
+        })
     }
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
-        Self::new(What::UnknownKey { key: key.to_owned(), known })
+        Self::new(What::UnknownKey {
+            key: key.to_owned(),
+            known,
+        })
     }
     fn missing_field(key: &'static str) -> Self {
         Self::new(What::Missing { key })
@@ -124,9 +192,16 @@ impl Reader<'_> {
         };
         match self.0.value {
             Value::Int(value) => T::try_from(value).map_err(|_| {
-                Fault::new(What::Range { found: value.to_string(), allowed: allowed() }).under(None, &self.0.at)
+                Fault::new(What::Range {
+                    found: value.to_string(),
+                    allowed: allowed(),
+                })
+                .under(None, &self.0.at)
             }),
-            _ => Err(Fault::expected(self.0, format!("a whole number, {}", allowed()))),
+            _ => Err(Fault::expected(
+                self.0,
+                format!("a whole number, {}", allowed()),
+            )),
         }
     }
 
@@ -140,7 +215,10 @@ impl Reader<'_> {
         if value.is_finite() && value.abs() <= most {
             return Ok(value);
         }
-        let what = What::Range { found: value.to_string(), allowed: "a finite number".to_owned() };
+        let what = What::Range {
+            found: value.to_string(),
+            allowed: "a finite number".to_owned(),
+        };
         Err(Fault::new(what).under(None, &self.0.at))
     }
 }
@@ -169,7 +247,11 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
             Value::Float(value) => visitor.visit_f64(*value),
             Value::Text(text) => visitor.visit_str(text),
             Value::List(items) => visitor.visit_seq(Items { items, next: 0 }),
-            Value::Map(entries) => visitor.visit_map(Entries { entries, skip_kind: false, next: 0 }),
+            Value::Map(entries) => visitor.visit_map(Entries {
+                entries,
+                skip_kind: false,
+                next: 0,
+            }),
         }
         .map_err(|fault| fault.under(None, at))
     }
@@ -202,8 +284,13 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match &self.0.value {
-            Value::Text(text) => visitor.visit_str(text).map_err(|fault: Fault| fault.under(None, &self.0.at)),
-            _ => Err(Fault::expected(self.0, "a text (in quotes if it looks like something else)")),
+            Value::Text(text) => visitor
+                .visit_str(text)
+                .map_err(|fault: Fault| fault.under(None, &self.0.at)),
+            _ => Err(Fault::expected(
+                self.0,
+                "a text (in quotes if it looks like something else)",
+            )),
         }
     }
 
@@ -220,9 +307,9 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match &self.0.value {
-            Value::List(items) => {
-                visitor.visit_seq(Items { items, next: 0 }).map_err(|fault| fault.under(None, &self.0.at))
-            }
+            Value::List(items) => visitor
+                .visit_seq(Items { items, next: 0 })
+                .map_err(|fault| fault.under(None, &self.0.at)),
             _ => Err(Fault::expected(self.0, "a list")),
         }
     }
@@ -231,7 +318,10 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         match &self.0.value {
             Value::List(items) if items.len() == len => self.deserialize_seq(visitor),
             Value::List(items) => {
-                let what = What::Type { found: format!("a list of {}", items.len()), expected: format!("{len} values") };
+                let what = What::Type {
+                    found: format!("a list of {}", items.len()),
+                    expected: format!("{len} values"),
+                };
                 Err(Fault::new(what).under(None, &self.0.at))
             }
             _ => Err(Fault::expected(self.0, format!("a list of {len} values"))),
@@ -246,7 +336,11 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
     ) -> Result<V::Value, Fault> {
         match &self.0.value {
             Value::Map(entries) => visitor
-                .visit_map(Entries { entries, skip_kind: false, next: 0 })
+                .visit_map(Entries {
+                    entries,
+                    skip_kind: false,
+                    next: 0,
+                })
                 .map_err(|fault| fault.under(None, &self.0.at)),
             _ => Err(Fault::expected(self.0, "a block of keys")),
         }
@@ -262,17 +356,26 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         let node = self.0;
         match &node.value {
             Value::Text(word) => visitor
-                .visit_enum(Choice { word, at: &node.at, options: None })
+                .visit_enum(Choice {
+                    word,
+                    at: &node.at,
+                    options: None,
+                })
                 .map_err(|fault: Fault| fault.under(None, &node.at)),
             Value::Map(entries) => {
                 let Some(kind) = entries.iter().find(|entry| entry.key == "kind") else {
                     return Err(Fault::new(What::Missing { key: "kind" }).under(None, &node.at));
                 };
                 let Value::Text(word) = &kind.node.value else {
-                    return Err(Fault::expected(&kind.node, "the name of a plugin").under(Some("kind"), &kind.node.at));
+                    return Err(Fault::expected(&kind.node, "the name of a plugin")
+                        .under(Some("kind"), &kind.node.at));
                 };
                 visitor
-                    .visit_enum(Choice { word, at: &kind.node.at, options: Some(entries) })
+                    .visit_enum(Choice {
+                        word,
+                        at: &kind.node.at,
+                        options: Some(entries),
+                    })
                     .map_err(|fault: Fault| fault.under(None, &node.at))
             }
             _ => Err(Fault::expected(node, "a word")),
@@ -298,7 +401,9 @@ impl<'de> EnumAccess<'de> for Choice<'_> {
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), Fault> {
         let key = self.options.map(|_| "kind");
         let word: de::value::StrDeserializer<'_, Fault> = self.word.into_deserializer();
-        let variant = seed.deserialize(word).map_err(|fault| fault.under(key, self.at))?;
+        let variant = seed
+            .deserialize(word)
+            .map_err(|fault| fault.under(key, self.at))?;
         Ok((variant, self))
     }
 }
@@ -311,9 +416,11 @@ impl<'de> VariantAccess<'de> for Choice<'_> {
             None => Ok(()),
             Some(entries) => match entries.iter().find(|entry| entry.key != "kind") {
                 None => Ok(()),
-                Some(entry) => {
-                    Err(Fault::new(What::UnknownKey { key: entry.key.clone(), known: &[] }).under(None, &entry.key_at))
-                }
+                Some(entry) => Err(Fault::new(What::UnknownKey {
+                    key: entry.key.clone(),
+                    known: &[],
+                })
+                .under(None, &entry.key_at)),
             },
         }
     }
@@ -321,11 +428,18 @@ impl<'de> VariantAccess<'de> for Choice<'_> {
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
         match self.options {
             Some(entries) => {
-                let map = Entries { entries, skip_kind: true, next: 0 };
+                let map = Entries {
+                    entries,
+                    skip_kind: true,
+                    next: 0,
+                };
                 seed.deserialize(de::value::MapAccessDeserializer::new(map))
             }
             None => {
-                let (found, expected) = (format!("the text `{}`", self.word), format!("a block: `kind: {}`", self.word));
+                let (found, expected) = (
+                    format!("the text `{}`", self.word),
+                    format!("a block: `kind: {}`", self.word),
+                );
                 Err(Fault::new(What::Type { found, expected }).under(None, self.at))
             }
         }
@@ -335,8 +449,16 @@ impl<'de> VariantAccess<'de> for Choice<'_> {
         Err(<Fault as de::Error>::custom("a plugin takes named options"))
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_map(Entries { entries: self.options.unwrap_or_default(), skip_kind: true, next: 0 })
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_map(Entries {
+            entries: self.options.unwrap_or_default(),
+            skip_kind: true,
+            next: 0,
+        })
     }
 }
 
@@ -348,11 +470,18 @@ struct Items<'a> {
 impl<'de> SeqAccess<'de> for Items<'_> {
     type Error = Fault;
 
-    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
-        let Some(item) = self.items.get(self.next) else { return Ok(None) };
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Fault> {
+        let Some(item) = self.items.get(self.next) else {
+            return Ok(None);
+        };
         let index = self.next.to_string();
         self.next += 1;
-        seed.deserialize(Reader(item)).map(Some).map_err(|fault| fault.under(Some(&index), &item.at))
+        seed.deserialize(Reader(item))
+            .map(Some)
+            .map_err(|fault| fault.under(Some(&index), &item.at))
     }
 }
 
@@ -365,20 +494,35 @@ struct Entries<'a> {
 impl<'de> MapAccess<'de> for Entries<'_> {
     type Error = Fault;
 
-    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
-        if self.skip_kind && self.entries.get(self.next).is_some_and(|entry| entry.key == "kind") {
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Fault> {
+        if self.skip_kind
+            && self
+                .entries
+                .get(self.next)
+                .is_some_and(|entry| entry.key == "kind")
+        {
             self.next += 1;
         }
-        let Some(entry) = self.entries.get(self.next) else { return Ok(None) };
+        let Some(entry) = self.entries.get(self.next) else {
+            return Ok(None);
+        };
         let key: de::value::StrDeserializer<'_, Fault> = entry.key.as_str().into_deserializer();
-        seed.deserialize(key).map(Some).map_err(|fault| fault.under(None, &entry.key_at))
+        seed.deserialize(key)
+            .map(Some)
+            .map_err(|fault| fault.under(None, &entry.key_at))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
         let Some(entry) = self.entries.get(self.next) else {
-            return Err(<Fault as de::Error>::custom("value asked for without a key"));
+            return Err(<Fault as de::Error>::custom(
+                "value asked for without a key",
+            ));
         };
         self.next += 1;
-        seed.deserialize(Reader(&entry.node)).map_err(|fault| fault.under(Some(&entry.key), &entry.node.at))
+        seed.deserialize(Reader(&entry.node))
+            .map_err(|fault| fault.under(Some(&entry.key), &entry.node.at))
     }
 }

@@ -15,6 +15,8 @@ use super::error::{At, ConfigError};
 pub(super) const MAX_BYTES: u64 = 1 << 20;
 /// Deepest nesting of maps and lists.
 pub(super) const MAX_DEPTH: usize = 16;
+/// Most values and keys in one text; keeps the cost of layering bounded.
+const MAX_NODES: usize = 20_000;
 
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,17 +65,26 @@ impl Node {
     pub(crate) fn parse(text: &str, source: &str) -> Result<Self, ConfigError> {
         let size = text.len() as u64;
         if size > MAX_BYTES {
-            return Err(ConfigError::TooLarge { file: source.to_owned(), found: size, allowed: MAX_BYTES });
+            return Err(ConfigError::TooLarge {
+                file: source.to_owned(),
+                found: size,
+                allowed: MAX_BYTES,
+            });
         }
         let source: Arc<str> = source.into();
         if let Some(line) = text.lines().position(|line| line.contains('\t')) {
-            return Err(syntax(&source, line as u64 + 1, "tab character; indent and align with spaces"));
+            return Err(syntax(
+                &source,
+                line as u64 + 1,
+                "tab character; indent and align with spaces",
+            ));
         }
         let options = serde_saphyr::options! {
             budget: serde_saphyr::budget! {
                 max_depth: MAX_DEPTH,
                 flow_nesting_limit: MAX_DEPTH,
                 max_documents: 1,
+                max_nodes: MAX_NODES,
                 max_anchors: 0,
                 max_aliases: 0,
                 max_merge_keys: 0,
@@ -98,7 +109,12 @@ impl Node {
         let at = place(source, raw.referenced.line());
         let value = match raw.value {
             Raw::Scalar(value) => value,
-            Raw::List(items) => Value::List(items.into_iter().map(|item| Self::locate(item, source)).collect()),
+            Raw::List(items) => Value::List(
+                items
+                    .into_iter()
+                    .map(|item| Self::locate(item, source))
+                    .collect(),
+            ),
             Raw::Map(entries) => Value::Map(
                 entries
                     .into_iter()
@@ -115,22 +131,38 @@ impl Node {
 
     /// An empty map.
     pub(crate) fn empty(source: &str) -> Self {
-        Self { at: At::whole(source), value: Value::Map(Vec::new()) }
+        Self {
+            at: At::whole(source),
+            value: Value::Map(Vec::new()),
+        }
     }
 
     /// A map nested along `path` around `value`, as `--set` and flags write it.
     pub(crate) fn nested(path: &str, value: Value, source: &str) -> Self {
         let at = At::whole(source);
-        path.rsplit('.').fold(Self { at: at.clone(), value }, |node, key| Self {
-            at: at.clone(),
-            value: Value::Map(vec![Entry { key: key.to_owned(), key_at: at.clone(), node }]),
-        })
+        path.rsplit('.').fold(
+            Self {
+                at: at.clone(),
+                value,
+            },
+            |node, key| Self {
+                at: at.clone(),
+                value: Value::Map(vec![Entry {
+                    key: key.to_owned(),
+                    key_at: at.clone(),
+                    node,
+                }]),
+            },
+        )
     }
 
     /// The value of a key, when this is a map that has it.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         match &self.value {
-            Value::Map(entries) => entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node),
+            Value::Map(entries) => entries
+                .iter()
+                .find(|entry| entry.key == key)
+                .map(|entry| &entry.node),
             Value::List(items) => key.parse::<usize>().ok().and_then(|index| items.get(index)),
             _ => None,
         }
@@ -138,7 +170,9 @@ impl Node {
 
     /// Removes a key of a map and returns it.
     pub(crate) fn take(&mut self, key: &str) -> Option<Entry> {
-        let Value::Map(entries) = &mut self.value else { return None };
+        let Value::Map(entries) = &mut self.value else {
+            return None;
+        };
         let index = entries.iter().position(|entry| entry.key == key)?;
         Some(entries.remove(index))
     }
@@ -173,7 +207,12 @@ impl Node {
             }
             (Value::List(below), Value::Map(above)) if addresses_items(below.len(), &above) => {
                 for entry in above {
-                    if let Some(item) = entry.key.parse::<usize>().ok().and_then(|index| below.get_mut(index)) {
+                    if let Some(item) = entry
+                        .key
+                        .parse::<usize>()
+                        .ok()
+                        .and_then(|index| below.get_mut(index))
+                    {
                         item.overlay(entry.node);
                     }
                 }
@@ -186,7 +225,12 @@ impl Node {
 }
 
 fn kind_changes(below: &[Entry], above: &[Entry]) -> bool {
-    let kind = |entries: &[Entry]| entries.iter().find(|e| e.key == "kind").map(|e| e.node.value.clone());
+    let kind = |entries: &[Entry]| {
+        entries
+            .iter()
+            .find(|e| e.key == "kind")
+            .map(|e| e.node.value.clone())
+    };
     match (kind(below), kind(above)) {
         (Some(old), Some(new)) => old != new,
         _ => false,
@@ -194,15 +238,24 @@ fn kind_changes(below: &[Entry], above: &[Entry]) -> bool {
 }
 
 fn addresses_items(len: usize, above: &[Entry]) -> bool {
-    !above.is_empty() && above.iter().all(|entry| entry.key.parse::<usize>().is_ok_and(|index| index < len))
+    !above.is_empty()
+        && above
+            .iter()
+            .all(|entry| entry.key.parse::<usize>().is_ok_and(|index| index < len))
 }
 
 fn place(source: &Arc<str>, line: u64) -> At {
-    At { source: source.clone(), line: u32::try_from(line).unwrap_or(u32::MAX) }
+    At {
+        source: source.clone(),
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+    }
 }
 
 fn syntax(source: &Arc<str>, line: u64, message: &str) -> ConfigError {
-    ConfigError::Syntax { at: place(source, line), message: message.to_owned() }
+    ConfigError::Syntax {
+        at: place(source, line),
+        message: message.to_owned(),
+    }
 }
 
 /// Our words for what the parser refused.
@@ -217,7 +270,8 @@ fn refusal(error: &serde_saphyr::Error) -> String {
             BudgetBreach::MergeKeys { .. } => merge_key(),
             BudgetBreach::Depth { .. } => format!("nested deeper than {MAX_DEPTH} levels"),
             BudgetBreach::Documents { .. } => one_document(),
-            other => format!("too much YAML: {other:?}"),
+            BudgetBreach::Nodes { .. } => format!("more than {MAX_NODES} keys and values"),
+            _ => "more YAML than a profile can need".to_owned(),
         },
         Error::MergeKeyNotAllowed { .. } => merge_key(),
         Error::MultipleDocuments { .. } => one_document(),
@@ -229,7 +283,10 @@ fn refusal(error: &serde_saphyr::Error) -> String {
             // The parser appends its own position; ours follows in parentheses.
             let text = other.to_string();
             let first = text.lines().next().unwrap_or_default();
-            format!("not valid YAML: {}", first.split(" at line ").next().unwrap_or(first))
+            format!(
+                "not valid YAML: {}",
+                first.split(" at line ").next().unwrap_or(first)
+            )
         }
     }
 }
@@ -285,7 +342,9 @@ impl<'de> Visitor<'de> for RawVisitor {
         Ok(Raw::Scalar(Value::Int(value)))
     }
     fn visit_u128<E>(self, value: u128) -> Result<Raw, E> {
-        Ok(Raw::Scalar(i128::try_from(value).map_or(Value::Float(value as f64), Value::Int)))
+        Ok(Raw::Scalar(
+            i128::try_from(value).map_or(Value::Float(value as f64), Value::Int),
+        ))
     }
     fn visit_f64<E>(self, value: f64) -> Result<Raw, E> {
         Ok(Raw::Scalar(Value::Float(value)))
@@ -324,27 +383,67 @@ mod tests {
         assert_eq!(node.get("a").unwrap().value, Value::Int(1));
         let list = node.get("b").unwrap().get("c").unwrap();
         assert_eq!(list.at.to_string(), "f.yaml:3");
-        let values: Vec<_> = (0..5).map(|i| list.get(&i.to_string()).unwrap().value.clone()).collect();
+        let values: Vec<_> = (0..5)
+            .map(|i| list.get(&i.to_string()).unwrap().value.clone())
+            .collect();
         let text = |t: &str| Value::Text(t.to_owned());
-        assert_eq!(values, [text("x"), Value::Float(2.5), Value::Null, text("yes"), text("7")]);
-        let Value::Map(entries) = &node.value else { unreachable!() };
+        assert_eq!(
+            values,
+            [
+                text("x"),
+                Value::Float(2.5),
+                Value::Null,
+                text("yes"),
+                text("7")
+            ]
+        );
+        let Value::Map(entries) = &node.value else {
+            unreachable!()
+        };
         assert_eq!(entries[1].key_at.line, 2);
     }
 
     #[test]
     fn refuses_what_profiles_do_not_need() {
         for (text, expected) in [
-            ("a:\n\tb: 1", "tab character; indent and align with spaces (f.yaml:2)"),
-            ("a: &x 1\n", "anchors and aliases (`&`, `*`) are not allowed; write the value out (f.yaml:1)"),
-            ("a: 1\n<<: {b: 1}\n", "merge keys (`<<`) are not allowed; write the values out (f.yaml:2)"),
-            ("a: 1\nb: 2\na: 3\n", "the key `a` appears twice in one block (f.yaml:3)"),
-            ("a: 1\n---\nb: 1\n", "more than one YAML document in the file (f.yaml:2)"),
+            (
+                "a:\n\tb: 1",
+                "tab character; indent and align with spaces (f.yaml:2)",
+            ),
+            (
+                "a: &x 1\n",
+                "anchors and aliases (`&`, `*`) are not allowed; write the value out (f.yaml:1)",
+            ),
+            (
+                "a: 1\n<<: {b: 1}\n",
+                "merge keys (`<<`) are not allowed; write the values out (f.yaml:2)",
+            ),
+            (
+                "a: 1\nb: 2\na: 3\n",
+                "the key `a` appears twice in one block (f.yaml:3)",
+            ),
+            (
+                "a: 1\n---\nb: 1\n",
+                "more than one YAML document in the file (f.yaml:2)",
+            ),
         ] {
             assert_eq!(message(text), expected, "{text:?}");
         }
-        assert!(message("a: [1, 2").starts_with("not valid YAML: "), "{}", message("a: [1, 2"));
-        assert!(message("a: !thing 1").starts_with("not valid YAML: "), "{}", message("a: !thing 1"));
-        assert!(message("a: *x").contains("f.yaml:1"), "{}", message("a: *x"));
+        assert!(
+            message("a: [1, 2").starts_with("not valid YAML: "),
+            "{}",
+            message("a: [1, 2")
+        );
+        assert!(
+            message("a: !thing 1").starts_with("not valid YAML: "),
+            "{}",
+            message("a: !thing 1")
+        );
+        assert!(
+            message("a: *x").contains("f.yaml:1"),
+            "{}",
+            message("a: *x")
+        );
     }
 
     #[test]
@@ -352,22 +451,52 @@ mod tests {
         let deep = "[".repeat(4000) + &"]".repeat(4000);
         assert!(message(&deep).contains("f.yaml"), "{}", message(&deep));
         let block: String = (0..40).map(|i| format!("{}a:\n", "  ".repeat(i))).collect();
-        assert!(message(&block).starts_with("nested deeper than 16 levels"), "{}", message(&block));
+        assert!(
+            message(&block).starts_with("nested deeper than 16 levels"),
+            "{}",
+            message(&block)
+        );
+        let many: String = (0..30_000).map(|i| format!("k{i}: 1\n")).collect();
+        assert!(
+            message(&many).starts_with("more than 20000 keys and values (f.yaml:"),
+            "{}",
+            message(&many)
+        );
         let large = "a".repeat(1 << 20) + "a";
-        assert_eq!(message(&large), "the configuration is 1048577 bytes, allowed: at most 1048576 (f.yaml)");
+        assert_eq!(
+            message(&large),
+            "the configuration is 1048577 bytes, allowed: at most 1048576 (f.yaml)"
+        );
     }
 
     #[test]
     fn overlay_merges_maps_replaces_lists_and_changed_kinds() {
-        let mut base = Node::parse("a: {x: 1, y: 2}\nl: [1, 2]\ns: {kind: adc, every: 5}\n", "base").unwrap();
+        let mut base = Node::parse(
+            "a: {x: 1, y: 2}\nl: [1, 2]\ns: {kind: adc, every: 5}\n",
+            "base",
+        )
+        .unwrap();
         base.overlay(Node::parse("a: {y: 3}\nl: [9]\ns: {kind: fixed}\n", "over").unwrap());
-        assert_eq!(base.get("a").unwrap().get("x").unwrap().at.source.as_ref(), "base");
-        assert_eq!(base.get("a").unwrap().get("y").unwrap().value, Value::Int(3));
+        assert_eq!(
+            base.get("a").unwrap().get("x").unwrap().at.source.as_ref(),
+            "base"
+        );
+        assert_eq!(
+            base.get("a").unwrap().get("y").unwrap().value,
+            Value::Int(3)
+        );
         assert!(base.get("l").unwrap().get("1").is_none());
         assert!(base.get("s").unwrap().get("every").is_none());
         base.overlay(Node::nested("l.0", Value::Int(4), "--set"));
-        assert_eq!(base.get("l").unwrap().get("0").unwrap().value, Value::Int(4));
+        assert_eq!(
+            base.get("l").unwrap().get("0").unwrap().value,
+            Value::Int(4)
+        );
         base.overlay(Node::nested("a.x", Value::Null, "--set"));
-        assert_eq!(base.place_of(&["a".to_owned(), "x".to_owned(), "z".to_owned()]).to_string(), "--set");
+        assert_eq!(
+            base.place_of(&["a".to_owned(), "x".to_owned(), "z".to_owned()])
+                .to_string(),
+            "--set"
+        );
     }
 }

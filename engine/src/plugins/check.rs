@@ -33,22 +33,41 @@ impl Checker {
     }
 
     /// Requires `value` in a closed range. NaN is in no range.
-    pub fn range<T: PartialOrd + Display>(&mut self, key: &str, value: T, allowed: RangeInclusive<T>) {
+    pub fn range<T: PartialOrd + Display>(
+        &mut self,
+        key: &str,
+        value: T,
+        allowed: RangeInclusive<T>,
+    ) {
         let ok = allowed.contains(&value);
-        self.require(key, ok, value, || format!("{} to {}", allowed.start(), allowed.end()));
+        self.require(key, ok, value, || {
+            format!("{} to {}", allowed.start(), allowed.end())
+        });
     }
 
     /// Requires a finite number above zero and at most `most`.
     pub fn positive(&mut self, key: &str, value: f64, most: f64) {
-        self.require(key, value > 0.0 && value <= most, value, || format!("above 0, at most {most}"));
+        self.require(key, value > 0.0 && value <= most, value, || {
+            format!("above 0, at most {most}")
+        });
     }
 
     /// Requires any condition; `allowed` says what would have been accepted.
-    pub fn require(&mut self, key: &str, ok: bool, found: impl Display, allowed: impl FnOnce() -> String) {
+    pub fn require(
+        &mut self,
+        key: &str,
+        ok: bool,
+        found: impl Display,
+        allowed: impl FnOnce() -> String,
+    ) {
         if !ok {
             let mut path = self.path.clone();
             path.push(key.to_owned());
-            self.problems.push(Problem { path, found: found.to_string(), allowed: allowed() });
+            self.problems.push(Problem {
+                path,
+                found: found.to_string(),
+                allowed: allowed(),
+            });
         }
     }
 
@@ -74,7 +93,10 @@ mod tests {
         let problems = checker.problems();
         assert_eq!(problems.len(), 2);
         assert_eq!(problems[0].path, ["strategy", "opacity"]);
-        assert_eq!((problems[0].found.as_str(), problems[0].allowed.as_str()), ("NaN", "0 to 1"));
+        assert_eq!(
+            (problems[0].found.as_str(), problems[0].allowed.as_str()),
+            ("NaN", "0 to 1")
+        );
         assert_eq!(problems[1].allowed, "above 0, at most 1");
     }
 }

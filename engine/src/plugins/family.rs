@@ -35,13 +35,34 @@ pub struct Family {
 #[must_use]
 pub const fn families() -> [Family; 7] {
     [
-        Family { key: "init", entries: Init::ENTRIES },
-        Family { key: "strategy", entries: Strategy::ENTRIES },
-        Family { key: "optimizer", entries: Optimizer::ENTRIES },
-        Family { key: "losses", entries: Loss::ENTRIES },
-        Family { key: "regularizers", entries: Regularizer::ENTRIES },
-        Family { key: "exporters", entries: Exporter::ENTRIES },
-        Family { key: "sinks", entries: Sink::ENTRIES },
+        Family {
+            key: "init",
+            entries: Init::ENTRIES,
+        },
+        Family {
+            key: "strategy",
+            entries: Strategy::ENTRIES,
+        },
+        Family {
+            key: "optimizer",
+            entries: Optimizer::ENTRIES,
+        },
+        Family {
+            key: "losses",
+            entries: Loss::ENTRIES,
+        },
+        Family {
+            key: "regularizers",
+            entries: Regularizer::ENTRIES,
+        },
+        Family {
+            key: "exporters",
+            entries: Exporter::ENTRIES,
+        },
+        Family {
+            key: "sinks",
+            entries: Sink::ENTRIES,
+        },
     ]
 }
 
@@ -59,22 +80,21 @@ impl<'a, T> Tagged<'a, T> {
     }
 }
 
-/// Schema of a family: one of its kinds, each with exactly its own keys.
-pub(super) fn one_of(entries: &[Entry], generator: &mut SchemaGenerator) -> Schema {
+/// Schema of a family: one of its kinds, each with exactly its own keys. `kind` may be left out where a lower layer has it.
+pub(super) fn any_of(entries: &[Entry], generator: &mut SchemaGenerator) -> Schema {
     let variants: Vec<serde_json::Value> = entries
         .iter()
         .map(|entry| {
             let mut schema = (entry.schema)(generator).to_value();
             schema["description"] = entry.summary.into();
             schema["properties"]["kind"] = serde_json::json!({ "const": entry.kind });
-            schema["required"] = serde_json::json!(["kind"]);
             schema
         })
         .collect();
     if variants.is_empty() {
         return schemars::json_schema!(false);
     }
-    schemars::json_schema!({ "oneOf": variants })
+    schemars::json_schema!({ "anyOf": variants })
 }
 
 /// Defines a family: the enum, its registry entries, and (de)serialisation.
@@ -109,6 +129,7 @@ macro_rules! family {
 
             /// Reports option values out of range.
             pub fn check(&self, checker: &mut $crate::plugins::Checker) {
+                // A family without plugins has no arm that uses it.
                 let _ = &checker;
                 match *self {
                     $(Self::$variant(ref options) => $crate::plugins::Options::check(options, checker),)*
@@ -118,6 +139,7 @@ macro_rules! family {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                // As above.
                 let _ = &serializer;
                 match *self {
                     $(Self::$variant(ref options) => {
@@ -138,7 +160,7 @@ macro_rules! family {
                 stringify!($name).into()
             }
             fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                $crate::plugins::family::one_of(Self::ENTRIES, generator)
+                $crate::plugins::family::any_of(Self::ENTRIES, generator)
             }
         }
     };

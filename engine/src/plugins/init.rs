@@ -47,7 +47,11 @@ pub struct RandomBoxOptions {
 
 impl Default for RandomBoxOptions {
     fn default() -> Self {
-        Self { count: 100_000, half_side: 1.3, opacity: 0.1 }
+        Self {
+            count: 100_000,
+            half_side: 1.3,
+            opacity: 0.1,
+        }
     }
 }
 

@@ -40,7 +40,11 @@ pub struct AdamOptions {
 
 impl Default for AdamOptions {
     fn default() -> Self {
-        Self { lr: LearningRates::default(), betas: [0.9, 0.999], eps: 1e-15 }
+        Self {
+            lr: LearningRates::default(),
+            betas: [0.9, 0.999],
+            eps: 1e-15,
+        }
     }
 }
 

@@ -89,7 +89,13 @@ pub struct Densify {
 
 impl Default for Densify {
     fn default() -> Self {
-        Self { from: 500, until: 15_000, every: 100, grad_threshold: 2e-4, percent_dense: 0.01 }
+        Self {
+            from: 500,
+            until: 15_000,
+            every: 100,
+            grad_threshold: 2e-4,
+            percent_dense: 0.01,
+        }
     }
 }
 
@@ -97,7 +103,9 @@ impl Densify {
     fn check(&self, checker: &mut Checker) {
         checker.range("from", self.from, 0..=10_000_000);
         checker.range("every", self.every, 1..=10_000_000);
-        checker.require("until", self.until > self.from, self.until, || format!("above `from`, {}", self.from));
+        checker.require("until", self.until > self.from, self.until, || {
+            format!("above `from`, {}", self.from)
+        });
         checker.positive("grad_threshold", self.grad_threshold.into(), 1.0);
         checker.range("percent_dense", self.percent_dense, 0.0..=1.0);
     }
@@ -119,7 +127,12 @@ pub struct Prune {
 
 impl Default for Prune {
     fn default() -> Self {
-        Self { opacity: 0.005, world: 0.1, world_from: 3000, screen_px: None }
+        Self {
+            opacity: 0.005,
+            world: 0.1,
+            world_from: 3000,
+            screen_px: None,
+        }
     }
 }
 
@@ -148,7 +161,11 @@ pub struct Reset {
 
 impl Default for Reset {
     fn default() -> Self {
-        Self { every: Some(3000), until: 15_000, opacity: 0.01 }
+        Self {
+            every: Some(3000),
+            until: 15_000,
+            opacity: 0.01,
+        }
     }
 }
 
@@ -182,7 +199,12 @@ mod tests {
         ] {
             let mut list = NeedList::default();
             strategy.needs(&mut list);
-            assert_eq!(list.bytes(NeedClass::PerGaussian), bytes, "{}", strategy.kind());
+            assert_eq!(
+                list.bytes(NeedClass::PerGaussian),
+                bytes,
+                "{}",
+                strategy.kind()
+            );
         }
     }
 }

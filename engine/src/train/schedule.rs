@@ -51,7 +51,10 @@ pub fn sh_degree_at(profile: &Profile, iteration: u32) -> u32 {
 #[must_use]
 pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
     let lr = &adam(profile).lr;
-    let steps = lr.means_decay_steps.unwrap_or(profile.schedule.iterations).max(1);
+    let steps = lr
+        .means_decay_steps
+        .unwrap_or(profile.schedule.iterations)
+        .max(1);
     let t = (f64::from(iteration) / f64::from(steps)).min(1.0);
     extent * (lr.means.ln() * (1.0 - t) + lr.means_end.ln() * t).exp()
 }
@@ -70,9 +73,14 @@ pub fn is_densify(profile: &Profile, iteration: u32) -> bool {
 #[must_use]
 pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
     profile.strategy.adc().is_some_and(|adc| {
-        let Some(every) = adc.reset.every else { return false };
-        let white_start = profile.model.background == Background::White && iteration == adc.densify.from;
-        iteration > 0 && iteration < adc.reset.until && (iteration.is_multiple_of(every.max(1)) || white_start)
+        let Some(every) = adc.reset.every else {
+            return false;
+        };
+        let white_start =
+            profile.model.background == Background::White && iteration == adc.densify.from;
+        iteration > 0
+            && iteration < adc.reset.until
+            && (iteration.is_multiple_of(every.max(1)) || white_start)
     })
 }
 
@@ -83,8 +91,9 @@ pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
 pub fn is_filter(profile: &Profile, iteration: u32) -> bool {
     let mip = &profile.mip;
     let end = profile.schedule.iterations.saturating_sub(mip.filter_every);
-    let regular =
-        iteration > mip.filter_from && iteration < end && iteration.is_multiple_of(mip.filter_every.max(1));
+    let regular = iteration > mip.filter_from
+        && iteration < end
+        && iteration.is_multiple_of(mip.filter_every.max(1));
     mip.filter_3d && (regular || is_densify(profile, iteration))
 }
 
@@ -119,7 +128,11 @@ pub fn events_at(profile: &Profile, iteration: u32) -> Events {
 /// Scale of the training images' sides: the phase of `schedule.resolution` times `train.resolution_scale`.
 #[must_use]
 pub fn resolution_scale_at(profile: &Profile, iteration: u32) -> f32 {
-    let phase = profile.schedule.resolution.iter().find(|phase| iteration <= phase.until);
+    let phase = profile
+        .schedule
+        .resolution
+        .iter()
+        .find(|phase| iteration <= phase.until);
     phase.map_or(1.0, |phase| phase.scale) * profile.train.resolution_scale
 }
 
@@ -143,11 +156,18 @@ mod tests {
                 flag: "--set".to_owned(),
             })
             .collect();
-        resolve(&Inputs { recipe: Some(name.to_owned()), overrides, ..Inputs::default() }).unwrap()
+        resolve(&Inputs {
+            recipe: Some(name.to_owned()),
+            overrides,
+            ..Inputs::default()
+        })
+        .unwrap()
     }
 
     fn iterations(profile: &Profile, test: impl Fn(&Profile, u32) -> bool) -> Vec<u32> {
-        (1..=profile.schedule.iterations).filter(|iteration| test(profile, *iteration)).collect()
+        (1..=profile.schedule.iterations)
+            .filter(|iteration| test(profile, *iteration))
+            .collect()
     }
 
     #[test]
@@ -155,12 +175,18 @@ mod tests {
         for name in ["mip", "default"] {
             let profile = recipe(name, &[]);
             let densify = iterations(&profile, is_densify);
-            assert_eq!((densify.len(), densify[0], densify[143]), (144, 600, 14_900));
+            assert_eq!(
+                (densify.len(), densify[0], densify[143]),
+                (144, 600, 14_900)
+            );
             assert_eq!(iterations(&profile, is_reset), [3000, 6000, 9000, 12_000]);
             let large = iterations(&profile, |p, i| events_at(p, i).prune_large);
             assert_eq!((large.len(), large[0]), (119, 3100));
             let statistics = iterations(&profile, |p, i| events_at(p, i).statistics);
-            assert_eq!((statistics.len(), statistics.last()), (14_999, Some(&14_999)));
+            assert_eq!(
+                (statistics.len(), statistics.last()),
+                (14_999, Some(&14_999))
+            );
         }
     }
 
@@ -170,16 +196,26 @@ mod tests {
         let densify = iterations(&profile, is_densify);
         assert_eq!((densify.len(), densify.last()), (65, Some(&7000)));
         assert!((means_lr(&profile, 7000, 1.0) / 1.6e-6 - 1.0).abs() < 1e-12);
-        let fixed = recipe("default", &[("schedule.iterations", "7000"), ("optimizer.lr.means_decay_steps", "30000")]);
+        let fixed = recipe(
+            "default",
+            &[
+                ("schedule.iterations", "7000"),
+                ("optimizer.lr.means_decay_steps", "30000"),
+            ],
+        );
         assert!((means_lr(&fixed, 7000, 1.0) / 5.463_278_2e-5 - 1.0).abs() < 1e-7);
     }
 
     #[test]
     fn means_rate_matches_known_values() {
         let profile = recipe("mip", &[]);
-        for (iteration, expected) in
-            [(0, 1.6e-4), (1000, 1.372_313_4e-4), (7000, 5.463_278_2e-5), (15_000, 1.6e-5), (30_000, 1.6e-6)]
-        {
+        for (iteration, expected) in [
+            (0, 1.6e-4),
+            (1000, 1.372_313_4e-4),
+            (7000, 5.463_278_2e-5),
+            (15_000, 1.6e-5),
+            (30_000, 1.6e-6),
+        ] {
             let lr = means_lr(&profile, iteration, 1.0);
             assert!((lr / expected - 1.0).abs() < 1e-7, "{iteration}: {lr}");
             assert!((means_lr(&profile, iteration, 2.5) / lr - 2.5).abs() < 1e-12);
@@ -189,10 +225,20 @@ mod tests {
     #[test]
     fn sh_degree_rises_at_multiples() {
         let profile = recipe("mip", &[]);
-        for (iteration, degree) in [(1, 0), (999, 0), (1000, 1), (2999, 2), (3000, 3), (30_000, 3)] {
+        for (iteration, degree) in [
+            (1, 0),
+            (999, 0),
+            (1000, 1),
+            (2999, 2),
+            (3000, 3),
+            (30_000, 3),
+        ] {
             assert_eq!(sh_degree_at(&profile, iteration), degree, "{iteration}");
         }
-        assert_eq!(sh_degree_at(&recipe("mip", &[("model.sh_degree", "1")]), 5000), 1);
+        assert_eq!(
+            sh_degree_at(&recipe("mip", &[("model.sh_degree", "1")]), 5000),
+            1
+        );
     }
 
     #[test]
@@ -201,7 +247,10 @@ mod tests {
         let filter = iterations(&profile, is_filter);
         let late: Vec<u32> = filter.iter().copied().filter(|i| *i > 15_000).collect();
         assert_eq!(filter.len() - late.len(), 144);
-        assert_eq!((late[0], late[late.len() - 1], late.len()), (15_100, 29_800, 148));
+        assert_eq!(
+            (late[0], late[late.len() - 1], late.len()),
+            (15_100, 29_800, 148)
+        );
         assert!(iterations(&recipe("mip", &[("mip.filter_3d", "false")]), is_filter).is_empty());
     }
 
@@ -218,25 +267,45 @@ mod tests {
         ] {
             assert_eq!(adam_skip_mask(&profile, iteration), mask, "{iteration}");
         }
-        let odd = recipe("mip", &[("strategy.reset.every", "3050"), ("strategy.densify.every", "100")]);
+        let odd = recipe(
+            "mip",
+            &[
+                ("strategy.reset.every", "3050"),
+                ("strategy.densify.every", "100"),
+            ],
+        );
         assert_eq!(adam_skip_mask(&odd, 3050), group::OPACITY);
     }
 
     #[test]
     fn white_background_resets_when_densification_starts() {
         let profile = recipe("mip", &[("model.background", "white")]);
-        assert_eq!(iterations(&profile, is_reset), [500, 3000, 6000, 9000, 12_000]);
+        assert_eq!(
+            iterations(&profile, is_reset),
+            [500, 3000, 6000, 9000, 12_000]
+        );
     }
 
     #[test]
     fn fixed_strategy_and_demo() {
         let fixed = recipe("mip", &[("strategy.kind", "fixed")]);
-        assert!(iterations(&fixed, |p, i| is_densify(p, i) || is_reset(p, i) || events_at(p, i).statistics).is_empty());
+        assert!(
+            iterations(&fixed, |p, i| is_densify(p, i)
+                || is_reset(p, i)
+                || events_at(p, i).statistics)
+            .is_empty()
+        );
         let demo = recipe("demo", &[]);
         let densify = iterations(&demo, is_densify);
-        assert_eq!((densify.len(), densify[0], densify.last()), (15, 150, Some(&850)));
+        assert_eq!(
+            (densify.len(), densify[0], densify.last()),
+            (15, 150, Some(&850))
+        );
         assert!(iterations(&demo, is_reset).is_empty());
-        assert_eq!([1, 500, 501, 1500].map(|i| resolution_scale_at(&demo, i)), [0.5, 0.5, 1.0, 1.0]);
+        assert_eq!(
+            [1, 500, 501, 1500].map(|i| resolution_scale_at(&demo, i)),
+            [0.5, 0.5, 1.0, 1.0]
+        );
         assert!((means_lr(&demo, 1500, 1.0) / 1.6e-6 - 1.0).abs() < 1e-12);
         let small = recipe("demo", &[("train.resolution_scale", "0.5")]);
         assert_eq!(resolution_scale_at(&small, 1), 0.25);
