@@ -18,5 +18,6 @@ pub mod kernels;
 pub mod memory;
 pub mod plugins;
 pub mod scene;
+pub mod step;
 pub mod train;
 pub mod vk;

@@ -15,12 +15,10 @@ fn main() -> ExitCode {
         Err(error) => return cli::report(&error, &mut std::io::stderr()).into(),
     };
     match request {
-        Request::Profiles(profiles) => {
-            match cli::run_profiles(&profiles, &mut std::io::stdout().lock()) {
-                Ok(()) => Exit::Ok.into(),
-                Err(error) => cli::report(&error, &mut std::io::stderr()).into(),
-            }
-        }
+        Request::Profiles(profiles) => match cli::run_profiles(&profiles, &mut std::io::stdout().lock()) {
+            Ok(()) => Exit::Ok.into(),
+            Err(error) => cli::report(&error, &mut std::io::stderr()).into(),
+        },
         Request::Train(_) | Request::Plan(_) | Request::Doctor(_) => {
             eprintln!("error: this build has no device layer");
             Exit::Internal.into()

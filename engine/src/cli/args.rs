@@ -6,12 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 /// Trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.
 #[derive(Debug, Parser)]
-#[command(
-    name = "kiln",
-    version,
-    subcommand_required = true,
-    arg_required_else_help = true
-)]
+#[command(name = "kiln", version, subcommand_required = true, arg_required_else_help = true)]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -112,13 +107,7 @@ pub(super) struct SettingsArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
     /// Run folder [run.output]
-    #[arg(
-        short = 'o',
-        short_alias = 'm',
-        long,
-        alias = "model_path",
-        value_name = "RUN"
-    )]
+    #[arg(short = 'o', short_alias = 'm', long, alias = "model_path", value_name = "RUN")]
     pub(super) output: Option<String>,
     /// Run name [run.name]
     #[arg(long, aliases = ["experiment_name", "experiment-name"])]

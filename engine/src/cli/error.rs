@@ -39,9 +39,7 @@ impl UsageError {
             Self::Arguments(_) | Self::NotText { .. } => None,
             Self::Refused { instead, .. } => Some((*instead).to_owned()),
             Self::SetForm { .. } => Some("for example `--set memory.cap_gib=6.5`".to_owned()),
-            Self::NoScene => {
-                Some("`kiln train SCENE`, or `dataset.path` in the configuration file".to_owned())
-            }
+            Self::NoScene => Some("`kiln train SCENE`, or `dataset.path` in the configuration file".to_owned()),
         }
     }
 }
@@ -49,8 +47,5 @@ impl UsageError {
 /// The parser starts its messages with `error: `, which the reporter adds for every error.
 fn without_prefix(error: &clap::Error) -> String {
     let text = error.to_string();
-    text.strip_prefix("error: ")
-        .unwrap_or(&text)
-        .trim_end()
-        .to_owned()
+    text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
 }

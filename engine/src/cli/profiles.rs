@@ -3,9 +3,7 @@
 use std::io::Write;
 
 use super::Profiles;
-use crate::config::{
-    ConfigError, Inputs, PROFILES, RECIPES, Shipped, resolve, schema_json, to_yaml,
-};
+use crate::config::{ConfigError, Inputs, PROFILES, RECIPES, Shipped, resolve, schema_json, to_yaml};
 use crate::plugins::families;
 
 /// `kiln profiles` failed.
@@ -41,20 +39,14 @@ fn list(out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(out)
     };
     let shipped = |file: &'static Shipped| (file.short_name(), file.summary());
-    rows(
-        "Profiles (--profile NAME)",
-        &mut PROFILES.iter().map(shipped),
-    )?;
+    rows("Profiles (--profile NAME)", &mut PROFILES.iter().map(shipped))?;
     rows("Recipes (--recipe NAME)", &mut RECIPES.iter().map(shipped))?;
     for family in families() {
         if !family.entries.is_empty() {
             let title = format!("Plugins of `{}`", family.key);
             rows(
                 &title,
-                &mut family
-                    .entries
-                    .iter()
-                    .map(|entry| (entry.kind, entry.summary)),
+                &mut family.entries.iter().map(|entry| (entry.kind, entry.summary)),
             )?;
         }
     }

@@ -2,10 +2,7 @@
 
 /// Flag, and the answer.
 pub(super) const REFUSED: &[(&str, &str)] = &[
-    (
-        "--ray_jitter",
-        "the key is `mip.ray_jitter` in the configuration file",
-    ),
+    ("--ray_jitter", "the key is `mip.ray_jitter` in the configuration file"),
     (
         "--resample_gt_image",
         "the key is `mip.resample_gt_image` in the configuration file",
@@ -22,18 +19,12 @@ pub(super) const REFUSED: &[(&str, &str)] = &[
         "--data_device",
         "the key is `dataset.residency` in the configuration file",
     ),
-    (
-        "--low_dram",
-        "the key is `dataset.residency` in the configuration file",
-    ),
+    ("--low_dram", "the key is `dataset.residency` in the configuration file"),
     (
         "--high_dram",
         "the key is `dataset.residency` in the configuration file",
     ),
-    (
-        "--enable_lpips",
-        "the key is `eval.lpips` in the configuration file",
-    ),
+    ("--enable_lpips", "the key is `eval.lpips` in the configuration file"),
     (
         "--ip",
         "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run",
@@ -42,10 +33,7 @@ pub(super) const REFUSED: &[(&str, &str)] = &[
         "--port",
         "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run",
     ),
-    (
-        "--debug",
-        "the key is `debug.validation` in the configuration file",
-    ),
+    ("--debug", "the key is `debug.validation` in the configuration file"),
     (
         "--debug_from",
         "the key is `debug.validation` in the configuration file, for the whole run",
@@ -114,9 +102,7 @@ mod tests {
             let named = instead.split('`').skip(1).step_by(2).any(|word| {
                 let section = word.split('.').next().unwrap_or_default();
                 schema["properties"].get(section).is_some()
-                    && word
-                        .split('.')
-                        .all(|key| DEFAULT.text.contains(&format!("{key}:")))
+                    && word.split('.').all(|key| DEFAULT.text.contains(&format!("{key}:")))
                     || schema.to_string().contains(&format!("\"{word}\""))
             });
             assert!(named, "{flag}: {instead}");

@@ -7,9 +7,7 @@ use clap::Parser as _;
 
 use super::args::{Cli, Command, ProfilesCommand, SettingsArgs};
 use super::{UsageError, refused};
-use crate::config::{
-    AutoError, Budget, ConfigError, Inputs, Override, Profile, choose, extended_profile, resolve,
-};
+use crate::config::{AutoError, Budget, ConfigError, Inputs, Override, Profile, choose, extended_profile, resolve};
 
 /// What the program is asked to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,10 +159,7 @@ where
             shown: arg.to_string_lossy().into_owned(),
         })
     };
-    let args: Vec<String> = args
-        .into_iter()
-        .map(|arg| text(arg.into()))
-        .collect::<Result<_, _>>()?;
+    let args: Vec<String> = args.into_iter().map(|arg| text(arg.into())).collect::<Result<_, _>>()?;
     if let Some((flag, instead)) = refused::find(&args) {
         return Err(UsageError::Refused {
             flag: flag.to_owned(),
@@ -209,51 +204,23 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
             });
         }
     };
-    set(
-        "dataset.path",
-        "SCENE",
-        args.scene.or(args.source_path).map(text),
-    );
+    set("dataset.path", "SCENE", args.scene.or(args.source_path).map(text));
     set("run.output", "--output", args.output.map(text));
     set("run.name", "--name", args.name.map(text));
     set("dataset.images", "--images", args.images.map(text));
-    set(
-        "dataset.resolution",
-        "--resolution",
-        args.resolution.map(number),
-    );
+    set("dataset.resolution", "--resolution", args.resolution.map(number));
     set("dataset.eval", "--eval", args.eval.then(|| number(true)));
-    set(
-        "dataset.eval",
-        "--no-eval",
-        args.no_eval.then(|| number(false)),
-    );
+    set("dataset.eval", "--no-eval", args.no_eval.then(|| number(false)));
     set("model.sh_degree", "--sh-degree", args.sh_degree.map(number));
     set(
         "model.background",
         "--white-background",
         args.white_background.then(|| "white".to_owned()),
     );
-    set(
-        "mip.kernel_size",
-        "--kernel-size",
-        args.kernel_size.map(number),
-    );
-    set(
-        "schedule.iterations",
-        "--iterations",
-        args.iterations.map(number),
-    );
-    set(
-        "schedule.test",
-        "--test-iterations",
-        args.test_iterations.map(list),
-    );
-    set(
-        "schedule.save",
-        "--save-iterations",
-        args.save_iterations.map(list),
-    );
+    set("mip.kernel_size", "--kernel-size", args.kernel_size.map(number));
+    set("schedule.iterations", "--iterations", args.iterations.map(number));
+    set("schedule.test", "--test-iterations", args.test_iterations.map(list));
+    set("schedule.save", "--save-iterations", args.save_iterations.map(list));
     set(
         "schedule.checkpoint",
         "--checkpoint-iterations",
@@ -265,15 +232,9 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
         "--resolution-scale",
         args.resolution_scale.map(number),
     );
-    set(
-        "device.allow_cpu",
-        "--allow-cpu",
-        args.allow_cpu.then(|| number(true)),
-    );
+    set("device.allow_cpu", "--allow-cpu", args.allow_cpu.then(|| number(true)));
     for setting in args.set {
-        let (key, value) = split_setting(&setting).ok_or(UsageError::SetForm {
-            found: setting.clone(),
-        })?;
+        let (key, value) = split_setting(&setting).ok_or(UsageError::SetForm { found: setting.clone() })?;
         set(key, "--set", Some(value.to_owned()));
     }
     let auto = args.profile.as_deref() == Some("auto");
@@ -292,9 +253,7 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
 /// `a.b=v` with a path of plain key names.
 fn split_setting(setting: &str) -> Option<(&str, &str)> {
     let (key, value) = setting.split_once('=')?;
-    let plain = |part: &str| {
-        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    };
+    let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     // The path length is bounded like the nesting of files.
     (key.split('.').all(plain) && key.split('.').count() <= 16).then_some((key, value))
 }
@@ -315,11 +274,7 @@ fn list(values: Vec<u32>) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![expect(
-        clippy::unwrap_used,
-        clippy::panic,
-        reason = "tests stop at the first surprise"
-    )]
+    #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::Background;
 
@@ -347,22 +302,16 @@ mod tests {
     fn every_accepted_flag_reaches_its_key() {
         type Check = fn(&Profile) -> bool;
         let rows: &[(&str, Check)] = &[
-            ("--source_path garden", |p| {
-                p.dataset.path.as_deref() == Some("garden")
-            }),
+            ("--source_path garden", |p| p.dataset.path.as_deref() == Some("garden")),
             ("-s garden", |p| p.dataset.path.as_deref() == Some("garden")),
             ("garden", |p| p.dataset.path.as_deref() == Some("garden")),
             ("-m out/x", |p| p.run.output.as_deref() == Some("out/x")),
-            ("--model_path out/x", |p| {
-                p.run.output.as_deref() == Some("out/x")
-            }),
+            ("--model_path out/x", |p| p.run.output.as_deref() == Some("out/x")),
             ("-o 17", |p| p.run.output.as_deref() == Some("17")),
             ("--experiment_name full_30k", |p| {
                 p.run.name.as_deref() == Some("full_30k")
             }),
-            ("--name full_30k", |p| {
-                p.run.name.as_deref() == Some("full_30k")
-            }),
+            ("--name full_30k", |p| p.run.name.as_deref() == Some("full_30k")),
             ("-i images_4", |p| p.dataset.images == "images_4"),
             ("--images images_4", |p| p.dataset.images == "images_4"),
             ("-r4", |p| p.dataset.resolution == 4),
@@ -374,21 +323,15 @@ mod tests {
                 p.schedule.test == [1000, 5000, 30_000]
             }),
             ("--save_iterations 10", |p| p.schedule.save == [10, 30_000]),
-            ("--checkpoint_iterations 10 20", |p| {
-                p.schedule.checkpoint == [10, 20]
-            }),
+            ("--checkpoint_iterations 10 20", |p| p.schedule.checkpoint == [10, 20]),
             ("--iterations 7000", |p| {
                 p.schedule.iterations == 7000 && p.schedule.test == [7000]
             }),
             ("--sh_degree 2", |p| p.model.sh_degree == 2),
             ("-w", |p| p.model.background == Background::White),
-            ("--white_background", |p| {
-                p.model.background == Background::White
-            }),
+            ("--white_background", |p| p.model.background == Background::White),
             ("--kernel_size 0.3", |p| p.mip.kernel_size == 0.3),
-            ("--resolution_scale 0.9", |p| {
-                p.train.resolution_scale == 0.9
-            }),
+            ("--resolution_scale 0.9", |p| p.train.resolution_scale == 0.9),
             ("--seed 18446744073709551615", |p| p.train.seed == u64::MAX),
             ("--steps-scaler 0.5", |p| p.schedule.iterations == 15_000),
             ("--allow-cpu", |p| p.device.allow_cpu),
@@ -436,25 +379,13 @@ mod tests {
     #[test]
     fn cpu_drivers_need_permission() {
         let resolve = |line: &str| train(line).settings.resolve(CPU);
-        assert!(matches!(
-            resolve("kiln train s"),
-            Err(AutoError::CpuNotAllowed)
-        ));
+        assert!(matches!(resolve("kiln train s"), Err(AutoError::CpuNotAllowed)));
         assert!(matches!(
             resolve("kiln train s --profile 8gb"),
             Err(AutoError::CpuNotAllowed)
         ));
-        assert_eq!(
-            resolve("kiln train s --allow-cpu").unwrap().memory.cap_gib,
-            Some(1.0)
-        );
-        assert_eq!(
-            resolve("kiln train s --profile cpu")
-                .unwrap()
-                .memory
-                .cap_gib,
-            Some(1.0)
-        );
+        assert_eq!(resolve("kiln train s --allow-cpu").unwrap().memory.cap_gib, Some(1.0));
+        assert_eq!(resolve("kiln train s --profile cpu").unwrap().memory.cap_gib, Some(1.0));
         assert_eq!(
             resolve("kiln train s --profile 8gb --allow-cpu")
                 .unwrap()
@@ -466,10 +397,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_flag() {
-        let error = train("kiln train s --sh_degree 4")
-            .settings
-            .resolve(GPU)
-            .unwrap_err();
+        let error = train("kiln train s --sh_degree 4").settings.resolve(GPU).unwrap_err();
         assert_eq!(
             error.to_string(),
             "`model.sh_degree` is 4, allowed: 0 to 3 (--sh-degree)"
@@ -493,10 +421,7 @@ mod tests {
             .into_iter()
             .chain([OsString::from_vec(vec![b'a', 0xe9])]);
         let error = parse(args).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the argument `a\u{fffd}` is not UTF-8 text"
-        );
+        assert_eq!(error.to_string(), "the argument `a\u{fffd}` is not UTF-8 text");
     }
 
     #[test]

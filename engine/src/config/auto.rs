@@ -39,10 +39,9 @@ impl AutoError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::CpuNotAllowed => Some(
-                "`--allow-cpu` or `--profile cpu` accepts it; `kiln doctor` shows what is missing"
-                    .to_owned(),
-            ),
+            Self::CpuNotAllowed => {
+                Some("`--allow-cpu` or `--profile cpu` accepts it; `kiln doctor` shows what is missing".to_owned())
+            }
             Self::TooSmall { budget_gib, .. } => Some(format!(
                 "`--profile 8gb --set memory.cap_gib={:.1}` plans with less",
                 budget_gib * 0.9

@@ -152,40 +152,27 @@ impl ConfigError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::UnknownKey { known, .. } if known.is_empty() => {
-                Some("no keys exist there".to_owned())
-            }
-            Self::UnknownKey { known, .. } => {
-                Some(format!("known keys, nearest first: {}", known.join(", ")))
-            }
+            Self::UnknownKey { known, .. } if known.is_empty() => Some("no keys exist there".to_owned()),
+            Self::UnknownKey { known, .. } => Some(format!("known keys, nearest first: {}", known.join(", "))),
             Self::UnknownValue { known, .. } if known.is_empty() => {
                 Some("there is nothing to choose from yet; leave the list empty".to_owned())
             }
-            Self::UnknownValue { known, .. } => {
-                Some(format!("known, nearest first: {}", known.join(", ")))
-            }
+            Self::UnknownValue { known, .. } => Some(format!("known, nearest first: {}", known.join(", "))),
             Self::UnknownName { what, known, .. } => {
                 let known = known.join(", ");
                 Some(format!(
                     "shipped, nearest first: {known}; a path to a {what} file must end in .yaml or .yml"
                 ))
             }
-            Self::Missing { key, .. } if key == "version" => {
-                Some("add `version: 1` as the first line".to_owned())
-            }
-            Self::Read { .. } => {
-                Some("check the path; `kiln profiles list` shows what is shipped".to_owned())
-            }
+            Self::Missing { key, .. } if key == "version" => Some("add `version: 1` as the first line".to_owned()),
+            Self::Read { .. } => Some("check the path; `kiln profiles list` shows what is shipped".to_owned()),
             _ => None,
         }
     }
 }
 
 /// `known`, the ones most like `found` first; ties keep their order.
-pub(crate) fn nearest(
-    found: &str,
-    known: impl IntoIterator<Item = impl Into<String>>,
-) -> Vec<String> {
+pub(crate) fn nearest(found: &str, known: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
     let mut known: Vec<String> = known.into_iter().map(Into::into).collect();
     known.sort_by_cached_key(|candidate| edit_distance(found, candidate));
     known
@@ -221,9 +208,6 @@ mod tests {
         ] {
             assert_eq!(edit_distance(a, b), d, "{a} {b}");
         }
-        assert_eq!(
-            nearest("savee", ["test", "save", "path"]),
-            ["save", "path", "test"]
-        );
+        assert_eq!(nearest("savee", ["test", "save", "path"]), ["save", "path", "test"]);
     }
 }

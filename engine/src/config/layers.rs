@@ -48,12 +48,7 @@ pub const DEFAULT: Shipped = Shipped {
     text: include_str!("../../../configs/default.yaml"),
 };
 /// Shipped profiles: budgets and capacities, smallest card first.
-pub const PROFILES: [Shipped; 4] = shipped![
-    "profiles/8gb",
-    "profiles/16gb",
-    "profiles/24gb",
-    "profiles/cpu"
-];
+pub const PROFILES: [Shipped; 4] = shipped!["profiles/8gb", "profiles/16gb", "profiles/24gb", "profiles/cpu"];
 /// Shipped recipes: training settings.
 pub const RECIPES: [Shipped; 3] = shipped!["recipes/default", "recipes/mip", "recipes/demo"];
 /// The recipe used when none is named.
@@ -145,11 +140,7 @@ fn layer(inputs: &Inputs) -> Result<Node, ConfigError> {
         } else if let Some(name) = base.strip_prefix("recipes/") {
             recipe.get_or_insert_with(|| name.to_owned());
         } else {
-            let folder = inputs
-                .file
-                .as_deref()
-                .and_then(Path::parent)
-                .unwrap_or(Path::new(""));
+            let folder = inputs.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
             let node = read_layer_file(&folder.join(&base))?;
             if extends(&node)?.is_some() {
                 return Err(ConfigError::ExtendsTwice { at });
@@ -160,11 +151,7 @@ fn layer(inputs: &Inputs) -> Result<Node, ConfigError> {
     if let Some(name) = &profile {
         tree.overlay(named("profile", name, &PROFILES)?);
     }
-    tree.overlay(named(
-        "recipe",
-        recipe.as_deref().unwrap_or(DEFAULT_RECIPE),
-        &RECIPES,
-    )?);
+    tree.overlay(named("recipe", recipe.as_deref().unwrap_or(DEFAULT_RECIPE), &RECIPES)?);
     for node in base_file.into_iter().chain(file) {
         tree.overlay(node);
     }
@@ -242,9 +229,7 @@ fn read_file(path: &Path) -> Result<Node, ConfigError> {
     let size = file.metadata().map_err(failed)?.len();
     let mut bytes = Vec::new();
     // One byte past the limit is enough to know; the size in the message is the file's own where it has one.
-    file.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(ConfigError::TooLarge {
             file: name,
@@ -254,11 +239,7 @@ fn read_file(path: &Path) -> Result<Node, ConfigError> {
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..valid]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count()
-            + 1;
+        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
         let at = At {
             source: name.as_str().into(),
             line: u32::try_from(line).unwrap_or(u32::MAX),
@@ -290,12 +271,10 @@ fn extends(node: &Node) -> Result<Option<(String, At)>, ConfigError> {
 
 fn mark_not_yet(error: ConfigError) -> ConfigError {
     match error {
-        ConfigError::UnknownKey { at, key, .. } if rules::not_yet(&key, None) => {
-            ConfigError::Unavailable {
-                at,
-                what: format!("`{key}`"),
-            }
-        }
+        ConfigError::UnknownKey { at, key, .. } if rules::not_yet(&key, None) => ConfigError::Unavailable {
+            at,
+            what: format!("`{key}`"),
+        },
         ConfigError::UnknownValue { at, key, found, .. } if rules::not_yet(&key, Some(&found)) => {
             ConfigError::Unavailable {
                 at,

@@ -6,9 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plugins::{
-    Auto, Exporter, Init, Loss, NeedList, Optimizer, Regularizer, Sink, Strategy,
-};
+use crate::plugins::{Auto, Exporter, Init, Loss, NeedList, Optimizer, Regularizer, Sink, Strategy};
 
 /// Settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

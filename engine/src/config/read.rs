@@ -1,8 +1,6 @@
 //! A located tree to typed structs, through serde, keeping key paths and places in every error.
 
-use serde::de::{
-    self, DeserializeSeed, EnumAccess, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
-};
+use serde::de::{self, DeserializeSeed, EnumAccess, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected};
 use serde::de::{VariantAccess, Visitor};
 
 use super::error::{At, ConfigError, nearest};
@@ -108,10 +106,7 @@ impl Fault {
                 found,
                 allowed,
             },
-            What::Missing { key } => ConfigError::Missing {
-                at,
-                key: below(key),
-            },
+            What::Missing { key } => ConfigError::Missing { at, key: below(key) },
             What::Other(message) => ConfigError::Syntax {
                 at,
                 message: format!("`{path}`: {message}"),
@@ -198,10 +193,7 @@ impl Reader<'_> {
                 })
                 .under(None, &self.0.at)
             }),
-            _ => Err(Fault::expected(
-                self.0,
-                format!("a whole number, {}", allowed()),
-            )),
+            _ => Err(Fault::expected(self.0, format!("a whole number, {}", allowed()))),
         }
     }
 
@@ -367,8 +359,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
                     return Err(Fault::new(What::Missing { key: "kind" }).under(None, &node.at));
                 };
                 let Value::Text(word) = &kind.node.value else {
-                    return Err(Fault::expected(&kind.node, "the name of a plugin")
-                        .under(Some("kind"), &kind.node.at));
+                    return Err(Fault::expected(&kind.node, "the name of a plugin").under(Some("kind"), &kind.node.at));
                 };
                 visitor
                     .visit_enum(Choice {
@@ -401,9 +392,7 @@ impl<'de> EnumAccess<'de> for Choice<'_> {
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), Fault> {
         let key = self.options.map(|_| "kind");
         let word: de::value::StrDeserializer<'_, Fault> = self.word.into_deserializer();
-        let variant = seed
-            .deserialize(word)
-            .map_err(|fault| fault.under(key, self.at))?;
+        let variant = seed.deserialize(word).map_err(|fault| fault.under(key, self.at))?;
         Ok((variant, self))
     }
 }
@@ -449,11 +438,7 @@ impl<'de> VariantAccess<'de> for Choice<'_> {
         Err(<Fault as de::Error>::custom("a plugin takes named options"))
     }
 
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Fault> {
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_map(Entries {
             entries: self.options.unwrap_or_default(),
             skip_kind: true,
@@ -470,10 +455,7 @@ struct Items<'a> {
 impl<'de> SeqAccess<'de> for Items<'_> {
     type Error = Fault;
 
-    fn next_element_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, Fault> {
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
         let Some(item) = self.items.get(self.next) else {
             return Ok(None);
         };
@@ -494,16 +476,8 @@ struct Entries<'a> {
 impl<'de> MapAccess<'de> for Entries<'_> {
     type Error = Fault;
 
-    fn next_key_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, Fault> {
-        if self.skip_kind
-            && self
-                .entries
-                .get(self.next)
-                .is_some_and(|entry| entry.key == "kind")
-        {
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
+        if self.skip_kind && self.entries.get(self.next).is_some_and(|entry| entry.key == "kind") {
             self.next += 1;
         }
         let Some(entry) = self.entries.get(self.next) else {
@@ -517,9 +491,7 @@ impl<'de> MapAccess<'de> for Entries<'_> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
         let Some(entry) = self.entries.get(self.next) else {
-            return Err(<Fault as de::Error>::custom(
-                "value asked for without a key",
-            ));
+            return Err(<Fault as de::Error>::custom("value asked for without a key"));
         };
         self.next += 1;
         seed.deserialize(Reader(&entry.node))

@@ -35,34 +35,19 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.range("version", profile.version, 1..=1);
     c.within("dataset", |c| {
         let r = profile.dataset.resolution;
-        c.require(
-            "resolution",
-            r == -1 || (1..=65_536).contains(&r),
-            r,
-            || "-1 or 1 to 65536".to_owned(),
-        );
-        let images = &profile.dataset.images;
-        c.require("images", !images.is_empty(), "empty", || {
-            "a folder name".to_owned()
+        c.require("resolution", r == -1 || (1..=65_536).contains(&r), r, || {
+            "-1 or 1 to 65536".to_owned()
         });
+        let images = &profile.dataset.images;
+        c.require("images", !images.is_empty(), "empty", || "a folder name".to_owned());
     });
-    c.within("model", |c| {
-        c.range("sh_degree", profile.model.sh_degree, 0..=3)
-    });
+    c.within("model", |c| c.range("sh_degree", profile.model.sh_degree, 0..=3));
     c.within("mip", |c| check_mip(&profile.mip, c));
     c.within("memory", |c| check_memory(&profile.memory, c));
     c.within("schedule", |c| check_schedule(&profile.schedule, c));
     c.within("train", |c| {
-        c.range(
-            "resolution_scale",
-            profile.train.resolution_scale,
-            0.0625..=1.0,
-        );
-        c.range(
-            "gaussian_ceiling",
-            profile.train.gaussian_ceiling,
-            1..=1_000_000_000,
-        );
+        c.range("resolution_scale", profile.train.resolution_scale, 0.0625..=1.0);
+        c.range("gaussian_ceiling", profile.train.gaussian_ceiling, 1..=1_000_000_000);
     });
     c.within("eval", |c| {
         unavailable(c, "lpips", profile.eval.lpips, "LPIPS");
@@ -70,20 +55,14 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     });
     c.within("debug", |c| {
         let debug = &profile.debug;
-        for (key, value) in [
-            ("i_cap", debug.i_cap),
-            ("v_cap", debug.v_cap),
-            ("bands", debug.bands),
-        ] {
+        for (key, value) in [("i_cap", debug.i_cap), ("v_cap", debug.v_cap), ("bands", debug.bands)] {
             if let Some(value) = value {
                 c.range(key, value, 1..=u32::MAX);
             }
         }
         if let Some(chunk) = debug.chunk {
             let ok = chunk.is_power_of_two() && (64..=1 << 19).contains(&chunk);
-            c.require("chunk", ok, chunk, || {
-                "a power of two, 64 to 524288".to_owned()
-            });
+            c.require("chunk", ok, chunk, || "a power of two, 64 to 524288".to_owned());
         }
         if let (Some(v_cap), Some(i_cap)) = (debug.v_cap, debug.i_cap) {
             c.require("i_cap", i_cap >= v_cap, i_cap, || {
@@ -94,9 +73,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));
     c.within("optimizer", |c| profile.optimizer.check(c));
-    c.within("losses", |c| {
-        check_list(&profile.losses, c, |loss, c| loss.check(c))
-    });
+    c.within("losses", |c| check_list(&profile.losses, c, |loss, c| loss.check(c)));
     c.require(
         "losses",
         profile.losses.iter().any(|loss| loss.weight() > 0.0),
@@ -104,9 +81,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         || "at least one loss with a weight above 0".to_owned(),
     );
     for (i, loss) in profile.losses.iter().enumerate() {
-        let twice = profile.losses[..i]
-            .iter()
-            .any(|earlier| earlier.kind() == loss.kind());
+        let twice = profile.losses[..i].iter().any(|earlier| earlier.kind() == loss.kind());
         c.within("losses", |c| {
             c.within(i, |c| {
                 c.require("kind", !twice, loss.kind(), || "each loss once".to_owned())
@@ -116,9 +91,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("exporters", |c| {
         check_list(&profile.exporters, c, |exporter, c| exporter.check(c))
     });
-    c.within("sinks", |c| {
-        check_list(&profile.sinks, c, |sink, c| sink.check(c))
-    });
+    c.within("sinks", |c| check_list(&profile.sinks, c, |sink, c| sink.check(c)));
 }
 
 fn check_list<T>(items: &[T], c: &mut Checker, check: impl Fn(&T, &mut Checker)) {
@@ -128,9 +101,7 @@ fn check_list<T>(items: &[T], c: &mut Checker, check: impl Fn(&T, &mut Checker))
 }
 
 fn unavailable(c: &mut Checker, key: &str, on: bool, what: &str) {
-    c.require(key, !on, on, || {
-        format!("false ({what} is not available yet)")
-    });
+    c.require(key, !on, on, || format!("false ({what} is not available yet)"));
 }
 
 fn check_mip(mip: &Mip, c: &mut Checker) {
@@ -138,12 +109,7 @@ fn check_mip(mip: &Mip, c: &mut Checker) {
     c.range("filter_from", mip.filter_from, 0..=MAX_STEPS);
     c.range("filter_every", mip.filter_every, 1..=MAX_STEPS);
     unavailable(c, "ray_jitter", mip.ray_jitter, "jittered sampling");
-    unavailable(
-        c,
-        "resample_gt_image",
-        mip.resample_gt_image,
-        "jittered sampling",
-    );
+    unavailable(c, "resample_gt_image", mip.resample_gt_image, "jittered sampling");
 }
 
 fn check_memory(memory: &Memory, c: &mut Checker) {
@@ -163,12 +129,9 @@ fn check_schedule(schedule: &Schedule, c: &mut Checker) {
         ("save", &schedule.save),
         ("checkpoint", &schedule.checkpoint),
     ] {
-        c.require(
-            key,
-            list.len() <= MAX_LIST,
-            format!("a list of {}", list.len()),
-            || format!("at most {MAX_LIST} iterations"),
-        );
+        c.require(key, list.len() <= MAX_LIST, format!("a list of {}", list.len()), || {
+            format!("at most {MAX_LIST} iterations")
+        });
         c.within(key, |c| {
             for (i, iteration) in list.iter().enumerate().take(MAX_LIST) {
                 c.range(&i.to_string(), *iteration, 1..=MAX_STEPS);
@@ -192,22 +155,14 @@ fn check_schedule(schedule: &Schedule, c: &mut Checker) {
 
 /// Multiplies every step number by `factor`, rounding to the nearest and keeping at least 1 where 0 means nothing.
 pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
-    let scale = |steps: &mut u32| {
-        *steps = (f64::from(*steps) * factor)
-            .round()
-            .min(f64::from(u32::MAX)) as u32
-    };
+    let scale = |steps: &mut u32| *steps = (f64::from(*steps) * factor).round().min(f64::from(u32::MAX)) as u32;
     let scale_period = |steps: &mut u32| {
         scale(steps);
         *steps = (*steps).max(1);
     };
     let schedule = &mut profile.schedule;
     scale_period(&mut schedule.iterations);
-    for list in [
-        &mut schedule.test,
-        &mut schedule.save,
-        &mut schedule.checkpoint,
-    ] {
+    for list in [&mut schedule.test, &mut schedule.save, &mut schedule.checkpoint] {
         list.iter_mut().for_each(scale_period);
     }
     scale_period(&mut schedule.sh_every);
@@ -239,11 +194,7 @@ pub(super) fn freeze_schedule(schedule: &mut Schedule) {
     let end = schedule.iterations;
     schedule.test.push(end);
     schedule.save.push(end);
-    for list in [
-        &mut schedule.test,
-        &mut schedule.save,
-        &mut schedule.checkpoint,
-    ] {
+    for list in [&mut schedule.test, &mut schedule.save, &mut schedule.checkpoint] {
         list.retain(|iteration| *iteration <= end);
         list.sort_unstable();
         list.dedup();

@@ -13,10 +13,7 @@ struct TempFile(PathBuf);
 impl TempFile {
     fn new(name: &str, bytes: &[u8]) -> Self {
         let path = std::env::temp_dir().join(format!("kiln-config-{}-{name}", std::process::id()));
-        std::fs::File::create(&path)
-            .unwrap()
-            .write_all(bytes)
-            .unwrap();
+        std::fs::File::create(&path).unwrap().write_all(bytes).unwrap();
         Self(path)
     }
 }
@@ -64,17 +61,11 @@ fn every_shipped_combination_resolves_and_reads_back_equal() {
             let inputs = Inputs {
                 profile: profile.map(str::to_owned),
                 recipe: Some(recipe.to_owned()),
-                overrides: vec![
-                    set("run.name", "\"7\""),
-                    set("train.resolution_scale", "0.3"),
-                ],
+                overrides: vec![set("run.name", "\"7\""), set("train.resolution_scale", "0.3")],
                 ..Inputs::default()
             };
             let resolved = resolve(&inputs).unwrap();
-            let file = TempFile::new(
-                &format!("{profile:?}-{recipe}"),
-                to_yaml(&resolved).unwrap().as_bytes(),
-            );
+            let file = TempFile::new(&format!("{profile:?}-{recipe}"), to_yaml(&resolved).unwrap().as_bytes());
             // Another recipe below must not shine through a complete file.
             let again = Inputs {
                 file: Some(file.0.clone()),
@@ -114,19 +105,13 @@ fn shipped_values() {
         (mip.train.gaussian_ceiling, mip.memory.max_gaussians),
         (6_000_000, Auto::Auto)
     );
-    assert_eq!(
-        mip.strategy.adc(),
-        Some(&crate::plugins::AdcOptions::default())
-    );
+    assert_eq!(mip.strategy.adc(), Some(&crate::plugins::AdcOptions::default()));
     assert_eq!(mip.needs().bytes(NeedClass::PerGaussian), 16 + 2 * 4 * 59);
     let plain = recipe("default");
     assert!(matches!(plain.strategy, Strategy::Adc(_)) && plain.mip.filter_3d);
     assert_eq!(plain.optimizer, mip.optimizer);
     let demo = recipe("demo");
-    assert_eq!(
-        (demo.schedule.iterations, demo.train.gaussian_ceiling),
-        (1500, 25_000)
-    );
+    assert_eq!((demo.schedule.iterations, demo.train.gaussian_ceiling), (1500, 25_000));
     assert_eq!(demo.schedule.test, [1500]);
     for shipped in PROFILES.iter().chain(&RECIPES) {
         assert!(
@@ -148,41 +133,23 @@ fn layers_lie_in_order() {
         ..Inputs::default()
     };
     let profile = resolve(&inputs).unwrap();
-    assert_eq!(
-        (profile.memory.cap_gib, profile.memory.cap_fraction),
-        (Some(7.0), 0.5)
-    );
+    assert_eq!((profile.memory.cap_gib, profile.memory.cap_fraction), (Some(7.0), 0.5));
     // The recipe's lists are cut at the end of the run, which is always tested and saved.
-    assert_eq!(
-        (profile.schedule.test, profile.schedule.save),
-        (vec![900], vec![900])
-    );
+    assert_eq!((profile.schedule.test, profile.schedule.save), (vec![900], vec![900]));
     assert_eq!(extended_profile(&file.0).unwrap().as_deref(), Some("8gb"));
 
     inputs.profile = Some("16gb".to_owned());
-    inputs.overrides = vec![
-        set("schedule.iterations", "800"),
-        set("losses.1.weight", "0.3"),
-    ];
+    inputs.overrides = vec![set("schedule.iterations", "800"), set("losses.1.weight", "0.3")];
     let profile = resolve(&inputs).unwrap();
-    assert_eq!(
-        (profile.memory.cap_gib, profile.schedule.iterations),
-        (Some(14.5), 800)
-    );
-    assert_eq!(
-        (profile.losses[0].weight(), profile.losses[1].weight()),
-        (0.8, 0.3)
-    );
+    assert_eq!((profile.memory.cap_gib, profile.schedule.iterations), (Some(14.5), 800));
+    assert_eq!((profile.losses[0].weight(), profile.losses[1].weight()), (0.8, 0.3));
 
     let other = with_sets(&[("strategy.kind", "fixed")]).unwrap();
     assert!(other.strategy.adc().is_none());
 
     let base = TempFile::new("base.yaml", b"version: 1\ntrain: {seed: 5}\n");
     let name = base.0.file_name().unwrap().to_str().unwrap();
-    let top = TempFile::new(
-        "top.yaml",
-        format!("version: 1\nextends: {name}\n").as_bytes(),
-    );
+    let top = TempFile::new("top.yaml", format!("version: 1\nextends: {name}\n").as_bytes());
     assert_eq!(
         resolve(&Inputs {
             file: Some(top.0.clone()),
@@ -231,19 +198,13 @@ fn steps_scaler_scales_every_step_number() {
         (100, 1500, 10)
     );
     let adc = profile.strategy.adc().unwrap();
-    assert_eq!(
-        (adc.densify.from, adc.densify.until, adc.densify.every),
-        (50, 1500, 10)
-    );
+    assert_eq!((adc.densify.from, adc.densify.until, adc.densify.every), (50, 1500, 10));
     assert_eq!(
         (adc.prune.world_from, adc.reset.every, adc.reset.until),
         (300, Some(300), 1500)
     );
     let demo = scaled("demo");
-    assert_eq!(
-        (demo.schedule.resolution[0].until, demo.schedule.iterations),
-        (50, 150)
-    );
+    assert_eq!((demo.schedule.resolution[0].until, demo.schedule.iterations), (50, 150));
     let crate::plugins::Optimizer::AdamFused(adam) = &demo.optimizer;
     assert_eq!(adam.lr.means_decay_steps, Auto::Set(150));
     let error = resolve(&Inputs {
@@ -284,10 +245,7 @@ fn refusals_say_what_where_and_what_instead() {
             "sinks: [console]\n",
             "`sinks.0` is the text `console`, expected a block: `kind: console` (f.yaml:2)",
         ),
-        (
-            "sinks:\n  - every: 5\n",
-            "`sinks.0.kind` is missing (f.yaml:3)",
-        ),
+        ("sinks:\n  - every: 5\n", "`sinks.0.kind` is missing (f.yaml:3)"),
         (
             "exporters:\n  - {kind: ply,\n     path: x}\n",
             "unknown key `exporters.0.path` (f.yaml:4) / no keys exist there",
@@ -327,10 +285,7 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "mip: {kernel_size: 1e39}\n",
-            &format!(
-                "`mip.kernel_size` is {}, allowed: a finite number (f.yaml:2)",
-                1e39
-            ),
+            &format!("`mip.kernel_size` is {}, allowed: a finite number (f.yaml:2)", 1e39),
         ),
         (
             "memory: {cap_fraction: 0}\n",
@@ -376,10 +331,7 @@ fn refusals_say_what_where_and_what_instead() {
             "dataset: {resolution: 0}\n",
             "`dataset.resolution` is 0, allowed: -1 or 1 to 65536 (f.yaml:2)",
         ),
-        (
-            "memory:\n",
-            "`memory` is null, expected a block of keys (f.yaml:2)",
-        ),
+        ("memory:\n", "`memory` is null, expected a block of keys (f.yaml:2)"),
         (
             "optimizer: {betas: [0.9]}\n",
             "`optimizer.betas` is a list of 1, expected 2 values (f.yaml:2)",
@@ -420,10 +372,7 @@ fn refusals_say_what_where_and_what_instead() {
     ];
     let mut wrong = String::new();
     for (i, (text, expected)) in cases.iter().enumerate() {
-        let found = refusal(
-            &format!("case{i}.yaml"),
-            format!("version: 1\n{text}").as_bytes(),
-        );
+        let found = refusal(&format!("case{i}.yaml"), format!("version: 1\n{text}").as_bytes());
         if &found != expected {
             wrong += &format!("{text}found    {found}\nexpected {expected}\n\n");
         }
@@ -514,11 +463,7 @@ fn the_checked_in_schema_is_current() {
     );
     let schema: serde_json::Value = serde_json::from_str(&generated).unwrap();
     for family in crate::plugins::families() {
-        assert!(
-            schema["properties"].get(family.key).is_some(),
-            "{}",
-            family.key
-        );
+        assert!(schema["properties"].get(family.key).is_some(), "{}", family.key);
         let text = schema["properties"][family.key].to_string();
         for entry in family.entries {
             assert!(

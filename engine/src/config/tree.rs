@@ -109,12 +109,7 @@ impl Node {
         let at = place(source, raw.referenced.line());
         let value = match raw.value {
             Raw::Scalar(value) => value,
-            Raw::List(items) => Value::List(
-                items
-                    .into_iter()
-                    .map(|item| Self::locate(item, source))
-                    .collect(),
-            ),
+            Raw::List(items) => Value::List(items.into_iter().map(|item| Self::locate(item, source)).collect()),
             Raw::Map(entries) => Value::Map(
                 entries
                     .into_iter()
@@ -140,29 +135,20 @@ impl Node {
     /// A map nested along `path` around `value`, as `--set` and flags write it.
     pub(crate) fn nested(path: &str, value: Value, source: &str) -> Self {
         let at = At::whole(source);
-        path.rsplit('.').fold(
-            Self {
-                at: at.clone(),
-                value,
-            },
-            |node, key| Self {
-                at: at.clone(),
-                value: Value::Map(vec![Entry {
-                    key: key.to_owned(),
-                    key_at: at.clone(),
-                    node,
-                }]),
-            },
-        )
+        path.rsplit('.').fold(Self { at: at.clone(), value }, |node, key| Self {
+            at: at.clone(),
+            value: Value::Map(vec![Entry {
+                key: key.to_owned(),
+                key_at: at.clone(),
+                node,
+            }]),
+        })
     }
 
     /// The value of a key, when this is a map that has it.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         match &self.value {
-            Value::Map(entries) => entries
-                .iter()
-                .find(|entry| entry.key == key)
-                .map(|entry| &entry.node),
+            Value::Map(entries) => entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node),
             Value::List(items) => key.parse::<usize>().ok().and_then(|index| items.get(index)),
             _ => None,
         }
@@ -207,12 +193,7 @@ impl Node {
             }
             (Value::List(below), Value::Map(above)) if addresses_items(below.len(), &above) => {
                 for entry in above {
-                    if let Some(item) = entry
-                        .key
-                        .parse::<usize>()
-                        .ok()
-                        .and_then(|index| below.get_mut(index))
-                    {
+                    if let Some(item) = entry.key.parse::<usize>().ok().and_then(|index| below.get_mut(index)) {
                         item.overlay(entry.node);
                     }
                 }
@@ -225,12 +206,7 @@ impl Node {
 }
 
 fn kind_changes(below: &[Entry], above: &[Entry]) -> bool {
-    let kind = |entries: &[Entry]| {
-        entries
-            .iter()
-            .find(|e| e.key == "kind")
-            .map(|e| e.node.value.clone())
-    };
+    let kind = |entries: &[Entry]| entries.iter().find(|e| e.key == "kind").map(|e| e.node.value.clone());
     match (kind(below), kind(above)) {
         (Some(old), Some(new)) => old != new,
         _ => false,
@@ -283,10 +259,7 @@ fn refusal(error: &serde_saphyr::Error) -> String {
             // The parser appends its own position; ours follows in parentheses.
             let text = other.to_string();
             let first = text.lines().next().unwrap_or_default();
-            format!(
-                "not valid YAML: {}",
-                first.split(" at line ").next().unwrap_or(first)
-            )
+            format!("not valid YAML: {}", first.split(" at line ").next().unwrap_or(first))
         }
     }
 }
@@ -389,13 +362,7 @@ mod tests {
         let text = |t: &str| Value::Text(t.to_owned());
         assert_eq!(
             values,
-            [
-                text("x"),
-                Value::Float(2.5),
-                Value::Null,
-                text("yes"),
-                text("7")
-            ]
+            [text("x"), Value::Float(2.5), Value::Null, text("yes"), text("7")]
         );
         let Value::Map(entries) = &node.value else {
             unreachable!()
@@ -406,10 +373,7 @@ mod tests {
     #[test]
     fn refuses_what_profiles_do_not_need() {
         for (text, expected) in [
-            (
-                "a:\n\tb: 1",
-                "tab character; indent and align with spaces (f.yaml:2)",
-            ),
+            ("a:\n\tb: 1", "tab character; indent and align with spaces (f.yaml:2)"),
             (
                 "a: &x 1\n",
                 "anchors and aliases (`&`, `*`) are not allowed; write the value out (f.yaml:1)",
@@ -439,11 +403,7 @@ mod tests {
             "{}",
             message("a: !thing 1")
         );
-        assert!(
-            message("a: *x").contains("f.yaml:1"),
-            "{}",
-            message("a: *x")
-        );
+        assert!(message("a: *x").contains("f.yaml:1"), "{}", message("a: *x"));
     }
 
     #[test]
@@ -471,27 +431,14 @@ mod tests {
 
     #[test]
     fn overlay_merges_maps_replaces_lists_and_changed_kinds() {
-        let mut base = Node::parse(
-            "a: {x: 1, y: 2}\nl: [1, 2]\ns: {kind: adc, every: 5}\n",
-            "base",
-        )
-        .unwrap();
+        let mut base = Node::parse("a: {x: 1, y: 2}\nl: [1, 2]\ns: {kind: adc, every: 5}\n", "base").unwrap();
         base.overlay(Node::parse("a: {y: 3}\nl: [9]\ns: {kind: fixed}\n", "over").unwrap());
-        assert_eq!(
-            base.get("a").unwrap().get("x").unwrap().at.source.as_ref(),
-            "base"
-        );
-        assert_eq!(
-            base.get("a").unwrap().get("y").unwrap().value,
-            Value::Int(3)
-        );
+        assert_eq!(base.get("a").unwrap().get("x").unwrap().at.source.as_ref(), "base");
+        assert_eq!(base.get("a").unwrap().get("y").unwrap().value, Value::Int(3));
         assert!(base.get("l").unwrap().get("1").is_none());
         assert!(base.get("s").unwrap().get("every").is_none());
         base.overlay(Node::nested("l.0", Value::Int(4), "--set"));
-        assert_eq!(
-            base.get("l").unwrap().get("0").unwrap().value,
-            Value::Int(4)
-        );
+        assert_eq!(base.get("l").unwrap().get("0").unwrap().value, Value::Int(4));
         base.overlay(Node::nested("a.x", Value::Null, "--set"));
         assert_eq!(
             base.place_of(&["a".to_owned(), "x".to_owned(), "z".to_owned()])

@@ -15,7 +15,7 @@ pub use budget::{Budget, GIB, MIB};
 pub use commit::Memory;
 pub use gpu::Gpu;
 pub use plan::{ALIGNMENT, Plan, PlanLimits, Slot};
-pub use program::{Access, Binding, Command, Groups, Pass, Program, Shader};
+pub use program::{Access, Binding, Command, Groups, Pass, Program, Shader, fold_groups};
 pub use tensor::{Class, Tag, TensorDesc, TensorId, TensorTable, View};
 
 /// Why memory could not be planned or committed.

@@ -33,16 +33,9 @@ impl Checker {
     }
 
     /// Requires `value` in a closed range. NaN is in no range.
-    pub fn range<T: PartialOrd + Display>(
-        &mut self,
-        key: &str,
-        value: T,
-        allowed: RangeInclusive<T>,
-    ) {
+    pub fn range<T: PartialOrd + Display>(&mut self, key: &str, value: T, allowed: RangeInclusive<T>) {
         let ok = allowed.contains(&value);
-        self.require(key, ok, value, || {
-            format!("{} to {}", allowed.start(), allowed.end())
-        });
+        self.require(key, ok, value, || format!("{} to {}", allowed.start(), allowed.end()));
     }
 
     /// Requires a finite number above zero and at most `most`.
@@ -53,13 +46,7 @@ impl Checker {
     }
 
     /// Requires any condition; `allowed` says what would have been accepted.
-    pub fn require(
-        &mut self,
-        key: &str,
-        ok: bool,
-        found: impl Display,
-        allowed: impl FnOnce() -> String,
-    ) {
+    pub fn require(&mut self, key: &str, ok: bool, found: impl Display, allowed: impl FnOnce() -> String) {
         if !ok {
             let mut path = self.path.clone();
             path.push(key.to_owned());

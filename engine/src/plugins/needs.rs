@@ -49,10 +49,6 @@ impl NeedList {
     /// Bytes per unit of one class.
     #[must_use]
     pub fn bytes(&self, class: NeedClass) -> u64 {
-        self.needs
-            .iter()
-            .filter(|n| n.class == class)
-            .map(|n| n.bytes)
-            .sum()
+        self.needs.iter().filter(|n| n.class == class).map(|n| n.bytes).sum()
     }
 }

@@ -199,12 +199,7 @@ mod tests {
         ] {
             let mut list = NeedList::default();
             strategy.needs(&mut list);
-            assert_eq!(
-                list.bytes(NeedClass::PerGaussian),
-                bytes,
-                "{}",
-                strategy.kind()
-            );
+            assert_eq!(list.bytes(NeedClass::PerGaussian), bytes, "{}", strategy.kind());
         }
     }
 }

@@ -51,10 +51,7 @@ pub fn sh_degree_at(profile: &Profile, iteration: u32) -> u32 {
 #[must_use]
 pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
     let lr = &adam(profile).lr;
-    let steps = lr
-        .means_decay_steps
-        .unwrap_or(profile.schedule.iterations)
-        .max(1);
+    let steps = lr.means_decay_steps.unwrap_or(profile.schedule.iterations).max(1);
     let t = (f64::from(iteration) / f64::from(steps)).min(1.0);
     extent * (lr.means.ln() * (1.0 - t) + lr.means_end.ln() * t).exp()
 }
@@ -76,11 +73,8 @@ pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
         let Some(every) = adc.reset.every else {
             return false;
         };
-        let white_start =
-            profile.model.background == Background::White && iteration == adc.densify.from;
-        iteration > 0
-            && iteration < adc.reset.until
-            && (iteration.is_multiple_of(every.max(1)) || white_start)
+        let white_start = profile.model.background == Background::White && iteration == adc.densify.from;
+        iteration > 0 && iteration < adc.reset.until && (iteration.is_multiple_of(every.max(1)) || white_start)
     })
 }
 
@@ -91,9 +85,7 @@ pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
 pub fn is_filter(profile: &Profile, iteration: u32) -> bool {
     let mip = &profile.mip;
     let end = profile.schedule.iterations.saturating_sub(mip.filter_every);
-    let regular = iteration > mip.filter_from
-        && iteration < end
-        && iteration.is_multiple_of(mip.filter_every.max(1));
+    let regular = iteration > mip.filter_from && iteration < end && iteration.is_multiple_of(mip.filter_every.max(1));
     mip.filter_3d && (regular || is_densify(profile, iteration))
 }
 
@@ -175,18 +167,12 @@ mod tests {
         for name in ["mip", "default"] {
             let profile = recipe(name, &[]);
             let densify = iterations(&profile, is_densify);
-            assert_eq!(
-                (densify.len(), densify[0], densify[143]),
-                (144, 600, 14_900)
-            );
+            assert_eq!((densify.len(), densify[0], densify[143]), (144, 600, 14_900));
             assert_eq!(iterations(&profile, is_reset), [3000, 6000, 9000, 12_000]);
             let large = iterations(&profile, |p, i| events_at(p, i).prune_large);
             assert_eq!((large.len(), large[0]), (119, 3100));
             let statistics = iterations(&profile, |p, i| events_at(p, i).statistics);
-            assert_eq!(
-                (statistics.len(), statistics.last()),
-                (14_999, Some(&14_999))
-            );
+            assert_eq!((statistics.len(), statistics.last()), (14_999, Some(&14_999)));
         }
     }
 
@@ -225,20 +211,10 @@ mod tests {
     #[test]
     fn sh_degree_rises_at_multiples() {
         let profile = recipe("mip", &[]);
-        for (iteration, degree) in [
-            (1, 0),
-            (999, 0),
-            (1000, 1),
-            (2999, 2),
-            (3000, 3),
-            (30_000, 3),
-        ] {
+        for (iteration, degree) in [(1, 0), (999, 0), (1000, 1), (2999, 2), (3000, 3), (30_000, 3)] {
             assert_eq!(sh_degree_at(&profile, iteration), degree, "{iteration}");
         }
-        assert_eq!(
-            sh_degree_at(&recipe("mip", &[("model.sh_degree", "1")]), 5000),
-            1
-        );
+        assert_eq!(sh_degree_at(&recipe("mip", &[("model.sh_degree", "1")]), 5000), 1);
     }
 
     #[test]
@@ -247,10 +223,7 @@ mod tests {
         let filter = iterations(&profile, is_filter);
         let late: Vec<u32> = filter.iter().copied().filter(|i| *i > 15_000).collect();
         assert_eq!(filter.len() - late.len(), 144);
-        assert_eq!(
-            (late[0], late[late.len() - 1], late.len()),
-            (15_100, 29_800, 148)
-        );
+        assert_eq!((late[0], late[late.len() - 1], late.len()), (15_100, 29_800, 148));
         assert!(iterations(&recipe("mip", &[("mip.filter_3d", "false")]), is_filter).is_empty());
     }
 
@@ -269,10 +242,7 @@ mod tests {
         }
         let odd = recipe(
             "mip",
-            &[
-                ("strategy.reset.every", "3050"),
-                ("strategy.densify.every", "100"),
-            ],
+            &[("strategy.reset.every", "3050"), ("strategy.densify.every", "100")],
         );
         assert_eq!(adam_skip_mask(&odd, 3050), group::OPACITY);
     }
@@ -280,10 +250,7 @@ mod tests {
     #[test]
     fn white_background_resets_when_densification_starts() {
         let profile = recipe("mip", &[("model.background", "white")]);
-        assert_eq!(
-            iterations(&profile, is_reset),
-            [500, 3000, 6000, 9000, 12_000]
-        );
+        assert_eq!(iterations(&profile, is_reset), [500, 3000, 6000, 9000, 12_000]);
     }
 
     #[test]
@@ -297,10 +264,7 @@ mod tests {
         );
         let demo = recipe("demo", &[]);
         let densify = iterations(&demo, is_densify);
-        assert_eq!(
-            (densify.len(), densify[0], densify.last()),
-            (15, 150, Some(&850))
-        );
+        assert_eq!((densify.len(), densify[0], densify.last()), (15, 150, Some(&850)));
         assert!(iterations(&demo, is_reset).is_empty());
         assert_eq!(
             [1, 500, 501, 1500].map(|i| resolution_scale_at(&demo, i)),

@@ -101,13 +101,7 @@ impl Adam {
 
 /// Updates one scalar in place:
 /// `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, `p -= step_size m / (second_scale sqrt(v) + eps)`.
-pub fn update<R: Real>(
-    factors: &Factors<R>,
-    parameter: &mut R,
-    first: &mut R,
-    second: &mut R,
-    gradient: R,
-) {
+pub fn update<R: Real>(factors: &Factors<R>, parameter: &mut R, first: &mut R, second: &mut R, gradient: R) {
     *first = factors.beta1 * *first + (R::ONE - factors.beta1) * gradient;
     *second = factors.beta2 * *second + (R::ONE - factors.beta2) * gradient * gradient;
     *parameter -= factors.step_size * *first / (factors.second_scale * second.sqrt() + factors.eps);
@@ -136,13 +130,7 @@ pub fn adam<R: Real>(
         for (span, factors) in &spans {
             let Some(factors) = factors else { continue };
             for i in span.clone() {
-                update(
-                    factors,
-                    &mut values[i],
-                    &mut first[i],
-                    &mut second[i],
-                    gradient[i],
-                );
+                update(factors, &mut values[i], &mut first[i], &mut second[i], gradient[i]);
             }
         }
         *gaussian = Gaussian::from_values(&values);
@@ -212,13 +200,7 @@ mod tests {
             sh0: Some(GroupStep { rate: 0.1, step: 3 }),
             ..GroupSteps::default()
         };
-        adam(
-            &Adam::default(),
-            &groups,
-            &mut gaussians,
-            &mut moments,
-            &gradients,
-        );
+        adam(&Adam::default(), &groups, &mut gaussians, &mut moments, &gradients);
         for (i, value) in gaussians[0].values().into_iter().enumerate() {
             assert_eq!(value != 0.0, (11..14).contains(&i));
             assert_eq!(moments[0].first.values()[i] != 1.0, (11..14).contains(&i));

@@ -101,11 +101,7 @@ pub fn quantile<R: Real>(values: &[R], q: f64) -> R {
 
 /// Largest standard deviation.
 fn max_scale<R: Real>(gaussian: &Gaussian<R>) -> R {
-    gaussian
-        .log_scale
-        .map(R::exp)
-        .into_iter()
-        .fold(R::ZERO, R::max)
+    gaussian.log_scale.map(R::exp).into_iter().fold(R::ZERO, R::max)
 }
 
 /// Decides for every Gaussian and gives the score by which births are rationed: the larger of the two statistics in
@@ -177,33 +173,23 @@ pub fn split_child<R: Real>(
     let length = norm(parent.quat);
     let axes = rotation(parent.quat.map(|v| v / length));
     let sample: Vec3<R> = std::array::from_fn(|i| {
-        parent.log_scale[i].exp()
-            * rng::normal::<R>(event.seed, event.iteration, id, 3 * child + i as u32)
+        parent.log_scale[i].exp() * rng::normal::<R>(event.seed, event.iteration, id, 3 * child + i as u32)
     });
     Gaussian {
         mean: add(mat_vec(axes, sample), parent.mean),
-        log_scale: parent
-            .log_scale
-            .map(|s| s - R::of(options.split_divisor.ln())),
+        log_scale: parent.log_scale.map(|s| s - R::of(options.split_divisor.ln())),
         ..*parent
     }
 }
 
 /// Whether a Gaussian dies; `max_radius_px` is 0 for those born in this event.
 #[must_use]
-pub fn dies<R: Real>(
-    gaussian: &Gaussian<R>,
-    max_radius_px: R,
-    options: &Options,
-    extent: f64,
-) -> bool {
+pub fn dies<R: Real>(gaussian: &Gaussian<R>, max_radius_px: R, options: &Options, extent: f64) -> bool {
     sigmoid(gaussian.logit_opacity) < R::of(options.prune_opacity)
         || options
             .prune_extent
             .is_some_and(|share| max_scale(gaussian) > R::of(share * extent))
-        || options
-            .prune_screen_px
-            .is_some_and(|px| max_radius_px > R::of(px))
+        || options.prune_screen_px.is_some_and(|px| max_radius_px > R::of(px))
 }
 
 /// Live count and the moves `(from, to)` that close the holes: the j-th dead slot below the live count receives the
@@ -227,10 +213,7 @@ pub fn densify<R: Real>(
     let n = gaussians.len();
     let mut decisions = decide(gaussians, statistics, options, event.extent);
     let capped = ration(&mut decisions, event.capacity.saturating_sub(n));
-    let births: Vec<u32> = decisions
-        .iter()
-        .map(|(d, _)| u32::from(*d != Decision::Keep))
-        .collect();
+    let births: Vec<u32> = decisions.iter().map(|(d, _)| u32::from(*d != Decision::Keep)).collect();
     let (slots, born) = scan::exclusive(&births);
 
     let total = n + born as usize;

@@ -39,12 +39,7 @@ pub fn filter_3d<R: Real>(means: &[Vec3<R>], views: &[View<R>]) -> Vec<R> {
     let f_max = views.iter().map(|v| v.focal[0]).fold(R::ZERO, R::max);
     let depths: Vec<Option<R>> = means
         .iter()
-        .map(|&mean| {
-            views
-                .iter()
-                .filter_map(|view| seen_depth(view, mean))
-                .reduce(R::min)
-        })
+        .map(|&mean| views.iter().filter_map(|view| seen_depth(view, mean)).reduce(R::min))
         .collect();
     let farthest = depths.iter().flatten().copied().fold(R::ZERO, R::max);
     if farthest == R::ZERO {
@@ -96,12 +91,7 @@ mod tests {
     fn smallest_depth_and_largest_focal_win_and_the_unseen_take_the_farthest() {
         let views = [camera(100.0, 0.0), camera(200.0, 3.0)];
         // Seen by both; seen only by the second (too near for the first); behind both; far to the side of both.
-        let means = [
-            [0.0, 0.0, 4.0],
-            [0.0, 0.0, 0.1],
-            [0.0, 0.0, -9.0],
-            [90.0, 0.0, 9.0],
-        ];
+        let means = [[0.0, 0.0, 4.0], [0.0, 0.0, 0.1], [0.0, 0.0, -9.0], [90.0, 0.0, 9.0]];
         let filters = filter_3d(&means, &views);
         let expected = [4.0, 3.1, 4.0, 4.0].map(|d| filter_of(d, 200.0));
         for (found, wanted) in filters.iter().zip(expected) {

@@ -112,8 +112,7 @@ impl<R: Real> View<R> {
             centre: [of(camera.cx), of(camera.cy)],
             rotation,
             translation,
-            position: super::math::mat_vec(super::math::transpose(rotation), translation)
-                .map(|v| -v),
+            position: super::math::mat_vec(super::math::transpose(rotation), translation).map(|v| -v),
         }
     }
 

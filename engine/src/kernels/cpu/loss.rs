@@ -29,10 +29,7 @@ pub struct Weights {
 
 impl Default for Weights {
     fn default() -> Self {
-        Self {
-            l1: 0.8,
-            dssim: 0.2,
-        }
+        Self { l1: 0.8, dssim: 0.2 }
     }
 }
 
@@ -81,8 +78,7 @@ fn blur_axis<R: Real>(
             let at = position(i);
             let mut sum = [R::ZERO; 3];
             for (k, &tap) in taps.iter().enumerate() {
-                let Some(source) = (at + k).checked_sub(WINDOW_RADIUS).filter(|&v| v < length)
-                else {
+                let Some(source) = (at + k).checked_sub(WINDOW_RADIUS).filter(|&v| v < length) else {
                     continue;
                 };
                 let value = map[i - at * stride + source * stride];
@@ -127,11 +123,7 @@ pub fn ssim_point<R: Real>(mx: R, my: R, mxx: R, myy: R, mxy: R) -> SsimPoint<R>
 
 /// SSIM of every pixel and channel, zero padding.
 #[must_use]
-pub fn ssim_map<R: Real>(
-    size_px: [u32; 2],
-    image: &[Vec3<R>],
-    target: &[Vec3<R>],
-) -> Vec<[SsimPoint<R>; 3]> {
+pub fn ssim_map<R: Real>(size_px: [u32; 2], image: &[Vec3<R>], target: &[Vec3<R>]) -> Vec<[SsimPoint<R>; 3]> {
     let product = |a: &[Vec3<R>], b: &[Vec3<R>]| -> Vec<Vec3<R>> {
         a.iter()
             .zip(b)
@@ -144,9 +136,7 @@ pub fn ssim_map<R: Real>(
     let myy = blur(size_px, &product(target, target));
     let mxy = blur(size_px, &product(image, target));
     (0..image.len())
-        .map(|i| {
-            std::array::from_fn(|c| ssim_point(mx[i][c], my[i][c], mxx[i][c], myy[i][c], mxy[i][c]))
-        })
+        .map(|i| std::array::from_fn(|c| ssim_point(mx[i][c], my[i][c], mxx[i][c], myy[i][c], mxy[i][c])))
         .collect()
 }
 
@@ -175,12 +165,7 @@ fn total(l1: f64, ssim: f64, weights: Weights) -> f64 {
 
 /// [`Loss::total`] alone, without the backward pass.
 #[must_use]
-pub fn loss_value<R: Real>(
-    size_px: [u32; 2],
-    image: &[Vec3<R>],
-    target: &[Vec3<R>],
-    weights: Weights,
-) -> R {
+pub fn loss_value<R: Real>(size_px: [u32; 2], image: &[Vec3<R>], target: &[Vec3<R>], weights: Weights) -> R {
     R::of(total(
         mean_absolute(image, target),
         mean_ssim(&ssim_map(size_px, image, target)),
@@ -191,20 +176,12 @@ pub fn loss_value<R: Real>(
 /// Loss and gradient of an image against its target; both row-major, of the given size. A difference of exactly 0 has
 /// gradient 0.
 #[must_use]
-pub fn loss<R: Real>(
-    size_px: [u32; 2],
-    image: &[Vec3<R>],
-    target: &[Vec3<R>],
-    weights: Weights,
-) -> Loss<R> {
+pub fn loss<R: Real>(size_px: [u32; 2], image: &[Vec3<R>], target: &[Vec3<R>], weights: Weights) -> Loss<R> {
     let n = R::of((3 * image.len()) as f64);
     let (l1_weight, ssim_weight) = (R::of(weights.l1) / n, -R::of(weights.dssim) / n);
     let points = ssim_map(size_px, image, target);
     let part = |f: fn(&SsimPoint<R>) -> R| -> Vec<Vec3<R>> {
-        let map: Vec<Vec3<R>> = points
-            .iter()
-            .map(|p| std::array::from_fn(|c| f(&p[c])))
-            .collect();
+        let map: Vec<Vec3<R>> = points.iter().map(|p| std::array::from_fn(|c| f(&p[c]))).collect();
         blur(size_px, &map)
     };
     let (p, q, r) = (part(|s| s.p), part(|s| s.q), part(|s| s.r));

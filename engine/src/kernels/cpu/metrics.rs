@@ -29,12 +29,8 @@ pub fn psnr_of(mse: f64) -> f64 {
 /// Compares two row-major images of the given size.
 #[must_use]
 pub fn metrics<R: Real>(size_px: [u32; 2], image: &[Vec3<R>], target: &[Vec3<R>]) -> Metrics {
-    let clamp = |pixels: &[Vec3<R>]| -> Vec<Vec3<R>> {
-        pixels
-            .iter()
-            .map(|p| p.map(|v| v.max(R::ZERO).min(R::ONE)))
-            .collect()
-    };
+    let clamp =
+        |pixels: &[Vec3<R>]| -> Vec<Vec3<R>> { pixels.iter().map(|p| p.map(|v| v.max(R::ZERO).min(R::ONE))).collect() };
     let (image, target) = (clamp(image), clamp(target));
     let n_px = image.len() as f64;
     let mut squared = [0.0; 3];
@@ -45,13 +41,7 @@ pub fn metrics<R: Real>(size_px: [u32; 2], image: &[Vec3<R>], target: &[Vec3<R>]
     }
     let points = ssim_map(size_px, &image, &target);
     let mean_where = |keep: &dyn Fn(usize) -> bool| {
-        let kept = || {
-            points
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| keep(*i))
-                .flat_map(|(_, p)| p)
-        };
+        let kept = || points.iter().enumerate().filter(|(i, _)| keep(*i)).flat_map(|(_, p)| p);
         kept().map(|s| s.value.to_f64()).sum::<f64>() / kept().count() as f64
     };
     let [width, height] = size_px.map(|v| v as usize);
@@ -78,10 +68,7 @@ mod tests {
         let size = [image.width(), image.height()];
         (
             size,
-            image
-                .pixels()
-                .map(|p| p.0.map(|v| f64::from(v) / 255.0))
-                .collect(),
+            image.pixels().map(|p| p.0.map(|v| f64::from(v) / 255.0)).collect(),
         )
     }
 
@@ -110,9 +97,7 @@ mod tests {
             };
             // The reference read its bytes as f32.
             check(metrics(size, &image, &target), 1e-6, 1e-7);
-            let narrow = |p: &[Vec3<f64>]| -> Vec<Vec3<f32>> {
-                p.iter().map(|p| p.map(|v| v as f32)).collect()
-            };
+            let narrow = |p: &[Vec3<f64>]| -> Vec<Vec3<f32>> { p.iter().map(|p| p.map(|v| v as f32)).collect() };
             check(metrics(size, &narrow(&image), &narrow(&target)), 1e-3, 2e-5);
         }
     }

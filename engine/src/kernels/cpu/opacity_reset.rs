@@ -23,11 +23,7 @@ pub fn reset_logit<R: Real>(logit_opacity: R, c3: R) -> R {
 }
 
 /// Resets every opacity in place and clears its moments; the step count of the group runs on.
-pub fn opacity_reset<R: Real>(
-    gaussians: &mut [Gaussian<R>],
-    filter_3d: &[R],
-    moments: &mut [Moments<R>],
-) {
+pub fn opacity_reset<R: Real>(gaussians: &mut [Gaussian<R>], filter_3d: &[R], moments: &mut [Moments<R>]) {
     for ((gaussian, &filter), moments) in gaussians.iter_mut().zip(filter_3d).zip(moments) {
         let (_, c3) = filter_3d::apply(gaussian.log_scale.map(R::exp), filter);
         gaussian.logit_opacity = reset_logit(gaussian.logit_opacity, c3);
@@ -47,9 +43,7 @@ mod tests {
         assert!((reset_logit(logit(0.9), 1.0) + 4.595_119_850_1).abs() < 1e-9);
         assert_eq!(reset_logit(-7.0, 1.0), -7.0);
         // Saturated or vanishing factors stay finite.
-        assert!(
-            reset_logit(60.0_f32, 0.0101).is_finite() && reset_logit(60.0_f32, 0.0).is_finite()
-        );
+        assert!(reset_logit(60.0_f32, 0.0101).is_finite() && reset_logit(60.0_f32, 0.0).is_finite());
     }
 
     #[test]

@@ -9,9 +9,7 @@
 
 use super::filter_3d::{self, NEAR};
 use super::gaussian::{Gaussian, View};
-use super::math::{
-    Mat3, Real, Sym2, Vec3, det2, dot, mat_mul, norm, rotation, scale, sigmoid, sub, transpose,
-};
+use super::math::{Mat3, Real, Sym2, Vec3, det2, dot, mat_mul, norm, rotation, scale, sigmoid, sub, transpose};
 use super::sh::sh_basis;
 use super::{TILE, tile_grid};
 
@@ -159,8 +157,7 @@ pub fn footprint<R: Real>(
     let quat_length = norm(gaussian.quat);
     let unit_quat = gaussian.quat.map(|v| v / quat_length);
     let rotation = rotation(unit_quat);
-    let q: Mat3<R> =
-        std::array::from_fn(|i| std::array::from_fn(|j| rotation[i][j] * filtered_scale[j]));
+    let q: Mat3<R> = std::array::from_fn(|i| std::array::from_fn(|j| rotation[i][j] * filtered_scale[j]));
     let sigma = mat_mul(q, transpose(q));
 
     let mut clamped_xy = [camera[0], camera[1]];
@@ -176,11 +173,7 @@ pub fn footprint<R: Real>(
     let j = jacobian(view, clamped_xy, z);
     let m = mat_mul(j, view.rotation);
     let m_sigma = mat_mul(m, sigma);
-    let cov = [
-        dot(m_sigma[0], m[0]),
-        dot(m_sigma[0], m[1]),
-        dot(m_sigma[1], m[1]),
-    ];
+    let cov = [dot(m_sigma[0], m[0]), dot(m_sigma[0], m[1]), dot(m_sigma[1], m[1])];
     let variance = R::of(filter_2d.variance_px2());
     let filtered_cov = [cov[0] + variance, cov[1], cov[2] + variance];
 
@@ -223,11 +216,7 @@ fn jacobian<R: Real>(view: &View<R>, [x, y]: [R; 2], z: R) -> [Vec3<R>; 2] {
 
 /// Unclamped colour plus the unit view direction and its length before normalisation.
 #[must_use]
-pub fn colour<R: Real>(
-    gaussian: &Gaussian<R>,
-    view: &View<R>,
-    sh_degree: u32,
-) -> (Vec3<R>, Vec3<R>, R) {
+pub fn colour<R: Real>(gaussian: &Gaussian<R>, view: &View<R>, sh_degree: u32) -> (Vec3<R>, Vec3<R>, R) {
     let offset = sub(gaussian.mean, view.position);
     let length = norm(offset);
     let direction = scale(offset, R::ONE / length);
@@ -258,9 +247,7 @@ pub fn project<R: Real>(
     }
     let [a, b, c] = f.filtered_cov;
     let conic = [c / det, -b / det, a / det];
-    let mean_px = std::array::from_fn(|i| {
-        view.focal[i] * f.camera[i] / f.camera[2] + view.centre[i] - R::of(0.5)
-    });
+    let mean_px = std::array::from_fn(|i| view.focal[i] * f.camera[i] / f.camera[2] + view.centre[i] - R::of(0.5));
     let radius_px = radius(f.filtered_cov);
     let rect = tile_rect(mean_px, radius_px, view.size_px);
     let (unclamped, _, _) = colour(gaussian, view, settings.sh_degree);
@@ -298,12 +285,7 @@ pub fn tile_rect<R: Real>(mean_px: [R; 2], radius_px: R, size_px: [u32; 2]) -> T
     let grid = tile_grid(size_px[0], size_px[1]);
     let tile = R::of(f64::from(TILE));
     let first = |i: usize| clamp_index(((mean_px[i] - radius_px) / tile).floor(), grid[i]);
-    let last = |i: usize| {
-        clamp_index(
-            ((mean_px[i] + radius_px + tile - R::ONE) / tile).floor(),
-            grid[i],
-        )
-    };
+    let last = |i: usize| clamp_index(((mean_px[i] + radius_px + tile - R::ONE) / tile).floor(), grid[i]);
     TileRect {
         min: [first(0), first(1)],
         max: [last(0), last(1)],

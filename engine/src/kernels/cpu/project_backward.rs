@@ -7,8 +7,7 @@
 
 use super::gaussian::{Gaussian, View};
 use super::math::{
-    Mat3, Real, Sym2, Vec3, add, det2, dot, mat_mul, mat_vec, normalize_backward,
-    rotation_backward, scale, transpose,
+    Mat3, Real, Sym2, Vec3, add, det2, dot, mat_mul, mat_vec, normalize_backward, rotation_backward, scale, transpose,
 };
 use super::project::{DET_MIN, Filter2d, Footprint, Settings, Visible, colour, footprint};
 use super::rasterize_backward::{Gradient2d, ndc_scale};
@@ -44,29 +43,17 @@ fn sandwich<R: Real>(l: Sym2<R>, g: Sym2<R>) -> Sym2<R> {
     // Rows of L G.
     let (p, q) = (l[0] * g[0] + l[1] * g[1], l[0] * g[1] + l[1] * g[2]);
     let (r, s) = (l[1] * g[0] + l[2] * g[1], l[1] * g[1] + l[2] * g[2]);
-    [
-        p * l[0] + q * l[1],
-        p * l[1] + q * l[2],
-        r * l[1] + s * l[2],
-    ]
+    [p * l[0] + q * l[1], p * l[1] + q * l[2], r * l[1] + s * l[2]]
 }
 
 /// Gradients of the 2D covariance before its filter (as the symmetric matrix D) and of the opacity after the 3D filter.
-fn filter_2d_backward<R: Real>(
-    f: &Footprint<R>,
-    filter: Filter2d,
-    opacity: R,
-    g: &Gradient2d<R>,
-) -> (Sym2<R>, R) {
+fn filter_2d_backward<R: Real>(f: &Footprint<R>, filter: Filter2d, opacity: R, g: &Gradient2d<R>) -> (Sym2<R>, R) {
     // d Lambda = -Lambda^-1 Gc Lambda^-1, with the adjugate over a guarded determinant for the inverse.
     let adj1 = adjugate(f.filtered_cov);
     let det = det2(f.filtered_cov);
     let half = R::of(0.5);
     let conic = [g.conic[0], half * g.conic[1], g.conic[2]];
-    let d_lambda = scale(
-        sandwich(adj1, conic),
-        -(R::ONE / (det * det + R::of(DET2_FLOOR))),
-    );
+    let d_lambda = scale(sandwich(adj1, conic), -(R::ONE / (det * det + R::of(DET2_FLOOR))));
     match filter {
         Filter2d::Classic => (d_lambda, g.opacity),
         Filter2d::Mip { .. } if f.coef == R::ZERO => (d_lambda, R::ZERO),
@@ -76,10 +63,7 @@ fn filter_2d_backward<R: Real>(
             let d_ratio = d_coef / (R::of(2.0) * (f.coef + eps));
             let d_det0 = d_ratio / (f.det1 + eps);
             let d_det1 = -(d_ratio * f.det0) / (f.det1 * f.det1 + eps);
-            let d_cov = add(
-                d_lambda,
-                add(scale(adjugate(f.cov), d_det0), scale(adj1, d_det1)),
-            );
+            let d_cov = add(d_lambda, add(scale(adjugate(f.cov), d_det0), scale(adj1, d_det1)));
             (d_cov, f.coef * g.opacity)
         }
     }
@@ -87,20 +71,14 @@ fn filter_2d_backward<R: Real>(
 
 /// Gradients of the world covariance and of the centre in camera axes, from that of the 2D covariance, through
 /// cov = M Sigma M^T and M = J W.
-fn covariance_backward<R: Real>(
-    f: &Footprint<R>,
-    view: &View<R>,
-    [a, b, c]: Sym2<R>,
-) -> (Mat3<R>, Vec3<R>) {
+fn covariance_backward<R: Real>(f: &Footprint<R>, view: &View<R>, [a, b, c]: Sym2<R>) -> (Mat3<R>, Vec3<R>) {
     let two = R::of(2.0);
     // D M, used by both.
     let d_m: [Vec3<R>; 2] = [
         add(scale(f.m[0], a), scale(f.m[1], b)),
         add(scale(f.m[0], b), scale(f.m[1], c)),
     ];
-    let d_sigma = std::array::from_fn(|i| {
-        std::array::from_fn(|j| f.m[0][i] * d_m[0][j] + f.m[1][i] * d_m[1][j])
-    });
+    let d_sigma = std::array::from_fn(|i| std::array::from_fn(|j| f.m[0][i] * d_m[0][j] + f.m[1][i] * d_m[1][j]));
     let d_m_sigma = mat_mul(d_m, f.sigma).map(|row| scale(row, two));
     let d_j = mat_mul(d_m_sigma, transpose(view.rotation));
 
@@ -112,9 +90,7 @@ fn covariance_backward<R: Real>(
     let d_camera = [
         open(0, -(fx / z2 * d_j[0][2])),
         open(1, -(fy / z2 * d_j[1][2])),
-        two * fx * tx / z3 * d_j[0][2] + two * fy * ty / z3 * d_j[1][2]
-            - fx / z2 * d_j[0][0]
-            - fy / z2 * d_j[1][1],
+        two * fx * tx / z3 * d_j[0][2] + two * fy * ty / z3 * d_j[1][2] - fx / z2 * d_j[0][0] - fy / z2 * d_j[1][1],
     ];
     (d_sigma, d_camera)
 }
@@ -122,11 +98,7 @@ fn covariance_backward<R: Real>(
 /// Gradient of the camera-space centre through the pixel position f x / z + c.
 fn position_backward<R: Real>(view: &View<R>, [x, y, z]: Vec3<R>, [gx, gy]: [R; 2]) -> Vec3<R> {
     let [fx, fy] = view.focal;
-    [
-        fx / z * gx,
-        fy / z * gy,
-        -((fx * x * gx + fy * y * gy) / (z * z)),
-    ]
+    [fx / z * gx, fy / z * gy, -((fx * x * gx + fy * y * gy) / (z * z))]
 }
 
 /// Gradients of the SH coefficients and of the centre through the view direction.
@@ -137,20 +109,11 @@ fn colour_backward<R: Real>(
     visible: &Visible<R>,
     g: &Gradient2d<R>,
 ) -> ([Vec3<R>; SH_MAX], Vec3<R>) {
-    let d_rgb: Vec3<R> = std::array::from_fn(|c| {
-        if visible.clamped[c] {
-            R::ZERO
-        } else {
-            g.rgb[c]
-        }
-    });
+    let d_rgb: Vec3<R> = std::array::from_fn(|c| if visible.clamped[c] { R::ZERO } else { g.rgb[c] });
     let (_, direction, length) = colour(gaussian, view, sh_degree);
     let d_sh = sh_basis(sh_degree, direction).map(|weight| scale(d_rgb, weight));
     let mut d_direction = [R::ZERO; 3];
-    for (derivative, coefficient) in sh_basis_derivative(sh_degree, direction)
-        .into_iter()
-        .zip(&gaussian.sh)
-    {
+    for (derivative, coefficient) in sh_basis_derivative(sh_degree, direction).into_iter().zip(&gaussian.sh) {
         d_direction = add(d_direction, scale(derivative, dot(*coefficient, d_rgb)));
     }
     (d_sh, normalize_backward(direction, length, d_direction))
@@ -164,10 +127,7 @@ fn shape_backward<R: Real>(f: &Footprint<R>, d_sigma: Mat3<R>) -> ([R; 4], Vec3<
     let d_scale = std::array::from_fn(|i| (0..3).map(|row| f.rotation[row][i] * d_q[row][i]).sum());
     let d_rotation = d_q.map(|row| std::array::from_fn(|j| row[j] * s[j]));
     let d_unit = rotation_backward(f.unit_quat, d_rotation);
-    (
-        normalize_backward(f.unit_quat, f.quat_length, d_unit),
-        d_scale,
-    )
+    (normalize_backward(f.unit_quat, f.quat_length, d_unit), d_scale)
 }
 
 /// Gradient of one visible Gaussian. `None` when the Gaussian does not project into this view, so it has no record.
@@ -181,8 +141,7 @@ pub fn project_backward<R: Real>(
     g: &Gradient2d<R>,
 ) -> Option<Projected<R>> {
     let f = footprint(gaussian, filter_3d, view, settings.filter_2d)?;
-    let (d_cov, d_filtered_opacity) =
-        filter_2d_backward(&f, settings.filter_2d, visible.opacity, g);
+    let (d_cov, d_filtered_opacity) = filter_2d_backward(&f, settings.filter_2d, visible.opacity, g);
     let (d_sigma, through_shape) = covariance_backward(&f, view, d_cov);
     let through_position = position_backward(view, f.camera, g.mean_px);
     let d_camera = add(through_shape, through_position);
@@ -194,9 +153,7 @@ pub fn project_backward<R: Real>(
     let log_scale = std::array::from_fn(|i| {
         let (s, filtered) = (f.scale[i], f.filtered_scale[i]);
         d_scale[i] * (s * s / filtered)
-            + d_filtered_opacity
-                * filtered_opacity
-                * (filter_3d * filter_3d / (filtered * filtered))
+            + d_filtered_opacity * filtered_opacity * (filter_3d * filter_3d / (filtered * filtered))
     });
     let gradient = Gaussian {
         mean: add(mat_vec(transpose(view.rotation), d_camera), through_colour),

@@ -46,12 +46,7 @@ pub struct Coverage<R> {
 
 /// Coverage of the pixel centred at `pixel`, or `None` when the Gaussian leaves it alone.
 #[must_use]
-pub fn coverage<R: Real>(
-    mean_px: [R; 2],
-    [a, b, c]: Sym2<R>,
-    opacity: R,
-    pixel: [R; 2],
-) -> Option<Coverage<R>> {
+pub fn coverage<R: Real>(mean_px: [R; 2], [a, b, c]: Sym2<R>, opacity: R, pixel: [R; 2]) -> Option<Coverage<R>> {
     let [dx, dy] = [mean_px[0] - pixel[0], mean_px[1] - pixel[1]];
     let power = R::of(-0.5) * (a * dx * dx + c * dy * dy) - b * dx * dy;
     if power > R::ZERO {
@@ -69,11 +64,7 @@ pub fn coverage<R: Real>(
 /// Blends one pixel; `list` holds indices into `visible`, nearest first. Returns colour without background,
 /// transmittance and the count stored in [`Raster::last`].
 #[must_use]
-pub fn blend_pixel<R: Real>(
-    visible: &[Visible<R>],
-    list: &[u32],
-    pixel: [R; 2],
-) -> (Vec3<R>, R, u32) {
+pub fn blend_pixel<R: Real>(visible: &[Visible<R>], list: &[u32], pixel: [R; 2]) -> (Vec3<R>, R, u32) {
     let mut rgb = [R::ZERO; 3];
     let mut transmittance = R::ONE;
     let mut last = 0;
@@ -120,11 +111,9 @@ pub fn rasterize<R: Real>(
     for y in 0..size_px[1] {
         for x in 0..size_px[0] {
             let pixel = [R::of(f64::from(x)), R::of(f64::from(y))];
-            let (rgb, transmittance, last) =
-                blend_pixel(visible, pixel_list(lists, size_px[0], x, y), pixel);
-            out.rgb.push(std::array::from_fn(|c| {
-                rgb[c] + transmittance * background[c]
-            }));
+            let (rgb, transmittance, last) = blend_pixel(visible, pixel_list(lists, size_px[0], x, y), pixel);
+            out.rgb
+                .push(std::array::from_fn(|c| rgb[c] + transmittance * background[c]));
             out.transmittance.push(transmittance);
             out.last.push(last);
         }

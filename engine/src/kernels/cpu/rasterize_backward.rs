@@ -80,8 +80,7 @@ fn backward_pixel<R: Real>(
         let sum = &mut out[index as usize];
 
         let contrast: Vec3<R> = std::array::from_fn(|c| splat.rgb[c] - behind[c]);
-        let d_alpha =
-            transmittance * dot(contrast, g) - pixel.final_transmittance / through * background_g;
+        let d_alpha = transmittance * dot(contrast, g) - pixel.final_transmittance / through * background_g;
         for c in 0..3 {
             sum.rgb[c] += cover.alpha * transmittance * g[c];
             behind[c] = cover.alpha * splat.rgb[c] + through * behind[c];
@@ -170,14 +169,7 @@ mod tests {
         let (visible, lists) = stack(&[1.2]);
         let raster = rasterize([1, 1], &visible, &lists, [0.0; 3]);
         assert!((raster.transmittance[0] - (1.0 - ALPHA_MAX)).abs() < 1e-12);
-        let g = rasterize_backward(
-            [1, 1],
-            &visible,
-            &lists,
-            [0.0; 3],
-            &raster,
-            &[[1.0, 0.0, 0.0]],
-        )[0];
+        let g = rasterize_backward([1, 1], &visible, &lists, [0.0; 3], &raster, &[[1.0, 0.0, 0.0]])[0];
         let falloff = (-0.5_f64 * 0.1 * 0.25).exp();
         assert!((g.opacity - falloff).abs() < 1e-12 && (g.rgb[0] - ALPHA_MAX).abs() < 1e-12);
         let p = falloff * 1.2;

@@ -50,26 +50,20 @@ pub(super) fn camera() -> Camera {
 
 pub(super) fn random(options: Options) -> Scene {
     let seed = options.seed;
-    let between = |[low, high]: [f64; 2], id: u32, channel: u32| {
-        low + (high - low) * uniform::<f64>(seed, 1, id, channel)
-    };
+    let between =
+        |[low, high]: [f64; 2], id: u32, channel: u32| low + (high - low) * uniform::<f64>(seed, 1, id, channel);
     let gaussians = (0..options.count)
         .map(|id| Gaussian {
             mean: std::array::from_fn(|i| between([-1.5, 1.5], id, i as u32)),
             quat: std::array::from_fn(|i| normal::<f64>(seed, 2, id, i as u32) * 1.5),
             log_scale: std::array::from_fn(|i| {
-                between(
-                    [options.scales[0].ln(), options.scales[1].ln()],
-                    id,
-                    10 + i as u32,
-                )
+                between([options.scales[0].ln(), options.scales[1].ln()], id, 10 + i as u32)
             }),
             logit_opacity: logit(between(options.opacities, id, 20)),
             sh: std::array::from_fn(|k| {
                 std::array::from_fn(|c| {
                     let wide = if k == 0 { 0.8 } else { 0.15 };
-                    wide * normal::<f64>(seed, 3, id, (3 * k + c) as u32)
-                        + if k == 0 { 0.6 } else { 0.0 }
+                    wide * normal::<f64>(seed, 3, id, (3 * k + c) as u32) + if k == 0 { 0.6 } else { 0.0 }
                 })
             }),
         })
@@ -78,9 +72,7 @@ pub(super) fn random(options: Options) -> Scene {
     let n_px = view.size_px[0] * view.size_px[1];
     Scene {
         gaussians,
-        filter_3d: (0..options.count)
-            .map(|id| between([0.0, 0.08], id, 30))
-            .collect(),
+        filter_3d: (0..options.count).map(|id| between([0.0, 0.08], id, 30)).collect(),
         view,
         target: (0..n_px)
             .map(|i| std::array::from_fn(|c| uniform(seed, 4, i, c as u32)))

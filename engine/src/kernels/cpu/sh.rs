@@ -91,21 +91,9 @@ pub fn sh_basis_derivative<R: Real>(degree: u32, [x, y, z]: Vec3<R>) -> [Vec3<R>
         let shapes = [
             [n(6.0) * x * y, n(3.0) * (xx - yy), zero],
             [y * z, x * z, x * y],
-            [
-                n(-2.0) * x * y,
-                n(4.0) * zz - xx - n(3.0) * yy,
-                n(8.0) * y * z,
-            ],
-            [
-                n(-6.0) * x * z,
-                n(-6.0) * y * z,
-                n(6.0) * zz - n(3.0) * (xx + yy),
-            ],
-            [
-                n(4.0) * zz - n(3.0) * xx - yy,
-                n(-2.0) * x * y,
-                n(8.0) * x * z,
-            ],
+            [n(-2.0) * x * y, n(4.0) * zz - xx - n(3.0) * yy, n(8.0) * y * z],
+            [n(-6.0) * x * z, n(-6.0) * y * z, n(6.0) * zz - n(3.0) * (xx + yy)],
+            [n(4.0) * zz - n(3.0) * xx - yy, n(-2.0) * x * y, n(8.0) * x * z],
             [n(2.0) * x * z, n(-2.0) * y * z, xx - yy],
             [n(3.0) * (xx - yy), n(-6.0) * x * y, zero],
         ];
@@ -123,9 +111,7 @@ mod tests {
     #[test]
     fn colour_one_is_a_known_degree_0_coefficient() {
         assert!(((1.0 - 0.5) / SH_C0 - 1.772_453_9).abs() < 1e-7);
-        assert!(
-            (sh_basis(0, [0.0_f64, 0.0, 1.0])[0] * 1.772_453_850_905_516 + 0.5 - 1.0).abs() < 1e-12
-        );
+        assert!((sh_basis(0, [0.0_f64, 0.0, 1.0])[0] * 1.772_453_850_905_516 + 0.5 - 1.0).abs() < 1e-12);
     }
 
     #[test]
@@ -152,10 +138,7 @@ mod tests {
         }
         for (i, row) in gram.iter().enumerate() {
             for (j, value) in row.iter().enumerate() {
-                assert!(
-                    (value - f64::from(u8::from(i == j))).abs() < 1e-9,
-                    "{i} {j} {value}"
-                );
+                assert!((value - f64::from(u8::from(i == j))).abs() < 1e-9, "{i} {j} {value}");
             }
         }
     }
@@ -171,10 +154,7 @@ mod tests {
             high[axis] += 1e-5;
             let (low, high) = (sh_basis(3, low), sh_basis(3, high));
             for k in 0..SH_MAX {
-                assert!(
-                    ((high[k] - low[k]) / 2e-5 - exact[k][axis]).abs() < 1e-8,
-                    "{k} {axis}"
-                );
+                assert!(((high[k] - low[k]) / 2e-5 - exact[k][axis]).abs() < 1e-8, "{k} {axis}");
             }
         }
     }

@@ -81,10 +81,7 @@ mod tests {
             count: 2,
             max_radius_px: 6.0,
         };
-        assert_eq!(
-            statistics,
-            [Statistics::default(), wanted, Statistics::default()]
-        );
+        assert_eq!(statistics, [Statistics::default(), wanted, Statistics::default()]);
         assert_eq!(statistics[1].means(), (5.0, 9.0));
         assert_eq!(statistics[0].means(), (0.0, 0.0));
     }

@@ -60,9 +60,7 @@ pub fn forward<R: Real>(
         .iter()
         .zip(filter_3d)
         .enumerate()
-        .filter_map(|(id, (gaussian, &filter))| {
-            project(id as u32, gaussian, filter, view, settings)
-        })
+        .filter_map(|(id, (gaussian, &filter))| project(id as u32, gaussian, filter, view, settings))
         .collect();
     let grid = tile_grid(view.size_px[0], view.size_px[1]);
     let order = tile_intersect::depth_order(&visible);
@@ -74,11 +72,7 @@ pub fn forward<R: Real>(
         visible: sorted,
     };
     let raster = rasterize(view.size_px, &visible, &lists, background);
-    Forward {
-        visible,
-        lists,
-        raster,
-    }
+    Forward { visible, lists, raster }
 }
 
 /// Forward and backward for one view. `target` has one entry a pixel.
@@ -106,9 +100,7 @@ pub fn step<R: Real>(
     let mut mean_ndc_norms = vec![R::ZERO; forward.visible.len()];
     for (i, (record, g)) in forward.visible.iter().zip(&gradients_2d).enumerate() {
         let id = record.id as usize;
-        if let Some(out) =
-            project_backward(&gaussians[id], filter_3d[id], view, settings, record, g)
-        {
+        if let Some(out) = project_backward(&gaussians[id], filter_3d[id], view, settings, record, g) {
             gradients[id] = out.gradient;
             mean_ndc_norms[i] = out.mean_ndc_norm;
         }
@@ -132,11 +124,7 @@ pub fn step_model<R: Real>(
     target: &[Vec3<R>],
     weights: Weights,
 ) -> Step<R> {
-    let filter: Vec<R> = model
-        .filter_3d
-        .iter()
-        .map(|&v| R::of(f64::from(v)))
-        .collect();
+    let filter: Vec<R> = model.filter_3d.iter().map(|&v| R::of(f64::from(v))).collect();
     step(
         &Gaussian::from_model(model),
         &filter,

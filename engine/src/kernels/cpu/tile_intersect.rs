@@ -26,12 +26,7 @@ pub fn depth_order<R: Real>(visible: &[Visible<R>]) -> Vec<u32> {
 
 /// Emits every pair: Gaussians in `order`, each one's tiles row by row. `tiles_across` is the width of the tile grid.
 #[must_use]
-pub fn emit<R: Real>(
-    visible: &[Visible<R>],
-    order: &[u32],
-    tiles_across: u32,
-    tight: bool,
-) -> Intersections {
+pub fn emit<R: Real>(visible: &[Visible<R>], order: &[u32], tiles_across: u32, tight: bool) -> Intersections {
     let counts: Vec<u32> = order.iter().map(|&i| visible[i as usize].n_tiles).collect();
     let (starts, total) = scan::exclusive(&counts);
     let mut out = Intersections {

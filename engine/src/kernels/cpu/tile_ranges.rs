@@ -20,10 +20,7 @@ mod tests {
 
     #[test]
     fn empty_tiles_have_empty_ranges() {
-        assert_eq!(
-            tile_ranges(&[1, 1, 1, 3], 5),
-            [[0, 0], [0, 3], [0, 0], [3, 4], [0, 0]]
-        );
+        assert_eq!(tile_ranges(&[1, 1, 1, 3], 5), [[0, 0], [0, 3], [0, 0], [3, 4], [0, 0]]);
         assert_eq!(tile_ranges(&[], 2), [[0, 0], [0, 0]]);
     }
 }

@@ -54,22 +54,12 @@ fn quantile_interpolates() {
 fn abs_statistic_selects_as_large_a_share_again() {
     // One in four passes by gradient, so Q is the 0.75 quantile of (1, 2, 3, 8) = 4.25.
     let gaussians = [0, 1, 2, 3].map(|i| tagged(f64::from(i), 0.005, 0.5));
-    let statistics = [
-        seen(3e-4, 1.0),
-        seen(1e-5, 2.0),
-        seen(1e-5, 3.0),
-        seen(1e-5, 8.0),
-    ];
+    let statistics = [seen(3e-4, 1.0), seen(1e-5, 2.0), seen(1e-5, 3.0), seen(1e-5, 8.0)];
     let decisions = decide(&gaussians, &statistics, &Options::default(), 1.0);
     let kinds: Vec<Decision> = decisions.iter().map(|d| d.0).collect();
     assert_eq!(
         kinds,
-        [
-            Decision::Clone,
-            Decision::Keep,
-            Decision::Keep,
-            Decision::Clone
-        ]
+        [Decision::Clone, Decision::Keep, Decision::Keep, Decision::Clone]
     );
     assert!((decisions[0].1 - 1.5).abs() < 1e-12 && (decisions[3].1 - 8.0 / 4.25).abs() < 1e-12);
 
@@ -81,15 +71,7 @@ fn abs_statistic_selects_as_large_a_share_again() {
         .iter()
         .map(|d| d.0)
         .collect();
-    assert_eq!(
-        kinds,
-        [
-            Decision::Clone,
-            Decision::Keep,
-            Decision::Keep,
-            Decision::Keep
-        ]
-    );
+    assert_eq!(kinds, [Decision::Clone, Decision::Keep, Decision::Keep, Decision::Keep]);
 }
 
 #[test]
@@ -103,23 +85,12 @@ fn births_take_the_parents_slot_and_the_end_in_id_order() {
     ];
     let before = gaussians.clone();
     let mut moments = used(4);
-    let mut statistics = vec![
-        seen(1e-3, 0.0),
-        seen(1e-5, 0.0),
-        seen(1e-3, 0.0),
-        seen(1e-3, 0.0),
-    ];
+    let mut statistics = vec![seen(1e-3, 0.0), seen(1e-5, 0.0), seen(1e-3, 0.0), seen(1e-3, 0.0)];
     let options = Options {
         use_abs: false,
         ..Options::default()
     };
-    let report = densify(
-        &mut gaussians,
-        &mut moments,
-        &mut statistics,
-        &options,
-        &EVENT,
-    );
+    let report = densify(&mut gaussians, &mut moments, &mut statistics, &options, &EVENT);
     assert_eq!(
         report,
         Report {
@@ -134,9 +105,7 @@ fn births_take_the_parents_slot_and_the_end_in_id_order() {
     assert_eq!(gaussians[5], before[2]);
     for child in [0, 3, 4, 6] {
         let parent = before[gaussians[child].sh[0][0] as usize];
-        assert!(
-            (gaussians[child].log_scale[0].exp() * 1.6 - parent.log_scale[0].exp()).abs() < 1e-12
-        );
+        assert!((gaussians[child].log_scale[0].exp() * 1.6 - parent.log_scale[0].exp()).abs() < 1e-12);
         assert_eq!(
             (gaussians[child].quat, gaussians[child].logit_opacity),
             (parent.quat, parent.logit_opacity)
@@ -167,13 +136,7 @@ fn holes_are_filled_from_the_live_tail() {
         use_abs: false,
         ..Options::default()
     };
-    let report = densify(
-        &mut gaussians,
-        &mut moments,
-        &mut statistics,
-        &options,
-        &EVENT,
-    );
+    let report = densify(&mut gaussians, &mut moments, &mut statistics, &options, &EVENT);
     assert_eq!(report.pruned, 4);
     assert_eq!(tags(&gaussians), [0.0, 5.0, 6.0, 3.0]);
     assert_eq!((moments.len(), statistics.len()), (4, 4));
@@ -182,27 +145,14 @@ fn holes_are_filled_from_the_live_tail() {
 #[test]
 fn pruning_sees_the_children() {
     // Large enough to die, yet its children are not; a faint parent's copy dies with it.
-    let mut gaussians = vec![
-        tagged(0.0, 0.15, 0.5),
-        tagged(1.0, 0.2, 0.5),
-        tagged(2.0, 0.005, 0.001),
-    ];
-    let (mut moments, mut statistics) = (
-        used(3),
-        vec![seen(1e-3, 0.0), seen(0.0, 0.0), seen(1e-3, 0.0)],
-    );
+    let mut gaussians = vec![tagged(0.0, 0.15, 0.5), tagged(1.0, 0.2, 0.5), tagged(2.0, 0.005, 0.001)];
+    let (mut moments, mut statistics) = (used(3), vec![seen(1e-3, 0.0), seen(0.0, 0.0), seen(1e-3, 0.0)]);
     let options = Options {
         use_abs: false,
         prune_extent: Some(0.1),
         ..Options::default()
     };
-    let report = densify(
-        &mut gaussians,
-        &mut moments,
-        &mut statistics,
-        &options,
-        &EVENT,
-    );
+    let report = densify(&mut gaussians, &mut moments, &mut statistics, &options, &EVENT);
     assert_eq!(
         report,
         Report {
@@ -224,13 +174,7 @@ fn screen_size_prunes_only_when_asked_and_never_the_newborn() {
     };
     let mut gaussians = vec![tagged(0.0, 0.005, 0.5), tagged(1.0, 0.05, 0.5)];
     let (mut moments, mut statistics) = (used(2), vec![seen(0.0, 0.0), seen(1e-3, 0.0)]);
-    let report = densify(
-        &mut gaussians,
-        &mut moments,
-        &mut statistics,
-        &options,
-        &EVENT,
-    );
+    let report = densify(&mut gaussians, &mut moments, &mut statistics, &options, &EVENT);
     assert_eq!((report.pruned, tags(&gaussians)), (1, vec![1.0, 1.0]));
 }
 
@@ -258,10 +202,7 @@ fn capacity_keeps_the_highest_scores_then_the_lowest_ids() {
 
     let mut gaussians = vec![tagged(0.0, 0.005, 0.5); 6];
     let (mut moments, mut statistics) = (used(6), vec![seen(1e-3, 0.0); 6]);
-    let event = Event {
-        capacity: 8,
-        ..EVENT
-    };
+    let event = Event { capacity: 8, ..EVENT };
     let report = densify(
         &mut gaussians,
         &mut moments,
@@ -300,8 +241,7 @@ fn samples_follow_the_parents_shape() {
 
 #[test]
 fn an_empty_model_is_left_empty() {
-    let (mut gaussians, mut moments, mut statistics) =
-        (Vec::<Gaussian<f32>>::new(), vec![], vec![]);
+    let (mut gaussians, mut moments, mut statistics) = (Vec::<Gaussian<f32>>::new(), vec![], vec![]);
     let report = densify(
         &mut gaussians,
         &mut moments,

@@ -49,34 +49,16 @@ fn known_coefficients_and_radii() {
 #[test]
 fn footprint_of_a_ball_on_the_axis() {
     // sigma 0.02 at depth 2 with f = 100 is one pixel.
-    let f = footprint(
-        &ball([0.0, 0.0, 2.0], 0.02, 0.0),
-        0.0,
-        &View::new(&camera(50.0)),
-        MIP,
-    )
-    .unwrap();
-    assert!(
-        (f.cov[0] - 1.0).abs() < 1e-12 && f.cov[1].abs() < 1e-12 && (f.cov[2] - 1.0).abs() < 1e-12
-    );
+    let f = footprint(&ball([0.0, 0.0, 2.0], 0.02, 0.0), 0.0, &View::new(&camera(50.0)), MIP).unwrap();
+    assert!((f.cov[0] - 1.0).abs() < 1e-12 && f.cov[1].abs() < 1e-12 && (f.cov[2] - 1.0).abs() < 1e-12);
     assert!((f.coef - 0.909_091_1).abs() < 5e-8 && f.c3 == 1.0);
 }
 
 #[test]
 fn centre_lands_on_the_principal_point_less_one_half() {
     let view = View::new(&camera(50.0));
-    let v = project(
-        7,
-        &ball([0.0, 0.0, 2.0], 0.02, 3.0),
-        0.0,
-        &view,
-        &settings(MIP, 0),
-    )
-    .unwrap();
-    assert_eq!(
-        (v.id, v.mean_px, v.depth, v.radius_px),
-        (7, [49.5, 29.5], 2.0, 4.0)
-    );
+    let v = project(7, &ball([0.0, 0.0, 2.0], 0.02, 3.0), 0.0, &view, &settings(MIP, 0)).unwrap();
+    assert_eq!((v.id, v.mean_px, v.depth, v.radius_px), (7, [49.5, 29.5], 2.0, 4.0));
     assert_eq!(v.rgb, [0.5; 3]);
     // In the lower row, 2.5 pixels down, alpha 1/255 reaches from x = 47.1 to 51.9: past the pixels of column 2.
     assert_eq!(
@@ -112,13 +94,7 @@ fn jacobian_limits_follow_the_principal_point() {
     assert!((low + 1.3 * tan_half).abs() < 1e-12 && (high - 1.3 * tan_half).abs() < 1e-12);
     let (low, high) = jacobian_limits::<f64>(&View::new(&camera(60.0)), 0);
     assert!((low + 0.75).abs() < 1e-7 && (high - 0.55).abs() < 1e-7);
-    let f = footprint(
-        &ball([2.0, 0.0, 2.0], 0.5, 0.0),
-        0.0,
-        &View::new(&camera(60.0)),
-        MIP,
-    )
-    .unwrap();
+    let f = footprint(&ball([2.0, 0.0, 2.0], 0.5, 0.0), 0.0, &View::new(&camera(60.0)), MIP).unwrap();
     assert_eq!(f.clamp_active, [true, false]);
     assert!((f.clamped_xy[0] - 1.1).abs() < 1e-6);
 }

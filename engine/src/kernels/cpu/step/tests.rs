@@ -24,16 +24,7 @@ fn smooth_scene(seed: u32) -> Scene {
 }
 
 /// Names of the parameter groups and where each scalar of a Gaussian belongs.
-const GROUPS: [&str; 8] = [
-    "mean",
-    "quat",
-    "log_scale",
-    "opacity",
-    "sh0",
-    "sh1",
-    "sh2",
-    "sh3",
-];
+const GROUPS: [&str; 8] = ["mean", "quat", "log_scale", "opacity", "sh0", "sh1", "sh2", "sh3"];
 
 fn group(value: usize) -> usize {
     match value {
@@ -56,19 +47,8 @@ fn group(value: usize) -> usize {
 /// of the forward pass alone, so it cannot hide a wrong gradient; the caller bounds how many may be left out.
 fn compare(scene: &Scene, settings: &Settings) -> ([usize; 8], usize) {
     let total = |gaussians: &[Gaussian<f64>]| {
-        let out = forward(
-            gaussians,
-            &scene.filter_3d,
-            &scene.view,
-            settings,
-            BACKGROUND,
-        );
-        loss_value(
-            scene.view.size_px,
-            &out.raster.rgb,
-            &scene.target,
-            Weights::default(),
-        )
+        let out = forward(gaussians, &scene.filter_3d, &scene.view, settings, BACKGROUND);
+        loss_value(scene.view.size_px, &out.raster.rgb, &scene.target, Weights::default())
     };
     let exact = step(
         &scene.gaussians,
@@ -156,10 +136,7 @@ fn check(scene: &Scene, settings: &Settings) {
     for (name, &n) in GROUPS.iter().zip(&compared).take(groups) {
         assert!(n >= 40, "only {n} of group {name} compared");
     }
-    assert!(
-        skipped * 100 < total,
-        "{skipped} left out, {total} compared"
-    );
+    assert!(skipped * 100 < total, "{skipped} left out, {total} compared");
 }
 
 #[test]
@@ -206,15 +183,7 @@ fn tight_tiles_leave_the_image_as_it_is() {
             tight_tiles: false,
             ..tight
         };
-        let render = |s: &Settings| {
-            forward(
-                &scene.gaussians,
-                &scene.filter_3d,
-                &scene.view,
-                s,
-                BACKGROUND,
-            )
-        };
+        let render = |s: &Settings| forward(&scene.gaussians, &scene.filter_3d, &scene.view, s, BACKGROUND);
         let (a, b) = (render(&tight), render(&wide));
         assert_eq!(a.raster.rgb, b.raster.rgb);
         assert_eq!(a.raster.transmittance, b.raster.transmittance);
@@ -258,11 +227,7 @@ fn tight_spans_hold_every_covered_pixel_and_little_else() {
                     coverage(v.mean_px, v.conic, v.opacity, pixel).is_some()
                 });
                 let inside = (first..end).contains(&column);
-                assert!(
-                    inside || !touched,
-                    "Gaussian {} loses tile {column} {row}",
-                    v.id
-                );
+                assert!(inside || !touched, "Gaussian {} loses tile {column} {row}", v.id);
                 counted += usize::from(inside);
                 covered += usize::from(touched);
             }
@@ -296,8 +261,7 @@ fn image_equals_blending_all_gaussians_in_depth_order() {
                     continue;
                 }
                 let d = [v.mean_px[0] - f64::from(x), v.mean_px[1] - f64::from(y)];
-                let power = -0.5 * (v.conic[0] * d[0] * d[0] + v.conic[2] * d[1] * d[1])
-                    - v.conic[1] * d[0] * d[1];
+                let power = -0.5 * (v.conic[0] * d[0] * d[0] + v.conic[2] * d[1] * d[1]) - v.conic[1] * d[0] * d[1];
                 let alpha = (v.opacity * power.exp()).min(0.99);
                 if power > 0.0 || alpha < ALPHA_MIN {
                     continue;
@@ -394,8 +358,6 @@ fn nothing_visible_leaves_the_background() {
         &scene.target,
         Weights::default(),
     );
-    assert!(
-        out.forward.visible.is_empty() && out.forward.raster.rgb.iter().all(|&p| p == BACKGROUND)
-    );
+    assert!(out.forward.visible.is_empty() && out.forward.raster.rgb.iter().all(|&p| p == BACKGROUND));
     assert!(out.gradients.iter().all(|g| *g == Gaussian::ZERO));
 }

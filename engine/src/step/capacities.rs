@@ -1,0 +1,75 @@
+//! How much of everything a run can hold; fixed before the first step.
+
+use serde::Serialize;
+
+use crate::gaussians::layout::CHUNK;
+use crate::kernels::uniforms::TILE_PX;
+
+/// Sizes from which every tensor follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Capacities {
+    /// Gaussians.
+    pub n_cap: u32,
+    /// Visible records.
+    pub v_cap: u32,
+    /// Tile intersections.
+    pub i_cap: u32,
+    /// Gaussians in a chunk, a multiple of 256.
+    pub chunk: u32,
+    /// Largest image, pixels.
+    pub max_pixels: u32,
+    /// Largest image, tiles.
+    pub max_tiles: u32,
+    /// Highest SH degree stored.
+    pub sh_degree: u32,
+    /// Training cameras, for the 3D filter.
+    pub cameras: u32,
+    /// Steps in flight.
+    pub slots: u32,
+}
+
+impl Capacities {
+    /// Steps in flight: the host prepares one while the device works on another and a third waits.
+    pub const SLOTS: u32 = 3;
+
+    /// Capacities for images of the given sizes (width, height in pixels) with default chunk and slots.
+    #[must_use]
+    pub fn new(
+        n_cap: u32,
+        v_cap: u32,
+        i_cap: u32,
+        sh_degree: u32,
+        sizes: impl IntoIterator<Item = (u32, u32)>,
+    ) -> Self {
+        let (mut max_pixels, mut max_tiles, mut cameras) = (1, 1, 0);
+        for (w, h) in sizes {
+            max_pixels = max_pixels.max(w * h);
+            max_tiles = max_tiles.max(w.div_ceil(TILE_PX) * h.div_ceil(TILE_PX));
+            cameras += 1;
+        }
+        Self {
+            n_cap: n_cap.max(256).next_multiple_of(256),
+            v_cap: v_cap.max(256),
+            // A whole image of one tile must fit a band.
+            i_cap: i_cap.max(v_cap).max(256),
+            chunk: CHUNK,
+            max_pixels,
+            max_tiles,
+            sh_degree,
+            cameras,
+            slots: Self::SLOTS,
+        }
+    }
+
+    /// Bits of the largest tile key; one key more than there are tiles marks "none".
+    #[must_use]
+    pub fn tile_bits(&self) -> u32 {
+        32 - self.max_tiles.leading_zeros()
+    }
+
+    /// Bytes of one ground-truth slot: packed u8 RGB, whole words.
+    #[must_use]
+    pub fn image_bytes(&self) -> u64 {
+        (3 * u64::from(self.max_pixels)).next_multiple_of(16)
+    }
+}

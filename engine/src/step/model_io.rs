@@ -1,0 +1,158 @@
+//! The model between host and device: planes from Gaussians and back.
+
+use super::StepTensors;
+use crate::gaussians::Gaussians;
+use crate::gaussians::layout::{self, PLANE_MEANS, PLANE_OPACITY, PLANE_QUATS, PLANE_SCALES};
+use crate::kernels::counters::Counters;
+use crate::kernels::views::Chunk;
+use crate::memory::{Gpu, MemoryError, View};
+
+/// Writes `model` into the chunks, zeroes moments and statistics, sets the count. The 3D filter is written as given.
+///
+/// # Errors
+/// [`MemoryError::OutOfRange`] when the model has more Gaussians than the capacity.
+pub fn write_model(gpu: &mut Gpu, t: &StepTensors, model: &Gaussians) -> Result<(), MemoryError> {
+    let n = u32::try_from(model.len()).unwrap_or(u32::MAX);
+    if n > t.capacities.n_cap || model.sh_degree != t.capacities.sh_degree {
+        return Err(MemoryError::OutOfRange {
+            tensor: "model".to_owned(),
+            offset: 0,
+            bytes: u64::from(n),
+        });
+    }
+    let mut program = crate::memory::Program::new("clear model");
+    for chunk in &t.chunks {
+        let all = [
+            chunk.geometry,
+            chunk.geometry_m,
+            chunk.geometry_v,
+            chunk.sh,
+            chunk.sh_m,
+            chunk.sh_v,
+            chunk.filter_3d,
+            chunk.statistics,
+            chunk.visible_mask,
+        ];
+        for view in all {
+            program.fill(view, 0);
+        }
+    }
+    gpu.run(&program)?;
+    for chunk in t.chunks.iter().filter(|c| c.first < n) {
+        let count = (n - chunk.first).min(chunk.stride) as usize;
+        let ids = chunk.first as usize..chunk.first as usize + count;
+        let put = |planes: u32, value: &dyn Fn(usize, u32) -> f32| -> Vec<Vec<f32>> {
+            (0..planes)
+                .map(|p| ids.clone().map(|i| value(i, p)).collect())
+                .collect()
+        };
+        let geometry = put(layout::GEOMETRY_PLANES, &|i, p| geometry_value(model, i, p));
+        write_planes(gpu, chunk, &chunk.geometry, &geometry)?;
+        let sh = put(layout::sh_planes(model.sh_degree), &|i, p| sh_value(model, i, p));
+        write_planes(gpu, chunk, &chunk.sh, &sh)?;
+        let filter = put(1, &|i, _| model.filter_3d.get(i).copied().unwrap_or(0.0));
+        write_planes(gpu, chunk, &chunk.filter_3d, &filter)?;
+    }
+    gpu.write(
+        &t.shared.counters,
+        &[Counters {
+            gaussians: n,
+            ..Counters::default()
+        }],
+    )
+}
+
+/// Reads the model back, filter included.
+///
+/// # Errors
+/// [`MemoryError::Vulkan`].
+pub fn read_model(gpu: &mut Gpu, t: &StepTensors) -> Result<Gaussians, MemoryError> {
+    let counters: Vec<Counters> = gpu.read(&t.shared.counters, 1)?;
+    let n = counters.first().map_or(0, |c| c.gaussians).min(t.capacities.n_cap);
+    let rest = layout::sh_coefficients(t.capacities.sh_degree) - 1;
+    let mut model = Gaussians {
+        sh_degree: t.capacities.sh_degree,
+        ..Gaussians::default()
+    };
+    for chunk in t.chunks.iter().filter(|c| c.first < n) {
+        let count = (n - chunk.first).min(chunk.stride) as usize;
+        let geometry = read_planes(gpu, chunk, &chunk.geometry, layout::GEOMETRY_PLANES, count)?;
+        let sh = read_planes(gpu, chunk, &chunk.sh, layout::sh_planes(model.sh_degree), count)?;
+        let filter = read_planes(gpu, chunk, &chunk.filter_3d, 1, count)?;
+        let g = |plane: u32, i: usize| value(&geometry, plane, i);
+        for i in 0..count {
+            model.means.push(std::array::from_fn(|c| g(PLANE_MEANS + c as u32, i)));
+            model.quats.push(std::array::from_fn(|c| g(PLANE_QUATS + c as u32, i)));
+            model
+                .log_scales
+                .push(std::array::from_fn(|c| g(PLANE_SCALES + c as u32, i)));
+            model.logit_opacities.push(g(PLANE_OPACITY, i));
+            model.sh0.push(std::array::from_fn(|c| value(&sh, c as u32, i)));
+            model.sh_rest.extend((0..3 * rest as u32).map(|p| value(&sh, 3 + p, i)));
+            model.filter_3d.push(value(&filter, 0, i));
+        }
+    }
+    Ok(model)
+}
+
+fn value(planes: &[Vec<f32>], plane: u32, i: usize) -> f32 {
+    planes
+        .get(plane as usize)
+        .and_then(|p| p.get(i))
+        .copied()
+        .unwrap_or(0.0)
+}
+
+fn geometry_value(model: &Gaussians, i: usize, plane: u32) -> f32 {
+    let pick = |values: &[f32], first: u32| values.get((plane - first) as usize).copied().unwrap_or(0.0);
+    match plane {
+        PLANE_MEANS..PLANE_QUATS => model.means.get(i).map_or(0.0, |m| pick(m, PLANE_MEANS)),
+        PLANE_QUATS..PLANE_SCALES => model.quats.get(i).map_or(0.0, |q| pick(q, PLANE_QUATS)),
+        PLANE_SCALES..PLANE_OPACITY => model.log_scales.get(i).map_or(0.0, |s| pick(s, PLANE_SCALES)),
+        _ => model.logit_opacities.get(i).copied().unwrap_or(0.0),
+    }
+}
+
+fn sh_value(model: &Gaussians, i: usize, plane: u32) -> f32 {
+    if plane < 3 {
+        return model
+            .sh0
+            .get(i)
+            .and_then(|c| c.get(plane as usize))
+            .copied()
+            .unwrap_or(0.0);
+    }
+    let per_gaussian = 3 * model.rest_coefficients();
+    model
+        .sh_rest
+        .get(i * per_gaussian + plane as usize - 3)
+        .copied()
+        .unwrap_or(0.0)
+}
+
+fn write_planes(gpu: &mut Gpu, chunk: &Chunk, view: &View, planes: &[Vec<f32>]) -> Result<(), MemoryError> {
+    for (p, plane) in (0u64..).zip(planes) {
+        gpu.write(
+            &view.slice(p * 4 * u64::from(chunk.stride), 4 * u64::from(chunk.stride)),
+            plane,
+        )?;
+    }
+    Ok(())
+}
+
+fn read_planes(
+    gpu: &mut Gpu,
+    chunk: &Chunk,
+    view: &View,
+    planes: u32,
+    count: usize,
+) -> Result<Vec<Vec<f32>>, MemoryError> {
+    (0..u64::from(planes))
+        .map(|p| {
+            gpu.read(
+                &view.slice(p * 4 * u64::from(chunk.stride), 4 * u64::from(chunk.stride)),
+                count,
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,115 @@
+//! Order of a step: project, sort, rasterise, loss, backward, update.
+
+use super::StepTensors;
+use crate::gaussians::layout;
+use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
+use crate::kernels::radix_sort::{self, SortJob};
+use crate::kernels::tile_intersect::{self, EmitIo};
+use crate::kernels::views::Intersections;
+use crate::kernels::{begin, cull, loss, project, rasterize, rasterize_backward, tile_ranges, update};
+use crate::memory::{Program, View};
+
+/// Copies the slot's uniforms and image to the device.
+fn upload(program: &mut Program, t: &StepTensors) {
+    let bytes = t.shared.uniforms.bytes;
+    program.copy_from_ring(
+        t.rings.uniforms.slice(0, bytes),
+        t.rings.uniforms_stride,
+        t.shared.uniforms,
+    );
+    let bytes = t.pixels.target.bytes;
+    program.copy_from_ring(t.rings.images.slice(0, bytes), t.rings.images_stride, t.pixels.target);
+}
+
+/// Copies the counters to the slot's status word.
+fn status(program: &mut Program, t: &StepTensors) {
+    let bytes = size_of::<Counters>() as u64;
+    program.copy_to_ring(
+        t.shared.counters.slice(0, bytes),
+        t.rings.status.slice(0, bytes),
+        t.rings.status_stride,
+    );
+}
+
+/// Appends everything up to the rendered image and returns the tensors the backward pass needs.
+pub fn forward(program: &mut Program, t: &StepTensors) -> Intersections {
+    let (s, c, v) = (&t.shared, &t.capacities, &t.variants);
+    begin::record(program, s, &t.chunks);
+    cull::record(program, s, &t.chunks, t.group_visible, c.v_cap);
+    project::record(program, s, &t.chunks, t.group_visible, &t.splats);
+    let job = SortJob {
+        counter: WORD_VISIBLE,
+        args: Args::VisibleSort,
+        capacity: c.v_cap,
+        key_bits: 32,
+        index_payload: true,
+    };
+    let sorted = radix_sort::record(program, s, &t.depth_sort, &job, v);
+    let io = EmitIo {
+        depth_order: t.depth_sort.values[sorted],
+        group_tiles: t.group_tiles,
+        tile_keys: t.tile_sort.keys[0],
+        payloads: t.tile_sort.values[0],
+        owners: t.intersections.owners,
+        intersection_cap: c.i_cap,
+    };
+    tile_intersect::record(program, s, &t.splats, &io, v);
+    let job = SortJob {
+        counter: WORD_INTERSECTIONS,
+        args: Args::IntersectionSort,
+        capacity: c.i_cap,
+        key_bits: c.tile_bits(),
+        index_payload: false,
+    };
+    let sorted = radix_sort::record(program, s, &t.tile_sort, &job, v);
+    let intersections = Intersections {
+        payloads: t.tile_sort.values[sorted],
+        ..t.intersections
+    };
+    tile_ranges::record(program, s, t.tile_sort.keys[sorted], intersections.tile_ranges);
+    rasterize::record(program, s, &t.splats, &intersections, &t.pixels, v);
+    intersections
+}
+
+/// One training step.
+#[must_use]
+pub fn train_step(t: &StepTensors) -> Program {
+    let mut program = Program::new("step");
+    upload(&mut program, t);
+    let intersections = forward(&mut program, t);
+    loss::record(&mut program, &t.shared, &t.pixels, t.loss_sums, t.ssim_maps);
+    rasterize_backward::record(
+        &mut program,
+        &t.shared,
+        &t.splats,
+        &intersections,
+        &t.pixels,
+        &t.partials,
+        &t.variants,
+    );
+    let coefficients = u32::try_from(layout::sh_coefficients(t.capacities.sh_degree)).unwrap_or(u32::MAX);
+    update::record(
+        &mut program,
+        &t.shared,
+        &t.chunks,
+        t.group_visible,
+        &t.splats,
+        coefficients,
+    );
+    status(&mut program, t);
+    program
+}
+
+/// Renders one view and sums its metrics per tile. `keep` receives copies of tensors that the host reads afterwards.
+#[must_use]
+pub fn evaluate_view(t: &StepTensors, keep: &[(View, View)]) -> Program {
+    let mut program = Program::new("evaluate");
+    upload(&mut program, t);
+    forward(&mut program, t);
+    loss::record_metrics(&mut program, &t.shared, &t.pixels, t.metric_sums);
+    for (from, to) in keep {
+        program.copy(*from, *to);
+    }
+    status(&mut program, t);
+    program
+}

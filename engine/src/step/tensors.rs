@@ -1,0 +1,247 @@
+//! Every tensor of a run, named once.
+
+use super::Capacities;
+use crate::gaussians::layout;
+use crate::kernels::counters::{Args, Counters};
+use crate::kernels::filter_3d::FilterCamera;
+use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
+use crate::kernels::uniforms::StepUniforms;
+use crate::kernels::views::{Chunk, Intersections, Pixels, Shared, Splats, Variants};
+use crate::kernels::{loss, views};
+use crate::memory::{Class, Tag, TensorTable, View};
+
+/// Host-visible rings and their strides.
+#[derive(Clone, Copy, Debug)]
+pub struct Rings {
+    /// Uniform blocks, one a slot.
+    pub uniforms: View,
+    /// Bytes between uniform slots.
+    pub uniforms_stride: u64,
+    /// Ground-truth images, one a slot.
+    pub images: View,
+    /// Bytes between image slots.
+    pub images_stride: u64,
+    /// Status words, one a slot.
+    pub status: View,
+    /// Bytes between status slots.
+    pub status_stride: u64,
+}
+
+/// Tensors of the 3D filter.
+#[derive(Clone, Copy, Debug)]
+pub struct FilterTensors {
+    /// Training cameras.
+    pub cameras: View,
+    /// One word.
+    pub farthest: View,
+}
+
+/// All tensors of the training step.
+#[derive(Clone, Debug)]
+pub struct StepTensors {
+    /// Sizes.
+    pub capacities: Capacities,
+    /// Kernel variants.
+    pub variants: Variants,
+    /// Uniforms, counters, indirect arguments.
+    pub shared: Shared,
+    /// Persistent state.
+    pub chunks: Vec<Chunk>,
+    /// Visible counts, then offsets, per 256 Gaussians.
+    pub group_visible: View,
+    /// Visible records.
+    pub splats: Splats,
+    /// Sorting of depths.
+    pub depth_sort: SortBuffers,
+    /// Tile counts, then offsets, per 256 splats in depth order.
+    pub group_tiles: View,
+    /// Sorting of tiles; `payloads` of `intersections` is one of its value buffers.
+    pub tile_sort: SortBuffers,
+    /// Owners and ranges.
+    pub intersections: Intersections,
+    /// Partial gradients of the segmented reduction.
+    pub partials: [View; 3],
+    /// Image, contributors, gradient, target.
+    pub pixels: Pixels,
+    /// SSIM maps.
+    pub ssim_maps: View,
+    /// Loss sums per tile.
+    pub loss_sums: View,
+    /// Evaluation sums per tile.
+    pub metric_sums: View,
+    /// 3D filter.
+    pub filter: FilterTensors,
+    /// Host-visible rings.
+    pub rings: Rings,
+}
+
+impl StepTensors {
+    /// Adds every tensor to `table`.
+    #[must_use]
+    pub fn new(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
+        let c = *capacities;
+        let segmented = variants.reduction == views::Reduction::Segmented;
+        let chunks = chunks(table, &c);
+        let mut arena =
+            |name: &str, tag: Tag, n: u64, bytes: u64| table.add(format!("step/{name}"), Class::Arena, tag, n * bytes);
+        let (v, i, px) = (u64::from(c.v_cap), u64::from(c.i_cap), u64::from(c.max_pixels));
+        let depth_keys = arena("depth_keys", Tag::Visible, v, 4);
+        let splats = Splats {
+            position: arena("splat_position", Tag::Visible, v, 16),
+            conic: arena("splat_conic", Tag::Visible, v, 16),
+            color: arena("splat_color", Tag::Visible, v, 16),
+            depth_keys,
+            tile_counts: arena("tile_counts", Tag::Visible, v, 4),
+            emission_start: arena("emission_start", Tag::Visible, if segmented { v } else { 1 }, 4),
+            gradient_a: arena("gradient_a", Tag::Visible, v, 16),
+            gradient_b: arena("gradient_b", Tag::Visible, v, 16),
+            gradient_c: arena("gradient_c", Tag::Visible, v, 16),
+        };
+        let depth_sort = SortBuffers {
+            keys: [depth_keys, arena("depth_keys_other", Tag::Visible, v, 4)],
+            values: [
+                arena("depth_order", Tag::Visible, v, 4),
+                arena("depth_order_other", Tag::Visible, v, 4),
+            ],
+            histogram: arena("depth_histogram", Tag::Visible, 1, histogram_bytes(c.v_cap, variants)),
+        };
+        let tile_sort = SortBuffers {
+            keys: [
+                arena("tile_keys", Tag::Intersections, i, 4),
+                arena("tile_keys_other", Tag::Intersections, i, 4),
+            ],
+            values: [
+                arena("payloads", Tag::Intersections, i, 4),
+                arena("payloads_other", Tag::Intersections, i, 4),
+            ],
+            histogram: arena(
+                "tile_histogram",
+                Tag::Intersections,
+                1,
+                histogram_bytes(c.i_cap, variants),
+            ),
+        };
+        let partial = if segmented { i } else { 1 };
+        let partials = ["partial_a", "partial_b", "partial_c"].map(|n| arena(n, Tag::Intersections, partial, 16));
+        let intersections = Intersections {
+            payloads: tile_sort.values[0],
+            owners: arena("owners", Tag::Intersections, if segmented { i } else { 1 }, 4),
+            tile_ranges: arena("tile_ranges", Tag::Pixels, u64::from(c.max_tiles), 8),
+        };
+        let group_tiles = arena("group_tiles", Tag::Visible, v.div_ceil(256), 4);
+        let image = arena("image", Tag::Pixels, px, 16);
+        let last_contributor = arena("last_contributor", Tag::Pixels, px, 4);
+        let gradient = arena("image_gradient", Tag::Pixels, px, 16);
+        let ssim_maps = arena("ssim_maps", Tag::Pixels, 1, loss::maps_bytes(c.max_pixels));
+        let loss_sums = arena("loss_sums", Tag::Pixels, 1, loss::sums_bytes(c.max_tiles));
+        let metric_sums = arena(
+            "metric_sums",
+            Tag::Pixels,
+            u64::from(c.max_tiles * loss::METRIC_WORDS),
+            4,
+        );
+        let target = table.add("images/target", Class::Images, Tag::Images, c.image_bytes());
+        let group_visible = table.add(
+            "small/group_visible",
+            Class::Small,
+            Tag::Other,
+            4 * u64::from(c.n_cap.div_ceil(256)),
+        );
+        let mut small = |name: &str, bytes: u64| table.add(format!("small/{name}"), Class::Small, Tag::Other, bytes);
+        let shared = Shared {
+            uniforms: small("uniforms", size_of::<StepUniforms>() as u64),
+            counters: small("counters", size_of::<Counters>() as u64),
+            args: small(
+                "args",
+                Args::table_bytes(u32::try_from(chunks.len()).unwrap_or(u32::MAX)),
+            ),
+        };
+        let filter = FilterTensors {
+            cameras: small(
+                "filter_cameras",
+                u64::from(c.cameras) * size_of::<FilterCamera>() as u64,
+            ),
+            farthest: small("filter_farthest", 4),
+        };
+        let rings = rings(table, &c);
+        Self {
+            capacities: c,
+            variants: *variants,
+            shared,
+            chunks,
+            group_visible,
+            splats,
+            depth_sort,
+            group_tiles,
+            tile_sort,
+            intersections,
+            partials,
+            pixels: Pixels {
+                image,
+                last_contributor,
+                gradient,
+                target,
+            },
+            ssim_maps,
+            loss_sums,
+            metric_sums,
+            filter,
+            rings,
+        }
+    }
+}
+
+fn rings(table: &mut TensorTable, c: &Capacities) -> Rings {
+    let slots = u64::from(c.slots);
+    let uniforms_stride = (size_of::<StepUniforms>() as u64).next_multiple_of(256);
+    let status_stride = (size_of::<Counters>() as u64).next_multiple_of(256);
+    let images_stride = c.image_bytes().next_multiple_of(256);
+    Rings {
+        uniforms: table.add("ring/uniforms", Class::Upload, Tag::Staging, slots * uniforms_stride),
+        uniforms_stride,
+        images: table.add("ring/images", Class::Upload, Tag::Staging, slots * images_stride),
+        images_stride,
+        status: table.add("ring/status", Class::Readback, Tag::Staging, slots * status_stride),
+        status_stride,
+    }
+}
+
+fn chunks(table: &mut TensorTable, c: &Capacities) -> Vec<Chunk> {
+    let geometry = u64::from(layout::GEOMETRY_PLANES);
+    let sh = u64::from(layout::sh_planes(c.sh_degree));
+    let mut chunks = Vec::new();
+    let mut first = 0;
+    while first < c.n_cap {
+        let index = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+        let stride = (c.n_cap - first).min(c.chunk);
+        let mut planes = |name: &str, tag: Tag, planes: u64| {
+            table.add(
+                format!("model/{name}[{index}]"),
+                Class::Persistent,
+                tag,
+                4 * planes * u64::from(stride),
+            )
+        };
+        chunks.push(Chunk {
+            index,
+            first,
+            stride,
+            geometry: planes("geometry", Tag::Parameters, geometry),
+            geometry_m: planes("geometry_m", Tag::Optimizer, geometry),
+            geometry_v: planes("geometry_v", Tag::Optimizer, geometry),
+            sh: planes("sh", Tag::Parameters, sh),
+            sh_m: planes("sh_m", Tag::Optimizer, sh),
+            sh_v: planes("sh_v", Tag::Optimizer, sh),
+            filter_3d: planes("filter_3d", Tag::Statistics, 1),
+            statistics: planes("statistics", Tag::Statistics, 4),
+            visible_mask: table.add(
+                format!("model/visible_mask[{index}]"),
+                Class::Persistent,
+                Tag::Statistics,
+                u64::from(stride) / 8,
+            ),
+        });
+        first += stride;
+    }
+    chunks
+}
