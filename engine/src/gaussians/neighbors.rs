@@ -71,7 +71,7 @@ impl Tree {
             axes: Vec::new(),
         };
         tree.axes = vec![0; tree.points.len()];
-        let mut pending = vec![0..tree.points.len()];
+        let mut pending: Vec<Range<usize>> = std::iter::once(0..tree.points.len()).collect();
         while let Some(range) = pending.pop() {
             if range.len() <= LEAF {
                 continue;

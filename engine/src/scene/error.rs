@@ -10,14 +10,14 @@ use std::sync::Arc;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SceneError {
     /// The operating system refused a read.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {reason}", path.display())]
     Io {
         /// File or folder concerned.
         path: PathBuf,
         /// Verb of the refused action, such as "open".
         action: &'static str,
         /// The system's reason.
-        source: Arc<std::io::Error>,
+        reason: Arc<std::io::Error>,
     },
     /// None of the markers of a known data set was found.
     #[error(
@@ -167,11 +167,11 @@ pub enum SceneError {
 
 impl SceneError {
     /// Wraps a system error with the path it concerns.
-    pub(crate) fn io(path: &Path, action: &'static str, source: std::io::Error) -> Self {
+    pub(crate) fn io(path: &Path, action: &'static str, reason: std::io::Error) -> Self {
         Self::Io {
             path: path.to_owned(),
             action,
-            source: Arc::new(source),
+            reason: Arc::new(reason),
         }
     }
 

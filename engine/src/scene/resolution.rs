@@ -62,7 +62,8 @@ impl Resolution {
                 ((w / divisor).floor(), (h / divisor).floor())
             }
         };
-        let side = |pixels: f64| pixels.clamp(1.0, f64::from(MAX_SIDE_PX)) as u32;
+        // max and min also take a quotient that is not a number to a valid size
+        let side = |pixels: f64| pixels.max(1.0).min(f64::from(MAX_SIDE_PX)) as u32;
         (side(w), side(h))
     }
 }
@@ -93,6 +94,7 @@ mod tests {
         assert_eq!(Resolution::Auto.apply(800, 533, 2.0), (400, 266));
         assert_eq!(Resolution::Width(400).apply(800, 533, 1.0), (400, 266));
         assert_eq!(Resolution::Divide(64).apply(3, 3, 1.0), (1, 1));
+        assert_eq!(Resolution::Auto.apply(64, 48, f64::NAN), (1, 1));
     }
 
     #[test]

@@ -128,6 +128,9 @@ struct ImageRecord {
     name: String,
 }
 
+/// Largest lens length that is not nonsense, pixels; it stays finite at any training resolution.
+const MAX_LENS_PX: f64 = 1e9;
+
 const EXPORT_AGAIN: &str = "export the model again";
 
 fn camera_table(
@@ -180,7 +183,8 @@ fn camera_table(
             ));
         }
         let focal = &params[..params.len() - 2];
-        if !fits_f32(&params) || focal.iter().any(|&f| f <= 0.0) {
+        let sane = |value: &f64| value.abs() <= MAX_LENS_PX;
+        if !params.iter().all(sane) || focal.iter().any(|&f| f <= 0.0) {
             let found = format!("lens parameters {params:?}");
             return Err(SceneError::malformed(
                 path,

@@ -430,3 +430,33 @@ fn damaged_text_names_file_and_line() {
     let model = read(&write_text(&folder, CAMERAS_TXT, IMAGES_TXT, &endless)).unwrap();
     assert_eq!(model.points.len(), 1);
 }
+
+#[test]
+fn random_damage_never_panics() {
+    let folder = Scratch::new();
+    let mut random = super::super::SplitMix64::new(3);
+    let whole = [cameras(), images(), points()];
+    let text = [CAMERAS_TXT, IMAGES_TXT, POINTS_TXT].map(|text| Bytes(text.as_bytes().to_vec()));
+    let mut refused = 0;
+    for round in 0..1500 {
+        let mut damaged = if round % 2 == 0 {
+            whole.clone()
+        } else {
+            text.clone()
+        };
+        for _ in 0..=random.below(3) {
+            let file = &mut damaged[random.below(3) as usize].0;
+            let at = random.below(file.len() as u32) as usize;
+            file[at] = random.next_u64() as u8;
+        }
+        let kind = if round % 2 == 0 { "bin" } else { "txt" };
+        for (name, bytes) in ["cameras", "images", "points3D"].iter().zip(&damaged) {
+            folder.write(&format!("{kind}/{name}.{kind}"), &bytes.0);
+        }
+        refused += u32::from(read(&folder.path().join(kind)).is_err());
+    }
+    assert!(
+        refused > 300,
+        "{refused} of 1500 damaged models were refused"
+    );
+}
