@@ -73,8 +73,10 @@ void main() {
         vec3 rgb = splat_color[v].rgb;
         float det = max(conic.x * conic.z - conic.y * conic.y, 1e-30);
         float reach = sqrt(max(2.0 * log(255.0 * position.w), 0.0) * conic.x / det) * 1.001 + 0.01 + slack;
-        int top = max(int(ceil(position.y - reach)) - int(origin.y), 0);
-        int bottom = min(int(floor(position.y + reach)) - int(origin.y), int(rows) - 1);
+        // Clamped before the conversion: a reach may exceed every integer.
+        float above = position.y - float(origin.y);
+        int top = int(clamp(ceil(above - reach), 0.0, 16.0));
+        int bottom = int(clamp(floor(above + reach), -1.0, float(rows) - 1.0));
         for (int r = top; r <= bottom; ++r) {
             if ((open & (1u << uint(r))) == 0u) {
                 continue;
