@@ -16,7 +16,7 @@ use kiln::kernels::views::Variants;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, train_step};
 
-use crate::compare::close;
+use crate::compare::{close, same};
 use crate::gpu::{Gpu, Keep};
 use crate::twin::{BACKGROUND, RATES, Twin};
 
@@ -26,10 +26,21 @@ fn sorted_in(key_bits: u32, variants: &Variants) -> usize {
     (key_bits.div_ceil(digit).max(1) % 2) as usize
 }
 
+fn scatter(variants: &Variants) -> &'static str {
+    if variants.sort_subgroup >= 16 {
+        "sort_scatter.subgroup"
+    } else {
+        "sort_scatter"
+    }
+}
+
+fn raster(variants: &Variants) -> &'static str {
+    if variants.columns { "rasterize.column" } else { "rasterize" }
+}
+
 fn keeps(t: &StepTensors) -> Vec<Keep> {
     let v = &t.variants;
-    let scatter = if v.sort_subgroup >= 16 { "sort_scatter.subgroup" } else { "sort_scatter" };
-    let raster = if v.columns { "rasterize.column" } else { "rasterize" };
+    let (scatter, raster) = (scatter(v), raster(v));
     let tile_sorted = sorted_in(t.capacities.tile_bits(), v);
     let (s, p) = (&t.splats, &t.pixels);
     [
@@ -100,10 +111,10 @@ impl Stages {
         let (n, pairs) = (status.visible as usize, status.intersections as usize);
         let size = [camera.width_px, camera.height_px];
         let (pixels, grid) = ((size[0] * size[1]) as usize, tile_grid(size[0], size[1]));
-        let position: Vec<[f32; 4]> = gpu.kept(t.splats.position, n);
-        let conic: Vec<[f32; 4]> = gpu.kept(t.splats.conic, n);
-        let color: Vec<[f32; 4]> = gpu.kept(t.splats.color, n);
-        let counts: Vec<u32> = gpu.kept(t.splats.tile_counts, n);
+        let position: Vec<[f32; 4]> = gpu.kept(t.splats.position, "project", n);
+        let conic: Vec<[f32; 4]> = gpu.kept(t.splats.conic, "project", n);
+        let color: Vec<[f32; 4]> = gpu.kept(t.splats.color, "project", n);
+        let counts: Vec<u32> = gpu.kept(t.splats.tile_counts, "project", n);
         let visible = visible_ids(gpu)
             .into_iter()
             .enumerate()
@@ -124,7 +135,7 @@ impl Stages {
             })
             .collect();
         let tile_sorted = sorted_in(t.capacities.tile_bits(), &t.variants);
-        let owners: Vec<u32> = gpu.kept(t.intersections.owners, if t.variants.owners() == 1 { pairs } else { 0 });
+        let owners: Vec<u32> = gpu.kept(t.intersections.owners, "emit", if t.variants.owners() == 1 { pairs } else { 0 });
         let splats = |payloads: Vec<u32>| -> Vec<u32> {
             if t.variants.owners() == 1 {
                 payloads.iter().map(|p| owners[*p as usize]).collect()
@@ -133,29 +144,29 @@ impl Stages {
             }
         };
         let emitted = (
-            gpu.kept(t.tile_sort.keys[0], pairs),
-            splats(gpu.kept(t.tile_sort.values[0], pairs)),
+            gpu.kept(t.tile_sort.keys[0], "emit", pairs),
+            splats(gpu.kept(t.tile_sort.values[0], "emit", pairs)),
         );
         let sorted = (
-            gpu.kept(t.tile_sort.keys[tile_sorted], pairs),
-            splats(gpu.kept(t.tile_sort.values[tile_sorted], pairs)),
+            gpu.kept(t.tile_sort.keys[tile_sorted], scatter(&t.variants), pairs),
+            splats(gpu.kept(t.tile_sort.values[tile_sorted], scatter(&t.variants), pairs)),
         );
-        let image: Vec<[f32; 4]> = gpu.kept(t.pixels.image, pixels);
-        let gradient: Vec<[f32; 4]> = gpu.kept(t.pixels.gradient, pixels);
-        let a: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_a, n);
-        let b: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_b, n);
-        let c: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_c, n);
+        let image: Vec<[f32; 4]> = gpu.kept(t.pixels.image, raster(&t.variants), pixels);
+        let gradient: Vec<[f32; 4]> = gpu.kept(t.pixels.gradient, "loss_gradient", pixels);
+        let a: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_a, "gradient_check", n);
+        let b: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_b, "gradient_check", n);
+        let c: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_c, "gradient_check", n);
         let rgb = |p: &[f32; 4]| [p[0], p[1], p[2]];
         Self {
             visible,
-            depth_order: gpu.kept(t.depth_sort.values[sorted_in(32, &t.variants)], n),
+            depth_order: gpu.kept(t.depth_sort.values[sorted_in(32, &t.variants)], scatter(&t.variants), n),
             emitted,
             sorted,
-            ranges: gpu.kept(t.intersections.tile_ranges, (grid[0] * grid[1]) as usize),
+            ranges: gpu.kept(t.intersections.tile_ranges, "tile_ranges", (grid[0] * grid[1]) as usize),
             raster: Raster {
                 rgb: image.iter().map(rgb).collect(),
                 transmittance: image.iter().map(|p| p[3]).collect(),
-                last: gpu.kept(t.pixels.last_contributor, pixels),
+                last: gpu.kept(t.pixels.last_contributor, raster(&t.variants), pixels),
             },
             image_gradient: gradient.iter().map(rgb).collect(),
             gradients_2d: (0..n)
@@ -178,12 +189,13 @@ impl Stages {
         self.check_records(before, camera);
         let size = [camera.width_px, camera.height_px];
         let grid = tile_grid(size[0], size[1]);
-        assert_eq!(self.depth_order, tile_intersect::depth_order(&self.visible), "depth order");
+        same("depth order", &self.depth_order, &tile_intersect::depth_order(&self.visible));
         let pairs = tile_intersect::emit(&self.visible, &self.depth_order, grid[0], true);
-        assert_eq!(self.emitted.0, pairs.tiles, "emitted tiles");
-        assert_eq!(self.emitted.1, pairs.visible, "emitted splats");
+        same("emitted tiles", &self.emitted.0, &pairs.tiles);
+        same("emitted splats", &self.emitted.1, &pairs.visible);
         let (tiles, splats) = radix_sort::sort_pairs(&self.emitted.0, &self.emitted.1);
-        assert_eq!((&self.sorted.0, &self.sorted.1), (&tiles, &splats), "sorted pairs");
+        same("sorted tiles", &self.sorted.0, &tiles);
+        same("sorted splats", &self.sorted.1, &splats);
         let ranges = tile_ranges::tile_ranges(&tiles, self.ranges.len());
         for (tile, (found, wanted)) in self.ranges.iter().zip(&ranges).enumerate() {
             let empty = wanted[0] == wanted[1] && found[0] == found[1];
@@ -213,7 +225,7 @@ impl Stages {
             .filter_map(|(id, (gaussian, &filter))| project(id, gaussian, filter, &eye, &before.settings))
             .collect();
         let ids = |list: &[Visible<f32>]| -> Vec<u32> { list.iter().map(|v| v.id).collect() };
-        assert_eq!(ids(&self.visible), ids(&wanted), "visible Gaussians");
+        same("visible Gaussians", &ids(&self.visible), &ids(&wanted));
         let compare = |what: &str, absolute: f64, relative: f64, value: fn(&Visible<f32>) -> Vec<f32>| {
             let list = |v: &[Visible<f32>]| -> Vec<f32> { v.iter().flat_map(value).collect() };
             close(what, &list(&self.visible), &list(&wanted), absolute, relative);

@@ -3,8 +3,6 @@
 use kiln::gaussians::Gaussians;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::step::Capacities;
-use kiln_tests::compare::close;
-use kiln_tests::gpu::Gpu;
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::{Stages, staged};
 use kiln_tests::twin::{Twin, uniforms};
@@ -40,7 +38,6 @@ fn check(scene: &Scene, model: &Gaussians, list: &[Variants], chunk: u32) -> usi
     let (camera, target) = (scene.camera(), scene.target());
     let mut visible = 0;
     for variants in list {
-        eprintln!("{variants:?}");
         let mut gpu = staged(&capacities(scene, chunk), variants);
         gpu.load(model);
         let before = Twin::new(model);
