@@ -33,10 +33,10 @@ void main() {
     vec3 ratio = raw / sqrt(raw * raw + g.filter_3d * g.filter_3d);
     float compensation = max(ratio.x * ratio.y * ratio.z, 1e-12);
     float opacity = 1.0 / (1.0 + exp(-g.logit));
-    float target = min(opacity * compensation, ceiling) / compensation;
     uint at = 10u * stride + i;
-    if (target < opacity) {
-        target = clamp(target, 1e-7, 1.0 - 1e-6);
+    // Those already below keep their bits: dividing the filter out again would round.
+    if (opacity * compensation > ceiling) {
+        float target = clamp(ceiling / compensation, 1e-7, 1.0 - 1e-6);
         geometry[at] = log(target / (1.0 - target));
     }
     geometry_m[at] = 0.0;

@@ -64,7 +64,8 @@ void main() {
     }
     // Bit c of the mask: channel c was clamped, so its gradient stops here.
     uint clamped = (color.r < 0.0 ? 1u : 0u) | (color.g < 0.0 ? 2u : 0u) | (color.b < 0.0 ? 4u : 0u);
-    color = max(color, vec3(0.0));
+    // Not max(): a colour that is no number must reach the loss and stall the step.
+    color = mix(color, vec3(0.0), lessThan(color, vec3(0.0)));
 
     Footprint f = footprint(p.mean_px, p.conic, p.opacity, p.radius, uvec2(u.tiles_x, u.tiles_y));
     uint tiles = 0u;
