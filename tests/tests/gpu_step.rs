@@ -3,6 +3,8 @@
 use kiln::gaussians::Gaussians;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::step::Capacities;
+use kiln_tests::child;
+use kiln_tests::gpu::open;
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::{Stages, staged};
 use kiln_tests::twin::{Twin, uniforms};
@@ -198,4 +200,23 @@ fn splats_over_the_whole_image() {
         ..Scene::default()
     };
     assert!(check_scene(&scene, &ALL, 256) > 30);
+}
+
+#[test]
+fn every_subgroup_width() {
+    if child::role().is_some() {
+        let sort_subgroup = open().caps().subgroup_size;
+        let list = ALL.map(|v| Variants { sort_subgroup, ..v });
+        let scene = Scene {
+            seed: 14,
+            size: [50, 40],
+            ..Scene::default()
+        };
+        check_scene(&scene, &[list[0], list[3]], 512);
+        return;
+    }
+    for width in ["128", "512"] {
+        let environment = [("LP_NATIVE_VECTOR_WIDTH", width), ("LP_NUM_THREADS", "1")];
+        child::run("every_subgroup_width", width, &environment);
+    }
 }
