@@ -1,0 +1,100 @@
+// Projection of a 3D Gaussian to the image: EWA splatting (Zwicker et al. 2001) with the 3D smoothing filter and the
+// 2D Mip filter of Mip-Splatting (Yu et al. 2024). Expects `step.glsl`, `gaussian.glsl` and a uniform block `u`.
+
+const float NEAR_Z = 0.2;
+const float DET_FLOOR = 1e-6;
+
+struct Projection {
+    bool visible;
+    vec3 t;             // mean in camera space
+    vec2 slope;         // clamped x/z, y/z
+    vec2 slope_free;    // 1 where the clamp is inactive
+    vec3 scale;         // standard deviations with the 3D filter
+    vec3 scale_raw;     // without it
+    float compensation; // c3: opacity factor of the 3D filter
+    float sigmoid_opacity;
+    mat3 rotation;      // of the Gaussian
+    vec3 row0;          // rows of M = J W
+    vec3 row1;
+    vec3 cov;           // 2D covariance before the 2D filter: xx, xy, yy
+    vec3 lambda;        // and after it
+    float det0;
+    float det1;
+    float coef;         // opacity factor of the 2D filter
+    vec3 conic;
+    float opacity;      // after both factors
+    vec2 mean_px;
+    float radius;
+};
+
+mat3 rotation_of(vec4 q) {
+    // Columns of a GLSL matrix: m[c][r].
+    float w = q.x, x = q.y, y = q.z, z = q.w;
+    return mat3(vec3(1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)),
+                vec3(2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)),
+                vec3(2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)));
+}
+
+vec3 to_camera(vec3 mean) {
+    return vec3(dot(u.view_row0.xyz, mean) + u.view_row0.w, dot(u.view_row1.xyz, mean) + u.view_row1.w,
+                dot(u.view_row2.xyz, mean) + u.view_row2.w);
+}
+
+Projection project(Gaussian g) {
+    Projection p;
+    p.visible = false;
+    p.t = to_camera(g.mean);
+    float norm2 = dot(g.quat, g.quat);
+    // Written so that a NaN fails the test.
+    if (!(p.t.z > NEAR_Z) || !(norm2 > 0.0)) {
+        return p;
+    }
+    float fx = u.intrinsics.x, fy = u.intrinsics.y;
+    float inv_z = 1.0 / p.t.z;
+    vec2 slope = p.t.xy * inv_z;
+    p.slope = clamp(slope, u.slope_limits.xz, u.slope_limits.yw);
+    p.slope_free = vec2(slope.x == p.slope.x ? 1.0 : 0.0, slope.y == p.slope.y ? 1.0 : 0.0);
+    p.mean_px = vec2(fx, fy) * slope + u.intrinsics.zw;
+
+    p.scale_raw = exp(g.log_scale);
+    vec3 variance = p.scale_raw * p.scale_raw;
+    vec3 filtered = variance + g.filter_3d * g.filter_3d;
+    p.scale = sqrt(filtered);
+    vec3 ratio = p.scale_raw / p.scale;
+    p.compensation = ratio.x * ratio.y * ratio.z;
+    p.sigmoid_opacity = 1.0 / (1.0 + exp(-g.logit));
+
+    p.rotation = rotation_of(g.quat * inversesqrt(norm2));
+    vec3 w0 = u.view_row0.xyz, w1 = u.view_row1.xyz, w2 = u.view_row2.xyz;
+    p.row0 = (fx * inv_z) * (w0 - p.slope.x * w2);
+    p.row1 = (fy * inv_z) * (w1 - p.slope.y * w2);
+    // T = M R diag(s'): cov = T T^T.
+    vec3 t0 = (p.row0 * p.rotation) * p.scale;
+    vec3 t1 = (p.row1 * p.rotation) * p.scale;
+    p.cov = vec3(dot(t0, t0), dot(t0, t1), dot(t1, t1));
+    p.lambda = p.cov + vec3(u.background.w, 0.0, u.background.w);
+    float det_free = p.lambda.x * p.lambda.z - p.lambda.y * p.lambda.y;
+    if ((u.flags & FLAG_CLASSIC) != 0u) {
+        p.det0 = 1.0;
+        p.det1 = det_free;
+        p.coef = 1.0;
+    } else {
+        p.det0 = max(DET_FLOOR, p.cov.x * p.cov.z - p.cov.y * p.cov.y);
+        p.det1 = max(DET_FLOOR, det_free);
+        p.coef = sqrt(p.det0 / (p.det1 + 1e-6) + 1e-6);
+        if (p.det0 <= DET_FLOOR || p.det1 <= DET_FLOOR) {
+            p.coef = 0.0;
+        }
+    }
+    if (!(det_free > 0.0)) {
+        return p;
+    }
+    p.conic = vec3(p.lambda.z, -p.lambda.y, p.lambda.x) / det_free;
+    p.opacity = p.sigmoid_opacity * p.compensation * p.coef;
+    float mid = 0.5 * (p.lambda.x + p.lambda.z);
+    float largest = mid + sqrt(max(0.1, mid * mid - det_free));
+    p.radius = ceil(3.0 * sqrt(largest));
+    p.visible = p.opacity >= 1.0 / 255.0 && !isinf(p.radius) && !isnan(p.radius) && !any(isnan(p.mean_px)) &&
+                !any(isinf(p.mean_px));
+    return p;
+}

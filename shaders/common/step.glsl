@@ -1,0 +1,82 @@
+// The uniform block of a step and the counters every pass shares. `kernels/uniforms.rs` and `kernels/counters.rs` hold
+// the same fields in the same order.
+
+struct StepUniforms {
+    vec4 view_row0;        // rotation row, translation
+    vec4 view_row1;
+    vec4 view_row2;
+    vec4 camera_position;  // world space, w unused
+    vec4 intrinsics;       // fx, fy, cx, cy; pixel centres on integers
+    vec4 slope_limits;     // limits of x/z (min, max) and y/z (min, max) for the Jacobian
+    vec4 background;       // rgb; w = filter variance added to the diagonal, px^2
+    vec4 weights;          // L1, D-SSIM, 1 / (3 * pixels), unused
+    uint width;
+    uint height;
+    uint tiles_x;
+    uint tiles_y;
+    uint iteration;
+    uint seed;
+    uint flags;
+    uint adam_skip_mask;
+    uint sh_degree;
+    uint image_offset;     // first word of the ground-truth slot
+    uint band_begin;       // tile rows [begin, end) to rasterise
+    uint band_end;
+    float adam_rate[8];    // learning rate / (1 - beta1^n), per parameter group
+    float adam_scale[8];   // 1 / sqrt(1 - beta2^n), per parameter group
+    float beta1;
+    float beta2;
+    float epsilon;
+    uint debug;
+};
+
+// Bits of `flags`.
+const uint FLAG_STATISTICS = 1u;
+const uint FLAG_CLASSIC = 2u;     // plain dilation: no opacity compensation
+const uint FLAG_RAY_JITTER = 4u;
+const uint FLAG_UPDATE = 8u;      // the optimiser runs
+
+// Parameter groups, the indices of `adam_rate` and the bits of `adam_skip_mask`.
+const uint GROUP_MEANS = 0u;
+const uint GROUP_QUATS = 1u;
+const uint GROUP_SCALES = 2u;
+const uint GROUP_OPACITY = 3u;
+const uint GROUP_SH0 = 4u;
+const uint GROUP_SH_REST = 5u;
+
+struct Counters {
+    uint stalled;               // sticky: 0 or one of the STALL_ reasons
+    uint gaussians;
+    uint visible;
+    uint intersections;
+    uint visible_wanted;
+    uint intersections_wanted;
+    uint stall_iteration;
+    uint nonfinite;             // non-finite 2D gradients or loss words seen by the check
+    uint nonfinite_index;       // lowest visible index among them
+    uint skipped;               // Gaussians skipped by the update for a non-finite gradient, since start
+    uint births;
+    uint deaths;
+    uint clones;
+    uint splits;
+    uint capped;
+    uint iteration;
+    float loss;
+    float l1;
+    float ssim;
+    uint reserved;
+};
+
+const uint STALL_VISIBLE = 1u;
+const uint STALL_INTERSECTIONS = 2u;
+const uint STALL_NONFINITE = 3u;
+
+// Slots of the indirect-dispatch table, three words each with a stride of four.
+const uint ARGS_VISIBLE = 0u;          // 256 visible Gaussians a group
+const uint ARGS_VISIBLE_SORT = 1u;     // SORT_BLOCK visible Gaussians a group
+const uint ARGS_INTERSECTIONS = 2u;    // 256 intersections a group
+const uint ARGS_INTERSECTION_SORT = 3u;
+const uint ARGS_TILES = 4u;            // one tile a group
+const uint ARGS_ONE = 5u;              // one group, none when stalled
+const uint ARGS_CHUNKS = 8u;           // 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c
+const uint SORT_BLOCK = 4096u;

@@ -1,0 +1,66 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Decides which Gaussians of a chunk touch a tile: one bit each, and the number of set bits of every group of 256.
+#include "common/group.glsl"
+#include "common/step.glsl"
+
+layout(local_size_x = 256) in;
+
+layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
+layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer Geometry { float geometry[]; };
+layout(set = 0, binding = 3, std430) readonly restrict buffer Filter3d { float filter_3d[]; };
+layout(set = 0, binding = 4, std430) writeonly restrict buffer VisibleMask { uint visible_mask[]; };
+layout(set = 0, binding = 5, std430) writeonly restrict buffer GroupVisible { uint group_visible[]; };
+
+layout(push_constant) uniform Push {
+    uint stride;
+    uint first;        // id of the chunk's first Gaussian
+    uint first_group;  // groups of earlier chunks
+};
+#define STRIDE stride
+
+#include "common/gaussian.glsl"
+#include "common/projection.glsl"
+#include "common/tiles.glsl"
+
+shared uint words[8];
+
+void main() {
+    uint group = group_index();
+    uint lane = gl_LocalInvocationIndex;
+    uint i = group * 256u + lane;
+    uint count = counters.gaussians > first ? min(counters.gaussians - first, stride) : 0u;
+    if (group * 256u >= count) {
+        return;
+    }
+    if (lane < 8u) {
+        words[lane] = 0u;
+    }
+    barrier();
+    if (i < count) {
+        Projection p = project(load_gaussian(i));
+        if (p.visible) {
+            Footprint f = footprint(p.mean_px, p.conic, p.opacity, p.radius, uvec2(u.tiles_x, u.tiles_y));
+            bool touched = false;
+            for (int row = f.rect.y; row < f.rect.w && !touched; ++row) {
+                ivec2 span = row_span(f, row);
+                touched = span.x < span.y;
+            }
+            if (touched) {
+                atomicOr(words[lane >> 5], 1u << (lane & 31u));
+            }
+        }
+    }
+    barrier();
+    if (lane < 8u) {
+        visible_mask[group * 8u + lane] = words[lane];
+    }
+    if (lane == 0u) {
+        uint total = 0u;
+        for (uint w = 0u; w < 8u; ++w) {
+            total += uint(bitCount(words[w]));
+        }
+        group_visible[first_group + group] = total;
+    }
+}

@@ -1,0 +1,36 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Adds up each splat's partial gradients in the order its tiles were emitted: same bytes whatever the scheduling.
+#include "common/group.glsl"
+#include "common/step.glsl"
+
+layout(local_size_x = 256) in;
+
+layout(set = 0, binding = 0, std430) readonly restrict buffer CountersBlock { Counters counters; };
+layout(set = 0, binding = 1, std430) readonly restrict buffer EmissionStart { uint emission_start[]; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer TileCounts { uint tile_counts[]; };
+layout(set = 0, binding = 3, std430) readonly restrict buffer PartialA { vec4 partial_a[]; };
+layout(set = 0, binding = 4, std430) readonly restrict buffer PartialB { vec4 partial_b[]; };
+layout(set = 0, binding = 5, std430) readonly restrict buffer PartialC { vec4 partial_c[]; };
+layout(set = 0, binding = 6, std430) writeonly restrict buffer GradientA { vec4 gradient_a[]; };
+layout(set = 0, binding = 7, std430) writeonly restrict buffer GradientB { vec4 gradient_b[]; };
+layout(set = 0, binding = 8, std430) writeonly restrict buffer GradientC { vec4 gradient_c[]; };
+
+void main() {
+    uint v = group_index() * 256u + gl_LocalInvocationIndex;
+    if (v >= counters.visible) {
+        return;
+    }
+    uint start = emission_start[v];
+    uint count = tile_counts[v];
+    vec4 a = vec4(0.0);
+    vec3 b = vec3(0.0), c = vec3(0.0);
+    for (uint k = 0u; k < count; ++k) {
+        a += partial_a[start + k];
+        b += partial_b[start + k].xyz;
+        c += partial_c[start + k].xyz;
+    }
+    gradient_a[v] = a;
+    gradient_b[v] = vec4(b, 0.0);
+    gradient_c[v] = vec4(c, 0.0);
+}

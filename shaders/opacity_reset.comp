@@ -1,0 +1,44 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Lowers every effective opacity to at most `ceiling` and zeroes the opacity moments.
+//
+// Effective means after the 3D filter: new raw opacity = min(sigma(o) c3, ceiling) / c3, stored as a logit.
+#include "common/group.glsl"
+#include "common/step.glsl"
+
+layout(local_size_x = 256) in;
+
+layout(set = 0, binding = 0, std430) readonly restrict buffer CountersBlock { Counters counters; };
+layout(set = 0, binding = 1, std430) restrict buffer Geometry { float geometry[]; };
+layout(set = 0, binding = 2, std430) writeonly restrict buffer GeometryM { float geometry_m[]; };
+layout(set = 0, binding = 3, std430) writeonly restrict buffer GeometryV { float geometry_v[]; };
+layout(set = 0, binding = 4, std430) readonly restrict buffer Filter3d { float filter_3d[]; };
+
+layout(push_constant) uniform Push {
+    uint stride;
+    uint first;
+    float ceiling;
+};
+#define STRIDE stride
+#include "common/gaussian.glsl"
+
+void main() {
+    uint i = group_index() * 256u + gl_LocalInvocationIndex;
+    uint count = counters.gaussians > first ? min(counters.gaussians - first, stride) : 0u;
+    if (counters.stalled != 0u || i >= count) {
+        return;
+    }
+    Gaussian g = load_gaussian(i);
+    vec3 raw = exp(g.log_scale);
+    vec3 ratio = raw / sqrt(raw * raw + g.filter_3d * g.filter_3d);
+    float compensation = max(ratio.x * ratio.y * ratio.z, 1e-12);
+    float opacity = 1.0 / (1.0 + exp(-g.logit));
+    float target = min(opacity * compensation, ceiling) / compensation;
+    uint at = 10u * stride + i;
+    if (target < opacity) {
+        target = clamp(target, 1e-7, 1.0 - 1e-6);
+        geometry[at] = log(target / (1.0 - target));
+    }
+    geometry_m[at] = 0.0;
+    geometry_v[at] = 0.0;
+}

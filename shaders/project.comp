@@ -1,0 +1,81 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Writes the record of every visible Gaussian of a chunk: image position, conic, opacity, colour, depth key, tile count.
+#include "common/group.glsl"
+#include "common/step.glsl"
+
+layout(local_size_x = 256) in;
+
+layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
+layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer Geometry { float geometry[]; };
+layout(set = 0, binding = 3, std430) readonly restrict buffer Filter3d { float filter_3d[]; };
+layout(set = 0, binding = 4, std430) readonly restrict buffer Sh { float sh[]; };
+layout(set = 0, binding = 5, std430) readonly restrict buffer VisibleMask { uint visible_mask[]; };
+layout(set = 0, binding = 6, std430) readonly restrict buffer GroupVisible { uint group_visible[]; };
+layout(set = 0, binding = 7, std430) writeonly restrict buffer SplatPosition { vec4 splat_position[]; };
+layout(set = 0, binding = 8, std430) writeonly restrict buffer SplatConic { vec4 splat_conic[]; };
+layout(set = 0, binding = 9, std430) writeonly restrict buffer SplatColor { vec4 splat_color[]; };
+layout(set = 0, binding = 10, std430) writeonly restrict buffer DepthKeys { uint depth_keys[]; };
+layout(set = 0, binding = 11, std430) writeonly restrict buffer TileCounts { uint tile_counts[]; };
+
+layout(push_constant) uniform Push {
+    uint stride;
+    uint first;
+    uint first_group;
+};
+#define STRIDE stride
+
+#include "common/gaussian.glsl"
+#include "common/projection.glsl"
+#include "common/tiles.glsl"
+#include "common/sh.glsl"
+
+void main() {
+    uint group = group_index();
+    uint lane = gl_LocalInvocationIndex;
+    uint i = group * 256u + lane;
+    uint count = counters.gaussians > first ? min(counters.gaussians - first, stride) : 0u;
+    if (counters.stalled != 0u || i >= count) {
+        return;
+    }
+    uint word = visible_mask[group * 8u + (lane >> 5)];
+    if ((word & (1u << (lane & 31u))) == 0u) {
+        return;
+    }
+    uint v = group_visible[first_group + group] + uint(bitCount(word & ((1u << (lane & 31u)) - 1u)));
+    for (uint w = 0u; w < (lane >> 5); ++w) {
+        v += uint(bitCount(visible_mask[group * 8u + w]));
+    }
+
+    Gaussian g = load_gaussian(i);
+    Projection p = project(g);
+
+    vec3 direction = normalize(g.mean - u.camera_position.xyz);
+    float basis[16];
+    sh_basis(direction, basis);
+    uint coefficients = (u.sh_degree + 1u) * (u.sh_degree + 1u);
+    vec3 color = vec3(0.5);
+    for (uint k = 0u; k < 16u; ++k) {
+        if (k < coefficients) {
+            uint at = 3u * k * stride + i;
+            color += basis[k] * vec3(sh[at], sh[at + stride], sh[at + 2u * stride]);
+        }
+    }
+    // Bit c of the mask: channel c was clamped, so its gradient stops here.
+    uint clamped = (color.r < 0.0 ? 1u : 0u) | (color.g < 0.0 ? 2u : 0u) | (color.b < 0.0 ? 4u : 0u);
+    color = max(color, vec3(0.0));
+
+    Footprint f = footprint(p.mean_px, p.conic, p.opacity, p.radius, uvec2(u.tiles_x, u.tiles_y));
+    uint tiles = 0u;
+    for (int row = f.rect.y; row < f.rect.w; ++row) {
+        ivec2 span = row_span(f, row);
+        tiles += uint(max(span.y - span.x, 0));
+    }
+    splat_position[v] = vec4(p.mean_px, p.radius, p.opacity);
+    splat_conic[v] = vec4(p.conic, p.t.z);
+    splat_color[v] = vec4(color, float(clamped));
+    // Depth is positive, so its bits order as its value does.
+    depth_keys[v] = floatBitsToUint(p.t.z);
+    tile_counts[v] = tiles;
+}

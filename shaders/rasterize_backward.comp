@@ -1,0 +1,295 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// kiln-variant: column COLUMN=1
+// kiln-variant: atomic ATOMIC=1
+// Gradients of the 2D splats of a tile, walking each pixel's contributors back to front.
+//
+// Column variant: 16 threads, a column of 16 pixels each; the tile's sums go to the splat's own emission slot and a later
+// pass folds a splat's slots in order, so the result does not depend on scheduling. Atomic variant: 256 threads, one
+// pixel each; a subgroup reduces ten sums with a halving butterfly and adds them to the splat with float atomics.
+#ifdef ATOMIC
+#extension GL_EXT_shader_atomic_float : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_vote : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#endif
+#include "common/group.glsl"
+#include "common/step.glsl"
+#include "common/raster.glsl"
+
+#ifdef COLUMN
+layout(local_size_x = 16) in;
+#else
+layout(local_size_x = 256) in;
+#endif
+layout(constant_id = 0) const uint OWNERS = 0u;
+
+layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
+layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer TileRanges { uvec2 tile_ranges[]; };
+layout(set = 0, binding = 3, std430) readonly restrict buffer Payloads { uint payloads[]; };
+layout(set = 0, binding = 4, std430) readonly restrict buffer Owners { uint owners[]; };
+layout(set = 0, binding = 5, std430) readonly restrict buffer SplatPosition { vec4 splat_position[]; };
+layout(set = 0, binding = 6, std430) readonly restrict buffer SplatConic { vec4 splat_conic[]; };
+layout(set = 0, binding = 7, std430) readonly restrict buffer SplatColor { vec4 splat_color[]; };
+layout(set = 0, binding = 8, std430) readonly restrict buffer Image { vec4 image[]; };
+layout(set = 0, binding = 9, std430) readonly restrict buffer LastContributor { uint last_contributor[]; };
+layout(set = 0, binding = 10, std430) readonly restrict buffer ImageGradient { vec4 image_gradient[]; };
+// Column: partial sums per emission slot. Atomic: sums per splat.
+//   a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; unused     c = d rgb; unused
+layout(set = 0, binding = 11, std430) restrict buffer GradientA { float gradient_a[]; };
+layout(set = 0, binding = 12, std430) restrict buffer GradientB { float gradient_b[]; };
+layout(set = 0, binding = 13, std430) restrict buffer GradientC { float gradient_c[]; };
+
+vec2 sample_point(uvec2 pixel, uint index) {
+    vec2 at = vec2(pixel);
+    if ((u.flags & FLAG_RAY_JITTER) != 0u) {
+        at += pixel_jitter(u.seed, u.iteration, index);
+    }
+    return at;
+}
+
+// Gradient state of a pixel: transmittance behind the current splat, colour composed behind it.
+struct PixelState {
+    float transmittance;
+    vec3 behind;
+};
+
+// One splat's share at one pixel; returns false when the splat does not touch the pixel.
+bool splat_gradient(vec4 position, vec3 conic, vec3 rgb, vec2 center, vec3 g, float background, inout PixelState s,
+                    out vec4 a, out vec3 b, out vec3 c) {
+    vec2 d = position.xy - center;
+    float power = splat_power(conic, d);
+    float e = exp(power);
+    float alpha = min(ALPHA_MAX, position.w * e);
+    if (power > 0.0 || alpha < ALPHA_MIN) {
+        return false;
+    }
+    float keep = 1.0 / (1.0 - alpha);
+    s.transmittance *= keep;
+    c = (alpha * s.transmittance) * g;
+    float d_alpha = s.transmittance * dot(rgb - s.behind, g) - background * keep;
+    s.behind = alpha * rgb + (1.0 - alpha) * s.behind;
+    float d_power = position.w * e * d_alpha;
+    vec2 d_mean = -d_power * vec2(conic.x * d.x + conic.y * d.y, conic.y * d.x + conic.z * d.y);
+    // The statistic sums every pixel's absolute pull, in normalised device units, so that opposite pulls do not cancel.
+    vec2 ndc = abs(d_mean) * (0.5 * vec2(u.width, u.height));
+    a = vec4(d_mean, e * d_alpha, ndc.x + ndc.y);
+    b = -d_power * vec3(0.5 * d.x * d.x, d.x * d.y, 0.5 * d.y * d.y);
+    return true;
+}
+
+#ifdef COLUMN
+
+shared vec4 sum_a[16];
+shared vec3 sum_b[16];
+shared vec3 sum_c[16];
+shared uint newest[16];
+
+void main() {
+    uint tile = group_index();
+    if (tile >= u.tiles_x * u.tiles_y || counters.stalled != 0u) {
+        return;
+    }
+    uint lane = gl_LocalInvocationIndex;
+    uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    uint x = origin.x + lane;
+    uint rows = min(16u, u.height - origin.y);
+    uvec2 range = tile_ranges[tile];
+    PixelState state[16];
+    vec3 g[16];
+    float background[16];
+    uint last[16];
+    uint last_any = 0u;
+    for (uint r = 0u; r < 16u; ++r) {
+        last[r] = 0u;
+        if (r < rows && x < u.width) {
+            uint index = (origin.y + r) * u.width + x;
+            last[r] = last_contributor[index];
+            state[r] = PixelState(image[index].a, vec3(0.0));
+            g[r] = image_gradient[index].rgb;
+            background[r] = image[index].a * dot(u.background.rgb, g[r]);
+            last_any = max(last_any, last[r]);
+        }
+    }
+    newest[lane] = last_any;
+    barrier();
+    uint tile_last = 0u;
+    for (uint k = 0u; k < 16u; ++k) {
+        tile_last = max(tile_last, newest[k]);
+    }
+    // Emission slots behind the last contributor get zeros: the fold reads every slot.
+    for (uint at = range.x + tile_last + lane; at < range.y; at += 16u) {
+        uint slot = payloads[at];
+        for (uint k = 0u; k < 4u; ++k) {
+            gradient_a[4u * slot + k] = 0.0;
+            gradient_b[4u * slot + k] = 0.0;
+            gradient_c[4u * slot + k] = 0.0;
+        }
+    }
+    float slack = (u.flags & FLAG_RAY_JITTER) != 0u ? 1.0 : 0.0;
+    for (uint at = tile_last; at > 0u; --at) {
+        uint slot = payloads[range.x + at - 1u];
+        uint v = owners[slot];
+        vec4 position = splat_position[v];
+        vec3 conic = splat_conic[v].xyz;
+        vec3 rgb = splat_color[v].rgb;
+        float det = max(conic.x * conic.z - conic.y * conic.y, 1e-30);
+        float reach = sqrt(max(2.0 * log(255.0 * position.w), 0.0) * conic.x / det) * 1.001 + 0.01 + slack;
+        int top = max(int(ceil(position.y - reach)) - int(origin.y), 0);
+        int bottom = min(int(floor(position.y + reach)) - int(origin.y), int(rows) - 1);
+        vec4 total_a = vec4(0.0);
+        vec3 total_b = vec3(0.0);
+        vec3 total_c = vec3(0.0);
+        for (int r = top; r <= bottom; ++r) {
+            if (at > last[r]) {
+                continue;
+            }
+            uvec2 pixel = uvec2(x, origin.y + uint(r));
+            vec4 a;
+            vec3 b, c;
+            if (splat_gradient(position, conic, rgb, sample_point(pixel, pixel.y * u.width + x), g[r], background[r],
+                               state[r], a, b, c)) {
+                total_a += a;
+                total_b += b;
+                total_c += c;
+            }
+        }
+        sum_a[lane] = total_a;
+        sum_b[lane] = total_b;
+        sum_c[lane] = total_c;
+        barrier();
+        if (lane < 10u) {
+            float total = 0.0;
+            for (uint k = 0u; k < 16u; ++k) {
+                total += lane < 4u ? sum_a[k][lane] : lane < 7u ? sum_b[k][lane - 4u] : sum_c[k][lane - 7u];
+            }
+            if (lane < 4u) {
+                gradient_a[4u * slot + lane] = total;
+            } else if (lane < 7u) {
+                gradient_b[4u * slot + lane - 4u] = total;
+            } else {
+                gradient_c[4u * slot + lane - 7u] = total;
+            }
+        }
+        barrier();
+    }
+}
+
+#else
+
+shared vec4 batch_position[256];
+shared vec3 batch_conic[256];
+shared vec3 batch_color[256];
+shared uint batch_splat[256];
+shared uint tile_last;
+
+void main() {
+    uint tile = group_index();
+    if (tile >= u.tiles_x * u.tiles_y || counters.stalled != 0u) {
+        return;
+    }
+    uint lane = gl_LocalInvocationIndex;
+    uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    uvec2 pixel = origin + uvec2((lane >> 5 & 1u) * 8u + (lane & 7u), (lane >> 6) * 4u + (lane >> 3 & 3u));
+    uint index = pixel.y * u.width + pixel.x;
+    bool inside = pixel.x < u.width && pixel.y < u.height;
+    vec2 center = sample_point(pixel, index);
+    uvec2 range = tile_ranges[tile];
+    PixelState state = PixelState(1.0, vec3(0.0));
+    vec3 g = vec3(0.0);
+    float background = 0.0;
+    uint last = 0u;
+    if (inside) {
+        last = last_contributor[index];
+        state.transmittance = image[index].a;
+        g = image_gradient[index].rgb;
+        background = state.transmittance * dot(u.background.rgb, g);
+    }
+    if (lane == 0u) {
+        tile_last = 0u;
+    }
+    barrier();
+    atomicMax(tile_last, last);
+    barrier();
+    uint newest = tile_last;
+    for (uint done = 0u; done < newest; done += 256u) {
+        barrier();
+        uint count = min(256u, newest - done);
+        if (lane < count) {
+            // Slot 0 holds the contributor furthest back.
+            uint payload = payloads[range.x + newest - done - 1u - lane];
+            uint v = OWNERS != 0u ? owners[payload] : payload;
+            batch_splat[lane] = v;
+            batch_position[lane] = splat_position[v];
+            batch_conic[lane] = splat_conic[v].xyz;
+            batch_color[lane] = splat_color[v].rgb;
+        }
+        barrier();
+        for (uint k = 0u; k < count; ++k) {
+            vec4 a = vec4(0.0);
+            vec3 b = vec3(0.0), c = vec3(0.0);
+            bool touched = false;
+            if (newest - done - k <= last) {
+                vec4 ta;
+                vec3 tb, tc;
+                touched = splat_gradient(batch_position[k], batch_conic[k], batch_color[k], center, g, background,
+                                         state, ta, tb, tc);
+                if (touched) {
+                    a = ta;
+                    b = tb;
+                    c = tc;
+                }
+            }
+            if (!subgroupAny(touched)) {
+                continue;
+            }
+            // Halving butterfly: at every level a lane keeps half of its sums and gives the other half away, so ten sums
+            // over 32 lanes cost 5 + 3 + 2 + 1 + 1 shuffles instead of 50.
+            uint lane_id = gl_SubgroupInvocationID;
+            bool high = (lane_id & 1u) != 0u;
+            float s0 = high ? c.x : a.x, s1 = high ? c.y : a.y, s2 = high ? c.z : a.z, s3 = high ? b.y : a.w,
+                  s4 = high ? b.z : b.x;
+            float t0 = high ? a.x : c.x, t1 = high ? a.y : c.y, t2 = high ? a.z : c.z, t3 = high ? a.w : b.y,
+                  t4 = high ? b.x : b.z;
+            s0 += subgroupShuffleXor(t0, 1u);
+            s1 += subgroupShuffleXor(t1, 1u);
+            s2 += subgroupShuffleXor(t2, 1u);
+            s3 += subgroupShuffleXor(t3, 1u);
+            s4 += subgroupShuffleXor(t4, 1u);
+            high = (lane_id & 2u) != 0u;
+            float p0 = high ? s3 : s0, p1 = high ? s4 : s1, p2 = high ? 0.0 : s2;
+            float q0 = high ? s0 : s3, q1 = high ? s1 : s4, q2 = high ? s2 : 0.0;
+            p0 += subgroupShuffleXor(q0, 2u);
+            p1 += subgroupShuffleXor(q1, 2u);
+            p2 += subgroupShuffleXor(q2, 2u);
+            // Lanes now hold, by their two low bits (1: second half of ten, 2: second half of five): three sums each.
+            for (uint level = 4u; level < gl_SubgroupSize; level <<= 1u) {
+                p0 += subgroupShuffleXor(p0, level);
+                p1 += subgroupShuffleXor(p1, level);
+                p2 += subgroupShuffleXor(p2, level);
+            }
+            if (lane_id < 4u) {
+                uint v = 4u * batch_splat[k];
+                // lane 0: a.x a.y a.z   1: c.x c.y c.z   2: a.w b.x   3: b.y b.z
+                if (lane_id == 0u) {
+                    atomicAdd(gradient_a[v], p0);
+                    atomicAdd(gradient_a[v + 1u], p1);
+                    atomicAdd(gradient_a[v + 2u], p2);
+                } else if (lane_id == 1u) {
+                    atomicAdd(gradient_c[v], p0);
+                    atomicAdd(gradient_c[v + 1u], p1);
+                    atomicAdd(gradient_c[v + 2u], p2);
+                } else if (lane_id == 2u) {
+                    atomicAdd(gradient_a[v + 3u], p0);
+                    atomicAdd(gradient_b[v], p1);
+                } else {
+                    atomicAdd(gradient_b[v + 1u], p0);
+                    atomicAdd(gradient_b[v + 2u], p1);
+                }
+            }
+        }
+    }
+}
+
+#endif

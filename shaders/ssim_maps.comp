@@ -1,0 +1,156 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// kiln-variant: -
+// kiln-variant: metrics METRICS=1
+// SSIM of the rendered image against the ground truth, zero-padded, and the three maps its gradient needs.
+//
+// Plain variant (training): writes dS/d(blurred x), dS/d(blurred x^2) and dS/d(blurred x y) per channel and the group's
+// sums of |x - y| and S. Metrics variant (evaluation): x is clamped to [0, 1]; writes eight sums a group.
+#include "common/group.glsl"
+#include "common/step.glsl"
+#include "common/window.glsl"
+
+layout(local_size_x = 256) in;
+
+layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
+layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer Image { vec4 image[]; };
+layout(set = 0, binding = 3, std430) readonly restrict buffer Target { uint target[]; };  // packed u8 RGB
+#ifdef METRICS
+layout(set = 0, binding = 4, std430) writeonly restrict buffer Sums { float sums[]; };    // 8 a group
+#else
+layout(set = 0, binding = 4, std430) writeonly restrict buffer Sums { vec2 sums[]; };     // L1, SSIM a group
+layout(set = 0, binding = 5, std430) writeonly restrict buffer SsimMaps { float ssim_maps[]; };
+#endif
+
+shared float tile_x[SIDE * SIDE];
+shared float tile_y[SIDE * SIDE];
+shared float rows[5 * SIDE * 16];
+shared float reduce[256];
+
+float target_value(uint pixel, uint channel) {
+    uint byte = u.image_offset * 4u + pixel * 3u + channel;
+    return float((target[byte >> 2] >> ((byte & 3u) * 8u)) & 0xffu) / 255.0;
+}
+
+float group_sum(float value) {
+    uint lane = gl_LocalInvocationIndex;
+    barrier();
+    reduce[lane] = value;
+    barrier();
+    for (uint half_size = 128u; half_size > 0u; half_size >>= 1u) {
+        if (lane < half_size) {
+            reduce[lane] += reduce[lane + half_size];
+        }
+        barrier();
+    }
+    return reduce[0];
+}
+
+void main() {
+    uint group = group_index();
+    if (group >= u.tiles_x * u.tiles_y || counters.stalled != 0u) {
+        return;
+    }
+    int lane = int(gl_LocalInvocationIndex);
+    ivec2 origin = ivec2(group % u.tiles_x, group / u.tiles_x) * 16;
+    ivec2 size = ivec2(u.width, u.height);
+    ivec2 local = ivec2(lane & 15, lane >> 4);
+    ivec2 pixel = origin + local;
+    bool inside = pixel.x < size.x && pixel.y < size.y;
+    uint index = uint(pixel.y * size.x + pixel.x);
+    uint pixels = u.width * u.height;
+    float l1 = 0.0, ssim = 0.0;
+#ifdef METRICS
+    vec3 squared = vec3(0.0);
+    float ssim_valid = 0.0;
+#endif
+    for (uint channel = 0u; channel < 3u; ++channel) {
+        barrier();
+        for (int at = lane; at < SIDE * SIDE; at += 256) {
+            ivec2 p = origin + ivec2(at % SIDE, at / SIDE) - HALO;
+            bool real = p.x >= 0 && p.y >= 0 && p.x < size.x && p.y < size.y;
+            uint source = uint(p.y * size.x + p.x);
+            float x = real ? image[source][channel] : 0.0;
+#ifdef METRICS
+            x = clamp(x, 0.0, 1.0);
+#endif
+            tile_x[at] = x;
+            tile_y[at] = real ? target_value(source, channel) : 0.0;
+        }
+        barrier();
+        for (int at = lane; at < SIDE * 16; at += 256) {
+            int row = at / 16, column = at % 16;
+            float mx = 0.0, my = 0.0, xx = 0.0, yy = 0.0, xy = 0.0;
+            for (int k = 0; k < 11; ++k) {
+                float w = WINDOW[k];
+                float x = tile_x[row * SIDE + column + k];
+                float y = tile_y[row * SIDE + column + k];
+                mx += w * x;
+                my += w * y;
+                xx += w * x * x;
+                yy += w * y * y;
+                xy += w * x * y;
+            }
+            rows[at] = mx;
+            rows[SIDE * 16 + at] = my;
+            rows[2 * SIDE * 16 + at] = xx;
+            rows[3 * SIDE * 16 + at] = yy;
+            rows[4 * SIDE * 16 + at] = xy;
+        }
+        barrier();
+        float mx = 0.0, my = 0.0, xx = 0.0, yy = 0.0, xy = 0.0;
+        for (int k = 0; k < 11; ++k) {
+            float w = WINDOW[k];
+            int at = (local.y + k) * 16 + local.x;
+            mx += w * rows[at];
+            my += w * rows[SIDE * 16 + at];
+            xx += w * rows[2 * SIDE * 16 + at];
+            yy += w * rows[3 * SIDE * 16 + at];
+            xy += w * rows[4 * SIDE * 16 + at];
+        }
+        float a1 = 2.0 * mx * my + C1;
+        float a2 = 2.0 * (xy - mx * my) + C2;
+        float b1 = mx * mx + my * my + C1;
+        float b2 = (xx - mx * mx) + (yy - my * my) + C2;
+        float inv = 1.0 / (b1 * b2);
+        float s = a1 * a2 * inv;
+        if (inside) {
+            int center = (local.y + HALO) * SIDE + local.x + HALO;
+            float difference = tile_x[center] - tile_y[center];
+            l1 += abs(difference);
+            ssim += s;
+#ifdef METRICS
+            squared[channel] = difference * difference;
+            if (pixel.x >= HALO && pixel.y >= HALO && pixel.x < size.x - HALO && pixel.y < size.y - HALO) {
+                ssim_valid += s;
+            }
+#else
+            uint at = channel * 3u * pixels + index;
+            ssim_maps[at] = 2.0 * my * (a2 - a1) * inv + 2.0 * mx * s * (1.0 / b2 - 1.0 / b1);
+            ssim_maps[at + pixels] = -s / b2;
+            ssim_maps[at + 2u * pixels] = 2.0 * a1 * inv;
+#endif
+        }
+    }
+    float total_l1 = group_sum(l1);
+    float total_ssim = group_sum(ssim);
+#ifdef METRICS
+    float r = group_sum(squared.r), g = group_sum(squared.g), b = group_sum(squared.b);
+    float valid = group_sum(ssim_valid);
+    if (lane == 0) {
+        sums[group * 8u] = total_l1;
+        sums[group * 8u + 1u] = total_ssim;
+        sums[group * 8u + 2u] = valid;
+        sums[group * 8u + 3u] = r;
+        sums[group * 8u + 4u] = g;
+        sums[group * 8u + 5u] = b;
+        sums[group * 8u + 6u] = 0.0;
+        sums[group * 8u + 7u] = 0.0;
+    }
+#else
+    if (lane == 0) {
+        sums[group] = vec2(total_l1, total_ssim);
+    }
+#endif
+}
