@@ -6,12 +6,17 @@
 //! - [`gaussians`] owns the model's layout, its initialisation and the PLY property names.
 //! - [`vk`] wraps the device; [`memory`] plans and owns every byte on it.
 //! - [`kernels`] has one file per kernel family and a CPU twin of each under [`kernels::cpu`].
-//! - [`step`] lists the passes of a training step; [`plugins`] choose and order them.
-//! - [`train`], [`eval`] and [`export`] are the stages a run goes through.
+//! - [`plugins`] is the registry: kinds, typed options and declared memory, as data; `config` reads it.
+//! - [`step`] lists the passes of a training step, chosen and ordered by the plugins of the profile.
+//! - [`train`], [`eval`] and [`export`] are the stages a run goes through; [`cli`] is what people type and read.
 
+pub mod cli;
+pub mod config;
 pub mod export;
 pub mod gaussians;
 pub mod kernels;
 pub mod memory;
+pub mod plugins;
 pub mod scene;
+pub mod train;
 pub mod vk;

@@ -30,7 +30,11 @@ impl Budget {
     #[must_use]
     pub fn new(heap_bytes: u64, reported_bytes: Option<u64>, profile_bytes: Option<u64>, fraction: f64) -> Self {
         // A heap is far below 2^53 bytes, so the product is exact enough and never negative.
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 <= fraction <= 1")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "0 <= fraction <= 1"
+        )]
         let mut cap = (heap_bytes as f64 * fraction.clamp(0.0, 1.0)) as u64;
         if let Some(reported) = reported_bytes {
             cap = cap.min(reported.saturating_sub(BUDGET_MARGIN));
@@ -38,14 +42,24 @@ impl Budget {
         if let Some(profile) = profile_bytes {
             cap = cap.min(profile);
         }
-        Self { heap_bytes, reported_bytes, profile_bytes, cap_bytes: cap }
+        Self {
+            heap_bytes,
+            reported_bytes,
+            profile_bytes,
+            cap_bytes: cap,
+        }
     }
 
     /// The budget on `device`.
     #[must_use]
     pub fn of_device(device: &Device, profile_bytes: Option<u64>, fraction: f64) -> Self {
         let (heap, bytes) = device.caps().device_heap().unwrap_or((0, 0));
-        Self::new(bytes, device.heap_budget(heap).map(|(budget, _)| budget), profile_bytes, fraction)
+        Self::new(
+            bytes,
+            device.heap_budget(heap).map(|(budget, _)| budget),
+            profile_bytes,
+            fraction,
+        )
     }
 }
 

@@ -21,7 +21,11 @@ impl Memory {
     pub fn commit(device: &Arc<Device>, table: TensorTable, plan: Plan, cap_bytes: u64) -> Result<Self, MemoryError> {
         let needed_bytes = plan.device_bytes();
         if needed_bytes > cap_bytes {
-            return Err(MemoryError::OverBudget { needed_bytes, cap_bytes, largest: largest(&table) });
+            return Err(MemoryError::OverBudget {
+                needed_bytes,
+                cap_bytes,
+                largest: largest(&table),
+            });
         }
         let mut blocks = Vec::with_capacity(plan.blocks.len());
         for (index, block) in plan.blocks.iter().enumerate() {
@@ -30,7 +34,12 @@ impl Memory {
                 Class::Readback => BlockKind::Readback,
                 _ => BlockKind::Device,
             };
-            blocks.push(Block::new(device, kind, block.bytes, &format!("block {index} ({:?})", block.class))?);
+            blocks.push(Block::new(
+                device,
+                kind,
+                block.bytes,
+                &format!("block {index} ({:?})", block.class),
+            )?);
         }
         Ok(Self { table, plan, blocks })
     }
@@ -67,7 +76,10 @@ impl Memory {
         let place = self.checked(view)?;
         let error = out_of_range(&self.table, view);
         let len = usize::try_from(place.bytes).unwrap_or(usize::MAX);
-        self.blocks.get_mut(place.block).and_then(|b| b.mapped_mut(place.offset, len)).ok_or(error)
+        self.blocks
+            .get_mut(place.block)
+            .and_then(|b| b.mapped_mut(place.offset, len))
+            .ok_or(error)
     }
 
     /// Host bytes of a readback tensor's view.
@@ -93,11 +105,23 @@ impl Memory {
 
 impl Resolver for Memory {
     fn place(&self, view: &View) -> Place {
-        let slot = self.plan.slots.get(view.tensor.0).copied().unwrap_or(super::Slot { block: 0, offset: 0 });
-        Place { block: slot.block, offset: slot.offset + view.offset, bytes: view.bytes }
+        let slot = self
+            .plan
+            .slots
+            .get(view.tensor.0)
+            .copied()
+            .unwrap_or(super::Slot { block: 0, offset: 0 });
+        Place {
+            block: slot.block,
+            offset: slot.offset + view.offset,
+            bytes: view.bytes,
+        }
     }
 
-    #[expect(clippy::indexing_slicing, reason = "block indices come from the same plan that made the blocks")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "block indices come from the same plan that made the blocks"
+    )]
     fn block(&self, index: usize) -> &Block {
         &self.blocks[index]
     }
@@ -105,7 +129,9 @@ impl Resolver for Memory {
 
 fn out_of_range(table: &TensorTable, view: &View) -> MemoryError {
     MemoryError::OutOfRange {
-        tensor: table.get(view.tensor).map_or_else(|| "?".to_owned(), |t| t.name.clone()),
+        tensor: table
+            .get(view.tensor)
+            .map_or_else(|| "?".to_owned(), |t| t.name.clone()),
         offset: view.offset,
         bytes: view.bytes,
     }
@@ -114,5 +140,9 @@ fn out_of_range(table: &TensorTable, view: &View) -> MemoryError {
 fn largest(table: &TensorTable) -> String {
     let mut list: Vec<_> = table.tensors().iter().collect();
     list.sort_by_key(|t| (std::cmp::Reverse(t.bytes), t.name.clone()));
-    list.iter().take(5).map(|t| format!("{} {} MiB", t.name, t.bytes >> 20)).collect::<Vec<_>>().join(", ")
+    list.iter()
+        .take(5)
+        .map(|t| format!("{} {} MiB", t.name, t.bytes >> 20))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -97,7 +97,13 @@ impl Gpu {
     /// # Errors
     /// [`MemoryError::Vulkan`].
     pub fn compile(&self, program: &Program, options: RecordOptions) -> Result<CompiledProgram, MemoryError> {
-        Ok(CompiledProgram::new(&self.device, &self.pipelines, &self.memory, program, options)?)
+        Ok(CompiledProgram::new(
+            &self.device,
+            &self.pipelines,
+            &self.memory,
+            program,
+            options,
+        )?)
     }
 
     /// Submits slot `slot` of a compiled program.
@@ -134,7 +140,11 @@ impl Gpu {
         let window = usize::try_from(TRANSFER_BYTES).unwrap_or(usize::MAX);
         if bytes.len() as u64 > view.bytes {
             return Err(MemoryError::OutOfRange {
-                tensor: self.memory.table().get(view.tensor).map_or_else(String::new, |t| t.name.clone()),
+                tensor: self
+                    .memory
+                    .table()
+                    .get(view.tensor)
+                    .map_or_else(String::new, |t| t.name.clone()),
                 offset: view.offset,
                 bytes: bytes.len() as u64,
             });
@@ -190,6 +200,10 @@ impl Gpu {
     pub fn read<T: bytemuck::AnyBitPattern>(&mut self, view: &View, count: usize) -> Result<Vec<T>, MemoryError> {
         let wanted = (count * size_of::<T>()) as u64;
         let bytes = self.download(&view.slice(0, wanted.next_multiple_of(4).min(view.bytes)))?;
-        Ok(bytes.chunks_exact(size_of::<T>()).take(count).map(bytemuck::pod_read_unaligned).collect())
+        Ok(bytes
+            .chunks_exact(size_of::<T>())
+            .take(count)
+            .map(bytemuck::pod_read_unaligned)
+            .collect())
     }
 }

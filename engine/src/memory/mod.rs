@@ -22,9 +22,7 @@ pub use tensor::{Class, Tag, TensorDesc, TensorId, TensorTable, View};
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     /// The plan needs more than the cap.
-    #[error(
-        "the plan needs {needed_bytes} bytes and the cap is {cap_bytes} bytes; largest tensors: {largest}"
-    )]
+    #[error("the plan needs {needed_bytes} bytes and the cap is {cap_bytes} bytes; largest tensors: {largest}")]
     OverBudget {
         /// Bytes the plan needs.
         needed_bytes: u64,

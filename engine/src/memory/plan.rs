@@ -62,7 +62,10 @@ impl Plan {
     pub fn new(table: &TensorTable, programs: &[&Program], limits: PlanLimits) -> Result<Self, MemoryError> {
         for tensor in table.tensors() {
             let host = matches!(tensor.class, Class::Upload | Class::Readback);
-            let checks = [("block", limits.block_bytes, true), ("storage-buffer binding", limits.binding_bytes, !host)];
+            let checks = [
+                ("block", limits.block_bytes, true),
+                ("storage-buffer binding", limits.binding_bytes, !host),
+            ];
             for (limit, limit_bytes, applies) in checks {
                 if applies && tensor.bytes > limit_bytes {
                     return Err(MemoryError::TooLarge {
@@ -77,18 +80,33 @@ impl Plan {
         let lifetimes = lifetimes(table, programs);
         let mut slots = vec![Slot { block: 0, offset: 0 }; table.tensors().len()];
         let mut blocks = Vec::new();
-        for class in [Class::Persistent, Class::Images, Class::Small, Class::Upload, Class::Readback] {
+        for class in [
+            Class::Persistent,
+            Class::Images,
+            Class::Small,
+            Class::Upload,
+            Class::Readback,
+        ] {
             pack(table, class, limits.block_bytes, &mut blocks, &mut slots);
         }
         place_arena(table, &lifetimes, limits.block_bytes, &mut blocks, &mut slots);
         let arena_live_bytes = peak_live(table, &lifetimes, programs);
-        Ok(Self { blocks, slots, lifetimes, arena_live_bytes })
+        Ok(Self {
+            blocks,
+            slots,
+            lifetimes,
+            arena_live_bytes,
+        })
     }
 
     /// Bytes of device-local blocks.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
-        self.blocks.iter().filter(|b| !matches!(b.class, Class::Upload | Class::Readback)).map(|b| b.bytes).sum()
+        self.blocks
+            .iter()
+            .filter(|b| !matches!(b.class, Class::Upload | Class::Readback))
+            .map(|b| b.bytes)
+            .sum()
     }
 
     /// Bytes of blocks of one class.
@@ -128,8 +146,13 @@ fn overlaps(a: &[Option<(usize, usize)>], b: &[Option<(usize, usize)>]) -> bool 
 }
 
 fn by_size(table: &TensorTable, class: Class) -> Vec<usize> {
-    let mut order: Vec<usize> =
-        table.tensors().iter().enumerate().filter(|(_, t)| t.class == class).map(|(i, _)| i).collect();
+    let mut order: Vec<usize> = table
+        .tensors()
+        .iter()
+        .enumerate()
+        .filter(|(_, t)| t.class == class)
+        .map(|(i, _)| i)
+        .collect();
     let bytes = |i: &usize| table.tensors().get(*i).map_or(0, |t| t.bytes);
     order.sort_by_key(|i| (std::cmp::Reverse(bytes(i)), *i));
     order
@@ -138,8 +161,17 @@ fn by_size(table: &TensorTable, class: Class) -> Vec<usize> {
 fn pack(table: &TensorTable, class: Class, block_bytes: u64, blocks: &mut Vec<PlannedBlock>, slots: &mut [Slot]) {
     let first = blocks.len();
     for index in by_size(table, class) {
-        let bytes = table.tensors().get(index).map_or(0, |t| t.bytes).next_multiple_of(ALIGNMENT);
-        let found = blocks.iter().enumerate().skip(first).find(|(_, b)| b.bytes + bytes <= block_bytes).map(|(i, _)| i);
+        let bytes = table
+            .tensors()
+            .get(index)
+            .map_or(0, |t| t.bytes)
+            .next_multiple_of(ALIGNMENT);
+        let found = blocks
+            .iter()
+            .enumerate()
+            .skip(first)
+            .find(|(_, b)| b.bytes + bytes <= block_bytes)
+            .map(|(i, _)| i);
         let block = found.unwrap_or_else(|| {
             blocks.push(PlannedBlock { class, bytes: 0 });
             blocks.len() - 1
@@ -164,14 +196,24 @@ fn place_arena(
     let first = blocks.len();
     for index in by_size(table, Class::Arena) {
         let Some(life) = lifetimes.get(index) else { continue };
-        let bytes = table.tensors().get(index).map_or(0, |t| t.bytes).next_multiple_of(ALIGNMENT);
+        let bytes = table
+            .tensors()
+            .get(index)
+            .map_or(0, |t| t.bytes)
+            .next_multiple_of(ALIGNMENT);
         let mut taken: Vec<(u64, u64)> = placed
             .iter()
             .filter(|(other, _, _)| lifetimes.get(*other).is_some_and(|l| overlaps(l, life)))
             .map(|(_, start, end)| (*start, *end))
             .collect();
         taken.sort_unstable();
-        let fit = |at: u64| if at / block_bytes == (at + bytes - 1) / block_bytes { at } else { at.next_multiple_of(block_bytes) };
+        let fit = |at: u64| {
+            if at / block_bytes == (at + bytes - 1) / block_bytes {
+                at
+            } else {
+                at.next_multiple_of(block_bytes)
+            }
+        };
         let mut at = 0;
         for (start, end) in taken {
             if fit(at) + bytes <= start {
@@ -185,13 +227,19 @@ fn place_arena(
         let extent = extents.entry(block).or_default();
         *extent = (*extent).max(at % block_bytes + bytes);
         if let Some(slot) = slots.get_mut(index) {
-            *slot = Slot { block: first + usize::try_from(block).unwrap_or(usize::MAX), offset: at % block_bytes };
+            *slot = Slot {
+                block: first + usize::try_from(block).unwrap_or(usize::MAX),
+                offset: at % block_bytes,
+            };
         }
     }
     let count = extents.keys().next_back().map_or(0, |last| last + 1);
     for block in 0..count {
         let bytes = extents.get(&block).copied().unwrap_or(ALIGNMENT);
-        blocks.push(PlannedBlock { class: Class::Arena, bytes });
+        blocks.push(PlannedBlock {
+            class: Class::Arena,
+            bytes,
+        });
     }
 }
 
@@ -221,11 +269,18 @@ fn peak_live(table: &TensorTable, lifetimes: &[Vec<Option<(usize, usize)>>], pro
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests stop at the first surprise")]
+    #![expect(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        reason = "tests stop at the first surprise"
+    )]
     use super::*;
     use crate::memory::Tag;
 
-    const LIMITS: PlanLimits = PlanLimits { block_bytes: 1 << 20, binding_bytes: 1 << 20 };
+    const LIMITS: PlanLimits = PlanLimits {
+        block_bytes: 1 << 20,
+        binding_bytes: 1 << 20,
+    };
 
     #[test]
     fn arena_tensors_share_bytes_only_when_their_lives_do_not_meet() {
@@ -257,7 +312,11 @@ mod tests {
         }
         let plan = Plan::new(&table, &[&program], LIMITS).unwrap();
         for (slot, tensor) in plan.slots.iter().zip(table.tensors()) {
-            assert!(slot.offset + tensor.bytes <= plan.blocks[slot.block].bytes, "{} overruns its block", tensor.name);
+            assert!(
+                slot.offset + tensor.bytes <= plan.blocks[slot.block].bytes,
+                "{} overruns its block",
+                tensor.name
+            );
         }
     }
 

@@ -144,7 +144,10 @@ impl Program {
     /// An empty program.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), commands: Vec::new() }
+        Self {
+            name: name.into(),
+            commands: Vec::new(),
+        }
     }
 
     /// Appends a dispatch.
@@ -173,17 +176,32 @@ impl Program {
 
     /// Appends a copy of the same range for every slot.
     pub fn copy(&mut self, from: View, to: View) {
-        self.commands.push(Command::Copy { from, from_stride: 0, to, to_stride: 0 });
+        self.commands.push(Command::Copy {
+            from,
+            from_stride: 0,
+            to,
+            to_stride: 0,
+        });
     }
 
     /// Appends a copy out of a ring: slot `s` reads `s * stride` bytes further on.
     pub fn copy_from_ring(&mut self, from: View, stride: u64, to: View) {
-        self.commands.push(Command::Copy { from, from_stride: stride, to, to_stride: 0 });
+        self.commands.push(Command::Copy {
+            from,
+            from_stride: stride,
+            to,
+            to_stride: 0,
+        });
     }
 
     /// Appends a copy into a ring: slot `s` writes `s * stride` bytes further on.
     pub fn copy_to_ring(&mut self, from: View, to: View, stride: u64) {
-        self.commands.push(Command::Copy { from, from_stride: 0, to, to_stride: stride });
+        self.commands.push(Command::Copy {
+            from,
+            from_stride: 0,
+            to,
+            to_stride: stride,
+        });
     }
 }
 
@@ -193,7 +211,11 @@ impl Program {
 #[must_use]
 pub fn fold_groups(n: u32) -> [u32; 3] {
     const AXIS: u32 = 65_535;
-    if n <= AXIS { [n, 1, 1] } else { [AXIS, n.div_ceil(AXIS), 1] }
+    if n <= AXIS {
+        [n, 1, 1]
+    } else {
+        [AXIS, n.div_ceil(AXIS), 1]
+    }
 }
 
 impl Groups {

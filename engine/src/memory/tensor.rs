@@ -76,7 +76,11 @@ impl View {
     /// The part of this view that starts `offset` bytes in and is `bytes` long.
     #[must_use]
     pub fn slice(&self, offset: u64, bytes: u64) -> Self {
-        Self { tensor: self.tensor, offset: self.offset + offset, bytes }
+        Self {
+            tensor: self.tensor,
+            offset: self.offset + offset,
+            bytes,
+        }
     }
 }
 
@@ -91,8 +95,17 @@ impl TensorTable {
     /// has one unit so that it can be bound.
     pub fn add(&mut self, name: impl Into<String>, class: Class, tag: Tag, bytes: u64) -> View {
         let bytes = bytes.max(1).next_multiple_of(16);
-        self.tensors.push(TensorDesc { name: name.into(), class, tag, bytes });
-        View { tensor: TensorId(self.tensors.len() - 1), offset: 0, bytes }
+        self.tensors.push(TensorDesc {
+            name: name.into(),
+            class,
+            tag,
+            bytes,
+        });
+        View {
+            tensor: TensorId(self.tensors.len() - 1),
+            offset: 0,
+            bytes,
+        }
     }
 
     /// The tensors in the order they were added.

@@ -41,12 +41,15 @@ impl Block {
     /// [`VkError::OutOfMemory`] when the driver refuses.
     pub fn new(device: &Arc<Device>, kind: BlockKind, bytes: u64, what: &str) -> Result<Self, VkError> {
         let raw = device.raw();
-        let info = vk::BufferCreateInfo::default().size(bytes).sharing_mode(vk::SharingMode::EXCLUSIVE).usage(
-            vk::BufferUsageFlags::STORAGE_BUFFER
-                | vk::BufferUsageFlags::TRANSFER_SRC
-                | vk::BufferUsageFlags::TRANSFER_DST
-                | vk::BufferUsageFlags::INDIRECT_BUFFER,
-        );
+        let info = vk::BufferCreateInfo::default()
+            .size(bytes)
+            .sharing_mode(vk::SharingMode::EXCLUSIVE)
+            .usage(
+                vk::BufferUsageFlags::STORAGE_BUFFER
+                    | vk::BufferUsageFlags::TRANSFER_SRC
+                    | vk::BufferUsageFlags::TRANSFER_DST
+                    | vk::BufferUsageFlags::INDIRECT_BUFFER,
+            );
         // SAFETY: `info` is valid for the call.
         let buffer = unsafe { raw.create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
         let mut block = Self {
@@ -67,7 +70,9 @@ impl Block {
             BlockKind::Device => 1.0,
             BlockKind::Upload | BlockKind::Readback => 0.25,
         });
-        let mut info = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(type_index);
+        let mut info = vk::MemoryAllocateInfo::default()
+            .allocation_size(needs.size)
+            .memory_type_index(type_index);
         if device.caps().memory_priority {
             info = info.push_next(&mut priority);
         }
@@ -143,9 +148,8 @@ fn select_type(device: &Device, kind: BlockKind, allowed: u32) -> Option<u32> {
     let score = |t: &super::MemoryType| -> Option<u32> {
         match kind {
             BlockKind::Device => t.device_local.then_some(u32::from(!t.host_visible)),
-            BlockKind::Upload => {
-                (t.host_visible && t.host_coherent).then_some(2 * u32::from(!t.device_local) + u32::from(!t.host_cached))
-            }
+            BlockKind::Upload => (t.host_visible && t.host_coherent)
+                .then_some(2 * u32::from(!t.device_local) + u32::from(!t.host_cached)),
             BlockKind::Readback => {
                 (t.host_visible && t.host_coherent).then_some(2 * u32::from(t.host_cached) + u32::from(!t.device_local))
             }

@@ -109,7 +109,9 @@ impl Caps {
     pub(super) fn query(instance: &ash::Instance, handle: vk::PhysicalDevice, index: usize) -> Self {
         // SAFETY: plain queries on a live instance and a handle it returned.
         unsafe {
-            let extensions = instance.enumerate_device_extension_properties(handle).unwrap_or_default();
+            let extensions = instance
+                .enumerate_device_extension_properties(handle)
+                .unwrap_or_default();
             let has = |name: &std::ffi::CStr| extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name));
             let mut driver = vk::PhysicalDeviceDriverProperties::default();
             let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
@@ -148,11 +150,17 @@ impl Caps {
             let limits = core.limits;
             Self {
                 index,
-                name: core.device_name_as_c_str().map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
+                name: core
+                    .device_name_as_c_str()
+                    .map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
                 driver: format!(
                     "{} {}",
-                    driver.driver_name_as_c_str().map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
-                    driver.driver_info_as_c_str().map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned())
+                    driver
+                        .driver_name_as_c_str()
+                        .map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
+                    driver
+                        .driver_info_as_c_str()
+                        .map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned())
                 ),
                 api: (
                     vk::api_version_major(core.api_version),
@@ -213,7 +221,11 @@ impl Caps {
     #[must_use]
     pub fn tier(&self) -> Tier {
         let known_subgroup = (4..=128).contains(&self.subgroup_size) && self.subgroup_size.is_power_of_two();
-        if self.float_atomics && self.subgroup_ops && known_subgroup { Tier::Fast } else { Tier::Portable }
+        if self.float_atomics && self.subgroup_ops && known_subgroup {
+            Tier::Fast
+        } else {
+            Tier::Portable
+        }
     }
 
     /// Size of the heap that device tensors live in, bytes.

@@ -23,7 +23,10 @@ impl Device {
     /// # Errors
     /// [`VkError::Unsupported`] when the device is below the portable tier.
     pub fn open(instance: &Arc<Instance>, caps: Caps) -> Result<Arc<Self>, VkError> {
-        let unsupported = |what: &str| VkError::Unsupported { device: caps.name.clone(), what: what.to_owned() };
+        let unsupported = |what: &str| VkError::Unsupported {
+            device: caps.name.clone(),
+            what: what.to_owned(),
+        };
         if (caps.api.0, caps.api.1) < (1, 2) {
             return Err(unsupported("Vulkan 1.2"));
         }
@@ -38,8 +41,9 @@ impl Device {
         }
         let queue_family = caps.queue_family.ok_or_else(|| unsupported("a compute queue"))?;
         let priorities = [1.0];
-        let queues =
-            [vk::DeviceQueueCreateInfo::default().queue_family_index(queue_family).queue_priorities(&priorities)];
+        let queues = [vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(queue_family)
+            .queue_priorities(&priorities)];
         let mut extensions = Vec::new();
         let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
         let mut atomics =
@@ -65,8 +69,8 @@ impl Device {
             info = info.push_next(&mut priority);
         }
         // SAFETY: the handle comes from this instance and `info` lives through the call.
-        let raw = unsafe { instance.raw.create_device(caps.handle, &info, None) }
-            .map_err(VkError::call("vkCreateDevice"))?;
+        let raw =
+            unsafe { instance.raw.create_device(caps.handle, &info, None) }.map_err(VkError::call("vkCreateDevice"))?;
         // SAFETY: family and index were requested above.
         let queue = unsafe { raw.get_device_queue(queue_family, 0) };
         Ok(Arc::new(Self {
@@ -106,8 +110,15 @@ impl Device {
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
         let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
         // SAFETY: plain query.
-        unsafe { self.instance.raw.get_physical_device_memory_properties2(self.caps.handle, &mut memory) };
-        Some((*budget.heap_budget.get(heap as usize)?, *budget.heap_usage.get(heap as usize)?))
+        unsafe {
+            self.instance
+                .raw
+                .get_physical_device_memory_properties2(self.caps.handle, &mut memory)
+        };
+        Some((
+            *budget.heap_budget.get(heap as usize)?,
+            *budget.heap_usage.get(heap as usize)?,
+        ))
     }
 
     /// Blocks until the device is idle.

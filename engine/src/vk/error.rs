@@ -52,10 +52,14 @@ impl VkError {
     /// Wraps the result of `call`; the two results everybody must tell apart become their own variants.
     pub(crate) fn call(call: &'static str) -> impl Fn(vk::Result) -> Self {
         move |result| match result {
-            vk::Result::ERROR_DEVICE_LOST => Self::Lost { during: call.to_owned() },
-            vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY => {
-                Self::OutOfMemory { what: call.to_owned(), bytes: 0, result }
-            }
+            vk::Result::ERROR_DEVICE_LOST => Self::Lost {
+                during: call.to_owned(),
+            },
+            vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY => Self::OutOfMemory {
+                what: call.to_owned(),
+                bytes: 0,
+                result,
+            },
             _ => Self::Call { call, result },
         }
     }

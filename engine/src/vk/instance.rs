@@ -80,10 +80,11 @@ impl Instance {
         }
         // SAFETY: all pointers in `info` outlive the call.
         let raw = unsafe { entry.create_instance(&info, None) }.map_err(|result| match result {
-            vk::Result::ERROR_INCOMPATIBLE_DRIVER => {
-                VkError::NoDevice("the loader found no Vulkan driver".to_owned())
-            }
-            other => VkError::Call { call: "vkCreateInstance", result: other },
+            vk::Result::ERROR_INCOMPATIBLE_DRIVER => VkError::NoDevice("the loader found no Vulkan driver".to_owned()),
+            other => VkError::Call {
+                call: "vkCreateInstance",
+                result: other,
+            },
         })?;
         let (mut messenger, mut report) = (None, None);
         if validation {
@@ -104,7 +105,12 @@ impl Instance {
             messenger = Some((loader, handle));
             report = Some(shared);
         }
-        Ok(Self { entry, raw, messenger, report })
+        Ok(Self {
+            entry,
+            raw,
+            messenger,
+            report,
+        })
     }
 
     /// The validation layer's messages, when it is on.
@@ -119,9 +125,13 @@ impl Instance {
     /// [`VkError::Call`] when the driver cannot list its devices.
     pub fn devices(&self) -> Result<Vec<Caps>, VkError> {
         // SAFETY: plain query on a live instance.
-        let handles = unsafe { self.raw.enumerate_physical_devices() }
-            .map_err(VkError::call("vkEnumeratePhysicalDevices"))?;
-        Ok(handles.into_iter().enumerate().map(|(index, handle)| Caps::query(&self.raw, handle, index)).collect())
+        let handles =
+            unsafe { self.raw.enumerate_physical_devices() }.map_err(VkError::call("vkEnumeratePhysicalDevices"))?;
+        Ok(handles
+            .into_iter()
+            .enumerate()
+            .map(|(index, handle)| Caps::query(&self.raw, handle, index))
+            .collect())
     }
 }
 

@@ -52,31 +52,42 @@ impl Pipeline {
         pipeline.set_layout = unsafe { raw.create_descriptor_set_layout(&info, None) }
             .map_err(VkError::call("vkCreateDescriptorSetLayout"))?;
         let set_layouts = [pipeline.set_layout];
-        let ranges = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(push_bytes)];
+        let ranges = [vk::PushConstantRange::default()
+            .stage_flags(vk::ShaderStageFlags::COMPUTE)
+            .size(push_bytes)];
         let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
         if push_bytes > 0 {
             info = info.push_constant_ranges(&ranges);
         }
         // SAFETY: `info` lives through the call.
-        pipeline.layout = unsafe { raw.create_pipeline_layout(&info, None) }
-            .map_err(VkError::call("vkCreatePipelineLayout"))?;
-        let code = ash::util::read_spv(&mut std::io::Cursor::new(shader.spirv))
-            .map_err(|e| VkError::Unsupported { device: shader.name.to_owned(), what: format!("valid SPIR-V: {e}") })?;
+        pipeline.layout =
+            unsafe { raw.create_pipeline_layout(&info, None) }.map_err(VkError::call("vkCreatePipelineLayout"))?;
+        let code = ash::util::read_spv(&mut std::io::Cursor::new(shader.spirv)).map_err(|e| VkError::Unsupported {
+            device: shader.name.to_owned(),
+            what: format!("valid SPIR-V: {e}"),
+        })?;
         let info = vk::ShaderModuleCreateInfo::default().code(&code);
         // SAFETY: `code` is a whole SPIR-V module; the repository's tests validate every one.
         let module = unsafe { raw.create_shader_module(&info, None) }.map_err(VkError::call("vkCreateShaderModule"))?;
         let entries: Vec<_> = (0u32..)
             .zip(spec)
-            .map(|(id, _)| vk::SpecializationMapEntry { constant_id: id, offset: id * 4, size: 4 })
+            .map(|(id, _)| vk::SpecializationMapEntry {
+                constant_id: id,
+                offset: id * 4,
+                size: 4,
+            })
             .collect();
-        let specialization =
-            vk::SpecializationInfo::default().map_entries(&entries).data(bytemuck::cast_slice(spec));
+        let specialization = vk::SpecializationInfo::default()
+            .map_entries(&entries)
+            .data(bytemuck::cast_slice(spec));
         let stage = vk::PipelineShaderStageCreateInfo::default()
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(module)
             .name(ENTRY)
             .specialization_info(&specialization);
-        let infos = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(pipeline.layout)];
+        let infos = [vk::ComputePipelineCreateInfo::default()
+            .stage(stage)
+            .layout(pipeline.layout)];
         // SAFETY: module, layout and specialisation data live through the call.
         let made = unsafe { raw.create_compute_pipelines(vk::PipelineCache::null(), &infos, None) };
         // SAFETY: the module is no longer needed once the pipeline is made.
@@ -111,8 +122,17 @@ impl PipelineCache {
     ///
     /// # Errors
     /// [`VkError::Call`] when the driver's compiler refuses the shader.
-    pub fn get(&self, device: &Arc<Device>, shader: &Shader, spec: &[u32], push: u32) -> Result<Arc<Pipeline>, VkError> {
-        let key = PipelineKey { shader: shader.name, spec: spec.to_vec() };
+    pub fn get(
+        &self,
+        device: &Arc<Device>,
+        shader: &Shader,
+        spec: &[u32],
+        push: u32,
+    ) -> Result<Arc<Pipeline>, VkError> {
+        let key = PipelineKey {
+            shader: shader.name,
+            spec: spec.to_vec(),
+        };
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pipeline) = made.get(&key) {
             return Ok(pipeline.clone());

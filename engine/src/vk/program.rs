@@ -101,7 +101,11 @@ impl CompiledProgram {
         compiled.pool =
             unsafe { raw.create_command_pool(&info, None) }.map_err(VkError::call("vkCreateCommandPool"))?;
         let steps = compiled.compile_steps(pipelines, memory, program)?;
-        let accesses: Vec<_> = program.commands.iter().map(|c| accesses(c, memory, options.slots)).collect();
+        let accesses: Vec<_> = program
+            .commands
+            .iter()
+            .map(|c| accesses(c, memory, options.slots))
+            .collect();
         let slots = options.slots.max(1);
         let info = vk::CommandBufferAllocateInfo::default()
             .command_pool(compiled.pool)
@@ -135,7 +139,9 @@ impl CompiledProgram {
     /// # Errors
     /// [`VkError::Call`] when the query fails.
     pub fn times(&self, slot: u32) -> Result<Vec<PassTime>, VkError> {
-        self.timestamps.get(slot as usize).map_or_else(|| Ok(Vec::new()), Timestamps::read)
+        self.timestamps
+            .get(slot as usize)
+            .map_or_else(|| Ok(Vec::new()), Timestamps::read)
     }
 
     /// Barriers in one recording.
@@ -151,11 +157,21 @@ impl CompiledProgram {
         program: &Program,
     ) -> Result<Vec<Step>, VkError> {
         let raw = self.device.raw();
-        let passes = program.commands.iter().filter(|c| matches!(c, Command::Dispatch(_))).count();
+        let passes = program
+            .commands
+            .iter()
+            .filter(|c| matches!(c, Command::Dispatch(_)))
+            .count();
         let bindings: usize = program
             .commands
             .iter()
-            .map(|c| if let Command::Dispatch(pass) = c { pass.views.len() } else { 0 })
+            .map(|c| {
+                if let Command::Dispatch(pass) = c {
+                    pass.views.len()
+                } else {
+                    0
+                }
+            })
             .sum();
         if passes > 0 {
             let sizes = [vk::DescriptorPoolSize {
@@ -175,9 +191,18 @@ impl CompiledProgram {
             steps.push(match command {
                 Command::Fill { view, value } => {
                     let place = memory.place(view);
-                    Step::Fill { buffer: buffer(&place), place, value: *value }
+                    Step::Fill {
+                        buffer: buffer(&place),
+                        place,
+                        value: *value,
+                    }
                 }
-                Command::Copy { from, from_stride, to, to_stride } => {
+                Command::Copy {
+                    from,
+                    from_stride,
+                    to,
+                    to_stride,
+                } => {
                     let (a, b) = (memory.place(from), memory.place(to));
                     Step::Copy {
                         from: (buffer(&a), a.offset, *from_stride),
@@ -229,7 +254,12 @@ impl CompiledProgram {
                             Err((buffer(&place), place.offset))
                         }
                     };
-                    Step::Dispatch { pipeline, set, push: pass.push.clone(), groups }
+                    Step::Dispatch {
+                        pipeline,
+                        set,
+                        push: pass.push.clone(),
+                        groups,
+                    }
                 }
             });
         }
@@ -274,7 +304,12 @@ impl CompiledProgram {
                         }];
                         raw.cmd_copy_buffer(cmd, from.0, to.0, &region);
                     }
-                    Step::Dispatch { pipeline, set, push, groups } => {
+                    Step::Dispatch {
+                        pipeline,
+                        set,
+                        push,
+                        groups,
+                    } => {
                         raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline.raw);
                         raw.cmd_bind_descriptor_sets(
                             cmd,
@@ -309,7 +344,8 @@ impl CompiledProgram {
                 &[],
                 &[],
             );
-            raw.end_command_buffer(cmd).map_err(VkError::call("vkEndCommandBuffer"))?;
+            raw.end_command_buffer(cmd)
+                .map_err(VkError::call("vkEndCommandBuffer"))?;
         }
         Ok(barriers)
     }
@@ -338,7 +374,12 @@ struct Touch {
 
 impl Touch {
     fn new(place: Place, write: bool, slack: u64) -> Self {
-        Self { block: place.block, start: place.offset, end: place.offset + place.bytes + slack, write }
+        Self {
+            block: place.block,
+            start: place.offset,
+            end: place.offset + place.bytes + slack,
+            write,
+        }
     }
 
     fn conflicts(&self, other: &Self) -> bool {
@@ -350,7 +391,12 @@ fn accesses(command: &Command, memory: &dyn Resolver, slots: u32) -> Vec<Touch> 
     let last = u64::from(slots.max(1) - 1);
     match command {
         Command::Fill { view, .. } => vec![Touch::new(memory.place(view), true, 0)],
-        Command::Copy { from, from_stride, to, to_stride } => vec![
+        Command::Copy {
+            from,
+            from_stride,
+            to,
+            to_stride,
+        } => vec![
             Touch::new(memory.place(from), false, last * from_stride),
             Touch::new(memory.place(to), true, last * to_stride),
         ],

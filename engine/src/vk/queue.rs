@@ -29,7 +29,11 @@ impl Queue {
         // SAFETY: `info` lives through the call.
         let timeline =
             unsafe { device.raw().create_semaphore(&info, None) }.map_err(VkError::call("vkCreateSemaphore"))?;
-        Ok(Self { device: device.clone(), timeline, last: 0 })
+        Ok(Self {
+            device: device.clone(),
+            timeline,
+            last: 0,
+        })
     }
 
     pub(super) fn submit_raw(&mut self, commands: vk::CommandBuffer, what: &str) -> Result<Ticket, VkError> {
@@ -43,12 +47,17 @@ impl Queue {
             .signal_semaphores(&signals)
             .push_next(&mut timeline)];
         // SAFETY: the command buffer is recorded and not in flight (its owner waited for its last ticket).
-        unsafe { self.device.raw().queue_submit(self.device.queue(), &submits, vk::Fence::null()) }.map_err(
-            |result| match result {
-                vk::Result::ERROR_DEVICE_LOST => VkError::Lost { during: what.to_owned() },
-                other => VkError::call("vkQueueSubmit")(other),
+        unsafe {
+            self.device
+                .raw()
+                .queue_submit(self.device.queue(), &submits, vk::Fence::null())
+        }
+        .map_err(|result| match result {
+            vk::Result::ERROR_DEVICE_LOST => VkError::Lost {
+                during: what.to_owned(),
             },
-        )?;
+            other => VkError::call("vkQueueSubmit")(other),
+        })?;
         self.last = value;
         Ok(Ticket(value))
     }
@@ -77,7 +86,9 @@ impl Queue {
         // SAFETY: `info` lives through the call.
         unsafe { self.device.raw().wait_semaphores(&info, limit) }.map_err(|result| match result {
             vk::Result::TIMEOUT => VkError::Timeout(what.to_owned(), LIMIT_S),
-            vk::Result::ERROR_DEVICE_LOST => VkError::Lost { during: what.to_owned() },
+            vk::Result::ERROR_DEVICE_LOST => VkError::Lost {
+                during: what.to_owned(),
+            },
             other => VkError::call("vkWaitSemaphores")(other),
         })
     }

@@ -25,11 +25,17 @@ pub(super) struct Timestamps {
 impl Timestamps {
     pub(super) fn new(device: &Arc<Device>, names: Vec<&'static str>) -> Result<Self, VkError> {
         let count = u32::try_from(names.len() + 1).unwrap_or(u32::MAX);
-        let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(count);
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::TIMESTAMP)
+            .query_count(count);
         // SAFETY: `info` lives through the call.
         let pool =
             unsafe { device.raw().create_query_pool(&info, None) }.map_err(VkError::call("vkCreateQueryPool"))?;
-        Ok(Self { device: device.clone(), pool, names })
+        Ok(Self {
+            device: device.clone(),
+            pool,
+            names,
+        })
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -54,7 +60,10 @@ impl Timestamps {
             .names
             .iter()
             .zip(ticks.windows(2))
-            .map(|(name, pair)| PassTime { pass: name, ns: pair[1].saturating_sub(pair[0]) as f64 * period })
+            .map(|(name, pair)| PassTime {
+                pass: name,
+                ns: pair[1].saturating_sub(pair[0]) as f64 * period,
+            })
             .collect())
     }
 }

@@ -1,1 +1,46 @@
 //! CPU twins: each kernel's mathematics on slices, in f32 or f64, the reference the GPU is tested against.
+//!
+//! One file per kernel family, named as its shader. Twins favour plain loops over speed: they define what a kernel
+//! computes, including every constant, branch and order of evaluation that shows in the result. In f64 they are
+//! checked against finite differences (see [`step`]); in f32 they are what a device result is compared with.
+//!
+//! Conventions shared by all of them:
+//!
+//! - pixel centres are integers: the principal point of a [`Camera`](crate::scene::Camera) is shifted by one half;
+//! - images are row-major slices of RGB triples, tiles are [`TILE`] pixels square, numbered row-major;
+//! - matrices are row-major, quaternions are (w, x, y, z);
+//! - a gradient always has the shape of the thing it is a gradient of.
+//!
+//! Twins do not validate: slice lengths are the caller's contract and stated by each function.
+
+pub mod adam;
+pub mod densify;
+pub mod filter_3d;
+pub mod gaussian;
+pub mod loss;
+pub mod math;
+pub mod metrics;
+pub mod opacity_reset;
+pub mod project;
+pub mod project_backward;
+pub mod radix_sort;
+pub mod rasterize;
+pub mod rasterize_backward;
+pub mod rng;
+pub mod scan;
+#[cfg(test)]
+mod scenes;
+pub mod sh;
+pub mod statistics;
+pub mod step;
+pub mod tile_intersect;
+pub mod tile_ranges;
+
+/// Side of a square tile, pixels.
+pub const TILE: u32 = 16;
+
+/// Tiles across and down an image of the given size; border tiles may be partly outside.
+#[must_use]
+pub fn tile_grid(width_px: u32, height_px: u32) -> [u32; 2] {
+    [width_px.div_ceil(TILE), height_px.div_ceil(TILE)]
+}

@@ -1,0 +1,56 @@
+//! Errors of the command line itself.
+
+/// Arguments that make no request.
+#[derive(Debug, thiserror::Error)]
+pub enum UsageError {
+    /// The parser's own errors, and `--help` and `--version`.
+    #[error("{}", without_prefix(.0))]
+    Arguments(Box<clap::Error>),
+    /// A flag of other trainers that has no equivalent.
+    #[error("`{flag}` is not a flag of Kiln")]
+    Refused {
+        /// The flag as typed.
+        flag: String,
+        /// What to use instead.
+        instead: &'static str,
+    },
+    /// An argument that is not UTF-8.
+    #[error("the argument `{shown}` is not UTF-8 text")]
+    NotText {
+        /// The argument, with replacement characters.
+        shown: String,
+    },
+    /// `--set` without a key and a value.
+    #[error("`--set {found}` is not of the form `--set key.path=value`")]
+    SetForm {
+        /// The argument.
+        found: String,
+    },
+    /// No scene on the command line and none in the configuration file.
+    #[error("no scene is given")]
+    NoScene,
+}
+
+impl UsageError {
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Arguments(_) | Self::NotText { .. } => None,
+            Self::Refused { instead, .. } => Some((*instead).to_owned()),
+            Self::SetForm { .. } => Some("for example `--set memory.cap_gib=6.5`".to_owned()),
+            Self::NoScene => {
+                Some("`kiln train SCENE`, or `dataset.path` in the configuration file".to_owned())
+            }
+        }
+    }
+}
+
+/// The parser starts its messages with `error: `, which the reporter adds for every error.
+fn without_prefix(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.strip_prefix("error: ")
+        .unwrap_or(&text)
+        .trim_end()
+        .to_owned()
+}

@@ -1,0 +1,213 @@
+//! Exit codes, and the one place that prints an error.
+
+use std::error::Error;
+use std::io::Write;
+
+use super::{ProfilesError, UsageError};
+use crate::config::{AutoError, ConfigError};
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done.
+    Ok = 0,
+    /// A defect of the program.
+    Internal = 1,
+    /// Wrong arguments.
+    Usage = 2,
+    /// Wrong configuration.
+    Config = 3,
+    /// Wrong or missing scene data.
+    Data = 4,
+    /// No device that may be used.
+    NoDevice = 5,
+    /// The plan does not fit, or the device refused memory.
+    DoesNotFit = 6,
+    /// The output folder is not writable, or the disk is full.
+    Output = 7,
+    /// Memory spilled to the host where the profile forbids it.
+    Spilled = 8,
+    /// Setting up needs a package.
+    Setup = 9,
+    /// The device was lost twice.
+    DeviceLost = 70,
+    /// Interrupted; what was reached is saved.
+    Interrupted = 130,
+    /// Asked to terminate; what was reached is saved.
+    Terminated = 143,
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An error that ends the program: every layer's error enum says how.
+pub trait Failure: Error {
+    /// The exit code.
+    fn exit(&self) -> Exit;
+
+    /// What to do next, when the message does not say it.
+    fn hint(&self) -> Option<String> {
+        None
+    }
+}
+
+impl Failure for UsageError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Arguments(error) if !error.use_stderr() => Exit::Ok,
+            _ => Exit::Usage,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        self.hint()
+    }
+}
+
+impl Failure for ConfigError {
+    fn exit(&self) -> Exit {
+        Exit::Config
+    }
+    fn hint(&self) -> Option<String> {
+        self.hint()
+    }
+}
+
+impl Failure for AutoError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::CpuNotAllowed => Exit::NoDevice,
+            Self::TooSmall { .. } => Exit::DoesNotFit,
+            Self::Config(_) => Exit::Config,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        self.hint()
+    }
+}
+
+impl Failure for ProfilesError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Config(_) => Exit::Config,
+            Self::Write(_) => Exit::Output,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Config(error) => error.hint(),
+            Self::Write(_) => None,
+        }
+    }
+}
+
+/// Prints `error: ...`, causes that the message does not contain yet, a blank line and `hint: ...`; gives the exit code.
+/// A failure to print is ignored, because there is nowhere left to say so.
+pub fn report(failure: &dyn Failure, out: &mut dyn Write) -> Exit {
+    let mut text = failure.to_string();
+    let mut cause = failure.source();
+    while let Some(error) = cause {
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text += &format!("\n  because: {message}");
+        }
+        cause = error.source();
+    }
+    let _ = match failure.hint() {
+        Some(hint) => writeln!(out, "error: {text}\n\nhint: {hint}"),
+        None => writeln!(out, "error: {text}"),
+    };
+    failure.exit()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::cli::parse;
+    use crate::config::{Inputs, resolve};
+
+    fn printed(failure: &dyn Failure) -> (String, Exit) {
+        let mut out = Vec::new();
+        let exit = report(failure, &mut out);
+        (String::from_utf8(out).unwrap(), exit)
+    }
+
+    #[test]
+    fn usage_and_configuration_errors() {
+        let (text, exit) = printed(&parse(["kiln", "train", "s", "--set", "x"]).unwrap_err());
+        assert_eq!(
+            text,
+            "error: `--set x` is not of the form `--set key.path=value`\n\nhint: for example `--set memory.cap_gib=6.5`\n"
+        );
+        assert_eq!(exit, Exit::Usage);
+        let (text, exit) = printed(&parse(["kiln", "train", "s", "--stes", "x"]).unwrap_err());
+        assert!(
+            text.starts_with("error: unexpected argument '--stes' found\n"),
+            "{text}"
+        );
+        assert_eq!(exit, Exit::Usage);
+        let inputs = Inputs {
+            recipe: Some("mop".to_owned()),
+            ..Inputs::default()
+        };
+        let (text, exit) = printed(&resolve(&inputs).unwrap_err());
+        assert_eq!(
+            text,
+            "error: no recipe is named `mop`\n\nhint: shipped, nearest first: mip, demo, default; \
+             a path to a recipe file must end in .yaml or .yml\n"
+        );
+        assert_eq!(exit, Exit::Config);
+    }
+
+    #[test]
+    fn causes_are_printed_once() {
+        let inputs = Inputs {
+            file: Some("/nonexistent/f.yaml".into()),
+            ..Inputs::default()
+        };
+        let (text, _) = printed(&resolve(&inputs).unwrap_err());
+        assert_eq!(text.matches("os error").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn help_and_auto() {
+        let help = parse(["kiln", "--help"]).unwrap_err();
+        assert_eq!(help.exit(), Exit::Ok);
+        assert_eq!(AutoError::CpuNotAllowed.exit(), Exit::NoDevice);
+        assert_eq!(
+            AutoError::TooSmall {
+                budget_gib: 1.0,
+                smallest_gib: 7.0
+            }
+            .exit(),
+            Exit::DoesNotFit
+        );
+    }
+
+    #[test]
+    fn codes_are_what_scripts_rely_on() {
+        let codes = [
+            Exit::Ok,
+            Exit::Internal,
+            Exit::Usage,
+            Exit::Config,
+            Exit::Data,
+            Exit::NoDevice,
+            Exit::DoesNotFit,
+            Exit::Output,
+            Exit::Spilled,
+            Exit::Setup,
+            Exit::DeviceLost,
+            Exit::Interrupted,
+            Exit::Terminated,
+        ];
+        assert_eq!(
+            codes.map(|code| code as u8),
+            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130, 143]
+        );
+    }
+}

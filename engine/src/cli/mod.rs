@@ -1,0 +1,16 @@
+//! The command line: arguments to a [`Request`], errors to messages and exit codes.
+//!
+//! Owns what people type and read. [`parse`] is pure: it looks at no file and no device. Data goes to stdout, messages
+//! to stderr.
+
+mod args;
+mod error;
+mod exit;
+mod profiles;
+mod refused;
+mod request;
+
+pub use error::UsageError;
+pub use exit::{Exit, Failure, report};
+pub use profiles::{ProfilesError, run as run_profiles};
+pub use request::{Doctor, Plan, Profiles, Request, Resume, Settings, Train, parse};

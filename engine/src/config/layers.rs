@@ -1,0 +1,321 @@
+//! Layers to a profile: defaults < profile < recipe < file < command line.
+
+use std::path::{Path, PathBuf};
+
+use super::error::{At, ConfigError, nearest};
+use super::profile::Profile;
+use super::read::read;
+use super::rules;
+use super::tree::{MAX_BYTES, Node, Value};
+use crate::plugins::Checker;
+
+/// A configuration file compiled into the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Shipped {
+    /// `profiles/16gb`, `recipes/mip`, ...
+    pub name: &'static str,
+    /// YAML text.
+    pub text: &'static str,
+}
+
+impl Shipped {
+    /// The first comment line of the file.
+    #[must_use]
+    pub fn summary(&self) -> &'static str {
+        self.text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches(['#', ' '])
+    }
+
+    /// The name without its folder.
+    #[must_use]
+    pub fn short_name(&self) -> &'static str {
+        self.name.rsplit('/').next().unwrap_or(self.name)
+    }
+}
+
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        [$(Shipped { name: $name, text: include_str!(concat!("../../../configs/", $name, ".yaml")) }),*]
+    };
+}
+
+/// The bottom layer: every key with its default.
+pub const DEFAULT: Shipped = Shipped {
+    name: "default",
+    text: include_str!("../../../configs/default.yaml"),
+};
+/// Shipped profiles: budgets and capacities, smallest card first.
+pub const PROFILES: [Shipped; 4] = shipped![
+    "profiles/8gb",
+    "profiles/16gb",
+    "profiles/24gb",
+    "profiles/cpu"
+];
+/// Shipped recipes: training settings.
+pub const RECIPES: [Shipped; 3] = shipped!["recipes/default", "recipes/mip", "recipes/demo"];
+/// The recipe used when none is named.
+pub const DEFAULT_RECIPE: &str = "default";
+
+/// A setting from the command line: its key path, its value as YAML text, and the flag that errors name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// Key path, e.g. `memory.cap_gib`.
+    pub key: String,
+    /// Value as YAML.
+    pub value: String,
+    /// The flag it came from, e.g. `--set` or `--iterations`.
+    pub flag: String,
+}
+
+/// What the layers are made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inputs {
+    /// Shipped profile name or path of a profile file; none = the configuration file's `extends`, else no profile layer.
+    pub profile: Option<String>,
+    /// Shipped recipe name or path of a recipe file; none = [`DEFAULT_RECIPE`].
+    pub recipe: Option<String>,
+    /// Configuration file.
+    pub file: Option<PathBuf>,
+    /// Command-line settings; later ones win.
+    pub overrides: Vec<Override>,
+    /// Multiplies every step number, wherever it was set.
+    pub steps_scaler: Option<f64>,
+}
+
+/// Reads, layers, checks and freezes a profile.
+///
+/// # Errors
+/// A [`ConfigError`] for the first thing that is wrong.
+pub fn resolve(inputs: &Inputs) -> Result<Profile, ConfigError> {
+    let mut tree = layer(inputs)?;
+    tree.take("extends");
+    let mut profile: Profile = read(&tree).map_err(mark_not_yet)?;
+    reject_problems(&profile, &tree)?;
+    if let Some(factor) = inputs.steps_scaler {
+        if !(factor > 0.0 && factor <= 1000.0) {
+            return Err(ConfigError::Range {
+                at: At::whole("command line"),
+                key: "--steps-scaler".to_owned(),
+                found: factor.to_string(),
+                allowed: "above 0, at most 1000".to_owned(),
+            });
+        }
+        rules::scale_steps(&mut profile, factor);
+        reject_problems(&profile, &Node::empty("--steps-scaler"))?;
+    }
+    rules::freeze_schedule(&mut profile.schedule);
+    Ok(profile)
+}
+
+/// The profile that a configuration file names in `extends`, so that `auto` is not needed.
+///
+/// # Errors
+/// When the file cannot be read or is not YAML.
+pub fn extended_profile(file: &Path) -> Result<Option<String>, ConfigError> {
+    let node = read_file(file)?;
+    Ok(extends(&node)?.and_then(|(base, _)| base.strip_prefix("profiles/").map(str::to_owned)))
+}
+
+/// YAML of a resolved profile, the content of `config.resolved.yaml`.
+///
+/// # Errors
+/// [`ConfigError::Write`] when the writer refuses.
+pub fn to_yaml(profile: &Profile) -> Result<String, ConfigError> {
+    serde_saphyr::to_string(profile).map_err(|error| ConfigError::Write {
+        message: error.to_string(),
+    })
+}
+
+fn layer(inputs: &Inputs) -> Result<Node, ConfigError> {
+    let mut tree = parse_layer(DEFAULT.text, "default.yaml")?;
+    let file = inputs.file.as_deref().map(read_layer_file).transpose()?;
+    let base = match &file {
+        Some(node) => extends(node)?,
+        None => None,
+    };
+    let mut profile = inputs.profile.clone();
+    let mut recipe = inputs.recipe.clone();
+    let mut base_file = None;
+    if let Some((base, at)) = base {
+        if let Some(name) = base.strip_prefix("profiles/") {
+            profile.get_or_insert_with(|| name.to_owned());
+        } else if let Some(name) = base.strip_prefix("recipes/") {
+            recipe.get_or_insert_with(|| name.to_owned());
+        } else {
+            let folder = inputs
+                .file
+                .as_deref()
+                .and_then(Path::parent)
+                .unwrap_or(Path::new(""));
+            let node = read_layer_file(&folder.join(&base))?;
+            if extends(&node)?.is_some() {
+                return Err(ConfigError::ExtendsTwice { at });
+            }
+            base_file = Some(node);
+        }
+    }
+    if let Some(name) = &profile {
+        tree.overlay(named("profile", name, &PROFILES)?);
+    }
+    tree.overlay(named(
+        "recipe",
+        recipe.as_deref().unwrap_or(DEFAULT_RECIPE),
+        &RECIPES,
+    )?);
+    for node in base_file.into_iter().chain(file) {
+        tree.overlay(node);
+    }
+    for setting in &inputs.overrides {
+        let value = Node::parse(&setting.value, &setting.flag)?;
+        tree.overlay(Node::nested(&setting.key, value.value, &setting.flag));
+    }
+    Ok(tree)
+}
+
+/// A shipped layer, or a file when the name looks like a path.
+fn named(what: &'static str, name: &str, shipped: &[Shipped]) -> Result<Node, ConfigError> {
+    if let Some(found) = shipped.iter().find(|s| s.short_name() == name) {
+        return parse_layer(found.text, found.name);
+    }
+    if name.ends_with(".yaml") || name.ends_with(".yml") {
+        let node = read_layer_file(Path::new(name))?;
+        return match extends(&node)? {
+            Some((_, at)) => Err(ConfigError::ExtendsTwice { at }),
+            None => Ok(node),
+        };
+    }
+    let known = nearest(name, shipped.iter().map(Shipped::short_name));
+    Err(ConfigError::UnknownName {
+        what,
+        found: name.to_owned(),
+        known,
+    })
+}
+
+fn read_layer_file(path: &Path) -> Result<Node, ConfigError> {
+    let node = read_file(path)?;
+    check_version(node)
+}
+
+fn parse_layer(text: &str, source: &str) -> Result<Node, ConfigError> {
+    check_version(Node::parse(text, source)?)
+}
+
+/// Every file says which version of the format it is written in.
+fn check_version(node: Node) -> Result<Node, ConfigError> {
+    if !matches!(node.value, Value::Map(_)) {
+        let (found, expected) = (node.value.describe(), "a block of keys".to_owned());
+        return Err(ConfigError::Type {
+            at: node.at,
+            key: "(whole file)".to_owned(),
+            found,
+            expected,
+        });
+    }
+    let source = At::whole(&node.at.source);
+    match node.get("version") {
+        None => Err(ConfigError::Missing {
+            at: source,
+            key: "version".to_owned(),
+        }),
+        Some(version) if version.value == Value::Int(1) => Ok(node),
+        Some(version) => Err(ConfigError::Range {
+            at: version.at.clone(),
+            key: "version".to_owned(),
+            found: version.value.describe(),
+            allowed: "1".to_owned(),
+        }),
+    }
+}
+
+fn read_file(path: &Path) -> Result<Node, ConfigError> {
+    use std::io::Read as _;
+    let name = path.display().to_string();
+    let failed = |source| ConfigError::Read {
+        file: name.clone(),
+        source,
+    };
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let mut bytes = Vec::new();
+    // One byte past the limit is enough to know; the size in the message is the file's own where it has one.
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(ConfigError::TooLarge {
+            file: name,
+            found: size.max(MAX_BYTES + 1),
+            allowed: MAX_BYTES,
+        });
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..valid]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count()
+            + 1;
+        let at = At {
+            source: name.as_str().into(),
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+        };
+        ConfigError::Syntax {
+            at,
+            message: "not UTF-8 text".to_owned(),
+        }
+    })?;
+    Node::parse(&text, &name)
+}
+
+/// The `extends` of a file with its place.
+fn extends(node: &Node) -> Result<Option<(String, At)>, ConfigError> {
+    match node.get("extends") {
+        None => Ok(None),
+        Some(Node {
+            at,
+            value: Value::Text(base),
+        }) => Ok(Some((base.clone(), at.clone()))),
+        Some(Node { at, value }) => Err(ConfigError::Type {
+            at: at.clone(),
+            key: "extends".to_owned(),
+            found: value.describe(),
+            expected: "`profiles/NAME`, `recipes/NAME` or a file".to_owned(),
+        }),
+    }
+}
+
+fn mark_not_yet(error: ConfigError) -> ConfigError {
+    match error {
+        ConfigError::UnknownKey { at, key, .. } if rules::not_yet(&key, None) => {
+            ConfigError::Unavailable {
+                at,
+                what: format!("`{key}`"),
+            }
+        }
+        ConfigError::UnknownValue { at, key, found, .. } if rules::not_yet(&key, Some(&found)) => {
+            ConfigError::Unavailable {
+                at,
+                what: format!("`{key}: {found}`"),
+            }
+        }
+        other => other,
+    }
+}
+
+fn reject_problems(profile: &Profile, tree: &Node) -> Result<(), ConfigError> {
+    let mut checker = Checker::default();
+    rules::check(profile, &mut checker);
+    match checker.problems().first() {
+        None => Ok(()),
+        Some(problem) => Err(ConfigError::Range {
+            at: tree.place_of(&problem.path),
+            key: problem.path.join("."),
+            found: problem.found.clone(),
+            allowed: problem.allowed.clone(),
+        }),
+    }
+}

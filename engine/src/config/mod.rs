@@ -1,0 +1,30 @@
+//! Configuration: YAML text to a checked, frozen [`Profile`].
+//!
+//! Owns the keys, their ranges, the layering (defaults < profile < recipe < file < command line) and the shipped
+//! files. Promises that a `Profile` is complete and in range, and that every refusal names the key, what was found,
+//! what is allowed, and the file and line. Refuses unknown keys, files over 1 MiB, deep nesting, anchors, merge keys,
+//! duplicate keys and tabs. Knows nothing of Vulkan or of the scene.
+
+mod auto;
+mod error;
+mod layers;
+mod profile;
+mod read;
+mod rules;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use auto::{AutoError, Budget, choose};
+pub use error::{At, ConfigError};
+pub use layers::{
+    DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, extended_profile,
+    resolve, to_yaml,
+};
+pub use profile::{
+    Backend, BackendKind, Background, Dataset, DatasetKind, Debug, Device, Eval, LpipsRange,
+    Memory, Mip, Model, ModelKind, OnOverflow, Profile, Reduction, Residency, ResolutionPhase, Run,
+    Schedule, Storage, Subgroup, Tier, Train,
+};
+pub use schema::schema_json;

@@ -1,0 +1,347 @@
+//! The profile: every setting of a run, checked, with no defaults left to apply.
+//!
+//! A [`Profile`] is only made by [`resolve`](super::resolve); it serialises to the `config.resolved.yaml` of a run, and
+//! reading that file back gives an equal profile. Doc comments of the keys become the JSON Schema.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::plugins::{
+    Auto, Exporter, Init, Loss, NeedList, Optimizer, Regularizer, Sink, Strategy,
+};
+
+/// Settings of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Version of this format; always 1.
+    pub version: u32,
+    /// The run and its folder.
+    pub run: Run,
+    /// The scene.
+    pub dataset: Dataset,
+    /// What is trained.
+    pub model: Model,
+    /// The Mip-Splatting filters.
+    pub mip: Mip,
+    /// How much memory is used, and how.
+    pub memory: Memory,
+    /// What happens when.
+    pub schedule: Schedule,
+    /// Settings of the training loop.
+    pub train: Train,
+    /// Evaluation.
+    pub eval: Eval,
+    /// The Vulkan device.
+    pub device: Device,
+    /// Switches that force rare paths, for tests and bug reports.
+    pub debug: Debug,
+    /// Where the first Gaussians come from.
+    pub init: Init,
+    /// How the number of Gaussians changes.
+    pub strategy: Strategy,
+    /// How gradients become steps.
+    pub optimizer: Optimizer,
+    /// Terms of the image loss.
+    pub losses: Vec<Loss>,
+    /// Terms of the loss on parameters.
+    pub regularizers: Vec<Regularizer>,
+    /// What is written at the save iterations.
+    pub exporters: Vec<Exporter>,
+    /// Where events go.
+    pub sinks: Vec<Sink>,
+}
+
+impl Profile {
+    /// Device memory that the chosen plugins ask for.
+    #[must_use]
+    pub fn needs(&self) -> NeedList {
+        let mut list = NeedList::default();
+        self.strategy.needs(&mut list);
+        self.optimizer.needs(self.model.sh_degree, &mut list);
+        for loss in &self.losses {
+            loss.needs(&mut list);
+        }
+        list
+    }
+}
+
+/// `run`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Name shown in reports; null = the scene's folder name.
+    pub name: Option<String>,
+    /// Folder the run is written to; null = `runs/NAME`.
+    pub output: Option<String>,
+}
+
+/// `dataset`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dataset {
+    /// Scene folder; null = the one named on the command line.
+    pub path: Option<String>,
+    /// Format of the scene; `auto` looks for `sparse/` and `transforms_train.json`.
+    pub kind: DatasetKind,
+    /// Image folder inside the scene.
+    pub images: String,
+    /// Down-scaling: -1 = to 1600 pixels wide if wider; 1, 2, 4, 8, 16, 32, 64 = divide by it; else the width wanted.
+    pub resolution: i32,
+    /// Hold out every 8th view by name for testing.
+    pub eval: bool,
+    /// Where decoded training images live.
+    pub residency: Residency,
+}
+
+/// `dataset.kind`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DatasetKind {
+    /// Detected.
+    Auto,
+    /// COLMAP sparse model.
+    Colmap,
+    /// Blender `transforms_*.json`.
+    Blender,
+}
+
+/// `dataset.residency`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Residency {
+    /// Host memory, 8-bit RGB at training resolution.
+    Host,
+}
+
+/// `model`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// Kind of model.
+    pub kind: ModelKind,
+    /// Highest spherical-harmonics degree, 0 to 3; fixes the storage layout.
+    pub sh_degree: u32,
+    /// Colour behind the scene.
+    pub background: Background,
+}
+
+/// `model.kind`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelKind {
+    /// 3D Gaussians with the 2D Mip filter.
+    Mip,
+}
+
+/// `model.background`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Background {
+    /// Black.
+    Black,
+    /// White.
+    White,
+}
+
+/// `mip`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mip {
+    /// Variance of the 2D screen filter, square pixels; 0 to 10.
+    pub kernel_size: f32,
+    /// Apply the 3D smoothing filter.
+    pub filter_3d: bool,
+    /// Iteration after which the 3D filter is recomputed regularly (before, only after each densification).
+    pub filter_from: u32,
+    /// Iterations between two regular recomputations; the last one lies more than this before the end.
+    pub filter_every: u32,
+    /// Move each pixel's sample by a random sub-pixel offset.
+    pub ray_jitter: bool,
+    /// Sample the training image at the jittered position.
+    pub resample_gt_image: bool,
+}
+
+/// `memory`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Most device memory the engine takes, GiB; null = only `cap_fraction` and the driver's budget limit it.
+    pub cap_gib: Option<f64>,
+    /// Most device memory the engine takes, as a share of the device's heap; above 0, at most 1.
+    pub cap_fraction: f64,
+    /// Precision of the stored model.
+    pub storage: Storage,
+    /// The allocator.
+    pub backend: Backend,
+    /// Most Gaussians; `auto` = what fits, at most `train.gaussian_ceiling`.
+    pub max_gaussians: Auto<u32>,
+    /// What to do when densification would exceed the capacity.
+    pub on_overflow: OnOverflow,
+}
+
+/// `memory.storage`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Storage {
+    /// Everything f32.
+    Exact,
+}
+
+/// `memory.backend`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Backend {
+    /// Kind of allocator.
+    pub kind: BackendKind,
+}
+
+/// `memory.backend.kind`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BackendKind {
+    /// All memory taken at start, offsets from the plan.
+    Planned,
+}
+
+/// `memory.on_overflow`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnOverflow {
+    /// Keep the candidates with the highest scores and go on.
+    Cap,
+    /// End the run.
+    Stop,
+}
+
+/// `schedule`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// Steps of the run; 1 to 10 000 000.
+    pub iterations: u32,
+    /// Iterations after which to evaluate; the last iteration is always added.
+    pub test: Vec<u32>,
+    /// Iterations after which to export; the last iteration is always added.
+    pub save: Vec<u32>,
+    /// Iterations after which to write a resumable checkpoint.
+    pub checkpoint: Vec<u32>,
+    /// Iterations between two raises of the active SH degree.
+    pub sh_every: u32,
+    /// Coarse-to-fine phases in order; after the last one the scale is 1.
+    pub resolution: Vec<ResolutionPhase>,
+}
+
+/// A phase of `schedule.resolution`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResolutionPhase {
+    /// Last iteration of the phase.
+    pub until: u32,
+    /// Scale of the training images' sides; 0.0625 to 1.
+    pub scale: f32,
+}
+
+/// `train`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Train {
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Same bytes from the same inputs, at some cost in speed.
+    pub deterministic: bool,
+    /// Scale of the training images' sides over the whole run; 0.0625 to 1.
+    pub resolution_scale: f32,
+    /// Most Gaussians the recipe grows to, even where more would fit.
+    pub gaussian_ceiling: u32,
+}
+
+/// `eval`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Eval {
+    /// Compute LPIPS.
+    pub lpips: bool,
+    /// Range the images have when they enter the LPIPS network.
+    pub lpips_range: LpipsRange,
+    /// LPIPS weights file; null = the shipped one.
+    pub lpips_weights: Option<String>,
+    /// Views whose images are written at each evaluation, per set.
+    pub views_logged: u32,
+}
+
+/// `eval.lpips_range`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LpipsRange {
+    /// `[0, 1]`, what the 3DGS papers report.
+    ZeroOne,
+    /// `[-1, 1]`, what the network was trained on.
+    MinusOneOne,
+}
+
+/// `device`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// Number of the device as `kiln doctor` lists it; null = the best one.
+    pub index: Option<u32>,
+    /// Kernels to use.
+    pub tier: Tier,
+    /// Accept a CPU driver (slow).
+    pub allow_cpu: bool,
+}
+
+/// `device.tier`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// The fastest the device can run.
+    Auto,
+    /// Only what every Vulkan 1.2 device can run.
+    Portable,
+    /// Float atomics and large bindings; an error where the device lacks them.
+    Fast,
+}
+
+/// `debug`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Debug {
+    /// Intersection capacity; null = planned.
+    pub i_cap: Option<u32>,
+    /// Visible-record capacity; null = planned.
+    pub v_cap: Option<u32>,
+    /// Gaussians in a chunk, a power of two of at least 64; null = 524288.
+    pub chunk: Option<u32>,
+    /// Bands of a banded step; null = as few as fit.
+    pub bands: Option<u32>,
+    /// How gradients are summed.
+    pub reduction: Reduction,
+    /// Use of subgroup operations.
+    pub subgroup: Subgroup,
+    /// Turn on the Vulkan validation layer.
+    pub validation: bool,
+}
+
+/// `debug.reduction`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// By device and `train.deterministic`.
+    Auto,
+    /// Fixed-order segmented fold.
+    Fold,
+    /// Native float atomics.
+    Atomic,
+}
+
+/// `debug.subgroup`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Subgroup {
+    /// Where the device's size allows it.
+    Auto,
+    /// Never.
+    Off,
+}

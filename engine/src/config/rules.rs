@@ -1,0 +1,251 @@
+//! Ranges and cross-checks of a profile, what is documented but not available yet, and what is derived at the end.
+
+use super::profile::{Memory, Mip, Profile, Schedule};
+use crate::plugins::{Auto, Checker};
+
+/// Largest iteration count and iteration number.
+const MAX_STEPS: u32 = 10_000_000;
+/// Longest list of iterations.
+const MAX_LIST: usize = 1000;
+
+/// Keys and `key=value` words of the documented format that this version refuses as not available yet.
+const NOT_YET: &[(&str, Option<&str>)] = &[
+    ("memory.storage", Some("half")),
+    ("memory.storage", Some("compact")),
+    ("memory.backend.kind", Some("sparse")),
+    ("memory.backend.kind", Some("tlsf")),
+    ("memory.backend.kind", Some("vma")),
+    ("memory.backend.kind", Some("gpu_allocator")),
+    ("memory.backend.kind", Some("naive")),
+    ("memory.fragmentation", None),
+    ("memory.on_spill", None),
+    ("memory.trace", None),
+    ("model.kind", Some("classic")),
+    ("dataset.residency", Some("device")),
+    ("dataset.residency", Some("stream")),
+];
+
+/// True for a documented key (`value` none) or word that is not available yet.
+pub(super) fn not_yet(key: &str, value: Option<&str>) -> bool {
+    NOT_YET.contains(&(key, value))
+}
+
+/// Every range and cross-check, in the order of the file.
+pub(super) fn check(profile: &Profile, c: &mut Checker) {
+    c.range("version", profile.version, 1..=1);
+    c.within("dataset", |c| {
+        let r = profile.dataset.resolution;
+        c.require(
+            "resolution",
+            r == -1 || (1..=65_536).contains(&r),
+            r,
+            || "-1 or 1 to 65536".to_owned(),
+        );
+        let images = &profile.dataset.images;
+        c.require("images", !images.is_empty(), "empty", || {
+            "a folder name".to_owned()
+        });
+    });
+    c.within("model", |c| {
+        c.range("sh_degree", profile.model.sh_degree, 0..=3)
+    });
+    c.within("mip", |c| check_mip(&profile.mip, c));
+    c.within("memory", |c| check_memory(&profile.memory, c));
+    c.within("schedule", |c| check_schedule(&profile.schedule, c));
+    c.within("train", |c| {
+        c.range(
+            "resolution_scale",
+            profile.train.resolution_scale,
+            0.0625..=1.0,
+        );
+        c.range(
+            "gaussian_ceiling",
+            profile.train.gaussian_ceiling,
+            1..=1_000_000_000,
+        );
+    });
+    c.within("eval", |c| {
+        unavailable(c, "lpips", profile.eval.lpips, "LPIPS");
+        c.range("views_logged", profile.eval.views_logged, 0..=10_000);
+    });
+    c.within("debug", |c| {
+        let debug = &profile.debug;
+        for (key, value) in [
+            ("i_cap", debug.i_cap),
+            ("v_cap", debug.v_cap),
+            ("bands", debug.bands),
+        ] {
+            if let Some(value) = value {
+                c.range(key, value, 1..=u32::MAX);
+            }
+        }
+        if let Some(chunk) = debug.chunk {
+            let ok = chunk.is_power_of_two() && (64..=1 << 19).contains(&chunk);
+            c.require("chunk", ok, chunk, || {
+                "a power of two, 64 to 524288".to_owned()
+            });
+        }
+        if let (Some(v_cap), Some(i_cap)) = (debug.v_cap, debug.i_cap) {
+            c.require("i_cap", i_cap >= v_cap, i_cap, || {
+                format!("at least `debug.v_cap`, {v_cap}")
+            });
+        }
+    });
+    c.within("init", |c| profile.init.check(c));
+    c.within("strategy", |c| profile.strategy.check(c));
+    c.within("optimizer", |c| profile.optimizer.check(c));
+    c.within("losses", |c| {
+        check_list(&profile.losses, c, |loss, c| loss.check(c))
+    });
+    c.require(
+        "losses",
+        profile.losses.iter().any(|loss| loss.weight() > 0.0),
+        "without any weight",
+        || "at least one loss with a weight above 0".to_owned(),
+    );
+    for (i, loss) in profile.losses.iter().enumerate() {
+        let twice = profile.losses[..i]
+            .iter()
+            .any(|earlier| earlier.kind() == loss.kind());
+        c.within("losses", |c| {
+            c.within(i, |c| {
+                c.require("kind", !twice, loss.kind(), || "each loss once".to_owned())
+            });
+        });
+    }
+    c.within("exporters", |c| {
+        check_list(&profile.exporters, c, |exporter, c| exporter.check(c))
+    });
+    c.within("sinks", |c| {
+        check_list(&profile.sinks, c, |sink, c| sink.check(c))
+    });
+}
+
+fn check_list<T>(items: &[T], c: &mut Checker, check: impl Fn(&T, &mut Checker)) {
+    for (i, item) in items.iter().enumerate() {
+        c.within(i, |c| check(item, c));
+    }
+}
+
+fn unavailable(c: &mut Checker, key: &str, on: bool, what: &str) {
+    c.require(key, !on, on, || {
+        format!("false ({what} is not available yet)")
+    });
+}
+
+fn check_mip(mip: &Mip, c: &mut Checker) {
+    c.range("kernel_size", mip.kernel_size, 0.0..=10.0);
+    c.range("filter_from", mip.filter_from, 0..=MAX_STEPS);
+    c.range("filter_every", mip.filter_every, 1..=MAX_STEPS);
+    unavailable(c, "ray_jitter", mip.ray_jitter, "jittered sampling");
+    unavailable(
+        c,
+        "resample_gt_image",
+        mip.resample_gt_image,
+        "jittered sampling",
+    );
+}
+
+fn check_memory(memory: &Memory, c: &mut Checker) {
+    if let Some(cap) = memory.cap_gib {
+        c.range("cap_gib", cap, 0.0625..=1024.0);
+    }
+    c.positive("cap_fraction", memory.cap_fraction, 1.0);
+    if let Auto::Set(n) = memory.max_gaussians {
+        c.range("max_gaussians", n, 1..=1_000_000_000);
+    }
+}
+
+fn check_schedule(schedule: &Schedule, c: &mut Checker) {
+    c.range("iterations", schedule.iterations, 1..=MAX_STEPS);
+    for (key, list) in [
+        ("test", &schedule.test),
+        ("save", &schedule.save),
+        ("checkpoint", &schedule.checkpoint),
+    ] {
+        c.require(
+            key,
+            list.len() <= MAX_LIST,
+            format!("a list of {}", list.len()),
+            || format!("at most {MAX_LIST} iterations"),
+        );
+        c.within(key, |c| {
+            for (i, iteration) in list.iter().enumerate().take(MAX_LIST) {
+                c.range(&i.to_string(), *iteration, 1..=MAX_STEPS);
+            }
+        });
+    }
+    c.range("sh_every", schedule.sh_every, 1..=MAX_STEPS);
+    c.within("resolution", |c| {
+        let mut last = 0;
+        for (i, phase) in schedule.resolution.iter().enumerate() {
+            c.within(i, |c| {
+                c.require("until", phase.until > last, phase.until, || {
+                    format!("above {last}, the phase before")
+                });
+                c.range("scale", phase.scale, 0.0625..=1.0);
+            });
+            last = phase.until;
+        }
+    });
+}
+
+/// Multiplies every step number by `factor`, rounding to the nearest and keeping at least 1 where 0 means nothing.
+pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
+    let scale = |steps: &mut u32| {
+        *steps = (f64::from(*steps) * factor)
+            .round()
+            .min(f64::from(u32::MAX)) as u32
+    };
+    let scale_period = |steps: &mut u32| {
+        scale(steps);
+        *steps = (*steps).max(1);
+    };
+    let schedule = &mut profile.schedule;
+    scale_period(&mut schedule.iterations);
+    for list in [
+        &mut schedule.test,
+        &mut schedule.save,
+        &mut schedule.checkpoint,
+    ] {
+        list.iter_mut().for_each(scale_period);
+    }
+    scale_period(&mut schedule.sh_every);
+    schedule
+        .resolution
+        .iter_mut()
+        .for_each(|phase| scale_period(&mut phase.until));
+    scale(&mut profile.mip.filter_from);
+    scale_period(&mut profile.mip.filter_every);
+    if let Some(adc) = profile.strategy.adc_mut() {
+        scale(&mut adc.densify.from);
+        scale_period(&mut adc.densify.until);
+        scale_period(&mut adc.densify.every);
+        scale(&mut adc.prune.world_from);
+        scale(&mut adc.reset.until);
+        if let Some(every) = &mut adc.reset.every {
+            scale_period(every);
+        }
+    }
+    let crate::plugins::Optimizer::AdamFused(adam) = &mut profile.optimizer;
+    adam.lr.means_decay_steps = adam.lr.means_decay_steps.map(|mut steps| {
+        scale_period(&mut steps);
+        steps
+    });
+}
+
+/// Cuts lists of iterations at the end of the run, sorts them, and adds the last iteration to `test` and `save`.
+pub(super) fn freeze_schedule(schedule: &mut Schedule) {
+    let end = schedule.iterations;
+    schedule.test.push(end);
+    schedule.save.push(end);
+    for list in [
+        &mut schedule.test,
+        &mut schedule.save,
+        &mut schedule.checkpoint,
+    ] {
+        list.retain(|iteration| *iteration <= end);
+        list.sort_unstable();
+        list.dedup();
+    }
+}

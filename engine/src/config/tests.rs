@@ -1,0 +1,532 @@
+//! Shipped files, layering, round trip, and the text of every refusal.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use super::*;
+use crate::plugins::{Auto, NeedClass, Strategy};
+
+/// A file in the system's temporary folder, removed on drop.
+struct TempFile(PathBuf);
+
+impl TempFile {
+    fn new(name: &str, bytes: &[u8]) -> Self {
+        let path = std::env::temp_dir().join(format!("kiln-config-{}-{name}", std::process::id()));
+        std::fs::File::create(&path)
+            .unwrap()
+            .write_all(bytes)
+            .unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn set(key: &str, value: &str) -> Override {
+    Override {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        flag: "--set".to_owned(),
+    }
+}
+
+fn with_sets(sets: &[(&str, &str)]) -> Result<Profile, ConfigError> {
+    resolve(&Inputs {
+        overrides: sets.iter().map(|(k, v)| set(k, v)).collect(),
+        ..Inputs::default()
+    })
+}
+
+/// Resolves a file with this text and gives `message` or `message / hint`, with the file's path shortened.
+fn refusal(name: &str, text: &[u8]) -> String {
+    let file = TempFile::new(name, text);
+    let error = resolve(&Inputs {
+        file: Some(file.0.clone()),
+        ..Inputs::default()
+    })
+    .unwrap_err();
+    let text = match error.hint() {
+        Some(hint) => format!("{error} / {hint}"),
+        None => error.to_string(),
+    };
+    text.replace(&file.0.display().to_string(), "f.yaml")
+}
+
+#[test]
+fn every_shipped_combination_resolves_and_reads_back_equal() {
+    for profile in [None, Some("8gb"), Some("16gb"), Some("24gb"), Some("cpu")] {
+        for recipe in ["default", "mip", "demo"] {
+            let inputs = Inputs {
+                profile: profile.map(str::to_owned),
+                recipe: Some(recipe.to_owned()),
+                overrides: vec![
+                    set("run.name", "\"7\""),
+                    set("train.resolution_scale", "0.3"),
+                ],
+                ..Inputs::default()
+            };
+            let resolved = resolve(&inputs).unwrap();
+            let file = TempFile::new(
+                &format!("{profile:?}-{recipe}"),
+                to_yaml(&resolved).unwrap().as_bytes(),
+            );
+            // Another recipe below must not shine through a complete file.
+            let again = Inputs {
+                file: Some(file.0.clone()),
+                recipe: Some("demo".to_owned()),
+                ..Inputs::default()
+            };
+            assert_eq!(resolve(&again).unwrap(), resolved, "{profile:?} {recipe}");
+        }
+    }
+}
+
+#[test]
+fn shipped_values() {
+    let profile = |name: &str| {
+        resolve(&Inputs {
+            profile: Some(name.to_owned()),
+            ..Inputs::default()
+        })
+        .unwrap()
+    };
+    assert_eq!(profile("8gb").memory.cap_gib, Some(7.0));
+    assert_eq!(profile("16gb").memory.cap_gib, Some(14.5));
+    assert_eq!(profile("24gb").memory.cap_gib, Some(22.0));
+    assert_eq!(profile("cpu").memory.cap_gib, Some(1.0));
+    assert!(profile("cpu").device.allow_cpu && !profile("24gb").device.allow_cpu);
+
+    let recipe = |name: &str| {
+        resolve(&Inputs {
+            recipe: Some(name.to_owned()),
+            ..Inputs::default()
+        })
+        .unwrap()
+    };
+    let mip = recipe("mip");
+    assert!(matches!(mip.strategy, Strategy::AdcAbs(_)));
+    assert_eq!(
+        (mip.train.gaussian_ceiling, mip.memory.max_gaussians),
+        (6_000_000, Auto::Auto)
+    );
+    assert_eq!(
+        mip.strategy.adc(),
+        Some(&crate::plugins::AdcOptions::default())
+    );
+    assert_eq!(mip.needs().bytes(NeedClass::PerGaussian), 16 + 2 * 4 * 59);
+    let plain = recipe("default");
+    assert!(matches!(plain.strategy, Strategy::Adc(_)) && plain.mip.filter_3d);
+    assert_eq!(plain.optimizer, mip.optimizer);
+    let demo = recipe("demo");
+    assert_eq!(
+        (demo.schedule.iterations, demo.train.gaussian_ceiling),
+        (1500, 25_000)
+    );
+    assert_eq!(demo.schedule.test, [1500]);
+    for shipped in PROFILES.iter().chain(&RECIPES) {
+        assert!(
+            !shipped.summary().is_empty() && shipped.text.starts_with("# "),
+            "{}",
+            shipped.name
+        );
+    }
+}
+
+#[test]
+fn layers_lie_in_order() {
+    let file = TempFile::new(
+        "layers.yaml",
+        b"version: 1\nextends: profiles/8gb\nmemory: {cap_fraction: 0.5}\nschedule: {iterations: 900}\n",
+    );
+    let mut inputs = Inputs {
+        file: Some(file.0.clone()),
+        ..Inputs::default()
+    };
+    let profile = resolve(&inputs).unwrap();
+    assert_eq!(
+        (profile.memory.cap_gib, profile.memory.cap_fraction),
+        (Some(7.0), 0.5)
+    );
+    // The recipe's lists are cut at the end of the run, which is always tested and saved.
+    assert_eq!(
+        (profile.schedule.test, profile.schedule.save),
+        (vec![900], vec![900])
+    );
+    assert_eq!(extended_profile(&file.0).unwrap().as_deref(), Some("8gb"));
+
+    inputs.profile = Some("16gb".to_owned());
+    inputs.overrides = vec![
+        set("schedule.iterations", "800"),
+        set("losses.1.weight", "0.3"),
+    ];
+    let profile = resolve(&inputs).unwrap();
+    assert_eq!(
+        (profile.memory.cap_gib, profile.schedule.iterations),
+        (Some(14.5), 800)
+    );
+    assert_eq!(
+        (profile.losses[0].weight(), profile.losses[1].weight()),
+        (0.8, 0.3)
+    );
+
+    let other = with_sets(&[("strategy.kind", "fixed")]).unwrap();
+    assert!(other.strategy.adc().is_none());
+
+    let base = TempFile::new("base.yaml", b"version: 1\ntrain: {seed: 5}\n");
+    let name = base.0.file_name().unwrap().to_str().unwrap();
+    let top = TempFile::new(
+        "top.yaml",
+        format!("version: 1\nextends: {name}\n").as_bytes(),
+    );
+    assert_eq!(
+        resolve(&Inputs {
+            file: Some(top.0.clone()),
+            ..Inputs::default()
+        })
+        .unwrap()
+        .train
+        .seed,
+        5
+    );
+    let twice = TempFile::new(
+        "twice.yaml",
+        format!(
+            "version: 1\nextends: {}\n",
+            top.0.file_name().unwrap().to_str().unwrap()
+        )
+        .as_bytes(),
+    );
+    let error = resolve(&Inputs {
+        file: Some(twice.0.clone()),
+        ..Inputs::default()
+    })
+    .unwrap_err();
+    assert!(matches!(error, ConfigError::ExtendsTwice { .. }), "{error}");
+}
+
+#[test]
+fn steps_scaler_scales_every_step_number() {
+    let scaled = |recipe: &str| {
+        resolve(&Inputs {
+            recipe: Some(recipe.to_owned()),
+            steps_scaler: Some(0.1),
+            ..Inputs::default()
+        })
+        .unwrap()
+    };
+    let profile = scaled("mip");
+    assert_eq!(profile.schedule.iterations, 3000);
+    assert_eq!(profile.schedule.test, [100, 500, 1000, 1500, 3000]);
+    assert_eq!(
+        (
+            profile.schedule.sh_every,
+            profile.mip.filter_from,
+            profile.mip.filter_every
+        ),
+        (100, 1500, 10)
+    );
+    let adc = profile.strategy.adc().unwrap();
+    assert_eq!(
+        (adc.densify.from, adc.densify.until, adc.densify.every),
+        (50, 1500, 10)
+    );
+    assert_eq!(
+        (adc.prune.world_from, adc.reset.every, adc.reset.until),
+        (300, Some(300), 1500)
+    );
+    let demo = scaled("demo");
+    assert_eq!(
+        (demo.schedule.resolution[0].until, demo.schedule.iterations),
+        (50, 150)
+    );
+    let crate::plugins::Optimizer::AdamFused(adam) = &demo.optimizer;
+    assert_eq!(adam.lr.means_decay_steps, Auto::Set(150));
+    let error = resolve(&Inputs {
+        steps_scaler: Some(f64::NAN),
+        ..Inputs::default()
+    })
+    .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`--steps-scaler` is NaN, allowed: above 0, at most 1000 (command line)"
+    );
+}
+
+#[test]
+fn refusals_say_what_where_and_what_instead() {
+    let cases: &[(&str, &str)] = &[
+        (
+            "strategy:\n  densify:\n    grad_treshold: 1\n",
+            "unknown key `strategy.densify.grad_treshold` (f.yaml:4) / known keys, nearest first: grad_threshold, \
+             from, until, every, percent_dense",
+        ),
+        (
+            "memroy: {}\n",
+            "unknown key `memroy` (f.yaml:2) / known keys, nearest first: memory, version, run, model, mip, \
+             eval, device, debug, train, init, losses, sinks, dataset, schedule, strategy, optimizer, exporters, \
+             regularizers",
+        ),
+        (
+            "strategy: {kind: adcabs}\n",
+            "`strategy.kind` is `adcabs`, which does not exist (f.yaml:2) / known, nearest first: adc_abs, adc, fixed",
+        ),
+        (
+            "sinks:\n  - kind: consle\n",
+            "`sinks.0.kind` is `consle`, which does not exist (f.yaml:3) / known, nearest first: console, \
+             memory_jsonl, metrics_jsonl",
+        ),
+        (
+            "sinks: [console]\n",
+            "`sinks.0` is the text `console`, expected a block: `kind: console` (f.yaml:2)",
+        ),
+        (
+            "sinks:\n  - every: 5\n",
+            "`sinks.0.kind` is missing (f.yaml:3)",
+        ),
+        (
+            "exporters:\n  - {kind: ply,\n     path: x}\n",
+            "unknown key `exporters.0.path` (f.yaml:4) / no keys exist there",
+        ),
+        (
+            "regularizers: [{kind: opacity}]\n",
+            "`regularizers.0.kind` is `opacity`, which does not exist (f.yaml:2) / there is nothing to choose from \
+             yet; leave the list empty",
+        ),
+        (
+            "dataset: {kind: colmop}\n",
+            "`dataset.kind` is `colmop`, which does not exist (f.yaml:2) / known, nearest first: colmap, auto, blender",
+        ),
+        (
+            "memory: {storage: half}\n",
+            "`memory.storage: half` is not available yet (f.yaml:2)",
+        ),
+        (
+            "memory: {backend: {kind: vma}}\n",
+            "`memory.backend.kind: vma` is not available yet (f.yaml:2)",
+        ),
+        (
+            "memory:\n  trace: true\n",
+            "`memory.trace` is not available yet (f.yaml:3)",
+        ),
+        (
+            "eval: {lpips: true}\n",
+            "`eval.lpips` is true, allowed: false (LPIPS is not available yet) (f.yaml:2)",
+        ),
+        (
+            "memory: {cap_gib: .nan}\n",
+            "`memory.cap_gib` is NaN, allowed: a finite number (f.yaml:2)",
+        ),
+        (
+            "memory: {cap_gib: 1e400}\n",
+            "`memory.cap_gib` is inf, allowed: a finite number (f.yaml:2)",
+        ),
+        (
+            "mip: {kernel_size: 1e39}\n",
+            &format!(
+                "`mip.kernel_size` is {}, allowed: a finite number (f.yaml:2)",
+                1e39
+            ),
+        ),
+        (
+            "memory: {cap_fraction: 0}\n",
+            "`memory.cap_fraction` is 0, allowed: above 0, at most 1 (f.yaml:2)",
+        ),
+        (
+            "memory: {max_gaussians: lots}\n",
+            "`memory.max_gaussians` is the text `lots`, expected `auto` or a whole number (f.yaml:2)",
+        ),
+        (
+            "memory: {max_gaussians: -1}\n",
+            "`memory.max_gaussians` is -1, expected `auto` or a whole number (f.yaml:2)",
+        ),
+        (
+            "schedule: {iterations: -5}\n",
+            "`schedule.iterations` is -5, allowed: 0 to 4294967295 (f.yaml:2)",
+        ),
+        (
+            "schedule: {iterations: 0}\n",
+            "`schedule.iterations` is 0, allowed: 1 to 10000000 (f.yaml:2)",
+        ),
+        (
+            "schedule: {test: [5,\n    0]}\n",
+            "`schedule.test.1` is 0, allowed: 1 to 10000000 (f.yaml:3)",
+        ),
+        (
+            "schedule: {test: 5}\n",
+            "`schedule.test` is 5, expected a list (f.yaml:2)",
+        ),
+        (
+            "train: {seed: 1.5}\n",
+            "`train.seed` is 1.5, expected a whole number, 0 to 18446744073709551615 (f.yaml:2)",
+        ),
+        (
+            "dataset: {eval: yes}\n",
+            "`dataset.eval` is the text `yes`, expected true or false (f.yaml:2)",
+        ),
+        (
+            "run: {name: 7}\n",
+            "`run.name` is 7, expected a text (in quotes if it looks like something else) (f.yaml:2)",
+        ),
+        (
+            "dataset: {resolution: 0}\n",
+            "`dataset.resolution` is 0, allowed: -1 or 1 to 65536 (f.yaml:2)",
+        ),
+        (
+            "memory:\n",
+            "`memory` is null, expected a block of keys (f.yaml:2)",
+        ),
+        (
+            "optimizer: {betas: [0.9]}\n",
+            "`optimizer.betas` is a list of 1, expected 2 values (f.yaml:2)",
+        ),
+        (
+            "optimizer: {betas: [0.9, 1]}\n",
+            "`optimizer.betas.1` is 1, allowed: 0 to 0.99999 (f.yaml:2)",
+        ),
+        (
+            "strategy: {densify: {until: 100}}\n",
+            "`strategy.densify.until` is 100, allowed: above `from`, 500 (f.yaml:2)",
+        ),
+        (
+            "losses: []\n",
+            "`losses` is without any weight, allowed: at least one loss with a weight above 0 (f.yaml:2)",
+        ),
+        (
+            "losses: [{kind: l1}, {kind: l1}]\n",
+            "`losses.1.kind` is l1, allowed: each loss once (f.yaml:2)",
+        ),
+        (
+            "debug: {chunk: 100}\n",
+            "`debug.chunk` is 100, allowed: a power of two, 64 to 524288 (f.yaml:2)",
+        ),
+        (
+            "extends: [1]\n",
+            "`extends` is a list, expected `profiles/NAME`, `recipes/NAME` or a file (f.yaml:2)",
+        ),
+        (
+            "extends: profiles/12gb\n",
+            "no profile is named `12gb` / shipped, nearest first: 16gb, 8gb, 24gb, cpu; a path to a profile file must \
+             end in .yaml or .yml",
+        ),
+        (
+            "train: {seed: 1}\ntrain: {seed: 2}\n",
+            "the key `train` appears twice in one block (f.yaml:3)",
+        ),
+    ];
+    let mut wrong = String::new();
+    for (i, (text, expected)) in cases.iter().enumerate() {
+        let found = refusal(
+            &format!("case{i}.yaml"),
+            format!("version: 1\n{text}").as_bytes(),
+        );
+        if &found != expected {
+            wrong += &format!("{text}found    {found}\nexpected {expected}\n\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn refusals_of_whole_files() {
+    assert_eq!(
+        refusal("noversion.yaml", b"train: {seed: 1}\n"),
+        "`version` is missing (f.yaml) / add `version: 1` as the first line"
+    );
+    assert_eq!(
+        refusal("version2.yaml", b"version: 2\n"),
+        "`version` is 2, allowed: 1 (f.yaml:1)"
+    );
+    assert_eq!(
+        refusal("list.yaml", b"- 1\n"),
+        "`(whole file)` is a list, expected a block of keys (f.yaml:1)"
+    );
+    assert_eq!(
+        refusal("latin1.yaml", b"version: 1\nrun: {name: \xe9}\n"),
+        "not UTF-8 text (f.yaml:2)"
+    );
+    let large = vec![b'#'; (1 << 20) + 5];
+    assert_eq!(
+        refusal("large.yaml", &large),
+        "the configuration is 1048581 bytes, allowed: at most 1048576 (f.yaml)"
+    );
+    let missing = Inputs {
+        file: Some("/nonexistent/f.yaml".into()),
+        ..Inputs::default()
+    };
+    let error = resolve(&missing).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("cannot read the configuration file /nonexistent/f.yaml: "),
+        "{error}"
+    );
+    assert_eq!(
+        error.hint().unwrap(),
+        "check the path; `kiln profiles list` shows what is shipped"
+    );
+}
+
+#[test]
+fn refusals_of_sets_name_the_flag() {
+    let error = with_sets(&[("memory.cap_gb", "3")]).unwrap_err();
+    assert_eq!(error.to_string(), "unknown key `memory.cap_gb` (--set)");
+    let error = with_sets(&[("memory.cap_gib", "[")]).unwrap_err();
+    assert!(error.to_string().starts_with("not valid YAML: "), "{error}");
+    let error = with_sets(&[("losses.2.weight", "1")]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`losses` is a block of keys, expected a list (--set)"
+    );
+}
+
+#[test]
+fn hostile_text_is_refused_without_a_panic() {
+    for text in [
+        &b"\0"[..],
+        b"version: 1\n? [a]\n: b\n",
+        b"{",
+        b"}",
+        b"version: 1\n&a a: *a\n",
+        b"%TAG ! x\n---\n",
+    ] {
+        let found = refusal("hostile.yaml", text);
+        assert!(found.contains("f.yaml"), "{found}");
+    }
+    let mut text = b"version: 1\nrun: {name: \"".to_vec();
+    text.extend(std::iter::repeat_n(b'x', 1 << 19));
+    text.extend(b"\", zz: 1}\n");
+    assert!(refusal("long.yaml", &text).starts_with("unknown key `run.zz`"));
+}
+
+#[test]
+fn the_checked_in_schema_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/schema.json");
+    let generated = schema_json();
+    let checked_in = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        checked_in == generated,
+        "configs/schema.json is stale: `kiln profiles schema > configs/schema.json`"
+    );
+    let schema: serde_json::Value = serde_json::from_str(&generated).unwrap();
+    for family in crate::plugins::families() {
+        assert!(
+            schema["properties"].get(family.key).is_some(),
+            "{}",
+            family.key
+        );
+        let text = schema["properties"][family.key].to_string();
+        for entry in family.entries {
+            assert!(
+                text.contains(&format!("\"{}\"", entry.kind)),
+                "{} {}",
+                family.key,
+                entry.kind
+            );
+        }
+    }
+}

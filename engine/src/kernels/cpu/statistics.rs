@@ -1,0 +1,91 @@
+//! What densification remembers of each Gaussian between two events.
+
+use super::math::Real;
+use super::project::Visible;
+use super::project_backward::mean_ndc_norm;
+use super::rasterize_backward::Gradient2d;
+
+/// Sums since the last event.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Statistics<R> {
+    /// Lengths of the centre's gradient in normalised device coordinates.
+    pub gradient_sum: R,
+    /// The same without cancellation between pixels, see [`Gradient2d::abs_ndc`].
+    pub abs_sum: R,
+    /// Steps in which the Gaussian was visible.
+    pub count: u32,
+    /// Largest radius on screen, pixels.
+    pub max_radius_px: R,
+}
+
+impl<R: Real> Statistics<R> {
+    /// Mean gradient length and mean abs statistic; 0 for a Gaussian never seen.
+    #[must_use]
+    pub fn means(&self) -> (R, R) {
+        if self.count == 0 {
+            return (R::ZERO, R::ZERO);
+        }
+        let n = R::of(f64::from(self.count));
+        (self.gradient_sum / n, self.abs_sum / n)
+    }
+}
+
+/// Adds one step: `gradients` has one record per visible Gaussian, `statistics` one entry per Gaussian of the model.
+pub fn accumulate<R: Real>(
+    size_px: [u32; 2],
+    visible: &[Visible<R>],
+    gradients: &[Gradient2d<R>],
+    statistics: &mut [Statistics<R>],
+) {
+    for (record, gradient) in visible.iter().zip(gradients) {
+        let entry = &mut statistics[record.id as usize];
+        entry.gradient_sum += mean_ndc_norm(size_px, gradient);
+        entry.abs_sum += gradient.abs_ndc;
+        entry.count += 1;
+        entry.max_radius_px = entry.max_radius_px.max(record.radius_px);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::cpu::project::TileRect;
+
+    #[test]
+    fn sums_are_in_device_coordinates_and_only_for_the_visible() {
+        let record = Visible {
+            id: 1,
+            mean_px: [0.0; 2],
+            depth: 1.0,
+            conic: [1.0, 0.0, 1.0],
+            opacity: 0.5,
+            rgb: [0.0; 3],
+            clamped: [false; 3],
+            radius_px: 6.0,
+            rect: TileRect::default(),
+            n_tiles: 1,
+        };
+        let gradient = Gradient2d {
+            mean_px: [0.03_f64, 0.08],
+            abs_ndc: 9.0,
+            ..Gradient2d::ZERO
+        };
+        let mut statistics = [Statistics::default(); 3];
+        for _ in 0..2 {
+            accumulate([200, 100], &[record], &[gradient], &mut statistics);
+        }
+        // (0.03 * 100, 0.08 * 50) = (3, 4).
+        let wanted = Statistics {
+            gradient_sum: 10.0,
+            abs_sum: 18.0,
+            count: 2,
+            max_radius_px: 6.0,
+        };
+        assert_eq!(
+            statistics,
+            [Statistics::default(), wanted, Statistics::default()]
+        );
+        assert_eq!(statistics[1].means(), (5.0, 9.0));
+        assert_eq!(statistics[0].means(), (0.0, 0.0));
+    }
+}

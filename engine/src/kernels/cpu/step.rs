@@ -1,0 +1,152 @@
+//! One view forward, and forward plus backward: the twins in the order of a training step.
+
+use super::gaussian::{Gaussian, View};
+use super::loss::{Loss, Weights, loss};
+use super::math::{Real, Vec3};
+use super::project::{Settings, Visible, project};
+use super::project_backward::project_backward;
+use super::rasterize::{Raster, TileLists, rasterize};
+use super::rasterize_backward::{Gradient2d, rasterize_backward};
+use super::{radix_sort, tile_grid, tile_intersect, tile_ranges};
+use crate::gaussians::Gaussians;
+use crate::scene::Camera;
+
+/// Everything the forward pass makes of one view.
+#[derive(Clone, Debug)]
+pub struct Forward<R> {
+    /// Records of the Gaussians that touch a tile, in id order.
+    pub visible: Vec<Visible<R>>,
+    /// Depth-sorted lists of the tiles.
+    pub lists: TileLists,
+    /// The image.
+    pub raster: Raster<R>,
+}
+
+/// Everything one step computes short of the update.
+#[derive(Clone, Debug)]
+pub struct Step<R> {
+    /// The forward pass.
+    pub forward: Forward<R>,
+    /// Loss, its terms and the image gradient.
+    pub loss: Loss<R>,
+    /// One record per visible Gaussian, in the order of [`Forward::visible`].
+    pub gradients_2d: Vec<Gradient2d<R>>,
+    /// One gradient per Gaussian of the model; zero for those not visible.
+    pub gradients: Vec<Gaussian<R>>,
+    /// [`Projected::mean_ndc_norm`](super::project_backward::Projected::mean_ndc_norm) per visible Gaussian.
+    pub mean_ndc_norms: Vec<R>,
+}
+
+/// An 8-bit RGB image as the twins read it: byte / 255.
+#[must_use]
+pub fn target_from_u8<R: Real>(rgb: &[u8]) -> Vec<Vec3<R>> {
+    rgb.as_chunks::<3>()
+        .0
+        .iter()
+        .map(|p| p.map(|v| R::of(f64::from(v)) / R::of(255.0)))
+        .collect()
+}
+
+/// Renders a view. `filter_3d` has one entry a Gaussian.
+#[must_use]
+pub fn forward<R: Real>(
+    gaussians: &[Gaussian<R>],
+    filter_3d: &[R],
+    view: &View<R>,
+    settings: &Settings,
+    background: Vec3<R>,
+) -> Forward<R> {
+    let visible: Vec<Visible<R>> = gaussians
+        .iter()
+        .zip(filter_3d)
+        .enumerate()
+        .filter_map(|(id, (gaussian, &filter))| {
+            project(id as u32, gaussian, filter, view, settings)
+        })
+        .collect();
+    let grid = tile_grid(view.size_px[0], view.size_px[1]);
+    let order = tile_intersect::depth_order(&visible);
+    let pairs = tile_intersect::emit(&visible, &order, grid[0], settings.tight_tiles);
+    let (tiles, sorted) = radix_sort::sort_pairs(&pairs.tiles, &pairs.visible);
+    let ranges = tile_ranges::tile_ranges(&tiles, (grid[0] * grid[1]) as usize);
+    let lists = TileLists {
+        ranges,
+        visible: sorted,
+    };
+    let raster = rasterize(view.size_px, &visible, &lists, background);
+    Forward {
+        visible,
+        lists,
+        raster,
+    }
+}
+
+/// Forward and backward for one view. `target` has one entry a pixel.
+#[must_use]
+pub fn step<R: Real>(
+    gaussians: &[Gaussian<R>],
+    filter_3d: &[R],
+    view: &View<R>,
+    settings: &Settings,
+    background: Vec3<R>,
+    target: &[Vec3<R>],
+    weights: Weights,
+) -> Step<R> {
+    let forward = forward(gaussians, filter_3d, view, settings, background);
+    let loss = loss(view.size_px, &forward.raster.rgb, target, weights);
+    let gradients_2d = rasterize_backward(
+        view.size_px,
+        &forward.visible,
+        &forward.lists,
+        background,
+        &forward.raster,
+        &loss.gradient,
+    );
+    let mut gradients = vec![Gaussian::ZERO; gaussians.len()];
+    let mut mean_ndc_norms = vec![R::ZERO; forward.visible.len()];
+    for (i, (record, g)) in forward.visible.iter().zip(&gradients_2d).enumerate() {
+        let id = record.id as usize;
+        if let Some(out) =
+            project_backward(&gaussians[id], filter_3d[id], view, settings, record, g)
+        {
+            gradients[id] = out.gradient;
+            mean_ndc_norms[i] = out.mean_ndc_norm;
+        }
+    }
+    Step {
+        forward,
+        loss,
+        gradients_2d,
+        gradients,
+        mean_ndc_norms,
+    }
+}
+
+/// [`step`] on a host model and camera.
+#[must_use]
+pub fn step_model<R: Real>(
+    model: &Gaussians,
+    camera: &Camera,
+    settings: &Settings,
+    background: Vec3<R>,
+    target: &[Vec3<R>],
+    weights: Weights,
+) -> Step<R> {
+    let filter: Vec<R> = model
+        .filter_3d
+        .iter()
+        .map(|&v| R::of(f64::from(v)))
+        .collect();
+    step(
+        &Gaussian::from_model(model),
+        &filter,
+        &View::new(camera),
+        settings,
+        background,
+        target,
+        weights,
+    )
+}
+
+#[cfg(test)]
+mod tests;

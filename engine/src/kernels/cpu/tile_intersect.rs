@@ -1,0 +1,54 @@
+//! Depth order of the visible Gaussians and one (tile, visible index) pair for every tile each of them touches.
+//!
+//! Pairs are emitted in depth order, so a *stable* sort by tile alone leaves every tile's list in depth order: the two
+//! short sorts replace one sort by (tile, depth).
+
+use super::math::Real;
+use super::project::{Visible, tile_span};
+use super::{radix_sort, scan};
+
+/// Pairs in emission order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Intersections {
+    /// Row-major tile numbers.
+    pub tiles: Vec<u32>,
+    /// Indices into the visible list.
+    pub visible: Vec<u32>,
+}
+
+/// Indices into `visible`, nearest first; equal depths in list order. Depth is compared as f32.
+#[must_use]
+pub fn depth_order<R: Real>(visible: &[Visible<R>]) -> Vec<u32> {
+    let keys: Vec<u32> = visible.iter().map(|v| v.depth.depth_key()).collect();
+    let indices: Vec<u32> = (0..visible.len() as u32).collect();
+    radix_sort::sort_pairs(&keys, &indices).1
+}
+
+/// Emits every pair: Gaussians in `order`, each one's tiles row by row. `tiles_across` is the width of the tile grid.
+#[must_use]
+pub fn emit<R: Real>(
+    visible: &[Visible<R>],
+    order: &[u32],
+    tiles_across: u32,
+    tight: bool,
+) -> Intersections {
+    let counts: Vec<u32> = order.iter().map(|&i| visible[i as usize].n_tiles).collect();
+    let (starts, total) = scan::exclusive(&counts);
+    let mut out = Intersections {
+        tiles: vec![0; total as usize],
+        visible: vec![0; total as usize],
+    };
+    for (&index, start) in order.iter().zip(starts) {
+        let splat = &visible[index as usize];
+        let mut at = start as usize;
+        for row in splat.rect.min[1]..splat.rect.max[1] {
+            let [first, end] = tile_span(splat, row, tight);
+            for column in first..end {
+                out.tiles[at] = row * tiles_across + column;
+                out.visible[at] = index;
+                at += 1;
+            }
+        }
+    }
+    out
+}

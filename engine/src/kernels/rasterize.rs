@@ -1,0 +1,45 @@
+//! Blends the sorted splats of each tile front to back: `C = sum c_i a_i T_i`, `T_i = prod (1 - a_j)`.
+//!
+//! A splat counts where its exponent is not positive and its alpha is at least 1/255; alpha is capped at 0.99, and a
+//! pixel stops before the splat that would take its transmittance below 1e-4.
+
+use super::counters::Args;
+use super::views::{Intersections, Pixels, Shared, Splats, Variants};
+use crate::memory::{Program, Shader};
+use crate::shader;
+
+/// One pixel a thread.
+pub static PIXEL: Shader = shader!(
+    "rasterize", r uniforms, r counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
+    r splat_color, w image, w last_contributor
+);
+/// One pixel column a thread.
+pub static COLUMN: Shader = shader!(
+    "rasterize.column", r uniforms, r counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
+    r splat_color, w image, w last_contributor
+);
+
+/// Appends the pass.
+pub fn record(
+    program: &mut Program,
+    shared: &Shared,
+    splats: &Splats,
+    intersections: &Intersections,
+    pixels: &Pixels,
+    variants: &Variants,
+) {
+    let views = [
+        shared.uniforms,
+        shared.counters,
+        intersections.tile_ranges,
+        intersections.payloads,
+        intersections.owners,
+        splats.position,
+        splats.conic,
+        splats.color,
+        pixels.image,
+        pixels.last_contributor,
+    ];
+    let shader = if variants.columns { &COLUMN } else { &PIXEL };
+    program.pass(shader, &[variants.owners()], &views, &(), shared.groups(Args::Tiles));
+}

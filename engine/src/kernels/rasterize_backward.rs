@@ -1,0 +1,84 @@
+//! Gradients of the visible splats' position, conic, opacity and colour, and the absolute-gradient statistic.
+//!
+//! `segmented`: each tile stores its sums at the splat's emission slot, `gradient_fold` adds a splat's slots in order.
+//! `atomic`: subgroup sums go to the splat's record with float atomics. Both end with `gradient_check`, which stalls the
+//! step when anything is not finite.
+
+use super::counters::Args;
+use super::views::{Intersections, Pixels, Reduction, Shared, Splats, Variants};
+use crate::memory::{Program, Shader, View};
+use crate::shader;
+
+/// Segmented.
+pub static COLUMN: Shader = shader!(
+    "rasterize_backward.column", r uniforms, r counters, r tile_ranges, r payloads, r owners, r splat_position,
+    r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, w gradient_a, w gradient_b, w gradient_c
+);
+/// With float atomics.
+pub static ATOMIC: Shader = shader!(
+    "rasterize_backward.atomic", r uniforms, r counters, r tile_ranges, r payloads, r owners, r splat_position,
+    r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, rw gradient_a, rw gradient_b,
+    rw gradient_c
+);
+/// Zeroes the records.
+pub static CLEAR: Shader = shader!("splat_clear", r counters, w gradient_a, w gradient_b, w gradient_c);
+/// Adds up the segments.
+pub static FOLD: Shader = shader!(
+    "gradient_fold", r counters, r emission_start, r tile_counts, r partial_a, r partial_b, r partial_c, w gradient_a,
+    w gradient_b, w gradient_c
+);
+/// Finds non-finite values.
+pub static CHECK: Shader = shader!("gradient_check", rw counters, r gradient_a, r gradient_b, r gradient_c);
+
+/// Appends the passes; `partials` are three 16-byte streams per intersection, used by the segmented reduction only.
+pub fn record(
+    program: &mut Program,
+    shared: &Shared,
+    splats: &Splats,
+    intersections: &Intersections,
+    pixels: &Pixels,
+    partials: &[View; 3],
+    variants: &Variants,
+) {
+    let records = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
+    let segmented = variants.reduction == Reduction::Segmented;
+    let [a, b, c] = if segmented { *partials } else { records };
+    if !segmented {
+        let views = [shared.counters, a, b, c];
+        program.pass(&CLEAR, &[], &views, &(), shared.groups(Args::Visible));
+    }
+    let views = [
+        shared.uniforms,
+        shared.counters,
+        intersections.tile_ranges,
+        intersections.payloads,
+        intersections.owners,
+        splats.position,
+        splats.conic,
+        splats.color,
+        pixels.image,
+        pixels.last_contributor,
+        pixels.gradient,
+        a,
+        b,
+        c,
+    ];
+    let shader = if segmented { &COLUMN } else { &ATOMIC };
+    program.pass(shader, &[variants.owners()], &views, &(), shared.groups(Args::Tiles));
+    if segmented {
+        let views = [
+            shared.counters,
+            splats.emission_start,
+            splats.tile_counts,
+            a,
+            b,
+            c,
+            splats.gradient_a,
+            splats.gradient_b,
+            splats.gradient_c,
+        ];
+        program.pass(&FOLD, &[], &views, &(), shared.groups(Args::Visible));
+    }
+    let views = [shared.counters, splats.gradient_a, splats.gradient_b, splats.gradient_c];
+    program.pass(&CHECK, &[], &views, &(), shared.groups(Args::Visible));
+}

@@ -1,0 +1,60 @@
+//! Projection backward, densification statistics and Adam in one pass per chunk; no parameter gradient reaches memory.
+
+use super::counters::Args;
+use super::cull::group_window;
+use super::views::{Chunk, Shared, Splats};
+use crate::memory::{Program, Shader, View};
+use crate::shader;
+
+/// The shader.
+pub static SHADER: Shader = shader!(
+    "update", r uniforms, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
+    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+);
+
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct Push {
+    stride: u32,
+    first: u32,
+    first_group: u32,
+    sh_coefficients: u32,
+}
+
+/// Appends one pass per chunk.
+pub fn record(
+    program: &mut Program,
+    shared: &Shared,
+    chunks: &[Chunk],
+    group_visible: View,
+    splats: &Splats,
+    sh_coefficients: u32,
+) {
+    for chunk in chunks {
+        let views = [
+            shared.uniforms,
+            shared.counters,
+            chunk.geometry,
+            chunk.geometry_m,
+            chunk.geometry_v,
+            chunk.sh,
+            chunk.sh_m,
+            chunk.sh_v,
+            chunk.filter_3d,
+            chunk.statistics,
+            chunk.visible_mask,
+            group_window(group_visible, chunk),
+            splats.color,
+            splats.gradient_a,
+            splats.gradient_b,
+            splats.gradient_c,
+        ];
+        let push = Push {
+            stride: chunk.stride,
+            first: chunk.first,
+            first_group: 0,
+            sh_coefficients,
+        };
+        program.pass(&SHADER, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+    }
+}

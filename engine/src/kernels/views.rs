@@ -1,0 +1,136 @@
+//! The tensors that kernels share, grouped by what one element is.
+
+use super::counters::Args;
+use crate::memory::{Groups, View};
+
+/// Bound by nearly every pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    /// [`super::uniforms::StepUniforms`].
+    pub uniforms: View,
+    /// [`super::counters::Counters`].
+    pub counters: View,
+    /// Indirect group counts, four words a slot.
+    pub args: View,
+}
+
+impl Shared {
+    /// Groups read from slot `args` of the indirect table.
+    #[must_use]
+    pub fn groups(&self, args: Args) -> Groups {
+        Groups::Indirect(self.args.slice(16 * u64::from(args.slot()), 12))
+    }
+}
+
+/// Persistent state of one chunk of Gaussians, planes of `stride` floats.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk {
+    /// Position in the list of chunks.
+    pub index: u32,
+    /// Id of the first Gaussian.
+    pub first: u32,
+    /// Gaussians it can hold, a multiple of 256; also the plane length.
+    pub stride: u32,
+    /// Means, rotations, log scales, opacity logit: 11 planes.
+    pub geometry: View,
+    /// First moments of the geometry.
+    pub geometry_m: View,
+    /// Second moments of the geometry.
+    pub geometry_v: View,
+    /// SH coefficients, plane `3 k + channel`.
+    pub sh: View,
+    /// First moments of SH.
+    pub sh_m: View,
+    /// Second moments of SH.
+    pub sh_v: View,
+    /// 3D filter, 1 plane.
+    pub filter_3d: View,
+    /// Gradient sum, absolute sum, count, largest radius: 4 planes.
+    pub statistics: View,
+    /// One bit a Gaussian.
+    pub visible_mask: View,
+}
+
+impl Chunk {
+    /// First group of 256 Gaussians.
+    #[must_use]
+    pub fn first_group(&self) -> u32 {
+        self.first / 256
+    }
+}
+
+/// Records of visible Gaussians, in id order.
+#[derive(Clone, Copy, Debug)]
+pub struct Splats {
+    /// Position (px), 3-sigma radius (px), opacity.
+    pub position: View,
+    /// Conic A, B, C; depth.
+    pub conic: View,
+    /// Colour; clamped-channel mask.
+    pub color: View,
+    /// Bits of the depth.
+    pub depth_keys: View,
+    /// Tiles touched.
+    pub tile_counts: View,
+    /// First emission index; only with owners.
+    pub emission_start: View,
+    /// Gradient of position, opacity; absolute statistic.
+    pub gradient_a: View,
+    /// Gradient of the conic.
+    pub gradient_b: View,
+    /// Gradient of the colour.
+    pub gradient_c: View,
+}
+
+/// One element per (tile, splat) pair.
+#[derive(Clone, Copy, Debug)]
+pub struct Intersections {
+    /// Sorted payloads: splat, or emission index with owners.
+    pub payloads: View,
+    /// Splat of each emission index; a dummy without owners.
+    pub owners: View,
+    /// First and one-past-last sorted intersection of each tile.
+    pub tile_ranges: View,
+}
+
+/// One element per pixel.
+#[derive(Clone, Copy, Debug)]
+pub struct Pixels {
+    /// Colour and final transmittance.
+    pub image: View,
+    /// One-based position of the last contributor in the tile's list.
+    pub last_contributor: View,
+    /// Gradient of the loss.
+    pub gradient: View,
+    /// Packed u8 RGB ground truth, ring slots.
+    pub target: View,
+}
+
+/// How gradients of a splat's tiles are added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// Partial sums per intersection, folded in emission order: the same bytes every time, on any device.
+    Segmented,
+    /// Subgroup sums added with native float atomics.
+    Atomic,
+}
+
+/// Kernel variants pinned for a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Variants {
+    /// Gradient accumulation.
+    pub reduction: Reduction,
+    /// Lanes of a subgroup where the sort may use ballots; 0 for the variant without subgroup operations.
+    pub sort_subgroup: u32,
+    /// Rasterise one pixel column a thread instead of one pixel.
+    pub columns: bool,
+}
+
+impl Variants {
+    /// Value of the `OWNERS` constant.
+    #[must_use]
+    pub fn owners(&self) -> u32 {
+        u32::from(self.reduction == Reduction::Segmented)
+    }
+}

@@ -1,0 +1,64 @@
+//! Where the first Gaussians come from.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Checker, Options, family::family};
+
+family! {
+    /// Initialisation of the model.
+    Init {
+        SfmPoints(SfmPointsOptions) = "sfm_points", "one Gaussian a sparse point of the scene";
+        RandomBox(RandomBoxOptions) = "random_box", "uniform random points in a cube, for scenes without points";
+    }
+}
+
+/// Options of `sfm_points`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SfmPointsOptions {
+    /// Opacity of a new Gaussian, after the sigmoid; 0.01 to 0.99.
+    pub opacity: f32,
+}
+
+impl Default for SfmPointsOptions {
+    fn default() -> Self {
+        Self { opacity: 0.1 }
+    }
+}
+
+impl Options for SfmPointsOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("opacity", self.opacity, 0.01..=0.99);
+    }
+}
+
+/// Options of `random_box`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RandomBoxOptions {
+    /// Number of points; 1 to 10 000 000.
+    pub count: u32,
+    /// Half of the cube's side, world units; the cube is centred on the origin.
+    pub half_side: f32,
+    /// Opacity of a new Gaussian, after the sigmoid; 0.01 to 0.99.
+    pub opacity: f32,
+}
+
+impl Default for RandomBoxOptions {
+    fn default() -> Self {
+        Self {
+            count: 100_000,
+            half_side: 1.3,
+            opacity: 0.1,
+        }
+    }
+}
+
+impl Options for RandomBoxOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("count", self.count, 1..=10_000_000);
+        checker.positive("half_side", self.half_side.into(), 1e6);
+        checker.range("opacity", self.opacity, 0.01..=0.99);
+    }
+}

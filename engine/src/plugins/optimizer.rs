@@ -1,0 +1,117 @@
+//! How gradients become steps.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Auto, Checker, NeedClass, NeedList, Options, family::family};
+use crate::gaussians::layout::{GEOMETRY_PLANES, sh_planes};
+
+family! {
+    /// The optimiser.
+    Optimizer {
+        AdamFused(AdamOptions) = "adam_fused", "Adam fused with the projection backward pass; no SH gradient buffer";
+    }
+}
+
+impl Optimizer {
+    /// Declares the optimiser's device memory for a model of `sh_degree`.
+    pub fn needs(&self, sh_degree: u32, list: &mut NeedList) {
+        match self {
+            Self::AdamFused(_) => {
+                let moment = 4 * u64::from(GEOMETRY_PLANES + sh_planes(sh_degree));
+                list.add("adam_fused.first_moment", NeedClass::PerGaussian, moment);
+                list.add("adam_fused.second_moment", NeedClass::PerGaussian, moment);
+            }
+        }
+    }
+}
+
+/// Options of `adam_fused`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdamOptions {
+    /// Learning rates.
+    pub lr: LearningRates,
+    /// Decay of the first and second moment; each 0 to 0.99999.
+    pub betas: [f32; 2],
+    /// Added to the root of the second moment; above 0, at most 0.001.
+    pub eps: f32,
+}
+
+impl Default for AdamOptions {
+    fn default() -> Self {
+        Self {
+            lr: LearningRates::default(),
+            betas: [0.9, 0.999],
+            eps: 1e-15,
+        }
+    }
+}
+
+impl Options for AdamOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.within("lr", |c| self.lr.check(c));
+        checker.within("betas", |c| {
+            for (i, beta) in self.betas.iter().enumerate() {
+                c.range(&i.to_string(), *beta, 0.0..=0.99999);
+            }
+        });
+        checker.positive("eps", self.eps.into(), 1e-3);
+    }
+}
+
+/// Learning rates by parameter group; each above 0, at most 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LearningRates {
+    /// Centres at step 0, per unit of scene extent.
+    pub means: f64,
+    /// Centres at the end of the decay, per unit of scene extent.
+    pub means_end: f64,
+    /// Steps over which the centres' rate decays (log-linearly); `auto` = the whole run.
+    pub means_decay_steps: Auto<u32>,
+    /// Degree-0 colour.
+    pub sh0: f32,
+    /// Higher colour degrees.
+    pub sh_rest: f32,
+    /// Opacity logits.
+    pub opacity: f32,
+    /// Log scales.
+    pub scales: f32,
+    /// Rotations.
+    pub quats: f32,
+}
+
+impl Default for LearningRates {
+    fn default() -> Self {
+        Self {
+            means: 1.6e-4,
+            means_end: 1.6e-6,
+            means_decay_steps: Auto::Auto,
+            sh0: 2.5e-3,
+            sh_rest: 1.25e-4,
+            opacity: 0.05,
+            scales: 5e-3,
+            quats: 1e-3,
+        }
+    }
+}
+
+impl LearningRates {
+    fn check(&self, checker: &mut Checker) {
+        checker.positive("means", self.means, 1.0);
+        checker.positive("means_end", self.means_end, 1.0);
+        if let Auto::Set(steps) = self.means_decay_steps {
+            checker.range("means_decay_steps", steps, 1..=10_000_000);
+        }
+        for (key, value) in [
+            ("sh0", self.sh0),
+            ("sh_rest", self.sh_rest),
+            ("opacity", self.opacity),
+            ("scales", self.scales),
+            ("quats", self.quats),
+        ] {
+            checker.positive(key, value.into(), 1.0);
+        }
+    }
+}

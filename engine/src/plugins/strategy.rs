@@ -1,0 +1,210 @@
+//! How the number of Gaussians changes during training.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Checker, NeedClass, NeedList, Options, family::family};
+
+family! {
+    /// Densification, pruning and opacity resets.
+    Strategy {
+        AdcAbs(AdcOptions) = "adc_abs", "adaptive density control: mean gradient threshold or a quantile of the per-pixel absolute gradient";
+        Adc(AdcOptions) = "adc", "adaptive density control of plain 3DGS: mean gradient threshold";
+        Fixed(FixedOptions) = "fixed", "the number of Gaussians never changes";
+    }
+}
+
+impl Strategy {
+    /// The density-control options, when this strategy densifies.
+    #[must_use]
+    pub fn adc(&self) -> Option<&AdcOptions> {
+        match self {
+            Self::AdcAbs(options) | Self::Adc(options) => Some(options),
+            Self::Fixed(_) => None,
+        }
+    }
+
+    /// See [`Strategy::adc`].
+    pub fn adc_mut(&mut self) -> Option<&mut AdcOptions> {
+        match self {
+            Self::AdcAbs(options) | Self::Adc(options) => Some(options),
+            Self::Fixed(_) => None,
+        }
+    }
+
+    /// Declares the strategy's device memory: one f32 plane a statistic.
+    pub fn needs(&self, list: &mut NeedList) {
+        match self {
+            Self::AdcAbs(_) => {
+                list.add("adc_abs.grad_sum", NeedClass::PerGaussian, 4);
+                list.add("adc_abs.abs_sum", NeedClass::PerGaussian, 4);
+                list.add("adc_abs.count", NeedClass::PerGaussian, 4);
+                list.add("adc_abs.max_radius", NeedClass::PerGaussian, 4);
+            }
+            Self::Adc(_) => {
+                list.add("adc.grad_sum", NeedClass::PerGaussian, 4);
+                list.add("adc.count", NeedClass::PerGaussian, 4);
+                list.add("adc.max_radius", NeedClass::PerGaussian, 4);
+            }
+            Self::Fixed(_) => {}
+        }
+    }
+}
+
+/// Options of `adc` and `adc_abs`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdcOptions {
+    /// When and what is cloned and split.
+    pub densify: Densify,
+    /// What is removed at each densification.
+    pub prune: Prune,
+    /// Opacity resets.
+    pub reset: Reset,
+}
+
+impl Options for AdcOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.within("densify", |c| self.densify.check(c));
+        checker.within("prune", |c| self.prune.check(c));
+        checker.within("reset", |c| self.reset.check(c));
+    }
+}
+
+/// Clone and split.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Densify {
+    /// Densification starts after this iteration.
+    pub from: u32,
+    /// Densification and its statistics stop before this iteration.
+    pub until: u32,
+    /// Iterations between two densifications; at least 1.
+    pub every: u32,
+    /// Mean norm of the 2D gradient (NDC units) from which a Gaussian is densified; above 0, at most 1.
+    pub grad_threshold: f32,
+    /// Largest scale that is cloned rather than split, as a share of the scene extent; 0 to 1.
+    pub percent_dense: f32,
+}
+
+impl Default for Densify {
+    fn default() -> Self {
+        Self {
+            from: 500,
+            until: 15_000,
+            every: 100,
+            grad_threshold: 2e-4,
+            percent_dense: 0.01,
+        }
+    }
+}
+
+impl Densify {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("from", self.from, 0..=10_000_000);
+        checker.range("every", self.every, 1..=10_000_000);
+        checker.require("until", self.until > self.from, self.until, || {
+            format!("above `from`, {}", self.from)
+        });
+        checker.positive("grad_threshold", self.grad_threshold.into(), 1.0);
+        checker.range("percent_dense", self.percent_dense, 0.0..=1.0);
+    }
+}
+
+/// Removal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Prune {
+    /// Opacity (after the sigmoid, before the 3D filter) below which a Gaussian is removed; 0 to 1.
+    pub opacity: f32,
+    /// Largest scale allowed, as a share of the scene extent; above 0.
+    pub world: f32,
+    /// Iteration after which `world` applies.
+    pub world_from: u32,
+    /// Largest screen radius allowed after `world_from`, pixels; null = no limit.
+    pub screen_px: Option<f32>,
+}
+
+impl Default for Prune {
+    fn default() -> Self {
+        Self {
+            opacity: 0.005,
+            world: 0.1,
+            world_from: 3000,
+            screen_px: None,
+        }
+    }
+}
+
+impl Prune {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("opacity", self.opacity, 0.0..=1.0);
+        checker.positive("world", self.world.into(), 1e6);
+        checker.range("world_from", self.world_from, 0..=10_000_000);
+        if let Some(radius) = self.screen_px {
+            checker.positive("screen_px", radius.into(), 1e6);
+        }
+    }
+}
+
+/// Opacity resets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reset {
+    /// Iterations between two resets; null = never.
+    pub every: Option<u32>,
+    /// Resets stop before this iteration.
+    pub until: u32,
+    /// Effective opacity no Gaussian exceeds after a reset; above 0, at most 1.
+    pub opacity: f32,
+}
+
+impl Default for Reset {
+    fn default() -> Self {
+        Self {
+            every: Some(3000),
+            until: 15_000,
+            opacity: 0.01,
+        }
+    }
+}
+
+impl Reset {
+    fn check(&self, checker: &mut Checker) {
+        if let Some(every) = self.every {
+            checker.range("every", every, 1..=10_000_000);
+        }
+        checker.range("until", self.until, 0..=10_000_000);
+        checker.positive("opacity", self.opacity.into(), 1.0);
+    }
+}
+
+/// Options of `fixed`: none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FixedOptions {}
+
+impl Options for FixedOptions {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_take_sixteen_and_twelve_bytes_a_gaussian() {
+        for (strategy, bytes) in [
+            (Strategy::AdcAbs(AdcOptions::default()), 16),
+            (Strategy::Adc(AdcOptions::default()), 12),
+            (Strategy::Fixed(FixedOptions::default()), 0),
+        ] {
+            let mut list = NeedList::default();
+            strategy.needs(&mut list);
+            assert_eq!(
+                list.bytes(NeedClass::PerGaussian),
+                bytes,
+                "{}",
+                strategy.kind()
+            );
+        }
+    }
+}

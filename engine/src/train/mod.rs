@@ -1,0 +1,3 @@
+//! Training: what happens at which iteration.
+
+pub mod schedule;

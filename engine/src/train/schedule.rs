@@ -1,0 +1,313 @@
+//! Pure functions of the iteration number: learning rates, events, image scale.
+//!
+//! Iterations count from 1 to `schedule.iterations`. Rules follow 3D Gaussian Splatting (Kerbl et al. 2023) and
+//! Mip-Splatting (Yu et al. 2024).
+
+use crate::config::{Background, Profile};
+use crate::plugins::{AdamOptions, Optimizer};
+
+/// Parameter groups of the optimiser, as bits of [`Events::adam_skip_mask`].
+pub mod group {
+    /// Centres.
+    pub const MEANS: u32 = 1;
+    /// Rotations.
+    pub const QUATS: u32 = 1 << 1;
+    /// Log scales.
+    pub const SCALES: u32 = 1 << 2;
+    /// Opacity logits.
+    pub const OPACITY: u32 = 1 << 3;
+    /// Degree-0 colour.
+    pub const SH0: u32 = 1 << 4;
+    /// Higher colour degrees.
+    pub const SH_REST: u32 = 1 << 5;
+    /// All of them.
+    pub const ALL: u32 = (1 << 6) - 1;
+}
+
+/// What happens at one iteration, besides the step itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// Densification statistics are accumulated.
+    pub statistics: bool,
+    /// Clone, split, prune.
+    pub densify: bool,
+    /// World-size (and screen-size) pruning applies at this densification.
+    pub prune_large: bool,
+    /// Opacities are reset.
+    pub reset: bool,
+    /// The 3D filter is recomputed after the update.
+    pub filter: bool,
+    /// Groups the optimiser leaves alone: moments, step counts and values ([`group`]).
+    pub adam_skip_mask: u32,
+}
+
+/// Active SH degree: 0 at first, one more at every multiple of `schedule.sh_every`, at most `model.sh_degree`.
+#[must_use]
+pub fn sh_degree_at(profile: &Profile, iteration: u32) -> u32 {
+    (iteration / profile.schedule.sh_every.max(1)).min(profile.model.sh_degree)
+}
+
+/// Learning rate of the centres: log-linear from `means` to `means_end`, times the scene extent.
+#[must_use]
+pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
+    let lr = &adam(profile).lr;
+    let steps = lr
+        .means_decay_steps
+        .unwrap_or(profile.schedule.iterations)
+        .max(1);
+    let t = (f64::from(iteration) / f64::from(steps)).min(1.0);
+    extent * (lr.means.ln() * (1.0 - t) + lr.means_end.ln() * t).exp()
+}
+
+/// True when clones, splits and prunes happen: multiples of `every` above `from` and below `until`.
+#[must_use]
+pub fn is_densify(profile: &Profile, iteration: u32) -> bool {
+    profile.strategy.adc().is_some_and(|adc| {
+        let d = &adc.densify;
+        iteration > d.from && iteration < d.until && iteration.is_multiple_of(d.every.max(1))
+    })
+}
+
+/// True when opacities are reset: multiples of `every` below `until`, and on a white background once more when
+/// densification starts.
+#[must_use]
+pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
+    profile.strategy.adc().is_some_and(|adc| {
+        let Some(every) = adc.reset.every else {
+            return false;
+        };
+        let white_start =
+            profile.model.background == Background::White && iteration == adc.densify.from;
+        iteration > 0
+            && iteration < adc.reset.until
+            && (iteration.is_multiple_of(every.max(1)) || white_start)
+    })
+}
+
+/// True when the 3D filter is recomputed after an iteration: after every densification, and regularly after
+/// `filter_from` until `filter_every` steps before the end. It is also computed before the first iteration and on
+/// resume, which is not an iteration's business.
+#[must_use]
+pub fn is_filter(profile: &Profile, iteration: u32) -> bool {
+    let mip = &profile.mip;
+    let end = profile.schedule.iterations.saturating_sub(mip.filter_every);
+    let regular = iteration > mip.filter_from
+        && iteration < end
+        && iteration.is_multiple_of(mip.filter_every.max(1));
+    mip.filter_3d && (regular || is_densify(profile, iteration))
+}
+
+/// Groups without an optimiser step: all at a densification and at the last iteration (the model that is saved is the
+/// one that was rendered), opacity at a reset.
+#[must_use]
+pub fn adam_skip_mask(profile: &Profile, iteration: u32) -> u32 {
+    if is_densify(profile, iteration) || iteration >= profile.schedule.iterations {
+        group::ALL
+    } else if is_reset(profile, iteration) {
+        group::OPACITY
+    } else {
+        0
+    }
+}
+
+/// Everything that happens at an iteration.
+#[must_use]
+pub fn events_at(profile: &Profile, iteration: u32) -> Events {
+    let adc = profile.strategy.adc();
+    let densify = is_densify(profile, iteration);
+    Events {
+        statistics: adc.is_some_and(|adc| iteration < adc.densify.until),
+        densify,
+        prune_large: densify && adc.is_some_and(|adc| iteration > adc.prune.world_from),
+        reset: is_reset(profile, iteration),
+        filter: is_filter(profile, iteration),
+        adam_skip_mask: adam_skip_mask(profile, iteration),
+    }
+}
+
+/// Scale of the training images' sides: the phase of `schedule.resolution` times `train.resolution_scale`.
+#[must_use]
+pub fn resolution_scale_at(profile: &Profile, iteration: u32) -> f32 {
+    let phase = profile
+        .schedule
+        .resolution
+        .iter()
+        .find(|phase| iteration <= phase.until);
+    phase.map_or(1.0, |phase| phase.scale) * profile.train.resolution_scale
+}
+
+fn adam(profile: &Profile) -> &AdamOptions {
+    let Optimizer::AdamFused(adam) = &profile.optimizer;
+    adam
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::config::{Inputs, Override, resolve};
+
+    fn recipe(name: &str, sets: &[(&str, &str)]) -> Profile {
+        let overrides = sets
+            .iter()
+            .map(|(key, value)| Override {
+                key: (*key).to_owned(),
+                value: (*value).to_owned(),
+                flag: "--set".to_owned(),
+            })
+            .collect();
+        resolve(&Inputs {
+            recipe: Some(name.to_owned()),
+            overrides,
+            ..Inputs::default()
+        })
+        .unwrap()
+    }
+
+    fn iterations(profile: &Profile, test: impl Fn(&Profile, u32) -> bool) -> Vec<u32> {
+        (1..=profile.schedule.iterations)
+            .filter(|iteration| test(profile, *iteration))
+            .collect()
+    }
+
+    #[test]
+    fn full_run_has_144_densifications_and_four_resets() {
+        for name in ["mip", "default"] {
+            let profile = recipe(name, &[]);
+            let densify = iterations(&profile, is_densify);
+            assert_eq!(
+                (densify.len(), densify[0], densify[143]),
+                (144, 600, 14_900)
+            );
+            assert_eq!(iterations(&profile, is_reset), [3000, 6000, 9000, 12_000]);
+            let large = iterations(&profile, |p, i| events_at(p, i).prune_large);
+            assert_eq!((large.len(), large[0]), (119, 3100));
+            let statistics = iterations(&profile, |p, i| events_at(p, i).statistics);
+            assert_eq!(
+                (statistics.len(), statistics.last()),
+                (14_999, Some(&14_999))
+            );
+        }
+    }
+
+    #[test]
+    fn truncation_keeps_the_window_and_shortens_the_decay() {
+        let profile = recipe("default", &[("schedule.iterations", "7000")]);
+        let densify = iterations(&profile, is_densify);
+        assert_eq!((densify.len(), densify.last()), (65, Some(&7000)));
+        assert!((means_lr(&profile, 7000, 1.0) / 1.6e-6 - 1.0).abs() < 1e-12);
+        let fixed = recipe(
+            "default",
+            &[
+                ("schedule.iterations", "7000"),
+                ("optimizer.lr.means_decay_steps", "30000"),
+            ],
+        );
+        assert!((means_lr(&fixed, 7000, 1.0) / 5.463_278_2e-5 - 1.0).abs() < 1e-7);
+    }
+
+    #[test]
+    fn means_rate_matches_known_values() {
+        let profile = recipe("mip", &[]);
+        for (iteration, expected) in [
+            (0, 1.6e-4),
+            (1000, 1.372_313_4e-4),
+            (7000, 5.463_278_2e-5),
+            (15_000, 1.6e-5),
+            (30_000, 1.6e-6),
+        ] {
+            let lr = means_lr(&profile, iteration, 1.0);
+            assert!((lr / expected - 1.0).abs() < 1e-7, "{iteration}: {lr}");
+            assert!((means_lr(&profile, iteration, 2.5) / lr - 2.5).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn sh_degree_rises_at_multiples() {
+        let profile = recipe("mip", &[]);
+        for (iteration, degree) in [
+            (1, 0),
+            (999, 0),
+            (1000, 1),
+            (2999, 2),
+            (3000, 3),
+            (30_000, 3),
+        ] {
+            assert_eq!(sh_degree_at(&profile, iteration), degree, "{iteration}");
+        }
+        assert_eq!(
+            sh_degree_at(&recipe("mip", &[("model.sh_degree", "1")]), 5000),
+            1
+        );
+    }
+
+    #[test]
+    fn filter_follows_densification_then_every_hundred() {
+        let profile = recipe("mip", &[]);
+        let filter = iterations(&profile, is_filter);
+        let late: Vec<u32> = filter.iter().copied().filter(|i| *i > 15_000).collect();
+        assert_eq!(filter.len() - late.len(), 144);
+        assert_eq!(
+            (late[0], late[late.len() - 1], late.len()),
+            (15_100, 29_800, 148)
+        );
+        assert!(iterations(&recipe("mip", &[("mip.filter_3d", "false")]), is_filter).is_empty());
+    }
+
+    #[test]
+    fn optimiser_skips() {
+        let profile = recipe("mip", &[]);
+        for (iteration, mask) in [
+            (599, 0),
+            (600, group::ALL),
+            (3000, group::ALL),
+            (15_000, 0),
+            (29_999, 0),
+            (30_000, group::ALL),
+        ] {
+            assert_eq!(adam_skip_mask(&profile, iteration), mask, "{iteration}");
+        }
+        let odd = recipe(
+            "mip",
+            &[
+                ("strategy.reset.every", "3050"),
+                ("strategy.densify.every", "100"),
+            ],
+        );
+        assert_eq!(adam_skip_mask(&odd, 3050), group::OPACITY);
+    }
+
+    #[test]
+    fn white_background_resets_when_densification_starts() {
+        let profile = recipe("mip", &[("model.background", "white")]);
+        assert_eq!(
+            iterations(&profile, is_reset),
+            [500, 3000, 6000, 9000, 12_000]
+        );
+    }
+
+    #[test]
+    fn fixed_strategy_and_demo() {
+        let fixed = recipe("mip", &[("strategy.kind", "fixed")]);
+        assert!(
+            iterations(&fixed, |p, i| is_densify(p, i)
+                || is_reset(p, i)
+                || events_at(p, i).statistics)
+            .is_empty()
+        );
+        let demo = recipe("demo", &[]);
+        let densify = iterations(&demo, is_densify);
+        assert_eq!(
+            (densify.len(), densify[0], densify.last()),
+            (15, 150, Some(&850))
+        );
+        assert!(iterations(&demo, is_reset).is_empty());
+        assert_eq!(
+            [1, 500, 501, 1500].map(|i| resolution_scale_at(&demo, i)),
+            [0.5, 0.5, 1.0, 1.0]
+        );
+        assert!((means_lr(&demo, 1500, 1.0) / 1.6e-6 - 1.0).abs() < 1e-12);
+        let small = recipe("demo", &[("train.resolution_scale", "0.5")]);
+        assert_eq!(resolution_scale_at(&small, 1), 0.25);
+    }
+}
