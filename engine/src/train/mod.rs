@@ -1,3 +1,15 @@
-//! Training: what happens at which iteration.
+//! Training: what happens at which iteration, on which device, within which plan.
 
+mod error;
+mod model;
+mod open;
+mod planning;
 pub mod schedule;
+mod trainer;
+mod uniforms;
+
+pub use error::TrainError;
+pub use model::initial_model;
+pub use open::{OpenDevice, list_devices, open_device, variants_for};
+pub use planning::{PlanReport, TrainPlan, plan};
+pub use trainer::{StepStatus, Trainer, ViewSums};
