@@ -9,7 +9,7 @@ mod trainer;
 mod uniforms;
 
 pub use error::TrainError;
-pub use model::initial_model;
+pub use model::{gib_to_bytes, initial_model, scene_options};
 pub use open::{OpenDevice, list_devices, open_device, variants_for};
 pub use planning::{PlanReport, TrainPlan, plan};
 pub use trainer::{StepStatus, Trainer, ViewSums};
