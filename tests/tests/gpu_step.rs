@@ -8,13 +8,20 @@ use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{Twin, uniforms};
 
 fn whole_step(scene: &Scene, reduction: Reduction, chunk: u32) {
-    let mut capacities = Capacities::new(scene.count, scene.count, 40 * scene.count, scene.sh_degree, [(
-        scene.size[0],
-        scene.size[1],
-    )]);
+    let mut capacities = Capacities::new(
+        scene.count,
+        scene.count,
+        40 * scene.count,
+        scene.sh_degree,
+        [(scene.size[0], scene.size[1])],
+    );
     capacities.chunk = chunk;
     let mut gpu = Gpu::new(&capacities, &variants(reduction), train_step, |t| {
-        let raster = if reduction == Reduction::Segmented { "rasterize.column" } else { "rasterize" };
+        let raster = if reduction == Reduction::Segmented {
+            "rasterize.column"
+        } else {
+            "rasterize"
+        };
         vec![
             Keep {
                 view: t.pixels.image,
@@ -45,10 +52,20 @@ fn whole_step(scene: &Scene, reduction: Reduction, chunk: u32) {
     assert_eq!(status.intersections as usize, wanted.forward.lists.visible.len());
     close("loss", &[status.loss], &[wanted.loss.total], 1e-5, 1e-4);
     let first = gpu.values(|c| c.geometry_m, |c| c.sh_m, n);
-    let names = [("mean", 0..3), ("quat", 3..7), ("scale", 7..10), ("opacity", 10..11), ("sh0", 11..14)];
+    let names = [
+        ("mean", 0..3),
+        ("quat", 3..7),
+        ("scale", 7..10),
+        ("opacity", 10..11),
+        ("sh0", 11..14),
+    ];
     for (name, span) in names.into_iter().chain([("sh rest", 14..first[0].len())]) {
         let found: Vec<f32> = first.iter().flat_map(|v| v[span.clone()].to_vec()).collect();
-        let wanted: Vec<f32> = twin.moments.iter().flat_map(|m| m.first.values()[span.clone()].to_vec()).collect();
+        let wanted: Vec<f32> = twin
+            .moments
+            .iter()
+            .flat_map(|m| m.first.values()[span.clone()].to_vec())
+            .collect();
         if !span.is_empty() {
             eprintln!("{name} {:e}", kiln_tests::compare::relative(&found, &wanted));
             close(name, &found, &wanted, 1e-4, 2e-3);

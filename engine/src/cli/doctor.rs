@@ -38,11 +38,25 @@ pub fn run(json: bool, out: &mut dyn Write) -> io::Result<Exit> {
 
 fn describe(caps: &Caps, out: &mut dyn Write) -> io::Result<()> {
     let (major, minor, patch) = caps.api;
-    writeln!(out, "{}: {} ({:?}, {}, Vulkan {major}.{minor}.{patch})", caps.index, caps.name, caps.kind, caps.driver)?;
+    writeln!(
+        out,
+        "{}: {} ({:?}, {}, Vulkan {major}.{minor}.{patch})",
+        caps.index, caps.name, caps.kind, caps.driver
+    )?;
     let gib = |bytes: u64| bytes as f64 / GIB as f64;
     let heap = caps.device_heap().map_or(0, |(_, bytes)| bytes);
-    writeln!(out, "   device memory  {:.1} GiB, budget reports: {}", gib(heap), yes(caps.memory_budget))?;
-    writeln!(out, "   largest binding  {:.2} GiB, allocation {:.2} GiB", gib(caps.max_binding_bytes), gib(caps.max_allocation_bytes))?;
+    writeln!(
+        out,
+        "   device memory  {:.1} GiB, budget reports: {}",
+        gib(heap),
+        yes(caps.memory_budget)
+    )?;
+    writeln!(
+        out,
+        "   largest binding  {:.2} GiB, allocation {:.2} GiB",
+        gib(caps.max_binding_bytes),
+        gib(caps.max_allocation_bytes)
+    )?;
     writeln!(
         out,
         "   tier  {} (float atomics: {}, subgroup operations: {}, subgroup size {})",
@@ -61,12 +75,18 @@ fn advice(devices: &[Caps]) -> Vec<String> {
     let mut lines = Vec::new();
     let wsl = std::fs::read_to_string("/proc/version").is_ok_and(|v| v.to_lowercase().contains("microsoft"));
     if devices.is_empty() {
-        lines.push("install a GPU driver with Vulkan support, or `libvulkan1 mesa-vulkan-drivers` for the CPU driver".to_owned());
+        lines.push(
+            "install a GPU driver with Vulkan support, or `libvulkan1 mesa-vulkan-drivers` for the CPU driver"
+                .to_owned(),
+        );
     } else if devices.iter().all(|d| d.kind == DeviceKind::Cpu) {
-        lines.push("only a CPU driver answers; training on it is slow and needs `--allow-cpu` or `--profile cpu`".to_owned());
+        lines.push(
+            "only a CPU driver answers; training on it is slow and needs `--allow-cpu` or `--profile cpu`".to_owned(),
+        );
         if wsl {
             lines.push(
-                "under WSL2 a GPU is reached through Mesa's dzn driver, which most distributions do not build".to_owned(),
+                "under WSL2 a GPU is reached through Mesa's dzn driver, which most distributions do not build"
+                    .to_owned(),
             );
         }
     }

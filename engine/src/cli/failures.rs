@@ -61,7 +61,7 @@ const KNOBS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set 
 impl Failure for TrainError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Scene(_) | Self::Init(_) => Exit::Data,
+            Self::Scene(_) | Self::Init(_) | Self::Checkpoint(_) => Exit::Data,
             Self::Memory(error) => error.exit(),
             Self::Vulkan(error) => error.exit(),
             Self::Export(error) => error.exit(),

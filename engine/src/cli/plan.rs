@@ -23,7 +23,12 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
     let here = Budget::of_device(device, None, fraction);
     let by_device = settings.needs_device().map_err(boxed)?;
     let profile = if by_device {
-        settings.resolve(config::Budget { bytes: here.cap_bytes, is_cpu }).map_err(boxed)?
+        settings
+            .resolve(config::Budget {
+                bytes: here.cap_bytes,
+                is_cpu,
+            })
+            .map_err(boxed)?
     } else {
         preliminary
     };
@@ -36,10 +41,18 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
     let foreign = !by_device && cap.is_some_and(|cap| cap > here.cap_bytes);
     let (budget, limits, variants) = if foreign {
         let bytes = cap.unwrap_or(here.cap_bytes);
-        (Budget::new(bytes, None, Some(bytes), 1.0), card_limits(), card_variants(&profile))
+        (
+            Budget::new(bytes, None, Some(bytes), 1.0),
+            card_limits(),
+            card_variants(&profile),
+        )
     } else {
         let budget = Budget::of_device(device, cap, fraction);
-        (budget, Gpu::limits(device), variants_for(device.caps(), open.tier, &profile))
+        (
+            budget,
+            Gpu::limits(device),
+            variants_for(device.caps(), open.tier, &profile),
+        )
     };
     if foreign {
         eprintln!(
@@ -62,13 +75,20 @@ fn output_error(error: io::Error) -> crate::export::ExportError {
 }
 
 fn card_limits() -> PlanLimits {
-    PlanLimits { block_bytes: GIB, binding_bytes: 4 * GIB - 1 }
+    PlanLimits {
+        block_bytes: GIB,
+        binding_bytes: 4 * GIB - 1,
+    }
 }
 
 fn card_variants(profile: &Profile) -> Variants {
     let atomic = !profile.train.deterministic && profile.device.tier != config::Tier::Portable;
     Variants {
-        reduction: if atomic { Reduction::Atomic } else { Reduction::Segmented },
+        reduction: if atomic {
+            Reduction::Atomic
+        } else {
+            Reduction::Segmented
+        },
         sort_subgroup: if atomic { 32 } else { 0 },
         columns: !atomic,
     }
@@ -84,7 +104,12 @@ fn print(plan: &TrainPlan, report: &PlanReport, initial: u32, explain: bool, out
     writeln!(out, "  pixels            {:>12}  ({} tiles)", c.max_pixels, c.max_tiles)?;
     writeln!(out, "memory, MiB")?;
     for (class, bytes) in &report.classes {
-        writeln!(out, "  {:<16} {:>12.1}", format!("{class:?}").to_lowercase(), mib(*bytes))?;
+        writeln!(
+            out,
+            "  {:<16} {:>12.1}",
+            format!("{class:?}").to_lowercase(),
+            mib(*bytes)
+        )?;
     }
     writeln!(out, "  {:<16} {:>12.1}", "device total", mib(report.device_bytes))?;
     writeln!(out, "  {:<16} {:>12.1}", "cap", mib(report.budget.cap_bytes))?;

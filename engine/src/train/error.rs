@@ -1,5 +1,6 @@
 //! What can end a training run.
 
+use super::checkpoint::CheckpointError;
 use crate::export::ExportError;
 use crate::gaussians::init::InitError;
 use crate::kernels::counters::Counters;
@@ -25,6 +26,9 @@ pub enum TrainError {
     /// A file of the run.
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// A checkpoint.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
     /// No device fits the request.
     #[error("{0}")]
     NoDevice(String),
@@ -57,10 +61,16 @@ fn stall_text(c: &Counters, v_cap: u32, i_cap: u32) -> String {
     let it = c.stall_iteration;
     match c.stall() {
         Some(Stall::Visible) => {
-            format!("iteration {it} sees {} Gaussians at once but the plan holds {v_cap}", c.visible_wanted)
+            format!(
+                "iteration {it} sees {} Gaussians at once but the plan holds {v_cap}",
+                c.visible_wanted
+            )
         }
         Some(Stall::Intersections) => {
-            format!("iteration {it} makes {} tile intersections but the plan holds {i_cap}", c.intersections_wanted)
+            format!(
+                "iteration {it} makes {} tile intersections but the plan holds {i_cap}",
+                c.intersections_wanted
+            )
         }
         _ => format!(
             "iteration {it} has a non-finite loss or 2D gradient ({} visible Gaussians, first at {})",

@@ -1,5 +1,6 @@
 //! Training: what happens at which iteration, on which device, within which plan.
 
+pub mod checkpoint;
 mod error;
 mod model;
 mod open;

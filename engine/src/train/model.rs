@@ -15,7 +15,10 @@ use crate::scene::{KindChoice, Point, Resolution, SceneIndex, SceneKind, SceneOp
 pub fn initial_model(profile: &Profile, scene: &SceneIndex) -> Result<Gaussians, TrainError> {
     let (points, opacity): (Vec<Point>, f32) = match &profile.init {
         Init::SfmPoints(options) if !scene.points.is_empty() => (scene.points.clone(), options.opacity),
-        Init::SfmPoints(options) => (init::random_points(init::RANDOM_POINTS, profile.train.seed), options.opacity),
+        Init::SfmPoints(options) => (
+            init::random_points(init::RANDOM_POINTS, profile.train.seed),
+            options.opacity,
+        ),
         Init::RandomBox(options) => {
             let mut points = init::random_points(options.count, profile.train.seed);
             let scale = options.half_side / 1.3;
@@ -53,7 +56,11 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, TrainError> {
 /// GiB, as profiles state them, in bytes.
 #[must_use]
 pub fn gib_to_bytes(gib: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "profiles hold 0 to 1e6 GiB")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "profiles hold 0 to 1e6 GiB"
+    )]
     let bytes = (gib.max(0.0) * (1u64 << 30) as f64) as u64;
     bytes
 }

@@ -34,7 +34,9 @@ pub fn open_device(profile: &Profile) -> Result<OpenDevice, TrainError> {
         Some(index) => {
             let count = devices.len();
             devices.into_iter().nth(index as usize).ok_or_else(|| {
-                TrainError::NoDevice(format!("`device.index` is {index} but the loader lists {count} devices"))
+                TrainError::NoDevice(format!(
+                    "`device.index` is {index} but the loader lists {count} devices"
+                ))
             })?
         }
         None => {

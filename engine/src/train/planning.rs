@@ -82,7 +82,13 @@ impl TrainPlan {
     /// All programs, for the placement of arena tensors.
     #[must_use]
     pub fn programs(&self) -> Vec<&Program> {
-        vec![&self.step, &self.evaluate, &self.evaluate_image, &self.filter, &self.reset]
+        vec![
+            &self.step,
+            &self.evaluate,
+            &self.evaluate_image,
+            &self.filter,
+            &self.reset,
+        ]
     }
 
     /// Places every tensor, transfer windows included.
@@ -131,7 +137,11 @@ pub fn plan(
     limits: PlanLimits,
     variants: &Variants,
 ) -> Result<(TrainPlan, PlanReport), TrainError> {
-    let wanted = profile.memory.max_gaussians.unwrap_or(profile.train.gaussian_ceiling).max(initial);
+    let wanted = profile
+        .memory
+        .max_gaussians
+        .unwrap_or(profile.train.gaussian_ceiling)
+        .max(initial);
     let build = |n: u32| -> Result<(TrainPlan, Plan), TrainError> {
         let capacities = capacities(profile, scene, n, limits, variants);
         let plan = TrainPlan::new(&capacities, variants, profile, max_focal(scene));
@@ -165,7 +175,14 @@ pub fn plan(
         }
     }
     let (plan, placed) = best;
-    let classes = [Class::Persistent, Class::Arena, Class::Images, Class::Small, Class::Upload, Class::Readback];
+    let classes = [
+        Class::Persistent,
+        Class::Arena,
+        Class::Images,
+        Class::Small,
+        Class::Upload,
+        Class::Readback,
+    ];
     let report = PlanReport {
         capacities: plan.tensors.capacities,
         budget,
@@ -180,10 +197,20 @@ pub fn plan(
 fn capacities(profile: &Profile, scene: &SceneIndex, n: u32, limits: PlanLimits, variants: &Variants) -> Capacities {
     let bound = |bytes: u64| u32::try_from(limits.binding_bytes.min(limits.block_bytes) / bytes).unwrap_or(u32::MAX);
     let v_cap = profile.debug.v_cap.unwrap_or(n).min(bound(RECORD_BYTES));
-    let per_intersection = if variants.reduction == Reduction::Segmented { RECORD_BYTES } else { 4 };
+    let per_intersection = if variants.reduction == Reduction::Segmented {
+        RECORD_BYTES
+    } else {
+        4
+    };
     // Small models have large splats: at least a million slots. Large ones were seen to need two to five a splat.
-    let i_cap = profile.debug.i_cap.unwrap_or(v_cap.saturating_mul(6).max(1 << 20)).min(bound(per_intersection));
-    let sizes = scene.views().map(|(_, view)| (view.camera.width_px, view.camera.height_px));
+    let i_cap = profile
+        .debug
+        .i_cap
+        .unwrap_or(v_cap.saturating_mul(6).max(1 << 20))
+        .min(bound(per_intersection));
+    let sizes = scene
+        .views()
+        .map(|(_, view)| (view.camera.width_px, view.camera.height_px));
     let mut c = Capacities::new(n, v_cap, i_cap, profile.model.sh_degree, sizes);
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
     if let Some(chunk) = profile.debug.chunk {

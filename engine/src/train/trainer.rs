@@ -77,12 +77,23 @@ impl Trainer {
         let gpu = Gpu::new(device, plan.table.clone(), &plan.programs(), report.budget.cap_bytes)?;
         let slots = report.capacities.slots;
         let once = RecordOptions::default();
-        let ring = RecordOptions { slots, timestamps: false };
+        let ring = RecordOptions {
+            slots,
+            timestamps: false,
+        };
         let timed = device.caps().timestamp_period_ns > 0.0;
         let programs = Programs {
             step: gpu.compile(&plan.step, ring)?,
             timed: timed
-                .then(|| gpu.compile(&plan.step, RecordOptions { slots, timestamps: true }))
+                .then(|| {
+                    gpu.compile(
+                        &plan.step,
+                        RecordOptions {
+                            slots,
+                            timestamps: true,
+                        },
+                    )
+                })
                 .transpose()?,
             evaluate: gpu.compile(&plan.evaluate, once)?,
             evaluate_image: gpu.compile(&plan.evaluate_image, once)?,
@@ -202,7 +213,9 @@ impl Trainer {
 
     fn status(&self, slot: u32) -> Result<Counters, TrainError> {
         let rings = &self.tensors.rings;
-        let view = rings.status.slice(u64::from(slot) * rings.status_stride, size_of::<Counters>() as u64);
+        let view = rings
+            .status
+            .slice(u64::from(slot) * rings.status_stride, size_of::<Counters>() as u64);
         Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&view)?))
     }
 
@@ -214,9 +227,13 @@ impl Trainer {
     ) -> Result<(), TrainError> {
         let rings = self.tensors.rings;
         let bytes = bytemuck::bytes_of(block);
-        let view = rings.uniforms.slice(u64::from(slot) * rings.uniforms_stride, bytes.len() as u64);
+        let view = rings
+            .uniforms
+            .slice(u64::from(slot) * rings.uniforms_stride, bytes.len() as u64);
         self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(bytes);
-        let view = rings.images.slice(u64::from(slot) * rings.images_stride, image.len() as u64);
+        let view = rings
+            .images
+            .slice(u64::from(slot) * rings.images_stride, image.len() as u64);
         self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(image);
         Ok(())
     }
@@ -231,7 +248,11 @@ impl Trainer {
         let mut block = uniforms::render(&self.profile, camera, degree);
         block.iteration = self.iteration;
         self.fill_slot(0, &block, image)?;
-        let program = if keep_image { &self.programs.evaluate_image } else { &self.programs.evaluate };
+        let program = if keep_image {
+            &self.programs.evaluate_image
+        } else {
+            &self.programs.evaluate
+        };
         self.gpu.run_compiled(program)?;
         let counters = self.status(0)?;
         if counters.stall().is_some() {
@@ -254,7 +275,11 @@ impl Trainer {
             let ranges = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned::<[u32; 2]>);
             counts_out = Some(ranges.map(|[first, end]| end - first).collect());
         }
-        Ok(ViewSums { sums, image: pixels_out, tile_counts: counts_out })
+        Ok(ViewSums {
+            sums,
+            image: pixels_out,
+            tile_counts: counts_out,
+        })
     }
 
     /// Reads the model back, the 3D filter included.
@@ -273,11 +298,23 @@ impl Trainer {
     /// [`TrainError::Memory`].
     pub fn time_passes(&mut self, camera: &Camera, image: &[u8]) -> Result<Vec<PassTime>, TrainError> {
         self.drain()?;
-        let Some(timed) = &self.programs.timed else { return Ok(Vec::new()) };
-        let events = Events { adam_skip_mask: 0, ..Events::default() };
+        let Some(timed) = &self.programs.timed else {
+            return Ok(Vec::new());
+        };
+        let events = Events {
+            adam_skip_mask: 0,
+            ..Events::default()
+        };
         let mut steps = self.steps;
         steps.advance(0);
-        let mut block = uniforms::train(&self.profile, camera, self.iteration.max(1), self.extent, &events, &steps);
+        let mut block = uniforms::train(
+            &self.profile,
+            camera,
+            self.iteration.max(1),
+            self.extent,
+            &events,
+            &steps,
+        );
         // Rates of zero keep the values; the optimiser's traffic stays what it is. Moments do move, so callers time at
         // the end of a run or on a copy.
         block.adam_rate = [0.0; 8];
