@@ -87,8 +87,8 @@ shared vec3 sum_c[16];
 shared uint newest[16];
 
 void main() {
-    uint tile = group_index();
-    if (tile >= u.tiles_x * u.tiles_y || counters.stalled != 0u) {
+    uint tile = u.band_begin + group_index();
+    if (tile >= u.band_end || counters.stalled != 0u) {
         return;
     }
     uint lane = gl_LocalInvocationIndex;
@@ -136,8 +136,10 @@ void main() {
         vec3 rgb = splat_color[v].rgb;
         float det = max(conic.x * conic.z - conic.y * conic.y, 1e-30);
         float reach = sqrt(max(2.0 * log(255.0 * position.w), 0.0) * conic.x / det) * 1.001 + 0.01 + slack;
-        int top = max(int(ceil(position.y - reach)) - int(origin.y), 0);
-        int bottom = min(int(floor(position.y + reach)) - int(origin.y), int(rows) - 1);
+        // Clamped before the conversion: a reach may exceed every integer.
+        float above = position.y - float(origin.y);
+        int top = int(clamp(ceil(above - reach), 0.0, 16.0));
+        int bottom = int(clamp(floor(above + reach), -1.0, float(rows) - 1.0));
         vec4 total_a = vec4(0.0);
         vec3 total_b = vec3(0.0);
         vec3 total_c = vec3(0.0);
@@ -185,8 +187,8 @@ shared uint batch_splat[256];
 shared uint tile_last;
 
 void main() {
-    uint tile = group_index();
-    if (tile >= u.tiles_x * u.tiles_y || counters.stalled != 0u) {
+    uint tile = u.band_begin + group_index();
+    if (tile >= u.band_end || counters.stalled != 0u) {
         return;
     }
     uint lane = gl_LocalInvocationIndex;

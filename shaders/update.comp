@@ -142,8 +142,8 @@ void main() {
 
     Gradient gradient = Gradient(vec3(0.0), vec4(0.0), vec3(0.0), 0.0);
     vec3 d_rgb = vec3(0.0);
-    vec3 direction = vec3(0.0, 0.0, 1.0);
-    float inv_distance = 0.0;
+    float basis[16];
+    uint live_coefficients = min((u.sh_degree + 1u) * (u.sh_degree + 1u), sh_coefficients);
     if (visible) {
         uint v = group_visible[first_group + group] + uint(bitCount(word & ((1u << (lane & 31u)) - 1u)));
         for (uint w = 0u; w < (lane >> 5); ++w) {
@@ -159,11 +159,25 @@ void main() {
                      (clamped & 4u) != 0u ? 0.0 : c.z);
         gradient = project_backward(g, p, a.xy, b.xyz, a.z);
         vec3 offset = g.mean - u.camera_position.xyz;
-        inv_distance = inversesqrt(max(dot(offset, offset), 1e-30));
-        direction = offset * inv_distance;
+        float inv_distance = inversesqrt(max(dot(offset, offset), 1e-30));
+        vec3 direction = offset * inv_distance;
+        sh_basis(direction, basis);
+        vec3 basis_gradient[16];
+        sh_basis_gradient(direction, basis_gradient);
+        vec3 d_direction = vec3(0.0);
+        for (uint k = 0u; k < 16u; ++k) {
+            if (k < live_coefficients) {
+                uint at = 3u * k * stride + i;
+                d_direction += basis_gradient[k] * dot(vec3(sh[at], sh[at + stride], sh[at + 2u * stride]), d_rgb);
+            }
+        }
+        gradient.mean += (d_direction - direction * dot(direction, d_direction)) * inv_distance;
 
-        float check = dot(gradient.mean, vec3(1.0)) + dot(gradient.quat, vec4(1.0)) +
-                      dot(gradient.log_scale, vec3(1.0)) + gradient.logit;
+        // Everything is known before anything is written: a Gaussian is updated whole or not at all.
+        // Squares, because the second moment holds squares.
+        float check = dot(gradient.mean, gradient.mean) + dot(gradient.quat, gradient.quat) +
+                      dot(gradient.log_scale, gradient.log_scale) + gradient.logit * gradient.logit +
+                      dot(d_rgb, d_rgb);
         if (bad(check)) {
             atomicAdd(counters.skipped, 1u);
             return;
@@ -177,33 +191,17 @@ void main() {
         }
     }
 
-    if (runs(GROUP_SH0) || visible) {
-        // Colour: the old coefficients give the direction's gradient, the new ones are written in the same visit.
-        float basis[16];
-        vec3 basis_gradient[16];
-        sh_basis(direction, basis);
-        sh_basis_gradient(direction, basis_gradient);
-        uint live_coefficients = min((u.sh_degree + 1u) * (u.sh_degree + 1u), sh_coefficients);
-        vec3 d_direction = vec3(0.0);
-        for (uint k = 0u; k < 16u; ++k) {
-            if (k < live_coefficients) {
-                uint sh_group = k == 0u ? GROUP_SH0 : GROUP_SH_REST;
-                bool update_now = runs(sh_group);
-                vec3 value;
-                for (uint c = 0u; c < 3u; ++c) {
-                    uint at = (3u * k + c) * stride + i;
-                    value[c] = sh[at];
-                    if (update_now) {
-                        float m = sh_m[at], v = sh_v[at];
-                        sh[at] = adam(value[c], basis[k] * d_rgb[c], m, v, sh_group);
-                        sh_m[at] = m;
-                        sh_v[at] = v;
-                    }
-                }
-                d_direction += basis_gradient[k] * dot(value, d_rgb);
+    for (uint k = 0u; k < 16u; ++k) {
+        uint sh_group = k == 0u ? GROUP_SH0 : GROUP_SH_REST;
+        if (k < live_coefficients && runs(sh_group)) {
+            for (uint c = 0u; c < 3u; ++c) {
+                uint at = (3u * k + c) * stride + i;
+                float m = sh_m[at], v = sh_v[at];
+                sh[at] = adam(sh[at], visible ? basis[k] * d_rgb[c] : 0.0, m, v, sh_group);
+                sh_m[at] = m;
+                sh_v[at] = v;
             }
         }
-        gradient.mean += (d_direction - direction * dot(direction, d_direction)) * inv_distance;
     }
     if (runs(GROUP_MEANS)) {
         for (uint c = 0u; c < 3u; ++c) {

@@ -46,3 +46,15 @@ pub fn close(what: &str, found: &[f32], wanted: &[f32], limit: f64, relative_lim
         found.len()
     );
 }
+
+/// Stops at the first element that differs.
+///
+/// # Panics
+/// With `what`, its index and both values.
+pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &[T], wanted: &[T]) {
+    assert_eq!(found.len(), wanted.len(), "{what}: number of elements");
+    let first = found.iter().zip(wanted).position(|(a, b)| a != b);
+    if let Some(i) = first {
+        panic!("{what}: element {i} of {} is {:?}, not {:?}", found.len(), found[i], wanted[i]);
+    }
+}

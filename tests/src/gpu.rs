@@ -48,7 +48,7 @@ pub fn assert_valid(device: &vk::Device) {
 }
 
 /// A tensor to keep: copied to a place of its own right after the last pass of shader `after` that binds it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
     /// What to copy.
     pub view: View,
@@ -62,7 +62,7 @@ pub struct Gpu {
     pub device: Device,
     /// The tensors.
     pub tensors: StepTensors,
-    kept: Vec<(View, View)>,
+    kept: Vec<(Keep, View)>,
     program: CompiledProgram,
 }
 
@@ -103,7 +103,7 @@ impl Gpu {
                 to_stride: 0,
             };
             program.commands.insert(made + 1, copy);
-            kept.push((keep.view, to));
+            kept.push((keep, to));
         }
         let device = Device::new(&open(), table, &[&program], CAP_BYTES).expect("memory for the step");
         let options = RecordOptions {
@@ -149,13 +149,14 @@ impl Gpu {
         bytemuck::pod_read_unaligned(bytes)
     }
 
-    /// The first `count` values of a kept tensor.
+    /// The first `count` values of what was kept of `view` after pass `after`.
     ///
     /// # Panics
     /// When it was not kept.
     #[must_use]
-    pub fn kept<T: bytemuck::AnyBitPattern>(&mut self, view: View, count: usize) -> Vec<T> {
-        let (_, to) = self.kept.iter().find(|(from, _)| *from == view).expect("a kept tensor");
+    pub fn kept<T: bytemuck::AnyBitPattern>(&mut self, view: View, after: &'static str, count: usize) -> Vec<T> {
+        let keep = Keep { view, after };
+        let (_, to) = self.kept.iter().find(|(k, _)| *k == keep).expect("a kept tensor");
         let to = *to;
         self.read(to, count)
     }

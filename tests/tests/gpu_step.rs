@@ -1,85 +1,201 @@
-//! Whole training steps on the device against the CPU reference.
+//! Every kernel of the training step on the device against its CPU twin, over shapes, variants and odd inputs.
 
-use kiln::kernels::views::Reduction;
-use kiln::step::{Capacities, train_step};
-use kiln_tests::compare::close;
-use kiln_tests::gpu::{Gpu, Keep, variants};
+use kiln::gaussians::Gaussians;
+use kiln::kernels::views::{Reduction, Variants};
+use kiln::step::Capacities;
 use kiln_tests::scenes::Scene;
+use kiln_tests::stages::{Stages, staged};
 use kiln_tests::twin::{Twin, uniforms};
 
-fn whole_step(scene: &Scene, reduction: Reduction, chunk: u32) {
-    let mut capacities = Capacities::new(
-        scene.count,
-        scene.count,
-        40 * scene.count,
-        scene.sh_degree,
-        [(scene.size[0], scene.size[1])],
-    );
-    capacities.chunk = chunk;
-    let mut gpu = Gpu::new(&capacities, &variants(reduction), train_step, |t| {
-        let raster = if reduction == Reduction::Segmented {
-            "rasterize.column"
-        } else {
-            "rasterize"
-        };
-        vec![
-            Keep {
-                view: t.pixels.image,
-                after: raster,
-            },
-            Keep {
-                view: t.pixels.gradient,
-                after: "loss_gradient",
-            },
-        ]
-    });
-    let (model, camera, target) = (scene.model(), scene.camera(), scene.target());
-    gpu.load(&model);
-    let n = model.len();
-    let mut twin = Twin::new(&model);
-    let status = gpu.run(0, &uniforms(&camera, scene.sh_degree, 1), &target);
-    let wanted = twin.train(&camera, &target, 1);
-    assert_eq!(status.stalled, 0, "{status:?}");
-    eprintln!("{status:?}");
-    let pixels = (scene.size[0] * scene.size[1]) as usize;
-    let image: Vec<[f32; 4]> = gpu.kept(gpu.tensors.pixels.image, pixels);
-    let rgb: Vec<f32> = image.iter().flat_map(|p| [p[0], p[1], p[2]]).collect();
-    close("image", &rgb, wanted.forward.raster.rgb.as_flattened(), 1e-4, 1e-3);
-    let gradient: Vec<[f32; 4]> = gpu.kept(gpu.tensors.pixels.gradient, pixels);
-    let rgb: Vec<f32> = gradient.iter().flat_map(|p| [p[0], p[1], p[2]]).collect();
-    close("image gradient", &rgb, wanted.loss.gradient.as_flattened(), 1e-6, 1e-3);
-    assert_eq!(status.visible as usize, wanted.forward.visible.len());
-    assert_eq!(status.intersections as usize, wanted.forward.lists.visible.len());
-    close("loss", &[status.loss], &[wanted.loss.total], 1e-5, 1e-4);
-    let first = gpu.values(|c| c.geometry_m, |c| c.sh_m, n);
-    let names = [
-        ("mean", 0..3),
-        ("quat", 3..7),
-        ("scale", 7..10),
-        ("opacity", 10..11),
-        ("sh0", 11..14),
-    ];
-    for (name, span) in names.into_iter().chain([("sh rest", 14..first[0].len())]) {
-        let found: Vec<f32> = first.iter().flat_map(|v| v[span.clone()].to_vec()).collect();
-        let wanted: Vec<f32> = twin
-            .moments
-            .iter()
-            .flat_map(|m| m.first.values()[span.clone()].to_vec())
-            .collect();
-        if !span.is_empty() {
-            eprintln!("{name} {:e}", kiln_tests::compare::relative(&found, &wanted));
-            close(name, &found, &wanted, 1e-4, 2e-3);
-        }
+fn capacities(scene: &Scene, chunk: u32) -> Capacities {
+    let tiles = scene.size[0].div_ceil(16) * scene.size[1].div_ceil(16);
+    let most = scene.count * tiles.min(150);
+    let mut c = Capacities::new(scene.count, scene.count, most, scene.sh_degree, [(
+        scene.size[0],
+        scene.size[1],
+    )]);
+    c.chunk = chunk;
+    c
+}
+
+const ALL: [Variants; 4] = [
+    portable(Reduction::Segmented, true),
+    portable(Reduction::Segmented, false),
+    portable(Reduction::Atomic, true),
+    portable(Reduction::Atomic, false),
+];
+
+const fn portable(reduction: Reduction, columns: bool) -> Variants {
+    Variants {
+        reduction,
+        sort_subgroup: 0,
+        columns,
     }
-    gpu.assert_valid();
+}
+
+/// Runs one step of `model` in every variant of `list` and checks each stage; returns the last status' visible count.
+fn check(scene: &Scene, model: &Gaussians, list: &[Variants], chunk: u32) -> usize {
+    let (camera, target) = (scene.camera(), scene.target());
+    let mut visible = 0;
+    for variants in list {
+        let mut gpu = staged(&capacities(scene, chunk), variants);
+        gpu.load(model);
+        let before = Twin::new(model);
+        let status = gpu.run(1, &uniforms(&camera, scene.sh_degree, 1), &target);
+        assert_eq!((status.stalled, status.nonfinite, status.skipped), (0, 0, 0), "{status:?}");
+        assert_eq!(status.iteration, 1);
+        let stages = Stages::read(&mut gpu, &status, &camera);
+        stages.check(&before, &camera, &target, &status);
+        stages.check_update(&mut gpu, &before, &camera);
+        gpu.assert_valid();
+        visible = stages.visible.len();
+    }
+    visible
+}
+
+fn check_scene(scene: &Scene, list: &[Variants], chunk: u32) -> usize {
+    check(scene, &scene.model(), list, chunk)
 }
 
 #[test]
-fn segmented() {
-    whole_step(&Scene::default(), Reduction::Segmented, 1024);
+fn plain_scene_in_all_variants() {
+    assert!(check_scene(&Scene::default(), &ALL, 1024) > 200);
 }
 
 #[test]
-fn atomic() {
-    whole_step(&Scene::default(), Reduction::Atomic, 1024);
+fn sides_that_are_no_multiple_of_a_tile() {
+    let scene = Scene {
+        seed: 2,
+        size: [70, 33],
+        ..Scene::default()
+    };
+    check_scene(&scene, &ALL, 512);
+}
+
+#[test]
+fn one_pixel() {
+    let scene = Scene {
+        seed: 3,
+        size: [1, 1],
+        focal: 1.0,
+        count: 40,
+        scales: [0.5, 2.0],
+        ..Scene::default()
+    };
+    check_scene(&scene, &ALL, 256);
+}
+
+#[test]
+fn thin_and_long() {
+    for size in [[8191, 17], [17, 8191]] {
+        let scene = Scene {
+            seed: 4,
+            size,
+            focal: 4000.0,
+            count: 24,
+            scales: [0.004, 0.1],
+            spread: [3.5, 3.5, 0.5],
+            ..Scene::default()
+        };
+        check_scene(&scene, &ALL[..1], 256);
+        check_scene(&scene, &ALL[3..], 256);
+    }
+}
+
+#[test]
+fn principal_point_off_centre() {
+    let scene = Scene {
+        seed: 5,
+        shift: [25.0, -17.5],
+        spread: [4.0, 3.0, 3.0],
+        ..Scene::default()
+    };
+    check_scene(&scene, &[ALL[0], ALL[3]], 1024);
+}
+
+#[test]
+fn every_sh_degree() {
+    for sh_degree in 0..3 {
+        let scene = Scene {
+            seed: 6 + sh_degree,
+            sh_degree,
+            count: 100,
+            ..Scene::default()
+        };
+        check_scene(&scene, &[ALL[0], ALL[3]], 1024);
+    }
+}
+
+#[test]
+fn many_chunks() {
+    let scene = Scene {
+        seed: 9,
+        count: 1500,
+        scales: [0.01, 0.1],
+        ..Scene::default()
+    };
+    check_scene(&scene, &[ALL[0], ALL[3]], 256);
+}
+
+#[test]
+fn nothing_visible() {
+    let scene = Scene {
+        seed: 10,
+        count: 50,
+        spread: [0.1, 0.1, 0.1],
+        ..Scene::default()
+    };
+    let mut model = scene.model();
+    for mean in &mut model.means {
+        mean[2] -= 20.0;
+    }
+    assert_eq!(check(&scene, &model, &ALL, 256), 0);
+    let empty = Gaussians {
+        sh_degree: 3,
+        ..Gaussians::default()
+    };
+    assert_eq!(check(&scene, &empty, &ALL, 256), 0);
+}
+
+#[test]
+fn one_gaussian() {
+    let scene = Scene {
+        seed: 11,
+        count: 1,
+        scales: [0.3, 0.6],
+        spread: [0.1, 0.1, 0.1],
+        ..Scene::default()
+    };
+    assert_eq!(check_scene(&scene, &ALL, 256), 1);
+}
+
+#[test]
+fn all_gaussians_in_one_tile() {
+    // The image is 3 x 2 tiles; everything lies at the centre of tile (1, 0), and blending stops early.
+    let scene = Scene {
+        seed: 12,
+        count: 900,
+        size: [48, 32],
+        shift: [0.0, -8.0],
+        scales: [0.005, 0.05],
+        opacities: [0.3, 0.99],
+        spread: [0.2, 0.2, 1.0],
+        ..Scene::default()
+    };
+    check_scene(&scene, &ALL, 512);
+}
+
+#[test]
+fn splats_over_the_whole_image() {
+    // 15 x 10 tiles each: more than the 64 that one thread emits.
+    let scene = Scene {
+        seed: 13,
+        count: 60,
+        size: [240, 150],
+        focal: 200.0,
+        scales: [1.0, 6.0],
+        opacities: [0.01, 0.3],
+        ..Scene::default()
+    };
+    assert!(check_scene(&scene, &ALL, 256) > 30);
 }

@@ -6,7 +6,7 @@
 
 use super::counters::Args;
 use super::views::{Chunk, Shared};
-use crate::memory::{Program, Shader, View};
+use crate::memory::{ALIGNMENT, Program, Shader, View};
 use crate::shader;
 
 /// Visibility of a chunk.
@@ -25,11 +25,12 @@ pub(crate) struct ChunkPush {
 }
 
 impl ChunkPush {
-    pub(crate) fn new(chunk: &Chunk) -> Self {
+    /// `first_group` is where the chunk's groups start in the bound part of the per-group table, see [`group_window`].
+    pub(crate) fn new(chunk: &Chunk, first_group: u32) -> Self {
         Self {
             stride: chunk.stride,
             first: chunk.first,
-            first_group: chunk.first_group(),
+            first_group,
         }
     }
 }
@@ -37,19 +38,16 @@ impl ChunkPush {
 /// Appends `cull` for every chunk, then the scan.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_visible: View, visible_cap: u32) {
     for chunk in chunks {
+        let (groups, first_group) = group_window(group_visible, chunk);
         let views = [
             shared.uniforms,
             shared.counters,
             chunk.geometry,
             chunk.filter_3d,
             chunk.visible_mask,
-            // Only this chunk's groups, so that chunks need no barrier between them.
-            group_window(group_visible, chunk),
+            groups,
         ];
-        let push = ChunkPush {
-            first_group: 0,
-            ..ChunkPush::new(chunk)
-        };
+        let push = ChunkPush::new(chunk, first_group);
         program.pass(&CULL, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
     let views = [shared.counters, shared.args, group_visible];
@@ -62,7 +60,15 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
     );
 }
 
-/// The part of the per-group table that belongs to `chunk`.
-pub(crate) fn group_window(group_visible: View, chunk: &Chunk) -> View {
-    group_visible.slice(4 * u64::from(chunk.first_group()), 4 * u64::from(chunk.stride / 256))
+/// What to bind of the per-group table for `chunk`, and the index of the chunk's first group in it.
+///
+/// Only the chunk's own groups where a binding may start there, so that chunks need no barrier between them; small
+/// chunks, as used to stress the step, start at odd places and get the whole table.
+pub(crate) fn group_window(group_visible: View, chunk: &Chunk) -> (View, u32) {
+    let start = 4 * u64::from(chunk.first_group());
+    if start.is_multiple_of(ALIGNMENT) {
+        (group_visible.slice(start, 4 * u64::from(chunk.stride / 256)), 0)
+    } else {
+        (group_visible, chunk.first_group())
+    }
 }

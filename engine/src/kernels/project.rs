@@ -16,6 +16,7 @@ pub static SHADER: Shader = shader!(
 /// the recorder puts a barrier between chunks.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_visible: View, splats: &Splats) {
     for chunk in chunks {
+        let (groups, first_group) = group_window(group_visible, chunk);
         let views = [
             shared.uniforms,
             shared.counters,
@@ -23,17 +24,14 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
             chunk.filter_3d,
             chunk.sh,
             chunk.visible_mask,
-            group_window(group_visible, chunk),
+            groups,
             splats.position,
             splats.conic,
             splats.color,
             splats.depth_keys,
             splats.tile_counts,
         ];
-        let push = ChunkPush {
-            first_group: 0,
-            ..ChunkPush::new(chunk)
-        };
+        let push = ChunkPush::new(chunk, first_group);
         program.pass(&SHADER, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
 }

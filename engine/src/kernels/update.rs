@@ -31,6 +31,7 @@ pub fn record(
     sh_coefficients: u32,
 ) {
     for chunk in chunks {
+        let (groups, first_group) = group_window(group_visible, chunk);
         let views = [
             shared.uniforms,
             shared.counters,
@@ -43,7 +44,7 @@ pub fn record(
             chunk.filter_3d,
             chunk.statistics,
             chunk.visible_mask,
-            group_window(group_visible, chunk),
+            groups,
             splats.color,
             splats.gradient_a,
             splats.gradient_b,
@@ -52,7 +53,7 @@ pub fn record(
         let push = Push {
             stride: chunk.stride,
             first: chunk.first,
-            first_group: 0,
+            first_group,
             sh_coefficients,
         };
         program.pass(&SHADER, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
