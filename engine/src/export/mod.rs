@@ -1,1 +1,17 @@
 //! Files a run leaves behind: PLY, JSON, PNG, all written through one atomic writer.
+//!
+//! Promises that a reader never sees half a file under its final name ([`AtomicFile`]), and that an [`ExportError`]
+//! tells a full disk from a folder that may not be written to.
+
+mod atomic;
+mod cameras;
+mod error;
+mod ply;
+
+pub use atomic::{AtomicFile, write_atomic};
+pub use cameras::{CameraRecord, camera_records, write_cameras};
+pub use error::ExportError;
+pub use ply::{
+    Fused, PlyComments, PlyError, PlyFlavor, PlyWriter, RenderMode, fuse, read_ply, write_ply,
+    write_points,
+};

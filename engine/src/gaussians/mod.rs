@@ -3,7 +3,10 @@
 //! This layer knows nothing of Vulkan. The host-side [`Gaussians`] is what initialisation makes, what PLY files
 //! hold and what the CPU twins compute on; the device keeps the same values as planes (see [`layout`]).
 
+pub mod init;
 pub mod layout;
+pub mod neighbors;
+pub mod ply_names;
 
 /// Host-side model: one entry per Gaussian, stored as the optimiser sees it (before activation).
 ///

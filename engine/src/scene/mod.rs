@@ -1,5 +1,35 @@
 //! Cameras, images and points of a data set; no Vulkan, no training.
+//!
+//! [`SceneIndex::load`] reads poses, sizes and points from a COLMAP or Blender folder without decoding a pixel, so
+//! that a run can be planned first. [`ImageStore`] decodes images to training resolution in bounded memory;
+//! [`ViewSampler`] says which view comes next. Everything here treats its input as hostile: a damaged or lying file
+//! is a [`SceneError`] that names it, never a panic and never an allocation the file's size does not justify.
 
+mod blender;
 mod camera;
+mod colmap;
+mod error;
+mod header;
+mod images;
+mod index;
+mod pixels;
+mod posed;
+mod random;
+mod resize;
+mod resolution;
+mod sampler;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+pub(crate) mod scratch;
+mod split;
+mod view;
 
 pub use camera::Camera;
+pub use error::SceneError;
+pub use images::{ImageOptions, ImageStore, estimate_host_bytes};
+pub use index::{KindChoice, SceneIndex, SceneKind, SceneOptions};
+pub use random::SplitMix64;
+pub use resize::resize_rgb;
+pub use resolution::Resolution;
+pub use sampler::{SamplerStateError, ViewSampler};
+pub use view::{Alpha, Intrinsics, Point, Split, View, ViewId};

@@ -1,0 +1,47 @@
+//! Gaussians as PLY files, `binary_little_endian`, one element `vertex`.
+//!
+//! Owns two flavours: *raw* holds the optimiser's values and the 3D filter, so that training and evaluation can go
+//! on from it; *fused* folds the filter into opacity and scale, for any 3DGS viewer. Both stream: a model of any size
+//! passes through a buffer of fixed size. Headers carry comments naming what a renderer must know.
+
+mod fuse;
+mod header;
+mod read;
+mod write;
+
+pub use fuse::{Fused, fuse};
+pub use read::{PlyError, read_ply};
+pub use write::{PlyFlavor, PlyWriter, write_ply, write_points};
+
+/// How a model is meant to be splatted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RenderMode {
+    /// Screen-space dilation without compensation (Kerbl et al. 2023).
+    #[default]
+    Default,
+    /// Screen-space filter with opacity compensation (Mip-Splatting, Yu et al. 2024).
+    Mip,
+}
+
+impl RenderMode {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Mip => "mip",
+        }
+    }
+}
+
+/// What header comments say about a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PlyComments {
+    /// How it is meant to be splatted, where stated.
+    pub render_mode: Option<RenderMode>,
+    /// Variance of the screen-space filter in square pixels, where stated.
+    pub kernel_size: Option<f32>,
+    /// Training iteration it was saved at, where stated.
+    pub iteration: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests;

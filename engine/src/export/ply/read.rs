@@ -1,0 +1,265 @@
+//! Reading Gaussians from PLY files, whoever wrote them.
+//!
+//! Properties are found by name, in any order and of any number type; others are passed over. Missing `f_rest` means
+//! degree 0, a missing filter means 0. The file's size is checked against its header before anything is allocated.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use super::PlyComments;
+use super::header::{self, Header, Scalar};
+use crate::gaussians::{Gaussians, ply_names};
+
+/// Vertices converted at a time.
+const BATCH: usize = 4096;
+
+/// Why a PLY file holds no model.
+#[derive(Debug, thiserror::Error)]
+pub enum PlyError {
+    /// The file an error is about.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: Box<PlyError>,
+    },
+    /// The operating system refused a read.
+    #[error("cannot be read: {0}")]
+    Io(io::Error),
+    /// A header that makes no sense.
+    #[error("header line {line}: {found}; is it a PLY file?")]
+    Header {
+        /// Line number.
+        line: usize,
+        /// What was found.
+        found: String,
+    },
+    /// Text or big-endian.
+    #[error("its format is {0:?}, only binary_little_endian 1.0 is read; convert it")]
+    Format(String),
+    /// No vertex element.
+    #[error("it has no element \"vertex\"; is it a Gaussian splatting file?")]
+    NoVertices,
+    /// A list property where sizes must be fixed.
+    #[error("its element {0:?} holds a list; is it a mesh rather than a Gaussian splatting file?")]
+    List(String),
+    /// More vertices than can be numbered.
+    #[error("it announces {0} entries, more than can be read")]
+    TooMany(u64),
+    /// Properties without which there is no model.
+    #[error(
+        "it lacks the properties {0}; is it a Gaussian splatting file? Compressed ones must be unpacked first"
+    )]
+    Missing(String),
+    /// A number of `f_rest` properties that belongs to no degree.
+    #[error("it has {0} f_rest properties; 0, 9, 24 or 45 in sequence are read (degree 0 to 3)")]
+    RestCount(usize),
+    /// The file is shorter than its header says.
+    #[error("it is truncated: {needed} bytes announced, {size} there; copy or export it again")]
+    Truncated {
+        /// Bytes the header announces, itself included.
+        needed: u128,
+        /// Bytes in the file.
+        size: u64,
+    },
+    /// A value that is NaN or infinite.
+    #[error("vertex {vertex}: {property} is not finite; export it again")]
+    NotFinite {
+        /// Which vertex, from 0.
+        vertex: usize,
+        /// Which property.
+        property: String,
+    },
+}
+
+/// Reads a model and what its comments say.
+///
+/// # Errors
+/// [`PlyError::File`], naming the file and what is wrong.
+pub fn read_ply(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
+    read_file(path).map_err(|problem| PlyError::File {
+        path: path.to_owned(),
+        problem: Box::new(problem),
+    })
+}
+
+fn read_file(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
+    let file = File::open(path).map_err(PlyError::Io)?;
+    let size = file.metadata().map_err(PlyError::Io)?.len();
+    let mut reader = BufReader::with_capacity(1 << 18, file);
+    let header = header::read(&mut reader)?;
+    let columns = Columns::find(&header)?;
+    let data = u128::from(header.vertices) * header.stride as u128;
+    let needed = u128::from(header.bytes) + u128::from(header.skip_bytes) + data;
+    if needed > u128::from(size) {
+        return Err(PlyError::Truncated { needed, size });
+    }
+    let count =
+        u32::try_from(header.vertices).map_err(|_| PlyError::TooMany(header.vertices))? as usize;
+    let skip = i64::try_from(header.skip_bytes).map_err(|_| PlyError::TooMany(header.vertices))?;
+    reader.seek_relative(skip).map_err(PlyError::Io)?;
+
+    let mut model = columns.empty_model(count);
+    let mut batch = vec![0; header.stride * BATCH.min(count)];
+    let mut done = 0;
+    while done < count {
+        let rows = BATCH.min(count - done);
+        let bytes = &mut batch[..rows * header.stride];
+        reader.read_exact(bytes).map_err(|e| match e.kind() {
+            // the file shrank since its size was read
+            io::ErrorKind::UnexpectedEof => PlyError::Truncated { needed, size },
+            _ => PlyError::Io(e),
+        })?;
+        for (offset, row) in bytes.chunks_exact(header.stride).enumerate() {
+            columns.append(row, &mut model).map_err(|column| {
+                let property = column.name.clone();
+                PlyError::NotFinite {
+                    vertex: done + offset,
+                    property,
+                }
+            })?;
+        }
+        done += rows;
+    }
+    Ok((model, header.comments))
+}
+
+/// Where one value of a Gaussian is in a vertex.
+#[derive(Clone, Debug)]
+struct Column {
+    name: String,
+    offset: usize,
+    scalar: Scalar,
+}
+
+impl Column {
+    fn value<'a>(&'a self, row: &[u8]) -> Result<f32, &'a Self> {
+        let value = self.scalar.read(&row[self.offset..]);
+        if value.is_finite() {
+            Ok(value)
+        } else {
+            Err(self)
+        }
+    }
+}
+
+/// The columns of a Gaussian's attributes.
+struct Columns {
+    sh_degree: u32,
+    position: [Column; 3],
+    sh0: [Column; 3],
+    /// In the engine's order.
+    rest: Vec<Column>,
+    opacity: [Column; 1],
+    scale: [Column; 3],
+    rotation: [Column; 4],
+    filter: Option<Column>,
+}
+
+impl Columns {
+    fn find(header: &Header) -> Result<Self, PlyError> {
+        let column = |name: &str| {
+            let property = header
+                .properties
+                .iter()
+                .find(|property| property.name == name)?;
+            Some(Column {
+                name: property.name.clone(),
+                offset: property.offset,
+                scalar: property.scalar,
+            })
+        };
+        let fixed = [
+            &ply_names::POSITION[..],
+            &ply_names::SH0,
+            &[ply_names::OPACITY],
+            &ply_names::SCALE,
+            &ply_names::ROTATION,
+        ];
+        let names = fixed.concat();
+        let missing: Vec<&str> = names
+            .into_iter()
+            .filter(|name| column(name).is_none())
+            .collect();
+        let lacking = || PlyError::Missing(missing.join(", "));
+        let is_rest = |name: &str| name.starts_with(ply_names::SH_REST_PREFIX);
+        let values = header
+            .properties
+            .iter()
+            .filter(|property| is_rest(&property.name))
+            .count();
+        let sh_degree =
+            ply_names::degree_of_rest_values(values).ok_or(PlyError::RestCount(values))?;
+        let mut rest = vec![None; values];
+        for index in 0..values {
+            let found = column(&format!("{}{index}", ply_names::SH_REST_PREFIX));
+            rest[ply_names::rest_slot(index, values / 3)] = found;
+        }
+        let rest = rest
+            .into_iter()
+            .collect::<Option<_>>()
+            .ok_or(PlyError::RestCount(values))?;
+        Ok(Self {
+            sh_degree,
+            position: columns(ply_names::POSITION, column).ok_or_else(lacking)?,
+            sh0: columns(ply_names::SH0, column).ok_or_else(lacking)?,
+            rest,
+            opacity: columns([ply_names::OPACITY], column).ok_or_else(lacking)?,
+            scale: columns(ply_names::SCALE, column).ok_or_else(lacking)?,
+            rotation: columns(ply_names::ROTATION, column).ok_or_else(lacking)?,
+            filter: column(ply_names::FILTER_3D),
+        })
+    }
+
+    fn empty_model(&self, count: usize) -> Gaussians {
+        Gaussians {
+            sh_degree: self.sh_degree,
+            means: Vec::with_capacity(count),
+            quats: Vec::with_capacity(count),
+            log_scales: Vec::with_capacity(count),
+            logit_opacities: Vec::with_capacity(count),
+            sh0: Vec::with_capacity(count),
+            sh_rest: Vec::with_capacity(count * self.rest.len()),
+            filter_3d: Vec::with_capacity(count),
+        }
+    }
+
+    fn append<'a>(&'a self, row: &[u8], model: &mut Gaussians) -> Result<(), &'a Column> {
+        model.means.push(values(&self.position, row)?);
+        model.sh0.push(values(&self.sh0, row)?);
+        for column in &self.rest {
+            model.sh_rest.push(column.value(row)?);
+        }
+        let [opacity] = values(&self.opacity, row)?;
+        model.logit_opacities.push(opacity);
+        model.log_scales.push(values(&self.scale, row)?);
+        model.quats.push(values(&self.rotation, row)?);
+        model.filter_3d.push(
+            self.filter
+                .as_ref()
+                .map_or(Ok(0.0), |filter| filter.value(row))?,
+        );
+        Ok(())
+    }
+}
+
+fn columns<const N: usize>(
+    names: [&str; N],
+    find: impl Fn(&str) -> Option<Column>,
+) -> Option<[Column; N]> {
+    let found: Option<Vec<Column>> = names.into_iter().map(find).collect();
+    found?.try_into().ok()
+}
+
+fn values<'a, const N: usize>(
+    columns: &'a [Column; N],
+    row: &[u8],
+) -> Result<[f32; N], &'a Column> {
+    let mut values = [0.0; N];
+    for (value, column) in values.iter_mut().zip(columns) {
+        *value = column.value(row)?;
+    }
+    Ok(values)
+}

@@ -1,0 +1,462 @@
+//! Models written byte by byte, honest and otherwise.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use super::super::scratch::Scratch;
+use super::*;
+
+/// Little-endian bytes of a model file.
+#[derive(Clone, Default)]
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn u32(mut self, value: u32) -> Self {
+        self.0.extend(value.to_le_bytes());
+        self
+    }
+
+    fn u64(mut self, value: u64) -> Self {
+        self.0.extend(value.to_le_bytes());
+        self
+    }
+
+    fn f64s(mut self, values: &[f64]) -> Self {
+        self.0
+            .extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        self
+    }
+
+    fn raw(mut self, bytes: &[u8]) -> Self {
+        self.0.extend(bytes);
+        self
+    }
+}
+
+fn cameras() -> Bytes {
+    let first = Bytes::default()
+        .u64(2)
+        .u32(7)
+        .u32(1)
+        .u64(64)
+        .u64(48)
+        .f64s(&[50.0, 51.0, 31.0, 25.0]);
+    first
+        .u32(9)
+        .u32(0)
+        .u64(32)
+        .u64(32)
+        .f64s(&[40.0, 16.0, 16.0])
+}
+
+fn image(bytes: Bytes, id: u32, quat: [f64; 4], camera: u32, name: &str) -> Bytes {
+    let bytes = bytes.u32(id).f64s(&quat).f64s(&[1.0, 2.0, 3.0]).u32(camera);
+    bytes.raw(name.as_bytes()).raw(&[0]).u64(2).raw(&[0; 48])
+}
+
+fn images() -> Bytes {
+    let bytes = image(
+        Bytes::default().u64(2),
+        1,
+        [2.0, 0.0, 0.0, 0.0],
+        7,
+        "b c.jpg",
+    );
+    image(bytes, 5, [0.0, 1.0, 0.0, 0.0], 9, "sub/a.jpg")
+}
+
+fn point_record(bytes: Bytes, id: u64, x: f64) -> Bytes {
+    bytes
+        .u64(id)
+        .f64s(&[x, 0.5, -1.0])
+        .raw(&[10, 20, 30])
+        .f64s(&[0.1])
+        .u64(1)
+        .raw(&[0; 8])
+}
+
+fn points() -> Bytes {
+    point_record(point_record(Bytes::default().u64(2), 4, 1.5), 3, 2.5)
+}
+
+fn write(folder: &Scratch, cameras: &Bytes, images: &Bytes, points: &Bytes) -> PathBuf {
+    for (name, bytes) in [
+        ("cameras", cameras),
+        ("images", images),
+        ("points3D", points),
+    ] {
+        folder.write(&format!("sparse/0/{name}.bin"), &bytes.0);
+    }
+    find(folder.path()).unwrap()
+}
+
+fn fails(cameras: &Bytes, images: &Bytes, points: &Bytes, needles: &[&str]) {
+    let folder = Scratch::new();
+    let message = read(&write(&folder, cameras, images, points))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        needles.iter().all(|needle| message.contains(needle)),
+        "{needles:?} not all in: {message}"
+    );
+}
+
+const CAMERAS_TXT: &str =
+    "# Number of cameras: 2\n7 PINHOLE 64 48 50 51 31 25\r\n9 SIMPLE_PINHOLE 32 32 40 16 16\n";
+const IMAGES_TXT: &str = "# Number of images: 2, mean observations per image: 1\n\
+    1 2 0 0 0 1 2 3 7 b c.jpg\n10 20 -1 30 40 3\n5 0 1 0 0 1 2 3 9 sub/a.jpg\n\n";
+const POINTS_TXT: &str = "# Number of points: 2, mean track length: 1\n\
+    4 1.5 0.5 -1 10 20 30 0.1 1 0\n3 2.5 0.5 -1 10 20 30 0.1 1 1\n";
+
+fn write_text(folder: &Scratch, cameras: &str, images: &str, points: &str) -> PathBuf {
+    for (name, text) in [
+        ("cameras", cameras),
+        ("images", images),
+        ("points3D", points),
+    ] {
+        folder.write(&format!("sparse/{name}.txt"), text);
+    }
+    find(folder.path()).unwrap()
+}
+
+fn check(model: &Model) {
+    let [first, second] = &model.images[..] else {
+        unreachable!("two images were written")
+    };
+    assert_eq!(
+        (first.name.as_str(), second.name.as_str()),
+        ("b c.jpg", "sub/a.jpg")
+    );
+    assert_eq!(
+        first.rotation,
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    );
+    assert_eq!(
+        second.rotation,
+        [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]]
+    );
+    assert_eq!(first.translation, [1.0, 2.0, 3.0]);
+    assert!(matches!(
+        first.lens,
+        Lens::Pinhole {
+            width: 64,
+            height: 48,
+            fx: 50.0,
+            fy: 51.0,
+            cx: 31.0,
+            cy: 25.0
+        }
+    ));
+    assert!(matches!(
+        second.lens,
+        Lens::Pinhole {
+            width: 32,
+            fx: 40.0,
+            fy: 40.0,
+            cx: 16.0,
+            ..
+        }
+    ));
+    assert_eq!(
+        model.points[0],
+        Point {
+            position: [1.5, 0.5, -1.0],
+            color: [10, 20, 30]
+        }
+    );
+    assert_eq!(model.points.len(), 2);
+}
+
+#[test]
+fn binary_and_text_read_the_same() {
+    let folder = Scratch::new();
+    check(&read(&write(&folder, &cameras(), &images(), &points())).unwrap());
+    let folder = Scratch::new();
+    check(&read(&write_text(&folder, CAMERAS_TXT, IMAGES_TXT, POINTS_TXT)).unwrap());
+    // COLMAP's own files may end without the last, empty line
+    check(
+        &read(&write_text(
+            &folder,
+            CAMERAS_TXT,
+            IMAGES_TXT.trim_end(),
+            POINTS_TXT,
+        ))
+        .unwrap(),
+    );
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    let whole = [cameras(), images(), points()];
+    for part in 0..3 {
+        for length in 0..whole[part].0.len() {
+            let mut cut = whole.clone();
+            cut[part].0.truncate(length);
+            fails(
+                &cut[0],
+                &cut[1],
+                &cut[2],
+                &[["cameras.bin", "images.bin", "points3D.bin"][part]],
+            );
+        }
+    }
+}
+
+#[test]
+fn lying_counts_allocate_nothing() {
+    let huge = Bytes::default().u64(u64::MAX);
+    fails(
+        &huge,
+        &images(),
+        &points(),
+        &["cameras.bin", "18446744073709551615 cameras", "at most 0"],
+    );
+    fails(&cameras(), &huge, &points(), &["images.bin", "at most 0"]);
+    let mut lying = points();
+    lying.0[..8].copy_from_slice(&1_000_000_000_000_u64.to_le_bytes());
+    fails(
+        &cameras(),
+        &images(),
+        &lying,
+        &["points3D.bin", "1000000000000 points", "at most 2"],
+    );
+    let mut track = points();
+    let at = track.0.len() - 16;
+    track.0[at..at + 8].copy_from_slice(&(u64::MAX / 4).to_le_bytes());
+    fails(
+        &cameras(),
+        &images(),
+        &track,
+        &["points3D.bin", "track elements"],
+    );
+    let mut few = points();
+    few.0[..8].copy_from_slice(&1_u64.to_le_bytes());
+    fails(
+        &cameras(),
+        &images(),
+        &few,
+        &["points3D.bin", "bytes follow"],
+    );
+}
+
+#[test]
+fn values_that_are_not_finite_are_errors() {
+    for bad in [f64::NAN, f64::INFINITY, 1e300] {
+        let point = point_record(Bytes::default().u64(1), 8, bad);
+        fails(
+            &cameras(),
+            &images(),
+            &point,
+            &["points3D.bin", "point 8", "finite"],
+        );
+    }
+    for quat in [[f64::NAN, 0.0, 0.0, 0.0], [0.0; 4]] {
+        let posed = image(Bytes::default().u64(1), 3, quat, 7, "x.jpg");
+        fails(
+            &cameras(),
+            &posed,
+            &points(),
+            &["images.bin", "image 3 (x.jpg)", "finite"],
+        );
+    }
+    for params in [[f64::NAN, 1.0, 1.0], [0.0, 1.0, 1.0], [-5.0, 1.0, 1.0]] {
+        let camera = Bytes::default()
+            .u64(1)
+            .u32(7)
+            .u32(0)
+            .u64(64)
+            .u64(48)
+            .f64s(&params);
+        fails(
+            &camera,
+            &images(),
+            &points(),
+            &["cameras.bin", "camera 7", "lens parameters"],
+        );
+    }
+    let camera = Bytes::default()
+        .u64(1)
+        .u32(7)
+        .u32(0)
+        .u64(0)
+        .u64(48)
+        .f64s(&[1.0, 1.0, 1.0]);
+    fails(&camera, &images(), &points(), &["cameras.bin", "0x48"]);
+}
+
+#[test]
+fn distorted_lenses_name_model_and_remedy() {
+    let camera = |model| {
+        Bytes::default()
+            .u64(1)
+            .u32(7)
+            .u32(model)
+            .u64(64)
+            .u64(48)
+            .f64s(&[1.0; 12])
+    };
+    fails(
+        &camera(2),
+        &images(),
+        &points(),
+        &["cameras.bin", "SIMPLE_RADIAL;", "undistort"],
+    );
+    fails(&camera(4), &images(), &points(), &["OPENCV"]);
+    fails(&camera(99), &images(), &points(), &["number 99"]);
+    let folder = Scratch::new();
+    let model = write_text(
+        &folder,
+        "7 FULL_OPENCV 64 48 1 1 1 1 0 0 0 0 0 0 0 0\n",
+        IMAGES_TXT,
+        POINTS_TXT,
+    );
+    assert!(
+        matches!(read(&model), Err(SceneError::CameraModel { model, .. }) if model == "FULL_OPENCV")
+    );
+}
+
+#[test]
+fn repeats_and_dangling_references_are_errors() {
+    let identity = [1.0, 0.0, 0.0, 0.0];
+    let two = |id, name: &str| {
+        let bytes = image(Bytes::default().u64(2), 1, identity, 7, "a.jpg");
+        image(bytes, id, identity, 7, name)
+    };
+    fails(
+        &cameras(),
+        &two(1, "b.jpg"),
+        &points(),
+        &["image id 1 appears twice"],
+    );
+    fails(
+        &cameras(),
+        &two(2, "./a.jpg"),
+        &points(),
+        &["image name a.jpg appears twice"],
+    );
+    fails(
+        &cameras(),
+        &two(2, "../b.jpg"),
+        &points(),
+        &["images.bin", "../b.jpg"],
+    );
+    fails(
+        &cameras(),
+        &two(2, "/etc/b.jpg"),
+        &points(),
+        &["images.bin", "/etc/b.jpg"],
+    );
+    let dangling = image(Bytes::default().u64(1), 1, identity, 8, "a.jpg");
+    fails(
+        &cameras(),
+        &dangling,
+        &points(),
+        &["images.bin", "camera 8 is not in"],
+    );
+    let repeated = point_record(point_record(Bytes::default().u64(2), 6, 0.0), 6, 1.0);
+    fails(&cameras(), &images(), &repeated, &["point 6 appears twice"]);
+    let camera = |bytes: Bytes| bytes.u32(7).u32(0).u64(64).u64(48).f64s(&[40.0, 1.0, 1.0]);
+    fails(
+        &camera(camera(Bytes::default().u64(2))),
+        &images(),
+        &points(),
+        &["camera 7 appears twice"],
+    );
+}
+
+#[test]
+fn names_are_bounded_utf8() {
+    let long = image(
+        Bytes::default().u64(1),
+        1,
+        [1.0, 0.0, 0.0, 0.0],
+        7,
+        &"x".repeat(5000),
+    );
+    fails(&cameras(), &long, &points(), &["longer than 4096 bytes"]);
+    let mut odd = images();
+    odd.0[72] = 0xff;
+    fails(&cameras(), &odd, &points(), &["not UTF-8"]);
+}
+
+#[test]
+fn damaged_text_names_file_and_line() {
+    let folder = Scratch::new();
+    let fails = |cameras: &str, images: &str, points: &str, needles: &[&str]| {
+        let message = read(&write_text(&folder, cameras, images, points))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            needles.iter().all(|needle| message.contains(needle)),
+            "{needles:?} not all in: {message}"
+        );
+    };
+    fails(
+        "7 PINHOLE 64 48 50 51 31\n",
+        IMAGES_TXT,
+        POINTS_TXT,
+        &["cameras.txt", "line 1", "ends before"],
+    );
+    fails(
+        "7 PINHOLE 64 x 50 51 31 1\n",
+        IMAGES_TXT,
+        POINTS_TXT,
+        &["cameras.txt", "\"x\"", "height"],
+    );
+    let cut = IMAGES_TXT.split_inclusive('\n').take(3).collect::<String>();
+    fails(
+        CAMERAS_TXT,
+        &cut,
+        POINTS_TXT,
+        &["images.txt", "1 records", "announces 2"],
+    );
+    fails(
+        CAMERAS_TXT,
+        "1 1 0 0 0 1 2 3 7\n\n",
+        POINTS_TXT,
+        &["images.txt", "line 1", "image name"],
+    );
+    fails(
+        CAMERAS_TXT,
+        IMAGES_TXT,
+        "1 nan 0 0 1 2 3 0\n",
+        &["points3D.txt", "point 1", "finite"],
+    );
+    fails(
+        CAMERAS_TXT,
+        IMAGES_TXT,
+        "1 0 0 0 1 2 300 0\n",
+        &["points3D.txt", "\"300\"", "colour"],
+    );
+    let endless = format!("1 0 0 0 1 2 3 0 {}", "9 ".repeat(1 << 20));
+    let model = read(&write_text(&folder, CAMERAS_TXT, IMAGES_TXT, &endless)).unwrap();
+    assert_eq!(model.points.len(), 1);
+}
+
+#[test]
+fn random_damage_never_panics() {
+    let folder = Scratch::new();
+    let mut random = super::super::SplitMix64::new(3);
+    let whole = [cameras(), images(), points()];
+    let text = [CAMERAS_TXT, IMAGES_TXT, POINTS_TXT].map(|text| Bytes(text.as_bytes().to_vec()));
+    let mut refused = 0;
+    for round in 0..1500 {
+        let mut damaged = if round % 2 == 0 {
+            whole.clone()
+        } else {
+            text.clone()
+        };
+        for _ in 0..=random.below(3) {
+            let file = &mut damaged[random.below(3) as usize].0;
+            let at = random.below(file.len() as u32) as usize;
+            file[at] = random.next_u64() as u8;
+        }
+        let kind = if round % 2 == 0 { "bin" } else { "txt" };
+        for (name, bytes) in ["cameras", "images", "points3D"].iter().zip(&damaged) {
+            folder.write(&format!("{kind}/{name}.{kind}"), &bytes.0);
+        }
+        refused += u32::from(read(&folder.path().join(kind)).is_err());
+    }
+    assert!(
+        refused > 300,
+        "{refused} of 1500 damaged models were refused"
+    );
+}

@@ -1,0 +1,192 @@
+//! The one error type of this layer.
+//!
+//! Every variant names the file or folder, what was found there and what to do about it. The program maps all of
+//! them to the exit code for bad data.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a data set, or one of its images, cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SceneError {
+    /// The operating system refused a read.
+    #[error("cannot {action} {}: {reason}", path.display())]
+    Io {
+        /// File or folder concerned.
+        path: PathBuf,
+        /// Verb of the refused action, such as "open".
+        action: &'static str,
+        /// The system's reason.
+        reason: Arc<std::io::Error>,
+    },
+    /// None of the markers of a known data set was found.
+    #[error(
+        "{} is not a data set Kiln can read; looked for {looked_for}; found {found}; \
+         point at the folder that holds one of them", root.display()
+    )]
+    UnknownKind {
+        /// Folder that was searched.
+        root: PathBuf,
+        /// The markers, comma separated.
+        looked_for: String,
+        /// What the folder holds instead.
+        found: String,
+    },
+    /// The file ends before the data it announces.
+    #[error(
+        "{} is truncated: {what} at byte {offset} needs {needed} bytes, the file has {available} left; \
+         copy or export the file again", path.display()
+    )]
+    Truncated {
+        /// File concerned.
+        path: PathBuf,
+        /// The value being read.
+        what: &'static str,
+        /// Where in the file.
+        offset: u64,
+        /// Bytes the value needs.
+        needed: u64,
+        /// Bytes left.
+        available: u64,
+    },
+    /// A count in the file is larger than the file could hold.
+    #[error(
+        "{} says it holds {count} {what}, but its {file_bytes} bytes hold at most {fits}; \
+         copy or export the file again", path.display()
+    )]
+    Count {
+        /// File concerned.
+        path: PathBuf,
+        /// Things counted.
+        what: &'static str,
+        /// The count found.
+        count: u64,
+        /// The most that could follow.
+        fits: u64,
+        /// Size of the file.
+        file_bytes: u64,
+    },
+    /// The file is readable but its content is not what the format demands.
+    #[error("{}, {at}: {found}; {remedy}", path.display())]
+    Malformed {
+        /// File concerned.
+        path: PathBuf,
+        /// Line, record or field.
+        at: String,
+        /// What was found there.
+        found: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The file is larger than any honest one.
+    #[error("{} has {bytes} bytes, more than the {limit} that are read; is it the right file?", path.display())]
+    TooLarge {
+        /// File concerned.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// The largest size read.
+        limit: u64,
+    },
+    /// A lens model with distortion, or one that is unknown.
+    #[error(
+        "{}: camera {camera} uses the model {model}; only SIMPLE_PINHOLE and PINHOLE are read; \
+         undistort the images first (colmap image_undistorter writes such a data set)", path.display()
+    )]
+    CameraModel {
+        /// File concerned.
+        path: PathBuf,
+        /// Camera id in that file.
+        camera: u32,
+        /// The model's name, or its number when it has none.
+        model: String,
+    },
+    /// An image name that would leave the images folder.
+    #[error(
+        "{}: the image name {name:?} is empty, absolute or leaves the image folder; \
+         names must be relative paths without \"..\"", path.display()
+    )]
+    UnsafeName {
+        /// File that holds the name.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// Two records share an id or a name.
+    #[error("{}: {what} {id} appears twice; export the model again", path.display())]
+    Duplicate {
+        /// File concerned.
+        path: PathBuf,
+        /// Kind of record.
+        what: &'static str,
+        /// The shared id or name.
+        id: String,
+    },
+    /// No view is left to train on.
+    #[error("{} leaves no training view: {why}", path.display())]
+    NoViews {
+        /// File or folder concerned.
+        path: PathBuf,
+        /// The reason and the remedy.
+        why: String,
+    },
+    /// An image has another shape than the camera that took it.
+    #[error(
+        "{} is {width}x{height}, but its camera is {camera_width}x{camera_height}, which is another aspect ratio; \
+         use the images the model was made from, or a uniformly scaled copy", path.display()
+    )]
+    SizeMismatch {
+        /// The image.
+        path: PathBuf,
+        /// Its width in pixels.
+        width: u32,
+        /// Its height in pixels.
+        height: u32,
+        /// The camera's width in pixels.
+        camera_width: u64,
+        /// The camera's height in pixels.
+        camera_height: u64,
+    },
+    /// An image file that cannot be decoded.
+    #[error("cannot decode {}: {detail}; PNG and JPEG are read, save the image again", path.display())]
+    Image {
+        /// The image.
+        path: PathBuf,
+        /// The decoder's reason.
+        detail: String,
+    },
+    /// A resolution setting without a meaning.
+    #[error(
+        "resolution {0} means nothing; use -1 (at most 1600 px wide), a divisor 1, 2, 4, 8, 16, 32, 64, or a width"
+    )]
+    Resolution(i64),
+    /// A view that the scene does not have.
+    #[error("the scene has no {0} view number {1}")]
+    NoSuchView(&'static str, usize),
+}
+
+impl SceneError {
+    /// Wraps a system error with the path it concerns.
+    pub(crate) fn io(path: &Path, action: &'static str, reason: std::io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            action,
+            reason: Arc::new(reason),
+        }
+    }
+
+    /// A content error at a named place.
+    pub(crate) fn malformed(
+        path: &Path,
+        at: impl Into<String>,
+        found: impl Into<String>,
+        remedy: &'static str,
+    ) -> Self {
+        Self::Malformed {
+            path: path.to_owned(),
+            at: at.into(),
+            found: found.into(),
+            remedy,
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! One image of a scene and how it was taken.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::posed::{Lens, PosedImage};
+use super::{Camera, SceneError};
+
+/// A coloured point of the sparse model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// World-space position.
+    pub position: [f32; 3],
+    /// sRGB colour as stored in the images.
+    pub color: [u8; 3],
+}
+
+/// The part of a scene a view belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Split {
+    /// Trained on.
+    Train,
+    /// Held out.
+    Test,
+}
+
+impl Split {
+    /// `train` or `test`, as files and records spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::Test => "test",
+        }
+    }
+}
+
+/// A view by its place in `SceneIndex::train` or `SceneIndex::test`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ViewId {
+    /// Which list.
+    pub split: Split,
+    /// Position in that list.
+    pub index: usize,
+}
+
+/// What happens to an image's alpha channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alpha {
+    /// Colours are used as they are stored.
+    Ignore,
+    /// Colours are blended over the background with alpha before anything else.
+    Composite,
+}
+
+/// Focal lengths and principal point in pixels of the image file, COLMAP's convention (first pixel centre at 0.5).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Intrinsics {
+    /// Horizontal focal length.
+    pub fx: f64,
+    /// Vertical focal length.
+    pub fy: f64,
+    /// Horizontal principal point.
+    pub cx: f64,
+    /// Vertical principal point.
+    pub cy: f64,
+}
+
+/// One posed image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// Relative path of the image, `/` separated; views are sorted by it.
+    pub name: String,
+    /// Stem for output files: unique in the scene also where case does not count, safe in any file system.
+    pub id: String,
+    /// Where the image file is.
+    pub image_path: PathBuf,
+    /// The camera at training resolution.
+    pub camera: Camera,
+    /// Width of the image file, pixels.
+    pub source_width: u32,
+    /// Height of the image file, pixels.
+    pub source_height: u32,
+    /// Intrinsics at the size of the image file.
+    pub intrinsics: Intrinsics,
+    /// How alpha is handled.
+    pub alpha: Alpha,
+}
+
+impl View {
+    /// A view of a file of `size` pixels, still at that resolution and without an output stem.
+    pub(super) fn new(
+        posed: PosedImage,
+        path: PathBuf,
+        size: (u32, u32),
+        alpha: Alpha,
+    ) -> Result<Self, SceneError> {
+        let (width, height) = size;
+        let intrinsics = scaled_to_file(&posed.lens, &path, width, height)?;
+        let camera = Camera {
+            width_px: width,
+            height_px: height,
+            fx: intrinsics.fx as f32,
+            fy: intrinsics.fy as f32,
+            cx: intrinsics.cx as f32,
+            cy: intrinsics.cy as f32,
+            rotation: posed.rotation.map(|row| row.map(|value| value as f32)),
+            translation: posed.translation.map(|value| value as f32),
+        };
+        Ok(Self {
+            name: posed.name,
+            id: String::new(),
+            image_path: path,
+            camera,
+            source_width: width,
+            source_height: height,
+            intrinsics,
+            alpha,
+        })
+    }
+
+    /// Moves the camera to another resolution; the field of view and the pose stay.
+    pub(super) fn set_size(&mut self, (width, height): (u32, u32)) {
+        let (x, y) = (
+            f64::from(width) / f64::from(self.source_width),
+            f64::from(height) / f64::from(self.source_height),
+        );
+        let Intrinsics { fx, fy, cx, cy } = self.intrinsics;
+        let camera = &mut self.camera;
+        (camera.width_px, camera.height_px) = (width, height);
+        (camera.fx, camera.fy) = ((fx * x) as f32, (fy * y) as f32);
+        (camera.cx, camera.cy) = ((cx * x) as f32, (cy * y) as f32);
+    }
+
+    /// Bytes of the image as u8 RGB at training resolution.
+    #[must_use]
+    pub fn rgb_bytes(&self) -> u64 {
+        u64::from(self.camera.width_px) * u64::from(self.camera.height_px) * 3
+    }
+}
+
+/// Intrinsics in pixels of the file; a file that is a uniformly scaled copy of the camera's image is accepted.
+fn scaled_to_file(
+    lens: &Lens,
+    path: &Path,
+    width: u32,
+    height: u32,
+) -> Result<Intrinsics, SceneError> {
+    let (w, h) = (f64::from(width), f64::from(height));
+    match *lens {
+        Lens::FieldOfView { angle_x } => {
+            let focal = 0.5 * w / (0.5 * angle_x).tan();
+            Ok(Intrinsics {
+                fx: focal,
+                fy: focal,
+                cx: 0.5 * w,
+                cy: 0.5 * h,
+            })
+        }
+        Lens::Pinhole {
+            width: camera_width,
+            height: camera_height,
+            fx,
+            fy,
+            cx,
+            cy,
+        } => {
+            let (x, y) = (w / camera_width as f64, h / camera_height as f64);
+            // each side of the smaller image was rounded by less than a pixel of its own
+            let aspect = camera_height as f64 / camera_width as f64;
+            let off_px = (w * aspect - h).abs() / x.max(1.0);
+            let same = (width.into(), height.into()) == (camera_width, camera_height);
+            if !same && off_px >= 1.0 + aspect {
+                let path = path.to_owned();
+                return Err(SceneError::SizeMismatch {
+                    path,
+                    width,
+                    height,
+                    camera_width,
+                    camera_height,
+                });
+            }
+            Ok(Intrinsics {
+                fx: fx * x,
+                fy: fy * y,
+                cx: cx * x,
+                cy: cy * y,
+            })
+        }
+    }
+}
+
+/// Gives every view a stem for output files: the file's stem where it is unique, else the whole path.
+pub(super) fn assign_ids(views: &mut [View]) {
+    let mut taken = BTreeSet::new();
+    for view in views {
+        let path = without_extension(&view.name);
+        let stem = path.rsplit('/').next().unwrap_or(path);
+        let mut id = file_safe(stem);
+        if taken.contains(&id.to_lowercase()) {
+            id = file_safe(path);
+        }
+        let base = id.clone();
+        let mut suffix = 2;
+        while !taken.insert(id.to_lowercase()) {
+            id = format!("{base}_{suffix}");
+            suffix += 1;
+        }
+        view.id = id;
+    }
+}
+
+/// A name without the extension of its last part.
+pub(super) fn without_extension(name: &str) -> &str {
+    let start = name.rfind('/').map_or(0, |slash| slash + 1);
+    match name[start..].rfind('.') {
+        Some(dot) if dot > 0 => &name[..start + dot],
+        _ => name,
+    }
+}
+
+/// Longest stem given to an output file, characters; file systems stop at 255 bytes.
+const MAX_STEM_CHARS: usize = 60;
+
+fn file_safe(text: &str) -> String {
+    let safe = |c: char| {
+        if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
+            c
+        } else {
+            '_'
+        }
+    };
+    let skip = text.chars().count().saturating_sub(MAX_STEM_CHARS);
+    let stem: String = text.chars().skip(skip).map(safe).collect();
+    // a leading dot would hide the file
+    if stem.starts_with('.') {
+        format!("_{stem}")
+    } else {
+        stem
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    fn view(name: &str) -> View {
+        let lens = Lens::Pinhole {
+            width: 400,
+            height: 300,
+            fx: 500.0,
+            fy: 510.0,
+            cx: 190.0,
+            cy: 160.0,
+        };
+        let posed = PosedImage {
+            name: name.into(),
+            rotation: [[0.0; 3]; 3],
+            translation: [0.0; 3],
+            lens,
+        };
+        View::new(posed, name.into(), (400, 300), Alpha::Ignore).unwrap()
+    }
+
+    #[test]
+    fn intrinsics_follow_the_resolution() {
+        let mut view = view("a.png");
+        view.set_size((100, 76));
+        let camera = &view.camera;
+        assert_eq!((camera.width_px, camera.height_px), (100, 76));
+        assert_eq!(
+            (camera.fx, camera.fy, camera.cx, camera.cy),
+            (125.0, 129.2, 47.5, 160.0 * 76.0 / 300.0)
+        );
+        assert_eq!(view.rgb_bytes(), 22_800);
+    }
+
+    #[test]
+    fn scaled_files_are_accepted_and_others_refused() {
+        let lens = Lens::Pinhole {
+            width: 1297,
+            height: 840,
+            fx: 961.0,
+            fy: 962.0,
+            cx: 648.5,
+            cy: 420.0,
+        };
+        let path = Path::new("x.jpg");
+        let half = scaled_to_file(&lens, path, 648, 420).unwrap();
+        assert!((half.fx - 961.0 * 648.0 / 1297.0).abs() < 1e-9 && (half.cy - 210.0).abs() < 1e-9);
+        assert!(scaled_to_file(&lens, path, 5187, 3361).is_ok());
+        let error = scaled_to_file(&lens, path, 840, 1297)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("x.jpg") && error.contains("840x1297") && error.contains("1297x840"),
+            "{error}"
+        );
+        assert!(scaled_to_file(&lens, path, 1297, 843).is_err());
+    }
+
+    #[test]
+    fn output_stems_are_unique() {
+        let names = [
+            "a/1.jpg",
+            "b/1.jpg",
+            "b/1.png",
+            "B_1.jpg",
+            ".x.png",
+            "sp ace:.png",
+            "v1.2.png",
+        ];
+        let mut views: Vec<View> = names.iter().map(|name| view(name)).collect();
+        assign_ids(&mut views);
+        let ids: Vec<&str> = views.iter().map(|view| view.id.as_str()).collect();
+        assert_eq!(
+            ids,
+            ["1", "b_1", "b_1_2", "B_1_3", "_.x", "sp_ace_", "v1.2"]
+        );
+    }
+}
