@@ -55,6 +55,11 @@ pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &[T], wanted: &[T
     assert_eq!(found.len(), wanted.len(), "{what}: number of elements");
     let first = found.iter().zip(wanted).position(|(a, b)| a != b);
     if let Some(i) = first {
-        panic!("{what}: element {i} of {} is {:?}, not {:?}", found.len(), found[i], wanted[i]);
+        panic!(
+            "{what}: element {i} of {} is {:?}, not {:?}",
+            found.len(),
+            found[i],
+            wanted[i]
+        );
     }
 }
