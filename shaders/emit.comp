@@ -72,7 +72,7 @@ void main() {
             Footprint f = load_footprint(v);
             uint done = 0u;
             for (int row = f.rect.y; row < f.rect.w; ++row) {
-                ivec2 span = row_span(f, row);
+                ivec2 span = clip_to_band(row_span(f, row), row);
                 for (int x = span.x; x < span.y && done < count; ++x) {
                     put(offset + done, uint(row) * u.tiles_x + uint(x), v);
                     ++done;
@@ -91,13 +91,13 @@ void main() {
         uint tiles = tile_counts[big];
         Footprint f = load_footprint(big);
         int row = f.rect.y;
-        ivec2 span = row < f.rect.w ? row_span(f, row) : ivec2(0);
+        ivec2 span = row < f.rect.w ? clip_to_band(row_span(f, row), row) : ivec2(0);
         uint row_first = 0u;
         for (uint j = lane; j < tiles; j += 256u) {
             while (row < f.rect.w && j >= row_first + uint(max(span.y - span.x, 0))) {
                 row_first += uint(max(span.y - span.x, 0));
                 ++row;
-                span = row < f.rect.w ? row_span(f, row) : ivec2(0);
+                span = row < f.rect.w ? clip_to_band(row_span(f, row), row) : ivec2(0);
             }
             put(base + j, row < f.rect.w ? uint(row) * u.tiles_x + uint(span.x) + (j - row_first) : none, big);
         }

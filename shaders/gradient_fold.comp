@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Adds up each splat's partial gradients in the order its tiles were emitted: same bytes whatever the scheduling.
+// Adds each splat's partial gradients to its record in the order its tiles were emitted: same bytes whatever the
+// scheduling, and whatever bands the tiles came in.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
@@ -12,9 +13,9 @@ layout(set = 0, binding = 2, std430) readonly restrict buffer TileCounts { uint 
 layout(set = 0, binding = 3, std430) readonly restrict buffer PartialA { vec4 partial_a[]; };
 layout(set = 0, binding = 4, std430) readonly restrict buffer PartialB { vec4 partial_b[]; };
 layout(set = 0, binding = 5, std430) readonly restrict buffer PartialC { vec4 partial_c[]; };
-layout(set = 0, binding = 6, std430) writeonly restrict buffer GradientA { vec4 gradient_a[]; };
-layout(set = 0, binding = 7, std430) writeonly restrict buffer GradientB { vec4 gradient_b[]; };
-layout(set = 0, binding = 8, std430) writeonly restrict buffer GradientC { vec4 gradient_c[]; };
+layout(set = 0, binding = 6, std430) restrict buffer GradientA { vec4 gradient_a[]; };
+layout(set = 0, binding = 7, std430) restrict buffer GradientB { vec4 gradient_b[]; };
+layout(set = 0, binding = 8, std430) restrict buffer GradientC { vec4 gradient_c[]; };
 
 void main() {
     uint v = group_index() * 256u + gl_LocalInvocationIndex;
@@ -23,8 +24,8 @@ void main() {
     }
     uint start = emission_start[v];
     uint count = tile_counts[v];
-    vec4 a = vec4(0.0);
-    vec3 b = vec3(0.0), c = vec3(0.0);
+    vec4 a = gradient_a[v];
+    vec3 b = gradient_b[v].xyz, c = gradient_c[v].xyz;
     for (uint k = 0u; k < count; ++k) {
         a += partial_a[start + k];
         b += partial_b[start + k].xyz;

@@ -45,8 +45,8 @@ vec2 sample_point(uvec2 pixel, uint index) {
 #ifdef COLUMN
 
 void main() {
-    uint tile = group_index();
-    if (tile >= u.tiles_x * u.tiles_y || counters.stalled != 0u) {
+    uint tile = u.band_begin + group_index();
+    if (tile >= u.band_end || counters.stalled != 0u) {
         return;
     }
     uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
@@ -115,8 +115,8 @@ shared vec3 batch_color[256];
 shared uint done_count;
 
 void main() {
-    uint tile = group_index();
-    if (tile >= u.tiles_x * u.tiles_y || counters.stalled != 0u) {
+    uint tile = u.band_begin + group_index();
+    if (tile >= u.band_end || counters.stalled != 0u) {
         return;
     }
     uint lane = gl_LocalInvocationIndex;

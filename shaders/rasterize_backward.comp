@@ -87,8 +87,8 @@ shared vec3 sum_c[16];
 shared uint newest[16];
 
 void main() {
-    uint tile = group_index();
-    if (tile >= u.tiles_x * u.tiles_y || counters.stalled != 0u) {
+    uint tile = u.band_begin + group_index();
+    if (tile >= u.band_end || counters.stalled != 0u) {
         return;
     }
     uint lane = gl_LocalInvocationIndex;
@@ -187,8 +187,8 @@ shared uint batch_splat[256];
 shared uint tile_last;
 
 void main() {
-    uint tile = group_index();
-    if (tile >= u.tiles_x * u.tiles_y || counters.stalled != 0u) {
+    uint tile = u.band_begin + group_index();
+    if (tile >= u.band_end || counters.stalled != 0u) {
         return;
     }
     uint lane = gl_LocalInvocationIndex;

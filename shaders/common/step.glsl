@@ -20,7 +20,7 @@ struct StepUniforms {
     uint adam_skip_mask;
     uint sh_degree;
     uint image_offset;     // first word of the ground-truth slot
-    uint band_begin;       // tile rows [begin, end) to rasterise
+    uint band_begin;       // tiles [begin, end), row by row, to rasterise
     uint band_end;
     float adam_rate[8];    // learning rate / (1 - beta1^n), per parameter group
     float adam_scale[8];   // 1 / sqrt(1 - beta2^n), per parameter group

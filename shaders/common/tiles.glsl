@@ -52,3 +52,9 @@ ivec2 row_span(Footprint f, int row) {
     precise vec2 span = vec2(ceil((left - (TILE - 1.0)) / TILE), floor(right / TILE) + 1.0);
     return ivec2(clamp(span, vec2(f.rect.xx), vec2(f.rect.zz)));
 }
+
+// The part of a row's span that lies in the tiles [u.band_begin, u.band_end).
+ivec2 clip_to_band(ivec2 span, int row) {
+    int first = row * int(u.tiles_x);
+    return clamp(span, ivec2(int(u.band_begin) - first), ivec2(int(u.band_end) - first));
+}

@@ -21,7 +21,11 @@ pub fn mean_abs(a: &[f32], b: &[f32]) -> f64 {
 pub fn relative(a: &[f32], b: &[f32]) -> f64 {
     let scale: f64 = b.iter().map(|v| f64::from(v.abs())).sum::<f64>() / b.len().max(1) as f64;
     let difference = mean_abs(a, b);
-    if difference == 0.0 { 0.0 } else { difference / scale.max(1e-30) }
+    if difference == 0.0 {
+        0.0
+    } else {
+        difference / scale.max(1e-30)
+    }
 }
 
 /// Stops when [`mean_abs`] is `limit` or more, or [`relative`] is `relative_limit` or more.
@@ -51,6 +55,11 @@ pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &[T], wanted: &[T
     assert_eq!(found.len(), wanted.len(), "{what}: number of elements");
     let first = found.iter().zip(wanted).position(|(a, b)| a != b);
     if let Some(i) = first {
-        panic!("{what}: element {i} of {} is {:?}, not {:?}", found.len(), found[i], wanted[i]);
+        panic!(
+            "{what}: element {i} of {} is {:?}, not {:?}",
+            found.len(),
+            found[i],
+            wanted[i]
+        );
     }
 }

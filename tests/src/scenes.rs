@@ -69,7 +69,9 @@ impl Scene {
             model.quats.push(quat);
             model.log_scales.push(log_scale);
             model.logit_opacities.push((opacity / (1.0 - opacity)).ln());
-            model.sh0.push(std::array::from_fn(|c| 0.8 * normal::<f32>(self.seed, 3, id, c as u32) + 0.6));
+            model.sh0.push(std::array::from_fn(|c| {
+                0.8 * normal::<f32>(self.seed, 3, id, c as u32) + 0.6
+            }));
             model
                 .sh_rest
                 .extend((0..3 * rest).map(|c| 0.15 * normal::<f32>(self.seed, 4, id, c as u32)));

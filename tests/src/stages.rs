@@ -35,7 +35,11 @@ fn scatter(variants: &Variants) -> &'static str {
 }
 
 fn raster(variants: &Variants) -> &'static str {
-    if variants.columns { "rasterize.column" } else { "rasterize" }
+    if variants.columns {
+        "rasterize.column"
+    } else {
+        "rasterize"
+    }
 }
 
 fn keeps(t: &StepTensors) -> Vec<Keep> {
@@ -98,7 +102,11 @@ fn visible_ids(gpu: &mut Gpu) -> Vec<u32> {
     let mut ids = Vec::new();
     for chunk in gpu.tensors.chunks.clone() {
         let words: Vec<u32> = gpu.read(chunk.visible_mask, (chunk.stride / 32) as usize);
-        ids.extend((0..chunk.stride).filter(|i| words[(i / 32) as usize] >> (i % 32) & 1 == 1).map(|i| chunk.first + i));
+        ids.extend(
+            (0..chunk.stride)
+                .filter(|i| words[(i / 32) as usize] >> (i % 32) & 1 == 1)
+                .map(|i| chunk.first + i),
+        );
     }
     ids
 }
@@ -135,7 +143,11 @@ impl Stages {
             })
             .collect();
         let tile_sorted = sorted_in(t.capacities.tile_bits(), &t.variants);
-        let owners: Vec<u32> = gpu.kept(t.intersections.owners, "emit", if t.variants.owners() == 1 { pairs } else { 0 });
+        let owners: Vec<u32> = gpu.kept(
+            t.intersections.owners,
+            "emit",
+            if t.variants.owners() == 1 { pairs } else { 0 },
+        );
         let splats = |payloads: Vec<u32>| -> Vec<u32> {
             if t.variants.owners() == 1 {
                 payloads.iter().map(|p| owners[*p as usize]).collect()
@@ -189,7 +201,11 @@ impl Stages {
         self.check_records(before, camera);
         let size = [camera.width_px, camera.height_px];
         let grid = tile_grid(size[0], size[1]);
-        same("depth order", &self.depth_order, &tile_intersect::depth_order(&self.visible));
+        same(
+            "depth order",
+            &self.depth_order,
+            &tile_intersect::depth_order(&self.visible),
+        );
         let pairs = tile_intersect::emit(&self.visible, &self.depth_order, grid[0], true);
         same("emitted tiles", &self.emitted.0, &pairs.tiles);
         same("emitted splats", &self.emitted.1, &pairs.visible);
@@ -199,22 +215,53 @@ impl Stages {
         let ranges = tile_ranges::tile_ranges(&tiles, self.ranges.len());
         for (tile, (found, wanted)) in self.ranges.iter().zip(&ranges).enumerate() {
             let empty = wanted[0] == wanted[1] && found[0] == found[1];
-            assert!(empty || found == wanted, "range of tile {tile}: {found:?}, not {wanted:?}");
+            assert!(
+                empty || found == wanted,
+                "range of tile {tile}: {found:?}, not {wanted:?}"
+            );
         }
         let lists = TileLists {
             ranges,
             visible: splats,
         };
         let raster = rasterize(size, &self.visible, &lists, BACKGROUND);
-        close("image", self.raster.rgb.as_flattened(), raster.rgb.as_flattened(), 1e-6, 1e-5);
-        close("transmittance", &self.raster.transmittance, &raster.transmittance, 1e-6, 1e-4);
-        let other = self.raster.last.iter().zip(&raster.last).filter(|(a, b)| a != b).count();
-        assert!(other * 500 <= raster.last.len(), "last contributors: {other} of {}", raster.last.len());
+        close(
+            "image",
+            self.raster.rgb.as_flattened(),
+            raster.rgb.as_flattened(),
+            1e-6,
+            1e-5,
+        );
+        close(
+            "transmittance",
+            &self.raster.transmittance,
+            &raster.transmittance,
+            1e-6,
+            1e-4,
+        );
+        let other = self
+            .raster
+            .last
+            .iter()
+            .zip(&raster.last)
+            .filter(|(a, b)| a != b)
+            .count();
+        assert!(
+            other * 500 <= raster.last.len(),
+            "last contributors: {other} of {}",
+            raster.last.len()
+        );
 
         let wanted = loss(size, &self.raster.rgb, &target_from_u8(target), Weights::default());
         let found = [status.loss, status.l1, status.ssim];
         close("loss", &found, &[wanted.total, wanted.l1, wanted.ssim], 1e-5, 1e-5);
-        close("image gradient", self.image_gradient.as_flattened(), wanted.gradient.as_flattened(), 1e-6, 1e-4);
+        close(
+            "image gradient",
+            self.image_gradient.as_flattened(),
+            wanted.gradient.as_flattened(),
+            1e-6,
+            1e-4,
+        );
         self.check_gradients(&lists, size);
     }
 
@@ -237,7 +284,11 @@ impl Stages {
         compare("colour", 1e-5, 1e-5, |v| v.rgb.to_vec());
         let differ = |what: &str, other: fn(&Visible<f32>, &Visible<f32>) -> bool| {
             let count = self.visible.iter().zip(&wanted).filter(|(a, b)| other(a, b)).count();
-            assert!(count * 200 <= wanted.len(), "{what}: {count} of {} differ", wanted.len());
+            assert!(
+                count * 200 <= wanted.len(),
+                "{what}: {count} of {} differ",
+                wanted.len()
+            );
         };
         differ("clamped channels", |a, b| a.clamped != b.clamped);
         differ("radius", |a, b| a.radius_px != b.radius_px);
@@ -279,7 +330,14 @@ impl Stages {
         let mut statistics = vec![[0.0_f32; 4]; n];
         for (record, g) in self.visible.iter().zip(&self.gradients_2d) {
             let id = record.id as usize;
-            let out = project_backward(&before.gaussians[id], before.filter_3d[id], &eye, &before.settings, record, g);
+            let out = project_backward(
+                &before.gaussians[id],
+                before.filter_3d[id],
+                &eye,
+                &before.settings,
+                record,
+                g,
+            );
             if let Some(out) = out {
                 gradients[id] = out.gradient;
                 statistics[id] = [out.mean_ndc_norm, g.abs_ndc, 1.0, record.radius_px];
@@ -292,8 +350,15 @@ impl Stages {
         let names = ["means", "quaternions", "scales", "opacities", "SH 0", "higher SH"];
         for ((name, span), rate) in names.into_iter().zip(spans).zip(RATES) {
             let flat = |list: &[Vec<f32>]| -> Vec<f32> { list.iter().flat_map(|v| v[span.clone()].to_vec()).collect() };
-            let gradient: Vec<f32> = gradients.iter().flat_map(|g| g.values()[span.clone()].to_vec()).collect();
-            let old: Vec<f32> = before.gaussians.iter().flat_map(|g| g.values()[span.clone()].to_vec()).collect();
+            let gradient: Vec<f32> = gradients
+                .iter()
+                .flat_map(|g| g.values()[span.clone()].to_vec())
+                .collect();
+            let old: Vec<f32> = before
+                .gaussians
+                .iter()
+                .flat_map(|g| g.values()[span.clone()].to_vec())
+                .collect();
             let m: Vec<f32> = gradient.iter().map(|g| 0.1 * g).collect();
             let v: Vec<f32> = gradient.iter().map(|g| 0.001 * g * g).collect();
             close(&format!("first moment of {name}"), &flat(&first), &m, 1e-4, 2e-4);
@@ -307,11 +372,13 @@ impl Stages {
             close(&format!("new {name}"), &flat(&parameters), &moved, 1e-5, 1e-5);
         }
         let found = gpu.planes(|c| c.statistics, 4, n);
-        for (channel, name) in ["gradient sum", "absolute sum", "count", "radius"].into_iter().enumerate() {
+        for (channel, name) in ["gradient sum", "absolute sum", "count", "radius"]
+            .into_iter()
+            .enumerate()
+        {
             let found: Vec<f32> = found.iter().map(|s| s[channel]).collect();
             let wanted: Vec<f32> = statistics.iter().map(|s| s[channel]).collect();
             close(&format!("statistic: {name}"), &found, &wanted, 1e-2, 1e-5);
         }
     }
 }
-

@@ -103,7 +103,13 @@ impl Twin {
             sh0: group(4),
             sh_rest: group(5),
         };
-        adam(&Adam::default(), &groups, &mut self.gaussians, &mut self.moments, &out.gradients);
+        adam(
+            &Adam::default(),
+            &groups,
+            &mut self.gaussians,
+            &mut self.moments,
+            &out.gradients,
+        );
         out
     }
 }

@@ -12,10 +12,13 @@ use kiln_tests::twin::{Twin, uniforms};
 fn capacities(scene: &Scene, chunk: u32) -> Capacities {
     let tiles = scene.size[0].div_ceil(16) * scene.size[1].div_ceil(16);
     let most = scene.count * tiles.min(150);
-    let mut c = Capacities::new(scene.count, scene.count, most, scene.sh_degree, [(
-        scene.size[0],
-        scene.size[1],
-    )]);
+    let mut c = Capacities::new(
+        scene.count,
+        scene.count,
+        most,
+        scene.sh_degree,
+        [(scene.size[0], scene.size[1])],
+    );
     c.chunk = chunk;
     c
 }
@@ -44,7 +47,11 @@ fn check(scene: &Scene, model: &Gaussians, list: &[Variants], chunk: u32) -> usi
         gpu.load(model);
         let before = Twin::new(model);
         let status = gpu.run(1, &uniforms(&camera, scene.sh_degree, 1), &target);
-        assert_eq!((status.stalled, status.nonfinite, status.skipped), (0, 0, 0), "{status:?}");
+        assert_eq!(
+            (status.stalled, status.nonfinite, status.skipped),
+            (0, 0, 0),
+            "{status:?}"
+        );
         assert_eq!(status.iteration, 1);
         let stages = Stages::read(&mut gpu, &status, &camera);
         stages.check(&before, &camera, &target, &status);

@@ -104,10 +104,7 @@ impl Drop for AtomicFile {
 ///
 /// # Errors
 /// [`ExportError`] when the disk refuses or `fill` fails; the old file of that name is then untouched.
-pub fn write_atomic(
-    path: &Path,
-    fill: impl FnOnce(&mut AtomicFile) -> io::Result<()>,
-) -> Result<(), ExportError> {
+pub fn write_atomic(path: &Path, fill: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> Result<(), ExportError> {
     let mut file = AtomicFile::create(path)?;
     fill(&mut file).map_err(|source| ExportError::new(path, source))?;
     file.commit()
@@ -125,14 +122,7 @@ fn folder_of(path: &Path) -> &Path {
 fn sync_folder(folder: &Path) -> io::Result<()> {
     match File::open(folder)?.sync_all() {
         // network and foreign file systems may not know how to flush a folder
-        Err(e)
-            if matches!(
-                e.kind(),
-                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
-            ) =>
-        {
-            Ok(())
-        }
+        Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
         other => other,
     }
 }
@@ -180,19 +170,13 @@ mod tests {
         assert!(matches!(&error, ExportError::DiskFull { path: named, .. } if *named == path));
         assert!(error.to_string().contains("file.txt"), "{error}");
         assert_eq!(
-            (
-                fs::read_to_string(&path).unwrap().as_str(),
-                entries(folder.path())
-            ),
+            (fs::read_to_string(&path).unwrap().as_str(), entries(folder.path())),
             ("old", 1)
         );
         // a folder in the way of the name
         let taken = folder.path().join("taken");
         fs::create_dir(&taken).unwrap();
-        assert!(matches!(
-            write_atomic(&taken, |_| Ok(())),
-            Err(ExportError::Io { .. })
-        ));
+        assert!(matches!(write_atomic(&taken, |_| Ok(())), Err(ExportError::Io { .. })));
         assert_eq!(entries(folder.path()), 2);
     }
 
@@ -211,10 +195,7 @@ mod tests {
             kind(io::ErrorKind::PermissionDenied),
             ExportError::NotWritable { .. }
         ));
-        assert!(matches!(
-            kind(io::ErrorKind::NotFound),
-            ExportError::Io { .. }
-        ));
+        assert!(matches!(kind(io::ErrorKind::NotFound), ExportError::Io { .. }));
         let folder = Scratch::new();
         folder.write("file", "");
         assert!(write_atomic(&folder.path().join("file/below"), |_| Ok(())).is_err());

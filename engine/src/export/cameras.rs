@@ -61,12 +61,7 @@ impl CameraRecord {
     #[must_use]
     pub fn camera(&self) -> Camera {
         let rotation = transposed(self.rotation);
-        let dot = |row: [f32; 3]| {
-            row.iter()
-                .zip(self.position)
-                .map(|(a, b)| a * b)
-                .sum::<f32>()
-        };
+        let dot = |row: [f32; 3]| row.iter().zip(self.position).map(|(a, b)| a * b).sum::<f32>();
         Camera {
             width_px: self.width,
             height_px: self.height,

@@ -42,13 +42,8 @@ impl ExportError {
         let path = path.to_owned();
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::DiskFull { path, source },
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-                Self::NotWritable { path, source }
-            }
-            _ => Self::Io {
-                path,
-                reason: source,
-            },
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::NotWritable { path, source },
+            _ => Self::Io { path, reason: source },
         }
     }
 }

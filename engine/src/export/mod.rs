@@ -12,6 +12,5 @@ pub use atomic::{AtomicFile, write_atomic};
 pub use cameras::{CameraRecord, camera_records, write_cameras};
 pub use error::ExportError;
 pub use ply::{
-    Fused, PlyComments, PlyError, PlyFlavor, PlyWriter, RenderMode, fuse, read_ply, write_ply,
-    write_points,
+    Fused, PlyComments, PlyError, PlyFlavor, PlyWriter, RenderMode, fuse, read_ply, write_ply, write_points,
 };

@@ -114,56 +114,34 @@ mod tests {
 
     #[test]
     fn start_values_are_the_published_ones() {
-        let points = [
-            point(0.0, 255),
-            point(1.0, 0),
-            point(3.0, 255),
-            point(7.0, 255),
-        ];
+        let points = [point(0.0, 255), point(1.0, 0), point(3.0, 255), point(7.0, 255)];
         let model = from_points(&points, 2).unwrap();
         assert_eq!(
             (model.len(), model.sh_rest.len(), model.filter_3d.len()),
             (4, 4 * 8 * 3, 4)
         );
         assert_eq!(model.logit_opacities, [-2.197_224_6; 4]);
-        assert_eq!(
-            (model.sh0[0], model.sh0[1]),
-            ([1.772_453_9; 3], [-1.772_453_9; 3])
-        );
+        assert_eq!((model.sh0[0], model.sh0[1]), ([1.772_453_9; 3], [-1.772_453_9; 3]));
         assert_eq!(model.quats[3], [1.0, 0.0, 0.0, 0.0]);
         // squared distances 1, 9, 49
-        assert_eq!(
-            model.log_scales[0],
-            [(0.5 * (59.0_f64 / 3.0).ln()) as f32; 3]
-        );
+        assert_eq!(model.log_scales[0], [(0.5 * (59.0_f64 / 3.0).ln()) as f32; 3]);
     }
 
     #[test]
     fn few_and_equal_points_keep_a_size() {
         let floor = (0.5 * 1e-7_f64.ln()) as f32;
+        assert_eq!(from_points(&[point(5.0, 0)], 0).unwrap().log_scales, [[floor; 3]]);
         assert_eq!(
-            from_points(&[point(5.0, 0)], 0).unwrap().log_scales,
-            [[floor; 3]]
-        );
-        assert_eq!(
-            from_points(&[point(0.0, 0), point(2.0, 0)], 3)
-                .unwrap()
-                .log_scales,
+            from_points(&[point(0.0, 0), point(2.0, 0)], 3).unwrap().log_scales,
             [[2.0_f32.ln(); 3]; 2]
         );
-        assert_eq!(
-            from_points(&[point(5.0, 0); 9], 3).unwrap().log_scales,
-            [[floor; 3]; 9]
-        );
+        assert_eq!(from_points(&[point(5.0, 0); 9], 3).unwrap().log_scales, [[floor; 3]; 9]);
     }
 
     #[test]
     fn bad_input_is_refused() {
         assert_eq!(from_points(&[], 3), Err(InitError::NoPoints));
-        assert_eq!(
-            from_points(&[point(0.0, 0)], 4),
-            Err(InitError::ShDegree(4))
-        );
+        assert_eq!(from_points(&[point(0.0, 0)], 4), Err(InitError::ShDegree(4)));
         let odd = from_points(&[point(0.0, 0), point(f32::NAN, 0)], 3).unwrap_err();
         assert!(matches!(odd, InitError::NotFinite { index: 1, .. }));
     }

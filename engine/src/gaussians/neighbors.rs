@@ -22,9 +22,7 @@ pub fn mean_squared_distances(points: &[[f32; 3]]) -> Vec<f64> {
     let tree = Tree::new(points);
     let threads = match points.len() {
         0..=PARALLEL_FROM => 1,
-        _ => std::thread::available_parallelism()
-            .map_or(1, usize::from)
-            .min(16),
+        _ => std::thread::available_parallelism().map_or(1, usize::from).min(16),
     };
     let share = points.len().div_ceil(threads).max(1);
     let mut by_tree_order = vec![0.0; points.len()];
@@ -61,11 +59,7 @@ struct Nearest {
 
 impl Tree {
     fn new(points: &[[f32; 3]]) -> Self {
-        let points = points
-            .iter()
-            .zip(0..)
-            .map(|(&point, index)| (index, point))
-            .collect();
+        let points = points.iter().zip(0..).map(|(&point, index)| (index, point)).collect();
         let mut tree = Self {
             points,
             axes: Vec::new(),
@@ -111,11 +105,7 @@ impl Tree {
         let (below, above) = (range.start..middle, middle + 1..range.end);
         // equal values may lie on both sides; a point's own side is the one its position is in
         let own_below = below.contains(&from) || (offset < 0.0 && !above.contains(&from));
-        let (near, far) = if own_below {
-            (below, above)
-        } else {
-            (above, below)
-        };
+        let (near, far) = if own_below { (below, above) } else { (above, below) };
         self.search(near, from, nearest);
         if offset * offset < nearest.squared[NEIGHBORS - 1] {
             self.search(far, from, nearest);
@@ -133,11 +123,7 @@ impl Tree {
         if squared >= nearest.squared[NEIGHBORS - 1] {
             return;
         }
-        let place = nearest
-            .squared
-            .iter()
-            .take_while(|&&other| other <= squared)
-            .count();
+        let place = nearest.squared.iter().take_while(|&&other| other <= squared).count();
         nearest.squared.copy_within(place..NEIGHBORS - 1, place + 1);
         nearest.squared[place] = squared;
         nearest.found = (nearest.found + 1).min(NEIGHBORS);
@@ -153,13 +139,12 @@ fn widest_axis(points: &[(u32, [f32; 3])]) -> usize {
         }
     }
     let width = |axis: usize| f64::from(high[axis]) - f64::from(low[axis]);
-    (1..3).fold(0, |widest, axis| {
-        if width(axis) > width(widest) {
-            axis
-        } else {
-            widest
-        }
-    })
+    (1..3).fold(
+        0,
+        |widest, axis| {
+            if width(axis) > width(widest) { axis } else { widest }
+        },
+    )
 }
 
 #[cfg(test)]
@@ -168,11 +153,7 @@ mod tests {
     use crate::scene::SplitMix64;
 
     fn by_hand(points: &[[f32; 3]]) -> Vec<f64> {
-        let squared = |a: [f32; 3], b: [f32; 3]| {
-            (0..3)
-                .map(|i| (f64::from(a[i]) - f64::from(b[i])).powi(2))
-                .sum()
-        };
+        let squared = |a: [f32; 3], b: [f32; 3]| (0..3).map(|i| (f64::from(a[i]) - f64::from(b[i])).powi(2)).sum();
         let mean = |i: usize| {
             let others = (0..points.len()).filter(|&j| j != i);
             let mut all: Vec<f64> = others.map(|j| squared(points[i], points[j])).collect();
@@ -216,15 +197,8 @@ mod tests {
     fn threads_and_outliers_change_nothing() {
         let mut points = cloud(PARALLEL_FROM + 1500, 5, 1e7);
         points.push([3e37, -3e37, 0.0]);
-        assert_eq!(
-            mean_squared_distances(&points)[..200],
-            by_hand(&points)[..200]
-        );
-        assert!(
-            mean_squared_distances(&points)
-                .iter()
-                .all(|mean| mean.is_finite())
-        );
+        assert_eq!(mean_squared_distances(&points)[..200], by_hand(&points)[..200]);
+        assert!(mean_squared_distances(&points).iter().all(|mean| mean.is_finite()));
     }
 
     #[test]

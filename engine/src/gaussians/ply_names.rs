@@ -26,12 +26,7 @@ pub const FILTER_3D: &str = "filter_3D";
 #[must_use]
 pub fn written(sh_degree: u32, filter: bool) -> Vec<String> {
     let rest = rest_values(sh_degree);
-    let fixed = |names: &[&str]| {
-        names
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect::<Vec<_>>()
-    };
+    let fixed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let mut names = fixed(&[POSITION, NORMAL, SH0].concat());
     names.extend((0..rest).map(|index| format!("{SH_REST_PREFIX}{index}")));
     names.push(OPACITY.to_owned());
@@ -68,10 +63,7 @@ mod tests {
     fn names_fill_the_usual_bytes() {
         assert_eq!(written(3, false).len() * 4, 248);
         assert_eq!(written(3, true).len() * 4, 252);
-        assert_eq!(
-            written(0, true).last().map(String::as_str),
-            Some("filter_3D")
-        );
+        assert_eq!(written(0, true).last().map(String::as_str), Some("filter_3D"));
         assert_eq!(written(1, false)[9..11], ["f_rest_0", "f_rest_1"]);
         assert_eq!(
             [0, 9, 24, 45].map(degree_of_rest_values),

@@ -39,11 +39,6 @@ macro_rules! every_options {
 }
 
 every_options!(
-    /// Options of `console`.
-    ConsoleOptions,
-    10
-);
-every_options!(
     /// Options of `metrics_jsonl`.
     MetricsJsonlOptions,
     10
@@ -53,3 +48,23 @@ every_options!(
     MemoryJsonlOptions,
     100
 );
+
+/// Options of `console`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConsoleOptions {
+    /// Seconds between two progress lines when stderr is not a terminal; 1 to 3600.
+    pub every_s: u32,
+}
+
+impl Default for ConsoleOptions {
+    fn default() -> Self {
+        Self { every_s: 10 }
+    }
+}
+
+impl Options for ConsoleOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("every_s", self.every_s, 1..=3600);
+    }
+}

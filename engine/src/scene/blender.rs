@@ -38,10 +38,7 @@ struct Frame {
 /// Reads the frames of one transforms file. Names get `.png` where they have no image extension.
 pub(super) fn read(path: &Path) -> Result<Vec<PosedImage>, SceneError> {
     let file = File::open(path).map_err(|e| SceneError::io(path, "open", e))?;
-    let bytes = file
-        .metadata()
-        .map_err(|e| SceneError::io(path, "inspect", e))?
-        .len();
+    let bytes = file.metadata().map_err(|e| SceneError::io(path, "inspect", e))?.len();
     if bytes > MAX_JSON_BYTES {
         return Err(SceneError::TooLarge {
             path: path.to_owned(),
@@ -104,8 +101,7 @@ fn world_to_camera(matrix: &[[f64; 4]; 4]) -> Option<([[f64; 3]; 3], [f64; 3])> 
     }
     let flip = [1.0, -1.0, -1.0];
     // the inverse of a rotation is its transpose, so row i of the result is flipped column i
-    let rotation: [[f64; 3]; 3] =
-        std::array::from_fn(|axis| std::array::from_fn(|row| flip[axis] * matrix[row][axis]));
+    let rotation: [[f64; 3]; 3] = std::array::from_fn(|axis| std::array::from_fn(|row| flip[axis] * matrix[row][axis]));
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     for a in 0..3 {
         for b in a..3 {
@@ -135,9 +131,7 @@ mod tests {
     use super::*;
 
     fn transforms(angle: &str, path: &str, matrix: &str) -> String {
-        format!(
-            r#"{{"camera_angle_x": {angle}, "frames": [{{"file_path": {path:?}, "transform_matrix": {matrix}}}]}}"#
-        )
+        format!(r#"{{"camera_angle_x": {angle}, "frames": [{{"file_path": {path:?}, "transform_matrix": {matrix}}}]}}"#)
     }
 
     const LOOK: &str = "[[1,0,0,2],[0,0,-1,-5],[0,1,0,3],[0,0,0,1]]";
@@ -149,10 +143,7 @@ mod tests {
         let images = read(&file).unwrap();
         assert_eq!(images[0].name, "train/r_0.png");
         // a camera at (2, -5, 3) that looks along +y with z up
-        assert_eq!(
-            images[0].rotation,
-            [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
-        );
+        assert_eq!(images[0].rotation, [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]);
         assert_eq!(images[0].translation, [-2.0, 3.0, 5.0]);
         let file = folder.write(TEST_FILE, transforms("0.7", "a.JPG", LOOK));
         assert_eq!(read(&file).unwrap()[0].name, "a.JPG");
@@ -162,13 +153,8 @@ mod tests {
     fn bad_files_are_named() {
         let folder = Scratch::new();
         let fails = |text: String, needle: &str| {
-            let message = read(&folder.write(TRAIN_FILE, text))
-                .unwrap_err()
-                .to_string();
-            assert!(
-                message.contains(TRAIN_FILE) && message.contains(needle),
-                "{message}"
-            );
+            let message = read(&folder.write(TRAIN_FILE, text)).unwrap_err().to_string();
+            assert!(message.contains(TRAIN_FILE) && message.contains(needle), "{message}");
         };
         fails("{\"frames\": []}".into(), "camera_angle_x");
         fails(transforms("0.7", "a", LOOK)[..60].into(), "line 1");
@@ -176,10 +162,7 @@ mod tests {
         fails(transforms("0", "a", LOOK), "field of view");
         fails(transforms("0.7", "../a", LOOK), "leaves the image folder");
         fails(transforms("0.7", "/a", LOOK), "leaves the image folder");
-        fails(
-            transforms("0.7", "a", "[[1,0,0,0],[0,1,0,0],[0,0,1,0]]"),
-            "line 1",
-        );
+        fails(transforms("0.7", "a", "[[1,0,0,0],[0,1,0,0],[0,0,1,0]]"), "line 1");
         fails(
             transforms("0.7", "a", "[[2,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]"),
             "frame 0",

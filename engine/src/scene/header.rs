@@ -51,12 +51,7 @@ fn size(path: &Path) -> Result<Size, SceneError> {
     };
     let reader = match ImageReader::open(path) {
         Ok(reader) => reader,
-        Err(e)
-            if matches!(
-                e.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
         Err(e) => return Err(SceneError::io(path, "open", e)),

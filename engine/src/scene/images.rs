@@ -98,10 +98,9 @@ impl ImageStore {
             let thread = std::thread::Builder::new()
                 .name(format!("decode-{number}"))
                 .spawn(move || shared.serve());
-            store.threads.push(
-                thread
-                    .map_err(|e| SceneError::io(&scene.root, "start a decoding thread for", e))?,
-            );
+            store
+                .threads
+                .push(thread.map_err(|e| SceneError::io(&scene.root, "start a decoding thread for", e))?);
         }
         Ok(store)
     }
@@ -182,10 +181,7 @@ impl ImageStore {
 /// What [`ImageStore::host_bytes`] will say for a scene, without opening a store.
 #[must_use]
 pub fn estimate_host_bytes(scene: &SceneIndex, options: ImageOptions) -> u64 {
-    host_bytes(
-        scene.views().map(|(_, view)| view),
-        thread_count(options.threads),
-    )
+    host_bytes(scene.views().map(|(_, view)| view), thread_count(options.threads))
 }
 
 fn host_bytes<'a>(views: impl Iterator<Item = &'a View>, threads: usize) -> u64 {
@@ -200,9 +196,7 @@ fn host_bytes<'a>(views: impl Iterator<Item = &'a View>, threads: usize) -> u64 
 
 fn thread_count(wanted: Option<usize>) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    wanted
-        .unwrap_or_else(cores)
-        .clamp(*THREADS.start(), *THREADS.end())
+    wanted.unwrap_or_else(cores).clamp(*THREADS.start(), *THREADS.end())
 }
 
 impl Drop for ImageStore {
@@ -273,15 +267,10 @@ mod tests {
                 4,
                 &[n, 2 * n, 3 * n, alpha].repeat(64),
             );
-            format!(
-                r#"{{"file_path":"{n:03}","transform_matrix":[[1,0,0,{n}],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}}"#
-            )
+            format!(r#"{{"file_path":"{n:03}","transform_matrix":[[1,0,0,{n}],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}}"#)
         };
         let frames: Vec<String> = (0..count).map(frame).collect();
-        let json = format!(
-            r#"{{"camera_angle_x":0.7,"frames":[{}]}}"#,
-            frames.join(",")
-        );
+        let json = format!(r#"{{"camera_angle_x":0.7,"frames":[{}]}}"#, frames.join(","));
         folder.write("transforms_train.json", json);
         let options = SceneOptions {
             resolution: Resolution::Divide(2),
@@ -305,10 +294,7 @@ mod tests {
         let store = ImageStore::open(&scene, ImageOptions::default()).unwrap();
         store.prefetch((0..100).map(train));
         for n in (0..40_u8).rev() {
-            assert_eq!(
-                store.get(train(n.into())).unwrap()[..],
-                [n, 2 * n, 3 * n].repeat(16)
-            );
+            assert_eq!(store.get(train(n.into())).unwrap()[..], [n, 2 * n, 3 * n].repeat(16));
         }
         assert_eq!(store.resident_bytes(), 40 * 48);
         let options = ImageOptions {
@@ -362,27 +348,16 @@ mod tests {
         folder.write_png("002.png", SIDE * 2, SIDE, 3, &[0; 384]);
         std::fs::remove_file(folder.path().join("003.png")).unwrap();
         let store = ImageStore::open(&scene, ImageOptions::default()).unwrap();
-        for (index, name) in [
-            (1, "001.png"),
-            (2, "002.png"),
-            (3, "003.png"),
-            (1, "001.png"),
-        ] {
+        for (index, name) in [(1, "001.png"), (2, "002.png"), (3, "003.png"), (1, "001.png")] {
             let message = store.get(train(index)).unwrap_err().to_string();
             assert!(message.contains(name), "{message}");
         }
         assert!(store.get(train(0)).is_ok() && store.get(train(4)).is_ok());
-        assert!(matches!(
-            store.get(train(5)),
-            Err(SceneError::NoSuchView("train", 5))
-        ));
+        assert!(matches!(store.get(train(5)), Err(SceneError::NoSuchView("train", 5))));
         let test = ViewId {
             split: Split::Test,
             index: 0,
         };
-        assert!(matches!(
-            store.get(test),
-            Err(SceneError::NoSuchView("test", 0))
-        ));
+        assert!(matches!(store.get(test), Err(SceneError::NoSuchView("test", 0))));
     }
 }

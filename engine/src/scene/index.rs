@@ -103,10 +103,7 @@ impl SceneIndex {
     pub fn rescaled(&self, scale: f64) -> Self {
         let mut scene = self.clone();
         for view in scene.train.iter_mut().chain(&mut scene.test) {
-            view.set_size(
-                self.resolution
-                    .apply(view.source_width, view.source_height, scale),
-            );
+            view.set_size(self.resolution.apply(view.source_width, view.source_height, scale));
         }
         scene
     }
@@ -128,14 +125,12 @@ impl SceneIndex {
 
     /// All views, training views first, with their ids.
     pub fn views(&self) -> impl Iterator<Item = (ViewId, &View)> {
-        [Split::Train, Split::Test]
-            .into_iter()
-            .flat_map(move |split| {
-                self.views_of(split)
-                    .iter()
-                    .enumerate()
-                    .map(move |(index, view)| (ViewId { split, index }, view))
-            })
+        [Split::Train, Split::Test].into_iter().flat_map(move |split| {
+            self.views_of(split)
+                .iter()
+                .enumerate()
+                .map(move |(index, view)| (ViewId { split, index }, view))
+        })
     }
 
     /// Width and height of the largest training image in pixels, each side on its own.
@@ -171,8 +166,7 @@ fn detect(root: &Path, choice: KindChoice) -> Result<Found, SceneError> {
         }
         looked_for.push(blender::TRAIN_FILE.to_owned());
     }
-    let entries =
-        std::fs::read_dir(root).map_err(|e| SceneError::io(root, "open the data set", e))?;
+    let entries = std::fs::read_dir(root).map_err(|e| SceneError::io(root, "open the data set", e))?;
     let mut names: Vec<String> = entries
         .flatten()
         .take(1000)
@@ -191,11 +185,7 @@ fn detect(root: &Path, choice: KindChoice) -> Result<Found, SceneError> {
     })
 }
 
-fn load_colmap(
-    root: &Path,
-    folder: &Path,
-    options: &SceneOptions,
-) -> Result<SceneIndex, SceneError> {
+fn load_colmap(root: &Path, folder: &Path, options: &SceneOptions) -> Result<SceneIndex, SceneError> {
     let model = colmap::read(folder)?;
     let images = root.join(options.images.as_deref().unwrap_or(IMAGES));
     let mut warnings = Vec::new();
@@ -215,22 +205,9 @@ fn load_colmap(
     } else {
         Alpha::Ignore
     };
-    let views = open_views(
-        &images,
-        &model.images_file,
-        model.images,
-        alpha,
-        &mut warnings,
-    )?;
+    let views = open_views(&images, &model.images_file, model.images, alpha, &mut warnings)?;
     let (train, test) = split_views(views, options.eval);
-    finish(
-        SceneKind::Colmap,
-        root,
-        (train, test),
-        model.points,
-        warnings,
-        options,
-    )
+    finish(SceneKind::Colmap, root, (train, test), model.points, warnings, options)
 }
 
 fn load_blender(root: &Path, options: &SceneOptions) -> Result<SceneIndex, SceneError> {
@@ -261,14 +238,7 @@ fn load_blender(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Scene
         split::sort(&mut all);
         split_views(all, options.eval)
     };
-    finish(
-        SceneKind::Blender,
-        root,
-        views,
-        Vec::new(),
-        warnings,
-        options,
-    )
+    finish(SceneKind::Blender, root, views, Vec::new(), warnings, options)
 }
 
 /// Train and test views of a sorted list.
@@ -366,18 +336,15 @@ fn finish(
     views.extend(test);
     view::assign_ids(&mut views);
     for view in &mut views {
-        view.set_size(options.resolution.apply(
-            view.source_width,
-            view.source_height,
-            options.scale,
-        ));
+        view.set_size(
+            options
+                .resolution
+                .apply(view.source_width, view.source_height, options.scale),
+        );
     }
     let test = views.split_off(trained);
     let train = views;
-    if let Some(view) = train
-        .iter()
-        .find(|view| view.camera.width_px < TINY_WIDTH_PX)
-    {
+    if let Some(view) = train.iter().find(|view| view.camera.width_px < TINY_WIDTH_PX) {
         let (width, height) = (view.camera.width_px, view.camera.height_px);
         warnings.push(format!(
             "{} is trained at only {width}x{height} pixels; is the resolution meant?",

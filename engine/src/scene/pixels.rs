@@ -48,8 +48,7 @@ pub(super) fn load(view: &View, background: [f32; 3]) -> Result<Vec<u8>, SceneEr
     if to == (width, height) {
         return Ok(rgb);
     }
-    resize_rgb(&rgb, (width, height), to)
-        .ok_or_else(|| bad(format!("it cannot be resized to {to:?}")))
+    resize_rgb(&rgb, (width, height), to).ok_or_else(|| bad(format!("it cannot be resized to {to:?}")))
 }
 
 /// The most memory [`load`] needs at once for this view, bytes.
@@ -115,16 +114,11 @@ mod tests {
     #[test]
     fn compositing_truncates_like_the_reference() {
         // recorded with NumPy 2.4: uint8((c / 255 * a / 255 + bg * (1 - a / 255)) * 255)
-        let rgba = vec![
-            200, 100, 50, 255, 200, 100, 50, 128, 200, 100, 50, 0, 7, 77, 177, 3,
-        ];
+        let rgba = vec![200, 100, 50, 255, 200, 100, 50, 128, 200, 100, 50, 0, 7, 77, 177, 3];
         assert_eq!(composite(rgba.clone(), [1.0; 3]), GOLDEN_WHITE);
         assert_eq!(composite(rgba, [0.0; 3]), GOLDEN_BLACK);
         for value in 0..=255 {
-            assert_eq!(
-                composite(vec![value, value, value, 255], [0.3; 3]),
-                [value; 3]
-            );
+            assert_eq!(composite(vec![value, value, value, 255], [0.3; 3]), [value; 3]);
         }
     }
 

@@ -68,10 +68,7 @@ mod tests {
         for _ in 0..7000 {
             seen[random.below(7) as usize] += 1;
         }
-        assert!(
-            seen.iter().all(|&count| (850..1150).contains(&count)),
-            "{seen:?}"
-        );
+        assert!(seen.iter().all(|&count| (850..1150).contains(&count)), "{seen:?}");
         assert_eq!((random.below(1), random.below(0)), (0, 0));
         assert!((0..1000).all(|_| (0.0..1.0).contains(&random.next_f32())));
     }

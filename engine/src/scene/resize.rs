@@ -14,8 +14,7 @@ const SUPPORT: f64 = 2.0;
 /// Returns `None` when `pixels` is not `3 * width * height` bytes long or a side is 0.
 #[must_use]
 pub fn resize_rgb(pixels: &[u8], from: (u32, u32), to: (u32, u32)) -> Option<Vec<u8>> {
-    let [width, height, new_width, new_height] =
-        [from.0, from.1, to.0, to.1].map(|side| side as usize);
+    let [width, height, new_width, new_height] = [from.0, from.1, to.0, to.1].map(|side| side as usize);
     let bytes = width.checked_mul(height)?.checked_mul(3)?;
     if bytes == 0 || new_width == 0 || new_height == 0 || pixels.len() != bytes {
         return None;
@@ -69,10 +68,7 @@ fn taps(from: usize, to: usize) -> Vec<Taps> {
                 weights.iter_mut().for_each(|weight| *weight *= 1.0 / sum);
             }
             let one = f64::from(1 << WEIGHT_BITS);
-            let weights = weights
-                .iter()
-                .map(|weight| (weight * one).round() as i32)
-                .collect();
+            let weights = weights.iter().map(|weight| (weight * one).round() as i32).collect();
             Taps { first, weights }
         })
         .collect()
@@ -137,9 +133,8 @@ mod tests {
 
     /// The picture that the recording script makes too.
     fn picture(width: u32, height: u32) -> Vec<u8> {
-        let value = |x: u32, y: u32, c: u32| {
-            (x * 37 + y * 91 + c * 53 + (x * y) % 17 * 9 + (x / 5 + y / 3) % 2 * 120) % 256
-        };
+        let value =
+            |x: u32, y: u32, c: u32| (x * 37 + y * 91 + c * 53 + (x * y) % 17 * 9 + (x / 5 + y / 3) % 2 * 120) % 256;
         (0..height)
             .flat_map(|y| (0..width).flat_map(move |x| (0..3).map(move |c| value(x, y, c) as u8)))
             .collect()
@@ -155,11 +150,7 @@ mod tests {
             let stride = to.0 as usize * 3;
             assert_eq!(out.len(), stride * to.1 as usize);
             for (y, row) in rows {
-                assert_eq!(
-                    out[y * stride..][..stride],
-                    row[..],
-                    "{from:?} -> {to:?}, row {y}"
-                );
+                assert_eq!(out[y * stride..][..stride], row[..], "{from:?} -> {to:?}, row {y}");
             }
         }
     }

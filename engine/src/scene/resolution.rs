@@ -44,21 +44,14 @@ impl Resolution {
         let (w, h) = match self {
             Self::Divide(divisor) => {
                 let divisor = scale * f64::from(divisor);
-                (
-                    (w / divisor).round_ties_even(),
-                    (h / divisor).round_ties_even(),
-                )
+                ((w / divisor).round_ties_even(), (h / divisor).round_ties_even())
             }
             Self::Width(target) => {
                 let divisor = w / f64::from(target) * scale;
                 ((w / divisor).floor(), (h / divisor).floor())
             }
             Self::Auto => {
-                let divisor = if w > AUTO_WIDTH_PX {
-                    w / AUTO_WIDTH_PX
-                } else {
-                    1.0
-                } * scale;
+                let divisor = if w > AUTO_WIDTH_PX { w / AUTO_WIDTH_PX } else { 1.0 } * scale;
                 ((w / divisor).floor(), (h / divisor).floor())
             }
         };
@@ -75,11 +68,7 @@ mod tests {
 
     #[test]
     fn sizes_equal_the_reference_rule() {
-        let size = |number| {
-            Resolution::from_number(number)
-                .unwrap()
-                .apply(5187, 3361, 1.0)
-        };
+        let size = |number| Resolution::from_number(number).unwrap().apply(5187, 3361, 1.0);
         assert_eq!(size(4), (1297, 840));
         assert_eq!(size(2), (2594, 1680));
         assert_eq!(size(8), (648, 420));
@@ -100,13 +89,8 @@ mod tests {
     #[test]
     fn numbers_without_a_meaning_are_refused() {
         for number in [0, -2, i64::MIN, i64::MAX, 65_536] {
-            assert!(
-                matches!(Resolution::from_number(number), Err(SceneError::Resolution(n)) if n == number)
-            );
+            assert!(matches!(Resolution::from_number(number), Err(SceneError::Resolution(n)) if n == number));
         }
-        assert_eq!(
-            Resolution::from_number(1000).unwrap(),
-            Resolution::Width(1000)
-        );
+        assert_eq!(Resolution::from_number(1000).unwrap(), Resolution::Width(1000));
     }
 }

@@ -33,14 +33,7 @@ impl Scratch {
     }
 
     /// Writes a PNG of RGB (3) or RGBA (4) pixels.
-    pub(crate) fn write_png(
-        &self,
-        name: &str,
-        width: u32,
-        height: u32,
-        channels: u32,
-        pixels: &[u8],
-    ) -> PathBuf {
+    pub(crate) fn write_png(&self, name: &str, width: u32, height: u32, channels: u32, pixels: &[u8]) -> PathBuf {
         let path = self.write(name, []);
         let color = if channels == 4 {
             image::ColorType::Rgba8

@@ -10,9 +10,7 @@ const EXTENT_MARGIN: f64 = 1.1;
 
 /// Sorts views by name without extension, so that `a.jpg` comes before `a-1.jpg`.
 pub(super) fn sort(views: &mut [View]) {
-    views.sort_by(|a, b| {
-        (without_extension(&a.name), &a.name).cmp(&(without_extension(&b.name), &b.name))
-    });
+    views.sort_by(|a, b| (without_extension(&a.name), &a.name).cmp(&(without_extension(&b.name), &b.name)));
 }
 
 /// Holds out every eighth view of a sorted list, the first included: (train, test).
@@ -32,9 +30,7 @@ pub(super) fn hold_out(views: Vec<View>) -> (Vec<View>, Vec<View>) {
 pub(super) fn camera_extent(views: &[View]) -> f32 {
     let centres = || views.iter().map(|view| centre(&view.camera));
     let mean = mean(centres());
-    let farthest = centres()
-        .map(|centre| distance(centre, mean))
-        .fold(0.0, f64::max);
+    let farthest = centres().map(|centre| distance(centre, mean)).fold(0.0, f64::max);
     (EXTENT_MARGIN * farthest) as f32
 }
 
@@ -68,8 +64,5 @@ fn mean(values: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
 }
 
 fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
-    (0..3)
-        .map(|axis| (a[axis] - b[axis]).powi(2))
-        .sum::<f64>()
-        .sqrt()
+    (0..3).map(|axis| (a[axis] - b[axis]).powi(2)).sum::<f64>().sqrt()
 }

@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::posed::{Lens, PosedImage};
 use super::{Camera, SceneError};
 
@@ -16,7 +19,8 @@ pub struct Point {
 }
 
 /// The part of a scene a view belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Split {
     /// Trained on.
     Train,
@@ -89,12 +93,7 @@ pub struct View {
 
 impl View {
     /// A view of a file of `size` pixels, still at that resolution and without an output stem.
-    pub(super) fn new(
-        posed: PosedImage,
-        path: PathBuf,
-        size: (u32, u32),
-        alpha: Alpha,
-    ) -> Result<Self, SceneError> {
+    pub(super) fn new(posed: PosedImage, path: PathBuf, size: (u32, u32), alpha: Alpha) -> Result<Self, SceneError> {
         let (width, height) = size;
         let intrinsics = scaled_to_file(&posed.lens, &path, width, height)?;
         let camera = Camera {
@@ -140,12 +139,7 @@ impl View {
 }
 
 /// Intrinsics in pixels of the file; a file that is a uniformly scaled copy of the camera's image is accepted.
-fn scaled_to_file(
-    lens: &Lens,
-    path: &Path,
-    width: u32,
-    height: u32,
-) -> Result<Intrinsics, SceneError> {
+fn scaled_to_file(lens: &Lens, path: &Path, width: u32, height: u32) -> Result<Intrinsics, SceneError> {
     let (w, h) = (f64::from(width), f64::from(height));
     match *lens {
         Lens::FieldOfView { angle_x } => {
@@ -290,9 +284,7 @@ mod tests {
         let half = scaled_to_file(&lens, path, 648, 420).unwrap();
         assert!((half.fx - 961.0 * 648.0 / 1297.0).abs() < 1e-9 && (half.cy - 210.0).abs() < 1e-9);
         assert!(scaled_to_file(&lens, path, 5187, 3361).is_ok());
-        let error = scaled_to_file(&lens, path, 840, 1297)
-            .unwrap_err()
-            .to_string();
+        let error = scaled_to_file(&lens, path, 840, 1297).unwrap_err().to_string();
         assert!(
             error.contains("x.jpg") && error.contains("840x1297") && error.contains("1297x840"),
             "{error}"
@@ -314,9 +306,6 @@ mod tests {
         let mut views: Vec<View> = names.iter().map(|name| view(name)).collect();
         assign_ids(&mut views);
         let ids: Vec<&str> = views.iter().map(|view| view.id.as_str()).collect();
-        assert_eq!(
-            ids,
-            ["1", "b_1", "b_1_2", "B_1_3", "_.x", "sp_ace_", "v1.2"]
-        );
+        assert_eq!(ids, ["1", "b_1", "b_1_2", "B_1_3", "_.x", "sp_ace_", "v1.2"]);
     }
 }

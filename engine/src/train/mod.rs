@@ -1,3 +1,24 @@
-//! Training: what happens at which iteration.
+//! Training: what happens at which iteration, on which device, within which plan, and what a run leaves behind.
+//!
+//! [`schedule`] is pure arithmetic on iteration numbers; [`Trainer`] is the device side of a run; [`checkpoint`] its state
+//! on disk. [`events`] are the rows a run emits and [`sinks`] where they go; [`clock`] and [`interrupt`] are time and
+//! Ctrl-C.
 
+pub mod checkpoint;
+pub mod clock;
+mod error;
+pub mod events;
+pub mod interrupt;
+mod model;
+mod open;
+mod planning;
 pub mod schedule;
+pub mod sinks;
+mod trainer;
+mod uniforms;
+
+pub use error::TrainError;
+pub use model::{gib_to_bytes, initial_model, scene_options};
+pub use open::{OpenDevice, list_devices, open_device, variants_for};
+pub use planning::{PlanReport, TrainPlan, plan};
+pub use trainer::{StepStatus, Trainer, ViewSums};

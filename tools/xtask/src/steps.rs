@@ -183,6 +183,18 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
+    fn both_streams_of_a_test_run_are_read_in_order_and_its_status_counts() {
+        let script = "echo '     Running a.rs (x)' >&2; echo 'test result: FAILED.'; exit 3";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let mut steps = Steps::default();
+        let failed = steps.run_tests("tests", command).err();
+        assert!(failed.is_some_and(|f| f.code == 1 && f.message.starts_with("step `tests`")));
+        assert_eq!(steps.results, ["test result: FAILED. [a.rs]"]);
+    }
+
+    #[test]
     fn a_failed_step_is_named() {
         let mut steps = Steps::default();
         let failed = steps.time("format", || Err::<(), _>(Failure::set_up("x"))).err();

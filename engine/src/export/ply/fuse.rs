@@ -23,8 +23,7 @@ pub fn fuse(log_scales: [f32; 3], logit_opacity: f32, filter_3d: f32) -> Fused {
     }
     let log_filter = f64::from(filter_3d).abs().ln();
     // ln(s'/s) = ln(1 + (f/s)^2) / 2
-    let growth =
-        log_scales.map(|log_scale| 0.5 * softplus(2.0 * (log_filter - f64::from(log_scale))));
+    let growth = log_scales.map(|log_scale| 0.5 * softplus(2.0 * (log_filter - f64::from(log_scale))));
     let log_factor = -growth.iter().sum::<f64>();
     let logit = f64::from(logit_opacity);
     let log_opacity = log_factor - softplus(-logit);
@@ -75,9 +74,7 @@ mod tests {
             for logit in [-1e4_f32, -30.0, 0.0, 30.0, 1e4] {
                 for filter in [1e-30_f32, 1e-3, 1e3] {
                     let fused = fuse([log_scale; 3], logit, filter);
-                    assert!(
-                        fused.logit_opacity.is_finite() && fused.logit_opacity <= logit.max(1e3)
-                    );
+                    assert!(fused.logit_opacity.is_finite() && fused.logit_opacity <= logit.max(1e3));
                     assert!(
                         fused
                             .log_scales

@@ -134,13 +134,9 @@ pub(super) fn read(reader: &mut impl BufRead) -> Result<Header, PlyError> {
             ["format", format, ..] => {
                 return Err(PlyError::Format(format.chars().take(60).collect()));
             }
-            ["comment" | "obj_info", ..] => {
-                read_comment(line.trim_start_matches("comment").trim(), &mut comments)
-            }
+            ["comment" | "obj_info", ..] => read_comment(line.trim_start_matches("comment").trim(), &mut comments),
             ["element", name, count] => {
-                let count = count
-                    .parse()
-                    .map_err(|_| bad("an element count that is no number"))?;
+                let count = count.parse().map_err(|_| bad("an element count that is no number"))?;
                 let (name, properties) = (name.to_owned(), Vec::new());
                 elements.push(Element {
                     name,
@@ -161,11 +157,7 @@ pub(super) fn read(reader: &mut impl BufRead) -> Result<Header, PlyError> {
                 let element = elements
                     .last_mut()
                     .ok_or_else(|| bad("a property before any element"))?;
-                if element
-                    .properties
-                    .iter()
-                    .any(|property| property.name == name)
-                {
+                if element.properties.iter().any(|property| property.name == name) {
                     return Err(bad("a property that was there before"));
                 }
                 element.properties.push(Property {

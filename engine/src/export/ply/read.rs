@@ -49,9 +49,7 @@ pub enum PlyError {
     #[error("it announces {0} entries, more than can be read")]
     TooMany(u64),
     /// Properties without which there is no model.
-    #[error(
-        "it lacks the properties {0}; is it a Gaussian splatting file? Compressed ones must be unpacked first"
-    )]
+    #[error("it lacks the properties {0}; is it a Gaussian splatting file? Compressed ones must be unpacked first")]
     Missing(String),
     /// A number of `f_rest` properties that belongs to no degree.
     #[error("it has {0} f_rest properties; 0, 9, 24 or 45 in sequence are read (degree 0 to 3)")]
@@ -96,8 +94,7 @@ fn read_file(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
     if needed > u128::from(size) {
         return Err(PlyError::Truncated { needed, size });
     }
-    let count =
-        u32::try_from(header.vertices).map_err(|_| PlyError::TooMany(header.vertices))? as usize;
+    let count = u32::try_from(header.vertices).map_err(|_| PlyError::TooMany(header.vertices))? as usize;
     let skip = i64::try_from(header.skip_bytes).map_err(|_| PlyError::TooMany(header.vertices))?;
     reader.seek_relative(skip).map_err(PlyError::Io)?;
 
@@ -137,11 +134,7 @@ struct Column {
 impl Column {
     fn value<'a>(&'a self, row: &[u8]) -> Result<f32, &'a Self> {
         let value = self.scalar.read(&row[self.offset..]);
-        if value.is_finite() {
-            Ok(value)
-        } else {
-            Err(self)
-        }
+        if value.is_finite() { Ok(value) } else { Err(self) }
     }
 }
 
@@ -161,10 +154,7 @@ struct Columns {
 impl Columns {
     fn find(header: &Header) -> Result<Self, PlyError> {
         let column = |name: &str| {
-            let property = header
-                .properties
-                .iter()
-                .find(|property| property.name == name)?;
+            let property = header.properties.iter().find(|property| property.name == name)?;
             Some(Column {
                 name: property.name.clone(),
                 offset: property.offset,
@@ -179,10 +169,7 @@ impl Columns {
             &ply_names::ROTATION,
         ];
         let names = fixed.concat();
-        let missing: Vec<&str> = names
-            .into_iter()
-            .filter(|name| column(name).is_none())
-            .collect();
+        let missing: Vec<&str> = names.into_iter().filter(|name| column(name).is_none()).collect();
         let lacking = || PlyError::Missing(missing.join(", "));
         let is_rest = |name: &str| name.starts_with(ply_names::SH_REST_PREFIX);
         let values = header
@@ -190,8 +177,7 @@ impl Columns {
             .iter()
             .filter(|property| is_rest(&property.name))
             .count();
-        let sh_degree =
-            ply_names::degree_of_rest_values(values).ok_or(PlyError::RestCount(values))?;
+        let sh_degree = ply_names::degree_of_rest_values(values).ok_or(PlyError::RestCount(values))?;
         let mut rest = vec![None; values];
         for index in 0..values {
             let found = column(&format!("{}{index}", ply_names::SH_REST_PREFIX));
@@ -236,27 +222,19 @@ impl Columns {
         model.logit_opacities.push(opacity);
         model.log_scales.push(values(&self.scale, row)?);
         model.quats.push(values(&self.rotation, row)?);
-        model.filter_3d.push(
-            self.filter
-                .as_ref()
-                .map_or(Ok(0.0), |filter| filter.value(row))?,
-        );
+        model
+            .filter_3d
+            .push(self.filter.as_ref().map_or(Ok(0.0), |filter| filter.value(row))?);
         Ok(())
     }
 }
 
-fn columns<const N: usize>(
-    names: [&str; N],
-    find: impl Fn(&str) -> Option<Column>,
-) -> Option<[Column; N]> {
+fn columns<const N: usize>(names: [&str; N], find: impl Fn(&str) -> Option<Column>) -> Option<[Column; N]> {
     let found: Option<Vec<Column>> = names.into_iter().map(find).collect();
     found?.try_into().ok()
 }
 
-fn values<'a, const N: usize>(
-    columns: &'a [Column; N],
-    row: &[u8],
-) -> Result<[f32; N], &'a Column> {
+fn values<'a, const N: usize>(columns: &'a [Column; N], row: &[u8]) -> Result<[f32; N], &'a Column> {
     let mut values = [0.0; N];
     for (value, column) in values.iter_mut().zip(columns) {
         *value = column.value(row)?;

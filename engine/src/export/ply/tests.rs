@@ -13,9 +13,7 @@ fn model(count: usize, sh_degree: u32, filter: f32) -> Gaussians {
     Gaussians {
         sh_degree,
         means: (0..count).map(|_| [value(), value(), value()]).collect(),
-        quats: (0..count)
-            .map(|_| [value(), value(), value(), value()])
-            .collect(),
+        quats: (0..count).map(|_| [value(), value(), value(), value()]).collect(),
         log_scales: (0..count).map(|_| [value(), value(), value()]).collect(),
         logit_opacities: (0..count).map(|_| value()).collect(),
         sh0: (0..count).map(|_| [value(), value(), value()]).collect(),
@@ -31,14 +29,7 @@ const COMMENTS: PlyComments = PlyComments {
 };
 
 fn bytes(model: &Gaussians, flavor: PlyFlavor) -> Vec<u8> {
-    let mut writer = PlyWriter::new(
-        Vec::new(),
-        model.len() as u64,
-        model.sh_degree,
-        flavor,
-        COMMENTS,
-    )
-    .unwrap();
+    let mut writer = PlyWriter::new(Vec::new(), model.len() as u64, model.sh_degree, flavor, COMMENTS).unwrap();
     writer.push(model).unwrap();
     writer.finish().unwrap()
 }
@@ -124,11 +115,7 @@ fn other_orders_types_and_properties_are_read() {
     for opacity in [0.5_f64, -0.25] {
         file.push(77);
         file.extend(opacity.to_le_bytes());
-        file.extend(
-            [4.0_f32, 3.0, 2.0, 1.0]
-                .iter()
-                .flat_map(|v| v.to_le_bytes()),
-        );
+        file.extend([4.0_f32, 3.0, 2.0, 1.0].iter().flat_map(|v| v.to_le_bytes()));
         file.push(200);
         file.extend((-7_i32).to_le_bytes());
         file.extend(60_000_u16.to_le_bytes());
@@ -139,18 +126,12 @@ fn other_orders_types_and_properties_are_read() {
     }
     file.extend([3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     let (model, comments) = read(&file).unwrap();
-    assert_eq!(
-        (model.len(), model.sh_degree, model.sh_rest.len()),
-        (2, 0, 0)
-    );
+    assert_eq!((model.len(), model.sh_degree, model.sh_rest.len()), (2, 0, 0));
     assert_eq!(model.logit_opacities, [0.5, -0.25]);
     assert_eq!(model.quats[1], [1.0, 2.0, 3.0, 4.0]);
     assert_eq!(model.sh0[1], [60_000.0, -7.0, 200.0]);
     assert_eq!(model.means[1], [-5.0, -300.0, 70_000.0]);
-    assert_eq!(
-        (model.log_scales[0], model.filter_3d[0]),
-        ([-1.0, -2.0, -3.0], 0.0)
-    );
+    assert_eq!((model.log_scales[0], model.filter_3d[0]), ([-1.0, -2.0, -3.0], 0.0));
     assert_eq!(
         comments,
         PlyComments {
@@ -183,24 +164,15 @@ fn altered(from: &str, to: &str) -> Vec<u8> {
 fn lying_and_foreign_headers_are_errors() {
     fails(b"", "header line 1");
     fails(b"solid x\n", "no \"ply\"");
-    fails(
-        &altered("vertex 2", "vertex 4000000000000000000"),
-        "truncated",
-    );
-    fails(
-        &altered("vertex 2", "vertex 18446744073709551615"),
-        "truncated",
-    );
+    fails(&altered("vertex 2", "vertex 4000000000000000000"), "truncated");
+    fails(&altered("vertex 2", "vertex 18446744073709551615"), "truncated");
     fails(&altered("vertex 2", "vertex -1"), "no number");
     fails(
         &altered("element vertex 2", "element vortex 2"),
         "no element \"vertex\"",
     );
     fails(&altered("binary_little_endian", "ascii"), "\"ascii\"");
-    fails(
-        &altered("format binary_little_endian 1.0\n", ""),
-        "no format line",
-    );
+    fails(&altered("format binary_little_endian 1.0\n", ""), "no format line");
     fails(
         &altered("property float rot_2", "property float rot_9"),
         "lacks the properties rot_2",
@@ -209,22 +181,13 @@ fn lying_and_foreign_headers_are_errors() {
         &altered("property float rot_2", "property float rot_1"),
         "was there before",
     );
-    fails(
-        &altered("property float rot_2", "property half rot_2"),
-        "unknown type",
-    );
-    fails(
-        &altered("property float nx", "property list uchar int nx"),
-        "list",
-    );
+    fails(&altered("property float rot_2", "property half rot_2"), "unknown type");
+    fails(&altered("property float nx", "property list uchar int nx"), "list");
     fails(&altered("f_rest_8", "f_rest_9"), "9 f_rest");
     fails(&altered("f_rest_8", "something"), "8 f_rest");
     let huge = "element a 18446744073709551615\nproperty double b\nelement vertex 2";
     fails(&altered("element vertex 2", huge), "more than can be read");
-    fails(
-        format!("ply\n{}", "x".repeat(10_000)).as_bytes(),
-        "endless line",
-    );
+    fails(format!("ply\n{}", "x".repeat(10_000)).as_bytes(), "endless line");
     fails(
         format!("ply\n{}", "comment\n".repeat(10_000)).as_bytes(),
         "no end_header",
@@ -241,10 +204,7 @@ fn lying_and_foreign_headers_are_errors() {
 fn values_that_are_not_finite_name_vertex_and_property() {
     let mut bad = model(6, 1, 0.0);
     bad.sh_rest[9 * 4 + 3] = f32::NAN;
-    fails(
-        &bytes(&bad, PlyFlavor::Raw),
-        "vertex 4: f_rest_1 is not finite",
-    );
+    fails(&bytes(&bad, PlyFlavor::Raw), "vertex 4: f_rest_1 is not finite");
     bad.means[2][2] = f32::INFINITY;
     fails(&bytes(&bad, PlyFlavor::Raw), "vertex 2: z");
 }
@@ -298,9 +258,7 @@ fn random_damage_never_panics() {
         }
         let path = folder.write("model.ply", &file);
         if let Ok((model, _)) = read_ply(&path) {
-            assert!(
-                model.len() <= 2 && model.means.iter().flatten().all(|value| value.is_finite())
-            );
+            assert!(model.len() <= 2 && model.means.iter().flatten().all(|value| value.is_finite()));
         }
     }
 }

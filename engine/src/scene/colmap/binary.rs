@@ -18,9 +18,7 @@ pub(super) fn cameras(path: &Path) -> Result<Vec<CameraRecord>, SceneError> {
     for _ in 0..count {
         let id = file.u32("camera id")?;
         let number = file.u32("camera model")?;
-        let model = usize::try_from(number)
-            .ok()
-            .and_then(|number| LENS_MODELS.get(number));
+        let model = usize::try_from(number).ok().and_then(|number| LENS_MODELS.get(number));
         let model = model.map_or_else(|| format!("number {number}"), |name| (*name).to_owned());
         let params = parameter_count(path, id, &model)?;
         let (width, height) = (file.u64("camera width")?, file.u64("camera height")?);
@@ -92,10 +90,7 @@ struct RecordFile {
 impl RecordFile {
     fn open(path: &Path) -> Result<Self, SceneError> {
         let file = File::open(path).map_err(|e| SceneError::io(path, "open", e))?;
-        let size = file
-            .metadata()
-            .map_err(|e| SceneError::io(path, "inspect", e))?
-            .len();
+        let size = file.metadata().map_err(|e| SceneError::io(path, "inspect", e))?.len();
         Ok(Self {
             reader: BufReader::with_capacity(1 << 16, file),
             path: path.to_owned(),
@@ -202,12 +197,7 @@ impl RecordFile {
         }
         String::from_utf8(name).map_err(|_| {
             let at = format!("image {image}");
-            SceneError::malformed(
-                &self.path,
-                at,
-                "a name that is not UTF-8",
-                "rename the image",
-            )
+            SceneError::malformed(&self.path, at, "a name that is not UTF-8", "rename the image")
         })
     }
 

@@ -29,14 +29,11 @@ pub(super) struct Model {
 
 /// The folder of the model under `root`, if there is one.
 pub(super) fn find(root: &Path) -> Option<PathBuf> {
-    MODEL_FOLDERS
-        .iter()
-        .map(|folder| root.join(folder))
-        .find(|folder| {
-            ["bin", "txt"]
-                .iter()
-                .any(|kind| folder.join(format!("cameras.{kind}")).is_file())
-        })
+    MODEL_FOLDERS.iter().map(|folder| root.join(folder)).find(|folder| {
+        ["bin", "txt"]
+            .iter()
+            .any(|kind| folder.join(format!("cameras.{kind}")).is_file())
+    })
 }
 
 /// Reads the model in `folder`; binary files win over text files.
@@ -47,8 +44,7 @@ pub(super) fn read(folder: &Path) -> Result<Model, SceneError> {
         "txt"
     };
     let file = |stem: &str| folder.join(format!("{stem}.{extension}"));
-    let (cameras_file, images_file, points_file) =
-        (file("cameras"), file("images"), file("points3D"));
+    let (cameras_file, images_file, points_file) = (file("cameras"), file("images"), file("points3D"));
     let points_missing = !points_file.exists();
     let (cameras, images, points) = if extension == "bin" {
         (
@@ -133,10 +129,7 @@ const MAX_LENS_PX: f64 = 1e9;
 
 const EXPORT_AGAIN: &str = "export the model again";
 
-fn camera_table(
-    path: &Path,
-    records: Vec<CameraRecord>,
-) -> Result<BTreeMap<u32, Lens>, SceneError> {
+fn camera_table(path: &Path, records: Vec<CameraRecord>) -> Result<BTreeMap<u32, Lens>, SceneError> {
     let mut table = BTreeMap::new();
     for CameraRecord {
         id,
@@ -164,34 +157,19 @@ fn camera_table(
             },
             _ => {
                 let found = format!("{} lens parameters", params.len());
-                return Err(SceneError::malformed(
-                    path,
-                    format!("camera {id}"),
-                    found,
-                    EXPORT_AGAIN,
-                ));
+                return Err(SceneError::malformed(path, format!("camera {id}"), found, EXPORT_AGAIN));
             }
         };
         let sides = 1..=u64::from(super::resolution::MAX_SIDE_PX);
         if !sides.contains(&width) || !sides.contains(&height) {
             let found = format!("a size of {width}x{height} pixels");
-            return Err(SceneError::malformed(
-                path,
-                format!("camera {id}"),
-                found,
-                EXPORT_AGAIN,
-            ));
+            return Err(SceneError::malformed(path, format!("camera {id}"), found, EXPORT_AGAIN));
         }
         let focal = &params[..params.len() - 2];
         let sane = |value: &f64| value.abs() <= MAX_LENS_PX;
         if !params.iter().all(sane) || focal.iter().any(|&f| f <= 0.0) {
             let found = format!("lens parameters {params:?}");
-            return Err(SceneError::malformed(
-                path,
-                format!("camera {id}"),
-                found,
-                EXPORT_AGAIN,
-            ));
+            return Err(SceneError::malformed(path, format!("camera {id}"), found, EXPORT_AGAIN));
         }
         if table.insert(id, lens).is_some() {
             return Err(SceneError::Duplicate {
@@ -236,11 +214,7 @@ fn pose_images(
             });
         }
         let Some(&lens) = cameras.get(&record.camera) else {
-            let found = format!(
-                "camera {} is not in {}",
-                record.camera,
-                cameras_file.display()
-            );
+            let found = format!("camera {} is not in {}", record.camera, cameras_file.display());
             return Err(SceneError::malformed(path, at(), found, EXPORT_AGAIN));
         };
         let pose = rotation_of(record.quat).filter(|_| fits_f32(&record.translation));
@@ -264,21 +238,11 @@ fn pose_images(
 }
 
 /// Turns a point's record into a [`Point`], refusing values that are not finite.
-fn point(
-    path: &Path,
-    id: u64,
-    position: [f64; 3],
-    color: [u8; 3],
-) -> Result<(u64, Point), SceneError> {
+fn point(path: &Path, id: u64, position: [f64; 3], color: [u8; 3]) -> Result<(u64, Point), SceneError> {
     if !fits_f32(&position) {
         let found = format!("the position {position:?}");
         let remedy = "points must be finite, export the model again";
-        return Err(SceneError::malformed(
-            path,
-            format!("point {id}"),
-            found,
-            remedy,
-        ));
+        return Err(SceneError::malformed(path, format!("point {id}"), found, remedy));
     }
     Ok((
         id,

@@ -20,8 +20,7 @@ impl Bytes {
     }
 
     fn f64s(mut self, values: &[f64]) -> Self {
-        self.0
-            .extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        self.0.extend(values.iter().flat_map(|value| value.to_le_bytes()));
         self
     }
 
@@ -39,12 +38,7 @@ fn cameras() -> Bytes {
         .u64(64)
         .u64(48)
         .f64s(&[50.0, 51.0, 31.0, 25.0]);
-    first
-        .u32(9)
-        .u32(0)
-        .u64(32)
-        .u64(32)
-        .f64s(&[40.0, 16.0, 16.0])
+    first.u32(9).u32(0).u64(32).u64(32).f64s(&[40.0, 16.0, 16.0])
 }
 
 fn image(bytes: Bytes, id: u32, quat: [f64; 4], camera: u32, name: &str) -> Bytes {
@@ -53,13 +47,7 @@ fn image(bytes: Bytes, id: u32, quat: [f64; 4], camera: u32, name: &str) -> Byte
 }
 
 fn images() -> Bytes {
-    let bytes = image(
-        Bytes::default().u64(2),
-        1,
-        [2.0, 0.0, 0.0, 0.0],
-        7,
-        "b c.jpg",
-    );
+    let bytes = image(Bytes::default().u64(2), 1, [2.0, 0.0, 0.0, 0.0], 7, "b c.jpg");
     image(bytes, 5, [0.0, 1.0, 0.0, 0.0], 9, "sub/a.jpg")
 }
 
@@ -78,11 +66,7 @@ fn points() -> Bytes {
 }
 
 fn write(folder: &Scratch, cameras: &Bytes, images: &Bytes, points: &Bytes) -> PathBuf {
-    for (name, bytes) in [
-        ("cameras", cameras),
-        ("images", images),
-        ("points3D", points),
-    ] {
+    for (name, bytes) in [("cameras", cameras), ("images", images), ("points3D", points)] {
         folder.write(&format!("sparse/0/{name}.bin"), &bytes.0);
     }
     find(folder.path()).unwrap()
@@ -90,28 +74,21 @@ fn write(folder: &Scratch, cameras: &Bytes, images: &Bytes, points: &Bytes) -> P
 
 fn fails(cameras: &Bytes, images: &Bytes, points: &Bytes, needles: &[&str]) {
     let folder = Scratch::new();
-    let message = read(&write(&folder, cameras, images, points))
-        .unwrap_err()
-        .to_string();
+    let message = read(&write(&folder, cameras, images, points)).unwrap_err().to_string();
     assert!(
         needles.iter().all(|needle| message.contains(needle)),
         "{needles:?} not all in: {message}"
     );
 }
 
-const CAMERAS_TXT: &str =
-    "# Number of cameras: 2\n7 PINHOLE 64 48 50 51 31 25\r\n9 SIMPLE_PINHOLE 32 32 40 16 16\n";
+const CAMERAS_TXT: &str = "# Number of cameras: 2\n7 PINHOLE 64 48 50 51 31 25\r\n9 SIMPLE_PINHOLE 32 32 40 16 16\n";
 const IMAGES_TXT: &str = "# Number of images: 2, mean observations per image: 1\n\
     1 2 0 0 0 1 2 3 7 b c.jpg\n10 20 -1 30 40 3\n5 0 1 0 0 1 2 3 9 sub/a.jpg\n\n";
 const POINTS_TXT: &str = "# Number of points: 2, mean track length: 1\n\
     4 1.5 0.5 -1 10 20 30 0.1 1 0\n3 2.5 0.5 -1 10 20 30 0.1 1 1\n";
 
 fn write_text(folder: &Scratch, cameras: &str, images: &str, points: &str) -> PathBuf {
-    for (name, text) in [
-        ("cameras", cameras),
-        ("images", images),
-        ("points3D", points),
-    ] {
+    for (name, text) in [("cameras", cameras), ("images", images), ("points3D", points)] {
         folder.write(&format!("sparse/{name}.txt"), text);
     }
     find(folder.path()).unwrap()
@@ -121,18 +98,9 @@ fn check(model: &Model) {
     let [first, second] = &model.images[..] else {
         unreachable!("two images were written")
     };
-    assert_eq!(
-        (first.name.as_str(), second.name.as_str()),
-        ("b c.jpg", "sub/a.jpg")
-    );
-    assert_eq!(
-        first.rotation,
-        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-    );
-    assert_eq!(
-        second.rotation,
-        [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]]
-    );
+    assert_eq!((first.name.as_str(), second.name.as_str()), ("b c.jpg", "sub/a.jpg"));
+    assert_eq!(first.rotation, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
+    assert_eq!(second.rotation, [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]]);
     assert_eq!(first.translation, [1.0, 2.0, 3.0]);
     assert!(matches!(
         first.lens,
@@ -172,15 +140,7 @@ fn binary_and_text_read_the_same() {
     let folder = Scratch::new();
     check(&read(&write_text(&folder, CAMERAS_TXT, IMAGES_TXT, POINTS_TXT)).unwrap());
     // COLMAP's own files may end without the last, empty line
-    check(
-        &read(&write_text(
-            &folder,
-            CAMERAS_TXT,
-            IMAGES_TXT.trim_end(),
-            POINTS_TXT,
-        ))
-        .unwrap(),
-    );
+    check(&read(&write_text(&folder, CAMERAS_TXT, IMAGES_TXT.trim_end(), POINTS_TXT)).unwrap());
 }
 
 #[test]
@@ -221,32 +181,17 @@ fn lying_counts_allocate_nothing() {
     let mut track = points();
     let at = track.0.len() - 16;
     track.0[at..at + 8].copy_from_slice(&(u64::MAX / 4).to_le_bytes());
-    fails(
-        &cameras(),
-        &images(),
-        &track,
-        &["points3D.bin", "track elements"],
-    );
+    fails(&cameras(), &images(), &track, &["points3D.bin", "track elements"]);
     let mut few = points();
     few.0[..8].copy_from_slice(&1_u64.to_le_bytes());
-    fails(
-        &cameras(),
-        &images(),
-        &few,
-        &["points3D.bin", "bytes follow"],
-    );
+    fails(&cameras(), &images(), &few, &["points3D.bin", "bytes follow"]);
 }
 
 #[test]
 fn values_that_are_not_finite_are_errors() {
     for bad in [f64::NAN, f64::INFINITY, 1e300] {
         let point = point_record(Bytes::default().u64(1), 8, bad);
-        fails(
-            &cameras(),
-            &images(),
-            &point,
-            &["points3D.bin", "point 8", "finite"],
-        );
+        fails(&cameras(), &images(), &point, &["points3D.bin", "point 8", "finite"]);
     }
     for quat in [[f64::NAN, 0.0, 0.0, 0.0], [0.0; 4]] {
         let posed = image(Bytes::default().u64(1), 3, quat, 7, "x.jpg");
@@ -258,13 +203,7 @@ fn values_that_are_not_finite_are_errors() {
         );
     }
     for params in [[f64::NAN, 1.0, 1.0], [0.0, 1.0, 1.0], [-5.0, 1.0, 1.0]] {
-        let camera = Bytes::default()
-            .u64(1)
-            .u32(7)
-            .u32(0)
-            .u64(64)
-            .u64(48)
-            .f64s(&params);
+        let camera = Bytes::default().u64(1).u32(7).u32(0).u64(64).u64(48).f64s(&params);
         fails(
             &camera,
             &images(),
@@ -308,9 +247,7 @@ fn distorted_lenses_name_model_and_remedy() {
         IMAGES_TXT,
         POINTS_TXT,
     );
-    assert!(
-        matches!(read(&model), Err(SceneError::CameraModel { model, .. }) if model == "FULL_OPENCV")
-    );
+    assert!(matches!(read(&model), Err(SceneError::CameraModel { model, .. }) if model == "FULL_OPENCV"));
 }
 
 #[test]
@@ -320,24 +257,14 @@ fn repeats_and_dangling_references_are_errors() {
         let bytes = image(Bytes::default().u64(2), 1, identity, 7, "a.jpg");
         image(bytes, id, identity, 7, name)
     };
-    fails(
-        &cameras(),
-        &two(1, "b.jpg"),
-        &points(),
-        &["image id 1 appears twice"],
-    );
+    fails(&cameras(), &two(1, "b.jpg"), &points(), &["image id 1 appears twice"]);
     fails(
         &cameras(),
         &two(2, "./a.jpg"),
         &points(),
         &["image name a.jpg appears twice"],
     );
-    fails(
-        &cameras(),
-        &two(2, "../b.jpg"),
-        &points(),
-        &["images.bin", "../b.jpg"],
-    );
+    fails(&cameras(), &two(2, "../b.jpg"), &points(), &["images.bin", "../b.jpg"]);
     fails(
         &cameras(),
         &two(2, "/etc/b.jpg"),
@@ -345,12 +272,7 @@ fn repeats_and_dangling_references_are_errors() {
         &["images.bin", "/etc/b.jpg"],
     );
     let dangling = image(Bytes::default().u64(1), 1, identity, 8, "a.jpg");
-    fails(
-        &cameras(),
-        &dangling,
-        &points(),
-        &["images.bin", "camera 8 is not in"],
-    );
+    fails(&cameras(), &dangling, &points(), &["images.bin", "camera 8 is not in"]);
     let repeated = point_record(point_record(Bytes::default().u64(2), 6, 0.0), 6, 1.0);
     fails(&cameras(), &images(), &repeated, &["point 6 appears twice"]);
     let camera = |bytes: Bytes| bytes.u32(7).u32(0).u64(64).u64(48).f64s(&[40.0, 1.0, 1.0]);
@@ -364,13 +286,7 @@ fn repeats_and_dangling_references_are_errors() {
 
 #[test]
 fn names_are_bounded_utf8() {
-    let long = image(
-        Bytes::default().u64(1),
-        1,
-        [1.0, 0.0, 0.0, 0.0],
-        7,
-        &"x".repeat(5000),
-    );
+    let long = image(Bytes::default().u64(1), 1, [1.0, 0.0, 0.0, 0.0], 7, &"x".repeat(5000));
     fails(&cameras(), &long, &points(), &["longer than 4096 bytes"]);
     let mut odd = images();
     odd.0[72] = 0xff;
@@ -439,11 +355,7 @@ fn random_damage_never_panics() {
     let text = [CAMERAS_TXT, IMAGES_TXT, POINTS_TXT].map(|text| Bytes(text.as_bytes().to_vec()));
     let mut refused = 0;
     for round in 0..1500 {
-        let mut damaged = if round % 2 == 0 {
-            whole.clone()
-        } else {
-            text.clone()
-        };
+        let mut damaged = if round % 2 == 0 { whole.clone() } else { text.clone() };
         for _ in 0..=random.below(3) {
             let file = &mut damaged[random.below(3) as usize].0;
             let at = random.below(file.len() as u32) as usize;
@@ -455,8 +367,5 @@ fn random_damage_never_panics() {
         }
         refused += u32::from(read(&folder.path().join(kind)).is_err());
     }
-    assert!(
-        refused > 300,
-        "{refused} of 1500 damaged models were refused"
-    );
+    assert!(refused > 300, "{refused} of 1500 damaged models were refused");
 }

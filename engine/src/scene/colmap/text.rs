@@ -121,9 +121,7 @@ impl Lines {
     fn record(&mut self) -> Result<Option<String>, SceneError> {
         loop {
             let mut line = Vec::new();
-            let read = (&mut self.reader)
-                .take(MAX_LINE_BYTES)
-                .read_until(b'\n', &mut line);
+            let read = (&mut self.reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
             if read.map_err(|e| SceneError::io(&self.path, "read", e))? == 0 {
                 return Ok(None);
             }
@@ -153,10 +151,7 @@ impl Lines {
         else {
             return;
         };
-        let number = tail
-            .split(',')
-            .next()
-            .and_then(|number| number.trim().parse().ok());
+        let number = tail.split(',').next().and_then(|number| number.trim().parse().ok());
         self.announced = self.announced.or(number);
     }
 
@@ -189,12 +184,7 @@ impl Lines {
     }
 
     fn malformed(&self, found: &str) -> SceneError {
-        SceneError::malformed(
-            &self.path,
-            format!("line {}", self.number),
-            found,
-            super::EXPORT_AGAIN,
-        )
+        SceneError::malformed(&self.path, format!("line {}", self.number), found, super::EXPORT_AGAIN)
     }
 
     fn finish(self, found: usize) -> Result<(), SceneError> {

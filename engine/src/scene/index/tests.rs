@@ -29,9 +29,7 @@ fn load(folder: &Scratch) -> Result<SceneIndex, SceneError> {
 }
 
 fn message(folder: &Scratch, options: &SceneOptions) -> String {
-    SceneIndex::load(folder.path(), options)
-        .unwrap_err()
-        .to_string()
+    SceneIndex::load(folder.path(), options).unwrap_err().to_string()
 }
 
 #[test]
@@ -86,10 +84,7 @@ fn points_lie_in_front_of_bundled_cameras_and_match_their_pixels() {
                 + camera.translation[row]
         });
         assert!(p[2] > 0.2, "a point behind the camera");
-        let (u, v) = (
-            camera.fx * p[0] / p[2] + camera.cx,
-            camera.fy * p[1] / p[2] + camera.cy,
-        );
+        let (u, v) = (camera.fx * p[0] / p[2] + camera.cx, camera.fy * p[1] / p[2] + camera.cy);
         if !(0.0..256.0).contains(&u) || !(0.0..192.0).contains(&v) {
             continue;
         }
@@ -113,10 +108,7 @@ fn every_eighth_view_is_held_out_or_none() {
     let scene = load(&folder).unwrap();
     let names = |views: &[View]| views.iter().map(|view| view.id.clone()).collect::<Vec<_>>();
     assert_eq!(names(&scene.test), ["v00", "v08", "v16"]);
-    assert_eq!(
-        (scene.train.len(), names(&scene.train)[7].as_str()),
-        (15, "v09")
-    );
+    assert_eq!((scene.train.len(), names(&scene.train)[7].as_str()), (15, "v09"));
     // training centres are at -1..=-17 without -8 and -16; the mean is -129 / 15
     assert!(
         (scene.extent - 1.1 * (17.0 - 129.0 / 15.0)).abs() < 1e-4,
@@ -193,8 +185,7 @@ fn folders_of_no_known_kind_name_the_markers() {
         error.contains("transforms_train.json") && !error.contains("cameras.bin"),
         "{error}"
     );
-    let absent =
-        SceneIndex::load(&folder.path().join("absent"), &SceneOptions::default()).unwrap_err();
+    let absent = SceneIndex::load(&folder.path().join("absent"), &SceneOptions::default()).unwrap_err();
     assert!(absent.to_string().contains("absent"), "{absent}");
 }
 
@@ -203,16 +194,10 @@ fn images_of_another_shape_or_kind_are_errors() {
     let folder = colmap_scene(2, 0..2);
     folder.write_png("images/v01.png", 30, 40, 3, &[0; 3600]);
     let error = message(&folder, &SceneOptions::default());
-    assert!(
-        error.contains("v01.png") && error.contains("30x40"),
-        "{error}"
-    );
+    assert!(error.contains("v01.png") && error.contains("30x40"), "{error}");
     folder.write("images/v01.png", "GIF89a nothing");
     let error = message(&folder, &SceneOptions::default());
-    assert!(
-        error.contains("v01.png") && error.contains("cannot decode"),
-        "{error}"
-    );
+    assert!(error.contains("v01.png") && error.contains("cannot decode"), "{error}");
 }
 
 #[test]
@@ -228,15 +213,9 @@ fn blender_frames_follow_their_files() {
                 format!(r#"{{"file_path":"./{name}","transform_matrix":{matrix}}}"#)
             })
             .collect();
-        format!(
-            r#"{{"camera_angle_x":1.0,"frames":[{}]}}"#,
-            frames.join(",")
-        )
+        format!(r#"{{"camera_angle_x":1.0,"frames":[{}]}}"#, frames.join(","))
     };
-    folder.write(
-        "transforms_train.json",
-        transforms(&["train/r_1", "train/r_0"]),
-    );
+    folder.write("transforms_train.json", transforms(&["train/r_1", "train/r_0"]));
     let scene = load(&folder).unwrap();
     assert_eq!((scene.train.len(), scene.test.len()), (1, 1));
     assert!(
@@ -276,15 +255,6 @@ fn blender_frames_follow_their_files() {
 fn cameras_in_one_place_get_an_extent_from_the_points() {
     let folder = colmap_scene(2, 0..2);
     let scene = load(&folder).unwrap();
-    assert!(
-        (scene.extent - 1.1 * 26.0_f32.sqrt()).abs() < 1e-5,
-        "{}",
-        scene.extent
-    );
-    assert!(
-        scene
-            .warnings
-            .iter()
-            .any(|warning| warning.contains("one position"))
-    );
+    assert!((scene.extent - 1.1 * 26.0_f32.sqrt()).abs() < 1e-5, "{}", scene.extent);
+    assert!(scene.warnings.iter().any(|warning| warning.contains("one position")));
 }

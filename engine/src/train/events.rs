@@ -1,0 +1,571 @@
+//! What a run says while it happens: the rows of `metrics.jsonl` and `memory.jsonl`, and what only the console shows.
+//!
+//! Owns the row types; their JSON is what viewers read, so a field is never renamed and never changes its unit. Numbers
+//! that are not finite are written as `null`, because JSON has no other word for them, and read back as NaN. Readers
+//! ignore keys they do not know. After a `resume` event, earlier rows with a larger `it` are void.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::config::LpipsRange;
+use crate::kernels::counters::Stall;
+use crate::scene::Split;
+
+/// Everything the sinks are told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunEvent {
+    /// The plan is committed; the first event.
+    Start(Start),
+    /// A stage other than training moves on.
+    Progress(Progress),
+    /// A step whose status word has arrived; one a step, sinks choose which they keep.
+    Train(TrainRow),
+    /// An evaluation of one set.
+    Eval(EvalRow),
+    /// Something worth a row of its own.
+    Event(EventRow),
+    /// Memory figures; see [`Sinks::memory_due`](super::sinks::Sinks::memory_due).
+    Memory(MemoryRow),
+}
+
+/// The frame of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Iterations done before this process began: 0, or where it resumed.
+    pub from: u32,
+    /// Iterations of the whole run.
+    pub iterations: u32,
+    /// Most device memory the run may take, bytes.
+    pub cap_bytes: u64,
+    /// Planned capacities.
+    pub capacities: Capacities,
+}
+
+/// Planned capacities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Capacities {
+    /// Gaussians.
+    pub n_cap: u64,
+    /// Visible records.
+    pub v_cap: u64,
+    /// Tile intersections.
+    pub i_cap: u64,
+}
+
+/// Parts of a run as the progress line names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Decoding images.
+    Load,
+    /// Steps.
+    Train,
+    /// Rendering and measuring views.
+    Eval,
+    /// Writing models.
+    Save,
+}
+
+impl Stage {
+    /// The word in the progress line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Train => "train",
+            Self::Eval => "eval",
+            Self::Save => "save",
+        }
+    }
+}
+
+/// How far a stage is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Which.
+    pub stage: Stage,
+    /// Items done.
+    pub done: u32,
+    /// Items in all.
+    pub total: u32,
+}
+
+/// One line of `metrics.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum MetricsRow {
+    /// A training step.
+    Train(TrainRow),
+    /// An evaluation.
+    Eval(EvalRow),
+    /// Anything else.
+    Event(EventRow),
+}
+
+/// A training step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrainRow {
+    /// Iteration, from 1.
+    pub it: u32,
+    /// Loss of the step; null when not finite.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f32>")]
+    pub loss: f32,
+    /// Mean absolute error of the rendered training view, colours in [0, 1]; null when not finite.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f32>")]
+    pub l1: f32,
+    /// Gaussians in the model.
+    pub gaussians: u32,
+    /// Gaussians visible in the step.
+    pub visible: u32,
+    /// Pairs of a visible Gaussian and a tile in the step.
+    pub intersections: u32,
+    /// Iterations a second over the last 100; null before the second step.
+    pub its: Option<f32>,
+    /// Seconds of the training loop so far; decoding and evaluation do not count.
+    #[serde(serialize_with = "milliseconds")]
+    pub t_s: f64,
+}
+
+/// Means over the views of one set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EvalRow {
+    /// Iterations done.
+    pub it: u32,
+    /// Which views.
+    pub set: Split,
+    /// Number of views.
+    pub n: u32,
+    /// Mean absolute error, colours in [0, 1]; null when not finite.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub l1: f64,
+    /// Mean of the three channels' PSNRs, dB; null when not finite.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub psnr: f64,
+    /// PSNR of one squared error per image, dB; null when not finite.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub psnr_image: f64,
+    /// SSIM with zero padding; null when not finite.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub ssim: f64,
+    /// SSIM over whole windows; null when no view is 11 pixels wide and high.
+    pub ssim_valid: Option<f64>,
+    /// LPIPS (VGG16); null when it was not computed.
+    pub lpips: Option<f64>,
+    /// Range the images had when they entered the LPIPS network.
+    pub lpips_range: LpipsRange,
+    /// Gaussians in the model.
+    pub gaussians: u32,
+    /// Seconds of the training loop so far.
+    #[serde(serialize_with = "milliseconds")]
+    pub t_s: f64,
+}
+
+/// Something that happened at an iteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EventRow {
+    /// Iteration.
+    pub it: u32,
+    /// What.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What happened: `kind` names it, `detail` holds its figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
+pub enum Event {
+    /// Gaussians were added and removed.
+    Densify {
+        /// Copies of small Gaussians.
+        clones: u32,
+        /// Large Gaussians cut in two.
+        splits: u32,
+        /// Gaussians removed.
+        deaths: u32,
+        /// Gaussians afterwards.
+        gaussians: u32,
+    },
+    /// Densification wanted more Gaussians than fit; the highest scores were kept.
+    DensifyCapped {
+        /// Births given up.
+        dropped: u32,
+        /// The capacity.
+        n_cap: u64,
+    },
+    /// Opacities were lowered.
+    Reset {
+        /// The largest opacity afterwards, 0 to 1.
+        opacity: f32,
+    },
+    /// The 3D smoothing filter was recomputed.
+    Filter {
+        /// Training views it was computed from.
+        views: u32,
+    },
+    /// A step did not fit its buffers and was done again in parts, or ended the run.
+    Stall {
+        /// Which buffer.
+        buffer: StallBuffer,
+        /// Entries the step wanted.
+        wanted: u64,
+        /// Entries there are.
+        capacity: u64,
+    },
+    /// A step produced a value that is not finite and was skipped.
+    Nonfinite {
+        /// The pass that found it.
+        pass: String,
+        /// The tensor it was found in.
+        tensor: String,
+        /// First element.
+        index: u64,
+        /// Elements.
+        count: u64,
+    },
+    /// Device memory was moved to the host.
+    Spill {
+        /// Bytes of the process in host memory that the device uses.
+        host_heap_usage: u64,
+        /// Bytes there were at start.
+        baseline: u64,
+    },
+    /// A step took far longer than its neighbours.
+    SlowStep {
+        /// Milliseconds it took.
+        ms: f32,
+        /// Median of the steps before, milliseconds.
+        usual_ms: f32,
+    },
+    /// The driver lowered the memory this process may use.
+    BudgetShrunk {
+        /// Bytes before.
+        from: u64,
+        /// Bytes now.
+        to: u64,
+    },
+    /// Training goes on from a checkpoint.
+    Resume {
+        /// The checkpoint file, relative to the run folder where it lies inside.
+        checkpoint: String,
+    },
+    /// Files were written.
+    Save {
+        /// Paths relative to the run folder.
+        files: Vec<String>,
+    },
+    /// Odd, but the run goes on.
+    Warning {
+        /// For people.
+        message: String,
+    },
+}
+
+/// The buffer that a step did not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StallBuffer {
+    /// Records of visible Gaussians.
+    Visible,
+    /// Tile intersections.
+    Intersections,
+}
+
+impl StallBuffer {
+    /// The buffer behind a device's stall reason; `None` for non-finite values, which are an [`Event::Nonfinite`].
+    #[must_use]
+    pub const fn of(stall: Stall) -> Option<Self> {
+        match stall {
+            Stall::Visible => Some(Self::Visible),
+            Stall::Intersections => Some(Self::Intersections),
+            Stall::NonFinite => None,
+        }
+    }
+}
+
+/// Wording for the console.
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Densify {
+                clones,
+                splits,
+                deaths,
+                gaussians,
+            } => write!(
+                f,
+                "densified: {clones} cloned, {splits} split, {deaths} removed, {gaussians} Gaussians"
+            ),
+            Self::DensifyCapped { dropped, n_cap } => {
+                write!(
+                    f,
+                    "densification reached the cap of {n_cap} Gaussians and gave up {dropped} births"
+                )
+            }
+            Self::Reset { opacity } => write!(f, "opacities lowered to at most {opacity}"),
+            Self::Filter { views } => write!(f, "3D filter recomputed from {views} views"),
+            Self::Stall {
+                buffer,
+                wanted,
+                capacity,
+            } => {
+                let what = match buffer {
+                    StallBuffer::Visible => "visible Gaussians",
+                    StallBuffer::Intersections => "tile intersections",
+                };
+                write!(f, "a step wanted {wanted} {what} and there is room for {capacity}")
+            }
+            Self::Nonfinite {
+                pass,
+                tensor,
+                index,
+                count,
+            } => write!(
+                f,
+                "step skipped: `{pass}` found {count} non-finite values in `{tensor}`, the first at {index}"
+            ),
+            Self::Spill {
+                host_heap_usage,
+                baseline,
+            } => write!(
+                f,
+                "device memory spilled to the host: {} MiB there, {} MiB at start",
+                host_heap_usage >> 20,
+                baseline >> 20
+            ),
+            Self::SlowStep { ms, usual_ms } => write!(f, "a step took {ms:.1} ms, usually {usual_ms:.1} ms"),
+            Self::BudgetShrunk { from, to } => write!(
+                f,
+                "the driver lowered the memory budget from {} MiB to {} MiB",
+                from >> 20,
+                to >> 20
+            ),
+            Self::Resume { checkpoint } => write!(f, "resumed from {checkpoint}"),
+            Self::Save { files } => write!(f, "saved {}", files.join(", ")),
+            Self::Warning { message } => write!(f, "warning: {message}"),
+        }
+    }
+}
+
+/// One line of `memory.jsonl`; all sizes in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryRow {
+    /// Iteration.
+    pub it: u32,
+    /// Sum of the tensors in use.
+    pub allocated: u64,
+    /// Sum of the driver's allocations.
+    pub reserved: u64,
+    /// Largest `allocated` so far, kept inside the allocator.
+    pub peak_allocated: u64,
+    /// Largest `reserved` so far, kept inside the allocator.
+    pub peak_reserved: u64,
+    /// Device memory the driver lets this process use; null when it does not say.
+    pub heap_budget: Option<u64>,
+    /// Device memory this process uses according to the driver; null when it does not say.
+    pub heap_usage: Option<u64>,
+    /// Host memory the device uses for this process; null when the driver does not say.
+    pub host_heap_usage: Option<u64>,
+    /// `allocated` by purpose.
+    pub tags: BTreeMap<String, u64>,
+    /// Share of `reserved` that no tensor uses, 0 to 1; null when not finite.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub overhead: f64,
+    /// Capacities, on the first line that a process writes.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub capacities: Option<Capacities>,
+}
+
+/// Reads the `null` of a number that was not finite.
+pub(crate) fn null_as_nan<'de, D: Deserializer<'de>, T: Deserialize<'de> + From<f32>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let number = Option::<T>::deserialize(deserializer)?;
+    Ok(number.unwrap_or_else(|| T::from(f32::NAN)))
+}
+
+/// Seconds to the millisecond: more digits are noise.
+pub(crate) fn milliseconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((seconds * 1e3).round() / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    fn train() -> TrainRow {
+        TrainRow {
+            it: 491,
+            loss: 0.214,
+            l1: 0.1,
+            gaussians: 7000,
+            visible: 900,
+            intersections: 5000,
+            its: Some(12.5),
+            t_s: 39.281_234,
+        }
+    }
+
+    fn line(row: &MetricsRow) -> String {
+        let text = serde_json::to_string(row).unwrap();
+        let back: MetricsRow = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&back).unwrap(), text);
+        text
+    }
+
+    #[test]
+    fn training_rows_have_the_published_keys_in_order() {
+        assert_eq!(
+            line(&MetricsRow::Train(train())),
+            r#"{"type":"train","it":491,"loss":0.214,"l1":0.1,"gaussians":7000,"visible":900,"intersections":5000,"its":12.5,"t_s":39.281}"#
+        );
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_become_null_and_come_back() {
+        let row = TrainRow {
+            loss: f32::NAN,
+            l1: f32::INFINITY,
+            its: None,
+            ..train()
+        };
+        let text = line(&MetricsRow::Train(row));
+        assert!(
+            text.contains(r#""loss":null,"l1":null"#) && text.contains(r#""its":null"#),
+            "{text}"
+        );
+        let MetricsRow::Train(back) = serde_json::from_str(&text).unwrap() else {
+            unreachable!()
+        };
+        assert!(back.loss.is_nan());
+    }
+
+    #[test]
+    fn evaluation_rows() {
+        let row = EvalRow {
+            it: 3100,
+            set: Split::Test,
+            n: 20,
+            l1: 0.02,
+            psnr: 27.5,
+            psnr_image: 27.25,
+            ssim: 0.875,
+            ssim_valid: None,
+            lpips: None,
+            lpips_range: LpipsRange::ZeroOne,
+            gaussians: 4,
+            t_s: 1.0,
+        };
+        assert_eq!(
+            line(&MetricsRow::Eval(row)),
+            r#"{"type":"eval","it":3100,"set":"test","n":20,"l1":0.02,"psnr":27.5,"psnr_image":27.25,"ssim":0.875,"ssim_valid":null,"lpips":null,"lpips_range":"zero_one","gaussians":4,"t_s":1.0}"#
+        );
+    }
+
+    #[test]
+    fn every_event_has_a_kind_and_a_detail() {
+        let text = String::from;
+        let events = [
+            (
+                "densify",
+                Event::Densify {
+                    clones: 1,
+                    splits: 2,
+                    deaths: 3,
+                    gaussians: 4,
+                },
+            ),
+            ("densify_capped", Event::DensifyCapped { dropped: 5, n_cap: 6 }),
+            ("reset", Event::Reset { opacity: 0.01 }),
+            ("filter", Event::Filter { views: 7 }),
+            (
+                "stall",
+                Event::Stall {
+                    buffer: StallBuffer::Visible,
+                    wanted: 9,
+                    capacity: 8,
+                },
+            ),
+            (
+                "nonfinite",
+                Event::Nonfinite {
+                    pass: text("p"),
+                    tensor: text("t"),
+                    index: 1,
+                    count: 2,
+                },
+            ),
+            (
+                "spill",
+                Event::Spill {
+                    host_heap_usage: 9 << 20,
+                    baseline: 1 << 20,
+                },
+            ),
+            (
+                "slow_step",
+                Event::SlowStep {
+                    ms: 50.0,
+                    usual_ms: 5.0,
+                },
+            ),
+            (
+                "budget_shrunk",
+                Event::BudgetShrunk {
+                    from: 9 << 20,
+                    to: 8 << 20,
+                },
+            ),
+            ("resume", Event::Resume { checkpoint: text("c") }),
+            (
+                "save",
+                Event::Save {
+                    files: vec![text("a.ply")],
+                },
+            ),
+            ("warning", Event::Warning { message: text("odd") }),
+        ];
+        for (kind, event) in events {
+            assert!(!event.to_string().is_empty());
+            let row = MetricsRow::Event(EventRow { it: 3, event });
+            let text = line(&row);
+            let head = format!(r#"{{"type":"event","it":3,"kind":"{kind}","detail":{{"#);
+            assert!(text.starts_with(&head), "{text}");
+            assert_eq!(serde_json::from_str::<MetricsRow>(&text).unwrap(), row);
+        }
+    }
+
+    #[test]
+    fn capacities_are_there_or_not() {
+        let mut row = MemoryRow {
+            it: 1,
+            ..MemoryRow::default()
+        };
+        let text = serde_json::to_string(&row).unwrap();
+        assert!(!text.contains("n_cap"), "{text}");
+        assert_eq!(serde_json::from_str::<MemoryRow>(&text).unwrap(), row);
+        row.capacities = Some(Capacities {
+            n_cap: 1,
+            v_cap: 2,
+            i_cap: 3,
+        });
+        let text = serde_json::to_string(&row).unwrap();
+        assert!(text.ends_with(r#""n_cap":1,"v_cap":2,"i_cap":3}"#), "{text}");
+        assert_eq!(serde_json::from_str::<MemoryRow>(&text).unwrap(), row);
+    }
+
+    #[test]
+    fn device_stalls_map_to_buffers() {
+        assert_eq!(StallBuffer::of(Stall::Intersections), Some(StallBuffer::Intersections));
+        assert_eq!(StallBuffer::of(Stall::NonFinite), None);
+    }
+}

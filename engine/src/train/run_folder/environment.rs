@@ -1,0 +1,120 @@
+//! `env.json`: what a run was made with.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Commit the engine was built from, or `unknown`.
+pub const COMMIT: &str = env!("KILN_COMMIT");
+
+/// The machine, the device and the program of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// The program.
+    pub engine: Engine,
+    /// The machine.
+    pub host: Host,
+    /// Everything known of the device.
+    pub device: serde_json::Value,
+    /// Name and version of the device's driver.
+    pub driver: String,
+    /// Tier of kernels in use.
+    pub tier: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// True when the same inputs give the same bytes.
+    pub deterministic: bool,
+    /// Variant in use of each kernel that has several.
+    pub kernels: BTreeMap<String, String>,
+}
+
+/// The program of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Engine {
+    /// Version.
+    pub version: String,
+    /// Commit it was built from, or `unknown`.
+    pub commit: String,
+    /// True for a build without optimisation; its speed says nothing.
+    pub debug_build: bool,
+}
+
+impl Engine {
+    /// This program.
+    #[must_use]
+    pub fn this() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: COMMIT.to_owned(),
+            debug_build: cfg!(debug_assertions),
+        }
+    }
+}
+
+/// The machine of a run; what the system does not tell is null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Operating system, e.g. `Debian GNU/Linux 12 (bookworm)`, or its family.
+    pub os: String,
+    /// Kernel release; tells WSL2 from other Linux.
+    pub kernel: Option<String>,
+    /// Processor architecture.
+    pub arch: String,
+    /// Processor cores this process may use.
+    pub cores: Option<usize>,
+    /// Host memory, bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+impl Host {
+    /// This machine.
+    #[must_use]
+    pub fn this() -> Self {
+        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let kernel = read("/proc/sys/kernel/osrelease").trim().to_owned();
+        Self {
+            os: pretty_name(&read("/etc/os-release")).unwrap_or_else(|| std::env::consts::OS.to_owned()),
+            kernel: (!kernel.is_empty()).then_some(kernel),
+            arch: std::env::consts::ARCH.to_owned(),
+            cores: std::thread::available_parallelism().ok().map(usize::from),
+            memory_bytes: memory_bytes(&read("/proc/meminfo")),
+        }
+    }
+}
+
+/// The value of `PRETTY_NAME="..."`.
+fn pretty_name(os_release: &str) -> Option<String> {
+    let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    let name = value.trim().trim_matches(['"', '\'']);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// From the line `MemTotal: N kB`.
+fn memory_bytes(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_files_are_read() {
+        assert_eq!(
+            pretty_name("NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n").as_deref(),
+            Some("Debian GNU/Linux 12 (bookworm)")
+        );
+        assert_eq!(pretty_name("PRETTY_NAME=\"\""), None);
+        assert_eq!(memory_bytes("MemTotal:       16 kB\n"), Some(16_384));
+        assert_eq!(memory_bytes("MemTotal: lots"), None);
+        let host = Host::this();
+        assert!(!host.os.is_empty() && host.cores.is_some());
+    }
+
+    #[test]
+    fn the_commit_is_a_hash_or_unknown() {
+        assert!(COMMIT == "unknown" || COMMIT.len() >= 7, "{COMMIT}");
+    }
+}

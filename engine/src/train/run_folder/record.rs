@@ -1,0 +1,216 @@
+//! `run.json`: the index of a run folder, for viewers and for the next run into the same folder.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::RunFolderError;
+use crate::eval::Means;
+use crate::scene::SceneIndex;
+
+/// Version of `run.json`.
+pub const SCHEMA_VERSION: u32 = 1;
+/// Largest `run.json` that is read.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRecord {
+    /// Version of this format; 1.
+    pub schema_version: u32,
+    /// Name shown in reports.
+    pub name: String,
+    /// What is trained on.
+    pub scene: RunScene,
+    /// How it stands.
+    pub status: Status,
+    /// Why it failed or stalled, for people.
+    pub message: Option<String>,
+    /// When it started, seconds since 1970 UTC.
+    pub started_unix_s: u64,
+    /// How far it is.
+    pub iterations: Iterations,
+    /// Models written, by iteration.
+    pub plys: Vec<PlyRecord>,
+    /// Evaluations, by iteration.
+    pub evals: Vec<EvalRecord>,
+    /// Other files, relative to the folder, `/` separated, sorted.
+    pub files: Vec<String>,
+}
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Under way, or killed without a chance to say so.
+    Running,
+    /// All iterations done.
+    Done,
+    /// Ended by a signal; what was reached is saved.
+    Interrupted,
+    /// Ended by an error.
+    Failed,
+    /// Ended because a step did not fit its buffers.
+    Stalled,
+}
+
+impl Status {
+    /// The word in `run.json`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+            Self::Stalled => "stalled",
+        }
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Iterations {
+    /// Iterations whose result is in the folder: as of the last save, evaluation or end.
+    pub done: u32,
+    /// Iterations of the whole run.
+    pub total: u32,
+}
+
+/// The scene of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunScene {
+    /// Folder name.
+    pub name: String,
+    /// Folder, as it was given.
+    pub path: String,
+    /// Tells scenes apart wherever they lie: a hash of the views' names, sizes and poses, 16 hexadecimal digits.
+    pub fingerprint: String,
+    /// Views trained on.
+    pub train_views: u32,
+    /// Views held out.
+    pub test_views: u32,
+}
+
+impl RunScene {
+    /// Describes a scene.
+    #[must_use]
+    pub fn of(scene: &SceneIndex) -> Self {
+        let root = scene.root.canonicalize().unwrap_or_else(|_| scene.root.clone());
+        let name = root.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let count = |views: &[_]| u32::try_from(views.len()).unwrap_or(u32::MAX);
+        Self {
+            name,
+            path: scene.root.display().to_string(),
+            fingerprint: fingerprint(scene),
+            train_views: count(&scene.train),
+            test_views: count(&scene.test),
+        }
+    }
+}
+
+/// FNV-1a (64 bit) over the views by name, whatever set they are in and whatever resolution they are trained at.
+fn fingerprint(scene: &SceneIndex) -> String {
+    let mut views: Vec<_> = scene.train.iter().chain(&scene.test).collect();
+    views.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |bytes: &[u8]| {
+        for byte in bytes {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for view in views {
+        add(view.name.as_bytes());
+        add(&[0]);
+        add(&view.source_width.to_le_bytes());
+        add(&view.source_height.to_le_bytes());
+        let pose = view.camera.rotation.iter().flatten().chain(&view.camera.translation);
+        for value in pose {
+            add(&value.to_bits().to_le_bytes());
+        }
+    }
+    format!("{hash:016x}")
+}
+
+/// Kinds of model file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlyKind {
+    /// 3D filter fused in: for any viewer of 3D Gaussian Splatting.
+    Fused,
+    /// Parameters as trained, with the filter beside them.
+    Raw,
+}
+
+impl PlyKind {
+    /// File name below `point_cloud/iteration_N`.
+    #[must_use]
+    pub const fn file_name(self) -> &'static str {
+        match self {
+            Self::Fused => "point_cloud.ply",
+            Self::Raw => "point_cloud_raw.ply",
+        }
+    }
+}
+
+/// A model file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlyRecord {
+    /// Iterations done.
+    pub iteration: u32,
+    /// What it holds.
+    pub kind: PlyKind,
+    /// Path relative to the run folder, `/` separated.
+    pub path: String,
+    /// Gaussians in it.
+    pub gaussians: u32,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// An evaluation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EvalRecord {
+    /// Iterations done.
+    pub iteration: u32,
+    /// Path of its `metrics.json` relative to the run folder, `/` separated.
+    pub path: String,
+    /// Means over the held-out views; null when there are none.
+    pub test: Option<Means>,
+    /// Means over the evaluated training views; null when there are none.
+    pub train: Option<Means>,
+}
+
+impl RunRecord {
+    /// Reads a `run.json`.
+    ///
+    /// # Errors
+    /// [`RunFolderError::Unreadable`] when it is absent, too large, damaged or of a newer version.
+    pub fn read(path: &Path) -> Result<Self, RunFolderError> {
+        let fail = |reason: String| RunFolderError::Unreadable {
+            path: path.to_owned(),
+            reason,
+        };
+        let io = |error: std::io::Error| fail(error.to_string());
+        let bytes = std::fs::metadata(path).map_err(io)?.len();
+        if bytes > MAX_BYTES {
+            return Err(fail(format!("it is {bytes} bytes large, more than {MAX_BYTES}")));
+        }
+        let text = std::fs::read_to_string(path).map_err(io)?;
+        /// The one field that every version has.
+        #[derive(Deserialize)]
+        struct Version {
+            schema_version: u32,
+        }
+        let json = |error: serde_json::Error| fail(error.to_string());
+        let version: Version = serde_json::from_str(&text).map_err(json)?;
+        if version.schema_version != SCHEMA_VERSION {
+            return Err(fail(format!(
+                "its schema_version is {} and this program knows {SCHEMA_VERSION}",
+                version.schema_version
+            )));
+        }
+        serde_json::from_str(&text).map_err(json)
+    }
+}

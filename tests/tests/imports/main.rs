@@ -1,0 +1,156 @@
+//! Imports inside the engine go one way.
+//!
+//! `cli -> train, eval, export -> step, plugins -> kernels -> memory, vk`, where each layer may
+//! import itself and everything to its right. `scene`, `gaussians` and `config` stand beside the
+//! line: they know nothing of Vulkan. ARCHITECTURE.md explains why.
+#![expect(clippy::panic, reason = "tests stop at the first surprise")]
+
+mod paths;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paths::Import;
+
+/// The line of layers, from the top down; modules of one layer may import each other.
+const LAYERS: [&[&str]; 5] = [
+    &["cli"],
+    &["train", "eval", "export"],
+    &["step", "plugins"],
+    &["kernels"],
+    &["memory", "vk"],
+];
+
+/// The modules without Vulkan, and the only modules that each may import.
+const LEAVES: [(&str, &[&str]); 3] = [
+    ("config", &["plugins", "gaussians", "scene"]),
+    ("gaussians", &["scene"]),
+    ("scene", &[]),
+];
+
+/// `config` holds the plugins' option types, so none of these may look at it.
+const BELOW_CONFIG: [&str; 4] = ["plugins", "kernels", "memory", "vk"];
+
+/// The rule that an import breaks, or `None` when it is allowed.
+fn broken_rule(from: &str, to: &str) -> Option<String> {
+    let layer = |name: &str| LAYERS.iter().position(|layer| layer.contains(&name));
+    let leaf = |name: &str| LEAVES.iter().find(|(leaf, _)| *leaf == name);
+    if from == to {
+        return None;
+    }
+    for name in [from, to] {
+        if layer(name).is_none() && leaf(name).is_none() {
+            return Some(format!(
+                "`{name}` has no place in the order yet: give it one in this test"
+            ));
+        }
+    }
+    if let Some((_, allowed)) = leaf(from) {
+        let list = if allowed.is_empty() {
+            "nothing".to_owned()
+        } else {
+            format!("only {}", allowed.join(", "))
+        };
+        return (!allowed.contains(&to)).then(|| format!("`{from}` is a leaf without Vulkan and imports {list}"));
+    }
+    if to == "config" && BELOW_CONFIG.contains(&from) {
+        return Some("`config` imports `plugins`, so `plugins` and what lies below must not import `config`".into());
+    }
+    let back = layer(to).is_some_and(|to| Some(to) < layer(from));
+    let line = || LAYERS.map(|layer| layer.join(", ")).join(" -> ");
+    back.then(|| format!("imports go one way: {}", line()))
+}
+
+/// All Rust files under a folder, sorted.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("cannot list {}: {e}", folder.display()));
+    let mut files = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|ext| ext == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The module path of a source file: `kernels/cpu/mod.rs` is `kernels`, `cpu`.
+fn module_path(relative: &Path) -> Vec<String> {
+    let names = relative.with_extension("");
+    let mut path: Vec<String> = names.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    path.pop_if(|last| last == "mod");
+    path
+}
+
+#[test]
+fn no_import_goes_back() {
+    let src = xtask::root().join("engine").join("src");
+    let files = sources(&src);
+    let relative = |file: &PathBuf| file.strip_prefix(&src).map_or_else(|_| file.clone(), Path::to_path_buf);
+    let modules: Vec<Vec<String>> = files.iter().map(|file| module_path(&relative(file))).collect();
+    // A path may also start at a macro or an item of the crate's root, which says nothing about layers.
+    let is_module = |name: &str| {
+        modules
+            .iter()
+            .any(|path| path.first().is_some_and(|first| first == name))
+    };
+
+    let mut broken = Vec::new();
+    for (file, module) in files.iter().zip(&modules) {
+        // The root only declares the modules; the program is the command line's outermost part.
+        let (from, crate_names): (&str, &[&str]) = match module.first().map(String::as_str) {
+            Some("lib") | None => continue,
+            Some("main") => ("cli", &["crate", "kiln"]),
+            Some(name) => (name, &["crate"]),
+        };
+        let text = fs::read_to_string(file).unwrap_or_else(|e| panic!("cannot read {}: {e}", file.display()));
+        for Import { line, target } in paths::imports(&text, module.len(), crate_names) {
+            if !is_module(&target) {
+                continue;
+            }
+            if let Some(rule) = broken_rule(from, &target) {
+                let place = relative(file);
+                broken.push(format!(
+                    "engine/src/{}:{line}: `{from}` imports `{target}`: {rule}",
+                    place.display()
+                ));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+#[test]
+fn the_rules_are_those_of_the_architecture_page() {
+    for (from, to) in [
+        ("cli", "vk"),
+        ("train", "eval"),
+        ("step", "plugins"),
+        ("plugins", "kernels"),
+        ("kernels", "memory"),
+        ("vk", "memory"),
+        ("config", "plugins"),
+        ("gaussians", "scene"),
+        ("kernels", "scene"),
+        ("train", "config"),
+    ] {
+        assert_eq!(broken_rule(from, to), None, "{from} -> {to}");
+    }
+    for (from, to) in [
+        ("vk", "kernels"),
+        ("memory", "step"),
+        ("kernels", "plugins"),
+        ("step", "train"),
+        ("eval", "cli"),
+        ("scene", "gaussians"),
+        ("gaussians", "kernels"),
+        ("config", "vk"),
+        ("plugins", "config"),
+        ("memory", "config"),
+        ("train", "elsewhere"),
+    ] {
+        assert!(broken_rule(from, to).is_some(), "{from} -> {to}");
+    }
+}
