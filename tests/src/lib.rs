@@ -3,7 +3,7 @@
 //! [`gpu`] opens a device with the validation layer and runs steps on it, [`scenes`] makes models and cameras,
 //! [`stages`] checks
 //! every kernel of a step, [`twin`] runs the CPU reference for the same inputs, [`compare`] measures differences, [`child`] runs a test again
-//! in a process of its own with other driver settings. Helpers stop the test with a message when anything is amiss.
+//! in a process of its own with other driver settings, [`spirv`] reads shader modules. Helpers stop the test with a message when anything is amiss.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -15,5 +15,6 @@ pub mod child;
 pub mod compare;
 pub mod gpu;
 pub mod scenes;
+pub mod spirv;
 pub mod stages;
 pub mod twin;

@@ -17,3 +17,39 @@ pub mod tile_ranges;
 pub mod uniforms;
 pub mod update;
 pub mod views;
+
+use crate::memory::Shader;
+
+/// Every shader of the engine, for checks over all of them.
+#[must_use]
+pub fn all() -> Vec<&'static Shader> {
+    vec![
+        &begin::SHADER,
+        &cull::CULL,
+        &cull::SCAN,
+        &project::SHADER,
+        &radix_sort::COUNT,
+        &radix_sort::SCAN,
+        &radix_sort::SCATTER,
+        &radix_sort::SCATTER_SUBGROUP,
+        &tile_intersect::SUM,
+        &tile_intersect::SCAN,
+        &tile_intersect::EMIT,
+        &tile_ranges::SHADER,
+        &rasterize::PIXEL,
+        &rasterize::COLUMN,
+        &loss::SSIM,
+        &loss::REDUCE,
+        &loss::GRADIENT,
+        &loss::METRICS,
+        &rasterize_backward::CLEAR,
+        &rasterize_backward::COLUMN,
+        &rasterize_backward::ATOMIC,
+        &rasterize_backward::FOLD,
+        &rasterize_backward::CHECK,
+        &update::SHADER,
+        &filter_3d::DISTANCE,
+        &filter_3d::APPLY,
+        &opacity_reset::SHADER,
+    ]
+}

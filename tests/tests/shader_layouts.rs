@@ -1,0 +1,177 @@
+//! What the engine says about each shader, against the module itself: bindings and their directions, layouts of the
+//! blocks that both sides write down, push constants, specialisation constants. Needs no device.
+
+use std::collections::BTreeSet;
+use std::mem::{offset_of, size_of};
+use std::path::Path;
+
+use kiln::kernels;
+use kiln::kernels::counters::Counters;
+use kiln::kernels::filter_3d::{self, FilterIo};
+use kiln::kernels::uniforms::StepUniforms;
+use kiln::kernels::views::{Reduction, Variants};
+use kiln::kernels::{begin, opacity_reset};
+use kiln::memory::{Access, Command, Program, TensorTable};
+use kiln::step::{Capacities, StepTensors, evaluate_view, train_step};
+use kiln_tests::spirv::{Module, reflect};
+
+/// Modules that no table of bindings names: filled in by the commands of the recorder, or used by tools.
+const UNLISTED: [&str; 1] = ["fill"];
+
+/// (offset, size) of every field, in order. Fails to compile when a field is missing.
+macro_rules! fields {
+    ($type:ident { $($field:ident),* $(,)? }) => {{
+        let all: fn($type) = |value| {
+            let $type { $($field: _),* } = value;
+        };
+        let _ = all;
+        vec![$((offset_of!($type, $field) as u32, size_of_field(|v: &$type| &v.$field))),*]
+    }};
+}
+
+fn size_of_field<T, F>(_: impl Fn(&T) -> &F) -> u32 {
+    size_of::<F>() as u32
+}
+
+fn uniforms() -> Vec<(u32, u32)> {
+    fields!(StepUniforms {
+        view_row0, view_row1, view_row2, camera_position, intrinsics, slope_limits, background, weights, width, height,
+        tiles_x, tiles_y, iteration, seed, flags, adam_skip_mask, sh_degree, image_offset, band_begin, band_end,
+        adam_rate, adam_scale, beta1, beta2, epsilon, debug,
+    })
+}
+
+fn counters() -> Vec<(u32, u32)> {
+    fields!(Counters {
+        stalled, gaussians, visible, intersections, visible_wanted, intersections_wanted, stall_iteration, nonfinite,
+        nonfinite_index, skipped, births, deaths, clones, splits, capped, iteration, loss, l1, ssim, reserved,
+    })
+}
+
+fn modules() -> Vec<(&'static kiln::memory::Shader, Module)> {
+    kernels::all().into_iter().map(|s| (s, reflect(s.spirv))).collect()
+}
+
+#[test]
+fn bindings_are_used_as_declared() {
+    for (shader, module) in modules() {
+        let name = shader.name;
+        for binding in module.bindings.keys() {
+            assert!((*binding as usize) < shader.bindings.len(), "{name} uses undeclared binding {binding}");
+        }
+        for (index, declared) in (0u32..).zip(shader.bindings) {
+            // A variant may leave a binding of the shared source alone.
+            let Some(found) = module.bindings.get(&index) else { continue };
+            let (may_read, may_write) = match declared.access {
+                Access::Read => (true, false),
+                Access::Write => (false, true),
+                Access::ReadWrite => (true, true),
+            };
+            let what = format!("{name}, binding {index} `{}`: {found:?}", declared.name);
+            assert!(may_read || !found.reads, "reads what it should only write: {what}");
+            assert!(may_write || !found.writes, "writes what it should only read: {what}");
+            assert_eq!(may_write, found.writable, "readonly and its absence: {what}");
+            assert!(may_read <= found.readable, "writeonly, but declared read: {what}");
+        }
+    }
+}
+
+#[test]
+fn shared_blocks_have_one_layout() {
+    let (uniforms, counters) = (uniforms(), counters());
+    assert_eq!(uniforms.last().map(|(o, s)| (o + s) as usize), Some(size_of::<StepUniforms>()));
+    assert_eq!(counters.last().map(|(o, s)| (o + s) as usize), Some(size_of::<Counters>()));
+    let mut seen = [0, 0];
+    for (shader, module) in modules() {
+        for (index, declared) in (0u32..).zip(shader.bindings) {
+            let Some(found) = module.bindings.get(&index) else { continue };
+            match declared.name {
+                "uniforms" => {
+                    assert_eq!(found.members, uniforms, "{}", shader.name);
+                    seen[0] += 1;
+                }
+                // The sort reads the counters as plain words.
+                "counters" if !found.members.is_empty() => {
+                    assert_eq!(found.members, counters, "{}", shader.name);
+                    seen[1] += 1;
+                }
+                "cameras" => {
+                    assert_eq!(size_of::<filter_3d::FilterCamera>(), 80);
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(seen[0] > 8 && seen[1] > 15, "{seen:?}");
+}
+
+/// Every pass the engine can record on small tensors.
+fn programs() -> Vec<Program> {
+    let capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
+    let mut programs = Vec::new();
+    for (reduction, sort_subgroup, columns) in [
+        (Reduction::Segmented, 0, true),
+        (Reduction::Atomic, 16, false),
+        (Reduction::Segmented, 32, false),
+    ] {
+        let variants = Variants {
+            reduction,
+            sort_subgroup,
+            columns,
+        };
+        let t = StepTensors::new(&mut TensorTable::default(), &capacities, &variants);
+        programs.push(train_step(&t));
+        programs.push(evaluate_view(&t, &[]));
+        let mut program = Program::new("others");
+        begin::record(&mut program, &t.shared, &t.chunks);
+        let io = FilterIo {
+            cameras: t.filter.cameras,
+            camera_count: 1,
+            max_focal_px: 1.0,
+            farthest: t.filter.farthest,
+        };
+        filter_3d::record(&mut program, &t.shared, &t.chunks, &io);
+        opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
+        programs.push(program);
+    }
+    programs
+}
+
+#[test]
+fn passes_give_their_shaders_what_they_expect() {
+    for command in programs().iter().flat_map(|p| &p.commands) {
+        let Command::Dispatch(pass) = command else { continue };
+        let (name, module) = (pass.shader.name, reflect(pass.shader.spirv));
+        let push = module.push.last().map_or(0, |(offset, size)| offset + size);
+        assert_eq!(pass.push.len(), push as usize, "push constants of {name}");
+        // Only plain words in push constants: both languages then agree on every offset.
+        for (index, field) in (0u32..).zip(&module.push) {
+            assert_eq!(*field, (4 * index, 4), "push constant {index} of {name}");
+        }
+        let given: BTreeSet<u32> = (0..pass.spec.len() as u32).collect();
+        assert!(module.spec.is_subset(&given), "{name} wants constants {:?}, gets {given:?}", module.spec);
+        assert_eq!(pass.views.len(), pass.shader.bindings.len(), "{name}");
+    }
+}
+
+#[test]
+fn every_module_is_listed_once() {
+    let listed: Vec<String> = kernels::all().iter().map(|s| s.name.to_owned()).collect();
+    let unique: BTreeSet<String> = listed.iter().cloned().collect();
+    assert_eq!(unique.len(), listed.len(), "a shader is listed twice");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shaders/spv");
+    let files: BTreeSet<String> = std::fs::read_dir(folder)
+        .expect("shaders/spv")
+        .filter_map(|entry| entry.expect("entry").file_name().to_str()?.strip_suffix(".spv").map(str::to_owned))
+        .filter(|name| !UNLISTED.contains(&name.as_str()))
+        .collect();
+    let missing: Vec<_> = files.difference(&unique).collect();
+    assert!(missing.is_empty(), "not in kernels::all(): {missing:?}");
+    let made: BTreeSet<&str> = programs()
+        .iter()
+        .flat_map(|p| &p.commands)
+        .filter_map(|c| if let Command::Dispatch(pass) = c { Some(pass.shader.name) } else { None })
+        .collect();
+    let unused: Vec<_> = listed.iter().filter(|name| !made.contains(name.as_str())).collect();
+    assert!(unused.is_empty(), "no program here uses {unused:?}: add one, so that its push constants are checked");
+}
