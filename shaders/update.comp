@@ -50,16 +50,19 @@ bool bad(float x) {
 // Chain rule from the splat's 2D gradients to the Gaussian's parameters; the direction term of colour is added later.
 Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic, float d_opacity) {
     Gradient out_g;
-    // Through the inverse: dL/dLambda = -K Gc K with the symmetric Gc of the conic's three numbers.
-    vec3 k = p.conic;
+    // Through the inverse: dL/dLambda = -K Gc K with the symmetric Gc of the conic's three numbers; K is the adjugate
+    // over a determinant that is kept from vanishing.
+    vec3 k = vec3(p.lambda.z, -p.lambda.y, p.lambda.x);
     vec3 gc = vec3(d_conic.x, 0.5 * d_conic.y, d_conic.z);
     vec2 r0 = vec2(k.x * gc.x + k.y * gc.y, k.x * gc.y + k.y * gc.z);
     vec2 r1 = vec2(k.y * gc.x + k.z * gc.y, k.y * gc.y + k.z * gc.z);
-    vec3 d = -vec3(r0.x * k.x + r0.y * k.y, r0.x * k.y + r0.y * k.z, r1.x * k.y + r1.y * k.z);
+    vec3 d = -vec3(r0.x * k.x + r0.y * k.y, r0.x * k.y + r0.y * k.z, r1.x * k.y + r1.y * k.z) /
+             (p.det * p.det + 1e-7);
     float filtered_opacity = p.sigmoid_opacity * p.compensation;
     float d_filtered = p.coef * d_opacity;
     if ((u.flags & FLAG_CLASSIC) == 0u && p.coef > 0.0) {
-        float d_ratio = d_opacity * filtered_opacity / (2.0 * (p.coef + 1e-6));
+        float d_coef = d_opacity * (p.opacity / (p.coef + 1e-6));
+        float d_ratio = d_coef / (2.0 * (p.coef + 1e-6));
         float d_det0 = d_ratio / (p.det1 + 1e-6);
         float d_det1 = -d_ratio * p.det0 / (p.det1 * p.det1 + 1e-6);
         d += d_det0 * vec3(p.cov.z, -p.cov.y, p.cov.x) + d_det1 * vec3(p.lambda.z, -p.lambda.y, p.lambda.x);

@@ -18,6 +18,7 @@ struct Projection {
     vec3 row1;
     vec3 cov;           // 2D covariance before the 2D filter: xx, xy, yy
     vec3 lambda;        // and after it
+    float det;          // of lambda
     float det0;
     float det1;
     float coef;         // opacity factor of the 2D filter
@@ -73,26 +74,26 @@ Projection project(Gaussian g) {
     vec3 t1 = (p.row1 * p.rotation) * p.scale;
     p.cov = vec3(dot(t0, t0), dot(t0, t1), dot(t1, t1));
     p.lambda = p.cov + vec3(u.background.w, 0.0, u.background.w);
-    float det_free = p.lambda.x * p.lambda.z - p.lambda.y * p.lambda.y;
+    p.det = p.lambda.x * p.lambda.z - p.lambda.y * p.lambda.y;
     if ((u.flags & FLAG_CLASSIC) != 0u) {
         p.det0 = 1.0;
-        p.det1 = det_free;
+        p.det1 = p.det;
         p.coef = 1.0;
     } else {
         p.det0 = max(DET_FLOOR, p.cov.x * p.cov.z - p.cov.y * p.cov.y);
-        p.det1 = max(DET_FLOOR, det_free);
+        p.det1 = max(DET_FLOOR, p.det);
         p.coef = sqrt(p.det0 / (p.det1 + 1e-6) + 1e-6);
         if (p.det0 <= DET_FLOOR || p.det1 <= DET_FLOOR) {
             p.coef = 0.0;
         }
     }
-    if (!(det_free > 0.0)) {
+    if (!(p.det > 0.0)) {
         return p;
     }
-    p.conic = vec3(p.lambda.z, -p.lambda.y, p.lambda.x) / det_free;
+    p.conic = vec3(p.lambda.z, -p.lambda.y, p.lambda.x) / p.det;
     p.opacity = p.sigmoid_opacity * p.compensation * p.coef;
     float mid = 0.5 * (p.lambda.x + p.lambda.z);
-    float largest = mid + sqrt(max(0.1, mid * mid - det_free));
+    float largest = mid + sqrt(max(0.1, mid * mid - p.det));
     p.radius = ceil(3.0 * sqrt(largest));
     p.visible = p.opacity >= 1.0 / 255.0 && !isinf(p.radius) && !isnan(p.radius) && !any(isnan(p.mean_px)) &&
                 !any(isinf(p.mean_px));

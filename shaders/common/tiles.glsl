@@ -12,8 +12,9 @@ struct Footprint {
     ivec4 rect;      // tiles [x, z) by [y, w)
 };
 
-// Small upward nudge so that rounding never drops a tile that a pixel would have used.
-const float LEVEL_SLACK = 1.0e-4;
+// Upward nudge so that rounding never drops a tile that a pixel would have used: 1e-3 on the exponent, hence twice that
+// on the level.
+const float LEVEL_SLACK = 2.0e-3;
 
 Footprint footprint(vec2 mean, vec3 conic, float opacity, float radius, uvec2 tiles) {
     Footprint f;

@@ -4,13 +4,18 @@
 //! to stderr.
 
 mod args;
+mod doctor;
 mod error;
 mod exit;
+mod failures;
+mod plan;
 mod profiles;
 mod refused;
 mod request;
 
+pub use doctor::run as run_doctor;
 pub use error::UsageError;
 pub use exit::{Exit, Failure, report};
+pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
 pub use request::{Doctor, Plan, Profiles, Request, Resume, Settings, Train, parse};

@@ -107,7 +107,7 @@ pub struct Pixels {
 }
 
 /// How gradients of a splat's tiles are added up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduction {
     /// Partial sums per intersection, folded in emission order: the same bytes every time, on any device.
@@ -117,7 +117,7 @@ pub enum Reduction {
 }
 
 /// Kernel variants pinned for a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Variants {
     /// Gradient accumulation.
     pub reduction: Reduction,

@@ -1,12 +1,12 @@
 //! How much of everything a run can hold; fixed before the first step.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::gaussians::layout::CHUNK;
 use crate::kernels::uniforms::TILE_PX;
 
 /// Sizes from which every tensor follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capacities {
     /// Gaussians.
     pub n_cap: u32,

@@ -33,7 +33,8 @@ impl ValidationReport {
 
 /// A Vulkan 1.2 instance.
 pub struct Instance {
-    pub(super) entry: Entry,
+    // Keeps the loader library in memory.
+    _entry: Entry,
     pub(super) raw: ash::Instance,
     messenger: Option<(ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     report: Option<Arc<ValidationReport>>,
@@ -106,7 +107,7 @@ impl Instance {
             report = Some(shared);
         }
         Ok(Self {
-            entry,
+            _entry: entry,
             raw,
             messenger,
             report,

@@ -271,10 +271,12 @@ impl CompiledProgram {
         let cmd = self.buffers.get(slot as usize).copied().unwrap_or_default();
         let stamps = self.timestamps.get(slot as usize);
         let mut barriers = 0;
+        // A short program may be submitted again before its last run has finished; the queue keeps them in order.
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
         // SAFETY: the command buffer is freshly allocated; all handles used below are alive and owned by `self` or by
         // the memory the caller keeps; ranges were checked when the plan was made.
         unsafe {
-            raw.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default())
+            raw.begin_command_buffer(cmd, &info)
                 .map_err(VkError::call("vkBeginCommandBuffer"))?;
             if let Some(t) = stamps {
                 raw.cmd_reset_query_pool(cmd, t.pool, 0, t.count());

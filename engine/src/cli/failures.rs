@@ -1,0 +1,90 @@
+//! Exit codes and hints of training errors.
+
+use super::{Exit, Failure};
+use crate::export::ExportError;
+use crate::kernels::counters::Stall;
+use crate::memory::MemoryError;
+use crate::scene::SceneError;
+use crate::train::TrainError;
+use crate::vk::VkError;
+
+impl Failure for VkError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Loader(_) | Self::NoDevice(_) | Self::Unsupported { .. } => Exit::NoDevice,
+            Self::OutOfMemory { .. } => Exit::DoesNotFit,
+            Self::Lost { .. } => Exit::DeviceLost,
+            Self::Timeout(..) | Self::Call { .. } => Exit::Internal,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Loader(_) | Self::NoDevice(_) => Some("`kiln doctor` shows what was found".to_owned()),
+            Self::OutOfMemory { .. } => Some("`--set memory.cap_gib=N` plans with less device memory".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+impl Failure for MemoryError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Vulkan(error) => error.exit(),
+            Self::OverBudget { .. } | Self::TooLarge { .. } => Exit::DoesNotFit,
+            Self::OutOfRange { .. } => Exit::Internal,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Vulkan(error) => error.hint(),
+            Self::OverBudget { .. } | Self::TooLarge { .. } => Some(KNOBS.to_owned()),
+            Self::OutOfRange { .. } => None,
+        }
+    }
+}
+
+impl Failure for SceneError {
+    fn exit(&self) -> Exit {
+        Exit::Data
+    }
+}
+
+impl Failure for ExportError {
+    fn exit(&self) -> Exit {
+        Exit::Output
+    }
+}
+
+const KNOBS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`; a larger \
+                     `memory.cap_gib` allows more";
+
+impl Failure for TrainError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Scene(_) | Self::Init(_) | Self::Checkpoint(_) => Exit::Data,
+            Self::Memory(error) => error.exit(),
+            Self::Vulkan(error) => error.exit(),
+            Self::Export(error) => error.exit(),
+            Self::NoDevice(_) => Exit::NoDevice,
+            Self::DoesNotFit { .. } => Exit::DoesNotFit,
+            Self::Stalled { counters, .. } => match counters.stall() {
+                Some(Stall::Visible | Stall::Intersections) => Exit::DoesNotFit,
+                _ => Exit::Internal,
+            },
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Memory(error) => error.hint(),
+            Self::Vulkan(error) => error.hint(),
+            Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
+            Self::DoesNotFit { .. } => Some(KNOBS.to_owned()),
+            Self::Stalled { counters, .. } => match counters.stall() {
+                Some(Stall::Visible) => Some("`--set debug.v_cap=N` plans more visible records".to_owned()),
+                Some(Stall::Intersections) => Some("`--set debug.i_cap=N` plans more intersections".to_owned()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}

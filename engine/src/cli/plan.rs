@@ -1,0 +1,138 @@
+//! `kiln plan`: the memory table of a run, without training.
+
+use std::io::{self, Write};
+
+use super::{Exit, Failure, Settings};
+use crate::config::{self, Profile};
+use crate::kernels::views::{Reduction, Variants};
+use crate::memory::{Budget, GIB, Gpu, MIB, PlanLimits};
+use crate::scene::SceneIndex;
+use crate::train::{self, PlanReport, TrainError, TrainPlan, initial_model, open_device, variants_for};
+use crate::vk::DeviceKind;
+
+/// Plans and prints to `out`.
+///
+/// # Errors
+/// Anything that keeps the plan from being made; the caller prints it.
+pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+    let preliminary = settings.preliminary().map_err(boxed)?;
+    let open = open_device(&preliminary).map_err(boxed)?;
+    let device = &open.device;
+    let is_cpu = device.caps().kind == DeviceKind::Cpu;
+    let fraction = preliminary.memory.cap_fraction;
+    let here = Budget::of_device(device, None, fraction);
+    let by_device = settings.needs_device().map_err(boxed)?;
+    let profile = if by_device {
+        settings
+            .resolve(config::Budget {
+                bytes: here.cap_bytes,
+                is_cpu,
+            })
+            .map_err(boxed)?
+    } else {
+        preliminary
+    };
+    let scene_path = Settings::scene(&profile).map_err(boxed)?;
+    let scene = SceneIndex::load(&scene_path, &train::scene_options(&profile).map_err(boxed)?).map_err(boxed)?;
+    let model = initial_model(&profile, &scene).map_err(boxed)?;
+    let initial = u32::try_from(model.len()).unwrap_or(u32::MAX);
+    let cap = profile.memory.cap_gib.map(train::gib_to_bytes);
+    // A named profile plans for its own card, whatever this machine has: that is what the command is for.
+    let foreign = !by_device && cap.is_some_and(|cap| cap > here.cap_bytes);
+    let (budget, limits, variants) = if foreign {
+        let bytes = cap.unwrap_or(here.cap_bytes);
+        (
+            Budget::new(bytes, None, Some(bytes), 1.0),
+            card_limits(),
+            card_variants(&profile),
+        )
+    } else {
+        let budget = Budget::of_device(device, cap, fraction);
+        (
+            budget,
+            Gpu::limits(device),
+            variants_for(device.caps(), open.tier, &profile),
+        )
+    };
+    if foreign {
+        eprintln!(
+            "note: planned for the profile's card; `{}` here offers {:.2} GiB",
+            device.caps().name,
+            here.cap_bytes as f64 / GIB as f64
+        );
+    }
+    let (plan, report) = train::plan(&profile, &scene, initial, budget, limits, &variants).map_err(boxed)?;
+    print(&plan, &report, initial, explain, out).map_err(|e| boxed(TrainError::from(output_error(e))))?;
+    Ok(Exit::Ok)
+}
+
+fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
+    Box::new(error)
+}
+
+fn output_error(error: io::Error) -> crate::export::ExportError {
+    crate::export::ExportError::new(std::path::Path::new("standard output"), error)
+}
+
+fn card_limits() -> PlanLimits {
+    PlanLimits {
+        block_bytes: GIB,
+        binding_bytes: 4 * GIB - 1,
+    }
+}
+
+fn card_variants(profile: &Profile) -> Variants {
+    let atomic = !profile.train.deterministic && profile.device.tier != config::Tier::Portable;
+    Variants {
+        reduction: if atomic {
+            Reduction::Atomic
+        } else {
+            Reduction::Segmented
+        },
+        sort_subgroup: if atomic { 32 } else { 0 },
+        columns: !atomic,
+    }
+}
+
+fn print(plan: &TrainPlan, report: &PlanReport, initial: u32, explain: bool, out: &mut dyn Write) -> io::Result<()> {
+    let c = &report.capacities;
+    let mib = |bytes: u64| bytes as f64 / MIB as f64;
+    writeln!(out, "capacity")?;
+    writeln!(out, "  Gaussians         {:>12}  (initial {initial})", c.n_cap)?;
+    writeln!(out, "  visible records   {:>12}", c.v_cap)?;
+    writeln!(out, "  intersections     {:>12}", c.i_cap)?;
+    writeln!(out, "  pixels            {:>12}  ({} tiles)", c.max_pixels, c.max_tiles)?;
+    writeln!(out, "memory, MiB")?;
+    for (class, bytes) in &report.classes {
+        writeln!(
+            out,
+            "  {:<16} {:>12.1}",
+            format!("{class:?}").to_lowercase(),
+            mib(*bytes)
+        )?;
+    }
+    writeln!(out, "  {:<16} {:>12.1}", "device total", mib(report.device_bytes))?;
+    writeln!(out, "  {:<16} {:>12.1}", "cap", mib(report.budget.cap_bytes))?;
+    writeln!(out, "  arena live peak  {:>12.1}", mib(report.arena_live_bytes))?;
+    writeln!(out, "step: {} commands", plan.step.commands.len())?;
+    writeln!(
+        out,
+        "verdict: fits, {:.1} % of the cap, {:.1} bytes a Gaussian persistent",
+        100.0 * report.device_bytes as f64 / report.budget.cap_bytes.max(1) as f64,
+        report.classes.first().map_or(0, |(_, b)| *b) as f64 / f64::from(c.n_cap)
+    )?;
+    if explain {
+        writeln!(out, "tensors")?;
+        for tensor in plan.table.tensors() {
+            writeln!(
+                out,
+                "  {:<28} {:<11} {:<14} {:>14}",
+                tensor.name,
+                format!("{:?}", tensor.class).to_lowercase(),
+                format!("{:?}", tensor.tag).to_lowercase(),
+                tensor.bytes
+            )?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! The checkpoint file: raw tensors, then a JSON footer that names, measures and digests them.
+//!
+//! ```text
+//! "KILNCKP1" | tensor bytes ... | footer JSON | footer length u64 LE | SHA-256 of the footer | "KILNCKP1"
+//! ```
+//!
+//! The footer comes last so that the file is written in one pass with bounded memory. Reading starts from the end,
+//! checks the footer's digest, and checks every tensor's digest while it is read: a damaged or cut file is an error, never
+//! a wrong model.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+const MAGIC: &[u8; 8] = b"KILNCKP1";
+/// Length and digest of the footer, and the closing magic.
+const TAIL_BYTES: u64 = 8 + 32 + 8;
+/// No footer of ours comes near this; a larger one is damage.
+const MAX_FOOTER_BYTES: u64 = 64 << 20;
+const PIECE_BYTES: usize = 4 << 20;
+
+/// What is wrong with a checkpoint file.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// Cannot be opened or read.
+    #[error("cannot read checkpoint `{}`: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Cut off, damaged or not a checkpoint.
+    #[error("checkpoint `{}` is damaged: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// Sound, but of another run.
+    #[error("checkpoint `{}` does not belong to this run: {what}", path.display())]
+    Mismatch {
+        /// The file.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+    },
+    /// There is nothing to resume from.
+    #[error("`{}` holds no checkpoint", .0.display())]
+    None(PathBuf),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Entry {
+    name: String,
+    offset: u64,
+    bytes: u64,
+    sha256: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Footer<T> {
+    state: T,
+    tensors: Vec<Entry>,
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Writes a checkpoint tensor by tensor.
+pub(super) struct CheckpointWriter<W: Write> {
+    out: W,
+    at: u64,
+    tensors: Vec<Entry>,
+    open: Option<(String, u64, Sha256)>,
+}
+
+impl<W: Write> CheckpointWriter<W> {
+    pub(super) fn new(mut out: W) -> io::Result<Self> {
+        out.write_all(MAGIC)?;
+        Ok(Self {
+            out,
+            at: MAGIC.len() as u64,
+            tensors: Vec::new(),
+            open: None,
+        })
+    }
+
+    /// Starts the tensor `name`; bytes follow with [`CheckpointWriter::put`].
+    pub(super) fn begin(&mut self, name: &str) {
+        self.close();
+        self.open = Some((name.to_owned(), self.at, Sha256::new()));
+    }
+
+    /// Appends bytes to the open tensor.
+    pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some((_, _, digest)) = &mut self.open {
+            digest.update(bytes);
+        }
+        self.out.write_all(bytes)?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        if let Some((name, offset, digest)) = self.open.take() {
+            let sha256 = hex(&digest.finalize());
+            self.tensors.push(Entry {
+                name,
+                offset,
+                bytes: self.at - offset,
+                sha256,
+            });
+        }
+    }
+
+    /// Writes the footer and gives the output back.
+    pub(super) fn finish<T: Serialize>(mut self, state: &T) -> io::Result<W> {
+        self.close();
+        let footer = serde_json::to_vec(&Footer {
+            state,
+            tensors: std::mem::take(&mut self.tensors),
+        })?;
+        self.out.write_all(&footer)?;
+        self.out.write_all(&(footer.len() as u64).to_le_bytes())?;
+        self.out.write_all(&Sha256::digest(&footer))?;
+        self.out.write_all(MAGIC)?;
+        Ok(self.out)
+    }
+}
+
+/// An opened checkpoint whose footer is sound.
+pub(super) struct CheckpointReader<T> {
+    path: PathBuf,
+    file: File,
+    footer: Footer<T>,
+}
+
+impl<T: DeserializeOwned> CheckpointReader<T> {
+    pub(super) fn open(path: &Path) -> Result<Self, CheckpointError> {
+        let read = |source| CheckpointError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let damaged = |what: &str| CheckpointError::Damaged {
+            path: path.to_owned(),
+            what: what.to_owned(),
+        };
+        let mut file = File::open(path).map_err(read)?;
+        let length = file.metadata().map_err(read)?.len();
+        if length < MAGIC.len() as u64 + TAIL_BYTES {
+            return Err(damaged("it is shorter than an empty checkpoint"));
+        }
+        let mut head = [0; 8];
+        file.read_exact(&mut head).map_err(read)?;
+        file.seek(SeekFrom::Start(length - TAIL_BYTES)).map_err(read)?;
+        let mut tail = [0; TAIL_BYTES as usize];
+        file.read_exact(&mut tail).map_err(read)?;
+        let (size, rest) = tail.split_at(8);
+        let (digest, end) = rest.split_at(32);
+        if &head != MAGIC || end != MAGIC {
+            return Err(damaged("it does not begin and end as a checkpoint does"));
+        }
+        let size = u64::from_le_bytes(size.try_into().unwrap_or_default());
+        if size > MAX_FOOTER_BYTES || size > length - TAIL_BYTES - MAGIC.len() as u64 {
+            return Err(damaged("its footer has an impossible length"));
+        }
+        file.seek(SeekFrom::Start(length - TAIL_BYTES - size)).map_err(read)?;
+        let mut footer = vec![0; usize::try_from(size).unwrap_or(0)];
+        file.read_exact(&mut footer).map_err(read)?;
+        if Sha256::digest(&footer).as_slice() != digest {
+            return Err(damaged("its footer does not match its digest"));
+        }
+        let footer =
+            serde_json::from_slice(&footer).map_err(|e| damaged(&format!("its footer is not readable: {e}")))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            footer,
+        })
+    }
+
+    /// The state in the footer.
+    pub(super) fn state(&self) -> &T {
+        &self.footer.state
+    }
+
+    /// Reads tensor `name` of exactly `bytes` bytes in pieces, checking its digest at the end.
+    pub(super) fn read(
+        &mut self,
+        name: &str,
+        bytes: u64,
+        mut take: impl FnMut(u64, &[u8]),
+    ) -> Result<(), CheckpointError> {
+        let damaged = |what: String| CheckpointError::Damaged {
+            path: self.path.clone(),
+            what,
+        };
+        let read = |source| CheckpointError::Read {
+            path: self.path.clone(),
+            source,
+        };
+        let entry = self
+            .footer
+            .tensors
+            .iter()
+            .find(|t| t.name == name)
+            .ok_or_else(|| damaged(format!("tensor `{name}` is missing")))?;
+        if entry.bytes != bytes {
+            return Err(damaged(format!(
+                "tensor `{name}` has {} bytes, expected {bytes}",
+                entry.bytes
+            )));
+        }
+        self.file.seek(SeekFrom::Start(entry.offset)).map_err(read)?;
+        let mut digest = Sha256::new();
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut at = 0u64;
+        while at < bytes {
+            let want = usize::try_from(bytes - at).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+            let Some(part) = piece.get_mut(..want) else { break };
+            self.file.read_exact(part).map_err(read)?;
+            digest.update(&*part);
+            take(at, part);
+            at += want as u64;
+        }
+        if hex(&digest.finalize()) != entry.sha256 {
+            return Err(damaged(format!("tensor `{name}` does not match its digest")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,327 @@
+//! Complete, resumable state of a run on disk.
+//!
+//! Owns the `checkpoints/` folder: one file per checkpoint, written under a temporary name and renamed, the latest two
+//! kept. A checkpoint holds everything that decides the next step: parameters, both moments, statistics, filter, step
+//! counts, the view sampler. Planes are stored over all Gaussians, so another chunk size may read them.
+
+mod file;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use file::CheckpointError;
+use file::{CheckpointReader, CheckpointWriter};
+
+use super::uniforms::GroupSteps;
+use crate::config::Profile;
+use crate::export::{ExportError, write_atomic};
+use crate::gaussians::layout;
+use crate::kernels::counters::Counters;
+use crate::kernels::views::{Chunk, Variants};
+use crate::memory::{Gpu, MemoryError, View};
+use crate::scene::{SceneIndex, ViewSampler};
+use crate::step::{Capacities, StepTensors};
+
+/// Checkpoints kept in a folder.
+const KEEP: usize = 2;
+
+/// Host-side state of a run at a checkpoint.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CheckpointState {
+    /// Version of this structure.
+    pub version: u32,
+    /// Iterations done.
+    pub iteration: u32,
+    /// Gaussians in use.
+    pub gaussians: u32,
+    /// SH degree of the storage.
+    pub sh_degree: u32,
+    /// Optimiser steps per group.
+    pub(super) steps: GroupSteps,
+    /// Remaining order of the training views.
+    pub sampler: ViewSampler,
+    /// Training-loop seconds so far.
+    pub t_s: f64,
+    /// Gaussians skipped so far for a non-finite gradient.
+    pub skipped: u32,
+    /// Sizes of the run.
+    pub capacities: Capacities,
+    /// Kernel variants of the run.
+    pub variants: Variants,
+    /// Digest of the scene's views and points.
+    pub scene: String,
+    /// The resolved profile.
+    pub profile: Profile,
+}
+
+impl CheckpointState {
+    /// Version written by this engine.
+    pub const VERSION: u32 = 1;
+
+    /// What keeps a run with `profile` and `scene` from going on from this state; `None` when nothing does. Iterations,
+    /// outputs, evaluation, device and memory caps may differ.
+    #[must_use]
+    pub fn mismatch(&self, profile: &Profile, scene: &SceneIndex) -> Option<String> {
+        if self.version != Self::VERSION {
+            return Some(format!(
+                "it has version {}, this engine reads {}",
+                self.version,
+                Self::VERSION
+            ));
+        }
+        if self.sh_degree != profile.model.sh_degree {
+            return Some(format!(
+                "it was trained with `model.sh_degree` {}, the profile asks for {}",
+                self.sh_degree, profile.model.sh_degree
+            ));
+        }
+        if self.scene != scene_digest(scene) {
+            return Some("it was trained on another scene, split or resolution".to_owned());
+        }
+        let core = |p: &Profile| {
+            let mut p = p.clone();
+            p.run = profile.run.clone();
+            p.dataset.path.clone_from(&profile.dataset.path);
+            p.memory = profile.memory.clone();
+            p.schedule.iterations = profile.schedule.iterations;
+            p.schedule.test.clone_from(&profile.schedule.test);
+            p.schedule.save.clone_from(&profile.schedule.save);
+            p.schedule.checkpoint.clone_from(&profile.schedule.checkpoint);
+            p.eval = profile.eval.clone();
+            p.device = profile.device.clone();
+            p.debug = profile.debug.clone();
+            p.exporters.clone_from(&profile.exporters);
+            p.sinks.clone_from(&profile.sinks);
+            serde_json::to_value(p).unwrap_or_default()
+        };
+        difference("", &core(&self.profile), &core(profile))
+    }
+}
+
+/// First key at which two configurations differ.
+fn difference(path: &str, a: &serde_json::Value, b: &serde_json::Value) -> Option<String> {
+    if let (Some(left), Some(right)) = (a.as_object(), b.as_object()) {
+        let keys: std::collections::BTreeSet<_> = left.keys().chain(right.keys()).collect();
+        let null = serde_json::Value::Null;
+        return keys.into_iter().find_map(|key| {
+            let path = if path.is_empty() {
+                key.clone()
+            } else {
+                format!("{path}.{key}")
+            };
+            difference(&path, left.get(key).unwrap_or(&null), right.get(key).unwrap_or(&null))
+        });
+    }
+    (a != b).then(|| format!("`{path}` was {a}, the profile says {b}"))
+}
+
+/// Digest of what makes two scenes the same for training: views in order with sizes and poses, points, split.
+#[must_use]
+pub fn scene_digest(scene: &SceneIndex) -> String {
+    use sha2::{Digest as _, Sha256};
+    let mut digest = Sha256::new();
+    for (id, view) in scene.views() {
+        digest.update(format!("{id:?} {} {:?}\n", view.name, view.camera));
+    }
+    for point in &scene.points {
+        digest.update(format!("{point:?}\n"));
+    }
+    digest.finalize().iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Path of the checkpoint of an iteration.
+#[must_use]
+pub fn checkpoint_path(folder: &Path, iteration: u32) -> PathBuf {
+    folder.join(format!("checkpoint_{iteration:08}.kiln"))
+}
+
+/// Checkpoints in `folder`, newest first.
+#[must_use]
+pub fn list(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut found: Vec<PathBuf> = entries
+        .filter_map(|e| e.ok().map(|e| e.path()))
+        .filter(|p| {
+            p.extension().is_some_and(|e| e == "kiln")
+                && p.file_stem()
+                    .and_then(|s| s.to_str())
+                    .is_some_and(|s| s.starts_with("checkpoint_"))
+        })
+        .collect();
+    found.sort();
+    found.reverse();
+    found
+}
+
+/// Plane groups of a chunk with their names and plane counts.
+fn groups(chunk: &Chunk, sh_degree: u32) -> [(&'static str, View, u32); 8] {
+    let (geometry, sh) = (layout::GEOMETRY_PLANES, layout::sh_planes(sh_degree));
+    [
+        ("geometry", chunk.geometry, geometry),
+        ("geometry_m", chunk.geometry_m, geometry),
+        ("geometry_v", chunk.geometry_v, geometry),
+        ("sh", chunk.sh, sh),
+        ("sh_m", chunk.sh_m, sh),
+        ("sh_v", chunk.sh_v, sh),
+        ("filter_3d", chunk.filter_3d, 1),
+        ("statistics", chunk.statistics, 4),
+    ]
+}
+
+/// Writes a checkpoint and removes all but the latest two.
+///
+/// # Errors
+/// [`ExportError`] when the file cannot be written, [`MemoryError`] when the device fails; older files are untouched.
+pub(super) fn write(
+    gpu: &mut Gpu,
+    tensors: &StepTensors,
+    state: &CheckpointState,
+    folder: &Path,
+) -> Result<PathBuf, super::TrainError> {
+    std::fs::create_dir_all(folder).map_err(|e| ExportError::new(folder, e))?;
+    let path = checkpoint_path(folder, state.iteration);
+    let mut device_error = None;
+    write_atomic(&path, |file| {
+        let mut writer = CheckpointWriter::new(io::BufWriter::with_capacity(1 << 20, file))?;
+        for plane_group in 0..8 {
+            let name = tensors
+                .chunks
+                .first()
+                .map(|c| groups(c, state.sh_degree)[plane_group].0);
+            let planes = tensors
+                .chunks
+                .first()
+                .map_or(0, |c| groups(c, state.sh_degree)[plane_group].2);
+            for plane in 0..planes {
+                writer.begin(&format!("{}.{plane}", name.unwrap_or_default()));
+                for chunk in tensors.chunks.iter().filter(|c| c.first < state.gaussians) {
+                    let bytes = 4 * u64::from((state.gaussians - chunk.first).min(chunk.stride));
+                    let view = groups(chunk, state.sh_degree)[plane_group].1;
+                    let at = 4 * u64::from(plane) * u64::from(chunk.stride);
+                    match gpu.download(&view.slice(at, bytes)) {
+                        Ok(values) => writer.put(&values)?,
+                        Err(error) => {
+                            device_error = Some(error);
+                            return Err(io::Error::other("the device failed while the model was read back"));
+                        }
+                    }
+                }
+            }
+        }
+        writer.finish(state)?.flush()
+    })
+    .map_err(|e| device_error.map_or(super::TrainError::Export(e), super::TrainError::Memory))?;
+    for old in list(folder).into_iter().skip(KEEP) {
+        // An older file that stays is clutter, not an error.
+        let _ = std::fs::remove_file(old);
+    }
+    Ok(path)
+}
+
+/// Opens a checkpoint: a file, or the newest sound one in a folder. Damaged newer files are named in the second value.
+///
+/// # Errors
+/// [`CheckpointError`] when there is none, or none that is sound.
+pub fn open(path: &Path) -> Result<(OpenCheckpoint, Vec<String>), CheckpointError> {
+    if path.is_file() {
+        return Ok((
+            OpenCheckpoint {
+                path: path.to_owned(),
+                reader: CheckpointReader::open(path)?,
+            },
+            Vec::new(),
+        ));
+    }
+    let mut passed = Vec::new();
+    let mut last = None;
+    for candidate in list(path) {
+        match CheckpointReader::open(&candidate) {
+            Ok(reader) => {
+                return Ok((
+                    OpenCheckpoint {
+                        path: candidate,
+                        reader,
+                    },
+                    passed,
+                ));
+            }
+            Err(error) => {
+                passed.push(error.to_string());
+                last = Some(error);
+            }
+        }
+    }
+    Err(last.unwrap_or_else(|| CheckpointError::None(path.to_owned())))
+}
+
+/// A checkpoint ready to be loaded.
+pub struct OpenCheckpoint {
+    path: PathBuf,
+    reader: CheckpointReader<CheckpointState>,
+}
+
+impl OpenCheckpoint {
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its host-side state.
+    #[must_use]
+    pub fn state(&self) -> &CheckpointState {
+        self.reader.state()
+    }
+
+    /// Uploads every plane; the count of Gaussians is set last.
+    ///
+    /// # Errors
+    /// [`CheckpointError`] when a tensor does not match its digest; the device then holds an incomplete model.
+    pub(super) fn load(&mut self, gpu: &mut Gpu, tensors: &StepTensors) -> Result<(), super::TrainError> {
+        let n = self.state().gaussians;
+        let degree = self.state().sh_degree;
+        if n > tensors.capacities.n_cap {
+            return Err(CheckpointError::Mismatch {
+                path: self.path.clone(),
+                what: format!("it holds {n} Gaussians, the plan {}", tensors.capacities.n_cap),
+            }
+            .into());
+        }
+        let mut plane_bytes = Vec::new();
+        let groups_of = |chunk: &Chunk| groups(chunk, degree);
+        let layout: Vec<_> = tensors
+            .chunks
+            .first()
+            .map(|c| groups_of(c).to_vec())
+            .unwrap_or_default();
+        for (index, (name, _, planes)) in layout.into_iter().enumerate() {
+            for plane in 0..planes {
+                plane_bytes.clear();
+                self.reader
+                    .read(&format!("{name}.{plane}"), 4 * u64::from(n), |_, piece| {
+                        plane_bytes.extend_from_slice(piece);
+                    })?;
+                for chunk in tensors.chunks.iter().filter(|c| c.first < n) {
+                    let from = 4 * chunk.first as usize;
+                    let bytes = 4 * (n - chunk.first).min(chunk.stride) as usize;
+                    let view: View = groups_of(chunk)[index].1;
+                    let at = 4 * u64::from(plane) * u64::from(chunk.stride);
+                    if let Some(part) = plane_bytes.get(from..from + bytes) {
+                        gpu.upload(&view.slice(at, bytes as u64), part)?;
+                    }
+                }
+            }
+        }
+        let counters = Counters {
+            gaussians: n,
+            skipped: self.state().skipped,
+            ..Counters::default()
+        };
+        gpu.write(&tensors.shared.counters, &[counters])
+            .map_err(|e: MemoryError| e.into())
+    }
+}

@@ -1,0 +1,80 @@
+//! What can end a training run.
+
+use super::checkpoint::CheckpointError;
+use crate::export::ExportError;
+use crate::gaussians::init::InitError;
+use crate::kernels::counters::Counters;
+use crate::memory::MemoryError;
+use crate::scene::SceneError;
+use crate::vk::VkError;
+
+/// An error of planning or training.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// Scene data.
+    #[error(transparent)]
+    Scene(#[from] SceneError),
+    /// The initial model.
+    #[error(transparent)]
+    Init(#[from] InitError),
+    /// Memory that was planned or committed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The device.
+    #[error(transparent)]
+    Vulkan(#[from] VkError),
+    /// A file of the run.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// A checkpoint.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// No device fits the request.
+    #[error("{0}")]
+    NoDevice(String),
+    /// The model or the smallest useful plan is larger than the cap.
+    #[error(
+        "the run needs {needed_bytes} bytes of device memory for {gaussians} Gaussians but the cap is {cap_bytes} bytes"
+    )]
+    DoesNotFit {
+        /// Bytes of the smallest plan.
+        needed_bytes: u64,
+        /// Gaussians it was made for.
+        gaussians: u32,
+        /// Bytes allowed.
+        cap_bytes: u64,
+    },
+    /// A step became a no-op and the run cannot go on.
+    #[error("{}", stall_text(.counters, *.v_cap, *.i_cap))]
+    Stalled {
+        /// The status word of the stalled step.
+        counters: Box<Counters>,
+        /// Capacity of visible records.
+        v_cap: u32,
+        /// Capacity of intersections.
+        i_cap: u32,
+    },
+}
+
+fn stall_text(c: &Counters, v_cap: u32, i_cap: u32) -> String {
+    use crate::kernels::counters::Stall;
+    let it = c.stall_iteration;
+    match c.stall() {
+        Some(Stall::Visible) => {
+            format!(
+                "iteration {it} sees {} Gaussians at once but the plan holds {v_cap}",
+                c.visible_wanted
+            )
+        }
+        Some(Stall::Intersections) => {
+            format!(
+                "iteration {it} makes {} tile intersections but the plan holds {i_cap}",
+                c.intersections_wanted
+            )
+        }
+        _ => format!(
+            "iteration {it} has a non-finite loss or 2D gradient ({} visible Gaussians, first at {})",
+            c.nonfinite, c.nonfinite_index
+        ),
+    }
+}

@@ -1,0 +1,225 @@
+//! Capacities and memory of a run, before any of it is allocated.
+
+use serde::Serialize;
+
+use super::TrainError;
+use crate::config::Profile;
+use crate::kernels::views::{Reduction, Variants};
+use crate::memory::{Budget, Class, Gpu, Plan, PlanLimits, Program, Tag, TensorTable, View};
+use crate::scene::SceneIndex;
+use crate::step::{self, Capacities, StepTensors};
+
+/// Tensors that the host reads after an evaluation.
+#[derive(Clone, Copy, Debug)]
+pub struct EvalReadback {
+    /// Rendered image, four floats a pixel.
+    pub image: View,
+    /// First and one-past-last intersection of each tile.
+    pub tile_ranges: View,
+    /// Metric sums of each tile.
+    pub sums: View,
+}
+
+/// Everything a run allocates and executes, as data.
+pub struct TrainPlan {
+    /// All tensors.
+    pub table: TensorTable,
+    /// The step's tensors.
+    pub tensors: StepTensors,
+    /// What evaluation reads back.
+    pub readback: EvalReadback,
+    /// The programs, in the order of [`TrainPlan::programs`].
+    pub step: Program,
+    /// Evaluation without the image.
+    pub evaluate: Program,
+    /// Evaluation with image and tile counts.
+    pub evaluate_image: Program,
+    /// 3D filter.
+    pub filter: Program,
+    /// Opacity reset.
+    pub reset: Program,
+}
+
+impl TrainPlan {
+    /// Names every tensor and lists every pass for `capacities`.
+    #[must_use]
+    pub fn new(capacities: &Capacities, variants: &Variants, profile: &Profile, max_focal_px: f32) -> Self {
+        let mut table = TensorTable::default();
+        let tensors = StepTensors::new(&mut table, capacities, variants);
+        let mut back = |name: &str, bytes| table.add(format!("ring/{name}"), Class::Readback, Tag::Staging, bytes);
+        let readback = EvalReadback {
+            image: back("eval_image", tensors.pixels.image.bytes),
+            tile_ranges: back("eval_tile_ranges", tensors.intersections.tile_ranges.bytes),
+            sums: back("eval_sums", tensors.metric_sums.bytes),
+        };
+        let sums = (tensors.metric_sums, readback.sums);
+        let image = (tensors.pixels.image, readback.image);
+        let ranges = (tensors.intersections.tile_ranges, readback.tile_ranges);
+        let mut filter = Program::new("filter_3d");
+        let io = crate::kernels::filter_3d::FilterIo {
+            cameras: tensors.filter.cameras,
+            camera_count: capacities.cameras,
+            max_focal_px,
+            farthest: tensors.filter.farthest,
+        };
+        crate::kernels::begin::record(&mut filter, &tensors.shared, &tensors.chunks);
+        crate::kernels::filter_3d::record(&mut filter, &tensors.shared, &tensors.chunks, &io);
+        let mut reset = Program::new("opacity_reset");
+        let ceiling = profile.strategy.adc().map_or(0.01, |adc| adc.reset.opacity);
+        crate::kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
+        Self {
+            step: step::train_step(&tensors),
+            evaluate: step::evaluate_view(&tensors, &[sums]),
+            evaluate_image: step::evaluate_view(&tensors, &[sums, image, ranges]),
+            filter,
+            reset,
+            table,
+            tensors,
+            readback,
+        }
+    }
+
+    /// All programs, for the placement of arena tensors.
+    #[must_use]
+    pub fn programs(&self) -> Vec<&Program> {
+        vec![
+            &self.step,
+            &self.evaluate,
+            &self.evaluate_image,
+            &self.filter,
+            &self.reset,
+        ]
+    }
+
+    /// Places every tensor, transfer windows included.
+    ///
+    /// # Errors
+    /// See [`Plan::new`].
+    pub fn place(&self, limits: PlanLimits) -> Result<Plan, TrainError> {
+        let mut table = self.table.clone();
+        Gpu::add_transfer(&mut table);
+        Ok(Plan::new(&table, &self.programs(), limits)?)
+    }
+}
+
+/// What `kiln plan` prints and `memory.jsonl` starts with.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanReport {
+    /// Sizes.
+    pub capacities: Capacities,
+    /// Why they are what they are.
+    pub budget: Budget,
+    /// Device bytes of the plan.
+    pub device_bytes: u64,
+    /// Host-visible bytes of the plan.
+    pub host_bytes: u64,
+    /// Bytes per class, in a fixed order.
+    pub classes: Vec<(Class, u64)>,
+    /// Arena bytes that live at the same time at the worst moment.
+    pub arena_live_bytes: u64,
+}
+
+/// Most visible records a portable 128 MiB binding reaches, 16 bytes each.
+const RECORD_BYTES: u64 = 16;
+
+/// Finds the largest capacities that fit the budget.
+///
+/// The Gaussian capacity is `memory.max_gaussians`, or the recipe's ceiling lowered to what the budget holds, but never
+/// below `initial` Gaussians.
+///
+/// # Errors
+/// [`TrainError::DoesNotFit`] when not even `initial` Gaussians fit.
+pub fn plan(
+    profile: &Profile,
+    scene: &SceneIndex,
+    initial: u32,
+    budget: Budget,
+    limits: PlanLimits,
+    variants: &Variants,
+) -> Result<(TrainPlan, PlanReport), TrainError> {
+    let wanted = profile
+        .memory
+        .max_gaussians
+        .unwrap_or(profile.train.gaussian_ceiling)
+        .max(initial);
+    let build = |n: u32| -> Result<(TrainPlan, Plan), TrainError> {
+        let capacities = capacities(profile, scene, n, limits, variants);
+        let plan = TrainPlan::new(&capacities, variants, profile, max_focal(scene));
+        let placed = plan.place(limits)?;
+        Ok((plan, placed))
+    };
+    let fits = |placed: &Plan| placed.device_bytes() <= budget.cap_bytes;
+    let mut best = build(wanted)?;
+    if !fits(&best.1) {
+        let smallest = build(initial)?;
+        if !fits(&smallest.1) || !matches!(profile.memory.max_gaussians, crate::plugins::Auto::Auto) {
+            let shown = if fits(&smallest.1) { &best } else { &smallest };
+            return Err(TrainError::DoesNotFit {
+                needed_bytes: shown.1.device_bytes(),
+                gaussians: shown.0.tensors.capacities.n_cap,
+                cap_bytes: budget.cap_bytes,
+            });
+        }
+        let (mut low, mut high) = (initial, wanted);
+        best = smallest;
+        // 64 Ki steps are finer than anyone's budget and keep this under twenty plans.
+        while high - low > 1 << 14 {
+            let middle = low + (high - low) / 2;
+            let candidate = build(middle)?;
+            if fits(&candidate.1) {
+                low = middle;
+                best = candidate;
+            } else {
+                high = middle;
+            }
+        }
+    }
+    let (plan, placed) = best;
+    let classes = [
+        Class::Persistent,
+        Class::Arena,
+        Class::Images,
+        Class::Small,
+        Class::Upload,
+        Class::Readback,
+    ];
+    let report = PlanReport {
+        capacities: plan.tensors.capacities,
+        budget,
+        device_bytes: placed.device_bytes(),
+        host_bytes: placed.host_bytes(),
+        classes: classes.map(|c| (c, placed.class_bytes(c))).to_vec(),
+        arena_live_bytes: placed.arena_live_bytes,
+    };
+    Ok((plan, report))
+}
+
+fn capacities(profile: &Profile, scene: &SceneIndex, n: u32, limits: PlanLimits, variants: &Variants) -> Capacities {
+    let bound = |bytes: u64| u32::try_from(limits.binding_bytes.min(limits.block_bytes) / bytes).unwrap_or(u32::MAX);
+    let v_cap = profile.debug.v_cap.unwrap_or(n).min(bound(RECORD_BYTES));
+    let per_intersection = if variants.reduction == Reduction::Segmented {
+        RECORD_BYTES
+    } else {
+        4
+    };
+    // Small models have large splats: at least a million slots. Large ones were seen to need two to five a splat.
+    let i_cap = profile
+        .debug
+        .i_cap
+        .unwrap_or(v_cap.saturating_mul(6).max(1 << 20))
+        .min(bound(per_intersection));
+    let sizes = scene
+        .views()
+        .map(|(_, view)| (view.camera.width_px, view.camera.height_px));
+    let mut c = Capacities::new(n, v_cap, i_cap, profile.model.sh_degree, sizes);
+    c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
+    if let Some(chunk) = profile.debug.chunk {
+        c.chunk = chunk.next_multiple_of(256);
+    }
+    c
+}
+
+/// Largest focal length over the training cameras, pixels.
+pub(super) fn max_focal(scene: &SceneIndex) -> f32 {
+    scene.train.iter().map(|v| v.camera.fx).fold(1e-6, f32::max)
+}

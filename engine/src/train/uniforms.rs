@@ -1,0 +1,84 @@
+//! The uniform block of a training step, from profile, camera and iteration.
+
+use super::schedule::{self, Events};
+use crate::config::{Background, Profile};
+use crate::kernels::uniforms::{Group, StepUniforms, flags};
+use crate::plugins::{Loss, Optimizer};
+use crate::scene::Camera;
+
+/// Background colour of a profile.
+#[must_use]
+pub(super) fn background(profile: &Profile) -> [f32; 3] {
+    match profile.model.background {
+        Background::Black => [0.0; 3],
+        Background::White => [1.0; 3],
+    }
+}
+
+/// Optimiser steps taken so far, per parameter group; steps that skip a group do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) struct GroupSteps(pub [u32; 6]);
+
+impl GroupSteps {
+    /// Counts one step of every group not in `skip_mask`.
+    pub(super) fn advance(&mut self, skip_mask: u32) {
+        for (group, steps) in self.0.iter_mut().enumerate() {
+            *steps += u32::from(skip_mask & (1 << group) == 0);
+        }
+    }
+}
+
+/// Uniforms that render `camera` with the model as it is.
+#[must_use]
+pub(super) fn render(profile: &Profile, camera: &Camera, sh_degree: u32) -> StepUniforms {
+    let mut uniforms = StepUniforms::for_camera(camera, background(profile), profile.mip.kernel_size);
+    uniforms.sh_degree = sh_degree;
+    uniforms
+}
+
+/// Uniforms of training iteration `iteration`; `steps` already counts this step.
+#[must_use]
+pub(super) fn train(
+    profile: &Profile,
+    camera: &Camera,
+    iteration: u32,
+    extent: f32,
+    events: &Events,
+    steps: &GroupSteps,
+) -> StepUniforms {
+    let mut u = render(profile, camera, schedule::sh_degree_at(profile, iteration));
+    let Optimizer::AdamFused(adam) = &profile.optimizer;
+    u.iteration = iteration;
+    // The generators take 32 bits; both halves of the seed count.
+    #[expect(clippy::cast_possible_truncation, reason = "folding 64 bits into 32 on purpose")]
+    let seed = (profile.train.seed ^ (profile.train.seed >> 32)) as u32;
+    u.seed = seed;
+    u.flags |= if events.statistics { flags::STATISTICS } else { 0 };
+    u.flags |= flags::UPDATE;
+    u.adam_skip_mask = events.adam_skip_mask;
+    let weight = |pick: fn(&Loss) -> bool| profile.losses.iter().filter(|l| pick(l)).map(Loss::weight).sum::<f32>();
+    u.weights[0] = weight(|l| matches!(l, Loss::L1(_)));
+    u.weights[1] = weight(|l| matches!(l, Loss::Dssim(_)));
+    [u.beta1, u.beta2] = adam.betas;
+    u.epsilon = adam.eps;
+    let rates = [
+        (Group::Means, schedule::means_lr(profile, iteration, f64::from(extent))),
+        (Group::Quats, f64::from(adam.lr.quats)),
+        (Group::Scales, f64::from(adam.lr.scales)),
+        (Group::Opacity, f64::from(adam.lr.opacity)),
+        (Group::Sh0, f64::from(adam.lr.sh0)),
+        (Group::ShRest, f64::from(adam.lr.sh_rest)),
+    ];
+    for (group, rate) in rates {
+        let index = group as usize;
+        let n = f64::from(steps.0.get(index).copied().unwrap_or(0).max(1));
+        let first = 1.0 - f64::from(adam.betas[0]).powf(n);
+        let second = (1.0 - f64::from(adam.betas[1]).powf(n)).sqrt();
+        #[expect(clippy::cast_possible_truncation, reason = "rates fit f32")]
+        if let (Some(r), Some(s)) = (u.adam_rate.get_mut(index), u.adam_scale.get_mut(index)) {
+            *r = (rate / first) as f32;
+            *s = (1.0 / second) as f32;
+        }
+    }
+    u
+}

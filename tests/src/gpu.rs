@@ -1,0 +1,241 @@
+//! A device running the training step on a small model.
+
+use std::sync::Arc;
+
+use kiln::gaussians::{Gaussians, layout};
+use kiln::kernels::counters::Counters;
+use kiln::kernels::uniforms::StepUniforms;
+use kiln::kernels::views::{Chunk, Reduction, Variants};
+use kiln::memory::{Class, Command, Gpu as Device, Program, Tag, TensorTable, View};
+use kiln::step::{Capacities, StepTensors, read_model, train_step, write_model};
+use kiln::vk::{self, CompiledProgram, Instance, RecordOptions};
+
+/// No test needs more.
+const CAP_BYTES: u64 = 4 << 30;
+
+/// Variants of the portable tier with the given reduction.
+#[must_use]
+pub fn variants(reduction: Reduction) -> Variants {
+    Variants {
+        reduction,
+        sort_subgroup: 0,
+        columns: reduction == Reduction::Segmented,
+    }
+}
+
+/// Opens the first device with the validation layer on.
+///
+/// # Panics
+/// Without a Vulkan driver or without the layer: these tests prove nothing on a machine without a device.
+#[must_use]
+pub fn open() -> Arc<vk::Device> {
+    let instance = Arc::new(Instance::new(true).expect("Vulkan with the Khronos validation layer"));
+    let caps = instance.devices().expect("list of devices");
+    let caps = caps
+        .into_iter()
+        .next()
+        .expect("a Vulkan device; install a driver, for example Mesa's lavapipe");
+    vk::Device::open(&instance, caps).expect("the device opens")
+}
+
+/// Stops when the validation layer had anything to say.
+///
+/// # Panics
+/// With the messages.
+pub fn assert_valid(device: &vk::Device) {
+    let messages = device.instance().validation().expect("validation is on").messages();
+    assert!(messages.is_empty(), "validation:\n{}", messages.join("\n"));
+}
+
+/// A tensor to keep: copied to a place of its own right after the last pass of shader `after` that binds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep {
+    /// What to copy.
+    pub view: View,
+    /// Name of the shader that makes it.
+    pub after: &'static str,
+}
+
+/// A device with the tensors of a step and a compiled program.
+pub struct Gpu {
+    /// Device, queue and memory.
+    pub device: Device,
+    /// The tensors.
+    pub tensors: StepTensors,
+    kept: Vec<(View, View)>,
+    program: CompiledProgram,
+}
+
+impl Gpu {
+    /// A training step that keeps nothing.
+    #[must_use]
+    pub fn training(capacities: &Capacities, variants: &Variants) -> Self {
+        Self::new(capacities, variants, train_step, |_| Vec::new())
+    }
+
+    /// Any program over the tensors of a step, keeping what `keep` names.
+    ///
+    /// # Panics
+    /// When no pass makes a kept tensor, or the device refuses the program.
+    #[must_use]
+    pub fn new(
+        capacities: &Capacities,
+        variants: &Variants,
+        program: impl FnOnce(&StepTensors) -> Program,
+        keep: impl FnOnce(&StepTensors) -> Vec<Keep>,
+    ) -> Self {
+        let mut table = TensorTable::default();
+        let tensors = StepTensors::new(&mut table, capacities, variants);
+        let mut program = program(&tensors);
+        let mut kept = Vec::new();
+        for (index, keep) in keep(&tensors).into_iter().enumerate() {
+            let name = format!("kept/{index}");
+            let to = table.add(name, Class::Small, Tag::Other, keep.view.bytes);
+            let made = program
+                .commands
+                .iter()
+                .rposition(|c| c.name() == keep.after && c.views().contains(&keep.view))
+                .unwrap_or_else(|| panic!("no pass `{}` binds {:?}", keep.after, keep.view));
+            let copy = Command::Copy {
+                from: keep.view,
+                from_stride: 0,
+                to,
+                to_stride: 0,
+            };
+            program.commands.insert(made + 1, copy);
+            kept.push((keep.view, to));
+        }
+        let device = Device::new(&open(), table, &[&program], CAP_BYTES).expect("memory for the step");
+        let options = RecordOptions {
+            slots: capacities.slots,
+            timestamps: false,
+        };
+        let program = device.compile(&program, options).expect("the program compiles");
+        Self {
+            device,
+            tensors,
+            kept,
+            program,
+        }
+    }
+
+    /// Writes a model; moments and statistics become zero.
+    ///
+    /// # Panics
+    /// When it does not fit.
+    pub fn load(&mut self, model: &Gaussians) {
+        write_model(&mut self.device, &self.tensors, model).expect("the model fits");
+    }
+
+    /// Fills ring slot `slot` and runs the program on it; returns the status word.
+    ///
+    /// # Panics
+    /// When the device fails.
+    pub fn run(&mut self, slot: u32, uniforms: &StepUniforms, target: &[u8]) -> Counters {
+        let rings = self.tensors.rings;
+        let slot_of = |view: View, stride: u64, bytes: u64| view.slice(u64::from(slot) * stride, bytes);
+        let memory = self.device.memory_mut();
+        let view = slot_of(rings.uniforms, rings.uniforms_stride, size_of::<StepUniforms>() as u64);
+        memory
+            .host_mut(&view)
+            .expect("uniform ring")
+            .copy_from_slice(bytemuck::bytes_of(uniforms));
+        let view = slot_of(rings.images, rings.images_stride, rings.images_stride);
+        memory.host_mut(&view).expect("image ring")[..target.len()].copy_from_slice(target);
+        let ticket = self.device.submit(&self.program, slot).expect("submit");
+        self.device.queue().wait(ticket, "a test step").expect("wait");
+        let view = slot_of(rings.status, rings.status_stride, size_of::<Counters>() as u64);
+        let bytes = self.device.memory().host(&view).expect("status ring");
+        bytemuck::pod_read_unaligned(bytes)
+    }
+
+    /// The first `count` values of a kept tensor.
+    ///
+    /// # Panics
+    /// When it was not kept.
+    #[must_use]
+    pub fn kept<T: bytemuck::AnyBitPattern>(&mut self, view: View, count: usize) -> Vec<T> {
+        let (_, to) = self.kept.iter().find(|(from, _)| *from == view).expect("a kept tensor");
+        let to = *to;
+        self.read(to, count)
+    }
+
+    /// The first `count` values of a tensor that nothing overwrites.
+    ///
+    /// # Panics
+    /// When the device fails.
+    #[must_use]
+    pub fn read<T: bytemuck::AnyBitPattern>(&mut self, view: View, count: usize) -> Vec<T> {
+        self.device.read(&view, count).expect("download")
+    }
+
+    /// The model as it is now.
+    ///
+    /// # Panics
+    /// When the device fails.
+    #[must_use]
+    pub fn model(&mut self) -> Gaussians {
+        read_model(&mut self.device, &self.tensors).expect("download")
+    }
+
+    /// Planes of every chunk, as one list of `planes` values for each of `count` Gaussians.
+    #[must_use]
+    pub fn planes(&mut self, pick: impl Fn(&Chunk) -> View, planes: u32, count: usize) -> Vec<Vec<f32>> {
+        let mut out = Vec::with_capacity(count);
+        for chunk in self.tensors.chunks.clone() {
+            let values: Vec<f32> = self.read(pick(&chunk), (planes * chunk.stride) as usize);
+            let here = count.saturating_sub(chunk.first as usize).min(chunk.stride as usize);
+            out.extend((0..here).map(|i| {
+                (0..planes as usize)
+                    .map(|p| values[p * chunk.stride as usize + i])
+                    .collect()
+            }));
+        }
+        out
+    }
+
+    /// Parameters (or moments) of every Gaussian: geometry planes, then SH planes.
+    #[must_use]
+    pub fn values(
+        &mut self,
+        geometry: impl Fn(&Chunk) -> View,
+        sh: impl Fn(&Chunk) -> View,
+        count: usize,
+    ) -> Vec<Vec<f32>> {
+        let mut all = self.planes(geometry, layout::GEOMETRY_PLANES, count);
+        let planes = layout::sh_planes(self.tensors.capacities.sh_degree);
+        for (values, sh) in all.iter_mut().zip(self.planes(sh, planes, count)) {
+            values.extend(sh);
+        }
+        all
+    }
+
+    /// Every persistent byte: parameters, moments, filter, statistics.
+    #[must_use]
+    pub fn state_bytes(&mut self, count: usize) -> Vec<u8> {
+        let mut all = Vec::new();
+        let sh = layout::sh_planes(self.tensors.capacities.sh_degree);
+        type Pick = fn(&Chunk) -> View;
+        let groups: [(Pick, u32); 8] = [
+            (|c| c.geometry, layout::GEOMETRY_PLANES),
+            (|c| c.geometry_m, layout::GEOMETRY_PLANES),
+            (|c| c.geometry_v, layout::GEOMETRY_PLANES),
+            (|c| c.sh, sh),
+            (|c| c.sh_m, sh),
+            (|c| c.sh_v, sh),
+            (|c| c.filter_3d, 1),
+            (|c| c.statistics, 4),
+        ];
+        for (pick, planes) in groups {
+            for values in self.planes(pick, planes, count) {
+                all.extend_from_slice(bytemuck::cast_slice(&values));
+            }
+        }
+        all
+    }
+
+    /// Stops when the validation layer had anything to say.
+    pub fn assert_valid(&self) {
+        assert_valid(self.device.device());
+    }
+}

@@ -1,0 +1,115 @@
+//! Random models, cameras and targets: the same on every machine.
+
+use kiln::gaussians::Gaussians;
+use kiln::kernels::cpu::rng::{bits, normal, uniform};
+use kiln::scene::Camera;
+
+/// What varies between scenes.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// Of every random number.
+    pub seed: u32,
+    /// Gaussians.
+    pub count: u32,
+    /// Image width and height, px.
+    pub size: [u32; 2],
+    /// SH degree stored and used.
+    pub sh_degree: u32,
+    /// Smallest and largest standard deviation, world units; the camera is 4 away and one unit is about `focal / 4` px.
+    pub scales: [f32; 2],
+    /// Smallest and largest opacity.
+    pub opacities: [f32; 2],
+    /// Focal length, px.
+    pub focal: f32,
+    /// Principal point minus the image centre, px.
+    pub shift: [f32; 2],
+    /// Half the side of the box the means lie in, world units.
+    pub spread: [f32; 3],
+    /// Largest 3D filter.
+    pub filter_3d: f32,
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            count: 300,
+            size: [64, 48],
+            sh_degree: 3,
+            scales: [0.03, 0.3],
+            opacities: [0.05, 0.95],
+            focal: 60.0,
+            shift: [0.0, 0.0],
+            spread: [2.4, 1.8, 1.5],
+            filter_3d: 0.05,
+        }
+    }
+}
+
+impl Scene {
+    fn between(&self, [low, high]: [f32; 2], id: u32, channel: u32) -> f32 {
+        low + (high - low) * uniform::<f32>(self.seed, 1, id, channel)
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> Gaussians {
+        let mut model = Gaussians {
+            sh_degree: self.sh_degree,
+            ..Gaussians::default()
+        };
+        let rest = model.rest_coefficients();
+        for id in 0..self.count {
+            let mean = std::array::from_fn(|i| self.between([-self.spread[i], self.spread[i]], id, i as u32));
+            let quat = std::array::from_fn(|i| normal::<f32>(self.seed, 2, id, i as u32) * 1.5);
+            let logs = self.scales.map(f32::ln);
+            let log_scale = std::array::from_fn(|i| self.between(logs, id, 10 + i as u32));
+            let opacity = self.between(self.opacities, id, 20);
+            model.means.push(mean);
+            model.quats.push(quat);
+            model.log_scales.push(log_scale);
+            model.logit_opacities.push((opacity / (1.0 - opacity)).ln());
+            model.sh0.push(std::array::from_fn(|c| {
+                0.8 * normal::<f32>(self.seed, 3, id, c as u32) + 0.6
+            }));
+            model
+                .sh_rest
+                .extend((0..3 * rest).map(|c| 0.15 * normal::<f32>(self.seed, 4, id, c as u32)));
+            model.filter_3d.push(self.between([0.0, self.filter_3d], id, 30));
+        }
+        model
+    }
+
+    /// A camera four units from the origin, rolled and pitched a little.
+    #[must_use]
+    pub fn camera(&self) -> Camera {
+        let (s, c) = 0.3_f32.sin_cos();
+        let (sp, cp) = 0.2_f32.sin_cos();
+        Camera {
+            width_px: self.size[0],
+            height_px: self.size[1],
+            fx: self.focal,
+            fy: self.focal * 0.9,
+            cx: 0.5 * self.size[0] as f32 + self.shift[0],
+            cy: 0.5 * self.size[1] as f32 + self.shift[1],
+            rotation: [[c, -s, 0.0], [cp * s, cp * c, -sp], [sp * s, sp * c, cp]],
+            translation: [0.1, -0.05, 4.0],
+        }
+    }
+
+    /// Ground truth: smooth colours with noise, packed RGB bytes.
+    #[must_use]
+    pub fn target(&self) -> Vec<u8> {
+        let [w, h] = self.size;
+        let mut bytes = Vec::with_capacity((3 * w * h) as usize);
+        for y in 0..h {
+            for x in 0..w {
+                for c in 0..3 {
+                    let wave = ((x * (3 + c) + y * (5 - c)) % 256) / 2;
+                    bytes.push((wave + bits(self.seed, 5, y * w + x, c) % 128) as u8);
+                }
+            }
+        }
+        bytes
+    }
+}
