@@ -24,8 +24,8 @@ pub static ATOMIC: Shader = shader!(
 pub static CLEAR: Shader = shader!("splat_clear", r counters, w gradient_a, w gradient_b, w gradient_c);
 /// Adds up the segments.
 pub static FOLD: Shader = shader!(
-    "gradient_fold", r counters, r emission_start, r tile_counts, r partial_a, r partial_b, r partial_c, w gradient_a,
-    w gradient_b, w gradient_c
+    "gradient_fold", r counters, r emission_start, r tile_counts, r partial_a, r partial_b, r partial_c, rw gradient_a,
+    rw gradient_b, rw gradient_c
 );
 /// Finds non-finite values.
 pub static CHECK: Shader = shader!("gradient_check", rw counters, r gradient_a, r gradient_b, r gradient_c);
@@ -43,10 +43,8 @@ pub fn record(
     let records = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
     let segmented = variants.reduction == Reduction::Segmented;
     let [a, b, c] = if segmented { *partials } else { records };
-    if !segmented {
-        let views = [shared.counters, a, b, c];
-        program.pass(&CLEAR, &[], &views, &(), shared.groups(Args::Visible));
-    }
+    let views = [shared.counters, records[0], records[1], records[2]];
+    program.pass(&CLEAR, &[], &views, &(), shared.groups(Args::Visible));
     let views = [
         shared.uniforms,
         shared.counters,
