@@ -90,6 +90,10 @@ pub enum Args {
     Tiles,
     /// One group, none when stalled.
     One,
+    /// 256 Gaussians of all chunks a group; only inside a densification.
+    Gaussians,
+    /// 256 births or moves a group; only inside a densification.
+    Moves,
     /// 256 Gaussians of a chunk a group.
     Chunk(u32),
 }
@@ -105,6 +109,8 @@ impl Args {
             Self::IntersectionSort => 3,
             Self::Tiles => 4,
             Self::One => 5,
+            Self::Gaussians => 6,
+            Self::Moves => 7,
             Self::Chunk(c) => 8 + c,
         }
     }

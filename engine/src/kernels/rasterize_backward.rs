@@ -43,7 +43,7 @@ pub fn record(
     let records = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
     let segmented = variants.reduction == Reduction::Segmented;
     let [a, b, c] = if segmented { *partials } else { records };
-    let views = [shared.counters, splats.gradient_a, splats.gradient_b, splats.gradient_c];
+    let views = [shared.counters, records[0], records[1], records[2]];
     program.pass(&CLEAR, &[], &views, &(), shared.groups(Args::Visible));
     let views = [
         shared.uniforms,

@@ -8,8 +8,10 @@ use crate::kernels::uniforms::TILE_PX;
 /// Sizes from which every tensor follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capacities {
-    /// Gaussians.
+    /// Gaussians there is room for, a multiple of 256.
     pub n_cap: u32,
+    /// Gaussians the model may grow to.
+    pub n_limit: u32,
     /// Visible records.
     pub v_cap: u32,
     /// Tile intersections.
@@ -49,6 +51,7 @@ impl Capacities {
         }
         Self {
             n_cap: n_cap.max(256).next_multiple_of(256),
+            n_limit: n_cap,
             v_cap: v_cap.max(256),
             // A whole image of one tile must fit a band.
             i_cap: i_cap.max(v_cap).max(256),

@@ -1,15 +1,17 @@
 //! The training step as a list of passes, and the tensors it works on.
 //!
 //! This layer decides sizes and order; it owns no device. [`StepTensors`] names every tensor for given [`Capacities`];
-//! [`forward`] and [`train_step`] append passes to a [`crate::memory::Program`]; [`model_io`] turns a host model into
-//! planes and back.
+//! [`forward`] and [`train_step`] append passes to a [`crate::memory::Program`], [`densify()`] is a program of its own;
+//! [`model_io`] turns a host model into planes and back.
 
 mod capacities;
+mod densify;
 mod model_io;
 mod passes;
 mod tensors;
 
 pub use capacities::Capacities;
+pub use densify::{DensifyTensors, STAGING_BYTES, densify};
 pub use model_io::{read_model, write_model};
 pub use passes::{evaluate_view, forward, train_step};
 pub use tensors::{FilterTensors, Rings, StepTensors};

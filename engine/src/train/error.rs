@@ -1,6 +1,8 @@
 //! What can end a training run.
 
 use super::checkpoint::CheckpointError;
+use super::run_folder::RunFolderError;
+use crate::eval::{PictureError, ReportError};
 use crate::export::ExportError;
 use crate::gaussians::init::InitError;
 use crate::kernels::counters::Counters;
@@ -29,6 +31,15 @@ pub enum TrainError {
     /// A checkpoint.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// The run folder.
+    #[error(transparent)]
+    Folder(#[from] RunFolderError),
+    /// A picture of the evaluation.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
+    /// Figures of the evaluation.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// No device fits the request.
     #[error("{0}")]
     NoDevice(String),

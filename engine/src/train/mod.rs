@@ -6,13 +6,17 @@
 
 pub mod checkpoint;
 pub mod clock;
+mod environment;
 mod error;
 pub mod events;
 pub mod interrupt;
 mod model;
 mod open;
+mod phases;
 mod planning;
+pub mod run_folder;
 pub mod schedule;
+mod session;
 pub mod sinks;
 mod trainer;
 mod uniforms;
@@ -21,4 +25,5 @@ pub use error::TrainError;
 pub use model::{gib_to_bytes, initial_model, scene_options};
 pub use open::{OpenDevice, list_devices, open_device, variants_for};
 pub use planning::{PlanReport, TrainPlan, plan};
+pub use session::{ResumeFrom, RunEnd, RunRequest, run};
 pub use trainer::{StepStatus, Trainer, ViewSums};

@@ -4,10 +4,12 @@ use serde::Serialize;
 
 use super::TrainError;
 use crate::config::Profile;
+use crate::kernels::densify::{Event, Options};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Class, Gpu, Plan, PlanLimits, Program, Tag, TensorTable, View};
 use crate::scene::SceneIndex;
-use crate::step::{self, Capacities, StepTensors};
+use crate::plugins::Strategy;
+use crate::step::{self, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
 
 /// Tensors that the host reads after an evaluation.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +40,20 @@ pub struct TrainPlan {
     pub filter: Program,
     /// Opacity reset.
     pub reset: Program,
+    /// Densification without and with the world-size prune; none when the strategy never densifies.
+    pub densify: Option<[Program; 2]>,
 }
 
 impl TrainPlan {
     /// Names every tensor and lists every pass for `capacities`.
     #[must_use]
-    pub fn new(capacities: &Capacities, variants: &Variants, profile: &Profile, max_focal_px: f32) -> Self {
+    pub fn new(
+        capacities: &Capacities,
+        variants: &Variants,
+        profile: &Profile,
+        max_focal_px: f32,
+        extent: f32,
+    ) -> Self {
         let mut table = TensorTable::default();
         let tensors = StepTensors::new(&mut table, capacities, variants);
         let mut back = |name: &str, bytes| table.add(format!("ring/{name}"), Class::Readback, Tag::Staging, bytes);
@@ -67,12 +77,14 @@ impl TrainPlan {
         let mut reset = Program::new("opacity_reset");
         let ceiling = profile.strategy.adc().map_or(0.01, |adc| adc.reset.opacity);
         crate::kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
+        let densify = densify_programs(&mut table, &tensors, profile, extent);
         Self {
             step: step::train_step(&tensors),
             evaluate: step::evaluate_view(&tensors, &[sums]),
             evaluate_image: step::evaluate_view(&tensors, &[sums, image, ranges]),
             filter,
             reset,
+            densify,
             table,
             tensors,
             readback,
@@ -82,13 +94,9 @@ impl TrainPlan {
     /// All programs, for the placement of arena tensors.
     #[must_use]
     pub fn programs(&self) -> Vec<&Program> {
-        vec![
-            &self.step,
-            &self.evaluate,
-            &self.evaluate_image,
-            &self.filter,
-            &self.reset,
-        ]
+        let mut list = vec![&self.step, &self.evaluate, &self.evaluate_image, &self.filter, &self.reset];
+        list.extend(self.densify.iter().flatten());
+        list
     }
 
     /// Places every tensor, transfer windows included.
@@ -144,7 +152,7 @@ pub fn plan(
         .max(initial);
     let build = |n: u32| -> Result<(TrainPlan, Plan), TrainError> {
         let capacities = capacities(profile, scene, n, limits, variants);
-        let plan = TrainPlan::new(&capacities, variants, profile, max_focal(scene));
+        let plan = TrainPlan::new(&capacities, variants, profile, max_focal(scene), scene.extent);
         let placed = plan.place(limits)?;
         Ok((plan, placed))
     };
@@ -217,6 +225,31 @@ fn capacities(profile: &Profile, scene: &SceneIndex, n: u32, limits: PlanLimits,
         c.chunk = chunk.next_multiple_of(256);
     }
     c
+}
+
+/// The strategy's densification as programs; the 3D filter is recomputed at their end.
+fn densify_programs(
+    table: &mut TensorTable,
+    tensors: &StepTensors,
+    profile: &Profile,
+    extent: f32,
+) -> Option<[Program; 2]> {
+    let adc = profile.strategy.adc()?;
+    let workspace = DensifyTensors::new(table, &tensors.capacities, STAGING_BYTES);
+    let options = Options {
+        gradient_threshold: adc.densify.grad_threshold.into(),
+        use_abs: matches!(profile.strategy, Strategy::AdcAbs(_)),
+        clone_extent: adc.densify.percent_dense.into(),
+        prune_opacity: adc.prune.opacity.into(),
+        ..Options::default()
+    };
+    let event = |prune_extent, prune_screen_px| Event {
+        options: Options { prune_extent, prune_screen_px, ..options.clone() },
+        extent: extent.into(),
+        capacity: tensors.capacities.n_limit,
+    };
+    let large = event(Some(adc.prune.world.into()), adc.prune.screen_px.map(f64::from));
+    Some([step::densify(tensors, &workspace, &event(None, None)), step::densify(tensors, &workspace, &large)])
 }
 
 /// Largest focal length over the training cameras, pixels.

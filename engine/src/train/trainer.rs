@@ -1,7 +1,10 @@
 //! The device side of a run: submits steps, reads status words late, evaluates between steps.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
+use super::events::{Event, EventRow};
 use super::planning::{EvalReadback, TrainPlan};
 use super::schedule::{self, Events};
 use super::uniforms::{self, GroupSteps};
@@ -12,7 +15,7 @@ use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::loss::METRIC_WORDS;
 use crate::memory::Gpu;
-use crate::scene::{Camera, SceneIndex};
+use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step::{self, StepTensors};
 use crate::vk::{CompiledProgram, Device, PassTime, RecordOptions, Ticket};
 
@@ -43,6 +46,7 @@ struct Programs {
     evaluate_image: CompiledProgram,
     filter: CompiledProgram,
     reset: CompiledProgram,
+    densify: Option<[CompiledProgram; 2]>,
 }
 
 /// Trains one model on one device.
@@ -59,10 +63,14 @@ pub struct Trainer {
     /// Per slot: the submission in flight and its iteration.
     in_flight: Vec<Option<(Ticket, u32)>>,
     extent: f32,
+    /// Gaussians of the last status word.
+    gaussians: u32,
+    /// What status words told besides their figures.
+    events: Vec<EventRow>,
 }
 
 impl Trainer {
-    /// Commits the plan and uploads the model.
+    /// Commits the plan and uploads the model; without one, [`Trainer::restore`] must follow.
     ///
     /// # Errors
     /// [`TrainError::Memory`] when the driver refuses what the plan needs.
@@ -72,7 +80,7 @@ impl Trainer {
         plan: TrainPlan,
         report: PlanReport,
         scene: &SceneIndex,
-        model: &Gaussians,
+        model: Option<&Gaussians>,
     ) -> Result<Self, TrainError> {
         let gpu = Gpu::new(device, plan.table.clone(), &plan.programs(), report.budget.cap_bytes)?;
         let slots = report.capacities.slots;
@@ -99,6 +107,10 @@ impl Trainer {
             evaluate_image: gpu.compile(&plan.evaluate_image, once)?,
             filter: gpu.compile(&plan.filter, once)?,
             reset: gpu.compile(&plan.reset, once)?,
+            densify: match &plan.densify {
+                Some([small, large]) => Some([gpu.compile(small, once)?, gpu.compile(large, once)?]),
+                None => None,
+            },
         };
         let mut trainer = Self {
             programs,
@@ -111,9 +123,13 @@ impl Trainer {
             iteration: 0,
             in_flight: vec![None; slots as usize],
             extent: scene.extent,
+            gaussians: model.map_or(0, |m| u32::try_from(m.len()).unwrap_or(u32::MAX)),
+            events: Vec::new(),
         };
-        step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
-        trainer.set_cameras(scene)?;
+        if let Some(model) = model {
+            step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
+        }
+        trainer.set_cameras(scene, model.is_some())?;
         Ok(trainer)
     }
 
@@ -135,16 +151,16 @@ impl Trainer {
         &self.gpu
     }
 
-    /// Uses the training cameras of `scene` for the 3D filter and recomputes it. The number of cameras and the largest
+    /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of cameras and the largest
     /// focal length are those of the plan; a scene at another scale changes the focal length's share per camera only.
     ///
     /// # Errors
     /// [`TrainError::Memory`].
-    pub fn set_cameras(&mut self, scene: &SceneIndex) -> Result<(), TrainError> {
+    pub fn set_cameras(&mut self, scene: &SceneIndex, recompute: bool) -> Result<(), TrainError> {
         self.drain()?;
         let cameras: Vec<FilterCamera> = scene.train.iter().map(|v| FilterCamera::from(&v.camera)).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
-        if self.profile.mip.filter_3d {
+        if recompute && self.profile.mip.filter_3d {
             self.gpu.run_compiled(&self.programs.filter)?;
         }
         Ok(())
@@ -173,6 +189,11 @@ impl Trainer {
     }
 
     fn submit_events(&mut self, events: &Events) -> Result<(), TrainError> {
+        if events.densify
+            && let Some([small, large]) = &self.programs.densify
+        {
+            self.gpu.submit(if events.prune_large { large } else { small }, 0)?;
+        }
         if events.filter {
             self.gpu.submit(&self.programs.filter, 0)?;
         }
@@ -208,7 +229,90 @@ impl Trainer {
                 i_cap: self.report.capacities.i_cap,
             });
         }
+        self.gaussians = counters.gaussians;
+        self.note_events(iteration, &counters);
         Ok(Some(StepStatus { iteration, counters }))
+    }
+
+    /// Turns a status word into events. A densification shows in the word of the step after it, because its own step's
+    /// word was written before.
+    fn note_events(&mut self, iteration: u32, counters: &Counters) {
+        let before = iteration.saturating_sub(1);
+        let of = schedule::events_at(&self.profile, before);
+        let mut note = |event| self.events.push(EventRow { it: before, event });
+        if of.densify {
+            let Counters { clones, splits, deaths, gaussians, capped, .. } = *counters;
+            note(Event::Densify { clones, splits, deaths, gaussians });
+            if capped > 0 {
+                note(Event::DensifyCapped { dropped: capped, n_cap: self.report.capacities.n_limit.into() });
+            }
+        }
+        if of.reset {
+            let opacity = self.profile.strategy.adc().map_or(1.0, |adc| adc.reset.opacity);
+            note(Event::Reset { opacity });
+        }
+        if of.filter {
+            note(Event::Filter { views: self.report.capacities.cameras });
+        }
+    }
+
+    /// Events since the last call, oldest first.
+    pub fn take_events(&mut self) -> Vec<EventRow> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Gaussians in the model as far as the host knows.
+    #[must_use]
+    pub fn gaussians(&self) -> u32 {
+        self.gaussians
+    }
+
+    /// Writes a checkpoint into `folder`.
+    ///
+    /// # Errors
+    /// [`TrainError::Export`] when the file cannot be written.
+    pub fn checkpoint(
+        &mut self,
+        scene: &SceneIndex,
+        sampler: &ViewSampler,
+        t_s: f64,
+        folder: &Path,
+    ) -> Result<PathBuf, TrainError> {
+        self.drain()?;
+        let counters = self.counters()?;
+        let state = CheckpointState {
+            version: CheckpointState::VERSION,
+            iteration: self.iteration,
+            gaussians: counters.gaussians,
+            sh_degree: self.report.capacities.sh_degree,
+            steps: self.steps,
+            sampler: sampler.clone(),
+            t_s,
+            skipped: counters.skipped,
+            capacities: self.report.capacities,
+            variants: self.tensors.variants,
+            scene: scene_digest(scene),
+            profile: self.profile.clone(),
+        };
+        checkpoint::write(&mut self.gpu, &self.tensors, &state, folder)
+    }
+
+    /// Loads a checkpoint that has been checked against profile and scene.
+    ///
+    /// # Errors
+    /// [`TrainError::Checkpoint`] when the file is damaged.
+    pub fn restore(&mut self, from: &mut OpenCheckpoint) -> Result<(), TrainError> {
+        self.drain()?;
+        from.load(&mut self.gpu, &self.tensors)?;
+        self.iteration = from.state().iteration;
+        self.steps = from.state().steps;
+        self.gaussians = from.state().gaussians;
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Result<Counters, TrainError> {
+        let words: Vec<Counters> = self.gpu.read(&self.tensors.shared.counters, 1)?;
+        Ok(words.first().copied().unwrap_or_default())
     }
 
     fn status(&self, slot: u32) -> Result<Counters, TrainError> {

@@ -277,6 +277,21 @@ impl OpenCheckpoint {
         self.reader.state()
     }
 
+    /// Checks that a run with `profile` and `scene` may go on from here.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Mismatch`] naming what differs.
+    pub fn check(&self, profile: &Profile, scene: &SceneIndex) -> Result<(), CheckpointError> {
+        let what = match self.state().mismatch(profile, scene) {
+            Some(what) => what,
+            None if self.state().iteration >= profile.schedule.iterations => {
+                format!("it is at iteration {} of {}", self.state().iteration, profile.schedule.iterations)
+            }
+            None => return Ok(()),
+        };
+        Err(CheckpointError::Mismatch { path: self.path.clone(), what })
+    }
+
     /// Uploads every plane; the count of Gaussians is set last.
     ///
     /// # Errors

@@ -1,0 +1,226 @@
+//! Clones, splits and prunes Gaussians in place: adaptive density control (Kerbl et al. 2023, section 5.2) with the abs
+//! statistic of Gaussian Opacity Fields (Yu et al. 2024) as a second way to be selected.
+//!
+//! With `g` and `ga` a Gaussian's mean gradient and mean abs statistic, and `a` the number of `N` Gaussians with
+//! `g >= threshold`, selected means `g >= threshold` or `ga >= Q`, where `Q` is the quantile `1 - a / N` of `ga` over all
+//! Gaussians, those never seen included, with linear interpolation. If there is no room for all births, the highest
+//! scores `max(g / threshold, ga / Q)` win, of equal scores the lowest ids. Small selected Gaussians are copied, large
+//! ones replaced by two samples of themselves: the first child takes the parent's slot. Then whoever is too faint or too
+//! large dies, and living Gaussians from behind the new count fill the holes.
+//!
+//! | pass | over | does |
+//! |---|---|---|
+//! | `densify_begin` | one group | control block, group counts |
+//! | `densify_score` | chunk | `g`, `ga`, the number `a` |
+//! | `densify_select_*` | all | radix select of the two values around `Q`, 8 bits a pass |
+//! | `densify_decide` | all | who is selected, score as sortable key |
+//! | `densify_select_*` | all | lowest key that still gives birth, only when there is too little room |
+//! | `densify_count`, `_scan`, `_births` | all | births in id order from prefix sums |
+//! | `relocate` | chunk | copies parents to new slots |
+//! | `densify_children` | chunk | turns copies into samples, clears moments |
+//! | `densify_prune` | chunk | who lives; clears statistics |
+//! | `densify_count`, `_scan`, `_moves` | all | moves from prefix sums; publishes the counters |
+//! | `relocate` | chunk | moves the living into the holes |
+//!
+//! Nothing returns to the host: the number of Gaussians is a counter, and every grid that depends on it is indirect. Sums
+//! taken with atomics are sums of integers; places come from prefix sums alone, so equal input gives equal bytes.
+
+use super::counters::Args;
+pub use super::cpu::densify::Options;
+use super::relocate::{self, Planes, Relocation};
+use super::views::{Chunk, Shared};
+use crate::gaussians::layout::GEOMETRY_PLANES;
+use crate::memory::{Groups, Program, Shader, View};
+use crate::shader;
+
+/// Control block and group counts.
+pub static BEGIN: Shader = shader!("densify_begin", r counters, w control, w args);
+/// Mean statistics of a chunk.
+pub static SCORE: Shader = shader!("densify_score", rw control, r statistics, r geometry, w gradients, w keys);
+/// Histogram of a digit.
+pub static SELECT_COUNT: Shader = shader!("densify_select_count", rw control, r keys);
+/// Choice of a digit.
+pub static SELECT_PICK: Shader = shader!("densify_select_pick", rw control);
+/// Who is selected.
+pub static DECIDE: Shader = shader!("densify_decide", rw control, r gradients, rw keys);
+/// Counts per 256 Gaussians.
+pub static COUNT: Shader = shader!("densify_count", r control, r keys, w group_counts);
+/// Counts to offsets.
+pub static SCAN: Shader = shader!("densify_scan", rw counters, rw control, w args, rw group_counts);
+/// List of parents.
+pub static BIRTHS: Shader = shader!("densify_births", rw control, r gradients, r keys, r group_counts, w from, w to);
+/// Children of splits, moments of the newborn.
+pub static CHILDREN: Shader = shader!(
+    "densify_children", r uniforms, r control, r from, r to, rw geometry, w geometry_m, w geometry_v, w sh_m, w sh_v,
+    w statistics
+);
+/// Who lives.
+pub static PRUNE: Shader = shader!("densify_prune", r control, r geometry, rw statistics, w keys);
+/// List of moves.
+pub static MOVES: Shader = shader!("densify_moves", rw control, r keys, r group_counts, w from, w to);
+
+/// Bytes of the control block, `DensifyControl` in `shaders/common/densify.glsl`.
+pub const CONTROL_BYTES: u64 = 4 * (14 + 512);
+/// Groups of the histogram passes; they stride over all keys.
+const SELECT_GROUPS: u32 = 256;
+const QUANTILE: u32 = 0;
+const RATION: u32 = 1;
+const BIRTHS_STAGE: u32 = 0;
+const DEATHS_STAGE: u32 = 1;
+
+/// What a densification needs besides the model.
+#[derive(Clone, Copy, Debug)]
+pub struct Workspace {
+    /// [`CONTROL_BYTES`] bytes.
+    pub control: View,
+    /// Mean gradients, a word a Gaussian; the top bit marks the large.
+    pub gradients: View,
+    /// Abs statistics, then keys, then who lives; a word a Gaussian.
+    pub keys: View,
+    /// Two words per 256 Gaussians.
+    pub group_counts: View,
+    /// Lists of copies and the rows they go through.
+    pub relocation: Relocation,
+}
+
+/// Circumstances of the events of a program, besides seed and iteration, which the uniforms hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// Thresholds.
+    pub options: Options,
+    /// Scene extent, world units.
+    pub extent: f64,
+    /// Most Gaussians the model may hold, counted before the deaths.
+    pub capacity: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct SelectPush {
+    mode: u32,
+    shift: u32,
+    capacity: u32,
+}
+
+/// Appends a whole event. `sh_planes` is the number of SH planes stored.
+pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event, sh_planes: u32) {
+    let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+    let grid = [count, chunks.first().map_or(0, |c| c.stride)];
+    let one = Groups::Direct([1, 1, 1]);
+    program.pass(
+        &BEGIN,
+        &[],
+        &[shared.counters, w.control, shared.args],
+        &grid,
+        one.clone(),
+    );
+    select_parents(program, shared, chunks, w, event);
+    let all = || shared.groups(Args::Gaussians);
+    let scan = |program: &mut Program, stage: u32| {
+        program.pass(&COUNT, &[], &[w.control, w.keys, w.group_counts], &stage, all());
+        let views = [shared.counters, w.control, shared.args, w.group_counts];
+        program.pass(&SCAN, &[], &views, &[grid[0], grid[1], stage], one.clone());
+    };
+
+    scan(program, BIRTHS_STAGE);
+    let (from, to) = (w.relocation.from, w.relocation.to);
+    let views = [w.control, w.gradients, w.keys, w.group_counts, from, to];
+    program.pass(&BIRTHS, &[], &views, &(), all());
+    let parameters: [Planes; 3] = [
+        (|c| c.geometry, GEOMETRY_PLANES),
+        (|c| c.sh, sh_planes),
+        // A child starts with its parent's filter.
+        (|c| c.filter_3d, 1),
+    ];
+    relocate::record(program, shared, chunks, w.control, &w.relocation, &parameters);
+    children(program, shared, chunks, w, event, sh_planes);
+
+    prune(program, shared, chunks, w, event);
+    scan(program, DEATHS_STAGE);
+    let views = [w.control, w.keys, w.group_counts, from, to];
+    program.pass(&MOVES, &[], &views, &(), all());
+    let moments: [Planes; 4] = [
+        (|c| c.geometry_m, GEOMETRY_PLANES),
+        (|c| c.geometry_v, GEOMETRY_PLANES),
+        (|c| c.sh_m, sh_planes),
+        (|c| c.sh_v, sh_planes),
+    ];
+    let state = [&parameters[..], &moments].concat();
+    relocate::record(program, shared, chunks, w.control, &w.relocation, &state);
+}
+
+/// Scores to keys, and the lowest key that gives birth.
+fn select_parents(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
+    let options = &event.options;
+    let threshold = options.gradient_threshold as f32;
+    for chunk in chunks {
+        let views = [
+            w.control,
+            chunk.statistics,
+            chunk.geometry,
+            window(w.gradients, chunk),
+            window(w.keys, chunk),
+        ];
+        let clone_max = (options.clone_extent * event.extent) as f32;
+        let push = [chunk.stride, chunk.first, threshold.to_bits(), clone_max.to_bits()];
+        program.pass(&SCORE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+    }
+    if options.use_abs {
+        select(program, w, QUANTILE, event.capacity);
+    }
+    let views = [w.control, w.gradients, w.keys];
+    let push = [threshold.to_bits(), u32::from(options.use_abs)];
+    program.pass(&DECIDE, &[], &views, &push, shared.groups(Args::Gaussians));
+    select(program, w, RATION, event.capacity);
+}
+
+/// Appends the four digits of a radix select.
+fn select(program: &mut Program, w: &Workspace, mode: u32, capacity: u32) {
+    for shift in [24, 16, 8, 0] {
+        let push = SelectPush { mode, shift, capacity };
+        let groups = Groups::Direct([SELECT_GROUPS, 1, 1]);
+        program.pass(&SELECT_COUNT, &[], &[w.control, w.keys], &push, groups);
+        program.pass(&SELECT_PICK, &[], &[w.control], &push, Groups::Direct([1, 1, 1]));
+    }
+}
+
+fn children(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event, sh_planes: u32) {
+    let log_divisor = event.options.split_divisor.ln() as f32;
+    for chunk in chunks {
+        let views = [
+            shared.uniforms,
+            w.control,
+            w.relocation.from,
+            w.relocation.to,
+            chunk.geometry,
+            chunk.geometry_m,
+            chunk.geometry_v,
+            chunk.sh_m,
+            chunk.sh_v,
+            chunk.statistics,
+        ];
+        let push = [chunk.stride, chunk.first, sh_planes, log_divisor.to_bits()];
+        program.pass(&CHILDREN, &[], &views, &push, shared.groups(Args::Moves));
+    }
+}
+
+fn prune(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
+    let options = &event.options;
+    let limit = |value: Option<f64>, unit: f64| value.map_or(f32::INFINITY, |v| (v * unit) as f32);
+    for chunk in chunks {
+        let views = [w.control, chunk.geometry, chunk.statistics, window(w.keys, chunk)];
+        let push = [
+            chunk.stride,
+            chunk.first,
+            (options.prune_opacity as f32).to_bits(),
+            limit(options.prune_extent, event.extent).to_bits(),
+            limit(options.prune_screen_px, 1.0).to_bits(),
+        ];
+        program.pass(&PRUNE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+    }
+}
+
+/// The part of a table with a word a Gaussian that belongs to `chunk`, so that chunks need no barrier between them.
+fn window(table: View, chunk: &Chunk) -> View {
+    table.slice(4 * u64::from(chunk.first), 4 * u64::from(chunk.stride))
+}

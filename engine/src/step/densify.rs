@@ -1,0 +1,66 @@
+//! Densification as a program of its own, and the tensors only it needs.
+//!
+//! They live in the arena: a densification runs between two steps, so its bytes are the step's.
+
+use super::{Capacities, StepTensors};
+use crate::gaussians::layout::{self, GEOMETRY_PLANES};
+use crate::kernels::densify::{self, CONTROL_BYTES, Event, Workspace};
+use crate::kernels::relocate::Relocation;
+use crate::memory::{Class, MIB, Program, Tag, TensorTable};
+
+/// Arena bytes for Gaussians on the move when nothing else is asked for.
+pub const STAGING_BYTES: u64 = 64 * MIB;
+/// What every device can bind; staging is bound in parts but is one tensor.
+const BINDING_BYTES: u64 = 128 * MIB;
+
+/// Tensors of a densification: 12 bytes a Gaussian of capacity, and the staging rows.
+#[derive(Clone, Copy, Debug)]
+pub struct DensifyTensors {
+    /// What the kernels bind.
+    pub workspace: Workspace,
+}
+
+impl DensifyTensors {
+    /// Adds the tensors to `table`. Staging takes about `staging_bytes`, at least one row (2 bytes a Gaussian of
+    /// capacity), at most what one binding holds or all planes need: fewer rows mean more passes, not other results.
+    #[must_use]
+    pub fn new(table: &mut TensorTable, capacities: &Capacities, staging_bytes: u64) -> Self {
+        let n = u64::from(capacities.n_cap);
+        // Births have as many parents, and moves as many deaths: neither can be more than half of the slots.
+        let row = (capacities.n_cap / 2).next_multiple_of(64).max(64);
+        let row_bytes = 4 * u64::from(row);
+        let all = u64::from(3 * (GEOMETRY_PLANES + layout::sh_planes(capacities.sh_degree)) + 1);
+        let rows = (staging_bytes.min(BINDING_BYTES) / row_bytes).clamp(1, all);
+        let mut arena = |name: &str, bytes: u64| table.add(format!("densify/{name}"), Class::Arena, Tag::Other, bytes);
+        Self {
+            workspace: Workspace {
+                control: arena("control", CONTROL_BYTES),
+                gradients: arena("gradients", 4 * n),
+                keys: arena("keys", 4 * n),
+                group_counts: arena("group_counts", 8 * n.div_ceil(256)),
+                relocation: Relocation {
+                    from: arena("from", row_bytes),
+                    to: arena("to", row_bytes),
+                    staging: arena("staging", rows * row_bytes),
+                    row,
+                    rows: u32::try_from(rows).unwrap_or(u32::MAX),
+                },
+            },
+        }
+    }
+}
+
+/// The program of a densification. It follows a step in the same slot: seed and iteration are read from the uniforms that
+/// the step copied. Afterwards the group counts per chunk fit the new number of Gaussians, so that the 3D filter can be
+/// recomputed at once; until it is, children have their parents' filter. On a stalled run nothing changes.
+#[must_use]
+pub fn densify(t: &StepTensors, d: &DensifyTensors, event: &Event) -> Program {
+    let mut program = Program::new("densify");
+    let event = Event {
+        capacity: event.capacity.min(t.capacities.n_cap),
+        ..*event
+    };
+    let sh_planes = layout::sh_planes(t.capacities.sh_degree);
+    densify::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event, sh_planes);
+    program
+}

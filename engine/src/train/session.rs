@@ -1,0 +1,464 @@
+//! A run from the first step to the last file: the order of steps, evaluations, exports and checkpoints.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::checkpoint::{self, OpenCheckpoint};
+use super::clock::{Rate, Stopwatch};
+use super::events::{Event, EventRow, MemoryRow, Progress, RunEvent, Stage, Start, TrainRow};
+use super::interrupt::{Interrupt, Signal};
+use super::phases::Phase;
+use super::run_folder::{Existing, NewRun, PictureKind, PlyKind, RunFolder, RunScene, Status};
+use super::sinks::{Sinks, Terminal};
+use super::{OpenDevice, PlanReport, StepStatus, TrainError, Trainer, environment, events, schedule};
+use super::{initial_model, plan, scene_options, variants_for};
+use crate::config::Profile;
+use crate::eval::{EvalFile, Picture, ViewRow, view_metrics};
+use crate::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
+use crate::gaussians::Gaussians;
+use crate::memory::{Budget, Class, Gpu};
+use crate::plugins::Exporter;
+use crate::scene::{SceneIndex, Split, ViewId, ViewSampler};
+
+/// What to run.
+pub struct RunRequest {
+    /// The resolved profile.
+    pub profile: Profile,
+    /// The device.
+    pub open: OpenDevice,
+    /// The scene folder.
+    pub scene: PathBuf,
+    /// Checkpoint file or folder to go on from.
+    pub resume: Option<ResumeFrom>,
+    /// Where progress is shown; `None` shows nothing.
+    pub terminal: Option<Terminal>,
+}
+
+/// Where a run goes on.
+pub enum ResumeFrom {
+    /// The newest checkpoint of the output folder.
+    Latest,
+    /// This file.
+    File(PathBuf),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct RunEnd {
+    /// The run folder.
+    pub folder: PathBuf,
+    /// Iterations done.
+    pub iterations: u32,
+    /// The signal that ended it early.
+    pub signal: Option<Signal>,
+    /// Mean PSNR (one squared error per image) over the test views at the last evaluation, dB.
+    pub test_psnr: Option<f64>,
+}
+
+/// Views of the training set that are evaluated: every fifth of the first thirty, as the reference report does.
+const TRAIN_VIEWS: [usize; 5] = [5, 10, 15, 20, 25];
+
+/// Trains, evaluates and exports.
+///
+/// # Errors
+/// [`TrainError`]; the run folder then says `failed` or `stalled`, and what was written before stays.
+pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, TrainError> {
+    let mut session = Session::open(request)?;
+    match session.train(interrupt) {
+        Ok(signal) => session.finish(signal),
+        Err(error) => {
+            let status = if matches!(error, TrainError::Stalled { .. }) { Status::Stalled } else { Status::Failed };
+            session.abandon(status, &error);
+            Err(error)
+        }
+    }
+}
+
+struct Session {
+    profile: Profile,
+    scene: SceneIndex,
+    trainer: Trainer,
+    phase: Phase,
+    sampler: ViewSampler,
+    sinks: Sinks,
+    folder: RunFolder,
+    started: Instant,
+    watch: Stopwatch,
+    rate: Rate,
+    test_psnr: Option<f64>,
+    said_capacities: bool,
+    last_memory: Option<u32>,
+}
+
+impl Session {
+    fn open(request: RunRequest) -> Result<Self, TrainError> {
+        let RunRequest { profile, open, scene: path, resume, terminal } = request;
+        let scene = SceneIndex::load(&path, &scene_options(&profile)?)?;
+        let root = output_folder(&profile, &scene, resume.is_some());
+        let found = match &resume {
+            None => None,
+            Some(ResumeFrom::Latest) => Some(checkpoint::open(&root.join("checkpoints"))?),
+            Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
+        };
+        let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
+        if let Some(checkpoint) = &from {
+            checkpoint.check(&profile, &scene)?;
+        }
+        let model = match &from {
+            Some(_) => None,
+            None => Some(initial_model(&profile, &scene)?),
+        };
+        let (plan, report) = make_plan(&profile, &scene, &open, model.as_ref(), from.as_ref())?;
+        let run = NewRun {
+            name: profile.run.name.clone().unwrap_or_else(|| RunScene::of(&scene).name),
+            scene: RunScene::of(&scene),
+            iterations: profile.schedule.iterations,
+            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+        };
+        let existing = if resume.is_some() { Existing::Resume } else { Existing::Refuse };
+        let mut folder = RunFolder::create(&root, existing, run)?;
+        let variants = plan.tensors.variants;
+        let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model.as_ref())?;
+        folder.write_setup(&profile, &environment::of(&profile, &open, &variants))?;
+        folder.write_inputs(&scene, &scene.points)?;
+        let sinks = Sinks::open(&profile.sinks, folder.root(), terminal)?;
+        let views = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
+        let sampler = ViewSampler::new(views, profile.train.seed)
+            .ok_or_else(|| TrainError::NoDevice("the scene has no training view".to_owned()))?;
+        let phase = Phase::at(&profile, &scene, 1)?;
+        let mut session = Self {
+            profile,
+            scene,
+            trainer,
+            phase,
+            sampler,
+            sinks,
+            folder,
+            started: Instant::now(),
+            watch: Stopwatch::default(),
+            rate: Rate::default(),
+            test_psnr: None,
+            said_capacities: false,
+            last_memory: None,
+        };
+        session.folder.list(["metrics.jsonl", "memory.jsonl"])?;
+        if let Some(checkpoint) = &mut from {
+            session.resume(checkpoint, &damaged)?;
+        }
+        session.announce()?;
+        Ok(session)
+    }
+
+    fn resume(&mut self, from: &mut OpenCheckpoint, damaged: &[String]) -> Result<(), TrainError> {
+        for message in damaged {
+            self.event(from.state().iteration, Event::Warning { message: message.clone() })?;
+        }
+        self.trainer.restore(from)?;
+        let state = from.state();
+        let (iteration, t_s) = (state.iteration, state.t_s);
+        self.sampler = state.sampler.clone();
+        self.watch = Stopwatch::showing(t_s);
+        self.folder.rewind(iteration)?;
+        self.phase = Phase::at(&self.profile, &self.scene, iteration + 1)?;
+        self.trainer.set_cameras(&self.phase.scene, false)?;
+        let path = from.path().strip_prefix(self.folder.root()).unwrap_or(from.path());
+        self.event(iteration, Event::Resume { checkpoint: path.display().to_string() })
+    }
+
+    fn announce(&mut self) -> Result<(), TrainError> {
+        let report = self.trainer.report();
+        let start = Start {
+            from: self.trainer.iteration(),
+            iterations: self.profile.schedule.iterations,
+            cap_bytes: report.budget.cap_bytes,
+            capacities: capacities(report),
+        };
+        self.emit(&RunEvent::Start(start))?;
+        if !self.phase.is_full() && self.trainer.iteration() == 0 {
+            self.trainer.set_cameras(&self.phase.scene, true)?;
+        }
+        for message in self.scene.warnings.clone() {
+            self.event(self.trainer.iteration(), Event::Warning { message })?;
+        }
+        Ok(())
+    }
+
+    /// Steps until the last iteration or a signal.
+    fn train(&mut self, interrupt: &Interrupt) -> Result<Option<Signal>, TrainError> {
+        let total = self.profile.schedule.iterations;
+        while self.trainer.iteration() < total {
+            if let Some(signal) = interrupt.signal() {
+                self.settle()?;
+                self.checkpoint()?;
+                return Ok(Some(signal));
+            }
+            let next = self.trainer.iteration() + 1;
+            if next == total {
+                // The last step updates nothing, so the state before it is the final one; from there a run can be
+                // extended as if it had never ended.
+                self.settle()?;
+                self.checkpoint()?;
+            }
+            self.step(next)?;
+            let due = |list: &[u32]| list.contains(&next);
+            if due(&self.profile.schedule.test) {
+                self.settle()?;
+                self.evaluate()?;
+            }
+            if due(&self.profile.schedule.save) {
+                self.settle()?;
+                self.save()?;
+            }
+            if due(&self.profile.schedule.checkpoint) && next != total {
+                self.settle()?;
+                self.checkpoint()?;
+            }
+        }
+        self.settle()?;
+        Ok(None)
+    }
+
+    fn step(&mut self, iteration: u32) -> Result<(), TrainError> {
+        if self.phase.is_over(&self.profile, iteration) {
+            self.settle()?;
+            self.phase = Phase::at(&self.profile, &self.scene, iteration)?;
+            self.trainer.set_cameras(&self.phase.scene, true)?;
+        }
+        let index = self.sampler.draw();
+        self.phase.prefetch(&self.sampler);
+        let id = ViewId { split: Split::Train, index };
+        let image = self.phase.store.get(id)?;
+        let Some(view) = self.phase.scene.view(id) else { return Ok(()) };
+        let camera = view.camera.clone();
+        self.watch.start(self.now());
+        let status = self.trainer.advance(&camera, &image)?;
+        self.watch.stop(self.now());
+        self.report(status)
+    }
+
+    /// Waits for the steps in flight and reports them.
+    fn settle(&mut self) -> Result<(), TrainError> {
+        self.watch.start(self.now());
+        let statuses = self.trainer.drain()?;
+        self.watch.stop(self.now());
+        for status in statuses {
+            self.report(Some(status))?;
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, status: Option<StepStatus>) -> Result<(), TrainError> {
+        let Some(StepStatus { iteration, counters }) = status else { return Ok(()) };
+        let t = self.watch.elapsed(self.now());
+        let its = self.rate.step(iteration, t);
+        #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
+        let row = TrainRow {
+            it: iteration,
+            loss: counters.loss,
+            l1: counters.l1,
+            gaussians: counters.gaussians,
+            visible: counters.visible,
+            intersections: counters.intersections,
+            its: its.map(|r| r as f32),
+            t_s: t.as_secs_f64(),
+        };
+        self.emit(&RunEvent::Train(row))?;
+        for event in self.trainer.take_events() {
+            self.emit(&RunEvent::Event(event))?;
+        }
+        if self.sinks.memory_due(iteration) && self.last_memory != Some(iteration) {
+            self.last_memory = Some(iteration);
+            self.memory(iteration)?;
+        }
+        Ok(())
+    }
+
+    fn memory(&mut self, iteration: u32) -> Result<(), TrainError> {
+        let report = self.trainer.report();
+        let gpu = self.trainer.gpu();
+        let memory = gpu.memory();
+        let device = |class: Class| !matches!(class, Class::Upload | Class::Readback);
+        let mut tags = std::collections::BTreeMap::new();
+        for tensor in memory.table().tensors().iter().filter(|t| device(t.class) && t.class != Class::Arena) {
+            let name = serde_json::to_value(tensor.tag).ok().and_then(|v| v.as_str().map(str::to_owned));
+            *tags.entry(name.unwrap_or_default()).or_insert(0) += tensor.bytes;
+        }
+        tags.insert("arena".to_owned(), memory.plan().class_bytes(Class::Arena));
+        let allocated: u64 = tags.values().sum();
+        let reserved = memory.reserved_bytes();
+        let heap = gpu.device().caps().device_heap().and_then(|(heap, _)| gpu.device().heap_budget(heap));
+        let row = MemoryRow {
+            it: iteration,
+            allocated,
+            reserved,
+            peak_allocated: allocated,
+            peak_reserved: reserved,
+            heap_budget: heap.map(|(budget, _)| budget),
+            heap_usage: heap.map(|(_, usage)| usage),
+            host_heap_usage: gpu.device().host_heap_usage(),
+            tags,
+            overhead: 1.0 - allocated as f64 / reserved.max(1) as f64,
+            capacities: (!self.said_capacities).then(|| capacities(report)),
+        };
+        self.said_capacities = true;
+        self.emit(&RunEvent::Memory(row))
+    }
+
+    /// Evaluates the test views and five training views with the model as it is.
+    fn evaluate(&mut self) -> Result<(), TrainError> {
+        let iteration = self.trainer.iteration();
+        let full;
+        let phase = if self.phase.is_full() {
+            &self.phase
+        } else {
+            full = Phase::at(&self.profile, &self.scene, u32::MAX)?;
+            &full
+        };
+        let gaussians = self.trainer.gaussians();
+        let t_s = self.watch.elapsed(self.started.elapsed()).as_secs_f64();
+        let mut file = EvalFile::new(iteration, gaussians, t_s, self.profile.eval.lpips_range);
+        let logged = self.profile.eval.views_logged as usize;
+        for (split, indices) in eval_views(&phase.scene) {
+            let mut rows = Vec::with_capacity(indices.len());
+            for (position, index) in indices.iter().copied().enumerate() {
+                let id = ViewId { split, index };
+                let Some(view) = phase.scene.view(id) else { continue };
+                let photo = phase.store.get(id)?;
+                let size = [view.camera.width_px, view.camera.height_px];
+                let keep = position < logged;
+                let result = self.trainer.evaluate(&view.camera, &photo, keep)?;
+                if let (Some(image), Some(tiles)) = (&result.image, &result.tile_counts) {
+                    let values: &[f32] = bytemuck::cast_slice(image);
+                    let pictures = [
+                        (PictureKind::Render, Picture::rendering(size, values, 4)?),
+                        (PictureKind::Error, Picture::error(size, values, 4, &photo)?),
+                        (PictureKind::Density, Picture::density(size, tiles)?),
+                    ];
+                    for (kind, picture) in pictures {
+                        picture.write(&self.folder.picture_path(iteration, kind, split, &view.id))?;
+                    }
+                    self.folder.write_photo(split, &view.id, &Picture::photo(size, &photo)?)?;
+                }
+                rows.push(ViewRow {
+                    name: view.id.clone(),
+                    width: size[0],
+                    height: size[1],
+                    metrics: view_metrics(&result.sums, size)?,
+                    lpips: None,
+                    images: keep,
+                });
+                let done = u32::try_from(position + 1).unwrap_or(u32::MAX);
+                let total = u32::try_from(indices.len()).unwrap_or(u32::MAX);
+                let progress = Progress { stage: Stage::Eval, done, total };
+                self.sinks.emit(&RunEvent::Progress(progress), self.started.elapsed())?;
+            }
+            file.put(split, rows);
+        }
+        if let Some(test) = file.set(Split::Test) {
+            self.test_psnr = Some(test.mean.metrics.psnr_image);
+        }
+        self.folder.write_eval(&file)?;
+        for row in file.rows() {
+            self.emit(&RunEvent::Eval(row))?;
+        }
+        Ok(())
+    }
+
+    fn save(&mut self) -> Result<(), TrainError> {
+        let iteration = self.trainer.iteration();
+        let model = self.trainer.model()?;
+        let comments = PlyComments {
+            render_mode: Some(RenderMode::Mip),
+            kernel_size: Some(self.profile.mip.kernel_size),
+            iteration: Some(iteration),
+        };
+        let mut files = Vec::new();
+        for exporter in self.profile.exporters.clone() {
+            let (kind, flavor) = match exporter {
+                Exporter::Ply(_) => (PlyKind::Fused, PlyFlavor::Fused),
+                Exporter::PlyRaw(_) => (PlyKind::Raw, PlyFlavor::Raw),
+            };
+            let path = self.folder.ply_path(iteration, kind);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent).map_err(|e| crate::export::ExportError::new(parent, e))?;
+            }
+            write_ply(&path, &model, flavor, comments)?;
+            let count = u32::try_from(model.len()).unwrap_or(u32::MAX);
+            files.push(self.folder.add_ply(iteration, kind, count)?);
+        }
+        self.event(iteration, Event::Save { files })
+    }
+
+    fn checkpoint(&mut self) -> Result<(), TrainError> {
+        let t_s = self.watch.elapsed(self.now()).as_secs_f64();
+        let path = self.trainer.checkpoint(&self.scene, &self.sampler, t_s, &self.folder.checkpoints())?;
+        let path = path.strip_prefix(self.folder.root()).unwrap_or(&path).display().to_string();
+        self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
+    }
+
+    fn finish(mut self, signal: Option<Signal>) -> Result<RunEnd, TrainError> {
+        self.sinks.flush()?;
+        let iterations = self.trainer.iteration();
+        let folder = self.folder.root().to_owned();
+        let status = if signal.is_some() { Status::Interrupted } else { Status::Done };
+        self.folder.finish(status, iterations, None)?;
+        Ok(RunEnd { folder, iterations, signal, test_psnr: self.test_psnr })
+    }
+
+    fn abandon(mut self, status: Status, error: &TrainError) {
+        // The error itself is what people need to see; a second one while tidying up would only hide it.
+        let _ = self.sinks.flush();
+        let iterations = self.trainer.iteration();
+        let _ = self.folder.finish(status, iterations, Some(error.to_string()));
+    }
+
+    fn event(&mut self, it: u32, event: Event) -> Result<(), TrainError> {
+        self.emit(&RunEvent::Event(EventRow { it, event }))
+    }
+
+    fn emit(&mut self, event: &RunEvent) -> Result<(), TrainError> {
+        let now = self.now();
+        Ok(self.sinks.emit(event, now)?)
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+fn capacities(report: &PlanReport) -> events::Capacities {
+    let c = &report.capacities;
+    events::Capacities { n_cap: c.n_cap.into(), v_cap: c.v_cap.into(), i_cap: c.i_cap.into() }
+}
+
+fn eval_views(scene: &SceneIndex) -> [(Split, Vec<usize>); 2] {
+    let mut train: Vec<usize> = TRAIN_VIEWS.iter().map(|i| i % scene.train.len().max(1)).collect();
+    train.dedup();
+    [(Split::Test, (0..scene.test.len()).collect()), (Split::Train, train)]
+}
+
+fn output_folder(profile: &Profile, scene: &SceneIndex, resume: bool) -> PathBuf {
+    let runs = PathBuf::from("runs");
+    let name = profile.run.name.clone().unwrap_or_else(|| RunScene::of(scene).name);
+    match &profile.run.output {
+        Some(path) => PathBuf::from(path),
+        None if resume => runs.join(name),
+        None => RunFolder::unused(&runs, &name),
+    }
+}
+
+fn make_plan(
+    profile: &Profile,
+    scene: &SceneIndex,
+    open: &OpenDevice,
+    model: Option<&Gaussians>,
+    from: Option<&OpenCheckpoint>,
+) -> Result<(super::TrainPlan, PlanReport), TrainError> {
+    let caps = open.device.caps();
+    let initial = model.map_or_else(|| from.map_or(0, |c| c.state().gaussians), |m| u32::try_from(m.len()).unwrap_or(0));
+    let cap = profile.memory.cap_gib.map(super::gib_to_bytes);
+    let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
+    let variants = variants_for(caps, open.tier, profile);
+    plan(profile, scene, initial, budget, Gpu::limits(&open.device), &variants)
+}
+

@@ -1,0 +1,28 @@
+// What the passes of a densification share. `kernels/densify.rs` describes them and has the sizes.
+
+struct DensifyControl {
+    uint count;      // Gaussians before the births; 0 when stalled, which turns every pass into a no-op
+    uint grown;      // Gaussians after the births
+    uint live;       // Gaussians after the deaths
+    uint entries;    // entries of the list of copies: births, then moves
+    uint above;      // Gaussians that reach the gradient threshold
+    uint selected;   // Gaussians selected
+    uint splits;     // splits among the births
+    uint threshold;  // keys above it give birth,
+    uint ties;       // and this many of the keys equal to it, lowest ids first
+    uint prefix[2];  // digits found so far of the two keys that are looked for
+    uint rank[2];    // their ranks among the keys with these digits
+    uint reserved;
+    uint bins[512];  // a histogram of the next digit for each
+};
+
+// The two times that elements are counted and listed.
+const uint STAGE_BIRTHS = 0u;
+const uint STAGE_DEATHS = 1u;
+
+// The two uses of the radix select.
+const uint SELECT_QUANTILE = 0u;
+const uint SELECT_RATION = 1u;
+
+// Top bit of a gradient word: too large to be cloned; of a list entry: the parent is split.
+const uint MARK = 0x80000000u;

@@ -1,0 +1,88 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Turns the copies of split parents, and the parents themselves, into samples of the parent: centre = mean + R (s * normal),
+// log scale = ln s - ln divisor. Newborn Gaussians and split parents start with zero moments and statistics.
+#include "common/group.glsl"
+#include "common/step.glsl"
+#include "common/densify.glsl"
+#include "common/rng.glsl"
+
+layout(local_size_x = 256) in;
+
+layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
+layout(set = 0, binding = 1, std430) readonly restrict buffer Control { DensifyControl control; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer From { uint from[]; };
+layout(set = 0, binding = 3, std430) readonly restrict buffer To { uint to[]; };
+layout(set = 0, binding = 4, std430) restrict buffer Geometry { float geometry[]; };
+layout(set = 0, binding = 5, std430) writeonly restrict buffer GeometryM { float geometry_m[]; };
+layout(set = 0, binding = 6, std430) writeonly restrict buffer GeometryV { float geometry_v[]; };
+layout(set = 0, binding = 7, std430) writeonly restrict buffer ShM { float sh_m[]; };
+layout(set = 0, binding = 8, std430) writeonly restrict buffer ShV { float sh_v[]; };
+layout(set = 0, binding = 9, std430) writeonly restrict buffer Statistics { float statistics[]; };
+
+layout(push_constant) uniform Push {
+    uint stride;
+    uint first;
+    uint sh_planes;
+    float log_divisor;
+};
+
+const uint GEOMETRY_PLANES = 11u;
+const uint STATISTICS_PLANES = 4u;
+
+void clear(uint i) {
+    for (uint p = 0u; p < GEOMETRY_PLANES; ++p) {
+        geometry_m[p * stride + i] = 0.0;
+        geometry_v[p * stride + i] = 0.0;
+    }
+    for (uint p = 0u; p < sh_planes; ++p) {
+        sh_m[p * stride + i] = 0.0;
+        sh_v[p * stride + i] = 0.0;
+    }
+    for (uint p = 0u; p < STATISTICS_PLANES; ++p) {
+        statistics[p * stride + i] = 0.0;
+    }
+}
+
+// Slot `i` of this chunk holds the values of Gaussian `parent` and becomes its child 0 or 1.
+void sample_child(uint i, uint parent, uint child) {
+    vec4 q = vec4(geometry[3u * stride + i], geometry[4u * stride + i], geometry[5u * stride + i],
+                  geometry[6u * stride + i]);
+    q /= sqrt(dot(q, q));
+    float w = q.x, x = q.y, y = q.z, z = q.w;
+    vec3 s;
+    for (uint c = 0u; c < 3u; ++c) {
+        uint at = (7u + c) * stride + i;
+        float log_scale = geometry[at];
+        s[c] = exp(log_scale) * rng_normal(u.seed, u.iteration, parent, 3u * child + c);
+        geometry[at] = log_scale - log_divisor;
+    }
+    vec3 offset = vec3(
+        (1.0 - 2.0 * (y * y + z * z)) * s.x + 2.0 * (x * y - w * z) * s.y + 2.0 * (x * z + w * y) * s.z,
+        2.0 * (x * y + w * z) * s.x + (1.0 - 2.0 * (x * x + z * z)) * s.y + 2.0 * (y * z - w * x) * s.z,
+        2.0 * (x * z - w * y) * s.x + 2.0 * (y * z + w * x) * s.y + (1.0 - 2.0 * (x * x + y * y)) * s.z);
+    for (uint c = 0u; c < 3u; ++c) {
+        geometry[c * stride + i] += offset[c];
+    }
+}
+
+void main() {
+    uint k = group_index() * 256u + gl_LocalInvocationIndex;
+    if (k >= control.entries) {
+        return;
+    }
+    bool split = (from[k] & MARK) != 0u;
+    uint parent = from[k] & ~MARK;
+    uint born = to[k];
+    // Differences wrap around below `first`, so one comparison tests both ends of the chunk.
+    if (split && parent - first < stride) {
+        sample_child(parent - first, parent, 0u);
+        clear(parent - first);
+    }
+    if (born - first < stride) {
+        if (split) {
+            sample_child(born - first, parent, 1u);
+        }
+        clear(born - first);
+    }
+}

@@ -1,0 +1,186 @@
+//! Models around the thresholds, and a device that runs one densification on them.
+
+use kiln::gaussians::layout::{GEOMETRY_PLANES, sh_planes};
+use kiln::kernels::counters::Counters;
+use kiln::kernels::cpu::adam::Moments;
+use kiln::kernels::cpu::gaussian::{Gaussian, VALUES};
+use kiln::kernels::cpu::rng;
+use kiln::kernels::cpu::statistics::Statistics;
+use kiln::kernels::densify::Event;
+use kiln::kernels::uniforms::StepUniforms;
+use kiln::kernels::views::{Chunk, Reduction};
+use kiln::memory::{GIB, Gpu, Program, TensorTable, View};
+use kiln::scene::Camera;
+use kiln::step::{Capacities, DensifyTensors, StepTensors, densify};
+use kiln_tests::gpu::{assert_valid, open, variants};
+
+pub(crate) const SEED: u32 = 9;
+pub(crate) const ITERATION: u32 = 700;
+
+/// A model with everything a densification reads or writes.
+#[derive(Clone, Default)]
+pub(crate) struct State {
+    pub(crate) gaussians: Vec<Gaussian<f32>>,
+    pub(crate) moments: Vec<Moments<f32>>,
+    pub(crate) statistics: Vec<Statistics<f32>>,
+}
+
+/// Random Gaussians around the thresholds of the default options in a scene of extent 1; a third was never seen, many
+/// have equal statistics.
+pub(crate) fn random(n: u32, degree: u32, key: u32) -> State {
+    let stored = (GEOMETRY_PLANES + sh_planes(degree)) as usize;
+    let values = |id: u32, channel: u32| -> [f32; VALUES] {
+        std::array::from_fn(|p| match p < stored {
+            true => rng::normal(key, channel, id, p as u32),
+            false => 0.0,
+        })
+    };
+    let mut state = State::default();
+    for id in 0..n {
+        let uniform = |channel: u32| -> f32 { rng::uniform(key, 0, id, channel) };
+        let mut gaussian = Gaussian::from_values(&values(id, 1));
+        gaussian.log_scale = [0, 1, 2].map(|c| 0.01_f32.ln() + 3.0 * (uniform(c) - 0.75));
+        if id % 31 == 0 {
+            gaussian.log_scale[1] = 0.4_f32.ln();
+        }
+        gaussian.logit_opacity = 4.0 * uniform(3) - if id % 5 == 0 { 9.0 } else { 4.0 };
+        state.gaussians.push(gaussian);
+        state.moments.push(Moments {
+            first: Gaussian::from_values(&values(id, 2)),
+            second: Gaussian::from_values(&values(id, 3).map(f32::abs)),
+        });
+        let steps = (uniform(4) * 3.0) as u32 * 7;
+        let coarse = |channel| (uniform(channel) * 40.0).floor() / 40.0;
+        state.statistics.push(match steps {
+            0 => Statistics::default(),
+            _ => Statistics {
+                gradient_sum: 2.5e-4 * coarse(5) * steps as f32,
+                abs_sum: 1e-3 * uniform(6) * steps as f32,
+                count: steps,
+                max_radius_px: 30.0 * uniform(7),
+            },
+        });
+    }
+    state
+}
+
+pub(crate) struct Rig {
+    pub(crate) gpu: Gpu,
+    pub(crate) tensors: StepTensors,
+    degree: u32,
+}
+
+impl Rig {
+    pub(crate) fn new(capacity: u32, chunk: u32, degree: u32, staging_bytes: u64, event: &Event) -> (Self, Program) {
+        let mut capacities = Capacities::new(capacity, 256, 256, degree, [(16, 16)]);
+        capacities.chunk = chunk;
+        let mut table = TensorTable::default();
+        let tensors = StepTensors::new(&mut table, &capacities, &variants(Reduction::Segmented));
+        let extra = DensifyTensors::new(&mut table, &capacities, staging_bytes);
+        let program = densify(&tensors, &extra, event);
+        let gpu = Gpu::new(&open(), table, &[&program], 4 * GIB).expect("memory");
+        let rig = Self { gpu, tensors, degree };
+        (rig, program)
+    }
+
+    fn put(&mut self, pick: fn(&Chunk) -> View, planes: u32, value: impl Fn(usize, usize) -> f32, n: usize) {
+        for chunk in self.tensors.chunks.clone() {
+            let (first, stride) = (chunk.first as usize, chunk.stride as usize);
+            // Slots beyond the model hold rubbish that must not matter.
+            let at = |p: usize, i: usize| if first + i < n { value(first + i, p) } else { 7e7 };
+            let all: Vec<f32> = (0..planes as usize)
+                .flat_map(|p| (0..stride).map(move |i| (p, i)))
+                .map(|(p, i)| at(p, i))
+                .collect();
+            self.gpu.write(&pick(&chunk), &all).unwrap();
+        }
+    }
+
+    pub(crate) fn write(&mut self, state: &State, stalled: u32) {
+        let n = state.gaussians.len();
+        let sh = sh_planes(self.degree);
+        let values: Vec<_> = state.gaussians.iter().map(Gaussian::values).collect();
+        let first: Vec<_> = state.moments.iter().map(|m| m.first.values()).collect();
+        let second: Vec<_> = state.moments.iter().map(|m| m.second.values()).collect();
+        self.put(|c| c.geometry, GEOMETRY_PLANES, |i, p| values[i][p], n);
+        self.put(|c| c.geometry_m, GEOMETRY_PLANES, |i, p| first[i][p], n);
+        self.put(|c| c.geometry_v, GEOMETRY_PLANES, |i, p| second[i][p], n);
+        self.put(|c| c.sh, sh, |i, p| values[i][11 + p], n);
+        self.put(|c| c.sh_m, sh, |i, p| first[i][11 + p], n);
+        self.put(|c| c.sh_v, sh, |i, p| second[i][11 + p], n);
+        // The filter follows its Gaussian until it is recomputed: the first SH value serves as a tag.
+        self.put(|c| c.filter_3d, 1, |i, _| values[i][11], n);
+        let statistics: Vec<_> = state
+            .statistics
+            .iter()
+            .map(|s| [s.gradient_sum, s.abs_sum, s.count as f32, s.max_radius_px])
+            .collect();
+        self.put(|c| c.statistics, 4, |i, p| statistics[i][p], n);
+        let camera = Camera {
+            width_px: 16,
+            height_px: 16,
+            fx: 16.0,
+            fy: 16.0,
+            cx: 8.0,
+            cy: 8.0,
+            rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            translation: [0.0; 3],
+        };
+        let uniforms = StepUniforms {
+            iteration: ITERATION,
+            seed: SEED,
+            ..StepUniforms::for_camera(&camera, [0.0; 3], 0.1)
+        };
+        self.gpu
+            .write(&self.tensors.shared.uniforms.clone(), &[uniforms])
+            .unwrap();
+        let counters = Counters {
+            stalled,
+            gaussians: n as u32,
+            births: 77,
+            ..Counters::default()
+        };
+        self.gpu
+            .write(&self.tensors.shared.counters.clone(), &[counters])
+            .unwrap();
+    }
+
+    pub(crate) fn counters(&mut self) -> Counters {
+        self.gpu.read(&self.tensors.shared.counters.clone(), 1).unwrap()[0]
+    }
+
+    /// `planes` values of each of the first `n` Gaussians.
+    fn get(&mut self, pick: fn(&Chunk) -> View, planes: u32, n: usize) -> Vec<Vec<f32>> {
+        let mut out = Vec::new();
+        for chunk in self.tensors.chunks.clone() {
+            let stride = chunk.stride as usize;
+            let all: Vec<f32> = self.gpu.read(&pick(&chunk), planes as usize * stride).unwrap();
+            let here = n.saturating_sub(chunk.first as usize).min(stride);
+            out.extend((0..here).map(|i| (0..planes as usize).map(|p| all[p * stride + i]).collect::<Vec<_>>()));
+        }
+        out
+    }
+
+    /// Parameters, first and second moments, filter and statistics of every Gaussian.
+    pub(crate) fn read(&mut self, n: usize) -> [Vec<Vec<f32>>; 5] {
+        let sh = sh_planes(self.degree);
+        let mut joined = |geometry, colour| {
+            let both = self
+                .get(geometry, GEOMETRY_PLANES, n)
+                .into_iter()
+                .zip(self.get(colour, sh, n));
+            both.map(|(a, b)| [a, b].concat()).collect::<Vec<_>>()
+        };
+        [
+            joined(|c| c.geometry, |c| c.sh),
+            joined(|c| c.geometry_m, |c| c.sh_m),
+            joined(|c| c.geometry_v, |c| c.sh_v),
+            self.get(|c| c.filter_3d, 1, n),
+            self.get(|c| c.statistics, 4, n),
+        ]
+    }
+
+    pub(crate) fn finish(&self) {
+        assert_valid(self.gpu.device());
+    }
+}
