@@ -150,11 +150,21 @@ impl Tables {
 /// When it is not SPIR-V.
 #[must_use]
 pub fn reflect(bytes: &[u8]) -> Module {
-    let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect();
+    let words: Vec<u32> = bytes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|w| u32::from_le_bytes(*w))
+        .collect();
     assert_eq!(words[0], 0x0723_0203, "not SPIR-V");
     let t = Tables::read(&words);
     let mut module = Module {
-        spec: t.decorations.iter().filter(|((_, d), _)| *d == SPEC_ID).map(|(_, id)| *id).collect(),
+        spec: t
+            .decorations
+            .iter()
+            .filter(|((_, d), _)| *d == SPEC_ID)
+            .map(|(_, id)| *id)
+            .collect(),
         ..Module::default()
     };
     let reads: BTreeSet<u32> = t.reads.iter().map(|p| t.root(*p)).collect();
@@ -176,9 +186,16 @@ pub fn reflect(bytes: &[u8]) -> Module {
             writable: !declared(NON_WRITABLE),
             reads: reads.contains(&variable),
             writes: writes.contains(&variable),
-            members: if t.types[&inner].0 == TYPE_STRUCT { t.fields(inner) } else { Vec::new() },
+            members: if t.types[&inner].0 == TYPE_STRUCT {
+                t.fields(inner)
+            } else {
+                Vec::new()
+            },
         };
-        assert!(module.bindings.insert(*binding, found).is_none(), "binding {binding} twice");
+        assert!(
+            module.bindings.insert(*binding, found).is_none(),
+            "binding {binding} twice"
+        );
     }
     module
 }

@@ -12,10 +12,13 @@ use kiln_tests::twin::uniforms;
 const REDUCTIONS: [Reduction; 2] = [Reduction::Segmented, Reduction::Atomic];
 
 fn capacities(scene: &Scene) -> Capacities {
-    let mut c = Capacities::new(scene.count, scene.count, 20 * scene.count, 3, [(
-        scene.size[0],
-        scene.size[1],
-    )]);
+    let mut c = Capacities::new(
+        scene.count,
+        scene.count,
+        20 * scene.count,
+        3,
+        [(scene.size[0], scene.size[1])],
+    );
     c.chunk = 256;
     c
 }
@@ -39,7 +42,11 @@ fn overflow(shrink: impl Fn(&mut Capacities, &Counters), reason: Stall) {
         gpu.load(&scene.model());
         let before = gpu.state_bytes(scene.count as usize);
         let status = step(&mut gpu, &scene, 5);
-        assert_eq!((status.stall(), status.stall_iteration), (Some(reason), 5), "{status:?}");
+        assert_eq!(
+            (status.stall(), status.stall_iteration),
+            (Some(reason), 5),
+            "{status:?}"
+        );
         assert_eq!(status.visible_wanted, wanted.visible);
         if reason == Stall::Intersections {
             assert_eq!(status.intersections_wanted, wanted.intersections);
@@ -130,8 +137,15 @@ fn broken_colours_stall() {
         gpu.load(&model);
         let before = gpu.state_bytes(model.len());
         let status = step(&mut gpu, &scene, 1);
-        assert_eq!((status.stall(), status.stall_iteration), (Some(Stall::NonFinite), 1), "{status:?}");
-        assert!(status.nonfinite > 0 && status.nonfinite_index < status.visible, "{status:?}");
+        assert_eq!(
+            (status.stall(), status.stall_iteration),
+            (Some(Stall::NonFinite), 1),
+            "{status:?}"
+        );
+        assert!(
+            status.nonfinite > 0 && status.nonfinite_index < status.visible,
+            "{status:?}"
+        );
         same("state", &gpu.state_bytes(model.len()), &before);
         gpu.assert_valid();
     }
@@ -149,7 +163,10 @@ fn overflow_inside_the_update_skips_one_gaussian() {
     u.weights[0] = 1e6;
     assert_eq!(calm.run(0, &u, &scene.target()).skipped, 0);
     let moved = calm.values(|c| c.geometry_m, |c| c.sh_m, model.len());
-    let victim = moved.iter().position(|v| v[3..7].iter().any(|q| q.abs() > 1.0)).expect("a steep one");
+    let victim = moved
+        .iter()
+        .position(|v| v[3..7].iter().any(|q| q.abs() > 1.0))
+        .expect("a steep one");
     let q = model.quats[victim];
     let length = q.iter().map(|v| v * v).sum::<f32>().sqrt();
     model.quats[victim] = q.map(|v| v / length * 1.2e-19);

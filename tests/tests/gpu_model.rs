@@ -86,16 +86,31 @@ fn recorded_image_pairs() {
         gpu.write(&slot, &fold_groups(tiles)).expect("upload");
         let rgba: Vec<[f32; 4]> = found
             .pixels()
-            .map(|p| [f32::from(p.0[0]) / 255.0, f32::from(p.0[1]) / 255.0, f32::from(p.0[2]) / 255.0, 0.0])
+            .map(|p| {
+                [
+                    f32::from(p.0[0]) / 255.0,
+                    f32::from(p.0[1]) / 255.0,
+                    f32::from(p.0[2]) / 255.0,
+                    0.0,
+                ]
+            })
             .collect();
         gpu.write(&pixels.image, &rgba).expect("upload");
         gpu.write(&pixels.target, target.as_raw()).expect("upload");
         gpu.run(&program).expect("metrics");
         let sums: Vec<[f32; 8]> = gpu.read(&sums, tiles as usize).expect("download");
-        let keys = [("psnr", 1e-3), ("psnr_image", 1e-3), ("ssim", 2e-5), ("ssim_valid", 2e-5)];
+        let keys = [
+            ("psnr", 1e-3),
+            ("psnr_image", 1e-3),
+            ("ssim", 2e-5),
+            ("ssim_valid", 2e-5),
+        ];
         for ((key, tolerance), value) in keys.into_iter().zip(figures(&sums, size)) {
             let reference = wanted[key].as_f64().expect("number");
-            assert!((value - reference).abs() < tolerance, "{name} {key}: {value}, not {reference}");
+            assert!(
+                (value - reference).abs() < tolerance,
+                "{name} {key}: {value}, not {reference}"
+            );
         }
     }
     assert_valid(&device);
@@ -144,7 +159,12 @@ fn metrics_of_a_rendered_view() {
     let wanted = metrics_twin::metrics(scene.size, &rgb, &target);
     let sums: Vec<[f32; 8]> = gpu.kept(gpu.tensors.metric_sums, "ssim_maps.metrics", 15);
     let found = figures(&sums, scene.size);
-    let wanted = [wanted.psnr, wanted.psnr_image, wanted.ssim, wanted.ssim_valid.expect("large enough")];
+    let wanted = [
+        wanted.psnr,
+        wanted.psnr_image,
+        wanted.ssim,
+        wanted.ssim_valid.expect("large enough"),
+    ];
     for (found, wanted) in found.iter().zip(wanted) {
         assert!((found - wanted).abs() < 1e-4, "{found}, not {wanted}");
     }
@@ -251,10 +271,20 @@ fn opacities_after_a_reset() {
     assert!(kept > 50);
     for (i, wanted) in wanted.iter().enumerate() {
         if *wanted == model.logit_opacities[i] {
-            assert_eq!(after.logit_opacities[i].to_bits(), wanted.to_bits(), "Gaussian {i} was below");
+            assert_eq!(
+                after.logit_opacities[i].to_bits(),
+                wanted.to_bits(),
+                "Gaussian {i} was below"
+            );
         }
     }
-    assert_eq!(kiln::gaussians::Gaussians { logit_opacities: model.logit_opacities.clone(), ..after }, model);
+    assert_eq!(
+        kiln::gaussians::Gaussians {
+            logit_opacities: model.logit_opacities.clone(),
+            ..after
+        },
+        model
+    );
     for planes in [gpu.planes(|c| c.geometry_m, 11, n), gpu.planes(|c| c.geometry_v, 11, n)] {
         assert!(planes.iter().all(|v| v[..10].iter().all(|m| *m == 1.5) && v[10] == 0.0));
     }

@@ -41,7 +41,10 @@ fn sorts(sort_subgroup: u32) {
     let buffers = SortBuffers {
         keys: [words("keys 0"), words("keys 1")],
         values: [words("values 0"), words("values 1")],
-        histogram: View { bytes: 0, ..shared.args },
+        histogram: View {
+            bytes: 0,
+            ..shared.args
+        },
     };
     let buffers = SortBuffers {
         histogram: small(&mut table, "histogram", histogram_bytes(MOST, &variants) / 4),
@@ -153,13 +156,27 @@ fn visible_offsets_and_capacity() {
         gpu.write(&shared.counters, &[counters]).expect("upload");
         gpu.run(&program).expect("scan");
         let (starts, total) = exclusive(&values);
-        same(&format!("{n} groups"), &gpu.read::<u32>(&groups, n as usize).expect("download"), &starts);
+        same(
+            &format!("{n} groups"),
+            &gpu.read::<u32>(&groups, n as usize).expect("download"),
+            &starts,
+        );
         let after: Counters = gpu.read(&shared.counters, 1).expect("download")[0];
         let args: Vec<[u32; 4]> = gpu.read(&shared.args, 8).expect("download");
-        let slot = |a: Args| [args[a.slot() as usize][0], args[a.slot() as usize][1], args[a.slot() as usize][2]];
+        let slot = |a: Args| {
+            [
+                args[a.slot() as usize][0],
+                args[a.slot() as usize][1],
+                args[a.slot() as usize][2],
+            ]
+        };
         assert_eq!(after.visible_wanted, total);
         let kept = if total > cap { 0 } else { total };
-        assert_eq!((after.visible, after.stalled), (kept, u32::from(total > cap)), "{n} groups, {total} visible");
+        assert_eq!(
+            (after.visible, after.stalled),
+            (kept, u32::from(total > cap)),
+            "{n} groups, {total} visible"
+        );
         assert_eq!(after.stall_iteration, if total > cap { 9 } else { 0 });
         assert_eq!(slot(Args::Visible), fold_groups(kept.div_ceil(256)));
         assert_eq!(slot(Args::VisibleSort), fold_groups(kept.div_ceil(SORT_BLOCK)));
@@ -185,7 +202,10 @@ fn intersection_offsets_and_capacity() {
     let mut gpu = Gpu::new(&device, table, &[&program], 1 << 30).expect("memory");
     // The last three are more than the capacity, more than 2^31 and more than 2^32 in all.
     let cases = [(0, 1), (1, 9000), (256, 5000), (2049, 9000), (10_000, 5000)];
-    for (n, most) in cases.into_iter().chain([(10_000, 20_000), (9000, 800_000), (10_000, 2_000_000)]) {
+    for (n, most) in cases
+        .into_iter()
+        .chain([(10_000, 20_000), (9000, 800_000), (10_000, 2_000_000)])
+    {
         let values = counts(n, most);
         gpu.write(&groups, &values).expect("upload");
         let counters = Counters {
@@ -198,21 +218,41 @@ fn intersection_offsets_and_capacity() {
         let total: u64 = values.iter().map(|v| u64::from(*v)).sum();
         let fits = total <= u64::from(cap);
         let after: Counters = gpu.read(&shared.counters, 1).expect("download")[0];
-        assert_eq!((after.stalled, after.stall_iteration), if fits { (0, 0) } else { (2, 4) }, "{total}");
+        assert_eq!(
+            (after.stalled, after.stall_iteration),
+            if fits { (0, 0) } else { (2, 4) },
+            "{total}"
+        );
         assert_eq!(u64::from(after.intersections), if fits { total } else { 0 });
         if total < 1 << 31 {
             assert_eq!(u64::from(after.intersections_wanted), total);
         } else {
-            assert!(after.intersections_wanted > 1 << 30, "{total}: {}", after.intersections_wanted);
+            assert!(
+                after.intersections_wanted > 1 << 30,
+                "{total}: {}",
+                after.intersections_wanted
+            );
         }
         if fits {
             let found = gpu.read::<u32>(&groups, n as usize).expect("download");
             same(&format!("{n} groups"), &found, &exclusive(&values).0);
         }
         let args: Vec<[u32; 4]> = gpu.read(&shared.args, 8).expect("download");
-        let slot = |a: Args| [args[a.slot() as usize][0], args[a.slot() as usize][1], args[a.slot() as usize][2]];
-        assert_eq!(slot(Args::Intersections), fold_groups(after.intersections.div_ceil(256)));
-        assert_eq!(slot(Args::IntersectionSort), fold_groups(after.intersections.div_ceil(SORT_BLOCK)));
+        let slot = |a: Args| {
+            [
+                args[a.slot() as usize][0],
+                args[a.slot() as usize][1],
+                args[a.slot() as usize][2],
+            ]
+        };
+        assert_eq!(
+            slot(Args::Intersections),
+            fold_groups(after.intersections.div_ceil(256))
+        );
+        assert_eq!(
+            slot(Args::IntersectionSort),
+            fold_groups(after.intersections.div_ceil(SORT_BLOCK))
+        );
     }
     assert_valid(&device);
 }

@@ -30,10 +30,13 @@ fn camera(scene: &Scene, iteration: u32) -> Camera {
 }
 
 fn capacities(scene: &Scene, chunk: u32) -> Capacities {
-    let mut c = Capacities::new(scene.count, scene.count, 20 * scene.count, scene.sh_degree, [(
-        scene.size[0],
-        scene.size[1],
-    )]);
+    let mut c = Capacities::new(
+        scene.count,
+        scene.count,
+        20 * scene.count,
+        scene.sh_degree,
+        [(scene.size[0], scene.size[1])],
+    );
     c.chunk = chunk;
     c
 }
@@ -66,11 +69,21 @@ fn three_steps_follow_the_reference() {
             let m = of(&|i| twin.moments[i].first.values()[plane]);
             close(&format!("first moment, plane {plane}"), &column(&first), &m, 1e-5, 1e-2);
             let v = of(&|i| twin.moments[i].second.values()[plane]);
-            close(&format!("second moment, plane {plane}"), &column(&second), &v, 1e-5, 2e-2);
+            close(
+                &format!("second moment, plane {plane}"),
+                &column(&second),
+                &v,
+                1e-5,
+                2e-2,
+            );
         }
         let found = gpu.planes(|c| c.statistics, 4, n);
-        let wanted: [fn(&Statistics<f32>) -> f32; 4] =
-            [|s| s.gradient_sum, |s| s.abs_sum, |s| s.count as f32, |s| s.max_radius_px];
+        let wanted: [fn(&Statistics<f32>) -> f32; 4] = [
+            |s| s.gradient_sum,
+            |s| s.abs_sum,
+            |s| s.count as f32,
+            |s| s.max_radius_px,
+        ];
         for (channel, wanted) in wanted.into_iter().enumerate() {
             let found: Vec<f32> = found.iter().map(|s| s[channel]).collect();
             let wanted: Vec<f32> = twin.statistics.iter().map(wanted).collect();
@@ -104,7 +117,10 @@ fn flags_and_masks_decide_what_is_written() {
         let mut u = uniforms(&scene.camera(), 3, 1);
         u.adam_skip_mask = group.bit();
         assert_eq!(gpu.run(0, &u, &scene.target()).stalled, 0);
-        let (after, first) = (gpu.values(|c| c.geometry, |c| c.sh, n), gpu.values(|c| c.geometry_m, |c| c.sh_m, n));
+        let (after, first) = (
+            gpu.values(|c| c.geometry, |c| c.sh, n),
+            gpu.values(|c| c.geometry_m, |c| c.sh_m, n),
+        );
         for plane in 0..59 {
             let moved = (0..n).any(|i| after[i][plane] != before[i][plane]);
             assert_eq!(moved, !span.contains(&plane), "{group:?} skipped, plane {plane}");
@@ -128,7 +144,11 @@ fn flags_and_masks_decide_what_is_written() {
 fn fingerprint(gpu: &mut Gpu, scene: &Scene) -> u64 {
     gpu.load(&scene.model());
     for iteration in 1..=5 {
-        let status = gpu.run(iteration % 3, &uniforms(&camera(scene, iteration), 3, iteration), &scene.target());
+        let status = gpu.run(
+            iteration % 3,
+            &uniforms(&camera(scene, iteration), 3, iteration),
+            &scene.target(),
+        );
         assert_eq!(status.stalled, 0);
     }
     let bytes = gpu.state_bytes(scene.count as usize);
@@ -150,15 +170,31 @@ fn segmented_steps_give_the_same_bytes() {
     let mut gpu = plain();
     let wanted = fingerprint(&mut gpu, &scene);
     assert_eq!(fingerprint(&mut gpu, &scene), wanted, "a second time");
-    assert_eq!(fingerprint(&mut Gpu::training(&capacities(&scene, 256), &segmented), &scene), wanted, "small chunks");
+    assert_eq!(
+        fingerprint(&mut Gpu::training(&capacities(&scene, 256), &segmented), &scene),
+        wanted,
+        "small chunks"
+    );
     let mut large = capacities(&scene, 1024);
     (large.n_cap, large.v_cap, large.i_cap) = (4096, 5000, 123_456);
     (large.max_pixels, large.max_tiles) = (4 * large.max_pixels, 1000);
-    assert_eq!(fingerprint(&mut Gpu::training(&large, &segmented), &scene), wanted, "larger capacities");
+    assert_eq!(
+        fingerprint(&mut Gpu::training(&large, &segmented), &scene),
+        wanted,
+        "larger capacities"
+    );
     // Keeping intermediate results stretches lifetimes: tensors that share bytes otherwise do not share them here.
-    assert_eq!(fingerprint(&mut staged(&capacities(&scene, 1024), &segmented), &scene), wanted, "other placement");
+    assert_eq!(
+        fingerprint(&mut staged(&capacities(&scene, 1024), &segmented), &scene),
+        wanted,
+        "other placement"
+    );
     for threads in ["1", "2", "5"] {
-        let text = child::run("segmented_steps_give_the_same_bytes", threads, &[("LP_NUM_THREADS", threads)]);
+        let text = child::run(
+            "segmented_steps_give_the_same_bytes",
+            threads,
+            &[("LP_NUM_THREADS", threads)],
+        );
         let line = format!("fingerprint {wanted:016x}");
         assert!(text.contains(&line), "{threads} threads: no `{line}` in\n{text}");
     }
@@ -199,7 +235,9 @@ fn variants_agree_on_jitter_and_on_the_classic_filter() {
         let mut plain = Gpu::training(&capacities(&scene, 1024), &variants(Reduction::Segmented));
         plain.load(&scene.model());
         plain.run(0, &uniforms(&scene.camera(), 3, 1), &scene.target());
-        let first = plain.values(|c| c.geometry_m, |c| c.sh_m, scene.count as usize).concat();
+        let first = plain
+            .values(|c| c.geometry_m, |c| c.sh_m, scene.count as usize)
+            .concat();
         assert!(mean_abs(&first, &all[0].1) > 1e-9, "the flag does something");
     }
 }

@@ -53,5 +53,18 @@ pub fn all() -> Vec<&'static Shader> {
         &filter_3d::DISTANCE,
         &filter_3d::APPLY,
         &opacity_reset::SHADER,
+        &densify::BEGIN,
+        &densify::SCORE,
+        &densify::SELECT_COUNT,
+        &densify::SELECT_PICK,
+        &densify::DECIDE,
+        &densify::COUNT,
+        &densify::SCAN,
+        &densify::BIRTHS,
+        &densify::CHILDREN,
+        &densify::PRUNE,
+        &densify::MOVES,
+        &relocate::GATHER,
+        &relocate::SCATTER,
     ]
 }
