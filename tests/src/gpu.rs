@@ -1,6 +1,7 @@
 //! A device running the training step on a small model.
 
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kiln::gaussians::{Gaussians, layout};
 use kiln::kernels::counters::Counters;
@@ -23,12 +24,28 @@ pub fn variants(reduction: Reduction) -> Variants {
     }
 }
 
+/// Held by the thread that has a device.
+static TURN: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    static MINE: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+}
+
 /// Opens the first device with the validation layer on.
+///
+/// One thread at a time has devices, until it ends: the layer keeps its devices in a table that it reads without a lock,
+/// and tests that open and close devices side by side crash in it now and then.
 ///
 /// # Panics
 /// Without a Vulkan driver or without the layer: these tests prove nothing on a machine without a device.
 #[must_use]
 pub fn open() -> Arc<vk::Device> {
+    MINE.with_borrow_mut(|mine| {
+        if mine.is_none() {
+            // A test that failed with a device leaves nothing behind that matters here.
+            *mine = Some(TURN.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    });
     let instance = Arc::new(Instance::new(true).expect("Vulkan with the Khronos validation layer"));
     let caps = instance.devices().expect("list of devices");
     let caps = caps
@@ -58,12 +75,13 @@ pub struct Keep {
 
 /// A device with the tensors of a step and a compiled program.
 pub struct Gpu {
+    // First, so that the recording goes before the memory it names.
+    program: CompiledProgram,
     /// Device, queue and memory.
     pub device: Device,
     /// The tensors.
     pub tensors: StepTensors,
     kept: Vec<(Keep, View)>,
-    program: CompiledProgram,
 }
 
 impl Gpu {
@@ -112,10 +130,10 @@ impl Gpu {
         };
         let program = device.compile(&program, options).expect("the program compiles");
         Self {
+            program,
             device,
             tensors,
             kept,
-            program,
         }
     }
 
