@@ -210,6 +210,28 @@ fn splats_over_the_whole_image() {
 }
 
 #[test]
+fn needles_and_giants() {
+    // A pixel wide and thousands long, or so large that their extent is no integer.
+    let scene = Scene {
+        seed: 15,
+        count: 120,
+        size: [100, 60],
+        opacities: [0.05, 0.4],
+        filter_3d: 0.0,
+        ..Scene::default()
+    };
+    let mut model = scene.model();
+    for (i, scale) in model.log_scales.iter_mut().enumerate() {
+        *scale = match i % 3 {
+            0 => [(0.02_f32).ln(), (0.02_f32).ln(), (20.0_f32).ln()],
+            1 => [(1e3_f32).ln(), (2e3_f32).ln(), (1.5e3_f32).ln()],
+            _ => [(1e7_f32).ln(), (2e7_f32).ln(), (1e7_f32).ln()],
+        };
+    }
+    assert!(check(&scene, &model, &ALL, 256) > 30);
+}
+
+#[test]
 fn every_subgroup_width() {
     if child::role().is_some() {
         let sort_subgroup = open().caps().subgroup_size;
