@@ -107,7 +107,12 @@ impl Picture {
     pub fn density(size_px: [u32; 2], tiles: &[u32]) -> Result<Self, PictureError> {
         let [width, height] = size_px.map(|side| side as usize);
         let tiles_x = width.div_ceil(TILE_PX);
-        check("the tile counts", size_px, tiles.len(), tiles_x * height.div_ceil(TILE_PX))?;
+        check(
+            "the tile counts",
+            size_px,
+            tiles.len(),
+            tiles_x * height.div_ceil(TILE_PX),
+        )?;
         let colors: Vec<[u8; 3]> = tiles
             .iter()
             .map(|count| rgb8(ramp((*count as f32).ln_1p() / std::f32::consts::LN_2 / DENSITY_LOG2)))
@@ -215,16 +220,29 @@ mod tests {
     fn errors_go_from_cyan_to_red() {
         let photo = [255, 255, 255, 0, 0, 0, 255, 0, 0, 0, 0, 0];
         let values = [
-            1.0, 1.0, 7.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, f32::NAN, f32::NAN, f32::NAN, 0.0,
+            1.0,
+            1.0,
+            7.0,
+            0.0,
+            1.0,
+            1.0,
+            1.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            f32::NAN,
+            f32::NAN,
+            f32::NAN,
+            0.0,
         ];
         let picture = Picture::error([4, 1], &values, 4, &photo).unwrap();
         let third = [85, 170, 170];
-        assert_eq!(picture.rgb().chunks(3).collect::<Vec<_>>(), [
-            [0, 255, 255],
-            [255, 0, 0],
-            third,
-            [255, 0, 0]
-        ]);
+        assert_eq!(
+            picture.rgb().chunks(3).collect::<Vec<_>>(),
+            [[0, 255, 255], [255, 0, 0], third, [255, 0, 0]]
+        );
     }
 
     #[test]

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::config::LpipsRange;
+use crate::eval::{EvalFile, Means};
+use crate::export::{milliseconds, null_as_nan};
 use crate::kernels::counters::Stall;
 use crate::scene::Split;
 
@@ -168,6 +170,31 @@ pub struct EvalRow {
     pub t_s: f64,
 }
 
+impl EvalRow {
+    /// The rows of an evaluation, test first.
+    #[must_use]
+    pub fn of(eval: &EvalFile) -> Vec<Self> {
+        let row = |set: Split| {
+            let Means { n, metrics, lpips } = eval.set(set)?.mean;
+            Some(Self {
+                it: eval.iteration,
+                set,
+                n,
+                l1: metrics.l1,
+                psnr: metrics.psnr,
+                psnr_image: metrics.psnr_image,
+                ssim: metrics.ssim,
+                ssim_valid: metrics.ssim_valid,
+                lpips,
+                lpips_range: eval.lpips_range,
+                gaussians: eval.gaussians,
+                t_s: eval.t_s,
+            })
+        };
+        [Split::Test, Split::Train].into_iter().filter_map(row).collect()
+    }
+}
+
 /// Something that happened at an iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventRow {
@@ -299,9 +326,15 @@ impl fmt::Display for Event {
                 splits,
                 deaths,
                 gaussians,
-            } => write!(f, "densified: {clones} cloned, {splits} split, {deaths} removed, {gaussians} Gaussians"),
+            } => write!(
+                f,
+                "densified: {clones} cloned, {splits} split, {deaths} removed, {gaussians} Gaussians"
+            ),
             Self::DensifyCapped { dropped, n_cap } => {
-                write!(f, "densification reached the cap of {n_cap} Gaussians and gave up {dropped} births")
+                write!(
+                    f,
+                    "densification reached the cap of {n_cap} Gaussians and gave up {dropped} births"
+                )
             }
             Self::Reset { opacity } => write!(f, "opacities lowered to at most {opacity}"),
             Self::Filter { views } => write!(f, "3D filter recomputed from {views} views"),
@@ -378,19 +411,6 @@ pub struct MemoryRow {
     pub capacities: Option<Capacities>,
 }
 
-/// Reads the `null` of a number that was not finite.
-pub(crate) fn null_as_nan<'de, D: Deserializer<'de>, T: Deserialize<'de> + From<f32>>(
-    deserializer: D,
-) -> Result<T, D::Error> {
-    let number = Option::<T>::deserialize(deserializer)?;
-    Ok(number.unwrap_or_else(|| T::from(f32::NAN)))
-}
-
-/// Seconds to the millisecond: more digits are noise.
-pub(crate) fn milliseconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64((seconds * 1e3).round() / 1e3)
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
@@ -433,7 +453,10 @@ mod tests {
             ..train()
         };
         let text = line(&MetricsRow::Train(row));
-        assert!(text.contains(r#""loss":null,"l1":null"#) && text.contains(r#""its":null"#), "{text}");
+        assert!(
+            text.contains(r#""loss":null,"l1":null"#) && text.contains(r#""its":null"#),
+            "{text}"
+        );
         let MetricsRow::Train(back) = serde_json::from_str(&text).unwrap() else {
             unreachable!()
         };
@@ -466,17 +489,63 @@ mod tests {
     fn every_event_has_a_kind_and_a_detail() {
         let text = String::from;
         let events = [
-            ("densify", Event::Densify { clones: 1, splits: 2, deaths: 3, gaussians: 4 }),
+            (
+                "densify",
+                Event::Densify {
+                    clones: 1,
+                    splits: 2,
+                    deaths: 3,
+                    gaussians: 4,
+                },
+            ),
             ("densify_capped", Event::DensifyCapped { dropped: 5, n_cap: 6 }),
             ("reset", Event::Reset { opacity: 0.01 }),
             ("filter", Event::Filter { views: 7 }),
-            ("stall", Event::Stall { buffer: StallBuffer::Visible, wanted: 9, capacity: 8 }),
-            ("nonfinite", Event::Nonfinite { pass: text("p"), tensor: text("t"), index: 1, count: 2 }),
-            ("spill", Event::Spill { host_heap_usage: 9 << 20, baseline: 1 << 20 }),
-            ("slow_step", Event::SlowStep { ms: 50.0, usual_ms: 5.0 }),
-            ("budget_shrunk", Event::BudgetShrunk { from: 9 << 20, to: 8 << 20 }),
+            (
+                "stall",
+                Event::Stall {
+                    buffer: StallBuffer::Visible,
+                    wanted: 9,
+                    capacity: 8,
+                },
+            ),
+            (
+                "nonfinite",
+                Event::Nonfinite {
+                    pass: text("p"),
+                    tensor: text("t"),
+                    index: 1,
+                    count: 2,
+                },
+            ),
+            (
+                "spill",
+                Event::Spill {
+                    host_heap_usage: 9 << 20,
+                    baseline: 1 << 20,
+                },
+            ),
+            (
+                "slow_step",
+                Event::SlowStep {
+                    ms: 50.0,
+                    usual_ms: 5.0,
+                },
+            ),
+            (
+                "budget_shrunk",
+                Event::BudgetShrunk {
+                    from: 9 << 20,
+                    to: 8 << 20,
+                },
+            ),
             ("resume", Event::Resume { checkpoint: text("c") }),
-            ("save", Event::Save { files: vec![text("a.ply")] }),
+            (
+                "save",
+                Event::Save {
+                    files: vec![text("a.ply")],
+                },
+            ),
             ("warning", Event::Warning { message: text("odd") }),
         ];
         for (kind, event) in events {
@@ -491,11 +560,18 @@ mod tests {
 
     #[test]
     fn capacities_are_there_or_not() {
-        let mut row = MemoryRow { it: 1, ..MemoryRow::default() };
+        let mut row = MemoryRow {
+            it: 1,
+            ..MemoryRow::default()
+        };
         let text = serde_json::to_string(&row).unwrap();
         assert!(!text.contains("n_cap"), "{text}");
         assert_eq!(serde_json::from_str::<MemoryRow>(&text).unwrap(), row);
-        row.capacities = Some(Capacities { n_cap: 1, v_cap: 2, i_cap: 3 });
+        row.capacities = Some(Capacities {
+            n_cap: 1,
+            v_cap: 2,
+            i_cap: 3,
+        });
         let text = serde_json::to_string(&row).unwrap();
         assert!(text.ends_with(r#""n_cap":1,"v_cap":2,"i_cap":3}"#), "{text}");
         assert_eq!(serde_json::from_str::<MemoryRow>(&text).unwrap(), row);

@@ -118,7 +118,11 @@ mod tests {
         let interrupt = Interrupt::install().unwrap();
         assert_eq!(interrupt.signal(), None);
         for letter in plan.chars() {
-            let signal = if letter == 'i' { Signal::Interrupt } else { Signal::Terminate };
+            let signal = if letter == 'i' {
+                Signal::Interrupt
+            } else {
+                Signal::Terminate
+            };
             signal_hook::low_level::raise(signal.number()).unwrap();
             assert_eq!(interrupt.signal(), Some(signal));
         }

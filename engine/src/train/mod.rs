@@ -6,5 +6,6 @@
 pub mod clock;
 pub mod events;
 pub mod interrupt;
+pub mod run_folder;
 pub mod schedule;
 pub mod sinks;

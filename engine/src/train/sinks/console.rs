@@ -120,7 +120,12 @@ impl Console {
         if let Some(its) = row.its.filter(|its| its.is_finite() && *its > 0.0) {
             let left = f64::from(total.saturating_sub(row.it)) / f64::from(its);
             let eta = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
-            line += &format!(" {}it/s {} ETA {}", rate(its), clock(self.elapsed(now)), hours_minutes(eta));
+            line += &format!(
+                " {}it/s {} ETA {}",
+                rate(its),
+                clock(self.elapsed(now)),
+                hours_minutes(eta)
+            );
         } else {
             line += &format!(" {}", clock(self.elapsed(now)));
         }
@@ -150,7 +155,11 @@ impl Console {
             Voice::Silent => return,
             Voice::Always => {}
             Voice::Sparing(kind) => {
-                if self.said_at.get(kind).is_some_and(|at| now.saturating_sub(*at) < REPEAT_EVERY) {
+                if self
+                    .said_at
+                    .get(kind)
+                    .is_some_and(|at| now.saturating_sub(*at) < REPEAT_EVERY)
+                {
                     return;
                 }
                 self.said_at.insert(kind, now);
@@ -260,7 +269,11 @@ fn hours_minutes(time: Duration) -> String {
 }
 
 fn rate(its: f32) -> String {
-    if its < 0.1 { format!("{its:.3}") } else { format!("{its:.1}") }
+    if its < 0.1 {
+        format!("{its:.3}")
+    } else {
+        format!("{its:.1}")
+    }
 }
 
 #[cfg(test)]
@@ -349,7 +362,10 @@ mod tests {
         console.host.cpu_percent = None;
         console.host.memory_percent = None;
         console.reserved_bytes = None;
-        let first = TrainRow { its: None, ..row(12_500) };
+        let first = TrainRow {
+            its: None,
+            ..row(12_500)
+        };
         console.take(&RunEvent::Train(first), seconds(3601)).unwrap();
         assert_eq!(
             buffer.text(),
@@ -361,12 +377,17 @@ mod tests {
     fn plain_lines_come_every_ten_seconds_and_at_the_end() {
         let (mut console, buffer) = console(false);
         for second in 0..35 {
-            console.take(&RunEvent::Train(row(second + 1)), seconds(u64::from(second))).unwrap();
+            console
+                .take(&RunEvent::Train(row(second + 1)), seconds(u64::from(second)))
+                .unwrap();
         }
         assert_eq!(buffer.text().lines().count(), 4);
         console.take(&RunEvent::Train(row(25_000)), seconds(35)).unwrap();
         let text = buffer.text();
-        assert!(text.contains("[####################] 25000/25000") && text.ends_with("ETA 0:00\n"), "{text}");
+        assert!(
+            text.contains("[####################] 25000/25000") && text.ends_with("ETA 0:00\n"),
+            "{text}"
+        );
         assert!(!text.contains('\x1b'));
     }
 
@@ -393,7 +414,9 @@ mod tests {
         let event = Event::Warning {
             message: "odd \x1b[2J name".to_owned(),
         };
-        console.take(&RunEvent::Event(EventRow { it: 1, event }), seconds(1)).unwrap();
+        console
+            .take(&RunEvent::Event(EventRow { it: 1, event }), seconds(1))
+            .unwrap();
         let text = buffer.text();
         assert!(text.starts_with("\r\x1b[K[1] warning: odd ?[2J name\n\r"), "{text:?}");
         assert!(text.contains("1/25000"));

@@ -28,7 +28,10 @@ struct Ticks {
 impl HostLoad {
     /// Samples again when the last sample is a second old.
     pub fn refresh(&mut self, now: Duration) {
-        if self.sampled.is_some_and(|sampled| now.saturating_sub(sampled) < SAMPLE_EVERY) {
+        if self
+            .sampled
+            .is_some_and(|sampled| now.saturating_sub(sampled) < SAMPLE_EVERY)
+        {
             return;
         }
         self.sampled = Some(now);
@@ -79,7 +82,11 @@ fn memory_percent(meminfo: &str) -> Option<u32> {
 /// From the line `cpu user nice system idle iowait irq softirq steal ...`; what follows is contained in `user`.
 fn ticks(stat: &str) -> Option<Ticks> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let fields: Vec<u64> = line.split_whitespace().take(8).map_while(|field| field.parse().ok()).collect();
+    let fields: Vec<u64> = line
+        .split_whitespace()
+        .take(8)
+        .map_while(|field| field.parse().ok())
+        .collect();
     let idle = fields.get(3)? + fields.get(4).unwrap_or(&0);
     let all: u64 = fields.iter().sum();
     Some(Ticks {
@@ -110,7 +117,11 @@ mod tests {
     #[test]
     fn absent_or_odd_files_give_nothing() {
         let mut load = HostLoad::default();
-        for (meminfo, stat) in [("", ""), ("MemTotal: x kB", "cpu  1 2"), ("MemTotal: 0 kB\nMemAvailable: 0 kB", "cpu a")] {
+        for (meminfo, stat) in [
+            ("", ""),
+            ("MemTotal: x kB", "cpu  1 2"),
+            ("MemTotal: 0 kB\nMemAvailable: 0 kB", "cpu a"),
+        ] {
             load.update(meminfo, stat);
             assert_eq!((load.memory_percent, load.cpu_percent), (None, None));
         }

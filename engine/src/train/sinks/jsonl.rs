@@ -57,9 +57,7 @@ impl JsonLines {
 
     /// Hands the buffer to the system.
     pub(super) fn flush(&mut self) -> Result<(), ExportError> {
-        self.file
-            .flush()
-            .map_err(|source| ExportError::new(&self.path, source))
+        self.file.flush().map_err(|source| ExportError::new(&self.path, source))
     }
 }
 

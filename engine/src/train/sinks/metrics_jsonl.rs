@@ -123,7 +123,8 @@ mod tests {
         let event = |event| RunEvent::Event(EventRow { it: 251, event });
         sink.take(&event(Event::Filter { views: 1 }), Duration::ZERO).unwrap();
         assert_eq!(count(), 20);
-        sink.take(&event(Event::Save { files: Vec::new() }), Duration::ZERO).unwrap();
+        sink.take(&event(Event::Save { files: Vec::new() }), Duration::ZERO)
+            .unwrap();
         assert_eq!(count(), 27);
         sink.take(&train(1005), Duration::ZERO).unwrap();
         sink.flush().unwrap();

@@ -98,7 +98,8 @@ impl Sinks {
     /// first; records at other moments (evaluations, densifications) are welcome too.
     #[must_use]
     pub fn memory_due(&self, iteration: u32) -> bool {
-        self.memory_every.is_some_and(|every| iteration == 1 || iteration.is_multiple_of(every))
+        self.memory_every
+            .is_some_and(|every| iteration == 1 || iteration.is_multiple_of(every))
     }
 
     /// Gives an event to every receiver.
@@ -117,10 +118,7 @@ impl Sinks {
         self.each(|receiver| receiver.flush())
     }
 
-    fn each(
-        &mut self,
-        mut act: impl FnMut(&mut dyn Receiver) -> Result<(), ExportError>,
-    ) -> Result<(), ExportError> {
+    fn each(&mut self, mut act: impl FnMut(&mut dyn Receiver) -> Result<(), ExportError>) -> Result<(), ExportError> {
         let mut result = Ok(());
         for receiver in &mut self.receivers {
             result = result.and(act(receiver.as_mut()));
@@ -175,7 +173,10 @@ mod tests {
 
     impl Receiver for Full {
         fn take(&mut self, _: &RunEvent, _: Duration) -> Result<(), ExportError> {
-            Err(ExportError::new(Path::new("full"), std::io::ErrorKind::StorageFull.into()))
+            Err(ExportError::new(
+                Path::new("full"),
+                std::io::ErrorKind::StorageFull.into(),
+            ))
         }
         fn flush(&mut self) -> Result<(), ExportError> {
             Ok(())
