@@ -17,7 +17,6 @@ pub static SHADER: Shader = shader!(
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_visible: View, splats: &Splats) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
-        let (groups, first_group) = group_window(group_visible, chunk);
         let views = [
             shared.uniforms,
             shared.counters,

@@ -32,7 +32,6 @@ pub fn record(
 ) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
-        let (groups, first_group) = group_window(group_visible, chunk);
         let views = [
             shared.uniforms,
             shared.counters,
