@@ -83,9 +83,9 @@ pub struct StepUniforms {
     pub sh_degree: u32,
     /// First word of the ground-truth slot.
     pub image_offset: u32,
-    /// First tile row to rasterise.
+    /// First tile to rasterise, tiles counted row by row.
     pub band_begin: u32,
-    /// One past the last tile row to rasterise.
+    /// One past the last tile to rasterise.
     pub band_end: u32,
     /// Learning rate over `1 - beta1^n`, per group.
     pub adam_rate: [f32; 8],
@@ -137,7 +137,7 @@ impl StepUniforms {
             sh_degree: 3,
             image_offset: 0,
             band_begin: 0,
-            band_end: tiles_y,
+            band_end: camera.width_px.div_ceil(TILE_PX) * tiles_y,
             adam_rate: [0.0; 8],
             adam_scale: [1.0; 8],
             beta1: 0.9,
