@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use kiln::cli::{self, Exit, Request, UsageError};
+use kiln::cli::{self, Exit, Failure, Request, UsageError};
 
 fn main() -> ExitCode {
     let request = match cli::parse(std::env::args_os()) {
@@ -14,14 +14,17 @@ fn main() -> ExitCode {
         }
         Err(error) => return cli::report(&error, &mut std::io::stderr()).into(),
     };
-    match request {
-        Request::Profiles(profiles) => match cli::run_profiles(&profiles, &mut std::io::stdout().lock()) {
-            Ok(()) => Exit::Ok.into(),
-            Err(error) => cli::report(&error, &mut std::io::stderr()).into(),
-        },
-        Request::Train(_) | Request::Plan(_) | Request::Doctor(_) => {
-            eprintln!("error: this build has no device layer");
-            Exit::Internal.into()
-        }
+    let mut out = std::io::stdout().lock();
+    let result: Result<Exit, Box<dyn Failure>> = match request {
+        Request::Profiles(profiles) => cli::run_profiles(&profiles, &mut out)
+            .map(|()| Exit::Ok)
+            .map_err(|e| Box::new(e) as _),
+        Request::Train(train) => cli::run_train(train),
+        Request::Plan(plan) => cli::run_plan(&plan.settings, plan.explain, &mut out),
+        Request::Doctor(doctor) => cli::run_doctor(doctor.json, &mut out).or(Ok(Exit::Output)),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => cli::report(error.as_ref(), &mut std::io::stderr()).into(),
     }
 }

@@ -5,6 +5,8 @@ use std::io::Write;
 
 use super::{ProfilesError, UsageError};
 use crate::config::{AutoError, ConfigError};
+use crate::export::ExportError;
+use crate::train::run_folder::RunFolderError;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +106,30 @@ impl Failure for ProfilesError {
     }
 }
 
+impl Failure for ExportError {
+    fn exit(&self) -> Exit {
+        Exit::Output
+    }
+}
+
+impl Failure for RunFolderError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Write(error) => error.exit(),
+            Self::Config(error) => error.exit(),
+            Self::OtherScene { .. } | Self::Exists { .. } | Self::NotARun { .. } | Self::Busy { .. } => Exit::Output,
+            Self::NoRun { .. } | Self::Unreadable { .. } => Exit::Data,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Config(error) => error.hint(),
+            Self::Exists { .. } => Some("`--resume` goes on with it, `-o FOLDER` writes elsewhere".to_owned()),
+            _ => None,
+        }
+    }
+}
+
 /// Prints `error: ...`, causes that the message does not contain yet, a blank line and `hint: ...`; gives the exit code.
 /// A failure to print is ignored, because there is nowhere left to say so.
 pub fn report(failure: &dyn Failure, out: &mut dyn Write) -> Exit {
@@ -186,6 +212,27 @@ mod tests {
             .exit(),
             Exit::DoesNotFit
         );
+    }
+
+    #[test]
+    fn output_errors() {
+        let path = std::path::PathBuf::from("runs/a");
+        let full = ExportError::new(&path, std::io::ErrorKind::StorageFull.into());
+        assert_eq!(full.exit(), Exit::Output);
+        assert_eq!(RunFolderError::Write(full).exit(), Exit::Output);
+        assert_eq!(RunFolderError::NoRun { path: path.clone() }.exit(), Exit::Data);
+        let (text, exit) = printed(&RunFolderError::Exists {
+            path,
+            status: "done",
+            done: 30,
+            total: 30,
+        });
+        assert_eq!(
+            text,
+            "error: runs/a already holds a run (status done, 30 of 30 iterations); resume it or choose another output \
+             folder\n\nhint: `--resume` goes on with it, `-o FOLDER` writes elsewhere\n"
+        );
+        assert_eq!(exit, Exit::Output);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Exit codes and hints of training errors.
 
 use super::{Exit, Failure};
-use crate::export::ExportError;
 use crate::kernels::counters::Stall;
 use crate::memory::MemoryError;
 use crate::scene::SceneError;
@@ -49,12 +48,6 @@ impl Failure for SceneError {
     }
 }
 
-impl Failure for ExportError {
-    fn exit(&self) -> Exit {
-        Exit::Output
-    }
-}
-
 const KNOBS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`; a larger \
                      `memory.cap_gib` allows more";
 
@@ -65,6 +58,8 @@ impl Failure for TrainError {
             Self::Memory(error) => error.exit(),
             Self::Vulkan(error) => error.exit(),
             Self::Export(error) => error.exit(),
+            Self::Folder(error) => error.exit(),
+            Self::Picture(_) | Self::Report(_) => Exit::Internal,
             Self::NoDevice(_) => Exit::NoDevice,
             Self::DoesNotFit { .. } => Exit::DoesNotFit,
             Self::Stalled { counters, .. } => match counters.stall() {
@@ -77,6 +72,8 @@ impl Failure for TrainError {
         match self {
             Self::Memory(error) => error.hint(),
             Self::Vulkan(error) => error.hint(),
+            Self::Folder(error) => error.hint(),
+            Self::Export(error) => error.hint(),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
             Self::DoesNotFit { .. } => Some(KNOBS.to_owned()),
             Self::Stalled { counters, .. } => match counters.stall() {

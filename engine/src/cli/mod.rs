@@ -12,6 +12,7 @@ mod plan;
 mod profiles;
 mod refused;
 mod request;
+mod train;
 
 pub use doctor::run as run_doctor;
 pub use error::UsageError;
@@ -19,3 +20,4 @@ pub use exit::{Exit, Failure, report};
 pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
 pub use request::{Doctor, Plan, Profiles, Request, Resume, Settings, Train, parse};
+pub use train::run as run_train;

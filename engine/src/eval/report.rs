@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::LpipsRange;
+use crate::export::{milliseconds, null_as_nan};
 use crate::kernels::loss::METRIC_WORDS;
 use crate::scene::Split;
-use crate::train::events::{EvalRow, null_as_nan};
 
 /// Side of a tile, pixels.
 const TILE_PX: u32 = 16;
@@ -177,7 +177,7 @@ pub struct EvalFile {
     /// Gaussians in the model.
     pub gaussians: u32,
     /// Seconds of the training loop so far.
-    #[serde(serialize_with = "crate::train::events::milliseconds")]
+    #[serde(serialize_with = "milliseconds")]
     pub t_s: f64,
     /// Range the images had when they entered the LPIPS network.
     pub lpips_range: LpipsRange,
@@ -218,29 +218,6 @@ impl EvalFile {
             Split::Test => self.test.as_ref(),
             Split::Train => self.train.as_ref(),
         }
-    }
-
-    /// The rows for `metrics.jsonl`, test first.
-    #[must_use]
-    pub fn rows(&self) -> Vec<EvalRow> {
-        let row = |set: Split| {
-            let Means { n, metrics, lpips } = self.set(set)?.mean;
-            Some(EvalRow {
-                it: self.iteration,
-                set,
-                n,
-                l1: metrics.l1,
-                psnr: metrics.psnr,
-                psnr_image: metrics.psnr_image,
-                ssim: metrics.ssim,
-                ssim_valid: metrics.ssim_valid,
-                lpips,
-                lpips_range: self.lpips_range,
-                gaussians: self.gaussians,
-                t_s: self.t_s,
-            })
-        };
-        [Split::Test, Split::Train].into_iter().filter_map(row).collect()
     }
 }
 
@@ -362,16 +339,14 @@ mod tests {
     }
 
     #[test]
-    fn the_file_gives_the_rows_of_the_metrics() {
+    fn the_file_holds_each_set_and_reads_back() {
         let mut file = EvalFile::new(7, 1000, 1.5, LpipsRange::ZeroOne);
-        assert!(file.rows().is_empty());
+        file.put(Split::Train, Vec::new());
+        assert_eq!((file.set(Split::Test), file.set(Split::Train)), (None, None));
         file.put(Split::Train, vec![view("a", 0.1, None, None)]);
         file.put(Split::Test, vec![view("b", 0.2, None, None)]);
-        let rows = file.rows();
-        assert_eq!(
-            rows.iter().map(|row| (row.set, row.l1)).collect::<Vec<_>>(),
-            [(Split::Test, 0.2), (Split::Train, 0.1)]
-        );
+        let l1 = |set| file.set(set).map(|report| report.mean.metrics.l1);
+        assert_eq!((l1(Split::Test), l1(Split::Train)), (Some(0.2), Some(0.1)));
         let text = serde_json::to_string(&file).unwrap();
         assert_eq!(serde_json::from_str::<EvalFile>(&text).unwrap(), file);
     }

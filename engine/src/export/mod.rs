@@ -6,11 +6,14 @@
 mod atomic;
 mod cameras;
 mod error;
+mod json;
 mod ply;
 
 pub use atomic::{AtomicFile, write_atomic};
 pub use cameras::{CameraRecord, camera_records, write_cameras};
 pub use error::ExportError;
+pub use json::write_json;
+pub(crate) use json::{milliseconds, null_as_nan};
 pub use ply::{
     Fused, PlyComments, PlyError, PlyFlavor, PlyWriter, RenderMode, fuse, read_ply, write_ply, write_points,
 };

@@ -83,7 +83,7 @@ pub struct StepUniforms {
     pub sh_degree: u32,
     /// First word of the ground-truth slot.
     pub image_offset: u32,
-    /// First tile to rasterise, tiles row by row.
+    /// First tile to rasterise, tiles counted row by row.
     pub band_begin: u32,
     /// One past the last tile to rasterise.
     pub band_end: u32,

@@ -10,7 +10,10 @@ use crate::vk::Tier;
 #[must_use]
 pub(super) fn of(profile: &Profile, open: &OpenDevice, variants: &Variants) -> Environment {
     let caps = open.device.caps();
-    let kernels = serde_json::to_value(variants).ok().and_then(|v| v.as_object().cloned()).unwrap_or_default();
+    let kernels = serde_json::to_value(variants)
+        .ok()
+        .and_then(|v| v.as_object().cloned())
+        .unwrap_or_default();
     Environment {
         engine: Engine::this(),
         host: Host::this(),
@@ -19,6 +22,9 @@ pub(super) fn of(profile: &Profile, open: &OpenDevice, variants: &Variants) -> E
         tier: if open.tier == Tier::Fast { "fast" } else { "portable" }.to_owned(),
         seed: profile.train.seed,
         deterministic: profile.train.deterministic,
-        kernels: kernels.into_iter().map(|(name, value)| (name, value.to_string().replace('"', ""))).collect(),
+        kernels: kernels
+            .into_iter()
+            .map(|(name, value)| (name, value.to_string().replace('"', "")))
+            .collect(),
     }
 }

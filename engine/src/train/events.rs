@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::config::LpipsRange;
+use crate::eval::{EvalFile, Means};
+use crate::export::{milliseconds, null_as_nan};
 use crate::kernels::counters::Stall;
 use crate::scene::Split;
 
@@ -166,6 +168,31 @@ pub struct EvalRow {
     /// Seconds of the training loop so far.
     #[serde(serialize_with = "milliseconds")]
     pub t_s: f64,
+}
+
+impl EvalRow {
+    /// The rows of an evaluation, test first.
+    #[must_use]
+    pub fn of(eval: &EvalFile) -> Vec<Self> {
+        let row = |set: Split| {
+            let Means { n, metrics, lpips } = eval.set(set)?.mean;
+            Some(Self {
+                it: eval.iteration,
+                set,
+                n,
+                l1: metrics.l1,
+                psnr: metrics.psnr,
+                psnr_image: metrics.psnr_image,
+                ssim: metrics.ssim,
+                ssim_valid: metrics.ssim_valid,
+                lpips,
+                lpips_range: eval.lpips_range,
+                gaussians: eval.gaussians,
+                t_s: eval.t_s,
+            })
+        };
+        [Split::Test, Split::Train].into_iter().filter_map(row).collect()
+    }
 }
 
 /// Something that happened at an iteration.
@@ -382,19 +409,6 @@ pub struct MemoryRow {
     /// Capacities, on the first line that a process writes.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub capacities: Option<Capacities>,
-}
-
-/// Reads the `null` of a number that was not finite.
-pub(crate) fn null_as_nan<'de, D: Deserializer<'de>, T: Deserialize<'de> + From<f32>>(
-    deserializer: D,
-) -> Result<T, D::Error> {
-    let number = Option::<T>::deserialize(deserializer)?;
-    Ok(number.unwrap_or_else(|| T::from(f32::NAN)))
-}
-
-/// Seconds to the millisecond: more digits are noise.
-pub(crate) fn milliseconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64((seconds * 1e3).round() / 1e3)
 }
 
 #[cfg(test)]

@@ -23,12 +23,19 @@ impl Phase {
     /// The phase that iteration `iteration` trains in. `scene` is at full training resolution.
     pub(super) fn at(profile: &Profile, scene: &SceneIndex, iteration: u32) -> Result<Self, TrainError> {
         let scale = relative_scale(profile, iteration);
-        let sized = if scale < 1.0 { scene.rescaled(1.0 / f64::from(scale * profile.train.resolution_scale)) } else { scene.clone() };
+        let sized = if scale < 1.0 {
+            scene.rescaled(1.0 / f64::from(scale * profile.train.resolution_scale))
+        } else {
+            scene.clone()
+        };
         Self::open(profile, sized, scale)
     }
 
     fn open(profile: &Profile, scene: SceneIndex, scale: f32) -> Result<Self, TrainError> {
-        let options = ImageOptions { background: background(profile), threads: None };
+        let options = ImageOptions {
+            background: background(profile),
+            threads: None,
+        };
         let store = ImageStore::open(&scene, options)?;
         Ok(Self { scale, scene, store })
     }
@@ -47,7 +54,10 @@ impl Phase {
     pub(super) fn prefetch(&self, sampler: &ViewSampler) {
         use crate::scene::{Split, ViewId};
         let upcoming = sampler.upcoming(AHEAD);
-        self.store.prefetch(upcoming.into_iter().map(|index| ViewId { split: Split::Train, index }));
+        self.store.prefetch(upcoming.into_iter().map(|index| ViewId {
+            split: Split::Train,
+            index,
+        }));
     }
 }
 

@@ -7,8 +7,8 @@ use crate::config::Profile;
 use crate::kernels::densify::{Event, Options};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Class, Gpu, Plan, PlanLimits, Program, Tag, TensorTable, View};
-use crate::scene::SceneIndex;
 use crate::plugins::Strategy;
+use crate::scene::SceneIndex;
 use crate::step::{self, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
 
 /// Tensors that the host reads after an evaluation.
@@ -94,7 +94,13 @@ impl TrainPlan {
     /// All programs, for the placement of arena tensors.
     #[must_use]
     pub fn programs(&self) -> Vec<&Program> {
-        let mut list = vec![&self.step, &self.evaluate, &self.evaluate_image, &self.filter, &self.reset];
+        let mut list = vec![
+            &self.step,
+            &self.evaluate,
+            &self.evaluate_image,
+            &self.filter,
+            &self.reset,
+        ];
         list.extend(self.densify.iter().flatten());
         list
     }
@@ -244,12 +250,19 @@ fn densify_programs(
         ..Options::default()
     };
     let event = |prune_extent, prune_screen_px| Event {
-        options: Options { prune_extent, prune_screen_px, ..options.clone() },
+        options: Options {
+            prune_extent,
+            prune_screen_px,
+            ..options.clone()
+        },
         extent: extent.into(),
         capacity: tensors.capacities.n_limit,
     };
     let large = event(Some(adc.prune.world.into()), adc.prune.screen_px.map(f64::from));
-    Some([step::densify(tensors, &workspace, &event(None, None)), step::densify(tensors, &workspace, &large)])
+    Some([
+        step::densify(tensors, &workspace, &event(None, None)),
+        step::densify(tensors, &workspace, &large),
+    ])
 }
 
 /// Largest focal length over the training cameras, pixels.

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::checkpoint::{self, OpenCheckpoint};
 use super::clock::{Rate, Stopwatch};
-use super::events::{Event, EventRow, MemoryRow, Progress, RunEvent, Stage, Start, TrainRow};
+use super::events::{EvalRow, Event, EventRow, MemoryRow, Progress, RunEvent, Stage, Start, TrainRow};
 use super::interrupt::{Interrupt, Signal};
 use super::phases::Phase;
 use super::run_folder::{Existing, NewRun, PictureKind, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{Sinks, Terminal};
-use super::{OpenDevice, PlanReport, StepStatus, TrainError, Trainer, environment, events, schedule};
+use super::{OpenDevice, PlanReport, StepStatus, TrainError, Trainer, environment, events};
 use super::{initial_model, plan, scene_options, variants_for};
 use crate::config::Profile;
 use crate::eval::{EvalFile, Picture, ViewRow, view_metrics};
@@ -67,7 +67,11 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, TrainEr
     match session.train(interrupt) {
         Ok(signal) => session.finish(signal),
         Err(error) => {
-            let status = if matches!(error, TrainError::Stalled { .. }) { Status::Stalled } else { Status::Failed };
+            let status = if matches!(error, TrainError::Stalled { .. }) {
+                Status::Stalled
+            } else {
+                Status::Failed
+            };
             session.abandon(status, &error);
             Err(error)
         }
@@ -92,7 +96,13 @@ struct Session {
 
 impl Session {
     fn open(request: RunRequest) -> Result<Self, TrainError> {
-        let RunRequest { profile, open, scene: path, resume, terminal } = request;
+        let RunRequest {
+            profile,
+            open,
+            scene: path,
+            resume,
+            terminal,
+        } = request;
         let scene = SceneIndex::load(&path, &scene_options(&profile)?)?;
         let root = output_folder(&profile, &scene, resume.is_some());
         let found = match &resume {
@@ -115,7 +125,11 @@ impl Session {
             iterations: profile.schedule.iterations,
             started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         };
-        let existing = if resume.is_some() { Existing::Resume } else { Existing::Refuse };
+        let existing = if resume.is_some() {
+            Existing::Resume
+        } else {
+            Existing::Refuse
+        };
         let mut folder = RunFolder::create(&root, existing, run)?;
         let variants = plan.tensors.variants;
         let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model.as_ref())?;
@@ -151,7 +165,12 @@ impl Session {
 
     fn resume(&mut self, from: &mut OpenCheckpoint, damaged: &[String]) -> Result<(), TrainError> {
         for message in damaged {
-            self.event(from.state().iteration, Event::Warning { message: message.clone() })?;
+            self.event(
+                from.state().iteration,
+                Event::Warning {
+                    message: message.clone(),
+                },
+            )?;
         }
         self.trainer.restore(from)?;
         let state = from.state();
@@ -162,7 +181,12 @@ impl Session {
         self.phase = Phase::at(&self.profile, &self.scene, iteration + 1)?;
         self.trainer.set_cameras(&self.phase.scene, false)?;
         let path = from.path().strip_prefix(self.folder.root()).unwrap_or(from.path());
-        self.event(iteration, Event::Resume { checkpoint: path.display().to_string() })
+        self.event(
+            iteration,
+            Event::Resume {
+                checkpoint: path.display().to_string(),
+            },
+        )
     }
 
     fn announce(&mut self) -> Result<(), TrainError> {
@@ -226,9 +250,14 @@ impl Session {
         }
         let index = self.sampler.draw();
         self.phase.prefetch(&self.sampler);
-        let id = ViewId { split: Split::Train, index };
+        let id = ViewId {
+            split: Split::Train,
+            index,
+        };
         let image = self.phase.store.get(id)?;
-        let Some(view) = self.phase.scene.view(id) else { return Ok(()) };
+        let Some(view) = self.phase.scene.view(id) else {
+            return Ok(());
+        };
         let camera = view.camera.clone();
         self.watch.start(self.now());
         let status = self.trainer.advance(&camera, &image)?;
@@ -248,7 +277,9 @@ impl Session {
     }
 
     fn report(&mut self, status: Option<StepStatus>) -> Result<(), TrainError> {
-        let Some(StepStatus { iteration, counters }) = status else { return Ok(()) };
+        let Some(StepStatus { iteration, counters }) = status else {
+            return Ok(());
+        };
         let t = self.watch.elapsed(self.now());
         let its = self.rate.step(iteration, t);
         #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
@@ -279,14 +310,25 @@ impl Session {
         let memory = gpu.memory();
         let device = |class: Class| !matches!(class, Class::Upload | Class::Readback);
         let mut tags = std::collections::BTreeMap::new();
-        for tensor in memory.table().tensors().iter().filter(|t| device(t.class) && t.class != Class::Arena) {
-            let name = serde_json::to_value(tensor.tag).ok().and_then(|v| v.as_str().map(str::to_owned));
+        for tensor in memory
+            .table()
+            .tensors()
+            .iter()
+            .filter(|t| device(t.class) && t.class != Class::Arena)
+        {
+            let name = serde_json::to_value(tensor.tag)
+                .ok()
+                .and_then(|v| v.as_str().map(str::to_owned));
             *tags.entry(name.unwrap_or_default()).or_insert(0) += tensor.bytes;
         }
         tags.insert("arena".to_owned(), memory.plan().class_bytes(Class::Arena));
         let allocated: u64 = tags.values().sum();
         let reserved = memory.reserved_bytes();
-        let heap = gpu.device().caps().device_heap().and_then(|(heap, _)| gpu.device().heap_budget(heap));
+        let heap = gpu
+            .device()
+            .caps()
+            .device_heap()
+            .and_then(|(heap, _)| gpu.device().heap_budget(heap));
         let row = MemoryRow {
             it: iteration,
             allocated,
@@ -337,7 +379,8 @@ impl Session {
                     for (kind, picture) in pictures {
                         picture.write(&self.folder.picture_path(iteration, kind, split, &view.id))?;
                     }
-                    self.folder.write_photo(split, &view.id, &Picture::photo(size, &photo)?)?;
+                    self.folder
+                        .write_photo(split, &view.id, &Picture::photo(size, &photo)?)?;
                 }
                 rows.push(ViewRow {
                     name: view.id.clone(),
@@ -349,7 +392,11 @@ impl Session {
                 });
                 let done = u32::try_from(position + 1).unwrap_or(u32::MAX);
                 let total = u32::try_from(indices.len()).unwrap_or(u32::MAX);
-                let progress = Progress { stage: Stage::Eval, done, total };
+                let progress = Progress {
+                    stage: Stage::Eval,
+                    done,
+                    total,
+                };
                 self.sinks.emit(&RunEvent::Progress(progress), self.started.elapsed())?;
             }
             file.put(split, rows);
@@ -358,7 +405,7 @@ impl Session {
             self.test_psnr = Some(test.mean.metrics.psnr_image);
         }
         self.folder.write_eval(&file)?;
-        for row in file.rows() {
+        for row in EvalRow::of(&file) {
             self.emit(&RunEvent::Eval(row))?;
         }
         Ok(())
@@ -370,7 +417,7 @@ impl Session {
         let comments = PlyComments {
             render_mode: Some(RenderMode::Mip),
             kernel_size: Some(self.profile.mip.kernel_size),
-            iteration: Some(iteration),
+            iteration: Some(iteration.into()),
         };
         let mut files = Vec::new();
         for exporter in self.profile.exporters.clone() {
@@ -391,8 +438,14 @@ impl Session {
 
     fn checkpoint(&mut self) -> Result<(), TrainError> {
         let t_s = self.watch.elapsed(self.now()).as_secs_f64();
-        let path = self.trainer.checkpoint(&self.scene, &self.sampler, t_s, &self.folder.checkpoints())?;
-        let path = path.strip_prefix(self.folder.root()).unwrap_or(&path).display().to_string();
+        let path = self
+            .trainer
+            .checkpoint(&self.scene, &self.sampler, t_s, &self.folder.checkpoints())?;
+        let path = path
+            .strip_prefix(self.folder.root())
+            .unwrap_or(&path)
+            .display()
+            .to_string();
         self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
     }
 
@@ -400,9 +453,18 @@ impl Session {
         self.sinks.flush()?;
         let iterations = self.trainer.iteration();
         let folder = self.folder.root().to_owned();
-        let status = if signal.is_some() { Status::Interrupted } else { Status::Done };
+        let status = if signal.is_some() {
+            Status::Interrupted
+        } else {
+            Status::Done
+        };
         self.folder.finish(status, iterations, None)?;
-        Ok(RunEnd { folder, iterations, signal, test_psnr: self.test_psnr })
+        Ok(RunEnd {
+            folder,
+            iterations,
+            signal,
+            test_psnr: self.test_psnr,
+        })
     }
 
     fn abandon(mut self, status: Status, error: &TrainError) {
@@ -428,7 +490,11 @@ impl Session {
 
 fn capacities(report: &PlanReport) -> events::Capacities {
     let c = &report.capacities;
-    events::Capacities { n_cap: c.n_cap.into(), v_cap: c.v_cap.into(), i_cap: c.i_cap.into() }
+    events::Capacities {
+        n_cap: c.n_cap.into(),
+        v_cap: c.v_cap.into(),
+        i_cap: c.i_cap.into(),
+    }
 }
 
 fn eval_views(scene: &SceneIndex) -> [(Split, Vec<usize>); 2] {
@@ -455,10 +521,12 @@ fn make_plan(
     from: Option<&OpenCheckpoint>,
 ) -> Result<(super::TrainPlan, PlanReport), TrainError> {
     let caps = open.device.caps();
-    let initial = model.map_or_else(|| from.map_or(0, |c| c.state().gaussians), |m| u32::try_from(m.len()).unwrap_or(0));
+    let initial = model.map_or_else(
+        || from.map_or(0, |c| c.state().gaussians),
+        |m| u32::try_from(m.len()).unwrap_or(0),
+    );
     let cap = profile.memory.cap_gib.map(super::gib_to_bytes);
     let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
     let variants = variants_for(caps, open.tier, profile);
     plan(profile, scene, initial, budget, Gpu::limits(&open.device), &variants)
 }
-

@@ -241,10 +241,25 @@ impl Trainer {
         let of = schedule::events_at(&self.profile, before);
         let mut note = |event| self.events.push(EventRow { it: before, event });
         if of.densify {
-            let Counters { clones, splits, deaths, gaussians, capped, .. } = *counters;
-            note(Event::Densify { clones, splits, deaths, gaussians });
+            let Counters {
+                clones,
+                splits,
+                deaths,
+                gaussians,
+                capped,
+                ..
+            } = *counters;
+            note(Event::Densify {
+                clones,
+                splits,
+                deaths,
+                gaussians,
+            });
             if capped > 0 {
-                note(Event::DensifyCapped { dropped: capped, n_cap: self.report.capacities.n_limit.into() });
+                note(Event::DensifyCapped {
+                    dropped: capped,
+                    n_cap: self.report.capacities.n_limit.into(),
+                });
             }
         }
         if of.reset {
@@ -252,7 +267,9 @@ impl Trainer {
             note(Event::Reset { opacity });
         }
         if of.filter {
-            note(Event::Filter { views: self.report.capacities.cameras });
+            note(Event::Filter {
+                views: self.report.capacities.cameras,
+            });
         }
     }
 

@@ -124,8 +124,15 @@ impl Device {
     /// Bytes this process uses in heaps outside the device, where the driver says: staging, and what was paged out.
     #[must_use]
     pub fn host_heap_usage(&self) -> Option<u64> {
-        let heaps = self.caps.heaps.iter().enumerate().filter(|(_, heap)| !heap.device_local);
-        heaps.map(|(index, _)| self.heap_budget(u32::try_from(index).ok()?).map(|(_, usage)| usage)).sum()
+        let heaps = self
+            .caps
+            .heaps
+            .iter()
+            .enumerate()
+            .filter(|(_, heap)| !heap.device_local);
+        heaps
+            .map(|(index, _)| self.heap_budget(u32::try_from(index).ok()?).map(|(_, usage)| usage))
+            .sum()
     }
 
     /// Blocks until the device is idle.

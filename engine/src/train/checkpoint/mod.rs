@@ -285,11 +285,18 @@ impl OpenCheckpoint {
         let what = match self.state().mismatch(profile, scene) {
             Some(what) => what,
             None if self.state().iteration >= profile.schedule.iterations => {
-                format!("it is at iteration {} of {}", self.state().iteration, profile.schedule.iterations)
+                format!(
+                    "it is at iteration {} of {}",
+                    self.state().iteration,
+                    profile.schedule.iterations
+                )
             }
             None => return Ok(()),
         };
-        Err(CheckpointError::Mismatch { path: self.path.clone(), what })
+        Err(CheckpointError::Mismatch {
+            path: self.path.clone(),
+            what,
+        })
     }
 
     /// Uploads every plane; the count of Gaussians is set last.

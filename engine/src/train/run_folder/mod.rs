@@ -22,8 +22,6 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 pub use environment::{COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
 pub use record::{EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, Status};
@@ -31,7 +29,7 @@ pub use record::{EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene
 use super::sinks::{MEMORY_FILE, METRICS_FILE};
 use crate::config::{Profile, to_yaml};
 use crate::eval::{EvalFile, Picture};
-use crate::export::{ExportError, write_atomic, write_cameras, write_points};
+use crate::export::{ExportError, write_atomic, write_cameras, write_json, write_points};
 use crate::scene::{Point, SceneIndex, Split};
 
 const RUN: &str = "run.json";
@@ -245,7 +243,9 @@ impl RunFolder {
     pub fn add_ply(&mut self, iteration: u32, kind: PlyKind, gaussians: u32) -> Result<String, RunFolderError> {
         let path = ply_name(iteration, kind);
         let full = self.root.join(&path);
-        let bytes = fs::metadata(&full).map_err(|source| ExportError::new(&full, source))?.len();
+        let bytes = fs::metadata(&full)
+            .map_err(|source| ExportError::new(&full, source))?
+            .len();
         let ply = PlyRecord {
             iteration,
             kind,
@@ -346,7 +346,8 @@ impl RunFolder {
     }
 
     fn write_record(&self) -> Result<(), RunFolderError> {
-        write_json(&self.root.join(RUN), &self.record)
+        write_json(&self.root.join(RUN), &self.record)?;
+        Ok(())
     }
 }
 
@@ -392,14 +393,6 @@ fn put<T, K: Ord>(list: &mut Vec<T>, item: T, key: impl Fn(&T) -> K) {
         Ok(at) => list[at] = item,
         Err(at) => list.insert(at, item),
     }
-}
-
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RunFolderError> {
-    write_atomic(path, |file| {
-        serde_json::to_writer_pretty(&mut *file, value)?;
-        file.write_all(b"\n")
-    })?;
-    Ok(())
 }
 
 /// The index of the run in the folder, if there is one.

@@ -98,7 +98,9 @@ impl RunScene {
     #[must_use]
     pub fn of(scene: &SceneIndex) -> Self {
         let root = scene.root.canonicalize().unwrap_or_else(|_| scene.root.clone());
-        let name = root.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let name = root
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let count = |views: &[_]| u32::try_from(views.len()).unwrap_or(u32::MAX);
         Self {
             name,

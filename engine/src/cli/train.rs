@@ -1,0 +1,75 @@
+//! `kiln train`: from a request to a finished run and its exit code.
+
+use std::io::Write as _;
+
+use super::request::{Resume, Train};
+use super::{Exit, Failure, Settings};
+use crate::config;
+use crate::memory::Budget;
+use crate::train::interrupt::{Interrupt, Signal};
+use crate::train::sinks::Terminal;
+use crate::train::{ResumeFrom, RunEnd, RunRequest, open_device, run as run_training};
+use crate::vk::DeviceKind;
+
+/// Trains.
+///
+/// # Errors
+/// Whatever ended the run; the caller prints it.
+pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
+    let Train {
+        settings,
+        resume,
+        quiet,
+    } = request;
+    let preliminary = settings.preliminary().map_err(boxed)?;
+    let open = open_device(&preliminary).map_err(boxed)?;
+    let caps = open.device.caps();
+    let here = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction);
+    let budget = config::Budget {
+        bytes: here.cap_bytes,
+        is_cpu: caps.kind == DeviceKind::Cpu,
+    };
+    let profile = settings.resolve(budget).map_err(boxed)?;
+    let scene = Settings::scene(&profile).map_err(boxed)?;
+    let mut err = std::io::stderr();
+    if !quiet {
+        // Losing a line of information is no reason to stop.
+        let _ = writeln!(err, "device: {} ({})", caps.name, caps.driver);
+    }
+    let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
+    let request = RunRequest {
+        profile,
+        open,
+        scene,
+        resume: resume.map(|r| match r {
+            Resume::Latest => ResumeFrom::Latest,
+            Resume::From(path) => ResumeFrom::File(path),
+        }),
+        terminal: (!quiet).then(Terminal::stderr),
+    };
+    let end = run_training(request, &interrupt).map_err(boxed)?;
+    if !quiet {
+        let _ = writeln!(err, "{}", summary(&end));
+    }
+    Ok(match end.signal {
+        None => Exit::Ok,
+        Some(Signal::Interrupt) => Exit::Interrupted,
+        Some(Signal::Terminate) => Exit::Terminated,
+    })
+}
+
+fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
+    Box::new(error)
+}
+
+fn summary(end: &RunEnd) -> String {
+    let folder = end.folder.display();
+    match (end.signal, end.test_psnr) {
+        (Some(_), _) => format!(
+            "interrupted after {} iterations; saved in {folder}, `--resume -o {folder}` goes on from there",
+            end.iterations
+        ),
+        (None, Some(psnr)) => format!("done: {} iterations, test PSNR {psnr:.2} dB, {folder}", end.iterations),
+        (None, None) => format!("done: {} iterations, {folder}", end.iterations),
+    }
+}

@@ -1,0 +1,237 @@
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use super::*;
+use crate::config::LpipsRange;
+use crate::scene::scratch::Scratch;
+use serde_json::Value;
+
+fn scene(name: &str, fingerprint: &str) -> RunScene {
+    RunScene {
+        name: name.to_owned(),
+        path: format!("scenes/{name}"),
+        fingerprint: fingerprint.to_owned(),
+        train_views: 7,
+        test_views: 1,
+    }
+}
+
+fn run() -> NewRun {
+    NewRun {
+        name: "first".to_owned(),
+        scene: scene("garden", "00aa"),
+        iterations: 30,
+        started_unix_s: 5,
+    }
+}
+
+fn index(root: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(root.join("run.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn the_index_follows_the_run() {
+    let scratch = Scratch::new();
+    let root = scratch.path().join("runs/first");
+    let mut folder = RunFolder::create(&root, Existing::Refuse, run()).unwrap();
+    let begun = index(&root);
+    assert_eq!(begun["status"], "running");
+    assert_eq!(begun["iterations"], serde_json::json!({ "done": 0, "total": 30 }));
+
+    for iteration in [20, 10, 20] {
+        let path = folder.ply_path(iteration, PlyKind::Fused);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "1234").unwrap();
+        folder.add_ply(iteration, PlyKind::Fused, 9).unwrap();
+    }
+    folder.list(["metrics.jsonl", "memory.jsonl", "metrics.jsonl"]).unwrap();
+    folder
+        .write_eval(&EvalFile::new(20, 9, 1.0, LpipsRange::ZeroOne))
+        .unwrap();
+    let now = index(&root);
+    let paths: Vec<_> = now["plys"].as_array().unwrap().iter().map(|ply| &ply["path"]).collect();
+    assert_eq!(
+        paths,
+        [
+            "point_cloud/iteration_10/point_cloud.ply",
+            "point_cloud/iteration_20/point_cloud.ply"
+        ]
+    );
+    assert_eq!(now["plys"][0]["bytes"], 4);
+    assert_eq!(now["evals"][0]["path"], "eval/iteration_20/metrics.json");
+    assert_eq!(now["files"], serde_json::json!(["memory.jsonl", "metrics.jsonl"]));
+    assert_eq!(now["iterations"]["done"], 20);
+    assert!(root.join("eval/iteration_20/metrics.json").is_file());
+
+    folder.finish(Status::Stalled, 25, Some("why".to_owned())).unwrap();
+    let ended = index(&root);
+    assert_eq!(
+        (&ended["status"], &ended["message"]),
+        (&"stalled".into(), &"why".into())
+    );
+    assert_eq!(ended["iterations"]["done"], 25);
+}
+
+#[test]
+fn files_that_are_not_there_are_not_listed() {
+    let scratch = Scratch::new();
+    let mut folder = RunFolder::create(scratch.path(), Existing::Refuse, run()).unwrap();
+    let error = folder.add_ply(10, PlyKind::Raw, 9).unwrap_err();
+    assert!(error.to_string().contains("point_cloud_raw.ply"), "{error}");
+    assert!(folder.record().plys.is_empty());
+}
+
+#[test]
+fn a_run_that_ends_without_a_word_has_failed() {
+    let scratch = Scratch::new();
+    drop(RunFolder::create(scratch.path(), Existing::Refuse, run()).unwrap());
+    assert_eq!(index(scratch.path())["status"], "failed");
+}
+
+#[test]
+fn another_run_in_the_folder_is_kept_unless_asked() {
+    let scratch = Scratch::new();
+    let root = scratch.path();
+    let folder = RunFolder::create(root, Existing::Refuse, run()).unwrap();
+    folder.finish(Status::Done, 30, None).unwrap();
+    scratch.write("metrics.jsonl", "{}\n");
+    scratch.write("eval/iteration_30/metrics.json", "{}");
+    scratch.write("notes.txt", "mine");
+
+    let error = RunFolder::create(root, Existing::Refuse, run()).unwrap_err();
+    assert!(error.to_string().contains("status done, 30 of 30"), "{error}");
+
+    let mut other = run();
+    other.scene = scene("bicycle", "00bb");
+    for existing in [Existing::Refuse, Existing::Replace, Existing::Resume] {
+        let error = RunFolder::create(root, existing, other.clone()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("holds a run of the scene `garden`, not of `bicycle`; choose another output folder"),
+            "{error}"
+        );
+    }
+    assert!(root.join("metrics.jsonl").exists());
+
+    let folder = RunFolder::create(root, Existing::Replace, run()).unwrap();
+    assert!(!root.join("metrics.jsonl").exists() && !root.join("eval").exists());
+    assert_eq!(fs::read_to_string(root.join("notes.txt")).unwrap(), "mine");
+    assert_eq!(folder.record().iterations.done, 0);
+}
+
+#[test]
+fn resuming_keeps_what_was_and_rewinds() {
+    let scratch = Scratch::new();
+    let root = scratch.path();
+    assert!(matches!(
+        RunFolder::create(root, Existing::Resume, run()),
+        Err(RunFolderError::NoRun { .. })
+    ));
+    let mut folder = RunFolder::create(root, Existing::Refuse, run()).unwrap();
+    for iteration in [10, 20] {
+        folder
+            .write_eval(&EvalFile::new(iteration, 9, 1.0, LpipsRange::ZeroOne))
+            .unwrap();
+    }
+    folder.finish(Status::Interrupted, 20, None).unwrap();
+
+    let longer = NewRun {
+        iterations: 60,
+        started_unix_s: 99,
+        ..run()
+    };
+    let mut folder = RunFolder::create(root, Existing::Resume, longer).unwrap();
+    let record = folder.record();
+    assert_eq!(
+        (record.evals.len(), record.started_unix_s, record.status),
+        (2, 5, Status::Running)
+    );
+    assert_eq!(record.iterations, Iterations { done: 20, total: 60 });
+    folder.rewind(15).unwrap();
+    assert_eq!(folder.record().evals.len(), 1);
+    assert_eq!(index(root)["iterations"]["done"], 15);
+}
+
+#[test]
+fn folders_that_are_not_runs_are_refused() {
+    let scratch = Scratch::new();
+    scratch.write("a/point_cloud/x", "");
+    let error = RunFolder::create(&scratch.path().join("a"), Existing::Replace, run()).unwrap_err();
+    assert!(
+        error.to_string().contains("holds `point_cloud` but no run.json"),
+        "{error}"
+    );
+    for (text, reason) in [
+        ("", "EOF"),
+        ("{\"schema_version\":2}", "schema_version is 2"),
+        ("{\"schema_version\":1}", "missing field"),
+    ] {
+        scratch.write("b/run.json", text);
+        let error = RunFolder::create(&scratch.path().join("b"), Existing::Replace, run()).unwrap_err();
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+    scratch.write("file", "");
+    assert!(matches!(
+        RunFolder::create(&scratch.path().join("file/below"), Existing::Refuse, run()),
+        Err(RunFolderError::Write(_))
+    ));
+}
+
+#[cfg(unix)]
+#[test]
+fn two_writers_do_not_share_a_folder() {
+    let scratch = Scratch::new();
+    let folder = RunFolder::create(scratch.path(), Existing::Refuse, run()).unwrap();
+    let error = RunFolder::create(scratch.path(), Existing::Replace, run()).unwrap_err();
+    assert!(matches!(error, RunFolderError::Busy { .. }), "{error}");
+    drop(folder);
+    assert!(RunFolder::create(scratch.path(), Existing::Replace, run()).is_ok());
+}
+
+#[test]
+fn unused_names_are_numbered() {
+    let scratch = Scratch::new();
+    let root = scratch.path();
+    assert_eq!(RunFolder::unused(root, "run"), root.join("run"));
+    fs::create_dir(root.join("run")).unwrap();
+    fs::create_dir(root.join("run-2")).unwrap();
+    assert_eq!(RunFolder::unused(root, "run"), root.join("run-3"));
+}
+
+#[test]
+fn photographs_are_written_once() {
+    let scratch = Scratch::new();
+    let folder = RunFolder::create(scratch.path(), Existing::Refuse, run()).unwrap();
+    for value in [10, 20] {
+        let photo = Picture::photo([1, 1], &[value; 3]).unwrap();
+        folder.write_photo(Split::Test, "view", &photo).unwrap();
+    }
+    let path = scratch.path().join("eval/gt/test/view.png");
+    assert_eq!(image::open(path).unwrap().to_rgb8().into_raw(), [10; 3]);
+    assert_eq!(
+        folder.picture_path(7, PictureKind::Density, Split::Train, "a"),
+        scratch.path().join("eval/iteration_7/density/train/a.png")
+    );
+}
+
+#[test]
+fn scenes_are_told_apart_by_their_views() {
+    let load = |scale: f64| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/scenes/stilllife");
+        let scene = SceneIndex::load(&root, &crate::scene::SceneOptions::default()).unwrap();
+        scene.rescaled(scale)
+    };
+    let mut scene = load(1.0);
+    let described = RunScene::of(&scene);
+    assert_eq!(
+        (described.name.as_str(), described.train_views, described.test_views),
+        ("stilllife", 35, 5)
+    );
+    assert_eq!(described.fingerprint.len(), 16);
+    assert_eq!(RunScene::of(&load(2.0)).fingerprint, described.fingerprint);
+    let held_out = scene.test.remove(0);
+    scene.train.push(held_out);
+    assert_eq!(RunScene::of(&scene).fingerprint, described.fingerprint);
+    scene.train.pop();
+    assert_ne!(RunScene::of(&scene).fingerprint, described.fingerprint);
+}
