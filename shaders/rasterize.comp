@@ -71,7 +71,7 @@ void main() {
         vec4 position = splat_position[v];
         vec4 conic = splat_conic[v];
         vec3 rgb = splat_color[v].rgb;
-        float det = max(conic.x * conic.z - conic.y * conic.y, 1e-30);
+        float det = max(conic.x * conic.z - conic.y * conic.y, 1e-37);
         float reach = sqrt(max(2.0 * log(255.0 * position.w), 0.0) * conic.x / det) * 1.001 + 0.01 + slack;
         // Clamped before the conversion: a reach may exceed every integer.
         float above = position.y - float(origin.y);

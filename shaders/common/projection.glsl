@@ -74,20 +74,24 @@ Projection project(Gaussian g) {
     vec3 t1 = (p.row1 * p.rotation) * p.scale;
     p.cov = vec3(dot(t0, t0), dot(t0, t1), dot(t1, t1));
     p.lambda = p.cov + vec3(u.background.w, 0.0, u.background.w);
-    p.det = p.lambda.x * p.lambda.z - p.lambda.y * p.lambda.y;
+    // det(T T^T) is the sum of T's squared 2x2 minors (Cauchy-Binet). Unlike xx yy - xy^2 it does not cancel, so that
+    // long thin Gaussians keep their width.
+    vec3 minors = cross(t0, t1);
+    float det_cov = dot(minors, minors);
+    p.det = det_cov + u.background.w * (p.cov.x + p.cov.z) + u.background.w * u.background.w;
     if ((u.flags & FLAG_CLASSIC) != 0u) {
         p.det0 = 1.0;
         p.det1 = p.det;
         p.coef = 1.0;
     } else {
-        p.det0 = max(DET_FLOOR, p.cov.x * p.cov.z - p.cov.y * p.cov.y);
+        p.det0 = max(DET_FLOOR, det_cov);
         p.det1 = max(DET_FLOOR, p.det);
         p.coef = sqrt(p.det0 / (p.det1 + 1e-6) + 1e-6);
         if (p.det0 <= DET_FLOOR || p.det1 <= DET_FLOOR) {
             p.coef = 0.0;
         }
     }
-    if (!(p.det > 0.0)) {
+    if (!(p.det > 0.0) || isinf(p.det)) {
         return p;
     }
     p.conic = vec3(p.lambda.z, -p.lambda.y, p.lambda.x) / p.det;

@@ -21,7 +21,7 @@ Footprint footprint(vec2 mean, vec3 conic, float opacity, float radius, uvec2 ti
     f.mean = mean;
     f.conic = conic;
     precise float det = conic.x * conic.z - conic.y * conic.y;
-    f.det = max(det, 1e-30);
+    f.det = max(det, 1e-37);
     f.level = max(2.0 * log(255.0 * opacity), 0.0) + LEVEL_SLACK;
     precise vec2 extent = sqrt(f.level * conic.zx / f.det);
     f.extent = extent;

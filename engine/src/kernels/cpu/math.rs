@@ -190,10 +190,14 @@ pub fn mat_mul<R: Real, const N: usize>(a: [[R; 3]; N], b: Mat3<R>) -> [[R; 3]; 
     a.map(|row| std::array::from_fn(|j| dot(row, columns[j])))
 }
 
-/// ac - b^2 of `[[a, b], [b, c]]`.
+/// Vector product.
 #[must_use]
-pub fn det2<R: Real>(m: Sym2<R>) -> R {
-    m[0] * m[2] - m[1] * m[1]
+pub fn cross<R: Real>(a: Vec3<R>, b: Vec3<R>) -> Vec3<R> {
+    [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
 }
 
 /// Rotation matrix of a unit quaternion (w, x, y, z).

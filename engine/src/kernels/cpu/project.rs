@@ -9,7 +9,7 @@
 
 use super::filter_3d::{self, NEAR};
 use super::gaussian::{Gaussian, View};
-use super::math::{Mat3, Real, Sym2, Vec3, det2, dot, mat_mul, norm, rotation, scale, sigmoid, sub, transpose};
+use super::math::{Mat3, Real, Sym2, Vec3, cross, dot, mat_mul, norm, rotation, scale, sigmoid, sub, transpose};
 use super::sh::sh_basis;
 use super::{TILE, tile_grid};
 
@@ -115,6 +115,9 @@ pub struct Footprint<R> {
     pub cov: Sym2<R>,
     /// 2D covariance after it, px^2.
     pub filtered_cov: Sym2<R>,
+    /// Determinant of `filtered_cov`: that of `cov`, from the minors of M R S' (Cauchy-Binet, nothing cancels), plus
+    /// what the filter adds.
+    pub filtered_det: R,
     /// Determinant of `cov`, at least [`DET_MIN`].
     pub det0: R,
     /// Determinant of `filtered_cov`, at least [`DET_MIN`].
@@ -172,13 +175,16 @@ pub fn footprint<R: Real>(
     }
     let j = jacobian(view, clamped_xy, z);
     let m = mat_mul(j, view.rotation);
-    let m_sigma = mat_mul(m, sigma);
-    let cov = [dot(m_sigma[0], m[0]), dot(m_sigma[0], m[1]), dot(m_sigma[1], m[1])];
+    let t = mat_mul(m, q);
+    let cov = [dot(t[0], t[0]), dot(t[0], t[1]), dot(t[1], t[1])];
+    let minors = cross(t[0], t[1]);
+    let det = dot(minors, minors);
     let variance = R::of(filter_2d.variance_px2());
     let filtered_cov = [cov[0] + variance, cov[1], cov[2] + variance];
 
     let floor = R::of(DET_MIN);
-    let (det0, det1) = (det2(cov).max(floor), det2(filtered_cov).max(floor));
+    let filtered_det = det + variance * (cov[0] + cov[2]) + variance * variance;
+    let (det0, det1) = (det.max(floor), filtered_det.max(floor));
     let coef = match filter_2d {
         Filter2d::Classic => R::ONE,
         Filter2d::Mip { .. } if det0 == floor || det1 == floor => R::ZERO,
@@ -197,6 +203,7 @@ pub fn footprint<R: Real>(
         m,
         cov,
         filtered_cov,
+        filtered_det,
         det0,
         det1,
         coef,
@@ -240,15 +247,15 @@ pub fn project<R: Real>(
     settings: &Settings,
 ) -> Option<Visible<R>> {
     let f = footprint(gaussian, filter_3d, view, settings.filter_2d)?;
-    let det = det2(f.filtered_cov);
+    let det = f.filtered_det;
     let opacity = f.raw_opacity * f.c3 * f.coef;
-    if det == R::ZERO || opacity.is_nan() || opacity < R::of(ALPHA_MIN) {
+    if det.is_nan() || det <= R::ZERO || R::ONE / det == R::ZERO || opacity.is_nan() || opacity < R::of(ALPHA_MIN) {
         return None;
     }
     let [a, b, c] = f.filtered_cov;
     let conic = [c / det, -b / det, a / det];
     let mean_px = std::array::from_fn(|i| view.focal[i] * f.camera[i] / f.camera[2] + view.centre[i] - R::of(0.5));
-    let radius_px = radius(f.filtered_cov);
+    let radius_px = radius(f.filtered_cov, det);
     let rect = tile_rect(mean_px, radius_px, view.size_px);
     let (unclamped, _, _) = colour(gaussian, view, settings.sh_degree);
     let mut visible = Visible {
@@ -273,9 +280,9 @@ pub fn project<R: Real>(
 /// Three standard deviations along the longer axis, rounded up to whole pixels; the spread of the eigenvalues is at
 /// least sqrt(0.1).
 #[must_use]
-pub fn radius<R: Real>(cov: Sym2<R>) -> R {
+pub fn radius<R: Real>(cov: Sym2<R>, det: R) -> R {
     let mid = (cov[0] + cov[2]) / R::of(2.0);
-    let lambda_max = mid + (mid * mid - det2(cov)).max(R::of(0.1)).sqrt();
+    let lambda_max = mid + (mid * mid - det).max(R::of(0.1)).sqrt();
     (R::of(3.0) * lambda_max.sqrt()).ceil()
 }
 

@@ -7,7 +7,7 @@
 
 use super::gaussian::{Gaussian, View};
 use super::math::{
-    Mat3, Real, Sym2, Vec3, add, det2, dot, mat_mul, mat_vec, normalize_backward, rotation_backward, scale, transpose,
+    Mat3, Real, Sym2, Vec3, add, dot, mat_mul, mat_vec, normalize_backward, rotation_backward, scale, transpose,
 };
 use super::project::{DET_MIN, Filter2d, Footprint, Settings, Visible, colour, footprint};
 use super::rasterize_backward::{Gradient2d, ndc_scale};
@@ -50,7 +50,7 @@ fn sandwich<R: Real>(l: Sym2<R>, g: Sym2<R>) -> Sym2<R> {
 fn filter_2d_backward<R: Real>(f: &Footprint<R>, filter: Filter2d, opacity: R, g: &Gradient2d<R>) -> (Sym2<R>, R) {
     // d Lambda = -Lambda^-1 Gc Lambda^-1, with the adjugate over a guarded determinant for the inverse.
     let adj1 = adjugate(f.filtered_cov);
-    let det = det2(f.filtered_cov);
+    let det = f.filtered_det;
     let half = R::of(0.5);
     let conic = [g.conic[0], half * g.conic[1], g.conic[2]];
     let d_lambda = scale(sandwich(adj1, conic), -(R::ONE / (det * det + R::of(DET2_FLOOR))));

@@ -40,10 +40,29 @@ fn known_coefficients_and_radii() {
         ([4.0, 1.0, 2.0], 0.959_084_6, 7.0),
     ] {
         let filtered = [cov[0] + 0.1, cov[1], cov[2] + 0.1];
-        let (det0, det1): (f64, f64) = (det2(cov), det2(filtered));
+        let det = |m: [f64; 3]| m[0] * m[2] - m[1] * m[1];
+        let (det0, det1) = (det(cov), det(filtered));
         assert!(((det0 / (det1 + DET_MIN) + DET_MIN).sqrt() - coef).abs() < 5e-8);
-        assert_eq!(radius(filtered), wanted);
+        assert_eq!(radius(filtered, det1), wanted);
     }
+}
+
+#[test]
+fn a_needle_keeps_its_width_in_single_precision() {
+    // Ten thousand times as long as wide, askew: xx yy - xy^2 would be all rounding.
+    let needle = Gaussian {
+        mean: [0.3, 0.2, 2.0],
+        quat: [0.9, 0.1, 0.2, 0.3],
+        log_scale: [20.0_f32.ln(), 2e-3_f32.ln(), 2e-3_f32.ln()],
+        ..Gaussian::<f32>::ZERO
+    };
+    let wide = Gaussian::from_values(&needle.values().map(f64::from));
+    let single = footprint(&needle, 0.0, &View::new(&camera(50.0)), MIP).unwrap();
+    let double = footprint(&wide, 0.0, &View::new(&camera(50.0)), MIP).unwrap();
+    assert!((f64::from(single.filtered_det) / double.filtered_det - 1.0).abs() < 1e-3);
+    assert!((f64::from(single.coef) / double.coef - 1.0).abs() < 1e-3);
+    let exact = double.filtered_cov[0] * double.filtered_cov[2] - double.filtered_cov[1].powi(2);
+    assert!((double.filtered_det / exact - 1.0).abs() < 1e-6);
 }
 
 #[test]
