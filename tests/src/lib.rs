@@ -4,12 +4,7 @@
 //! [`stages`] checks
 //! every kernel of a step, [`twin`] runs the CPU reference for the same inputs, [`compare`] measures differences, [`child`] runs a test again
 //! in a process of its own with other driver settings, [`spirv`] reads shader modules. Helpers stop the test with a message when anything is amiss.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "tests stop at the first surprise"
-)]
+#![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 pub mod child;
 pub mod compare;

@@ -1,4 +1,5 @@
 //! A step that cannot be done, or must not be, changes nothing: capacities, and values that are no numbers.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::gaussians::Gaussians;
 use kiln::kernels::counters::{Counters, Stall};

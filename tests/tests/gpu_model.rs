@@ -1,4 +1,5 @@
 //! Kernels outside the step's main line: metrics, the 3D filter, the opacity reset, moving a model in and out.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
 //! Radix sort and prefix sums on the device, alone.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::kernels::counters::{Args, Counters, WORD_VISIBLE};
 use kiln::kernels::cpu::radix_sort::sort_pairs;

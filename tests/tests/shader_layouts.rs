@@ -1,5 +1,6 @@
 //! What the engine says about each shader, against the module itself: bindings and their directions, layouts of the
 //! blocks that both sides write down, push constants, specialisation constants. Needs no device.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use std::collections::BTreeSet;
 use std::mem::{offset_of, size_of};
