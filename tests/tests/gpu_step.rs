@@ -219,6 +219,23 @@ fn splats_over_the_whole_image() {
 }
 
 #[test]
+fn large_splats_with_empty_rows() {
+    // Faint ones reach less far than their 3-sigma rectangle: its first rows hold no tile.
+    let scene = Scene {
+        seed: 16,
+        count: 80,
+        size: [260, 200],
+        focal: 220.0,
+        scales: [0.1, 1.0],
+        opacities: [0.02, 0.2],
+        spread: [0.4, 0.3, 1.0],
+        filter_3d: 0.0,
+        ..Scene::default()
+    };
+    assert!(check_scene(&scene, &[ALL[0], ALL[3]], 256) > 30);
+}
+
+#[test]
 fn needles_and_giants() {
     // A pixel wide and thousands long, or so large that their extent is no integer.
     let scene = Scene {
