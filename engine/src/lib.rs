@@ -12,6 +12,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod eval;
 pub mod export;
 pub mod gaussians;
 pub mod kernels;

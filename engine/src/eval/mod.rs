@@ -1,0 +1,3 @@
+//! Evaluation: figures of rendered views against the images they were taken from.
+
+pub mod lpips;
