@@ -1,4 +1,5 @@
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 // 3x3 convolution, stride 1, zero padding 1, bias, ReLU, for both images of a pair.
 //
 // A group makes 32x16 pixels of 8 output channels: every thread holds 8 pixels x 8 channels in registers and takes the
@@ -54,11 +55,11 @@ void main() {
     vec4 low[PIXELS], high[PIXELS];
     uint first_channel = block * 8u;
     vec4 bias_low, bias_high;
-    for (int k = 0; k < 4; ++k) {
+    [[unroll]] for (int k = 0; k < 4; ++k) {
         bias_low[k] = constants[bias_at + first_channel + uint(k)];
         bias_high[k] = constants[bias_at + first_channel + uint(k) + 4u];
     }
-    for (int p = 0; p < PIXELS; ++p) {
+    [[unroll]] for (int p = 0; p < PIXELS; ++p) {
         low[p] = bias_low;
         high[p] = bias_high;
     }
@@ -108,13 +109,13 @@ void main() {
             for (int ky = 0; ky < 3; ++ky) {
                 int patch_at = (c * PATCH_ROWS + (lane >> 2) + ky) * PATCH_STRIDE + (lane & 3) * PIXELS;
                 float row[PIXELS + 2];
-                for (int p = 0; p < PIXELS + 2; ++p) {
+                [[unroll]] for (int p = 0; p < PIXELS + 2; ++p) {
                     row[p] = patches[patch_at + p];
                 }
-                for (int kx = 0; kx < 3; ++kx) {
+                [[unroll]] for (int kx = 0; kx < 3; ++kx) {
                     vec4 w_low = taps[(c * 9 + ky * 3 + kx) * 2];
                     vec4 w_high = taps[(c * 9 + ky * 3 + kx) * 2 + 1];
-                    for (int p = 0; p < PIXELS; ++p) {
+                    [[unroll]] for (int p = 0; p < PIXELS; ++p) {
                         low[p] = fma(w_low, vec4(row[p + kx]), low[p]);
                         high[p] = fma(w_high, vec4(row[p + kx]), high[p]);
                     }
@@ -129,8 +130,8 @@ void main() {
     uint out_plane = uint(width) * uint(out_rows);
     uint target = (image * out_channels + first_channel) * out_plane + uint((y - out_row0) * width + x);
     int columns = min(PIXELS, width - x);
-    for (int k = 0; k < 8; ++k) {
-        for (int p = 0; p < PIXELS; ++p) {
+    [[unroll]] for (int k = 0; k < 8; ++k) {
+        [[unroll]] for (int p = 0; p < PIXELS; ++p) {
             if (p < columns) {
                 convolved[target + uint(p)] = max(k < 4 ? low[p][k & 3] : high[p][k & 3], 0.0);
             }

@@ -89,7 +89,11 @@ pub fn pack(halves: &[u16], input: u32, output: u32) -> Vec<u32> {
     let mut words = Vec::with_capacity(halves.len() / 2);
     for first in (0..output as usize).step_by(block) {
         for rest in 0..input * 9 {
-            words.extend((first..first + block).step_by(2).map(|o| at(o, rest) | at(o + 1, rest) << 16));
+            words.extend(
+                (first..first + block)
+                    .step_by(2)
+                    .map(|o| at(o, rest) | at(o + 1, rest) << 16),
+            );
         }
     }
     words

@@ -104,7 +104,7 @@ impl Lpips {
         }
     }
 
-    /// LPIPS of a pair: 0 for equal images, larger for less alike ones.
+    /// LPIPS of a pair: 0 for equal images (to rounding), larger for less alike ones.
     ///
     /// Nothing else may be in flight on `gpu` that uses the arena.
     ///

@@ -35,13 +35,21 @@ pub(super) const HALO_PX: u32 = 112;
 
 /// Convolutions of a block.
 pub(super) fn convs(block: usize) -> std::ops::Range<usize> {
-    let first = block.checked_sub(1).and_then(|b| BLOCK_ENDS.get(b)).copied().unwrap_or(0);
+    let first = block
+        .checked_sub(1)
+        .and_then(|b| BLOCK_ENDS.get(b))
+        .copied()
+        .unwrap_or(0);
     first..BLOCK_ENDS.get(block).copied().unwrap_or(CONVS.len())
 }
 
 /// Channels at the end of a block.
 pub(super) fn channels(block: usize) -> u32 {
-    convs(block).end.checked_sub(1).and_then(|c| CONVS.get(c)).map_or(0, |c| c[1])
+    convs(block)
+        .end
+        .checked_sub(1)
+        .and_then(|c| CONVS.get(c))
+        .map_or(0, |c| c[1])
 }
 
 /// Float at which the biases of convolution `conv` lie in the constants tensor.

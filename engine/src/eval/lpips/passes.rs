@@ -54,7 +54,18 @@ pub(super) fn tile(t: &LpipsTensors, tile: &Tile, range: [f32; 2]) -> TilePasses
             for conv in convs(block) {
                 let whole = block >= FIRST_WHOLE_BLOCK;
                 let resident = if whole { conv } else { convs(block).start };
-                features = convolve(&mut program, t, tile, &features, &Layer { block, conv, resident, strip });
+                features = convolve(
+                    &mut program,
+                    t,
+                    tile,
+                    &features,
+                    &Layer {
+                        block,
+                        conv,
+                        resident,
+                        strip,
+                    },
+                );
                 if whole && conv + 1 < convs(block).end {
                     let done = std::mem::replace(&mut program, Program::new(format!("lpips block {}", block + 1)));
                     stages.push(Stage {
@@ -66,7 +77,11 @@ pub(super) fn tile(t: &LpipsTensors, tile: &Tile, range: [f32; 2]) -> TilePasses
             next_sum += finish(&mut program, t, tile, &features, block, next_sum);
         }
         let end = convs(block).end;
-        let start = if block >= FIRST_WHOLE_BLOCK { end - 1 } else { convs(block).start };
+        let start = if block >= FIRST_WHOLE_BLOCK {
+            end - 1
+        } else {
+            convs(block).start
+        };
         stages.push(Stage {
             convs: start..end,
             program,
@@ -76,14 +91,23 @@ pub(super) fn tile(t: &LpipsTensors, tile: &Tile, range: [f32; 2]) -> TilePasses
     TilePasses { stages, taps }
 }
 
-/// The whole of a tile as one program, for the planner: what the host writes is alive from the start.
+/// The whole of a tile as one program, for the planner. What the host writes is alive from the start, and everything
+/// that strips may come back to is alive throughout its block, however few strips this tile has.
 pub(super) fn lifetimes(t: &LpipsTensors, largest: &Tile) -> Program {
     let mut program = Program::new("lpips");
     for view in [t.image, t.target, t.constants, t.weights] {
         program.fill(view, 0);
     }
-    for stage in tile(t, largest, [1.0, 0.0]).stages {
+    for (block, stage) in tile(t, largest, [1.0, 0.0]).stages.into_iter().enumerate() {
+        let held: Vec<View> = if block < FIRST_WHOLE_BLOCK {
+            let whole = [Features::input(t, block, 0).view, t.pooled[block]];
+            whole.into_iter().chain(t.scratch[block]).collect()
+        } else {
+            Vec::new()
+        };
+        held.iter().for_each(|view| program.fill(*view, 0));
         program.commands.extend(stage.program.commands);
+        held.iter().for_each(|view| program.fill(*view, 0));
     }
     program
 }
@@ -100,7 +124,10 @@ impl Features {
         let pooled = block.checked_sub(1).and_then(|b| t.pooled.get(b));
         Self {
             view: pooled.copied().unwrap_or(t.planes),
-            rows: Rows { first: 0, count: height },
+            rows: Rows {
+                first: 0,
+                count: height,
+            },
         }
     }
 }
@@ -125,7 +152,9 @@ fn convolve(program: &mut Program, t: &LpipsTensors, tile: &Tile, from: &Feature
         count: (layer.strip.end() + later).min(size_px[1]) - first,
     };
     let convolved = t.scratch[layer.block][(layer.conv - range.start) % 2];
-    let weights_at = (layer.resident..layer.conv).map(|c| packed_words(channels(c)[0], channels(c)[1])).sum();
+    let weights_at = (layer.resident..layer.conv)
+        .map(|c| packed_words(channels(c)[0], channels(c)[1]))
+        .sum();
     let io = ConvIo {
         features: from.view,
         weights: t.weights,

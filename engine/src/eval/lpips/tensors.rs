@@ -132,14 +132,20 @@ fn limits(budget_bytes: u64, max_size_px: [u32; 2]) -> Result<TileLimits, LpipsE
         strip_bytes: [(free / 8).min(BINDING_BYTES); FIRST_WHOLE_BLOCK],
     };
     let tiles = limits.cut(max_size_px).ok_or(LpipsError::Budget { budget_bytes })?;
-    limits.pixels = tiles.iter().map(|t| u64::from(t.size[0]) * u64::from(t.size[1])).max().unwrap_or(0);
+    limits.pixels = tiles
+        .iter()
+        .map(|t| u64::from(t.size[0]) * u64::from(t.size[1]))
+        .max()
+        .unwrap_or(0);
     for (block, bytes) in limits.strip_bytes.iter_mut().enumerate() {
         // Smaller tiles have fewer columns, so the strips of the widest and highest one suffice for all.
         let needed = |tile: &Tile| {
             let [width, height] = tile.level(block);
             8 * u64::from(channels(block)) * u64::from(width) * u64::from(height)
         };
-        *bytes = (*bytes).min(tiles.iter().map(needed).max().unwrap_or(0)).max(8 * u64::from(strip_halo(block) + 2));
+        *bytes = (*bytes)
+            .min(tiles.iter().map(needed).max().unwrap_or(0))
+            .max(8 * u64::from(strip_halo(block) + 2));
     }
     Ok(limits)
 }
@@ -166,9 +172,19 @@ mod tests {
     #[test]
     fn the_plan_keeps_its_budget() {
         for budget in [24, 32, 48, 64, 128, 256, 512] {
-            for size in [[131, 97], [640, 427], [1237, 822], [1559, 1039], [3840, 2160], [9000, 700]] {
+            for size in [
+                [131, 97],
+                [640, 427],
+                [1237, 822],
+                [1559, 1039],
+                [3840, 2160],
+                [9000, 700],
+            ] {
                 let (tensors, bytes) = planned(budget * MIB, size);
-                println!("{budget} MiB {size:?}: {bytes} bytes, tile {} px", tensors.limits.pixels);
+                println!(
+                    "{budget} MiB {size:?}: {bytes} bytes, tile {} px",
+                    tensors.limits.pixels
+                );
                 assert!(bytes <= budget * MIB, "{budget} MiB for {size:?}: {bytes}");
             }
         }

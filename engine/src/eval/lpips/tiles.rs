@@ -71,12 +71,7 @@ fn spans(length: u32, parts: u32) -> Vec<[u32; 4]> {
     let mut first = 0;
     while first < length {
         let end = (first + step).min(length);
-        list.push([
-            first.saturating_sub(HALO_PX),
-            (end + HALO_PX).min(length),
-            first,
-            end,
-        ]);
+        list.push([first.saturating_sub(HALO_PX), (end + HALO_PX).min(length), first, end]);
         first = end;
     }
     list
@@ -117,29 +112,34 @@ impl TileLimits {
 
     /// The cut of an image with the least work, or `None` when no cut fits.
     pub(super) fn cut(&self, size: [u32; 2]) -> Option<Vec<Tile>> {
-        let axis = |length: u32| -> Vec<(u64, u32, Vec<[u32; 4]>)> {
-            (1..=length.div_ceil(GRID_PX))
-                .map(|parts| spans(length, parts))
-                .map(|list| {
-                    let read = |s: &[u32; 4]| s[1] - s[0];
-                    let total = list.iter().map(|s| u64::from(read(s))).sum();
-                    let largest = list.iter().map(read).max().unwrap_or(0);
-                    (total, largest, list)
-                })
-                .collect()
-        };
-        let (across, down) = (axis(size[0]), axis(size[1]));
-        let mut best: Option<(u64, &[[u32; 4]], &[[u32; 4]])> = None;
-        for (width, widest, columns) in &across {
-            for (height, highest, rows) in &down {
-                let work = width * height;
-                if best.is_none_or(|(least, ..)| work < least) && self.fits([*widest, *highest]) {
-                    best = Some((work, columns, rows));
-                }
-            }
+        let [across, down] = size.map(|length| -> Vec<Axis> {
+            let parts = 1..=length.div_ceil(GRID_PX);
+            parts.map(|parts| Axis::new(spans(length, parts))).collect()
+        });
+        let pairs = across.iter().flat_map(|x| down.iter().map(move |y| (x, y)));
+        let fitting = pairs.filter(|(x, y)| self.fits([x.largest, y.largest]));
+        let (columns, rows) = fitting.min_by_key(|(x, y)| x.total * y.total)?;
+        Some(grid(&columns.spans, &rows.spans))
+    }
+}
+
+/// One axis of a cut.
+struct Axis {
+    spans: Vec<[u32; 4]>,
+    /// Pixels read by all spans together.
+    total: u64,
+    /// Pixels read by the longest span.
+    largest: u32,
+}
+
+impl Axis {
+    fn new(spans: Vec<[u32; 4]>) -> Self {
+        let read = |s: &[u32; 4]| s[1] - s[0];
+        Self {
+            total: spans.iter().map(|s| u64::from(read(s))).sum(),
+            largest: spans.iter().map(read).max().unwrap_or(0),
+            spans,
         }
-        let (_, columns, rows) = best?;
-        Some(grid(columns, rows))
     }
 }
 

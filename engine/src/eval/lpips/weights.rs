@@ -55,7 +55,9 @@ impl LpipsWeights {
     /// # Errors
     /// [`LpipsError::Weights`] when a file is there but is not the one expected.
     pub fn find(configured: Option<&Path>) -> Result<Search, LpipsError> {
-        let beside = std::env::current_exe().ok().and_then(|p| Some(p.parent()?.join(FILE_NAME)));
+        let beside = std::env::current_exe()
+            .ok()
+            .and_then(|p| Some(p.parent()?.join(FILE_NAME)));
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets").join(FILE_NAME);
         let candidates: Vec<PathBuf> = (configured.map(Path::to_path_buf).into_iter())
             .chain(beside)
@@ -143,10 +145,14 @@ struct Tensors<'a> {
 
 impl<'a> Tensors<'a> {
     fn parse(bytes: &'a [u8]) -> Result<Self, String> {
-        let (length, rest) = bytes.split_first_chunk::<8>().ok_or("it is shorter than a safetensors header")?;
+        let (length, rest) = bytes
+            .split_first_chunk::<8>()
+            .ok_or("it is shorter than a safetensors header")?;
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
         if length > MAX_HEADER_BYTES {
-            return Err(format!("its header claims {length} bytes, at most {MAX_HEADER_BYTES} are accepted"));
+            return Err(format!(
+                "its header claims {length} bytes, at most {MAX_HEADER_BYTES} are accepted"
+            ));
         }
         let (header, data) = rest.split_at_checked(length).ok_or("its header is cut off")?;
         let mut values: BTreeMap<String, serde_json::Value> =
@@ -163,16 +169,23 @@ impl<'a> Tensors<'a> {
     }
 
     fn bytes(&self, name: &str, dtype: &str, shape: &[u32], size: usize) -> Result<&'a [u8], String> {
-        let entry = self.entries.get(name).ok_or_else(|| format!("tensor `{name}` is missing"))?;
+        let entry = self
+            .entries
+            .get(name)
+            .ok_or_else(|| format!("tensor `{name}` is missing"))?;
         if entry.dtype != dtype || entry.shape != shape {
             let (found, dims) = (&entry.dtype, &entry.shape);
-            return Err(format!("tensor `{name}` is {found} {dims:?}, expected {dtype} {shape:?}"));
+            return Err(format!(
+                "tensor `{name}` is {found} {dims:?}, expected {dtype} {shape:?}"
+            ));
         }
         let [first, end] = entry.data_offsets;
         let wanted = shape.iter().fold(size, |n, side| n.saturating_mul(*side as usize));
         match self.data.get(first..end) {
             Some(data) if data.len() == wanted => Ok(data),
-            _ => Err(format!("tensor `{name}` names bytes {first}..{end}, expected {wanted} bytes inside the file")),
+            _ => Err(format!(
+                "tensor `{name}` names bytes {first}..{end}, expected {wanted} bytes inside the file"
+            )),
         }
     }
 
@@ -243,7 +256,10 @@ mod tests {
     fn malformed_containers_are_refused() {
         let good = r#"{"t":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}}"#;
         let tensors = file(good, &[0, 0x3c, 0, 0xc0]);
-        assert_eq!(Tensors::parse(&tensors).unwrap().halves("t", &[2]).unwrap(), [0x3c00, 0xc000]);
+        assert_eq!(
+            Tensors::parse(&tensors).unwrap().halves("t", &[2]).unwrap(),
+            [0x3c00, 0xc000]
+        );
         let short = file(good, &[0, 0]);
         assert!(Tensors::parse(&short).unwrap().halves("t", &[2]).is_err());
         assert!(Tensors::parse(&tensors).unwrap().halves("t", &[1]).is_err());
