@@ -161,7 +161,6 @@ fn assert_golden(what: &str, found: &[f64], wanted: &Value, key: &str) {
     for (which, tolerance) in [("lpips", HALVES), ("lpips_halves", ROUNDING)] {
         let reference = wanted[key][which].as_f64().unwrap();
         let apart = (total - reference).abs();
-        println!("{what} {key}: {total} against {which} {reference}, {apart:.1e} apart");
         assert!(apart < tolerance, "{what} {key}: {total} against {which} {reference}");
     }
 }
@@ -226,9 +225,8 @@ impl Rig {
     }
 
     fn per_tap(&mut self, pair: &Images, range: LpipsRange) -> [f64; BLOCKS] {
-        let (start, allocations) = (std::time::Instant::now(), self.device.allocations());
+        let allocations = self.device.allocations();
         let found = self.lpips.per_tap(&mut self.gpu, &pair.pair(), range).unwrap();
-        println!("{:?} px: {:.2} s", pair.size_px, start.elapsed().as_secs_f64());
         assert_eq!(
             self.device.allocations(),
             allocations,
