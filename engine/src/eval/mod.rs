@@ -1,7 +1,9 @@
 //! Evaluation: figures of rendered views against the images they were taken from, and pictures of the difference.
 //!
-//! Nothing here touches a device: [`report`] turns sums into figures, [`pictures`] turns pixels into PNG files.
+//! [`report`] turns sums into figures and [`pictures`] pixels into PNG files, both without a device; [`lpips`] runs a
+//! network on the device, in the memory that the training step leaves idle.
 
+pub mod lpips;
 pub mod pictures;
 pub mod report;
 

@@ -2,12 +2,15 @@
 //! CPU twin of each, the reference in the tests, has the same name under [`cpu`]; the GLSL has it in `shaders/`.
 
 pub mod begin;
+pub mod conv3x3;
 pub mod counters;
 pub mod cpu;
 pub mod cull;
 pub mod densify;
 pub mod filter_3d;
 pub mod loss;
+pub mod lpips;
+pub mod max_pool2x2;
 pub mod opacity_reset;
 pub mod project;
 pub mod radix_sort;

@@ -14,11 +14,14 @@
 //! Twins do not validate: slice lengths are the caller's contract and stated by each function.
 
 pub mod adam;
+pub mod conv3x3;
 pub mod densify;
 pub mod filter_3d;
 pub mod gaussian;
 pub mod loss;
+pub mod lpips;
 pub mod math;
+pub mod max_pool2x2;
 pub mod metrics;
 pub mod opacity_reset;
 pub mod project;
