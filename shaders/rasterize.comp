@@ -17,6 +17,7 @@ layout(local_size_x = 16) in;
 layout(local_size_x = 256) in;
 #endif
 layout(constant_id = 0) const uint OWNERS = 0u;
+layout(constant_id = 1) const uint JITTER = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -35,14 +36,11 @@ uint splat_of(uint at) {
 }
 
 vec2 sample_point(uvec2 pixel, uint index) {
-    vec2 at = vec2(pixel);
-    if ((u.flags & FLAG_RAY_JITTER) != 0u) {
-        at += pixel_jitter(u.seed, u.iteration, index);
-    }
-    return at;
+    return JITTER != 0u ? vec2(pixel) + pixel_jitter(u.seed, u.iteration, index) : vec2(pixel);
 }
 
 #ifdef COLUMN
+#include "common/columns.glsl"
 
 void main() {
     uint tile = u.band_begin + group_index();
@@ -56,54 +54,41 @@ void main() {
     float transmittance[16];
     vec3 color[16];
     uint last[16];
-    for (uint r = 0u; r < 16u; ++r) {
-        transmittance[r] = 1.0;
-        color[r] = vec3(0.0);
-        last[r] = 0u;
-    }
+#define CLEAR(R) transmittance[R] = 1.0; color[R] = vec3(0.0); last[R] = 0u;
+    EACH_ROW(CLEAR)
     uint open = 0xffffu & ((1u << rows) - 1u);  // rows still taking splats
     if (x >= u.width) {
         open = 0u;
     }
-    float slack = (u.flags & FLAG_RAY_JITTER) != 0u ? 1.0 : 0.0;
     for (uint at = range.x; at < range.y && open != 0u; ++at) {
         uint v = splat_of(at);
         vec4 position = splat_position[v];
-        vec4 conic = splat_conic[v];
+        vec3 conic = splat_conic[v].xyz;
         vec3 rgb = splat_color[v].rgb;
-        float det = max(conic.x * conic.z - conic.y * conic.y, 1e-37);
-        float reach = sqrt(max(2.0 * log(255.0 * position.w), 0.0) * conic.x / det) * 1.001 + 0.01 + slack;
-        // Clamped before the conversion: a reach may exceed every integer.
-        float above = position.y - float(origin.y);
-        int top = int(clamp(ceil(above - reach), 0.0, 16.0));
-        int bottom = int(clamp(floor(above + reach), -1.0, float(rows) - 1.0));
-        for (int r = top; r <= bottom; ++r) {
-            if ((open & (1u << uint(r))) == 0u) {
-                continue;
-            }
-            uvec2 pixel = uvec2(x, origin.y + uint(r));
-            vec2 d = position.xy - sample_point(pixel, pixel.y * u.width + x);
-            float power = splat_power(conic.xyz, d);
-            float alpha = min(ALPHA_MAX, position.w * exp(power));
-            if (power > 0.0 || alpha < ALPHA_MIN) {
-                continue;
-            }
-            float next = transmittance[r] * (1.0 - alpha);
-            if (next < TRANSMITTANCE_STOP) {
-                open &= ~(1u << uint(r));
-                continue;
-            }
-            color[r] += rgb * (alpha * transmittance[r]);
-            transmittance[r] = next;
-            last[r] = at - range.x + 1u;
+        ivec2 reach = row_reach(position, conic, origin.y, rows);
+#define BLEND(R) { \
+            vec2 d = position.xy - sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
+            float power = splat_power(conic, d); \
+            float alpha = min(ALPHA_MAX, position.w * exp(power)); \
+            float next = transmittance[R] * (1.0 - alpha); \
+            bool counts = (open & (1u << R)) != 0u && power <= 0.0 && alpha >= ALPHA_MIN; \
+            bool stops = counts && next < TRANSMITTANCE_STOP; \
+            open = stops ? open & ~(1u << R) : open; \
+            if (counts && !stops) { \
+                color[R] += rgb * (alpha * transmittance[R]); \
+                transmittance[R] = next; \
+                last[R] = at - range.x + 1u; \
+            } \
         }
+        EACH_REACHED_ROW(BLEND)
     }
     if (x < u.width) {
-        for (uint r = 0u; r < rows; ++r) {
-            uint index = (origin.y + r) * u.width + x;
-            image[index] = vec4(color[r] + transmittance[r] * u.background.rgb, transmittance[r]);
-            last_contributor[index] = last[r];
+#define STORE(R) if (R < rows) { \
+            uint index = (origin.y + R) * u.width + x; \
+            image[index] = vec4(color[R] + transmittance[R] * u.background.rgb, transmittance[R]); \
+            last_contributor[index] = last[R]; \
         }
+        EACH_ROW(STORE)
     }
 }
 

@@ -23,6 +23,7 @@ layout(local_size_x = 16) in;
 layout(local_size_x = 256) in;
 #endif
 layout(constant_id = 0) const uint OWNERS = 0u;
+layout(constant_id = 1) const uint JITTER = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -37,16 +38,18 @@ layout(set = 0, binding = 9, std430) readonly restrict buffer LastContributor { 
 layout(set = 0, binding = 10, std430) readonly restrict buffer ImageGradient { vec4 image_gradient[]; };
 // Column: partial sums per emission slot. Atomic: sums per splat.
 //   a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; unused     c = d rgb; unused
+#ifdef COLUMN
+layout(set = 0, binding = 11, std430) writeonly restrict buffer GradientA { vec4 gradient_a[]; };
+layout(set = 0, binding = 12, std430) writeonly restrict buffer GradientB { vec4 gradient_b[]; };
+layout(set = 0, binding = 13, std430) writeonly restrict buffer GradientC { vec4 gradient_c[]; };
+#else
 layout(set = 0, binding = 11, std430) restrict buffer GradientA { float gradient_a[]; };
 layout(set = 0, binding = 12, std430) restrict buffer GradientB { float gradient_b[]; };
 layout(set = 0, binding = 13, std430) restrict buffer GradientC { float gradient_c[]; };
+#endif
 
 vec2 sample_point(uvec2 pixel, uint index) {
-    vec2 at = vec2(pixel);
-    if ((u.flags & FLAG_RAY_JITTER) != 0u) {
-        at += pixel_jitter(u.seed, u.iteration, index);
-    }
-    return at;
+    return JITTER != 0u ? vec2(pixel) + pixel_jitter(u.seed, u.iteration, index) : vec2(pixel);
 }
 
 // Gradient state of a pixel: transmittance behind the current splat, colour composed behind it.
@@ -81,9 +84,13 @@ bool splat_gradient(vec4 position, vec3 conic, vec3 rgb, vec2 center, vec3 g, fl
 
 #ifdef COLUMN
 
-shared vec4 sum_a[16];
-shared vec3 sum_b[16];
-shared vec3 sum_c[16];
+#include "common/columns.glsl"
+
+// Sums of up to 16 splats by 16 columns, so that the group meets twice per 16 splats and not twice per splat.
+const uint BATCH = 16u;
+shared vec4 sum_a[BATCH * 16u];
+shared vec3 sum_b[BATCH * 16u];
+shared vec3 sum_c[BATCH * 16u];
 shared uint newest[16];
 
 void main() {
@@ -101,17 +108,16 @@ void main() {
     float background[16];
     uint last[16];
     uint last_any = 0u;
-    for (uint r = 0u; r < 16u; ++r) {
-        last[r] = 0u;
-        if (r < rows && x < u.width) {
-            uint index = (origin.y + r) * u.width + x;
-            last[r] = last_contributor[index];
-            state[r] = PixelState(image[index].a, vec3(0.0));
-            g[r] = image_gradient[index].rgb;
-            background[r] = image[index].a * dot(u.background.rgb, g[r]);
-            last_any = max(last_any, last[r]);
-        }
+#define LOAD(R) last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec3(0.0); background[R] = 0.0; \
+    if (R < rows && x < u.width) { \
+        uint index = (origin.y + R) * u.width + x; \
+        last[R] = last_contributor[index]; \
+        state[R].transmittance = image[index].a; \
+        g[R] = image_gradient[index].rgb; \
+        background[R] = state[R].transmittance * dot(u.background.rgb, g[R]); \
+        last_any = max(last_any, last[R]); \
     }
+    EACH_ROW(LOAD)
     newest[lane] = last_any;
     barrier();
     uint tile_last = 0u;
@@ -121,58 +127,50 @@ void main() {
     // Emission slots behind the last contributor get zeros: the fold reads every slot.
     for (uint at = range.x + tile_last + lane; at < range.y; at += 16u) {
         uint slot = payloads[at];
-        for (uint k = 0u; k < 4u; ++k) {
-            gradient_a[4u * slot + k] = 0.0;
-            gradient_b[4u * slot + k] = 0.0;
-            gradient_c[4u * slot + k] = 0.0;
-        }
+        gradient_a[slot] = vec4(0.0);
+        gradient_b[slot] = vec4(0.0);
+        gradient_c[slot] = vec4(0.0);
     }
-    float slack = (u.flags & FLAG_RAY_JITTER) != 0u ? 1.0 : 0.0;
-    for (uint at = tile_last; at > 0u; --at) {
-        uint slot = payloads[range.x + at - 1u];
-        uint v = owners[slot];
-        vec4 position = splat_position[v];
-        vec3 conic = splat_conic[v].xyz;
-        vec3 rgb = splat_color[v].rgb;
-        float det = max(conic.x * conic.z - conic.y * conic.y, 1e-37);
-        float reach = sqrt(max(2.0 * log(255.0 * position.w), 0.0) * conic.x / det) * 1.001 + 0.01 + slack;
-        // Clamped before the conversion: a reach may exceed every integer.
-        float above = position.y - float(origin.y);
-        int top = int(clamp(ceil(above - reach), 0.0, 16.0));
-        int bottom = int(clamp(floor(above + reach), -1.0, float(rows) - 1.0));
-        vec4 total_a = vec4(0.0);
-        vec3 total_b = vec3(0.0);
-        vec3 total_c = vec3(0.0);
-        for (int r = top; r <= bottom; ++r) {
-            if (at > last[r]) {
-                continue;
+    for (uint done = 0u; done < tile_last; done += BATCH) {
+        uint count = min(BATCH, tile_last - done);
+        for (uint k = 0u; k < count; ++k) {
+            uint at = tile_last - done - k;
+            uint v = owners[payloads[range.x + at - 1u]];
+            vec4 position = splat_position[v];
+            vec3 conic = splat_conic[v].xyz;
+            vec3 rgb = splat_color[v].rgb;
+            ivec2 reach = row_reach(position, conic, origin.y, rows);
+            vec4 total_a = vec4(0.0);
+            vec3 total_b = vec3(0.0);
+            vec3 total_c = vec3(0.0);
+#define ADD(R) { \
+                vec4 a; \
+                vec3 b, c; \
+                vec2 center = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
+                if (at <= last[R] && splat_gradient(position, conic, rgb, center, g[R], background[R], state[R], a, b, c)) { \
+                    total_a += a; \
+                    total_b += b; \
+                    total_c += c; \
+                } \
             }
-            uvec2 pixel = uvec2(x, origin.y + uint(r));
-            vec4 a;
-            vec3 b, c;
-            if (splat_gradient(position, conic, rgb, sample_point(pixel, pixel.y * u.width + x), g[r], background[r],
-                               state[r], a, b, c)) {
-                total_a += a;
-                total_b += b;
-                total_c += c;
-            }
+            EACH_REACHED_ROW(ADD)
+            sum_a[k * 16u + lane] = total_a;
+            sum_b[k * 16u + lane] = total_b;
+            sum_c[k * 16u + lane] = total_c;
         }
-        sum_a[lane] = total_a;
-        sum_b[lane] = total_b;
-        sum_c[lane] = total_c;
         barrier();
-        if (lane < 10u) {
-            float total = 0.0;
+        if (lane < count) {
+            vec4 a = vec4(0.0);
+            vec3 b = vec3(0.0), c = vec3(0.0);
             for (uint k = 0u; k < 16u; ++k) {
-                total += lane < 4u ? sum_a[k][lane] : lane < 7u ? sum_b[k][lane - 4u] : sum_c[k][lane - 7u];
+                a += sum_a[lane * 16u + k];
+                b += sum_b[lane * 16u + k];
+                c += sum_c[lane * 16u + k];
             }
-            if (lane < 4u) {
-                gradient_a[4u * slot + lane] = total;
-            } else if (lane < 7u) {
-                gradient_b[4u * slot + lane - 4u] = total;
-            } else {
-                gradient_c[4u * slot + lane - 7u] = total;
-            }
+            uint slot = payloads[range.x + tile_last - done - lane - 1u];
+            gradient_a[slot] = a;
+            gradient_b[slot] = vec4(b, 0.0);
+            gradient_c[slot] = vec4(c, 0.0);
         }
         barrier();
     }

@@ -37,6 +37,7 @@ fn sorts(sort_subgroup: u32) {
         reduction: Reduction::Segmented,
         sort_subgroup,
         columns: true,
+        jitter: false,
     };
     let mut table = TensorTable::default();
     let shared = shared(&mut table);

@@ -35,6 +35,7 @@ const fn portable(reduction: Reduction, columns: bool) -> Variants {
         reduction,
         sort_subgroup: 0,
         columns,
+        jitter: false,
     }
 }
 

@@ -217,6 +217,7 @@ fn variants_agree_on_jitter_and_on_the_classic_filter() {
                 reduction,
                 sort_subgroup: 0,
                 columns,
+                jitter: bits == flags::RAY_JITTER,
             };
             let mut gpu = Gpu::training(&capacities(&scene, 1024), &variants);
             gpu.load(&scene.model());

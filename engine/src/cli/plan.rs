@@ -91,6 +91,7 @@ fn card_variants(profile: &Profile) -> Variants {
         },
         sort_subgroup: if atomic { 32 } else { 0 },
         columns: !atomic,
+        jitter: profile.mip.ray_jitter,
     }
 }
 

@@ -41,5 +41,5 @@ pub fn record(
         pixels.last_contributor,
     ];
     let shader = if variants.columns { &COLUMN } else { &PIXEL };
-    program.pass(shader, &[variants.owners()], &views, &(), shared.groups(Args::Tiles));
+    program.pass(shader, &variants.raster_spec(), &views, &(), shared.groups(Args::Tiles));
 }

@@ -62,7 +62,7 @@ pub fn record(
         c,
     ];
     let shader = if segmented { &COLUMN } else { &ATOMIC };
-    program.pass(shader, &[variants.owners()], &views, &(), shared.groups(Args::Tiles));
+    program.pass(shader, &variants.raster_spec(), &views, &(), shared.groups(Args::Tiles));
     if segmented {
         let views = [
             shared.counters,

@@ -125,9 +125,17 @@ pub struct Variants {
     pub sort_subgroup: u32,
     /// Rasterise one pixel column a thread instead of one pixel.
     pub columns: bool,
+    /// Sample each pixel at a random offset.
+    pub jitter: bool,
 }
 
 impl Variants {
+    /// Specialisation of the rasterisers: `OWNERS`, `JITTER`.
+    #[must_use]
+    pub fn raster_spec(&self) -> [u32; 2] {
+        [self.owners(), u32::from(self.jitter)]
+    }
+
     /// Value of the `OWNERS` constant.
     #[must_use]
     pub fn owners(&self) -> u32 {

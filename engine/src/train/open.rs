@@ -89,5 +89,6 @@ pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile) -> Variants {
         reduction,
         sort_subgroup: if subgroup { caps.subgroup_size } else { 0 },
         columns: cpu || !fast,
+        jitter: profile.mip.ray_jitter,
     }
 }
