@@ -222,7 +222,8 @@ pub(super) fn write(
     Ok(path)
 }
 
-/// Opens a checkpoint: a file, or the newest sound one in a folder. Damaged newer files are named in the second value.
+/// Opens a checkpoint: a file, or the newest sound one in a folder. Every byte is checked. Damaged newer files are named
+/// in the second value.
 ///
 /// # Errors
 /// [`CheckpointError`] when there is none, or none that is sound.
@@ -231,7 +232,7 @@ pub fn open(path: &Path) -> Result<(OpenCheckpoint, Vec<String>), CheckpointErro
         return Ok((
             OpenCheckpoint {
                 path: path.to_owned(),
-                reader: CheckpointReader::open(path)?,
+                reader: CheckpointReader::open_sound(path)?,
             },
             Vec::new(),
         ));
@@ -239,7 +240,7 @@ pub fn open(path: &Path) -> Result<(OpenCheckpoint, Vec<String>), CheckpointErro
     let mut passed = Vec::new();
     let mut last = None;
     for candidate in list(path) {
-        match CheckpointReader::open(&candidate) {
+        match CheckpointReader::open_sound(&candidate) {
             Ok(reader) => {
                 return Ok((
                     OpenCheckpoint {
