@@ -126,7 +126,10 @@ fn every_way_of_training_learns() {
         &[
             ("debug.chunk", "1024"),
             ("debug.subgroup", "off"),
-            ("strategy.kind", "adc_abs"),
+            (
+                "strategy",
+                "{ kind: adc_abs, densify: { from: 2, until: 60, every: 10, grad_threshold: 0.001 } }",
+            ),
         ],
     ];
     for way in ways {

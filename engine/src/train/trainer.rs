@@ -324,7 +324,7 @@ impl Trainer {
             capacities: self.report.capacities,
             variants: self.tensors.variants,
             scene: scene_digest(scene),
-            profile: self.profile.clone(),
+            profile: checkpoint::settings(&self.profile),
         };
         checkpoint::write(&mut self.gpu, &self.tensors, &state, folder)
     }
