@@ -174,6 +174,7 @@ fn programs() -> Vec<Program> {
             reduction,
             sort_subgroup,
             columns,
+            jitter: false,
         };
         let mut table = TensorTable::default();
         let t = StepTensors::new(&mut table, &capacities, &variants);
