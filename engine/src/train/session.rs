@@ -125,10 +125,11 @@ impl Session {
             iterations: profile.schedule.iterations,
             started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         };
-        let existing = if resume.is_some() {
-            Existing::Resume
-        } else {
-            Existing::Refuse
+        let existing = match &resume {
+            Some(ResumeFrom::Latest) => Existing::Resume,
+            // A checkpoint of elsewhere may start a run of its own.
+            Some(ResumeFrom::File(_)) if root.join("run.json").exists() => Existing::Resume,
+            _ => Existing::Refuse,
         };
         let mut folder = RunFolder::create(&root, existing, run)?;
         let variants = plan.tensors.variants;
@@ -178,7 +179,8 @@ impl Session {
         self.sampler = state.sampler.clone();
         self.watch = Stopwatch::showing(t_s);
         self.folder.rewind(iteration)?;
-        self.phase = Phase::at(&self.profile, &self.scene, iteration + 1)?;
+        // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
+        self.phase = Phase::at(&self.profile, &self.scene, iteration.max(1))?;
         self.trainer.set_cameras(&self.phase.scene, false)?;
         let path = from.path().strip_prefix(self.folder.root()).unwrap_or(from.path());
         self.event(
@@ -273,7 +275,7 @@ impl Session {
         for status in statuses {
             self.report(Some(status))?;
         }
-        Ok(())
+        self.tell_events()
     }
 
     fn report(&mut self, status: Option<StepStatus>) -> Result<(), TrainError> {
@@ -294,12 +296,17 @@ impl Session {
             t_s: t.as_secs_f64(),
         };
         self.emit(&RunEvent::Train(row))?;
-        for event in self.trainer.take_events() {
-            self.emit(&RunEvent::Event(event))?;
-        }
+        self.tell_events()?;
         if self.sinks.memory_due(iteration) && self.last_memory != Some(iteration) {
             self.last_memory = Some(iteration);
             self.memory(iteration)?;
+        }
+        Ok(())
+    }
+
+    fn tell_events(&mut self) -> Result<(), TrainError> {
+        for event in self.trainer.take_events() {
+            self.emit(&RunEvent::Event(event))?;
         }
         Ok(())
     }

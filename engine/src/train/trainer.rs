@@ -67,6 +67,8 @@ pub struct Trainer {
     gaussians: u32,
     /// What status words told besides their figures.
     events: Vec<EventRow>,
+    /// Last iteration whose events are known.
+    noted: u32,
 }
 
 impl Trainer {
@@ -125,6 +127,7 @@ impl Trainer {
             extent: scene.extent,
             gaussians: model.map_or(0, |m| u32::try_from(m.len()).unwrap_or(u32::MAX)),
             events: Vec::new(),
+            noted: 0,
         };
         if let Some(model) = model {
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -203,7 +206,8 @@ impl Trainer {
         Ok(())
     }
 
-    /// Waits for every step in flight and returns their status words in order.
+    /// Waits for every step in flight and returns their status words in order. What the last step's densification did
+    /// is read from the device, because no later step's word will tell.
     ///
     /// # Errors
     /// [`TrainError::Stalled`] when one of them stalled.
@@ -212,6 +216,14 @@ impl Trainer {
         let mut list = Vec::new();
         for k in 0..slots {
             list.extend(self.collect((self.iteration + k) % slots)?);
+        }
+        let Events {
+            densify, filter, reset, ..
+        } = schedule::events_at(&self.profile, self.iteration);
+        if self.noted < self.iteration && (densify || filter || reset) {
+            let counters = self.counters()?;
+            self.gaussians = counters.gaussians;
+            self.note_events(self.iteration, &counters);
         }
         Ok(list)
     }
@@ -230,16 +242,19 @@ impl Trainer {
             });
         }
         self.gaussians = counters.gaussians;
-        self.note_events(iteration, &counters);
+        self.note_events(iteration.saturating_sub(1), &counters);
         Ok(Some(StepStatus { iteration, counters }))
     }
 
-    /// Turns a status word into events. A densification shows in the word of the step after it, because its own step's
-    /// word was written before.
+    /// Notes, once, what happened after step `iteration`. A densification shows in the word of the step after it, because
+    /// its own step's word was written before.
     fn note_events(&mut self, iteration: u32, counters: &Counters) {
-        let before = iteration.saturating_sub(1);
-        let of = schedule::events_at(&self.profile, before);
-        let mut note = |event| self.events.push(EventRow { it: before, event });
+        if iteration <= self.noted {
+            return;
+        }
+        self.noted = iteration;
+        let of = schedule::events_at(&self.profile, iteration);
+        let mut note = |event| self.events.push(EventRow { it: iteration, event });
         if of.densify {
             let Counters {
                 clones,
@@ -309,7 +324,7 @@ impl Trainer {
             capacities: self.report.capacities,
             variants: self.tensors.variants,
             scene: scene_digest(scene),
-            profile: self.profile.clone(),
+            profile: checkpoint::settings(&self.profile),
         };
         checkpoint::write(&mut self.gpu, &self.tensors, &state, folder)
     }
@@ -324,6 +339,7 @@ impl Trainer {
         self.iteration = from.state().iteration;
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
+        self.noted = self.iteration;
         Ok(())
     }
 
