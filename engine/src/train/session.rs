@@ -273,6 +273,10 @@ impl Session {
         for status in statuses {
             self.report(Some(status))?;
         }
+        // A step that was left out has events but no status.
+        for event in self.trainer.take_events() {
+            self.emit(&RunEvent::Event(event))?;
+        }
         Ok(())
     }
 
