@@ -20,6 +20,7 @@ pub mod run_folder;
 pub mod schedule;
 mod session;
 pub mod sinks;
+mod timing;
 mod trainer;
 mod uniforms;
 
@@ -28,4 +29,5 @@ pub use model::{gib_to_bytes, initial_model, scene_options};
 pub use open::{OpenDevice, list_devices, open_device, variants_for};
 pub use planning::{PlanReport, TrainPlan, plan};
 pub use session::{ResumeFrom, RunEnd, RunRequest, run};
+pub use timing::{PassRow, StepTimes};
 pub use trainer::{StepStatus, Trainer, ViewSums};

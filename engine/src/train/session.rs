@@ -10,11 +10,11 @@ use super::interrupt::{Interrupt, Signal};
 use super::phases::Phase;
 use super::run_folder::{Existing, NewRun, PictureKind, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{Sinks, Terminal};
-use super::{OpenDevice, PlanReport, StepStatus, TrainError, Trainer, environment, events};
+use super::{OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
 use super::{initial_model, plan, scene_options, variants_for};
 use crate::config::Profile;
 use crate::eval::{EvalFile, Picture, ViewRow, view_metrics};
-use crate::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
+use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
 use crate::memory::{Budget, Class, Gpu};
 use crate::plugins::Exporter;
@@ -453,7 +453,34 @@ impl Session {
         self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
     }
 
+    /// Times the passes of the step over the first views and writes `timings.json`, when asked to.
+    fn time_passes(&mut self) -> Result<(), TrainError> {
+        let mut steps = Vec::new();
+        for index in (0..self.phase.scene.train.len())
+            .cycle()
+            .take(self.profile.debug.timed_steps as usize)
+        {
+            let id = ViewId {
+                split: Split::Train,
+                index,
+            };
+            let image = self.phase.store.get(id)?;
+            if let Some(view) = self.phase.scene.view(id) {
+                steps.push(self.trainer.time_passes(&view.camera, &image)?);
+            }
+        }
+        if steps.is_empty() {
+            return Ok(());
+        }
+        let times = StepTimes::mean(&steps, self.trainer.gaussians());
+        write_json(&self.folder.root().join("timings.json"), &times)?;
+        Ok(self.folder.list(["timings.json"])?)
+    }
+
     fn finish(mut self, signal: Option<Signal>) -> Result<RunEnd, TrainError> {
+        if signal.is_none() {
+            self.time_passes()?;
+        }
         self.sinks.flush()?;
         let iterations = self.trainer.iteration();
         let folder = self.folder.root().to_owned();

@@ -40,10 +40,11 @@ const INPUT: &str = "input.ply";
 const MODELS: &str = "point_cloud";
 const EVALS: &str = "eval";
 const CHECKPOINTS: &str = "checkpoints";
+const TIMINGS: &str = "timings.json";
 
 /// Every name a run writes at the top of its folder. The index comes last: a folder that lost only some of these is
 /// still known as a run.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     ENVIRONMENT,
     CONFIG,
     CAMERAS,
@@ -53,6 +54,7 @@ const NAMES: [&str; 10] = [
     MODELS,
     EVALS,
     CHECKPOINTS,
+    TIMINGS,
     RUN,
 ];
 
