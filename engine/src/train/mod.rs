@@ -6,6 +6,7 @@
 
 pub mod checkpoint;
 pub mod clock;
+mod compiled;
 mod environment;
 mod error;
 pub mod events;
@@ -14,6 +15,7 @@ mod model;
 mod open;
 mod phases;
 mod planning;
+mod replay;
 pub mod run_folder;
 pub mod schedule;
 mod session;

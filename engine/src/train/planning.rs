@@ -9,7 +9,7 @@ use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Class, Gpu, Plan, PlanLimits, Program, Tag, TensorTable, View};
 use crate::plugins::Strategy;
 use crate::scene::SceneIndex;
-use crate::step::{self, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
+use crate::step::{self, BandTensors, BandedPrograms, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
 
 /// Tensors that the host reads after an evaluation.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,8 @@ pub struct TrainPlan {
     pub tensors: StepTensors,
     /// What evaluation reads back.
     pub readback: EvalReadback,
+    /// What only banded steps need.
+    pub bands: BandTensors,
     /// The programs, in the order of [`TrainPlan::programs`].
     pub step: Program,
     /// Evaluation without the image.
@@ -42,6 +44,12 @@ pub struct TrainPlan {
     pub reset: Program,
     /// Densification without and with the world-size prune; none when the strategy never densifies.
     pub densify: Option<[Program; 2]>,
+    /// The parts of banded steps and evaluations.
+    pub banded: BandedPrograms,
+    /// Clears the sticky word of a stall.
+    pub clear_stall: Program,
+    /// Uploads the uniforms of a step that is left out.
+    pub upload_uniforms: Program,
 }
 
 impl TrainPlan {
@@ -78,7 +86,12 @@ impl TrainPlan {
         let ceiling = profile.strategy.adc().map_or(0.01, |adc| adc.reset.opacity);
         crate::kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
         let densify = densify_programs(&mut table, &tensors, profile, extent);
+        let bands = BandTensors::new(&mut table, capacities, variants);
         Self {
+            banded: step::banded(&tensors, &bands, &[sums, image]),
+            clear_stall: step::clear_stall(&tensors),
+            upload_uniforms: step::upload_uniforms(&tensors),
+            bands,
             step: step::train_step(&tensors),
             evaluate: step::evaluate_view(&tensors, &[sums]),
             evaluate_image: step::evaluate_view(&tensors, &[sums, image, ranges]),
@@ -100,7 +113,10 @@ impl TrainPlan {
             &self.evaluate_image,
             &self.filter,
             &self.reset,
+            &self.clear_stall,
+            &self.upload_uniforms,
         ];
+        list.extend(self.banded.all());
         list.extend(self.densify.iter().flatten());
         list
     }

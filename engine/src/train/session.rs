@@ -275,6 +275,7 @@ impl Session {
         for status in statuses {
             self.report(Some(status))?;
         }
+        // A step that was left out has events but no status.
         self.tell_events()
     }
 
