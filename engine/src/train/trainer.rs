@@ -151,6 +151,15 @@ impl Trainer {
         &self.gpu
     }
 
+    /// The device with no step in flight, for work in arena memory between steps.
+    ///
+    /// # Errors
+    /// [`TrainError::Stalled`] when a step turned out to have stalled.
+    pub fn idle_gpu(&mut self) -> Result<&mut Gpu, TrainError> {
+        self.drain()?;
+        Ok(&mut self.gpu)
+    }
+
     /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of cameras and the largest
     /// focal length are those of the plan; a scene at another scale changes the focal length's share per camera only.
     ///
