@@ -145,6 +145,15 @@ impl Trainer {
         &self.gpu
     }
 
+    /// The device with no step in flight, for work in arena memory between steps.
+    ///
+    /// # Errors
+    /// [`TrainError::Stalled`] when a step turned out to have stalled.
+    pub fn idle_gpu(&mut self) -> Result<&mut Gpu, TrainError> {
+        self.drain()?;
+        Ok(&mut self.gpu)
+    }
+
     /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of cameras and the largest
     /// focal length are those of the plan; a scene at another scale changes the focal length's share per camera only.
     ///
@@ -177,14 +186,7 @@ impl Trainer {
         self.iteration += 1;
         let events = schedule::events_at(&self.profile, self.iteration);
         self.steps.advance(events.adam_skip_mask);
-        let block = uniforms::train(
-            &self.profile,
-            camera,
-            self.iteration,
-            self.extent,
-            &events,
-            &self.steps,
-        );
+        let block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
         self.fill_slot(slot, &block, image)?;
         let mut flight = Flight {
             ticket: Ticket::default(),
@@ -226,7 +228,9 @@ impl Trainer {
     pub fn drain(&mut self) -> Result<Vec<StepStatus>, TrainError> {
         self.finish()?;
         let list = std::iter::from_fn(|| self.deliver()).collect();
-        let Events { densify, filter, reset, .. } = schedule::events_at(&self.profile, self.iteration);
+        let Events {
+            densify, filter, reset, ..
+        } = schedule::events_at(&self.profile, self.iteration);
         if self.noted < self.iteration && (densify || filter || reset) {
             let counters = self.counters()?;
             self.gaussians = counters.gaussians;
