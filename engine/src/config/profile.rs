@@ -258,7 +258,7 @@ pub struct Train {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Eval {
-    /// Compute LPIPS.
+    /// Compute LPIPS; on CPU drivers at the last evaluation only, over the test views.
     pub lpips: bool,
     /// Range the images have when they enter the LPIPS network.
     pub lpips_range: LpipsRange,
@@ -320,6 +320,8 @@ pub struct Debug {
     pub subgroup: Subgroup,
     /// Turn on the Vulkan validation layer.
     pub validation: bool,
+    /// After the run, time each pass of the step over this many views and write `timings.json`; 0 to 1000.
+    pub timed_steps: u32,
 }
 
 /// `debug.reduction`

@@ -2,8 +2,10 @@
 
 use super::checkpoint::CheckpointError;
 use super::run_folder::RunFolderError;
+use super::stored::StoredError;
+use crate::eval::lpips::LpipsError;
 use crate::eval::{PictureError, ReportError};
-use crate::export::ExportError;
+use crate::export::{CamerasError, ExportError, PlyError};
 use crate::gaussians::init::InitError;
 use crate::kernels::counters::Counters;
 use crate::memory::MemoryError;
@@ -40,6 +42,18 @@ pub enum TrainError {
     /// Figures of the evaluation.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// LPIPS or its weights.
+    #[error(transparent)]
+    Lpips(#[from] LpipsError),
+    /// A model file that cannot be read.
+    #[error(transparent)]
+    Ply(#[from] PlyError),
+    /// A file of cameras that cannot be read.
+    #[error(transparent)]
+    Cameras(#[from] CamerasError),
+    /// A path that names no model.
+    #[error(transparent)]
+    Stored(#[from] StoredError),
     /// No device fits the request.
     #[error("{0}")]
     NoDevice(String),
