@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::mem::{offset_of, size_of};
 use std::path::Path;
 
+use kiln::eval::lpips::{DEFAULT_BUDGET_BYTES, LpipsTensors};
 use kiln::kernels;
 use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
@@ -179,7 +180,6 @@ fn programs() -> Vec<Program> {
             sort_subgroup,
             columns,
             jitter,
-            jitter: false,
         };
         let mut table = TensorTable::default();
         let t = StepTensors::new(&mut table, &capacities, &variants);
@@ -206,6 +206,9 @@ fn programs() -> Vec<Program> {
         opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
         programs.push(program);
     }
+    let mut table = TensorTable::default();
+    let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("an image of 64 x 48 pixels");
+    programs.push(lpips.program().clone());
     programs
 }
 

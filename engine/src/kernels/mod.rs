@@ -72,5 +72,9 @@ pub fn all() -> Vec<&'static Shader> {
         &densify::MOVES,
         &relocate::GATHER,
         &relocate::SCATTER,
+        &lpips::INPUT,
+        &lpips::DIFFERENCE,
+        &conv3x3::CONV,
+        &max_pool2x2::POOL,
     ]
 }
