@@ -47,7 +47,8 @@ fn a_few_hundred_steps_raise_psnr() {
     let limits = kiln::memory::Gpu::limits(&open.device);
     let (train_plan, report) = plan(&profile, &scene, model.len() as u32, budget, limits, &variants).expect("fits");
     eprintln!("{report:#?}");
-    let mut trainer = Trainer::new(&open.device, profile.clone(), train_plan, report, &scene, Some(&model)).expect("commits");
+    let mut trainer =
+        Trainer::new(&open.device, profile.clone(), train_plan, report, &scene, Some(&model)).expect("commits");
     let psnr = |trainer: &mut Trainer| {
         let mut total = 0.0;
         for (index, view) in scene.test.iter().enumerate() {

@@ -47,12 +47,7 @@ pub fn record(
 
 /// Appends the clear of the visible splats' gradient records.
 pub fn record_clear(program: &mut Program, shared: &Shared, splats: &Splats) {
-    let views = [
-        shared.counters,
-        splats.gradient_a,
-        splats.gradient_b,
-        splats.gradient_c,
-    ];
+    let views = [shared.counters, splats.gradient_a, splats.gradient_b, splats.gradient_c];
     program.pass(&CLEAR, &[], &views, &(), shared.groups(Args::Visible));
 }
 
@@ -109,11 +104,6 @@ pub fn record_sums(
 
 /// Appends the search for values that are not finite.
 pub fn record_check(program: &mut Program, shared: &Shared, splats: &Splats) {
-    let views = [
-        shared.counters,
-        splats.gradient_a,
-        splats.gradient_b,
-        splats.gradient_c,
-    ];
+    let views = [shared.counters, splats.gradient_a, splats.gradient_b, splats.gradient_c];
     program.pass(&CHECK, &[], &views, &(), shared.groups(Args::Visible));
 }

@@ -36,9 +36,8 @@ impl Programs {
     /// # Errors
     /// [`TrainError::Memory`] when the driver refuses one.
     pub(super) fn new(gpu: &Gpu, plan: &TrainPlan) -> Result<Self, TrainError> {
-        let compile = |program: &Program, slots: u32, timestamps: bool| {
-            gpu.compile(program, RecordOptions { slots, timestamps })
-        };
+        let compile =
+            |program: &Program, slots: u32, timestamps: bool| gpu.compile(program, RecordOptions { slots, timestamps });
         let slots = plan.tensors.capacities.slots;
         let once = |program: &Program| compile(program, 1, false);
         let ring = |program: &Program| compile(program, slots, false);

@@ -105,7 +105,9 @@ impl Trainer {
                 continue;
             }
             for (slot, later) in &mut list {
-                later.steps.retract(schedule::adam_skip_mask(&self.profile, flight.block.iteration));
+                later
+                    .steps
+                    .retract(schedule::adam_skip_mask(&self.profile, flight.block.iteration));
                 uniforms::set_rates(&mut later.block, &self.profile, self.extent, &later.steps);
                 self.write_uniforms(*slot, &later.block)?;
             }

@@ -174,14 +174,7 @@ impl Trainer {
         self.iteration += 1;
         let events = schedule::events_at(&self.profile, self.iteration);
         self.steps.advance(events.adam_skip_mask);
-        let block = uniforms::train(
-            &self.profile,
-            camera,
-            self.iteration,
-            self.extent,
-            &events,
-            &self.steps,
-        );
+        let block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
         self.fill_slot(slot, &block, image)?;
         let mut flight = Flight {
             ticket: Ticket::default(),
