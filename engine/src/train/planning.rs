@@ -48,8 +48,8 @@ pub struct TrainPlan {
     pub banded: BandedPrograms,
     /// Clears the sticky word of a stall.
     pub clear_stall: Program,
-    /// Uploads the uniforms of a step that is left out.
-    pub upload_uniforms: Program,
+    /// Stands in for a step that is left out.
+    pub left_out: Program,
 }
 
 impl TrainPlan {
@@ -90,7 +90,7 @@ impl TrainPlan {
         Self {
             banded: step::banded(&tensors, &bands, &[sums, image]),
             clear_stall: step::clear_stall(&tensors),
-            upload_uniforms: step::upload_uniforms(&tensors),
+            left_out: step::left_out(&tensors),
             bands,
             step: step::train_step(&tensors),
             evaluate: step::evaluate_view(&tensors, &[sums]),
@@ -114,7 +114,7 @@ impl TrainPlan {
             &self.filter,
             &self.reset,
             &self.clear_stall,
-            &self.upload_uniforms,
+            &self.left_out,
         ];
         list.extend(self.banded.all());
         list.extend(self.densify.iter().flatten());
