@@ -288,7 +288,7 @@ fn densify_programs(
         options: Options {
             prune_extent,
             prune_screen_px,
-            ..options.clone()
+            ..options
         },
         extent: extent.into(),
         capacity: tensors.capacities.n_limit,
