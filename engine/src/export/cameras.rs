@@ -239,5 +239,45 @@ mod tests {
                 assert!((a - b).abs() < 1e-5);
             }
         }
+        let read = read_cameras(&path).unwrap();
+        let written = records.iter().map(|record| (record.img_name.clone(), record.camera()));
+        assert!(read.into_iter().eq(written));
+    }
+
+    #[test]
+    fn cameras_of_other_trainers_and_damaged_ones() {
+        let folder = Scratch::new();
+        let path = folder.path().join("cameras.json");
+        let record = |name: &str, width: i64, fx: f32| {
+            format!(
+                r#"{{"id": 0, "img_name": "{name}", "width": {width}, "height": 10, "position": [1, 2, 3],
+                "rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "fy": 20, "fx": {fx}}}"#
+            )
+        };
+        let read = |text: String| {
+            std::fs::write(&path, text).unwrap();
+            read_cameras(&path)
+        };
+        let list = [record("../a", 16, 20.0), record("a", 16, 20.0), record("A", 16, 20.0)];
+        let cameras = read(format!("[{}]", list.join(","))).unwrap();
+        let stems: Vec<_> = cameras.iter().map(|(stem, _)| stem.as_str()).collect();
+        assert_eq!(stems, ["_.._a", "a", "A_2"]);
+        let camera = &cameras[0].1;
+        assert_eq!(
+            (camera.cx, camera.cy, camera.translation),
+            (8.0, 5.0, [-1.0, -2.0, -3.0])
+        );
+        for bad in [
+            String::new(),
+            "[]".to_owned(),
+            format!("[{}]", record("a", 0, 20.0)),
+            format!("[{}]", record("a", 1 << 20, 20.0)),
+            format!("[{}]", record("a", -1, 20.0)),
+            format!("[{}]", record("a", 16, 0.0)),
+            format!("[{}]", record("a", 16, 20.0).replace("[1, 2, 3]", "[1, 2, 1e39]")),
+        ] {
+            let text = read(bad.clone()).unwrap_err().to_string();
+            assert!(text.contains("cameras.json"), "{bad}: {text}");
+        }
     }
 }

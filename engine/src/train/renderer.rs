@@ -143,7 +143,12 @@ impl<'a> Renderer<'a> {
         let v_cap = n.min(bound(RECORD_BYTES));
         // Small models have large splats, large models two to five intersections a splat.
         let guess = v_cap.saturating_mul(6).max(1 << 20);
-        let i_cap = self.intersections.unwrap_or(guess).max(v_cap).min(bound(KEY_BYTES));
+        let i_cap = self
+            .intersections
+            .or(self.profile.debug.i_cap)
+            .unwrap_or(guess)
+            .max(v_cap)
+            .min(bound(KEY_BYTES));
         let sizes = self.sizes_px.iter().map(|size| (size[0], size[1]));
         let mut capacities = Capacities::new(n, v_cap, i_cap, self.model.sh_degree, sizes);
         capacities.slots = 1;

@@ -381,7 +381,7 @@ impl Session {
             full = Phase::at(&self.profile, &self.scene, u32::MAX)?;
             &full
         };
-        let gaussians = self.trainer.gaussians();
+        let gaussians = self.trainer.gaussians_now()?;
         let t_s = self.watch.elapsed(self.started.elapsed()).as_secs_f64();
         let mut file = EvalFile::new(iteration, gaussians, t_s, self.profile.eval.lpips_range);
         let is_last = iteration >= self.profile.schedule.iterations;

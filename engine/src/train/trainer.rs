@@ -154,6 +154,15 @@ impl Trainer {
         Ok(&mut self.gpu)
     }
 
+    /// Gaussians in the model as it is on the device, the last densification included.
+    ///
+    /// # Errors
+    /// [`TrainError::Stalled`] when a step turned out to have stalled.
+    pub fn gaussians_now(&mut self) -> Result<u32, TrainError> {
+        self.drain()?;
+        Ok(self.counters()?.gaussians)
+    }
+
     /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of cameras and the largest
     /// focal length are those of the plan; a scene at another scale changes the focal length's share per camera only.
     ///

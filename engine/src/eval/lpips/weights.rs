@@ -57,7 +57,10 @@ impl LpipsWeights {
     /// [`LpipsError::Weights`] when a file is there but is not the one expected.
     pub fn find(configured: Option<&Path>) -> Result<Search, LpipsError> {
         let program = std::env::current_exe().ok();
-        let candidates = candidates(configured, program.as_deref());
+        Self::search(&candidates(configured, program.as_deref()))
+    }
+
+    fn search(candidates: &[PathBuf]) -> Result<Search, LpipsError> {
         match candidates.iter().find(|path| path.is_file()) {
             Some(path) => Ok(Search::Found(Self::read(path)?)),
             None => {
@@ -248,6 +251,27 @@ mod tests {
         for (half, value) in cases {
             assert_eq!(half_to_f32(half), value, "{half:04x}");
         }
+    }
+
+    #[test]
+    fn the_file_is_looked_for_where_it_ships_and_may_be_absent() {
+        let list = candidates(Some(Path::new("mine")), Some(Path::new("/tree/target/release/kiln")));
+        let places: Vec<_> = list
+            .iter()
+            .map(|path| path.to_string_lossy().replace('\\', "/"))
+            .collect();
+        assert_eq!(places[0], "mine");
+        assert_eq!(places[1], format!("/tree/target/release/{FILE_NAME}"));
+        assert!(places[2].ends_with(&format!("engine/assets/{FILE_NAME}")));
+        assert_eq!(places[3], format!("/tree/engine/assets/{FILE_NAME}"));
+        assert_eq!(places[4], format!("engine/assets/{FILE_NAME}"));
+        let Search::Absent(text) = LpipsWeights::search(&["/nowhere/a".into()]).unwrap() else {
+            panic!("found");
+        };
+        assert!(
+            text.contains("`/nowhere/a`") && text.contains("eval.lpips_weights"),
+            "{text}"
+        );
     }
 
     #[test]
