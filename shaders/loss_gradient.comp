@@ -7,7 +7,7 @@
 #include "common/step.glsl"
 #include "common/window.glsl"
 
-layout(local_size_x = 256) in;
+layout(local_size_x = 64) in;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -32,15 +32,13 @@ void main() {
     int lane = int(gl_LocalInvocationIndex);
     ivec2 origin = ivec2(group % u.tiles_x, group / u.tiles_x) * 16;
     ivec2 size = ivec2(u.width, u.height);
-    ivec2 local = ivec2(lane & 15, lane >> 4);
-    ivec2 pixel = origin + local;
-    bool inside = pixel.x < size.x && pixel.y < size.y;
-    uint index = uint(pixel.y * size.x + pixel.x);
+    // A thread owns four pixels of a column, as in `ssim_maps`.
+    ivec2 first = ivec2(lane & 15, (lane >> 4) * 4);
     uint pixels = u.width * u.height;
-    vec3 gradient = vec3(0.0);
+    vec3 gradient[4] = vec3[4](vec3(0.0), vec3(0.0), vec3(0.0), vec3(0.0));
     for (uint channel = 0u; channel < 3u; ++channel) {
         barrier();
-        for (int at = lane; at < SIDE * SIDE; at += 256) {
+        for (int at = lane; at < SIDE * SIDE; at += 64) {
             ivec2 p = origin + ivec2(at % SIDE, at / SIDE) - HALO;
             bool real = p.x >= 0 && p.y >= 0 && p.x < size.x && p.y < size.y;
             uint source = channel * 3u * pixels + uint(p.y * size.x + p.x);
@@ -49,31 +47,51 @@ void main() {
             tile[2 * SIDE * SIDE + at] = real ? ssim_maps[source + 2u * pixels] : 0.0;
         }
         barrier();
-        for (int at = lane; at < 3 * SIDE * 16; at += 256) {
-            int map = at / (SIDE * 16), rest = at % (SIDE * 16);
-            int from = map * SIDE * SIDE + rest / 16 * SIDE + rest % 16;
-            float sum = 0.0;
-            for (int k = 0; k < 11; ++k) {
-                sum += WINDOW[k] * tile[from + k];
+        for (int at = lane; at < 3 * SIDE * 4; at += 64) {
+            int row = at >> 2, column = (at & 3) * 4;  // rows of all three maps, 26 each
+            int from = row / SIDE * SIDE * SIDE + row % SIDE * SIDE + column;
+            float v[14];
+            for (int k = 0; k < 14; ++k) {
+                v[k] = tile[from + k];
             }
-            rows[at] = sum;
+            for (int j = 0; j < 4; ++j) {
+                float sum = 0.0;
+                for (int k = 0; k < 11; ++k) {
+                    sum += WINDOW[k] * v[j + k];
+                }
+                rows[row * 16 + column + j] = sum;
+            }
         }
         barrier();
-        if (inside) {
-            float p = 0.0, q = 0.0, r = 0.0;
-            for (int k = 0; k < 11; ++k) {
-                int at = (local.y + k) * 16 + local.x;
-                p += WINDOW[k] * rows[at];
-                q += WINDOW[k] * rows[SIDE * 16 + at];
-                r += WINDOW[k] * rows[2 * SIDE * 16 + at];
+        float blurred[3][4];
+        for (int map = 0; map < 3; ++map) {
+            float v[14];
+            for (int k = 0; k < 14; ++k) {
+                v[k] = rows[map * SIDE * 16 + (first.y + k) * 16 + first.x];
             }
-            float x = image[index][channel];
-            float y = target_value(index, channel);
-            float ssim = p + 2.0 * x * q + y * r;
-            gradient[channel] = u.weights.z * (u.weights.x * sign(x - y) - u.weights.y * ssim);
+            for (int j = 0; j < 4; ++j) {
+                float sum = 0.0;
+                for (int k = 0; k < 11; ++k) {
+                    sum += WINDOW[k] * v[j + k];
+                }
+                blurred[map][j] = sum;
+            }
+        }
+        for (int j = 0; j < 4; ++j) {
+            ivec2 pixel = origin + first + ivec2(0, j);
+            if (pixel.x < size.x && pixel.y < size.y) {
+                uint index = uint(pixel.y * size.x + pixel.x);
+                float x = image[index][channel];
+                float y = target_value(index, channel);
+                float ssim = blurred[0][j] + 2.0 * x * blurred[1][j] + y * blurred[2][j];
+                gradient[j][channel] = u.weights.z * (u.weights.x * sign(x - y) - u.weights.y * ssim);
+            }
         }
     }
-    if (inside) {
-        image_gradient[index] = vec4(gradient, 0.0);
+    for (int j = 0; j < 4; ++j) {
+        ivec2 pixel = origin + first + ivec2(0, j);
+        if (pixel.x < size.x && pixel.y < size.y) {
+            image_gradient[pixel.y * size.x + pixel.x] = vec4(gradient[j], 0.0);
+        }
     }
 }

@@ -59,15 +59,24 @@ struct PixelState {
 };
 
 // One splat's share at one pixel; returns false when the splat does not touch the pixel.
-bool splat_gradient(vec4 position, vec3 conic, vec3 rgb, vec2 center, vec3 g, float background, inout PixelState s,
-                    out vec4 a, out vec3 b, out vec3 c) {
+bool splat_gradient(vec4 position, vec3 conic, vec3 rgb, vec2 center, vec3 g, float background, bool counts,
+                    inout PixelState s, out vec4 a, out vec3 b, out vec3 c) {
     vec2 d = position.xy - center;
     float power = splat_power(conic, d);
     float e = exp(power);
     float alpha = min(ALPHA_MAX, position.w * e);
-    if (power > 0.0 || alpha < ALPHA_MIN) {
+    bool touched = power <= 0.0 && alpha >= ALPHA_MIN;
+#ifdef COLUMN
+    // CPU drivers compute masked lanes too. Zeros leave the state as it is, and they are quick where the products of a far
+    // pixel would be denormal numbers, which cost a hundred times as much.
+    touched = touched && counts;
+    e = touched ? e : 0.0;
+    alpha = touched ? alpha : 0.0;
+#else
+    if (!touched) {
         return false;
     }
+#endif
     float keep = 1.0 / (1.0 - alpha);
     s.transmittance *= keep;
     c = (alpha * s.transmittance) * g;
@@ -79,7 +88,7 @@ bool splat_gradient(vec4 position, vec3 conic, vec3 rgb, vec2 center, vec3 g, fl
     vec2 ndc = abs(d_mean) * (0.5 * vec2(u.width, u.height));
     a = vec4(d_mean, e * d_alpha, ndc.x + ndc.y);
     b = -d_power * vec3(0.5 * d.x * d.x, d.x * d.y, 0.5 * d.y * d.y);
-    return true;
+    return touched;
 }
 
 #ifdef COLUMN
@@ -147,11 +156,10 @@ void main() {
                 vec4 a; \
                 vec3 b, c; \
                 vec2 center = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
-                if (at <= last[R] && splat_gradient(position, conic, rgb, center, g[R], background[R], state[R], a, b, c)) { \
-                    total_a += a; \
-                    total_b += b; \
-                    total_c += c; \
-                } \
+                splat_gradient(position, conic, rgb, center, g[R], background[R], at <= last[R], state[R], a, b, c); \
+                total_a += a; \
+                total_b += b; \
+                total_c += c; \
             }
             EACH_REACHED_ROW(ADD)
             sum_a[k * 16u + lane] = total_a;
@@ -234,7 +242,7 @@ void main() {
                 vec4 ta;
                 vec3 tb, tc;
                 touched = splat_gradient(batch_position[k], batch_conic[k], batch_color[k], center, g, background,
-                                         state, ta, tb, tc);
+                                         true, state, ta, tb, tc);
                 if (touched) {
                     a = ta;
                     b = tb;

@@ -10,7 +10,7 @@
 #include "common/step.glsl"
 #include "common/window.glsl"
 
-layout(local_size_x = 256) in;
+layout(local_size_x = 64) in;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -26,7 +26,7 @@ layout(set = 0, binding = 5, std430) writeonly restrict buffer SsimMaps { float 
 shared float tile_x[SIDE * SIDE];
 shared float tile_y[SIDE * SIDE];
 shared float rows[5 * SIDE * 16];
-shared float reduce[256];
+shared float reduce[64];
 
 float target_value(uint pixel, uint channel) {
     uint byte = u.image_offset * 4u + pixel * 3u + channel;
@@ -38,7 +38,7 @@ float group_sum(float value) {
     barrier();
     reduce[lane] = value;
     barrier();
-    for (uint half_size = 128u; half_size > 0u; half_size >>= 1u) {
+    for (uint half_size = 32u; half_size > 0u; half_size >>= 1u) {
         if (lane < half_size) {
             reduce[lane] += reduce[lane + half_size];
         }
@@ -55,10 +55,8 @@ void main() {
     int lane = int(gl_LocalInvocationIndex);
     ivec2 origin = ivec2(group % u.tiles_x, group / u.tiles_x) * 16;
     ivec2 size = ivec2(u.width, u.height);
-    ivec2 local = ivec2(lane & 15, lane >> 4);
-    ivec2 pixel = origin + local;
-    bool inside = pixel.x < size.x && pixel.y < size.y;
-    uint index = uint(pixel.y * size.x + pixel.x);
+    // A thread owns four pixels of a column: what it loads for one blur serves its neighbours too.
+    ivec2 first = ivec2(lane & 15, (lane >> 4) * 4);
     uint pixels = u.width * u.height;
     float l1 = 0.0, ssim = 0.0;
 #ifdef METRICS
@@ -67,7 +65,7 @@ void main() {
 #endif
     for (uint channel = 0u; channel < 3u; ++channel) {
         barrier();
-        for (int at = lane; at < SIDE * SIDE; at += 256) {
+        for (int at = lane; at < SIDE * SIDE; at += 64) {
             ivec2 p = origin + ivec2(at % SIDE, at / SIDE) - HALO;
             bool real = p.x >= 0 && p.y >= 0 && p.x < size.x && p.y < size.y;
             uint source = uint(p.y * size.x + p.x);
@@ -79,58 +77,74 @@ void main() {
             tile_y[at] = real ? target_value(source, channel) : 0.0;
         }
         barrier();
-        for (int at = lane; at < SIDE * 16; at += 256) {
-            int row = at / 16, column = at % 16;
-            float mx = 0.0, my = 0.0, xx = 0.0, yy = 0.0, xy = 0.0;
-            for (int k = 0; k < 11; ++k) {
-                float w = WINDOW[k];
-                float x = tile_x[row * SIDE + column + k];
-                float y = tile_y[row * SIDE + column + k];
-                mx += w * x;
-                my += w * y;
-                xx += w * x * x;
-                yy += w * y * y;
-                xy += w * x * y;
+        // Four neighbouring outputs of a row at a time: 26 rows of four.
+        for (int at = lane; at < SIDE * 4; at += 64) {
+            int row = at >> 2, column = (at & 3) * 4;
+            float x[14], y[14];
+            for (int k = 0; k < 14; ++k) {
+                x[k] = tile_x[row * SIDE + column + k];
+                y[k] = tile_y[row * SIDE + column + k];
             }
-            rows[at] = mx;
-            rows[SIDE * 16 + at] = my;
-            rows[2 * SIDE * 16 + at] = xx;
-            rows[3 * SIDE * 16 + at] = yy;
-            rows[4 * SIDE * 16 + at] = xy;
+            for (int j = 0; j < 4; ++j) {
+                float mx = 0.0, my = 0.0, xx = 0.0, yy = 0.0, xy = 0.0;
+                for (int k = 0; k < 11; ++k) {
+                    float w = WINDOW[k];
+                    float a = x[j + k], b = y[j + k];
+                    mx += w * a;
+                    my += w * b;
+                    xx += w * a * a;
+                    yy += w * b * b;
+                    xy += w * a * b;
+                }
+                int to = row * 16 + column + j;
+                rows[to] = mx;
+                rows[SIDE * 16 + to] = my;
+                rows[2 * SIDE * 16 + to] = xx;
+                rows[3 * SIDE * 16 + to] = yy;
+                rows[4 * SIDE * 16 + to] = xy;
+            }
         }
         barrier();
-        float mx = 0.0, my = 0.0, xx = 0.0, yy = 0.0, xy = 0.0;
-        for (int k = 0; k < 11; ++k) {
-            float w = WINDOW[k];
-            int at = (local.y + k) * 16 + local.x;
-            mx += w * rows[at];
-            my += w * rows[SIDE * 16 + at];
-            xx += w * rows[2 * SIDE * 16 + at];
-            yy += w * rows[3 * SIDE * 16 + at];
-            xy += w * rows[4 * SIDE * 16 + at];
-        }
-        float a1 = 2.0 * mx * my + C1;
-        float a2 = 2.0 * (xy - mx * my) + C2;
-        float b1 = mx * mx + my * my + C1;
-        float b2 = (xx - mx * mx) + (yy - my * my) + C2;
-        float inv = 1.0 / (b1 * b2);
-        float s = a1 * a2 * inv;
-        if (inside) {
-            int center = (local.y + HALO) * SIDE + local.x + HALO;
-            float difference = tile_x[center] - tile_y[center];
-            l1 += abs(difference);
-            ssim += s;
-#ifdef METRICS
-            squared[channel] = difference * difference;
-            if (pixel.x >= HALO && pixel.y >= HALO && pixel.x < size.x - HALO && pixel.y < size.y - HALO) {
-                ssim_valid += s;
+        float blurred[5][4];
+        for (int map = 0; map < 5; ++map) {
+            float v[14];
+            for (int k = 0; k < 14; ++k) {
+                v[k] = rows[map * SIDE * 16 + (first.y + k) * 16 + first.x];
             }
+            for (int j = 0; j < 4; ++j) {
+                float sum = 0.0;
+                for (int k = 0; k < 11; ++k) {
+                    sum += WINDOW[k] * v[j + k];
+                }
+                blurred[map][j] = sum;
+            }
+        }
+        for (int j = 0; j < 4; ++j) {
+            ivec2 pixel = origin + first + ivec2(0, j);
+            float mx = blurred[0][j], my = blurred[1][j], xx = blurred[2][j], yy = blurred[3][j], xy = blurred[4][j];
+            float a1 = 2.0 * mx * my + C1;
+            float a2 = 2.0 * (xy - mx * my) + C2;
+            float b1 = mx * mx + my * my + C1;
+            float b2 = (xx - mx * mx) + (yy - my * my) + C2;
+            float inv = 1.0 / (b1 * b2);
+            float s = a1 * a2 * inv;
+            if (pixel.x < size.x && pixel.y < size.y) {
+                int center = (first.y + j + HALO) * SIDE + first.x + HALO;
+                float difference = tile_x[center] - tile_y[center];
+                l1 += abs(difference);
+                ssim += s;
+#ifdef METRICS
+                squared[channel] += difference * difference;
+                if (pixel.x >= HALO && pixel.y >= HALO && pixel.x < size.x - HALO && pixel.y < size.y - HALO) {
+                    ssim_valid += s;
+                }
 #else
-            uint at = channel * 3u * pixels + index;
-            ssim_maps[at] = 2.0 * my * (a2 - a1) * inv + 2.0 * mx * s * (1.0 / b2 - 1.0 / b1);
-            ssim_maps[at + pixels] = -s / b2;
-            ssim_maps[at + 2u * pixels] = 2.0 * a1 * inv;
+                uint at = channel * 3u * pixels + uint(pixel.y * size.x + pixel.x);
+                ssim_maps[at] = 2.0 * my * (a2 - a1) * inv + 2.0 * mx * s * (1.0 / b2 - 1.0 / b1);
+                ssim_maps[at + pixels] = -s / b2;
+                ssim_maps[at + 2u * pixels] = 2.0 * a1 * inv;
 #endif
+            }
         }
     }
     float total_l1 = group_sum(l1);

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::mem::{offset_of, size_of};
 use std::path::Path;
 
+use kiln::eval::lpips::{DEFAULT_BUDGET_BYTES, LpipsTensors};
 use kiln::kernels;
 use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
@@ -13,11 +14,13 @@ use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::kernels::{begin, densify, opacity_reset};
 use kiln::memory::{Access, Command, Program, TensorTable};
-use kiln::step::{Capacities, DensifyTensors, STAGING_BYTES, StepTensors, evaluate_view, train_step};
+use kiln::step::{
+    BandTensors, Capacities, DensifyTensors, STAGING_BYTES, StepTensors, banded, evaluate_view, train_step,
+};
 use kiln_tests::spirv::{Module, reflect};
 
 /// Modules without a declaration in `kernels`: nothing records them yet.
-const UNLISTED: [&str; 3] = ["fill", "band_count", "band_count.histogram"];
+const UNLISTED: [&str; 1] = ["fill"];
 
 /// (offset, size) of every field, in order. Fails to compile when a field is missing.
 macro_rules! fields {
@@ -165,15 +168,18 @@ fn shared_blocks_have_one_layout() {
 fn programs() -> Vec<Program> {
     let capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     let mut programs = Vec::new();
-    for (reduction, sort_subgroup, columns) in [
-        (Reduction::Segmented, 0, true),
-        (Reduction::Atomic, 16, false),
-        (Reduction::Segmented, 32, false),
+    for (reduction, sort_subgroup, columns, jitter) in [
+        (Reduction::Segmented, 0, true, false),
+        (Reduction::Atomic, 16, false, false),
+        (Reduction::Segmented, 32, false, false),
+        (Reduction::Segmented, 0, true, true),
+        (Reduction::Atomic, 16, false, true),
     ] {
         let variants = Variants {
             reduction,
             sort_subgroup,
             columns,
+            jitter,
         };
         let mut table = TensorTable::default();
         let t = StepTensors::new(&mut table, &capacities, &variants);
@@ -186,6 +192,8 @@ fn programs() -> Vec<Program> {
         programs.push(kiln::step::densify(&t, &d, &event));
         programs.push(train_step(&t));
         programs.push(evaluate_view(&t, &[]));
+        let bands = BandTensors::new(&mut table, &capacities, &variants);
+        programs.extend(banded(&t, &bands, &[]).all().map(Program::clone));
         let mut program = Program::new("others");
         begin::record(&mut program, &t.shared, &t.chunks);
         let io = FilterIo {
@@ -198,6 +206,9 @@ fn programs() -> Vec<Program> {
         opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
         programs.push(program);
     }
+    let mut table = TensorTable::default();
+    let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("a workspace");
+    programs.push(lpips.program().clone());
     programs
 }
 

@@ -1,24 +1,14 @@
 //! `kiln eval` and `kiln render` give again what `kiln train` wrote: the same figures, the same pictures.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use kiln::cli::{self, Exit, Failure, Request};
 use kiln::config::{Inputs, Override, resolve};
 use kiln::eval::EvalFile;
 use kiln::scene::Split;
 use kiln::train::{Cameras, Location, Stored, open_device};
-
-/// Devices are opened by one test at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-/// A fresh folder of a test.
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).expect("a folder for the test");
-    path
-}
+use kiln_tests::gpu;
+use kiln_tests::runs::{self, Scratch};
 
 /// Runs a command line; gives what it printed.
 fn kiln(arguments: &[&str]) -> Result<String, Box<dyn Failure>> {
@@ -68,9 +58,9 @@ fn picture_difference(a: &Path, b: &Path) -> u8 {
 
 #[test]
 fn a_run_is_evaluated_and_rendered_as_training_did() {
-    let _guard = ONE_AT_A_TIME.lock();
-    let folder = folder("stored_models");
-    let scene = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/stilllife");
+    gpu::take_turn();
+    let folder = Scratch::new("stored");
+    let scene = runs::scene();
     let run = folder.join("run");
     let settings = "--profile cpu --recipe demo --iterations 120 -r 66 --save-iterations 60 --set eval.lpips=false \
                     --set schedule.resolution=[] --set memory.max_gaussians=5000 -q";
@@ -182,7 +172,7 @@ fn validated(run: &Path, out: &Path) {
         set: Split::Test,
     };
     load().render(&cameras, out, &mut |_| ()).expect("renders");
-    kiln_tests::gpu::assert_valid(&open.device);
+    gpu::assert_valid(&open.device);
 }
 
 /// A scene of three training views and one test view of 24 x 20 pixels.
@@ -208,8 +198,8 @@ fn tiny_scene(root: &Path) {
 
 #[test]
 fn lpips_is_part_of_the_last_evaluation() {
-    let _guard = ONE_AT_A_TIME.lock();
-    let folder = folder("stored_models_lpips");
+    gpu::take_turn();
+    let folder = Scratch::new("lpips");
     let scene = folder.join("scene");
     std::fs::create_dir_all(&scene).expect("a folder");
     tiny_scene(&scene);

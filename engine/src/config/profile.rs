@@ -320,6 +320,8 @@ pub struct Debug {
     pub subgroup: Subgroup,
     /// Turn on the Vulkan validation layer.
     pub validation: bool,
+    /// After the run, time each pass of the step over this many views and write `timings.json`; 0 to 1000.
+    pub timed_steps: u32,
 }
 
 /// `debug.reduction`

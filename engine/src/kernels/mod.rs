@@ -1,6 +1,7 @@
 //! One file per kernel family: its shader and bindings, its push constants, its group rule, its `record` function. The
 //! CPU twin of each, the reference in the tests, has the same name under [`cpu`]; the GLSL has it in `shaders/`.
 
+pub mod bands;
 pub mod begin;
 pub mod conv3x3;
 pub mod counters;
@@ -29,6 +30,8 @@ use crate::memory::Shader;
 #[must_use]
 pub fn all() -> Vec<&'static Shader> {
     vec![
+        &bands::COUNT,
+        &bands::HISTOGRAM,
         &begin::SHADER,
         &cull::CULL,
         &cull::SCAN,
@@ -69,5 +72,9 @@ pub fn all() -> Vec<&'static Shader> {
         &densify::MOVES,
         &relocate::GATHER,
         &relocate::SCATTER,
+        &lpips::INPUT,
+        &lpips::DIFFERENCE,
+        &conv3x3::CONV,
+        &max_pool2x2::POOL,
     ]
 }

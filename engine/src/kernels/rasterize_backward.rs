@@ -30,7 +30,7 @@ pub static FOLD: Shader = shader!(
 /// Finds non-finite values.
 pub static CHECK: Shader = shader!("gradient_check", rw counters, r gradient_a, r gradient_b, r gradient_c);
 
-/// Appends the passes; `partials` are three 16-byte streams per intersection, used by the segmented reduction only.
+/// Appends all passes: [`record_clear`], [`record_sums`], [`record_check`].
 pub fn record(
     program: &mut Program,
     shared: &Shared,
@@ -40,11 +40,34 @@ pub fn record(
     partials: &[View; 3],
     variants: &Variants,
 ) {
-    let records = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
-    let segmented = variants.reduction == Reduction::Segmented;
-    let [a, b, c] = if segmented { *partials } else { records };
-    let views = [shared.counters, records[0], records[1], records[2]];
+    record_clear(program, shared, splats);
+    record_sums(program, shared, splats, intersections, pixels, partials, variants);
+    record_check(program, shared, splats);
+}
+
+/// Appends the clear of the visible splats' gradient records.
+pub fn record_clear(program: &mut Program, shared: &Shared, splats: &Splats) {
+    let views = [shared.counters, splats.gradient_a, splats.gradient_b, splats.gradient_c];
     program.pass(&CLEAR, &[], &views, &(), shared.groups(Args::Visible));
+}
+
+/// Appends what adds the gradients of the tiles in the band to the records; `partials` are three 16-byte streams per
+/// intersection, used by the segmented reduction only.
+pub fn record_sums(
+    program: &mut Program,
+    shared: &Shared,
+    splats: &Splats,
+    intersections: &Intersections,
+    pixels: &Pixels,
+    partials: &[View; 3],
+    variants: &Variants,
+) {
+    let segmented = variants.reduction == Reduction::Segmented;
+    let [a, b, c] = if segmented {
+        *partials
+    } else {
+        [splats.gradient_a, splats.gradient_b, splats.gradient_c]
+    };
     let views = [
         shared.uniforms,
         shared.counters,
@@ -77,6 +100,10 @@ pub fn record(
         ];
         program.pass(&FOLD, &[], &views, &(), shared.groups(Args::Visible));
     }
+}
+
+/// Appends the search for values that are not finite.
+pub fn record_check(program: &mut Program, shared: &Shared, splats: &Splats) {
     let views = [shared.counters, splats.gradient_a, splats.gradient_b, splats.gradient_c];
     program.pass(&CHECK, &[], &views, &(), shared.groups(Args::Visible));
 }

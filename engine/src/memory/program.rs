@@ -102,6 +102,8 @@ pub enum Command {
         /// Bytes added to the target per slot.
         to_stride: u64,
     },
+    /// Nothing to execute: these tensors hold values here that another program wrote or will read.
+    Hold(Vec<View>),
 }
 
 impl Command {
@@ -112,6 +114,7 @@ impl Command {
             Self::Dispatch(pass) => pass.shader.name,
             Self::Fill { .. } => "fill",
             Self::Copy { .. } => "copy",
+            Self::Hold(_) => "hold",
         }
     }
 
@@ -127,6 +130,7 @@ impl Command {
             }
             Self::Fill { view, .. } => vec![*view],
             Self::Copy { from, to, .. } => vec![*from, *to],
+            Self::Hold(views) => views.clone(),
         }
     }
 }
@@ -172,6 +176,12 @@ impl Program {
     /// Appends a fill.
     pub fn fill(&mut self, view: View, value: u32) {
         self.commands.push(Command::Fill { view, value });
+    }
+
+    /// States that `views` hold values at this point which no command of this program accounts for. Programs that work
+    /// together on arena tensors begin and end with it, so that the plan keeps what passes between them.
+    pub fn hold(&mut self, views: &[View]) {
+        self.commands.push(Command::Hold(views.to_vec()));
     }
 
     /// Appends a copy of the same range for every slot.

@@ -64,6 +64,13 @@ impl Capacities {
         }
     }
 
+    /// Tile intersections of one band of a banded step: a third of `i_cap`, so that the lists of a band fit beside the
+    /// gradient records in the bytes an unbanded step takes, but at least one tile's worth.
+    #[must_use]
+    pub fn band_cap(&self) -> u32 {
+        self.v_cap.max(self.i_cap / 3)
+    }
+
     /// Bits of the largest tile key; one key more than there are tiles marks "none".
     #[must_use]
     pub fn tile_bits(&self) -> u32 {

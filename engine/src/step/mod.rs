@@ -4,12 +4,14 @@
 //! [`forward`] and [`train_step`] append passes to a [`crate::memory::Program`], [`densify()`] is a program of its own;
 //! [`model_io`] turns a host model into planes and back.
 
+mod bands;
 mod capacities;
 mod densify;
 mod model_io;
 mod passes;
 mod tensors;
 
+pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, pack_bands, upload_uniforms};
 pub use capacities::Capacities;
 pub use densify::{DensifyTensors, STAGING_BYTES, densify};
 pub use model_io::{read_model, write_model};

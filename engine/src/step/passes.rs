@@ -3,26 +3,31 @@
 use super::StepTensors;
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
-use crate::kernels::radix_sort::{self, SortJob};
+use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::Intersections;
 use crate::kernels::{begin, cull, loss, project, rasterize, rasterize_backward, tile_ranges, update};
 use crate::memory::{Program, View};
 
-/// Copies the slot's uniforms and image to the device.
-fn upload(program: &mut Program, t: &StepTensors) {
+/// Copies the slot's uniforms to the device.
+pub(super) fn upload_uniforms(program: &mut Program, t: &StepTensors) {
     let bytes = t.shared.uniforms.bytes;
     program.copy_from_ring(
         t.rings.uniforms.slice(0, bytes),
         t.rings.uniforms_stride,
         t.shared.uniforms,
     );
+}
+
+/// Copies the slot's uniforms and image to the device.
+pub(super) fn upload(program: &mut Program, t: &StepTensors) {
+    upload_uniforms(program, t);
     let bytes = t.pixels.target.bytes;
     program.copy_from_ring(t.rings.images.slice(0, bytes), t.rings.images_stride, t.pixels.target);
 }
 
 /// Copies the counters to the slot's status word.
-fn status(program: &mut Program, t: &StepTensors) {
+pub(super) fn status(program: &mut Program, t: &StepTensors) {
     let bytes = size_of::<Counters>() as u64;
     program.copy_to_ring(
         t.shared.counters.slice(0, bytes),
@@ -31,8 +36,8 @@ fn status(program: &mut Program, t: &StepTensors) {
     );
 }
 
-/// Appends everything up to the rendered image and returns the tensors the backward pass needs.
-pub fn forward(program: &mut Program, t: &StepTensors) -> Intersections {
+/// Appends what makes the visible records and returns their order by depth.
+pub(super) fn visible(program: &mut Program, t: &StepTensors) -> View {
     let (s, c, v) = (&t.shared, &t.capacities, &t.variants);
     begin::record(program, s, &t.chunks);
     cull::record(program, s, &t.chunks, t.group_visible, c.v_cap);
@@ -45,29 +50,54 @@ pub fn forward(program: &mut Program, t: &StepTensors) -> Intersections {
         index_payload: true,
     };
     let sorted = radix_sort::record(program, s, &t.depth_sort, &job, v);
+    t.depth_sort.values[sorted]
+}
+
+/// Appends what lists the splats of every tile in the band: at most `capacity` intersections, sorted in `buffers`.
+pub(super) fn intersect(
+    program: &mut Program,
+    t: &StepTensors,
+    depth_order: View,
+    buffers: &SortBuffers,
+    capacity: u32,
+) -> Intersections {
+    let (s, v) = (&t.shared, &t.variants);
     let io = EmitIo {
-        depth_order: t.depth_sort.values[sorted],
+        depth_order,
         group_tiles: t.group_tiles,
-        tile_keys: t.tile_sort.keys[0],
-        payloads: t.tile_sort.values[0],
+        tile_keys: buffers.keys[0],
+        payloads: buffers.values[0],
         owners: t.intersections.owners,
-        intersection_cap: c.i_cap,
+        intersection_cap: capacity,
     };
     tile_intersect::record(program, s, &t.splats, &io, v);
     let job = SortJob {
         counter: WORD_INTERSECTIONS,
         args: Args::IntersectionSort,
-        capacity: c.i_cap,
-        key_bits: c.tile_bits(),
+        capacity,
+        key_bits: t.capacities.tile_bits(),
         index_payload: false,
     };
-    let sorted = radix_sort::record(program, s, &t.tile_sort, &job, v);
+    let sorted = radix_sort::record(program, s, buffers, &job, v);
     let intersections = Intersections {
-        payloads: t.tile_sort.values[sorted],
+        payloads: buffers.values[sorted],
         ..t.intersections
     };
-    tile_ranges::record(program, s, t.tile_sort.keys[sorted], intersections.tile_ranges);
-    rasterize::record(program, s, &t.splats, &intersections, &t.pixels, v);
+    tile_ranges::record(program, s, buffers.keys[sorted], intersections.tile_ranges);
+    intersections
+}
+
+/// Appends the update of every Gaussian.
+pub(super) fn update(program: &mut Program, t: &StepTensors) {
+    let coefficients = u32::try_from(layout::sh_coefficients(t.capacities.sh_degree)).unwrap_or(u32::MAX);
+    update::record(program, &t.shared, &t.chunks, t.group_visible, &t.splats, coefficients);
+}
+
+/// Appends everything up to the rendered image and returns the tensors the backward pass needs.
+pub fn forward(program: &mut Program, t: &StepTensors) -> Intersections {
+    let depth_order = visible(program, t);
+    let intersections = intersect(program, t, depth_order, &t.tile_sort, t.capacities.i_cap);
+    rasterize::record(program, &t.shared, &t.splats, &intersections, &t.pixels, &t.variants);
     intersections
 }
 
@@ -87,15 +117,7 @@ pub fn train_step(t: &StepTensors) -> Program {
         &t.partials,
         &t.variants,
     );
-    let coefficients = u32::try_from(layout::sh_coefficients(t.capacities.sh_degree)).unwrap_or(u32::MAX);
-    update::record(
-        &mut program,
-        &t.shared,
-        &t.chunks,
-        t.group_visible,
-        &t.splats,
-        coefficients,
-    );
+    update(&mut program, t);
     status(&mut program, t);
     program
 }

@@ -6,6 +6,7 @@
 
 pub mod checkpoint;
 pub mod clock;
+mod compiled;
 mod environment;
 mod error;
 mod evaluation;
@@ -16,11 +17,13 @@ mod open;
 mod phases;
 mod planning;
 mod renderer;
+mod replay;
 pub mod run_folder;
 pub mod schedule;
 mod session;
 pub mod sinks;
 mod stored;
+mod timing;
 mod trainer;
 mod uniforms;
 
@@ -30,4 +33,5 @@ pub use open::{OpenDevice, list_devices, open_device, variants_for};
 pub use planning::{PlanReport, TrainPlan, plan};
 pub use session::{ResumeFrom, RunEnd, RunRequest, run};
 pub use stored::{Cameras, Evaluated, Location, Stored, StoredError};
+pub use timing::{PassRow, StepTimes};
 pub use trainer::{StepStatus, Trainer, ViewSums};

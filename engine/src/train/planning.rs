@@ -10,7 +10,7 @@ use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Class, Gpu, Plan, PlanLimits, Program, Tag, TensorTable, View};
 use crate::plugins::Strategy;
 use crate::scene::SceneIndex;
-use crate::step::{self, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
+use crate::step::{self, BandTensors, BandedPrograms, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
 
 /// Tensors that the host reads after an evaluation.
 #[derive(Clone, Copy, Debug)]
@@ -34,14 +34,21 @@ impl EvalReadback {
         }
     }
 
+    /// What is copied, and where to: sums, image, tile ranges.
+    fn copies(&self, tensors: &StepTensors) -> [(View, View); 3] {
+        [
+            (tensors.metric_sums, self.sums),
+            (tensors.pixels.image, self.image),
+            (tensors.intersections.tile_ranges, self.tile_ranges),
+        ]
+    }
+
     /// Evaluation without and with image and tile counts.
     pub(super) fn programs(&self, tensors: &StepTensors) -> [Program; 2] {
-        let sums = (tensors.metric_sums, self.sums);
-        let image = (tensors.pixels.image, self.image);
-        let ranges = (tensors.intersections.tile_ranges, self.tile_ranges);
+        let copies = self.copies(tensors);
         [
-            step::evaluate_view(tensors, &[sums]),
-            step::evaluate_view(tensors, &[sums, image, ranges]),
+            step::evaluate_view(tensors, &copies[..1]),
+            step::evaluate_view(tensors, &copies),
         ]
     }
 }
@@ -54,6 +61,8 @@ pub struct TrainPlan {
     pub tensors: StepTensors,
     /// What evaluation reads back.
     pub readback: EvalReadback,
+    /// What only banded steps need.
+    pub bands: BandTensors,
     /// The programs, in the order of [`TrainPlan::programs`].
     pub step: Program,
     /// Evaluation without the image.
@@ -68,6 +77,12 @@ pub struct TrainPlan {
     pub densify: Option<[Program; 2]>,
     /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
     pub lpips: Option<LpipsTensors>,
+    /// The parts of banded steps and evaluations.
+    pub banded: BandedPrograms,
+    /// Clears the sticky word of a stall.
+    pub clear_stall: Program,
+    /// Uploads the uniforms of a step that is left out.
+    pub upload_uniforms: Program,
 }
 
 impl TrainPlan {
@@ -97,7 +112,12 @@ impl TrainPlan {
         let ceiling = profile.strategy.adc().map_or(0.01, |adc| adc.reset.opacity);
         crate::kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
         let densify = densify_programs(&mut table, &tensors, profile, extent);
+        let bands = BandTensors::new(&mut table, capacities, variants);
         Self {
+            banded: step::banded(&tensors, &bands, &readback.copies(&tensors)[..2]),
+            clear_stall: step::clear_stall(&tensors),
+            upload_uniforms: step::upload_uniforms(&tensors),
+            bands,
             step: step::train_step(&tensors),
             evaluate,
             evaluate_image,
@@ -131,7 +151,10 @@ impl TrainPlan {
             &self.evaluate_image,
             &self.filter,
             &self.reset,
+            &self.clear_stall,
+            &self.upload_uniforms,
         ];
+        list.extend(self.banded.all());
         list.extend(self.densify.iter().flatten());
         list.extend(self.lpips.iter().map(LpipsTensors::program));
         list

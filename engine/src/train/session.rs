@@ -11,12 +11,12 @@ use super::interrupt::{Interrupt, Signal};
 use super::phases::Phase;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{Sinks, Terminal};
-use super::{OpenDevice, PlanReport, StepStatus, TrainError, Trainer, environment, events};
+use super::{OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
 use super::{initial_model, plan, scene_options, variants_for};
 use crate::config::Profile;
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
-use crate::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
+use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
 use crate::memory::{Budget, Class, Gpu};
 use crate::plugins::Exporter;
@@ -132,10 +132,11 @@ impl Session {
             iterations: profile.schedule.iterations,
             started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         };
-        let existing = if resume.is_some() {
-            Existing::Resume
-        } else {
-            Existing::Refuse
+        let existing = match &resume {
+            Some(ResumeFrom::Latest) => Existing::Resume,
+            // A checkpoint of elsewhere may start a run of its own.
+            Some(ResumeFrom::File(_)) if root.join("run.json").exists() => Existing::Resume,
+            _ => Existing::Refuse,
         };
         let mut folder = RunFolder::create(&root, existing, run)?;
         let variants = plan.tensors.variants;
@@ -188,7 +189,8 @@ impl Session {
         self.sampler = state.sampler.clone();
         self.watch = Stopwatch::showing(t_s);
         self.folder.rewind(iteration)?;
-        self.phase = Phase::at(&self.profile, &self.scene, iteration + 1)?;
+        // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
+        self.phase = Phase::at(&self.profile, &self.scene, iteration.max(1))?;
         self.trainer.set_cameras(&self.phase.scene, false)?;
         let path = from.path().strip_prefix(self.folder.root()).unwrap_or(from.path());
         self.event(
@@ -211,14 +213,8 @@ impl Session {
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        for message in self
-            .scene
-            .warnings
-            .iter()
-            .cloned()
-            .chain(self.lpips_warning.take())
-            .collect::<Vec<_>>()
-        {
+        let warnings = self.scene.warnings.clone().into_iter();
+        for message in warnings.chain(self.lpips_warning.take()) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         Ok(())
@@ -290,7 +286,8 @@ impl Session {
         for status in statuses {
             self.report(Some(status))?;
         }
-        Ok(())
+        // A step that was left out has events but no status.
+        self.tell_events()
     }
 
     fn report(&mut self, status: Option<StepStatus>) -> Result<(), TrainError> {
@@ -311,12 +308,17 @@ impl Session {
             t_s: t.as_secs_f64(),
         };
         self.emit(&RunEvent::Train(row))?;
-        for event in self.trainer.take_events() {
-            self.emit(&RunEvent::Event(event))?;
-        }
+        self.tell_events()?;
         if self.sinks.memory_due(iteration) && self.last_memory != Some(iteration) {
             self.last_memory = Some(iteration);
             self.memory(iteration)?;
+        }
+        Ok(())
+    }
+
+    fn tell_events(&mut self) -> Result<(), TrainError> {
+        for event in self.trainer.take_events() {
+            self.emit(&RunEvent::Event(event))?;
         }
         Ok(())
     }
@@ -373,7 +375,7 @@ impl Session {
             full = Phase::at(&self.profile, &self.scene, u32::MAX)?;
             &full
         };
-        let gaussians = self.trainer.gaussians_now()?;
+        let gaussians = self.trainer.gaussians();
         let t_s = self.watch.elapsed(self.started.elapsed()).as_secs_f64();
         let mut file = EvalFile::new(iteration, gaussians, t_s, self.profile.eval.lpips_range);
         let is_last = iteration >= self.profile.schedule.iterations;
@@ -440,7 +442,34 @@ impl Session {
         self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
     }
 
+    /// Times the passes of the step over the first views and writes `timings.json`, when asked to.
+    fn time_passes(&mut self) -> Result<(), TrainError> {
+        let mut steps = Vec::new();
+        for index in (0..self.phase.scene.train.len())
+            .cycle()
+            .take(self.profile.debug.timed_steps as usize)
+        {
+            let id = ViewId {
+                split: Split::Train,
+                index,
+            };
+            let image = self.phase.store.get(id)?;
+            if let Some(view) = self.phase.scene.view(id) {
+                steps.push(self.trainer.time_passes(&view.camera, &image)?);
+            }
+        }
+        if steps.is_empty() {
+            return Ok(());
+        }
+        let times = StepTimes::mean(&steps, self.trainer.gaussians());
+        write_json(&self.folder.root().join("timings.json"), &times)?;
+        Ok(self.folder.list(["timings.json"])?)
+    }
+
     fn finish(mut self, signal: Option<Signal>) -> Result<RunEnd, TrainError> {
+        if signal.is_none() {
+            self.time_passes()?;
+        }
         self.sinks.flush()?;
         let iterations = self.trainer.iteration();
         let folder = self.folder.root().to_owned();

@@ -1,23 +1,27 @@
 //! The device side of a run: submits steps, reads status words late, evaluates between steps.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
+use super::compiled::Programs;
 use super::events::{Event, EventRow};
 use super::planning::{EvalReadback, TrainPlan};
+use super::replay::Banding;
 use super::schedule::{self, Events};
 use super::uniforms::{self, GroupSteps};
 use super::{PlanReport, TrainError};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
-use crate::kernels::counters::Counters;
+use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::loss::METRIC_WORDS;
+use crate::kernels::uniforms::StepUniforms;
 use crate::memory::Gpu;
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step::{self, StepTensors};
-use crate::vk::{CompiledProgram, Device, PassTime, RecordOptions, Ticket};
+use crate::vk::{Device, PassTime, Ticket};
 
 /// What a finished step reports.
 #[derive(Clone, Copy, Debug)]
@@ -39,34 +43,47 @@ pub struct ViewSums {
     pub tile_counts: Option<Vec<u32>>,
 }
 
-struct Programs {
-    step: CompiledProgram,
-    timed: Option<CompiledProgram>,
-    evaluate: CompiledProgram,
-    evaluate_image: CompiledProgram,
-    filter: CompiledProgram,
-    reset: CompiledProgram,
-    densify: Option<[CompiledProgram; 2]>,
+/// A step in flight.
+pub(super) struct Flight {
+    pub(super) ticket: Ticket,
+    /// What its ring slot holds.
+    pub(super) block: StepUniforms,
+    /// Optimiser steps, this one included.
+    pub(super) steps: GroupSteps,
+}
+
+/// A step that is over but not yet told to the caller.
+pub(super) struct Finished {
+    pub(super) status: StepStatus,
+    /// False when the step was left out.
+    pub(super) done: bool,
+    pub(super) events: Vec<Event>,
 }
 
 /// Trains one model on one device.
 pub struct Trainer {
     // Dropped before `gpu`, which they were compiled on.
-    programs: Programs,
+    pub(super) programs: Programs,
     tensors: StepTensors,
     readback: EvalReadback,
-    gpu: Gpu,
-    profile: Profile,
-    report: PlanReport,
-    steps: GroupSteps,
+    pub(super) gpu: Gpu,
+    pub(super) profile: Profile,
+    pub(super) report: PlanReport,
+    /// Optimiser steps submitted so far.
+    pub(super) steps: GroupSteps,
     iteration: u32,
-    /// Per slot: the submission in flight and its iteration.
-    in_flight: Vec<Option<(Ticket, u32)>>,
-    extent: f32,
+    /// Per slot, the step in flight.
+    pub(super) in_flight: Vec<Option<Flight>>,
+    /// Oldest first; no longer than the ring, as each call of [`Trainer::advance`] takes one.
+    pub(super) finished: VecDeque<Finished>,
+    pub(super) banding: Banding,
+    pub(super) extent: f32,
     /// Gaussians of the last status word.
     gaussians: u32,
     /// What status words told besides their figures.
     events: Vec<EventRow>,
+    /// Last iteration whose events are known.
+    noted: u32,
 }
 
 impl Trainer {
@@ -83,35 +100,9 @@ impl Trainer {
         model: Option<&Gaussians>,
     ) -> Result<Self, TrainError> {
         let gpu = Gpu::new(device, plan.table.clone(), &plan.programs(), report.budget.cap_bytes)?;
-        let slots = report.capacities.slots;
-        let once = RecordOptions::default();
-        let ring = RecordOptions {
-            slots,
-            timestamps: false,
-        };
-        let timed = device.caps().timestamp_period_ns > 0.0;
-        let programs = Programs {
-            step: gpu.compile(&plan.step, ring)?,
-            timed: timed
-                .then(|| {
-                    gpu.compile(
-                        &plan.step,
-                        RecordOptions {
-                            slots,
-                            timestamps: true,
-                        },
-                    )
-                })
-                .transpose()?,
-            evaluate: gpu.compile(&plan.evaluate, once)?,
-            evaluate_image: gpu.compile(&plan.evaluate_image, once)?,
-            filter: gpu.compile(&plan.filter, once)?,
-            reset: gpu.compile(&plan.reset, once)?,
-            densify: match &plan.densify {
-                Some([small, large]) => Some([gpu.compile(small, once)?, gpu.compile(large, once)?]),
-                None => None,
-            },
-        };
+        let programs = Programs::new(&gpu, &plan)?;
+        let banding = Banding::new(plan.bands, profile.debug.bands);
+        let slots = report.capacities.slots as usize;
         let mut trainer = Self {
             programs,
             tensors: plan.tensors,
@@ -121,10 +112,13 @@ impl Trainer {
             report,
             steps: GroupSteps::default(),
             iteration: 0,
-            in_flight: vec![None; slots as usize],
+            in_flight: (0..slots).map(|_| None).collect(),
+            finished: VecDeque::new(),
+            banding,
             extent: scene.extent,
             gaussians: model.map_or(0, |m| u32::try_from(m.len()).unwrap_or(u32::MAX)),
             events: Vec::new(),
+            noted: 0,
         };
         if let Some(model) = model {
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -156,17 +150,8 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Stalled`] when a step turned out to have stalled.
     pub fn idle_gpu(&mut self) -> Result<&mut Gpu, TrainError> {
-        self.drain()?;
+        self.finish()?;
         Ok(&mut self.gpu)
-    }
-
-    /// Gaussians in the model as it is on the device, the last densification included.
-    ///
-    /// # Errors
-    /// [`TrainError::Stalled`] when a step turned out to have stalled.
-    pub fn gaussians_now(&mut self) -> Result<u32, TrainError> {
-        self.drain()?;
-        Ok(self.counters()?.gaussians)
     }
 
     /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of cameras and the largest
@@ -175,7 +160,7 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Memory`].
     pub fn set_cameras(&mut self, scene: &SceneIndex, recompute: bool) -> Result<(), TrainError> {
-        self.drain()?;
+        self.finish()?;
         let cameras: Vec<FilterCamera> = scene.train.iter().map(|v| FilterCamera::from(&v.camera)).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
         if recompute && self.profile.mip.filter_3d {
@@ -184,29 +169,43 @@ impl Trainer {
         Ok(())
     }
 
-    /// Submits the next iteration with `camera` and its image (packed u8 RGB). Returns the status of the step that used
-    /// this ring slot before, and the pass times when that step was timed.
+    /// Submits the next iteration with `camera` and its image (packed u8 RGB), and returns the status of the oldest
+    /// finished step that was not returned yet, if there is one. Steps come back in order; those that were left out
+    /// do not.
+    ///
+    /// A step that the device gave up is done again in bands or left out here, see [`Trainer::take_events`].
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when an earlier step turned out to have stalled.
+    /// [`TrainError::Stalled`] when an earlier step saw more Gaussians than there are visible records.
     pub fn advance(&mut self, camera: &Camera, image: &[u8]) -> Result<Option<StepStatus>, TrainError> {
         let slot = self.iteration % self.report.capacities.slots;
-        let status = self.collect(slot)?;
-        self.iteration += 1;
-        let iteration = self.iteration;
-        let events = schedule::events_at(&self.profile, iteration);
-        self.steps.advance(events.adam_skip_mask);
-        let block = uniforms::train(&self.profile, camera, iteration, self.extent, &events, &self.steps);
-        self.fill_slot(slot, &block, image)?;
-        let ticket = self.gpu.submit(&self.programs.step, slot)?;
-        if let Some(entry) = self.in_flight.get_mut(slot as usize) {
-            *entry = Some((ticket, iteration));
+        self.collect(slot)?;
+        if self.banding.is_on() {
+            self.finish()?;
         }
-        self.submit_events(&events)?;
-        Ok(status)
+        self.iteration += 1;
+        let events = schedule::events_at(&self.profile, self.iteration);
+        self.steps.advance(events.adam_skip_mask);
+        let block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
+        self.fill_slot(slot, &block, image)?;
+        let mut flight = Flight {
+            ticket: Ticket::default(),
+            block,
+            steps: self.steps,
+        };
+        if self.banding.is_on() {
+            self.settle(slot, &flight, None)?;
+        } else {
+            flight.ticket = self.gpu.submit(&self.programs.step, slot)?;
+            if let Some(entry) = self.in_flight.get_mut(slot as usize) {
+                *entry = Some(flight);
+            }
+            self.submit_events(&events)?;
+        }
+        Ok(self.deliver())
     }
 
-    fn submit_events(&mut self, events: &Events) -> Result<(), TrainError> {
+    pub(super) fn submit_events(&mut self, events: &Events) -> Result<(), TrainError> {
         if events.densify
             && let Some([small, large]) = &self.programs.densify
         {
@@ -221,43 +220,79 @@ impl Trainer {
         Ok(())
     }
 
-    /// Waits for every step in flight and returns their status words in order.
+    /// Waits for every step in flight and returns the status of all steps that were not returned yet, in order. What the
+    /// last step's densification did is read from the device, because no later step's word will tell.
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when one of them stalled.
+    /// See [`Trainer::advance`].
     pub fn drain(&mut self) -> Result<Vec<StepStatus>, TrainError> {
-        let slots = self.report.capacities.slots;
-        let mut list = Vec::new();
-        for k in 0..slots {
-            list.extend(self.collect((self.iteration + k) % slots)?);
+        self.finish()?;
+        let list = std::iter::from_fn(|| self.deliver()).collect();
+        let Events {
+            densify, filter, reset, ..
+        } = schedule::events_at(&self.profile, self.iteration);
+        if self.noted < self.iteration && (densify || filter || reset) {
+            let counters = self.counters()?;
+            self.gaussians = counters.gaussians;
+            self.note_events(self.iteration, &counters);
         }
         Ok(list)
     }
 
-    fn collect(&mut self, slot: u32) -> Result<Option<StepStatus>, TrainError> {
-        let Some((ticket, iteration)) = self.in_flight.get_mut(slot as usize).and_then(Option::take) else {
-            return Ok(None);
-        };
-        self.gpu.queue().wait(ticket, "a training step")?;
-        let counters = self.status(slot)?;
-        if counters.stall().is_some() {
-            return Err(TrainError::Stalled {
-                counters: Box::new(counters),
-                v_cap: self.report.capacities.v_cap,
-                i_cap: self.report.capacities.i_cap,
-            });
+    /// Waits for every step in flight.
+    fn finish(&mut self) -> Result<(), TrainError> {
+        let slots = self.report.capacities.slots;
+        for k in 0..slots {
+            self.collect((self.iteration + k) % slots)?;
         }
-        self.gaussians = counters.gaussians;
-        self.note_events(iteration, &counters);
-        Ok(Some(StepStatus { iteration, counters }))
+        Ok(())
     }
 
-    /// Turns a status word into events. A densification shows in the word of the step after it, because its own step's
-    /// word was written before.
+    /// Waits for the oldest step in flight, which is in slot `slot` if there is one.
+    fn collect(&mut self, slot: u32) -> Result<(), TrainError> {
+        let Some(flight) = self.in_flight.get_mut(slot as usize).and_then(Option::take) else {
+            return Ok(());
+        };
+        self.gpu.queue().wait(flight.ticket, "a training step")?;
+        let counters = self.status(slot)?;
+        if counters.stall().is_some() {
+            return self.recover(slot, flight, counters);
+        }
+        self.finished.push_back(Finished {
+            status: StepStatus {
+                iteration: flight.block.iteration,
+                counters,
+            },
+            done: true,
+            events: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// Takes the oldest finished step that was done, and the events up to it.
+    fn deliver(&mut self) -> Option<StepStatus> {
+        while let Some(Finished { status, done, events }) = self.finished.pop_front() {
+            let StepStatus { iteration, counters } = status;
+            self.gaussians = counters.gaussians;
+            self.note_events(iteration.saturating_sub(1), &counters);
+            let rows = events.into_iter().map(|event| EventRow { it: iteration, event });
+            self.events.extend(rows);
+            if done {
+                return Some(status);
+            }
+        }
+        None
+    }
+
+    /// Notes, once, what happened after step `iteration`. A densification shows in the word of the step after it, because
+    /// its own step's word was written before.
     fn note_events(&mut self, iteration: u32, counters: &Counters) {
-        let before = iteration.saturating_sub(1);
-        let of = schedule::events_at(&self.profile, before);
-        let mut note = |event| self.events.push(EventRow { it: before, event });
+        if iteration <= self.noted {
+            return;
+        }
+        self.noted = iteration;
+        let of = schedule::events_at(&self.profile, iteration);
+        let mut note = |event| self.events.push(EventRow { it: iteration, event });
         if of.densify {
             let Counters {
                 clones,
@@ -313,7 +348,7 @@ impl Trainer {
         t_s: f64,
         folder: &Path,
     ) -> Result<PathBuf, TrainError> {
-        self.drain()?;
+        self.finish()?;
         let counters = self.counters()?;
         let state = CheckpointState {
             version: CheckpointState::VERSION,
@@ -327,7 +362,7 @@ impl Trainer {
             capacities: self.report.capacities,
             variants: self.tensors.variants,
             scene: scene_digest(scene),
-            profile: self.profile.clone(),
+            profile: checkpoint::settings(&self.profile),
         };
         checkpoint::write(&mut self.gpu, &self.tensors, &state, folder)
     }
@@ -337,11 +372,12 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Checkpoint`] when the file is damaged.
     pub fn restore(&mut self, from: &mut OpenCheckpoint) -> Result<(), TrainError> {
-        self.drain()?;
+        self.finish()?;
         from.load(&mut self.gpu, &self.tensors)?;
         self.iteration = from.state().iteration;
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
+        self.noted = self.iteration;
         Ok(())
     }
 
@@ -350,7 +386,7 @@ impl Trainer {
         Ok(words.first().copied().unwrap_or_default())
     }
 
-    fn status(&self, slot: u32) -> Result<Counters, TrainError> {
+    pub(super) fn status(&self, slot: u32) -> Result<Counters, TrainError> {
         let rings = &self.tensors.rings;
         let view = rings
             .status
@@ -358,22 +394,23 @@ impl Trainer {
         Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&view)?))
     }
 
-    fn fill_slot(
-        &mut self,
-        slot: u32,
-        block: &crate::kernels::uniforms::StepUniforms,
-        image: &[u8],
-    ) -> Result<(), TrainError> {
+    fn fill_slot(&mut self, slot: u32, block: &StepUniforms, image: &[u8]) -> Result<(), TrainError> {
+        self.write_uniforms(slot, block)?;
+        let rings = self.tensors.rings;
+        let view = rings
+            .images
+            .slice(u64::from(slot) * rings.images_stride, image.len() as u64);
+        self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(image);
+        Ok(())
+    }
+
+    pub(super) fn write_uniforms(&mut self, slot: u32, block: &StepUniforms) -> Result<(), TrainError> {
         let rings = self.tensors.rings;
         let bytes = bytemuck::bytes_of(block);
         let view = rings
             .uniforms
             .slice(u64::from(slot) * rings.uniforms_stride, bytes.len() as u64);
         self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(bytes);
-        let view = rings
-            .images
-            .slice(u64::from(slot) * rings.images_stride, image.len() as u64);
-        self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(image);
         Ok(())
     }
 
@@ -382,26 +419,33 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Stalled`] when the view exceeds a capacity.
     pub fn evaluate(&mut self, camera: &Camera, image: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
-        self.drain()?;
+        self.finish()?;
         let degree = schedule::sh_degree_at(&self.profile, self.iteration);
         let mut block = uniforms::render(&self.profile, camera, degree);
         block.iteration = self.iteration;
         self.fill_slot(0, &block, image)?;
-        let program = if keep_image {
-            &self.programs.evaluate_image
+        let tile_count = block.tiles_x * block.tiles_y;
+        let mut banded = None;
+        if self.banding.is_on() {
+            banded = Some(self.evaluate_in_bands(tile_count)?);
         } else {
-            &self.programs.evaluate
-        };
-        self.gpu.run_compiled(program)?;
-        let counters = self.status(0)?;
-        if counters.stall().is_some() {
-            return Err(TrainError::Stalled {
-                counters: Box::new(counters),
-                v_cap: self.report.capacities.v_cap,
-                i_cap: self.report.capacities.i_cap,
-            });
+            let programs = &self.programs;
+            let program = if keep_image {
+                &programs.evaluate_image
+            } else {
+                &programs.evaluate
+            };
+            self.gpu.run_compiled(program)?;
+            let counters = self.status(0)?;
+            if let Some(reason) = counters.stall() {
+                self.gpu.run_compiled(&self.programs.clear_stall)?;
+                if reason != Stall::Intersections {
+                    return Err(self.stalled(counters));
+                }
+                banded = Some(self.evaluate_in_bands(tile_count)?);
+            }
         }
-        let tiles = u64::from(block.tiles_x * block.tiles_y);
+        let tiles = u64::from(tile_count);
         let pixels = u64::from(block.width * block.height);
         let memory = self.gpu.memory();
         let sums = memory.host(&self.readback.sums.slice(0, tiles * 4 * u64::from(METRIC_WORDS)))?;
@@ -410,9 +454,13 @@ impl Trainer {
         if keep_image {
             let bytes = memory.host(&self.readback.image.slice(0, pixels * 16))?;
             pixels_out = Some(bytes.chunks_exact(16).map(bytemuck::pod_read_unaligned).collect());
-            let bytes = memory.host(&self.readback.tile_ranges.slice(0, tiles * 8))?;
-            let ranges = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned::<[u32; 2]>);
-            counts_out = Some(ranges.map(|[first, end]| end - first).collect());
+            counts_out = Some(if let Some(view) = banded {
+                view.histogram
+            } else {
+                let bytes = memory.host(&self.readback.tile_ranges.slice(0, tiles * 8))?;
+                let ranges = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned::<[u32; 2]>);
+                ranges.map(|[first, end]| end - first).collect()
+            });
         }
         Ok(ViewSums {
             sums,
@@ -426,7 +474,7 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Memory`].
     pub fn model(&mut self) -> Result<Gaussians, TrainError> {
-        self.drain()?;
+        self.finish()?;
         Ok(step::read_model(&mut self.gpu, &self.tensors)?)
     }
 
@@ -436,10 +484,7 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Memory`].
     pub fn time_passes(&mut self, camera: &Camera, image: &[u8]) -> Result<Vec<PassTime>, TrainError> {
-        self.drain()?;
-        let Some(timed) = &self.programs.timed else {
-            return Ok(Vec::new());
-        };
+        self.finish()?;
         let events = Events {
             adam_skip_mask: 0,
             ..Events::default()
@@ -457,14 +502,15 @@ impl Trainer {
         // Rates of zero keep the values; the optimiser's traffic stays what it is. Moments do move, so callers time at
         // the end of a run or on a copy.
         block.adam_rate = [0.0; 8];
-        let rings = self.tensors.rings;
-        let bytes = bytemuck::bytes_of(&block);
-        let view = rings.uniforms.slice(0, bytes.len() as u64);
-        self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(bytes);
-        let view = rings.images.slice(0, image.len() as u64);
-        self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(image);
+        self.fill_slot(0, &block, image)?;
+        let Some(timed) = &self.programs.timed else {
+            return Ok(Vec::new());
+        };
         let ticket = self.gpu.submit(timed, 0)?;
         self.gpu.queue().wait(ticket, "a timed step")?;
+        if self.status(0)?.stall().is_some() {
+            self.gpu.run_compiled(&self.programs.clear_stall)?;
+        }
         Ok(timed.times(0)?)
     }
 }

@@ -26,6 +26,13 @@ impl GroupSteps {
             *steps += u32::from(skip_mask & (1 << group) == 0);
         }
     }
+
+    /// Takes back one [`GroupSteps::advance`]: the step was left out.
+    pub(super) fn retract(&mut self, skip_mask: u32) {
+        for (group, steps) in self.0.iter_mut().enumerate() {
+            *steps = steps.saturating_sub(u32::from(skip_mask & (1 << group) == 0));
+        }
+    }
 }
 
 /// Uniforms that render `camera` with the model as it is.
@@ -61,6 +68,14 @@ pub(super) fn train(
     u.weights[1] = weight(|l| matches!(l, Loss::Dssim(_)));
     [u.beta1, u.beta2] = adam.betas;
     u.epsilon = adam.eps;
+    set_rates(&mut u, profile, extent, steps);
+    u
+}
+
+/// Sets the learning rates of `u`'s iteration; `steps` already counts this step.
+pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, extent: f32, steps: &GroupSteps) {
+    let Optimizer::AdamFused(adam) = &profile.optimizer;
+    let iteration = u.iteration;
     let rates = [
         (Group::Means, schedule::means_lr(profile, iteration, f64::from(extent))),
         (Group::Quats, f64::from(adam.lr.quats)),
@@ -80,5 +95,4 @@ pub(super) fn train(
             *s = (1.0 / second) as f32;
         }
     }
-    u
 }

@@ -58,6 +58,7 @@ enum Step {
         to: (vk::Buffer, u64, u64),
         bytes: u64,
     },
+    Hold,
 }
 
 /// A program compiled for one device: pipelines, descriptor sets and one command buffer per ring slot.
@@ -197,6 +198,7 @@ impl CompiledProgram {
                         value: *value,
                     }
                 }
+                Command::Hold(_) => Step::Hold,
                 Command::Copy {
                     from,
                     from_stride,
@@ -295,6 +297,7 @@ impl CompiledProgram {
                 }
                 open.extend_from_slice(touches);
                 match step {
+                    Step::Hold => {}
                     Step::Fill { buffer, place, value } => {
                         raw.cmd_fill_buffer(cmd, *buffer, place.offset, place.bytes, *value);
                     }
@@ -392,6 +395,7 @@ impl Touch {
 fn accesses(command: &Command, memory: &dyn Resolver, slots: u32) -> Vec<Touch> {
     let last = u64::from(slots.max(1) - 1);
     match command {
+        Command::Hold(_) => Vec::new(),
         Command::Fill { view, .. } => vec![Touch::new(memory.place(view), true, 0)],
         Command::Copy {
             from,

@@ -41,10 +41,11 @@ const MODELS: &str = "point_cloud";
 const EVALS: &str = "eval";
 const METRICS: &str = "metrics.json";
 const CHECKPOINTS: &str = "checkpoints";
+const TIMINGS: &str = "timings.json";
 
 /// Every name a run writes at the top of its folder. The index comes last: a folder that lost only some of these is
 /// still known as a run.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     ENVIRONMENT,
     CONFIG,
     CAMERAS,
@@ -54,6 +55,7 @@ const NAMES: [&str; 10] = [
     MODELS,
     EVALS,
     CHECKPOINTS,
+    TIMINGS,
     RUN,
 ];
 

@@ -1,0 +1,257 @@
+//! A step in bands of tiles, for views with more tile intersections than there are slots.
+//!
+//! The host runs the parts of [`BandedPrograms`]: `prefix` once, then reads the tile histogram and packs bands with
+//! [`pack_bands`]; `forward` per band; `loss` once on the whole image; `backward` per band, which lists the band's
+//! intersections again and adds to the gradient records; `finish` once. Splats meet their tiles in the same order as
+//! without bands and sums go on where the last band left them, so image, gradients and, with the segmented reduction,
+//! every byte are those of the unbanded step.
+//!
+//! Parts are programs of their own and repeat, so each holds the tensors that pass between them from its first command
+//! to its last (see [`Program::hold`]).
+
+use std::mem::offset_of;
+use std::ops::Range;
+
+use super::passes::{intersect, status, update, upload, visible};
+use super::{Capacities, StepTensors, passes};
+use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
+use crate::kernels::uniforms::StepUniforms;
+use crate::kernels::views::Variants;
+use crate::kernels::{bands, loss, rasterize, rasterize_backward};
+use crate::memory::{Class, Program, Tag, TensorTable, View};
+
+/// Bands that may be in flight.
+pub const BAND_SLOTS: u32 = 16;
+
+/// Tensors that only banded steps need.
+#[derive(Clone, Copy, Debug)]
+pub struct BandTensors {
+    /// Sorting of a band's intersections.
+    pub sort: SortBuffers,
+    /// Splats of every tile, one word each.
+    pub histogram: View,
+    /// Its copy for the host.
+    pub histogram_back: View,
+    /// First and one-past-last tile of a band, two words a slot, [`BAND_SLOTS`] slots.
+    pub ranges: View,
+    /// Bytes between slots of `ranges`.
+    pub ranges_stride: u64,
+}
+
+impl BandTensors {
+    /// Adds the tensors to `table`.
+    #[must_use]
+    pub fn new(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
+        let cap = capacities.band_cap();
+        let tiles = 4 * u64::from(capacities.max_tiles);
+        let mut arena = |name: &str, tag, bytes| table.add(format!("bands/{name}"), Class::Arena, tag, bytes);
+        let mut list = |name: &str| arena(name, Tag::Intersections, 4 * u64::from(cap));
+        let keys = [list("tile_keys"), list("tile_keys_other")];
+        let values = [list("payloads"), list("payloads_other")];
+        let sort = SortBuffers {
+            keys,
+            values,
+            histogram: arena("sort_histogram", Tag::Intersections, histogram_bytes(cap, variants)),
+        };
+        let histogram = arena("tile_histogram", Tag::Pixels, tiles);
+        let ranges_stride = 256;
+        Self {
+            sort,
+            histogram,
+            histogram_back: table.add("ring/tile_histogram", Class::Readback, Tag::Staging, tiles),
+            ranges: table.add(
+                "ring/bands",
+                Class::Upload,
+                Tag::Staging,
+                u64::from(BAND_SLOTS) * ranges_stride,
+            ),
+            ranges_stride,
+        }
+    }
+
+    /// The two words of slot `slot`.
+    #[must_use]
+    pub fn range(&self, slot: u32) -> View {
+        self.ranges.slice(u64::from(slot) * self.ranges_stride, 8)
+    }
+}
+
+/// The parts of a banded step and of a banded evaluation.
+pub struct BandedPrograms {
+    /// Visible records in depth order, tile histogram, status word. Per ring slot.
+    pub prefix: Program,
+    /// Image of one band. Per band slot.
+    pub forward: Program,
+    /// Loss, image gradient, cleared gradient records.
+    pub loss: Program,
+    /// Gradients of one band. Per band slot.
+    pub backward: Program,
+    /// Check, update, status word. Per ring slot.
+    pub finish: Program,
+    /// Metrics instead of loss and all that follows; copies what the host reads. Slot 0 only.
+    pub metrics: Program,
+}
+
+impl BandedPrograms {
+    /// All of them, for the placement of arena tensors.
+    #[must_use]
+    pub fn all(&self) -> [&Program; 6] {
+        [
+            &self.prefix,
+            &self.forward,
+            &self.loss,
+            &self.backward,
+            &self.finish,
+            &self.metrics,
+        ]
+    }
+}
+
+/// Lists the parts. `keep` receives copies of tensors that the host reads after an evaluation.
+#[must_use]
+pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> BandedPrograms {
+    let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
+    let mut prefix = Program::new("banded step, prefix");
+    upload(&mut prefix, t);
+    let depth_order = visible(&mut prefix, t);
+    bands::record_histogram(&mut prefix, s, splats, b.histogram);
+    prefix.copy(b.histogram, b.histogram_back);
+    status(&mut prefix, t);
+    let records = [splats.position, splats.conic, splats.color, depth_order];
+    prefix.hold(&records);
+
+    let image = [&records[..], &[pixels.image, pixels.last_contributor]].concat();
+    let sums = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
+    let all = [&image[..], &[pixels.gradient], &sums].concat();
+
+    let mut forward = Program::new("banded step, forward");
+    forward.hold(&image);
+    let lists = band_lists(&mut forward, t, b, depth_order);
+    rasterize::record(&mut forward, s, splats, &lists, pixels, &t.variants);
+    forward.hold(&image);
+
+    let mut whole = Program::new("banded step, loss");
+    whole.hold(&image);
+    loss::record(&mut whole, s, pixels, t.loss_sums, t.ssim_maps);
+    rasterize_backward::record_clear(&mut whole, s, splats);
+    whole.hold(&all);
+
+    let mut backward = Program::new("banded step, backward");
+    backward.hold(&all);
+    let lists = band_lists(&mut backward, t, b, depth_order);
+    rasterize_backward::record_sums(&mut backward, s, splats, &lists, pixels, &t.partials, &t.variants);
+    backward.hold(&all);
+
+    let mut finish = Program::new("banded step, finish");
+    finish.hold(&[&records[..], &sums].concat());
+    rasterize_backward::record_check(&mut finish, s, splats);
+    update(&mut finish, t);
+    status(&mut finish, t);
+
+    let mut metrics = Program::new("banded evaluation, metrics");
+    metrics.hold(&image);
+    loss::record_metrics(&mut metrics, s, pixels, t.metric_sums);
+    for (from, to) in keep {
+        metrics.copy(*from, *to);
+    }
+    status(&mut metrics, t);
+    BandedPrograms {
+        prefix,
+        forward,
+        loss: whole,
+        backward,
+        finish,
+        metrics,
+    }
+}
+
+/// Takes the band's range into the uniforms and lists its intersections.
+fn band_lists(
+    program: &mut Program,
+    t: &StepTensors,
+    b: &BandTensors,
+    depth_order: View,
+) -> crate::kernels::views::Intersections {
+    let at = offset_of!(StepUniforms, band_begin) as u64;
+    program.copy_from_ring(b.range(0), b.ranges_stride, t.shared.uniforms.slice(at, 8));
+    bands::record_count(program, &t.shared, &t.splats);
+    intersect(program, t, depth_order, &b.sort, t.capacities.band_cap())
+}
+
+/// Copies the slot's uniforms, for passes that follow a step which was left out.
+#[must_use]
+pub fn upload_uniforms(t: &StepTensors) -> Program {
+    let mut program = Program::new("uniforms");
+    passes::upload_uniforms(&mut program, t);
+    program
+}
+
+/// Clears the sticky word, so that steps do something again.
+#[must_use]
+pub fn clear_stall(t: &StepTensors) -> Program {
+    let mut program = Program::new("clear stall");
+    let at = offset_of!(crate::kernels::counters::Counters, stalled) as u64;
+    program.fill(t.shared.counters.slice(at, 4), 0);
+    program
+}
+
+/// Cuts tiles into bands of at most `capacity` splats each, in tile order; `histogram` has the splats of every tile.
+/// Makes at least `least` bands where there are as many tiles. A tile with more than `capacity` splats is alone.
+#[must_use]
+pub fn pack_bands(histogram: &[u32], capacity: u32, least: u32) -> Vec<Range<u32>> {
+    let mut list: Vec<Range<u32>> = Vec::new();
+    let mut sum = u64::MAX;
+    for (tile, splats) in (0u32..).zip(histogram) {
+        sum = sum.saturating_add(u64::from(*splats));
+        match list.last_mut() {
+            Some(band) if sum <= u64::from(capacity) => band.end = tile + 1,
+            _ => {
+                list.push(tile..tile + 1);
+                sum = u64::from(*splats);
+            }
+        }
+    }
+    while list.len() < least as usize {
+        let widest = (0..list.len()).max_by_key(|i| list.get(*i).map_or(0, |b| b.end - b.start));
+        let Some(at) = widest else { break };
+        let Some(band) = list.get_mut(at).filter(|b| b.end - b.start > 1) else {
+            break;
+        };
+        let middle = band.start + (band.end - band.start) / 2;
+        let rest = middle..band.end;
+        band.end = middle;
+        list.insert(at + 1, rest);
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_cover_every_tile_once_and_fit() {
+        let histogram = [5, 0, 7, 3, 3, 3, 0, 0, 12, 1, 2];
+        for capacity in 12..40 {
+            for least in 0..15 {
+                let list = pack_bands(&histogram, capacity, least);
+                assert!(list.len() >= least.min(11) as usize);
+                let tiles: Vec<u32> = list.iter().cloned().flatten().collect();
+                assert_eq!(tiles, (0..11).collect::<Vec<_>>());
+                for band in &list {
+                    let range = band.start as usize..band.end as usize;
+                    let sum: u32 = histogram.get(range).into_iter().flatten().sum();
+                    assert!(sum <= capacity, "{band:?} of {list:?}");
+                }
+            }
+        }
+        assert_eq!(pack_bands(&histogram, 36, 0).len(), 1);
+        assert_eq!(pack_bands(&histogram, 12, 0), [0..3, 3..8, 8..9, 9..11]);
+    }
+
+    #[test]
+    fn a_tile_that_never_fits_is_alone_and_no_tiles_need_no_band() {
+        assert_eq!(pack_bands(&[1, 90, u32::MAX, 1], 10, 0), [0..1, 1..2, 2..3, 3..4]);
+        assert!(pack_bands(&[], 10, 3).is_empty());
+    }
+}

@@ -1,0 +1,69 @@
+//! The programs of a plan, compiled for a device.
+
+use super::TrainError;
+use super::planning::TrainPlan;
+use crate::memory::{Gpu, Program};
+use crate::step::BAND_SLOTS;
+use crate::vk::{CompiledProgram, RecordOptions};
+
+/// Parts of banded steps and evaluations; see [`crate::step::BandedPrograms`].
+pub(super) struct Banded {
+    pub(super) prefix: CompiledProgram,
+    pub(super) forward: CompiledProgram,
+    pub(super) loss: CompiledProgram,
+    pub(super) backward: CompiledProgram,
+    pub(super) finish: CompiledProgram,
+    pub(super) metrics: CompiledProgram,
+}
+
+/// Everything the trainer submits.
+pub(super) struct Programs {
+    pub(super) step: CompiledProgram,
+    pub(super) timed: Option<CompiledProgram>,
+    pub(super) evaluate: CompiledProgram,
+    pub(super) evaluate_image: CompiledProgram,
+    pub(super) filter: CompiledProgram,
+    pub(super) reset: CompiledProgram,
+    pub(super) densify: Option<[CompiledProgram; 2]>,
+    pub(super) banded: Banded,
+    pub(super) clear_stall: CompiledProgram,
+    pub(super) upload_uniforms: CompiledProgram,
+}
+
+impl Programs {
+    /// Compiles and records all programs of `plan`, whose tensors `gpu` has committed.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`] when the driver refuses one.
+    pub(super) fn new(gpu: &Gpu, plan: &TrainPlan) -> Result<Self, TrainError> {
+        let compile =
+            |program: &Program, slots: u32, timestamps: bool| gpu.compile(program, RecordOptions { slots, timestamps });
+        let slots = plan.tensors.capacities.slots;
+        let once = |program: &Program| compile(program, 1, false);
+        let ring = |program: &Program| compile(program, slots, false);
+        let band = |program: &Program| compile(program, BAND_SLOTS, false);
+        let timed = gpu.device().caps().timestamp_period_ns > 0.0;
+        Ok(Self {
+            step: ring(&plan.step)?,
+            timed: timed.then(|| compile(&plan.step, slots, true)).transpose()?,
+            evaluate: once(&plan.evaluate)?,
+            evaluate_image: once(&plan.evaluate_image)?,
+            filter: once(&plan.filter)?,
+            reset: once(&plan.reset)?,
+            densify: match &plan.densify {
+                Some([small, large]) => Some([once(small)?, once(large)?]),
+                None => None,
+            },
+            banded: Banded {
+                prefix: ring(&plan.banded.prefix)?,
+                forward: band(&plan.banded.forward)?,
+                loss: once(&plan.banded.loss)?,
+                backward: band(&plan.banded.backward)?,
+                finish: ring(&plan.banded.finish)?,
+                metrics: once(&plan.banded.metrics)?,
+            },
+            clear_stall: once(&plan.clear_stall)?,
+            upload_uniforms: ring(&plan.upload_uniforms)?,
+        })
+    }
+}
