@@ -52,13 +52,13 @@ impl Drop for Scratch {
 }
 
 /// Settings of a run of 72 steps on images 80 pixels wide, with everything that happens in a long one: densifications
-/// at multiples of 8, prunes, opacity resets at 20, 40 and 60, degree raises at 15, 30 and 45, an epoch of 35 views.
+/// at multiples of 8, prunes, opacity resets at 20, 40 and 60, degree raises at the same, an epoch of 35 views.
 pub const EVENTFUL: &[(&str, &str)] = &[
     ("dataset.resolution", "80"),
     ("schedule.iterations", "72"),
     ("schedule.test", "[]"),
     ("schedule.save", "[]"),
-    ("schedule.sh_every", "15"),
+    ("schedule.sh_every", "20"),
     ("memory.max_gaussians", "6000"),
     (
         "strategy.densify",

@@ -137,6 +137,14 @@ fn every_way_of_training_learns() {
         let root = scratch.join("run");
         let end = runs::train(profile(&root, &[QUICK, &short, way]), None, &Interrupt::unattached());
         assert_eq!(end.unwrap().iterations, 45, "{way:?}");
+        let environment = json(&root.join("env.json"));
+        let has = |setting: (&str, &str)| way.contains(&setting);
+        if has(("device.tier", "portable")) {
+            assert_eq!(environment["tier"], "portable");
+        }
+        if has(("debug.reduction", "atomic")) && environment["tier"] == "fast" {
+            assert_eq!(environment["kernels"]["reduction"], "atomic");
+        }
         let metrics = rows(&root.join("metrics.jsonl"));
         let (first, last) = (mean_loss(&metrics, 1..=10), mean_loss(&metrics, 25..=39));
         assert!(last < 0.9 * first, "{way:?}: {first} -> {last}");

@@ -12,12 +12,12 @@
 use std::mem::offset_of;
 use std::ops::Range;
 
-use super::passes::{intersect, status, update, upload, visible};
-use super::{Capacities, StepTensors, passes};
+use super::passes::{intersect, status, update, upload, upload_uniforms, visible};
+use super::{Capacities, StepTensors};
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
-use crate::kernels::{bands, loss, rasterize, rasterize_backward};
+use crate::kernels::{bands, begin, loss, rasterize, rasterize_backward};
 use crate::memory::{Class, Program, Tag, TensorTable, View};
 
 /// Bands that may be in flight.
@@ -178,11 +178,13 @@ fn band_lists(
     intersect(program, t, depth_order, &b.sort, t.capacities.band_cap())
 }
 
-/// Copies the slot's uniforms, for passes that follow a step which was left out.
+/// What remains of a step that is left out: its uniforms, and the group counts that later steps in flight set to none.
+/// A densification, a filter or a reset may follow. Per ring slot.
 #[must_use]
-pub fn upload_uniforms(t: &StepTensors) -> Program {
-    let mut program = Program::new("uniforms");
-    passes::upload_uniforms(&mut program, t);
+pub fn left_out(t: &StepTensors) -> Program {
+    let mut program = Program::new("step left out");
+    upload_uniforms(&mut program, t);
+    begin::record(&mut program, &t.shared, &t.chunks);
     program
 }
 

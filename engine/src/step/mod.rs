@@ -11,7 +11,7 @@ mod model_io;
 mod passes;
 mod tensors;
 
-pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, pack_bands, upload_uniforms};
+pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, left_out, pack_bands};
 pub use capacities::Capacities;
 pub use densify::{DensifyTensors, STAGING_BYTES, densify};
 pub use model_io::{read_model, write_model};

@@ -27,7 +27,7 @@ pub(super) struct Programs {
     pub(super) densify: Option<[CompiledProgram; 2]>,
     pub(super) banded: Banded,
     pub(super) clear_stall: CompiledProgram,
-    pub(super) upload_uniforms: CompiledProgram,
+    pub(super) left_out: CompiledProgram,
 }
 
 impl Programs {
@@ -63,7 +63,7 @@ impl Programs {
                 metrics: once(&plan.banded.metrics)?,
             },
             clear_stall: once(&plan.clear_stall)?,
-            upload_uniforms: ring(&plan.upload_uniforms)?,
+            left_out: ring(&plan.left_out)?,
         })
     }
 }

@@ -59,7 +59,9 @@ pub enum TrainError {
     NoDevice(String),
     /// The model or the smallest useful plan is larger than the cap.
     #[error(
-        "the run needs {needed_bytes} bytes of device memory for {gaussians} Gaussians but the cap is {cap_bytes} bytes"
+        "the run needs {:.1} MiB of device memory for {gaussians} Gaussians but the cap is {:.1} MiB",
+        mib(*needed_bytes),
+        mib(*cap_bytes)
     )]
     DoesNotFit {
         /// Bytes of the smallest plan.
@@ -79,6 +81,10 @@ pub enum TrainError {
         /// Capacity of intersections.
         i_cap: u32,
     },
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / crate::memory::MIB as f64
 }
 
 fn stall_text(c: &Counters, v_cap: u32, i_cap: u32) -> String {

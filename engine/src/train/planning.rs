@@ -75,14 +75,14 @@ pub struct TrainPlan {
     pub reset: Program,
     /// Densification without and with the world-size prune; none when the strategy never densifies.
     pub densify: Option<[Program; 2]>,
-    /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
-    pub lpips: Option<LpipsTensors>,
     /// The parts of banded steps and evaluations.
     pub banded: BandedPrograms,
     /// Clears the sticky word of a stall.
     pub clear_stall: Program,
-    /// Uploads the uniforms of a step that is left out.
-    pub upload_uniforms: Program,
+    /// Stands in for a step that is left out.
+    pub left_out: Program,
+    /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
+    pub lpips: Option<LpipsTensors>,
 }
 
 impl TrainPlan {
@@ -116,7 +116,7 @@ impl TrainPlan {
         Self {
             banded: step::banded(&tensors, &bands, &readback.copies(&tensors)[..2]),
             clear_stall: step::clear_stall(&tensors),
-            upload_uniforms: step::upload_uniforms(&tensors),
+            left_out: step::left_out(&tensors),
             bands,
             step: step::train_step(&tensors),
             evaluate,
@@ -152,7 +152,7 @@ impl TrainPlan {
             &self.filter,
             &self.reset,
             &self.clear_stall,
-            &self.upload_uniforms,
+            &self.left_out,
         ];
         list.extend(self.banded.all());
         list.extend(self.densify.iter().flatten());

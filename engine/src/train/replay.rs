@@ -158,8 +158,7 @@ impl Trainer {
 
     fn leave_out(&mut self, slot: u32, iteration: u32) -> Result<(), TrainError> {
         self.gpu.run_compiled(&self.programs.clear_stall)?;
-        // Later steps in flight have copied their uniforms over those that a densification now reads.
-        self.gpu.submit(&self.programs.upload_uniforms, slot)?;
+        self.gpu.submit(&self.programs.left_out, slot)?;
         self.steps.retract(schedule::adam_skip_mask(&self.profile, iteration));
         self.banding.skipped += 1;
         Ok(())

@@ -3,7 +3,8 @@
 //! Both are made here and compared; `KILN_BLESS=1 cargo test -p kiln golden` writes them anew.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
-// The tests of whole runs use it too.
+// The tests of whole runs use it too, and there it is public.
+#[expect(unreachable_pub, reason = "one file in two crates")]
 #[path = "../../../../tests/src/schema.rs"]
 mod checker;
 
