@@ -1,4 +1,5 @@
 //! `kiln eval` and `kiln render` give again what `kiln train` wrote: the same figures, the same pictures.
+#![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 use std::path::{Path, PathBuf};
 

@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 
-use super::TrainError;
+use super::{TrainError, ViewSums};
 use crate::config::Profile;
 use crate::eval::lpips::LpipsTensors;
 use crate::kernels::densify::{Event, Options};
+use crate::kernels::loss::METRIC_WORDS;
+use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
-use crate::memory::{Budget, Class, Gpu, Plan, PlanLimits, Program, Tag, TensorTable, View};
+use crate::memory::{Budget, Class, Gpu, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
 use crate::plugins::Strategy;
 use crate::scene::SceneIndex;
 use crate::step::{self, BandTensors, BandedPrograms, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
@@ -32,6 +34,32 @@ impl EvalReadback {
             tile_ranges: back("eval_tile_ranges", tensors.intersections.tile_ranges.bytes),
             sums: back("eval_sums", tensors.metric_sums.bytes),
         }
+    }
+
+    /// What an evaluation with uniforms `block` left; the image and what goes with it only with `keep_image`.
+    pub(super) fn read(
+        &self,
+        memory: &Memory,
+        block: &StepUniforms,
+        keep_image: bool,
+    ) -> Result<ViewSums, MemoryError> {
+        let tiles = u64::from(block.tiles_x * block.tiles_y);
+        let pixels = u64::from(block.width * block.height);
+        let host = |view: &View, bytes: u64| memory.host(&view.slice(0, bytes));
+        let sums = host(&self.sums, tiles * 4 * u64::from(METRIC_WORDS))?.chunks_exact(4);
+        let mut view = ViewSums {
+            sums: sums.map(bytemuck::pod_read_unaligned).collect(),
+            image: None,
+            tile_counts: None,
+        };
+        if keep_image {
+            let image = host(&self.image, pixels * 16)?.chunks_exact(16);
+            view.image = Some(image.map(bytemuck::pod_read_unaligned).collect());
+            let ranges = host(&self.tile_ranges, tiles * 8)?.chunks_exact(8);
+            let counts = ranges.map(bytemuck::pod_read_unaligned::<[u32; 2]>);
+            view.tile_counts = Some(counts.map(|[first, end]| end.saturating_sub(first)).collect());
+        }
+        Ok(view)
     }
 
     /// What is copied, and where to: sums, image, tile ranges.
