@@ -225,8 +225,10 @@ fn lpips_is_part_of_the_last_evaluation() {
     let last = recorded(&run, 20);
     let value = of(&last, Split::Test).expect("LPIPS");
     assert!(value > 0.01 && value < 2.0, "{value}");
-    let rows = std::fs::read_to_string(run.join("metrics.jsonl")).expect("rows");
-    assert!(rows.contains(&format!("\"lpips\":{value}")), "{rows}");
+    let rows = runs::rows(&run.join("metrics.jsonl"));
+    let row = rows.iter().find(|row| row["set"] == "test" && row["it"] == 20);
+    let told = row.and_then(|row| row["lpips"].as_f64()).expect("LPIPS in the row");
+    assert!((told - value).abs() < 1e-9);
     let again = kiln(&["eval", text(&run), "--json", "-q"]).expect("evaluates");
     let again: EvalFile = serde_json::from_str(&again).expect("JSON");
     let [psnr, lpips] = differences(&last, &again);
