@@ -79,7 +79,7 @@ fn trainer(device: &Arc<vk::Device>, profile: &Profile, reduction: Reduction, mo
     for (view, iteration) in index.train.iter_mut().chain(&mut index.test).zip(0..) {
         view.camera = camera(&scene(), iteration);
     }
-    let budget = Budget::of_device(device, Some(1 << 30), 0.97);
+    let budget = Budget::of_device(device, Some(4 << 30), 0.97);
     let initial = u32::try_from(model.len()).expect("few");
     let limits = Gpu::limits(device);
     let (plan, report) = plan(profile, &index, initial, budget, limits, &variants(reduction)).expect("fits");
@@ -430,5 +430,32 @@ fn too_many_visible_end_the_run() {
     trainer.advance(&view, &target).expect("submits");
     let error = trainer.drain().expect_err("stalls again, on its own");
     assert!(error.to_string().contains("iteration 1 sees"), "{error}");
+    assert_valid(&device);
+}
+
+/// 800 000 Gaussians: their colours alone exceed a binding of 128 MiB. Takes minutes on a CPU, so only with `KILN_FULL`.
+#[test]
+fn a_model_larger_than_a_binding() {
+    if std::env::var_os("KILN_FULL").is_none() {
+        return;
+    }
+    let device = open();
+    let model = Scene {
+        count: 800_000,
+        scales: [0.002, 0.01],
+        ..scene()
+    }
+    .model();
+    let run = |settings: &[(&str, &str)]| {
+        let large = [("memory.max_gaussians", "800000"), ("debug.chunk", "524288")];
+        let profile = profile(&[&large[..], settings].concat());
+        let mut trainer = trainer(&device, &profile, Reduction::Segmented, &model);
+        Run::new(&mut trainer, 3, |i| camera(&scene(), i), false)
+    };
+    let whole = run(&[]);
+    for settings in [[("debug.bands", "3")], [("debug.i_cap", "1")]] {
+        let banded = run(&settings);
+        banded.assert_same(&whole, &format!("{settings:?}"));
+    }
     assert_valid(&device);
 }
