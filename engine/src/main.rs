@@ -20,6 +20,8 @@ fn main() -> ExitCode {
             .map(|()| Exit::Ok)
             .map_err(|e| Box::new(e) as _),
         Request::Train(train) => cli::run_train(train),
+        Request::Eval(eval) => cli::run_eval(eval, &mut out),
+        Request::Render(render) => cli::run_render(render, &mut out),
         Request::Plan(plan) => cli::run_plan(&plan.settings, plan.explain, &mut out),
         Request::Doctor(doctor) => cli::run_doctor(doctor.json, &mut out).or(Ok(Exit::Output)),
     };

@@ -32,21 +32,26 @@ thread_local! {
     static MINE: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
 }
 
-/// Opens the first device with the validation layer on.
+/// Waits until no other thread has devices, and keeps them away until this thread ends.
 ///
-/// One thread at a time has devices, until it ends: the layer keeps its devices in a table that it reads without a lock,
-/// and tests that open and close devices side by side crash in it now and then.
-///
-/// # Panics
-/// Without a Vulkan driver or without the layer: these tests prove nothing on a machine without a device.
-#[must_use]
-pub fn open() -> Arc<vk::Device> {
+/// The validation layer keeps its devices in a table that it reads without a lock, and tests that open and close devices
+/// side by side crash in it now and then.
+pub fn take_turn() {
     MINE.with_borrow_mut(|mine| {
         if mine.is_none() {
             // A test that failed with a device leaves nothing behind that matters here.
             *mine = Some(TURN.lock().unwrap_or_else(PoisonError::into_inner));
         }
     });
+}
+
+/// Opens the first device with the validation layer on, after [`take_turn`].
+///
+/// # Panics
+/// Without a Vulkan driver or without the layer: these tests prove nothing on a machine without a device.
+#[must_use]
+pub fn open() -> Arc<vk::Device> {
+    take_turn();
     let instance = Arc::new(Instance::new(true).expect("Vulkan with the Khronos validation layer"));
     let caps = instance.devices().expect("list of devices");
     let caps = caps

@@ -1,15 +1,18 @@
 //! Shared helpers of the integration tests.
 //!
 //! [`gpu`] opens a device with the validation layer and runs steps on it, [`scenes`] makes models and cameras,
-//! [`stages`] checks
-//! every kernel of a step, [`twin`] runs the CPU reference for the same inputs, [`compare`] measures differences, [`child`] runs a test again
-//! in a process of its own with other driver settings, [`spirv`] reads shader modules. Helpers stop the test with a message when anything is amiss.
+//! [`stages`] checks every kernel of a step, [`twin`] runs the CPU reference for the same inputs, [`compare`] measures
+//! differences, [`child`] runs a test again in a process of its own with other driver settings, [`spirv`] reads shader
+//! modules, [`runs`] trains the bundled scene and reads what the run left behind, [`schema`] checks JSON against the
+//! shipped schemas. Helpers stop the test with a message when anything is amiss.
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 pub mod child;
 pub mod compare;
 pub mod gpu;
+pub mod runs;
 pub mod scenes;
+pub mod schema;
 pub mod spirv;
 pub mod stages;
 pub mod twin;

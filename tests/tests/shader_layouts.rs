@@ -167,15 +167,18 @@ fn shared_blocks_have_one_layout() {
 fn programs() -> Vec<Program> {
     let capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     let mut programs = Vec::new();
-    for (reduction, sort_subgroup, columns) in [
-        (Reduction::Segmented, 0, true),
-        (Reduction::Atomic, 16, false),
-        (Reduction::Segmented, 32, false),
+    for (reduction, sort_subgroup, columns, jitter) in [
+        (Reduction::Segmented, 0, true, false),
+        (Reduction::Atomic, 16, false, false),
+        (Reduction::Segmented, 32, false, false),
+        (Reduction::Segmented, 0, true, true),
+        (Reduction::Atomic, 16, false, true),
     ] {
         let variants = Variants {
             reduction,
             sort_subgroup,
             columns,
+            jitter,
             jitter: false,
         };
         let mut table = TensorTable::default();

@@ -16,6 +16,10 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Train a scene
     Train(TrainArgs),
+    /// Evaluate a model of a run, or a PLY file, against the photographs of a scene
+    Eval(EvalArgs),
+    /// Render a model of a run, or a PLY file, into PNG files
+    Render(RenderArgs),
     /// Print the memory table, the caps and the verdict, without training
     Plan(PlanArgs),
     /// Show shipped profiles, recipes and plugins
@@ -44,6 +48,53 @@ pub(super) struct TrainArgs {
     /// No progress line
     #[arg(short, long)]
     pub(super) quiet: bool,
+}
+
+/// Which model, shared by `eval` and `render`.
+#[derive(Debug, Args)]
+pub(super) struct ModelArgs {
+    /// Run folder, or any 3D Gaussian Splatting PLY file
+    #[arg(value_name = "RUN|PLY")]
+    pub(super) target: PathBuf,
+    /// Scene folder; without it the one the run was trained on
+    #[arg(value_name = "SCENE")]
+    pub(super) scene: Option<String>,
+    /// Iteration of the run's model; without it the last one saved
+    #[arg(long, value_name = "N")]
+    pub(super) iteration: Option<u32>,
+    /// Set any key, for example dataset.resolution=4
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(super) set: Vec<String>,
+    /// Accept a CPU driver (slow) [device.allow_cpu]
+    #[arg(long, alias = "allow_cpu")]
+    pub(super) allow_cpu: bool,
+    /// No progress line
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct EvalArgs {
+    #[command(flatten)]
+    pub(super) model: ModelArgs,
+    /// Print the figures of every view as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Write figures and pictures into the run folder, in the place of its own evaluation
+    #[arg(long)]
+    pub(super) write: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RenderArgs {
+    #[command(flatten)]
+    pub(super) model: ModelArgs,
+    /// Views: train, test, or a file in the shape of a run's cameras.json
+    #[arg(long, value_name = "train|test|FILE", default_value = "test")]
+    pub(super) cameras: String,
+    /// Folder of the pictures
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) output: PathBuf,
 }
 
 #[derive(Debug, Args)]

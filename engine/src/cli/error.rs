@@ -26,6 +26,12 @@ pub enum UsageError {
         /// The argument.
         found: String,
     },
+    /// `--write` without a run folder.
+    #[error("`--write` writes into a run folder, and {shown} is none")]
+    WriteNeedsRun {
+        /// What was named.
+        shown: String,
+    },
     /// No scene on the command line and none in the configuration file.
     #[error("no scene is given")]
     NoScene,
@@ -39,7 +45,10 @@ impl UsageError {
             Self::Arguments(_) | Self::NotText { .. } => None,
             Self::Refused { instead, .. } => Some((*instead).to_owned()),
             Self::SetForm { .. } => Some("for example `--set memory.cap_gib=6.5`".to_owned()),
-            Self::NoScene => Some("`kiln train SCENE`, or `dataset.path` in the configuration file".to_owned()),
+            Self::WriteNeedsRun { .. } => Some("`--json` prints the figures of every view".to_owned()),
+            Self::NoScene => {
+                Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Exit codes and hints of training errors.
 
 use super::{Exit, Failure};
+use crate::eval::lpips::LpipsError;
 use crate::kernels::counters::Stall;
 use crate::memory::MemoryError;
 use crate::scene::SceneError;
@@ -48,13 +49,36 @@ impl Failure for SceneError {
     }
 }
 
+impl Failure for LpipsError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Weights { .. } => Exit::Data,
+            Self::Budget { .. } => Exit::DoesNotFit,
+            Self::Memory(error) => error.exit(),
+            Self::Size { .. } | Self::Length { .. } => Exit::Internal,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Memory(error) => error.hint(),
+            _ => Some("`--set eval.lpips=false` goes without LPIPS".to_owned()),
+        }
+    }
+}
+
 const KNOBS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`; a larger \
                      `memory.cap_gib` allows more";
 
 impl Failure for TrainError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Scene(_) | Self::Init(_) | Self::Checkpoint(_) => Exit::Data,
+            Self::Scene(_)
+            | Self::Init(_)
+            | Self::Checkpoint(_)
+            | Self::Ply(_)
+            | Self::Cameras(_)
+            | Self::Stored(_) => Exit::Data,
+            Self::Lpips(error) => error.exit(),
             Self::Memory(error) => error.exit(),
             Self::Vulkan(error) => error.exit(),
             Self::Export(error) => error.exit(),
@@ -71,6 +95,7 @@ impl Failure for TrainError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Memory(error) => error.hint(),
+            Self::Lpips(error) => error.hint(),
             Self::Vulkan(error) => error.hint(),
             Self::Folder(error) => error.hint(),
             Self::Export(error) => error.hint(),

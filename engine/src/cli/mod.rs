@@ -6,18 +6,23 @@
 mod args;
 mod doctor;
 mod error;
+mod eval;
 mod exit;
 mod failures;
 mod plan;
 mod profiles;
 mod refused;
+mod render;
 mod request;
+mod stored;
 mod train;
 
 pub use doctor::run as run_doctor;
 pub use error::UsageError;
+pub use eval::run as run_eval;
 pub use exit::{Exit, Failure, report};
 pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
-pub use request::{Doctor, Plan, Profiles, Request, Resume, Settings, Train, parse};
+pub use render::run as run_render;
+pub use request::{Doctor, Eval, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings, Train, parse};
 pub use train::run as run_train;

@@ -5,15 +5,20 @@ use std::path::PathBuf;
 
 use clap::Parser as _;
 
-use super::args::{Cli, Command, ProfilesCommand, SettingsArgs};
+use super::args::{Cli, Command, ModelArgs, ProfilesCommand, SettingsArgs};
 use super::{UsageError, refused};
 use crate::config::{AutoError, Budget, ConfigError, Inputs, Override, Profile, choose, extended_profile, resolve};
+use crate::scene::Split;
 
 /// What the program is asked to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// Train a scene.
     Train(Train),
+    /// Evaluate a model.
+    Eval(Eval),
+    /// Render a model.
+    Render(Render),
     /// Print the plan.
     Plan(Plan),
     /// Show what is shipped.
@@ -40,6 +45,50 @@ pub enum Resume {
     Latest,
     /// A checkpoint file.
     From(PathBuf),
+}
+
+/// The model that `kiln eval` and `kiln render` work on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Run folder or PLY file.
+    pub target: PathBuf,
+    /// Iteration of a run.
+    pub iteration: Option<u32>,
+    /// What the command line sets; the run's own settings lie below.
+    pub settings: Settings,
+    /// No progress line.
+    pub quiet: bool,
+}
+
+/// `kiln eval`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Eval {
+    /// What to evaluate.
+    pub model: Model,
+    /// Machine-readable output.
+    pub json: bool,
+    /// Write into the run folder.
+    pub write: bool,
+}
+
+/// `kiln render`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Render {
+    /// What to render.
+    pub model: Model,
+    /// Which views of it.
+    pub views: RenderViews,
+    /// Folder of the pictures.
+    pub output: PathBuf,
+}
+
+/// Views that `kiln render` draws.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RenderViews {
+    /// Those of a set of the scene.
+    Set(Split),
+    /// Those of a file.
+    File(PathBuf),
 }
 
 /// `kiln plan`
@@ -180,6 +229,20 @@ where
                 quiet: train.quiet,
             })
         }
+        Command::Eval(eval) => Request::Eval(Eval {
+            model: model(eval.model)?,
+            json: eval.json,
+            write: eval.write,
+        }),
+        Command::Render(render) => Request::Render(Render {
+            model: model(render.model)?,
+            views: match render.cameras.as_str() {
+                "train" => RenderViews::Set(Split::Train),
+                "test" => RenderViews::Set(Split::Test),
+                file => RenderViews::File(file.into()),
+            },
+            output: render.output,
+        }),
         Command::Plan(plan) => Request::Plan(Plan {
             settings: settings(plan.settings)?,
             explain: plan.explain,
@@ -247,6 +310,41 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
             steps_scaler: args.steps_scaler,
         },
         auto,
+    })
+}
+
+fn model(args: ModelArgs) -> Result<Model, UsageError> {
+    let ModelArgs {
+        target,
+        scene,
+        iteration,
+        set,
+        allow_cpu,
+        quiet,
+    } = args;
+    let from_flag = |key: &str, flag: &str, value: String| Override {
+        key: key.to_owned(),
+        value,
+        flag: flag.to_owned(),
+    };
+    let mut overrides = Vec::new();
+    overrides.extend(scene.map(|scene| from_flag("dataset.path", "SCENE", text(scene))));
+    overrides.extend(allow_cpu.then(|| from_flag("device.allow_cpu", "--allow-cpu", number(true))));
+    for setting in set {
+        let (key, value) = split_setting(&setting).ok_or(UsageError::SetForm { found: setting.clone() })?;
+        overrides.push(from_flag(key, "--set", value.to_owned()));
+    }
+    Ok(Model {
+        target,
+        iteration,
+        settings: Settings {
+            inputs: Inputs {
+                overrides,
+                ..Inputs::default()
+            },
+            auto: false,
+        },
+        quiet,
     })
 }
 
@@ -373,6 +471,37 @@ mod tests {
         assert_eq!(
             parse(["kiln", "profiles", "list"]).unwrap(),
             Request::Profiles(Profiles::List)
+        );
+    }
+
+    #[test]
+    fn eval_and_render() {
+        let parse = |line: &str| parse(line.split_whitespace()).unwrap();
+        let Request::Eval(eval) = parse("kiln eval run scene --iteration 7 --json --set eval.lpips=false") else {
+            panic!("not eval");
+        };
+        let profile = eval.model.settings.preliminary().unwrap();
+        assert_eq!((eval.model.iteration, eval.json, eval.write), (Some(7), true, false));
+        assert_eq!(
+            (profile.dataset.path.as_deref(), profile.eval.lpips),
+            (Some("scene"), false)
+        );
+        let views = |line: &str| match parse(line) {
+            Request::Render(render) => render.views,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(views("kiln render a.ply scene -o out"), RenderViews::Set(Split::Test));
+        assert_eq!(
+            views("kiln render run -o out --cameras train"),
+            RenderViews::Set(Split::Train)
+        );
+        assert_eq!(
+            views("kiln render run -o out --cameras path.json"),
+            RenderViews::File("path.json".into())
+        );
+        assert!(
+            super::parse(["kiln", "render", "run"]).is_err(),
+            "no folder to write to"
         );
     }
 

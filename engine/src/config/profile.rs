@@ -258,7 +258,7 @@ pub struct Train {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Eval {
-    /// Compute LPIPS.
+    /// Compute LPIPS; on CPU drivers at the last evaluation only, over the test views.
     pub lpips: bool,
     /// Range the images have when they enter the LPIPS network.
     pub lpips_range: LpipsRange,

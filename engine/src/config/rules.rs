@@ -50,7 +50,6 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.range("gaussian_ceiling", profile.train.gaussian_ceiling, 1..=1_000_000_000);
     });
     c.within("eval", |c| {
-        unavailable(c, "lpips", profile.eval.lpips, "LPIPS");
         c.range("views_logged", profile.eval.views_logged, 0..=10_000);
     });
     c.within("debug", |c| {

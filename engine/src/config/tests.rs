@@ -272,8 +272,8 @@ fn refusals_say_what_where_and_what_instead() {
             "`memory.trace` is not available yet (f.yaml:3)",
         ),
         (
-            "eval: {lpips: true}\n",
-            "`eval.lpips` is true, allowed: false (LPIPS is not available yet) (f.yaml:2)",
+            "eval: {lpips: 1}\n",
+            "`eval.lpips` is 1, expected true or false (f.yaml:2)",
         ),
         (
             "memory: {cap_gib: .nan}\n",

@@ -4,13 +4,19 @@
 //! rotation camera-to-world as rows) plus `cx`, `cy` and `split`. Sizes and lengths are in pixels at training
 //! resolution; `img_name` is the stem that evaluation images carry.
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::{ExportError, write_atomic};
-use crate::scene::{Camera, SceneIndex, View};
+use crate::scene::{Camera, SceneIndex, View, file_safe};
+
+/// Largest file of cameras that is read, bytes: some hundred thousand of them.
+const MAX_BYTES: u64 = 64 << 20;
+/// Largest image side of a camera that is read, pixels.
+const MAX_SIDE_PX: u32 = 16_384;
 
 /// One camera of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,6 +81,104 @@ impl CameraRecord {
     }
 }
 
+/// Why a file holds no cameras.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {what}", path.display())]
+pub struct CamerasError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it, and what is expected.
+    pub what: String,
+}
+
+/// A record as any trainer of this lineage writes it: the published shape has no principal point.
+#[derive(Deserialize)]
+struct AnyRecord {
+    img_name: String,
+    width: u32,
+    height: u32,
+    position: [f32; 3],
+    rotation: [[f32; 3]; 3],
+    fy: f32,
+    fx: f32,
+    cx: Option<f32>,
+    cy: Option<f32>,
+}
+
+/// Reads the cameras of a file in the shape of `cameras.json`, each with a stem for its output file; stems differ from
+/// each other. A missing principal point is the image's centre.
+///
+/// # Errors
+/// [`CamerasError`] when the file cannot be read, holds no cameras, or one of them cannot be.
+pub fn read_cameras(path: &Path) -> Result<Vec<(String, Camera)>, CamerasError> {
+    let fail = |what: String| CamerasError {
+        path: path.to_owned(),
+        what,
+    };
+    let bytes = std::fs::metadata(path).map_err(|e| fail(e.to_string()))?.len();
+    if bytes > MAX_BYTES {
+        return Err(fail(format!("it has {bytes} bytes, at most {MAX_BYTES} are read")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
+    let records: Vec<AnyRecord> = serde_json::from_str(&text).map_err(|e| {
+        fail(format!(
+            "{e}; a list of records in the shape of `cameras.json` is expected"
+        ))
+    })?;
+    if records.is_empty() {
+        return Err(fail("it holds no camera".to_owned()));
+    }
+    let mut taken = BTreeSet::new();
+    let mut cameras = Vec::with_capacity(records.len());
+    for (number, record) in records.into_iter().enumerate() {
+        let camera = record
+            .camera()
+            .map_err(|what| fail(format!("camera {number}: {what}")))?;
+        let base = file_safe(&record.img_name);
+        let numbered = (2_u32..).map(|n| format!("{base}_{n}"));
+        let free = std::iter::once(base.clone()).chain(numbered);
+        let stem = free.into_iter().find(|stem| !taken.contains(&stem.to_lowercase()));
+        let stem = stem.unwrap_or(base);
+        taken.insert(stem.to_lowercase());
+        cameras.push((stem, camera));
+    }
+    Ok(cameras)
+}
+
+impl AnyRecord {
+    fn camera(&self) -> Result<Camera, String> {
+        let sides = 1..=MAX_SIDE_PX;
+        if !sides.contains(&self.width) || !sides.contains(&self.height) {
+            return Err(format!(
+                "{} x {} pixels, sides of 1 to {MAX_SIDE_PX} are drawn",
+                self.width, self.height
+            ));
+        }
+        let record = CameraRecord {
+            id: 0,
+            img_name: String::new(),
+            width: self.width,
+            height: self.height,
+            position: self.position,
+            rotation: self.rotation,
+            fy: self.fy,
+            fx: self.fx,
+            cx: self.cx.unwrap_or(0.5 * self.width as f32),
+            cy: self.cy.unwrap_or(0.5 * self.height as f32),
+            split: String::new(),
+        };
+        let numbers = [record.fx, record.fy, record.cx, record.cy].into_iter();
+        let finite = numbers
+            .chain(record.position)
+            .chain(record.rotation.into_iter().flatten())
+            .all(f32::is_finite);
+        if !finite || record.fx <= 0.0 || record.fy <= 0.0 {
+            return Err("focal lengths must be above 0 and all numbers finite".to_owned());
+        }
+        Ok(record.camera())
+    }
+}
+
 fn transposed(matrix: [[f32; 3]; 3]) -> [[f32; 3]; 3] {
     std::array::from_fn(|row| std::array::from_fn(|column| matrix[column][row]))
 }
@@ -134,6 +238,46 @@ mod tests {
             for (a, b) in camera.translation.iter().zip(view.camera.translation) {
                 assert!((a - b).abs() < 1e-5);
             }
+        }
+        let read = read_cameras(&path).unwrap();
+        let written = records.iter().map(|record| (record.img_name.clone(), record.camera()));
+        assert!(read.into_iter().eq(written));
+    }
+
+    #[test]
+    fn cameras_of_other_trainers_and_damaged_ones() {
+        let folder = Scratch::new();
+        let path = folder.path().join("cameras.json");
+        let record = |name: &str, width: i64, fx: f32| {
+            format!(
+                r#"{{"id": 0, "img_name": "{name}", "width": {width}, "height": 10, "position": [1, 2, 3],
+                "rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "fy": 20, "fx": {fx}}}"#
+            )
+        };
+        let read = |text: String| {
+            std::fs::write(&path, text).unwrap();
+            read_cameras(&path)
+        };
+        let list = [record("../a", 16, 20.0), record("a", 16, 20.0), record("A", 16, 20.0)];
+        let cameras = read(format!("[{}]", list.join(","))).unwrap();
+        let stems: Vec<_> = cameras.iter().map(|(stem, _)| stem.as_str()).collect();
+        assert_eq!(stems, ["_.._a", "a", "A_2"]);
+        let camera = &cameras[0].1;
+        assert_eq!(
+            (camera.cx, camera.cy, camera.translation),
+            (8.0, 5.0, [-1.0, -2.0, -3.0])
+        );
+        for bad in [
+            String::new(),
+            "[]".to_owned(),
+            format!("[{}]", record("a", 0, 20.0)),
+            format!("[{}]", record("a", 1 << 20, 20.0)),
+            format!("[{}]", record("a", -1, 20.0)),
+            format!("[{}]", record("a", 16, 0.0)),
+            format!("[{}]", record("a", 16, 20.0).replace("[1, 2, 3]", "[1, 2, 1e39]")),
+        ] {
+            let text = read(bad.clone()).unwrap_err().to_string();
+            assert!(text.contains("cameras.json"), "{bad}: {text}");
         }
     }
 }

@@ -10,7 +10,7 @@ mod json;
 mod ply;
 
 pub use atomic::{AtomicFile, write_atomic};
-pub use cameras::{CameraRecord, camera_records, write_cameras};
+pub use cameras::{CameraRecord, CamerasError, camera_records, read_cameras, write_cameras};
 pub use error::ExportError;
 pub use json::write_json;
 pub(crate) use json::{milliseconds, null_as_nan};

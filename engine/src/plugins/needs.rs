@@ -1,6 +1,6 @@
 //! What device memory a plugin asks for, before the plan.
 //!
-//! A plugin cannot allocate: it declares bytes per unit here and the planner sums them.
+//! A plugin cannot allocate: it declares bytes per unit here, and a test holds the sum against the plan's tensors.
 
 /// What a declared size is multiplied by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

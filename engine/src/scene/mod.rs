@@ -32,4 +32,5 @@ pub use random::SplitMix64;
 pub use resize::resize_rgb;
 pub use resolution::Resolution;
 pub use sampler::{SamplerStateError, ViewSampler};
+pub(crate) use view::file_safe;
 pub use view::{Alpha, Intrinsics, Point, Split, View, ViewId};

@@ -216,7 +216,8 @@ pub(super) fn without_extension(name: &str) -> &str {
 /// Longest stem given to an output file, characters; file systems stop at 255 bytes.
 const MAX_STEM_CHARS: usize = 60;
 
-fn file_safe(text: &str) -> String {
+/// Text as the stem of an output file: separators and odd characters become `_`, long ones keep their end.
+pub(crate) fn file_safe(text: &str) -> String {
     let safe = |c: char| {
         if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
             c

@@ -79,9 +79,19 @@ impl StepTensors {
     /// Adds every tensor to `table`.
     #[must_use]
     pub fn new(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
+        Self::with_state(table, capacities, variants, true)
+    }
+
+    /// The same without room for moments and statistics: only programs that render may run on it.
+    #[must_use]
+    pub fn for_rendering(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
+        Self::with_state(table, capacities, variants, false)
+    }
+
+    fn with_state(table: &mut TensorTable, capacities: &Capacities, variants: &Variants, training: bool) -> Self {
         let c = *capacities;
         let segmented = variants.reduction == views::Reduction::Segmented;
-        let chunks = chunks(table, &c);
+        let chunks = chunks(table, &c, training);
         let mut arena =
             |name: &str, tag: Tag, n: u64, bytes: u64| table.add(format!("step/{name}"), Class::Arena, tag, n * bytes);
         let (v, i, px) = (u64::from(c.v_cap), u64::from(c.i_cap), u64::from(c.max_pixels));
@@ -206,7 +216,7 @@ fn rings(table: &mut TensorTable, c: &Capacities) -> Rings {
     }
 }
 
-fn chunks(table: &mut TensorTable, c: &Capacities) -> Vec<Chunk> {
+fn chunks(table: &mut TensorTable, c: &Capacities, training: bool) -> Vec<Chunk> {
     let geometry = u64::from(layout::GEOMETRY_PLANES);
     let sh = u64::from(layout::sh_planes(c.sh_degree));
     let mut chunks = Vec::new();
@@ -219,21 +229,23 @@ fn chunks(table: &mut TensorTable, c: &Capacities) -> Vec<Chunk> {
                 format!("model/{name}[{index}]"),
                 Class::Persistent,
                 tag,
-                4 * planes * u64::from(stride),
+                // Bound nowhere when not training, but a tensor has at least a word.
+                if planes == 0 { 4 } else { 4 * planes * u64::from(stride) },
             )
         };
+        let state = |planes: u64| if training { planes } else { 0 };
         chunks.push(Chunk {
             index,
             first,
             stride,
             geometry: planes("geometry", Tag::Parameters, geometry),
-            geometry_m: planes("geometry_m", Tag::Optimizer, geometry),
-            geometry_v: planes("geometry_v", Tag::Optimizer, geometry),
+            geometry_m: planes("geometry_m", Tag::Optimizer, state(geometry)),
+            geometry_v: planes("geometry_v", Tag::Optimizer, state(geometry)),
             sh: planes("sh", Tag::Parameters, sh),
-            sh_m: planes("sh_m", Tag::Optimizer, sh),
-            sh_v: planes("sh_v", Tag::Optimizer, sh),
+            sh_m: planes("sh_m", Tag::Optimizer, state(sh)),
+            sh_v: planes("sh_v", Tag::Optimizer, state(sh)),
             filter_3d: planes("filter_3d", Tag::Statistics, 1),
-            statistics: planes("statistics", Tag::Statistics, 4),
+            statistics: planes("statistics", Tag::Statistics, state(4)),
             visible_mask: table.add(
                 format!("model/visible_mask[{index}]"),
                 Class::Persistent,

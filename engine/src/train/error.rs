@@ -2,8 +2,10 @@
 
 use super::checkpoint::CheckpointError;
 use super::run_folder::RunFolderError;
+use super::stored::StoredError;
+use crate::eval::lpips::LpipsError;
 use crate::eval::{PictureError, ReportError};
-use crate::export::ExportError;
+use crate::export::{CamerasError, ExportError, PlyError};
 use crate::gaussians::init::InitError;
 use crate::kernels::counters::Counters;
 use crate::memory::MemoryError;
@@ -40,12 +42,26 @@ pub enum TrainError {
     /// Figures of the evaluation.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// LPIPS or its weights.
+    #[error(transparent)]
+    Lpips(#[from] LpipsError),
+    /// A model file that cannot be read.
+    #[error(transparent)]
+    Ply(#[from] PlyError),
+    /// A file of cameras that cannot be read.
+    #[error(transparent)]
+    Cameras(#[from] CamerasError),
+    /// A path that names no model.
+    #[error(transparent)]
+    Stored(#[from] StoredError),
     /// No device fits the request.
     #[error("{0}")]
     NoDevice(String),
     /// The model or the smallest useful plan is larger than the cap.
     #[error(
-        "the run needs {needed_bytes} bytes of device memory for {gaussians} Gaussians but the cap is {cap_bytes} bytes"
+        "the run needs {:.1} MiB of device memory for {gaussians} Gaussians but the cap is {:.1} MiB",
+        mib(*needed_bytes),
+        mib(*cap_bytes)
     )]
     DoesNotFit {
         /// Bytes of the smallest plan.
@@ -65,6 +81,10 @@ pub enum TrainError {
         /// Capacity of intersections.
         i_cap: u32,
     },
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / crate::memory::MIB as f64
 }
 
 fn stall_text(c: &Counters, v_cap: u32, i_cap: u32) -> String {

@@ -1,7 +1,7 @@
 //! Training: what happens at which iteration, on which device, within which plan, and what a run leaves behind.
 //!
 //! [`schedule`] is pure arithmetic on iteration numbers; [`Trainer`] is the device side of a run; [`checkpoint`] its state
-//! on disk. [`events`] are the rows a run emits and [`sinks`] where they go; [`clock`] and [`interrupt`] are time and
+//! on disk. [`Stored`] is a model that a run left behind, to be evaluated and rendered. [`events`] are the rows a run emits and [`sinks`] where they go; [`clock`] and [`interrupt`] are time and
 //! Ctrl-C.
 
 pub mod checkpoint;
@@ -9,17 +9,20 @@ pub mod clock;
 mod compiled;
 mod environment;
 mod error;
+mod evaluation;
 pub mod events;
 pub mod interrupt;
 mod model;
 mod open;
 mod phases;
 mod planning;
+mod renderer;
 mod replay;
 pub mod run_folder;
 pub mod schedule;
 mod session;
 pub mod sinks;
+mod stored;
 mod timing;
 mod trainer;
 mod uniforms;
@@ -29,5 +32,6 @@ pub use model::{gib_to_bytes, initial_model, scene_options};
 pub use open::{OpenDevice, list_devices, open_device, variants_for};
 pub use planning::{PlanReport, TrainPlan, plan};
 pub use session::{ResumeFrom, RunEnd, RunRequest, run};
+pub use stored::{Cameras, Evaluated, Location, Stored, StoredError};
 pub use timing::{PassRow, StepTimes};
 pub use trainer::{StepStatus, Trainer, ViewSums};

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::TrainError;
 use crate::config::Profile;
+use crate::eval::lpips::LpipsTensors;
 use crate::kernels::densify::{Event, Options};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Class, Gpu, Plan, PlanLimits, Program, Tag, TensorTable, View};
@@ -20,6 +21,29 @@ pub struct EvalReadback {
     pub tile_ranges: View,
     /// Metric sums of each tile.
     pub sums: View,
+}
+
+impl EvalReadback {
+    /// Adds the tensors to `table`.
+    pub(super) fn new(table: &mut TensorTable, tensors: &StepTensors) -> Self {
+        let mut back = |name: &str, bytes| table.add(format!("ring/{name}"), Class::Readback, Tag::Staging, bytes);
+        Self {
+            image: back("eval_image", tensors.pixels.image.bytes),
+            tile_ranges: back("eval_tile_ranges", tensors.intersections.tile_ranges.bytes),
+            sums: back("eval_sums", tensors.metric_sums.bytes),
+        }
+    }
+
+    /// Evaluation without and with image and tile counts.
+    pub(super) fn programs(&self, tensors: &StepTensors) -> [Program; 2] {
+        let sums = (tensors.metric_sums, self.sums);
+        let image = (tensors.pixels.image, self.image);
+        let ranges = (tensors.intersections.tile_ranges, self.tile_ranges);
+        [
+            step::evaluate_view(tensors, &[sums]),
+            step::evaluate_view(tensors, &[sums, image, ranges]),
+        ]
+    }
 }
 
 /// Everything a run allocates and executes, as data.
@@ -50,6 +74,8 @@ pub struct TrainPlan {
     pub clear_stall: Program,
     /// Stands in for a step that is left out.
     pub left_out: Program,
+    /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
+    pub lpips: Option<LpipsTensors>,
 }
 
 impl TrainPlan {
@@ -64,15 +90,8 @@ impl TrainPlan {
     ) -> Self {
         let mut table = TensorTable::default();
         let tensors = StepTensors::new(&mut table, capacities, variants);
-        let mut back = |name: &str, bytes| table.add(format!("ring/{name}"), Class::Readback, Tag::Staging, bytes);
-        let readback = EvalReadback {
-            image: back("eval_image", tensors.pixels.image.bytes),
-            tile_ranges: back("eval_tile_ranges", tensors.intersections.tile_ranges.bytes),
-            sums: back("eval_sums", tensors.metric_sums.bytes),
-        };
-        let sums = (tensors.metric_sums, readback.sums);
-        let image = (tensors.pixels.image, readback.image);
-        let ranges = (tensors.intersections.tile_ranges, readback.tile_ranges);
+        let readback = EvalReadback::new(&mut table, &tensors);
+        let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut filter = Program::new("filter_3d");
         let io = crate::kernels::filter_3d::FilterIo {
             cameras: tensors.filter.cameras,
@@ -88,20 +107,39 @@ impl TrainPlan {
         let densify = densify_programs(&mut table, &tensors, profile, extent);
         let bands = BandTensors::new(&mut table, capacities, variants);
         Self {
-            banded: step::banded(&tensors, &bands, &[sums, image]),
+            banded: step::banded(
+                &tensors,
+                &bands,
+                &[
+                    (tensors.metric_sums, readback.sums),
+                    (tensors.pixels.image, readback.image),
+                ],
+            ),
             clear_stall: step::clear_stall(&tensors),
             left_out: step::left_out(&tensors),
             bands,
             step: step::train_step(&tensors),
-            evaluate: step::evaluate_view(&tensors, &[sums]),
-            evaluate_image: step::evaluate_view(&tensors, &[sums, image, ranges]),
+            evaluate,
+            evaluate_image,
             filter,
             reset,
             densify,
             table,
             tensors,
             readback,
+            lpips: None,
         }
+    }
+
+    /// Adds the workspace of LPIPS for images of at most `max_size_px`, in arena bytes that the step leaves idle.
+    ///
+    /// # Errors
+    /// [`TrainError::Lpips`] for images no workspace suffices for.
+    pub fn with_lpips(mut self, max_size_px: [u32; 2]) -> Result<Self, TrainError> {
+        let mut table = self.table.clone();
+        self.lpips = LpipsTensors::beside(&mut table, &self.programs(), max_size_px)?;
+        self.table = table;
+        Ok(self)
     }
 
     /// All programs, for the placement of arena tensors.
@@ -118,6 +156,7 @@ impl TrainPlan {
         ];
         list.extend(self.banded.all());
         list.extend(self.densify.iter().flatten());
+        list.extend(self.lpips.iter().map(LpipsTensors::program));
         list
     }
 
@@ -174,7 +213,10 @@ pub fn plan(
         .max(initial);
     let build = |n: u32| -> Result<(TrainPlan, Plan), TrainError> {
         let capacities = capacities(profile, scene, n, limits, variants);
-        let plan = TrainPlan::new(&capacities, variants, profile, max_focal(scene), scene.extent);
+        let mut plan = TrainPlan::new(&capacities, variants, profile, max_focal(scene), scene.extent);
+        if profile.eval.lpips {
+            plan = plan.with_lpips(scene.largest_px().into())?;
+        }
         let placed = plan.place(limits)?;
         Ok((plan, placed))
     };
@@ -269,7 +311,7 @@ fn densify_programs(
         options: Options {
             prune_extent,
             prune_screen_px,
-            ..options.clone()
+            ..options
         },
         extent: extent.into(),
         capacity: tensors.capacities.n_limit,

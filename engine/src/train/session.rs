@@ -5,20 +5,23 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::checkpoint::{self, OpenCheckpoint};
 use super::clock::{Rate, Stopwatch};
-use super::events::{EvalRow, Event, EventRow, MemoryRow, Progress, RunEvent, Stage, Start, TrainRow};
+use super::evaluation::{self, Evaluation, Trained, lpips_sets};
+use super::events::{EvalRow, Event, EventRow, MemoryRow, RunEvent, Start, TrainRow};
 use super::interrupt::{Interrupt, Signal};
 use super::phases::Phase;
-use super::run_folder::{Existing, NewRun, PictureKind, PlyKind, RunFolder, RunScene, Status};
+use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{Sinks, Terminal};
 use super::{OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
 use super::{initial_model, plan, scene_options, variants_for};
 use crate::config::Profile;
-use crate::eval::{EvalFile, Picture, ViewRow, view_metrics};
+use crate::eval::EvalFile;
+use crate::eval::lpips::Lpips;
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
 use crate::memory::{Budget, Class, Gpu};
 use crate::plugins::Exporter;
 use crate::scene::{SceneIndex, Split, ViewId, ViewSampler};
+use crate::vk::DeviceKind;
 
 /// What to run.
 pub struct RunRequest {
@@ -55,9 +58,6 @@ pub struct RunEnd {
     pub test_psnr: Option<f64>,
 }
 
-/// Views of the training set that are evaluated: every fifth of the first thirty, as the reference report does.
-const TRAIN_VIEWS: [usize; 5] = [5, 10, 15, 20, 25];
-
 /// Trains, evaluates and exports.
 ///
 /// # Errors
@@ -81,6 +81,8 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, TrainEr
 struct Session {
     profile: Profile,
     scene: SceneIndex,
+    // Dropped before `trainer`, on whose device it was compiled.
+    lpips: Option<Lpips>,
     trainer: Trainer,
     phase: Phase,
     sampler: ViewSampler,
@@ -92,6 +94,9 @@ struct Session {
     test_psnr: Option<f64>,
     said_capacities: bool,
     last_memory: Option<u32>,
+    on_cpu: bool,
+    /// Why LPIPS will be null although it was asked for.
+    lpips_warning: Option<String>,
 }
 
 impl Session {
@@ -119,16 +124,19 @@ impl Session {
             None => Some(initial_model(&profile, &scene)?),
         };
         let (plan, report) = make_plan(&profile, &scene, &open, model.as_ref(), from.as_ref())?;
+        // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
+        let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
         let run = NewRun {
             name: profile.run.name.clone().unwrap_or_else(|| RunScene::of(&scene).name),
             scene: RunScene::of(&scene),
             iterations: profile.schedule.iterations,
             started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         };
-        let existing = if resume.is_some() {
-            Existing::Resume
-        } else {
-            Existing::Refuse
+        let existing = match &resume {
+            Some(ResumeFrom::Latest) => Existing::Resume,
+            // A checkpoint of elsewhere may start a run of its own.
+            Some(ResumeFrom::File(_)) if root.join("run.json").exists() => Existing::Resume,
+            _ => Existing::Refuse,
         };
         let mut folder = RunFolder::create(&root, existing, run)?;
         let variants = plan.tensors.variants;
@@ -143,6 +151,7 @@ impl Session {
         let mut session = Self {
             profile,
             scene,
+            lpips,
             trainer,
             phase,
             sampler,
@@ -154,6 +163,8 @@ impl Session {
             test_psnr: None,
             said_capacities: false,
             last_memory: None,
+            on_cpu: open.device.caps().kind == DeviceKind::Cpu,
+            lpips_warning,
         };
         session.folder.list(["metrics.jsonl", "memory.jsonl"])?;
         if let Some(checkpoint) = &mut from {
@@ -178,7 +189,8 @@ impl Session {
         self.sampler = state.sampler.clone();
         self.watch = Stopwatch::showing(t_s);
         self.folder.rewind(iteration)?;
-        self.phase = Phase::at(&self.profile, &self.scene, iteration + 1)?;
+        // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
+        self.phase = Phase::at(&self.profile, &self.scene, iteration.max(1))?;
         self.trainer.set_cameras(&self.phase.scene, false)?;
         let path = from.path().strip_prefix(self.folder.root()).unwrap_or(from.path());
         self.event(
@@ -201,7 +213,14 @@ impl Session {
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        for message in self.scene.warnings.clone() {
+        for message in self
+            .scene
+            .warnings
+            .iter()
+            .cloned()
+            .chain(self.lpips_warning.take())
+            .collect::<Vec<_>>()
+        {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         Ok(())
@@ -274,10 +293,7 @@ impl Session {
             self.report(Some(status))?;
         }
         // A step that was left out has events but no status.
-        for event in self.trainer.take_events() {
-            self.emit(&RunEvent::Event(event))?;
-        }
-        Ok(())
+        self.tell_events()
     }
 
     fn report(&mut self, status: Option<StepStatus>) -> Result<(), TrainError> {
@@ -298,12 +314,17 @@ impl Session {
             t_s: t.as_secs_f64(),
         };
         self.emit(&RunEvent::Train(row))?;
-        for event in self.trainer.take_events() {
-            self.emit(&RunEvent::Event(event))?;
-        }
+        self.tell_events()?;
         if self.sinks.memory_due(iteration) && self.last_memory != Some(iteration) {
             self.last_memory = Some(iteration);
             self.memory(iteration)?;
+        }
+        Ok(())
+    }
+
+    fn tell_events(&mut self) -> Result<(), TrainError> {
+        for event in self.trainer.take_events() {
+            self.emit(&RunEvent::Event(event))?;
         }
         Ok(())
     }
@@ -360,51 +381,25 @@ impl Session {
             full = Phase::at(&self.profile, &self.scene, u32::MAX)?;
             &full
         };
-        let gaussians = self.trainer.gaussians();
+        let gaussians = self.trainer.gaussians_now()?;
         let t_s = self.watch.elapsed(self.started.elapsed()).as_secs_f64();
         let mut file = EvalFile::new(iteration, gaussians, t_s, self.profile.eval.lpips_range);
-        let logged = self.profile.eval.views_logged as usize;
-        for (split, indices) in eval_views(&phase.scene) {
-            let mut rows = Vec::with_capacity(indices.len());
-            for (position, index) in indices.iter().copied().enumerate() {
-                let id = ViewId { split, index };
-                let Some(view) = phase.scene.view(id) else { continue };
-                let photo = phase.store.get(id)?;
-                let size = [view.camera.width_px, view.camera.height_px];
-                let keep = position < logged;
-                let result = self.trainer.evaluate(&view.camera, &photo, keep)?;
-                if let (Some(image), Some(tiles)) = (&result.image, &result.tile_counts) {
-                    let values: &[f32] = bytemuck::cast_slice(image);
-                    let pictures = [
-                        (PictureKind::Render, Picture::rendering(size, values, 4)?),
-                        (PictureKind::Error, Picture::error(size, values, 4, &photo)?),
-                        (PictureKind::Density, Picture::density(size, tiles)?),
-                    ];
-                    for (kind, picture) in pictures {
-                        picture.write(&self.folder.picture_path(iteration, kind, split, &view.id))?;
-                    }
-                    self.folder
-                        .write_photo(split, &view.id, &Picture::photo(size, &photo)?)?;
-                }
-                rows.push(ViewRow {
-                    name: view.id.clone(),
-                    width: size[0],
-                    height: size[1],
-                    metrics: view_metrics(&result.sums, size)?,
-                    lpips: None,
-                    images: keep,
-                });
-                let done = u32::try_from(position + 1).unwrap_or(u32::MAX);
-                let total = u32::try_from(indices.len()).unwrap_or(u32::MAX);
-                let progress = Progress {
-                    stage: Stage::Eval,
-                    done,
-                    total,
-                };
-                self.sinks.emit(&RunEvent::Progress(progress), self.started.elapsed())?;
-            }
-            file.put(split, rows);
-        }
+        let is_last = iteration >= self.profile.schedule.iterations;
+        let evaluation = Evaluation {
+            scene: &phase.scene,
+            store: &phase.store,
+            lpips_of: lpips_sets(self.on_cpu, is_last),
+            pictures: self.profile.eval.views_logged as usize,
+            folder: Some(&self.folder),
+        };
+        let mut device = Trained {
+            trainer: &mut self.trainer,
+            lpips: self.lpips.as_mut(),
+        };
+        let (sinks, started) = (&mut self.sinks, self.started);
+        evaluation.run(&mut device, &mut file, &mut |progress| {
+            Ok(sinks.emit(&RunEvent::Progress(progress), started.elapsed())?)
+        })?;
         if let Some(test) = file.set(Split::Test) {
             self.test_psnr = Some(test.mean.metrics.psnr_image);
         }
@@ -526,12 +521,6 @@ fn capacities(report: &PlanReport) -> events::Capacities {
         v_cap: c.v_cap.into(),
         i_cap: c.i_cap.into(),
     }
-}
-
-fn eval_views(scene: &SceneIndex) -> [(Split, Vec<usize>); 2] {
-    let mut train: Vec<usize> = TRAIN_VIEWS.iter().map(|i| i % scene.train.len().max(1)).collect();
-    train.dedup();
-    [(Split::Test, (0..scene.test.len()).collect()), (Split::Train, train)]
 }
 
 fn output_folder(profile: &Profile, scene: &SceneIndex, resume: bool) -> PathBuf {

@@ -82,6 +82,8 @@ pub struct Trainer {
     gaussians: u32,
     /// What status words told besides their figures.
     events: Vec<EventRow>,
+    /// Last iteration whose events are known.
+    noted: u32,
 }
 
 impl Trainer {
@@ -116,6 +118,7 @@ impl Trainer {
             extent: scene.extent,
             gaussians: model.map_or(0, |m| u32::try_from(m.len()).unwrap_or(u32::MAX)),
             events: Vec::new(),
+            noted: 0,
         };
         if let Some(model) = model {
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -140,6 +143,24 @@ impl Trainer {
     #[must_use]
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
+    }
+
+    /// The device with no step in flight, for work in arena memory between steps.
+    ///
+    /// # Errors
+    /// [`TrainError::Stalled`] when a step turned out to have stalled.
+    pub fn idle_gpu(&mut self) -> Result<&mut Gpu, TrainError> {
+        self.drain()?;
+        Ok(&mut self.gpu)
+    }
+
+    /// Gaussians in the model as it is on the device, the last densification included.
+    ///
+    /// # Errors
+    /// [`TrainError::Stalled`] when a step turned out to have stalled.
+    pub fn gaussians_now(&mut self) -> Result<u32, TrainError> {
+        self.drain()?;
+        Ok(self.counters()?.gaussians)
     }
 
     /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of cameras and the largest
@@ -208,13 +229,23 @@ impl Trainer {
         Ok(())
     }
 
-    /// Waits for every step in flight and returns the status of all steps that were not returned yet, in order.
+    /// Waits for every step in flight and returns the status of all steps that were not returned yet, in order. What the
+    /// last step's densification did is read from the device, because no later step's word will tell.
     ///
     /// # Errors
     /// See [`Trainer::advance`].
     pub fn drain(&mut self) -> Result<Vec<StepStatus>, TrainError> {
         self.finish()?;
-        Ok(std::iter::from_fn(|| self.deliver()).collect())
+        let list = std::iter::from_fn(|| self.deliver()).collect();
+        let Events {
+            densify, filter, reset, ..
+        } = schedule::events_at(&self.profile, self.iteration);
+        if self.noted < self.iteration && (densify || filter || reset) {
+            let counters = self.counters()?;
+            self.gaussians = counters.gaussians;
+            self.note_events(self.iteration, &counters);
+        }
+        Ok(list)
     }
 
     /// Waits for every step in flight.
@@ -252,7 +283,7 @@ impl Trainer {
         while let Some(Finished { status, done, events }) = self.finished.pop_front() {
             let StepStatus { iteration, counters } = status;
             self.gaussians = counters.gaussians;
-            self.note_events(iteration, &counters);
+            self.note_events(iteration.saturating_sub(1), &counters);
             let rows = events.into_iter().map(|event| EventRow { it: iteration, event });
             self.events.extend(rows);
             if done {
@@ -262,12 +293,15 @@ impl Trainer {
         None
     }
 
-    /// Turns a status word into events. A densification shows in the word of the step after it, because its own step's
-    /// word was written before.
+    /// Notes, once, what happened after step `iteration`. A densification shows in the word of the step after it, because
+    /// its own step's word was written before.
     fn note_events(&mut self, iteration: u32, counters: &Counters) {
-        let before = iteration.saturating_sub(1);
-        let of = schedule::events_at(&self.profile, before);
-        let mut note = |event| self.events.push(EventRow { it: before, event });
+        if iteration <= self.noted {
+            return;
+        }
+        self.noted = iteration;
+        let of = schedule::events_at(&self.profile, iteration);
+        let mut note = |event| self.events.push(EventRow { it: iteration, event });
         if of.densify {
             let Counters {
                 clones,
@@ -337,7 +371,7 @@ impl Trainer {
             capacities: self.report.capacities,
             variants: self.tensors.variants,
             scene: scene_digest(scene),
-            profile: self.profile.clone(),
+            profile: checkpoint::settings(&self.profile),
         };
         checkpoint::write(&mut self.gpu, &self.tensors, &state, folder)
     }
@@ -352,6 +386,7 @@ impl Trainer {
         self.iteration = from.state().iteration;
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
+        self.noted = self.iteration;
         Ok(())
     }
 

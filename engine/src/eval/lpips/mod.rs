@@ -104,6 +104,12 @@ impl Lpips {
         }
     }
 
+    /// The weights, to go on with other tensors.
+    #[must_use]
+    pub fn into_weights(self) -> LpipsWeights {
+        self.weights
+    }
+
     /// LPIPS of a pair: 0 for equal images (to rounding), larger for less alike ones.
     ///
     /// Nothing else may be in flight on `gpu` that uses the arena.

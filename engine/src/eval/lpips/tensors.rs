@@ -1,13 +1,16 @@
 //! The workspace: arena tensors sized once from a byte budget and the largest image.
 
-use super::network::{BLOCKS, CONVS, FIRST_WHOLE_BLOCK, channels, constants_len, convs};
+use super::network::{BLOCKS, CONVS, FIRST_WHOLE_BLOCK, GRID_PX, channels, constants_len, convs};
 use super::tiles::{POOLED_BYTES_PER_PX, SUMS_CAP, Tile, TileLimits, WHOLE_BYTES_PER_PX, strip_halo};
 use super::{LpipsError, passes};
 use crate::kernels::conv3x3::packed_words;
-use crate::memory::{Class, MIB, Program, Tag, TensorTable, View};
+use crate::memory::{Class, MIB, Plan, PlanLimits, Program, Tag, TensorTable, View};
 
 /// Budget without a reason for another.
 pub const DEFAULT_BUDGET_BYTES: u64 = 256 * MIB;
+
+/// Budget that even a small step's arena is widened to: smaller ones cut images into many tiles.
+const LEAST_BUDGET_BYTES: u64 = 64 * MIB;
 
 /// Largest binding the workspace asks for, whatever the device allows: every Vulkan device has this much.
 const BINDING_BYTES: u64 = 128 * MIB;
@@ -74,6 +77,32 @@ impl LpipsTensors {
         let tile = largest_tile(&limits, max_size_px)?;
         tensors.program = passes::lifetimes(&tensors, &tile);
         Ok(tensors)
+    }
+
+    /// [`LpipsTensors::new`] with the bytes that `programs` need in the arena anyway as budget, but at least 64 MiB and
+    /// at most 256 MiB: a run whose step takes as much gets LPIPS for nothing. `None` for images under 16 px on a side,
+    /// which have no LPIPS.
+    ///
+    /// # Errors
+    /// [`LpipsError::Budget`] for images no budget suffices for, [`LpipsError::Memory`] when `programs` name tensors
+    /// that cannot be placed.
+    pub fn beside(
+        table: &mut TensorTable,
+        programs: &[&Program],
+        max_size_px: [u32; 2],
+    ) -> Result<Option<Self>, LpipsError> {
+        if max_size_px.into_iter().min() < Some(GRID_PX) {
+            return Ok(None);
+        }
+        // Cut into blocks the arena takes a little more, never less.
+        let unlimited = PlanLimits {
+            block_bytes: u64::MAX,
+            binding_bytes: u64::MAX,
+        };
+        let taken = Plan::new(table, programs, unlimited)?.class_bytes(Class::Arena);
+        let least = LEAST_BUDGET_BYTES.max(Self::smallest_budget_bytes(max_size_px));
+        let budget = taken.clamp(least, DEFAULT_BUDGET_BYTES.max(least));
+        Self::new(table, budget, max_size_px).map(Some)
     }
 
     /// The program to plan the arena with: every tensor from the first to the last moment it holds anything. It is
@@ -155,7 +184,6 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
     use super::*;
-    use crate::memory::{Plan, PlanLimits};
 
     const LIMITS: PlanLimits = PlanLimits {
         block_bytes: 1 << 30,
@@ -193,6 +221,27 @@ mod tests {
         for size in [[16, 16], [131, 16], [16, 97], [100, 60]] {
             assert!(tensors.limits.cut(size).is_some(), "{size:?}");
         }
+    }
+
+    #[test]
+    fn a_step_that_needs_as_much_gets_the_workspace_for_nothing() {
+        let size = [1559, 1039];
+        let arena = |step_mib: u64| {
+            let mut table = TensorTable::default();
+            let step = table.add("step", Class::Arena, Tag::Other, step_mib * MIB);
+            let mut program = Program::new("step");
+            program.fill(step, 0);
+            let lpips = LpipsTensors::beside(&mut table, &[&program], size).unwrap().unwrap();
+            let plan = Plan::new(&table, &[&program, lpips.program()], LIMITS).unwrap();
+            plan.class_bytes(Class::Arena)
+        };
+        for step in [64, 100, 128] {
+            assert_eq!(arena(step), step * MIB, "{step}");
+        }
+        assert!(arena(1) > 32 * MIB && arena(1) <= 64 * MIB);
+        let mut table = TensorTable::default();
+        let none = LpipsTensors::beside(&mut table, &[], [15, 800]).unwrap();
+        assert!(none.is_none() && table.tensors().is_empty());
     }
 
     #[test]

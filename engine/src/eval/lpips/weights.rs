@@ -50,19 +50,17 @@ impl std::fmt::Debug for LpipsWeights {
 }
 
 impl LpipsWeights {
-    /// Looks for the file at `configured` (`eval.lpips_weights`), then beside the program, then in the source tree.
+    /// Looks for the file at `configured` (`eval.lpips_weights`), then beside the program, then in the source tree: the
+    /// one the program was built from, the one it lies in, the one it is run from.
     ///
     /// # Errors
     /// [`LpipsError::Weights`] when a file is there but is not the one expected.
     pub fn find(configured: Option<&Path>) -> Result<Search, LpipsError> {
-        let beside = std::env::current_exe()
-            .ok()
-            .and_then(|p| Some(p.parent()?.join(FILE_NAME)));
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets").join(FILE_NAME);
-        let candidates: Vec<PathBuf> = (configured.map(Path::to_path_buf).into_iter())
-            .chain(beside)
-            .chain([source])
-            .collect();
+        let program = std::env::current_exe().ok();
+        Self::search(&candidates(configured, program.as_deref()))
+    }
+
+    fn search(candidates: &[PathBuf]) -> Result<Search, LpipsError> {
         match candidates.iter().find(|path| path.is_file()) {
             Some(path) => Ok(Search::Found(Self::read(path)?)),
             None => {
@@ -127,6 +125,27 @@ impl LpipsWeights {
     pub(super) fn constants(&self) -> &[f32] {
         &self.constants
     }
+}
+
+/// Places to look at, best first. `program` is the path of the running program.
+fn candidates(configured: Option<&Path>, program: Option<&Path>) -> Vec<PathBuf> {
+    let beside = program.and_then(Path::parent).map(|folder| folder.join(FILE_NAME));
+    // A tree that was copied or moved after the build: the program lies in its `target/release`, or is run from its root.
+    let tree = program.and_then(|program| program.ancestors().nth(3)).map(asset);
+    let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets").join(FILE_NAME);
+    let mut list: Vec<PathBuf> = (configured.map(Path::to_path_buf).into_iter())
+        .chain(beside)
+        .chain([built_from])
+        .chain(tree)
+        .chain([asset(Path::new(""))])
+        .collect();
+    list.dedup();
+    list
+}
+
+/// The file in a source tree.
+fn asset(root: &Path) -> PathBuf {
+    root.join("engine/assets").join(FILE_NAME)
 }
 
 /// Header entry of one tensor.
@@ -232,6 +251,27 @@ mod tests {
         for (half, value) in cases {
             assert_eq!(half_to_f32(half), value, "{half:04x}");
         }
+    }
+
+    #[test]
+    fn the_file_is_looked_for_where_it_ships_and_may_be_absent() {
+        let list = candidates(Some(Path::new("mine")), Some(Path::new("/tree/target/release/kiln")));
+        let places: Vec<_> = list
+            .iter()
+            .map(|path| path.to_string_lossy().replace('\\', "/"))
+            .collect();
+        assert_eq!(places[0], "mine");
+        assert_eq!(places[1], format!("/tree/target/release/{FILE_NAME}"));
+        assert!(places[2].ends_with(&format!("engine/assets/{FILE_NAME}")));
+        assert_eq!(places[3], format!("/tree/engine/assets/{FILE_NAME}"));
+        assert_eq!(places[4], format!("engine/assets/{FILE_NAME}"));
+        let Search::Absent(text) = LpipsWeights::search(&["/nowhere/a".into()]).unwrap() else {
+            panic!("found");
+        };
+        assert!(
+            text.contains("`/nowhere/a`") && text.contains("eval.lpips_weights"),
+            "{text}"
+        );
     }
 
     #[test]

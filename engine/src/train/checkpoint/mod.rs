@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use file::CheckpointError;
 use file::{CheckpointReader, CheckpointWriter};
@@ -52,8 +53,8 @@ pub struct CheckpointState {
     pub variants: Variants,
     /// Digest of the scene's views and points.
     pub scene: String,
-    /// The resolved profile.
-    pub profile: Profile,
+    /// The resolved profile, see [`settings`].
+    pub profile: Value,
 }
 
 impl CheckpointState {
@@ -80,41 +81,69 @@ impl CheckpointState {
         if self.scene != scene_digest(scene) {
             return Some("it was trained on another scene, split or resolution".to_owned());
         }
-        let core = |p: &Profile| {
-            let mut p = p.clone();
-            p.run = profile.run.clone();
-            p.dataset.path.clone_from(&profile.dataset.path);
-            p.memory = profile.memory.clone();
-            p.schedule.iterations = profile.schedule.iterations;
-            p.schedule.test.clone_from(&profile.schedule.test);
-            p.schedule.save.clone_from(&profile.schedule.save);
-            p.schedule.checkpoint.clone_from(&profile.schedule.checkpoint);
-            p.eval = profile.eval.clone();
-            p.device = profile.device.clone();
-            p.debug = profile.debug.clone();
-            p.exporters.clone_from(&profile.exporters);
-            p.sinks.clone_from(&profile.sinks);
-            serde_json::to_value(p).unwrap_or_default()
-        };
-        difference("", &core(&self.profile), &core(profile))
+        difference("", &core(self.profile.clone()), &core(settings(profile)))
     }
 }
 
+/// A profile as a checkpoint holds it.
+#[must_use]
+pub fn settings(profile: &Profile) -> Value {
+    // Through text, because numbers are then those that people wrote, not their binary neighbours.
+    let text = serde_json::to_string(profile).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// The settings that decide what the next step computes.
+fn core(mut profile: Value) -> Value {
+    for path in [
+        "run",
+        "dataset.path",
+        "dataset.residency",
+        "memory",
+        "schedule.iterations",
+        "schedule.test",
+        "schedule.save",
+        "schedule.checkpoint",
+        "eval",
+        "device",
+        "debug",
+        "exporters",
+        "sinks",
+    ] {
+        let (section, key) = path.split_once('.').unwrap_or(("", path));
+        let section = if section.is_empty() {
+            Some(&mut profile)
+        } else {
+            profile.get_mut(section)
+        };
+        if let Some(section) = section.and_then(Value::as_object_mut) {
+            section.remove(key);
+        }
+    }
+    profile
+}
+
 /// First key at which two configurations differ.
-fn difference(path: &str, a: &serde_json::Value, b: &serde_json::Value) -> Option<String> {
+fn difference(path: &str, a: &Value, b: &Value) -> Option<String> {
     if let (Some(left), Some(right)) = (a.as_object(), b.as_object()) {
         let keys: std::collections::BTreeSet<_> = left.keys().chain(right.keys()).collect();
-        let null = serde_json::Value::Null;
         return keys.into_iter().find_map(|key| {
             let path = if path.is_empty() {
                 key.clone()
             } else {
                 format!("{path}.{key}")
             };
-            difference(&path, left.get(key).unwrap_or(&null), right.get(key).unwrap_or(&null))
+            difference(
+                &path,
+                left.get(key).unwrap_or(&Value::Null),
+                right.get(key).unwrap_or(&Value::Null),
+            )
         });
     }
-    (a != b).then(|| format!("`{path}` was {a}, the profile says {b}"))
+    // A number that went through a file may have lost its last bit.
+    let close = |(a, b): (f64, f64)| (a - b).abs() <= 1e-12 * a.abs();
+    let same = a == b || a.as_f64().zip(b.as_f64()).is_some_and(close);
+    (!same).then(|| format!("`{path}` was {a}, the profile says {b}"))
 }
 
 /// Digest of what makes two scenes the same for training: views in order with sizes and poses, points, split.
@@ -222,7 +251,8 @@ pub(super) fn write(
     Ok(path)
 }
 
-/// Opens a checkpoint: a file, or the newest sound one in a folder. Damaged newer files are named in the second value.
+/// Opens a checkpoint: a file, or the newest sound one in a folder. Every byte is checked. Damaged newer files are named
+/// in the second value.
 ///
 /// # Errors
 /// [`CheckpointError`] when there is none, or none that is sound.
@@ -231,7 +261,7 @@ pub fn open(path: &Path) -> Result<(OpenCheckpoint, Vec<String>), CheckpointErro
         return Ok((
             OpenCheckpoint {
                 path: path.to_owned(),
-                reader: CheckpointReader::open(path)?,
+                reader: CheckpointReader::open_sound(path)?,
             },
             Vec::new(),
         ));
@@ -239,7 +269,7 @@ pub fn open(path: &Path) -> Result<(OpenCheckpoint, Vec<String>), CheckpointErro
     let mut passed = Vec::new();
     let mut last = None;
     for candidate in list(path) {
-        match CheckpointReader::open(&candidate) {
+        match CheckpointReader::open_sound(&candidate) {
             Ok(reader) => {
                 return Ok((
                     OpenCheckpoint {

@@ -54,7 +54,7 @@ pub enum RunFolderError {
         file: &'static str,
     },
     /// Nothing to resume.
-    #[error("{} holds no run to resume", path.display())]
+    #[error("{} holds no run", path.display())]
     NoRun {
         /// The folder.
         path: PathBuf,

@@ -3,6 +3,11 @@
 //! Both are made here and compared; `KILN_BLESS=1 cargo test -p kiln golden` writes them anew.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
+// The tests of whole runs use it too, and there it is public.
+#[expect(unreachable_pub, reason = "one file in two crates")]
+#[path = "../../../../tests/src/schema.rs"]
+mod checker;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -10,6 +15,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+use self::checker::problem;
 use super::*;
 use crate::config::{Inputs, LpipsRange, resolve};
 use crate::eval::{ViewRow, view_metrics};
@@ -458,68 +464,5 @@ fn the_schemas_refuse_what_is_wrong() {
 fn check(root: &Value, schema: &Value, value: &Value, what: &str) {
     if let Some(problem) = problem(root, schema, value) {
         panic!("{what}: {problem}: {value}");
-    }
-}
-
-/// Why `value` breaks `schema`: the part of JSON Schema 2020-12 that our schemas use; any other keyword is an error.
-fn problem(root: &Value, schema: &Value, value: &Value) -> Option<String> {
-    let schema = match schema {
-        Value::Bool(true) => return None,
-        Value::Object(map) => map,
-        other => return Some(format!("the schema {other} is not an object")),
-    };
-    schema.iter().find_map(|(keyword, rule)| {
-        let valid = |rule: &&Value| problem(root, rule, value).is_none();
-        let rules = || rule.as_array().unwrap().iter();
-        let broken = match keyword.as_str() {
-            "$schema" | "$defs" | "title" | "description" | "format" => false,
-            "$ref" => {
-                let target = root.pointer(rule.as_str().unwrap().trim_start_matches('#')).unwrap();
-                return problem(root, target, value);
-            }
-            "type" => match rule {
-                Value::String(name) => !is(value, name),
-                _ => !rules().any(|name| is(value, name.as_str().unwrap())),
-            },
-            "const" => value != rule,
-            "enum" => !rules().any(|allowed| allowed == value),
-            "minimum" => value.as_f64().is_some_and(|number| number < rule.as_f64().unwrap()),
-            "maximum" => value.as_f64().is_some_and(|number| number > rule.as_f64().unwrap()),
-            "anyOf" => !rules().any(|rule| valid(&rule)),
-            "oneOf" => rules().filter(valid).count() != 1,
-            "required" => rules().any(|key| value.get(key.as_str().unwrap()).is_none()),
-            "properties" => {
-                return rule.as_object().unwrap().iter().find_map(|(key, rule)| {
-                    let inner = value.get(key)?;
-                    Some(format!("{key}: {}", problem(root, rule, inner)?))
-                });
-            }
-            "additionalProperties" => {
-                let known = schema.get("properties").and_then(Value::as_object);
-                let others = value.as_object().into_iter().flatten();
-                return others
-                    .filter(|(key, _)| !known.is_some_and(|known| known.contains_key(*key)))
-                    .find_map(|(_, inner)| problem(root, rule, inner));
-            }
-            "items" => {
-                let items = value.as_array().into_iter().flatten();
-                return items.into_iter().find_map(|item| problem(root, rule, item));
-            }
-            other => return Some(format!("unknown keyword {other}")),
-        };
-        broken.then(|| format!("breaks {keyword} {rule}"))
-    })
-}
-
-fn is(value: &Value, name: &str) -> bool {
-    match name {
-        "null" => value.is_null(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        "string" => value.is_string(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        _ => false,
     }
 }

@@ -39,6 +39,7 @@ const CAMERAS: &str = "cameras.json";
 const INPUT: &str = "input.ply";
 const MODELS: &str = "point_cloud";
 const EVALS: &str = "eval";
+const METRICS: &str = "metrics.json";
 const CHECKPOINTS: &str = "checkpoints";
 const TIMINGS: &str = "timings.json";
 
@@ -172,6 +173,31 @@ impl RunFolder {
         Ok(folder)
     }
 
+    /// Takes over the finished run in a folder, to add to it. Its index stays as it is until something is written.
+    ///
+    /// # Errors
+    /// [`RunFolderError`] when the folder holds no run, one of another scene, or one that is under way.
+    pub fn reopen(root: &Path, scene: &RunScene) -> Result<Self, RunFolderError> {
+        let path = root.to_owned();
+        if !root.is_dir() {
+            return Err(RunFolderError::NoRun { path });
+        }
+        let lock = lock(root)?;
+        let record = present(root)?.ok_or(RunFolderError::NoRun { path: path.clone() })?;
+        if record.scene.fingerprint != scene.fingerprint {
+            return Err(RunFolderError::OtherScene {
+                path,
+                found: record.scene.name,
+                wanted: scene.name.clone(),
+            });
+        }
+        Ok(Self {
+            root: path,
+            record,
+            _lock: lock,
+        })
+    }
+
     /// `NAME` below `parent`, or `NAME-2`, `NAME-3`, ... when that is taken: where a new run goes unless told otherwise.
     #[must_use]
     pub fn unused(parent: &Path, name: &str) -> PathBuf {
@@ -299,7 +325,7 @@ impl RunFolder {
     /// # Errors
     /// When a file cannot be written.
     pub fn write_eval(&mut self, eval: &EvalFile) -> Result<(), RunFolderError> {
-        let path = format!("{}/metrics.json", eval_name(eval.iteration));
+        let path = format!("{}/{METRICS}", eval_name(eval.iteration));
         write_json(&self.root.join(&path), eval)?;
         let mean = |set| eval.set(set).map(|report| report.mean);
         let record = EvalRecord {
@@ -361,6 +387,24 @@ impl Drop for RunFolder {
             let _ = self.write_record();
         }
     }
+}
+
+/// Where the settings of the run in `root` are.
+#[must_use]
+pub fn config_path(root: &Path) -> PathBuf {
+    root.join(CONFIG)
+}
+
+/// Folder of the models of the run in `root`: one folder `iteration_N` each.
+#[must_use]
+pub fn models_path(root: &Path) -> PathBuf {
+    root.join(MODELS)
+}
+
+/// Where the evaluation of an iteration of the run in `root` is.
+#[must_use]
+pub fn eval_path(root: &Path, iteration: u32) -> PathBuf {
+    root.join(eval_name(iteration)).join(METRICS)
 }
 
 fn ply_name(iteration: u32, kind: PlyKind) -> String {

@@ -1,0 +1,138 @@
+//! `kiln eval`: the figures of a model against the photographs of a scene.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::request::Eval;
+use super::stored::{Opened, boxed, open, progress};
+use super::{Exit, Failure, Settings, UsageError};
+use crate::config::LpipsRange;
+use crate::eval::EvalFile;
+use crate::export::ExportError;
+use crate::scene::Split;
+use crate::train::{Stored, TrainError};
+
+/// Evaluates and prints to `out`.
+///
+/// # Errors
+/// Anything that keeps the model from being evaluated; the caller prints it.
+pub fn run(request: Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+    let Eval { model, json, write } = request;
+    if write && !model.target.is_dir() {
+        let shown = model.target.display().to_string();
+        return Err(boxed(UsageError::WriteNeedsRun { shown }));
+    }
+    let Opened {
+        location,
+        profile,
+        open,
+    } = open(&model)?;
+    let scene = Settings::scene(&profile).map_err(boxed)?;
+    let stored = Stored::load(&location, &profile, &open).map_err(boxed)?;
+    let run = write.then_some(model.target.as_path());
+    let evaluated = stored
+        .evaluate(&scene, run, &mut progress(model.quiet))
+        .map_err(boxed)?;
+    for warning in &evaluated.warnings {
+        let _ = writeln!(io::stderr(), "warning: {warning}");
+    }
+    print(&evaluated.file, json, out)
+        .map_err(|error| boxed(TrainError::from(ExportError::new(Path::new("standard output"), error))))?;
+    Ok(Exit::Ok)
+}
+
+fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    if json {
+        serde_json::to_writer_pretty(&mut *out, file)?;
+        return writeln!(out);
+    }
+    writeln!(out, "iteration {}, {} Gaussians", file.iteration, file.gaussians)?;
+    let heads = ["l1", "psnr", "psnr_image", "ssim", "ssim_valid", "lpips"];
+    let heads = heads.map(|head| format!("{head:>12}")).concat();
+    writeln!(out, "{:<6}{:>6}{heads}", "set", "views")?;
+    let figure = |value: Option<f64>, digits: usize| match value.filter(|v| v.is_finite()) {
+        Some(value) => format!("{value:>12.digits$}"),
+        None => format!("{:>12}", "-"),
+    };
+    let mut has_lpips = false;
+    for set in [Split::Test, Split::Train] {
+        let Some(mean) = file.set(set).map(|report| report.mean) else {
+            continue;
+        };
+        has_lpips |= mean.lpips.is_some();
+        let m = mean.metrics;
+        let figures = [
+            figure(Some(m.l1), 5),
+            figure(Some(m.psnr), 3),
+            figure(Some(m.psnr_image), 3),
+            figure(Some(m.ssim), 5),
+            figure(m.ssim_valid, 5),
+            figure(mean.lpips, 5),
+        ];
+        writeln!(out, "{:<6}{:>6}{}", set.name(), mean.n, figures.concat())?;
+    }
+    if has_lpips {
+        let range = match file.lpips_range {
+            LpipsRange::ZeroOne => "[0, 1]",
+            LpipsRange::MinusOneOne => "[-1, 1]",
+        };
+        writeln!(out, "PSNR in dB; LPIPS with VGG16 on {range}")?;
+    } else {
+        writeln!(out, "PSNR in dB")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::eval::{ViewMetrics, ViewRow};
+
+    fn file(lpips: Option<f64>) -> EvalFile {
+        let mut file = EvalFile::new(7, 1000, 1.5, LpipsRange::MinusOneOne);
+        let metrics = ViewMetrics {
+            l1: 0.0125,
+            psnr: 27.5,
+            psnr_image: f64::NAN,
+            ssim: 0.875,
+            ssim_valid: None,
+        };
+        file.put(
+            Split::Test,
+            vec![ViewRow {
+                name: "a".to_owned(),
+                width: 10,
+                height: 10,
+                metrics,
+                lpips,
+                images: false,
+            }],
+        );
+        file
+    }
+
+    fn printed(file: &EvalFile, json: bool) -> String {
+        let mut out = Vec::new();
+        print(file, json, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_table_has_a_row_a_set() {
+        let expected = "iteration 7, 1000 Gaussians\n\
+            set    views          l1        psnr  psnr_image        ssim  ssim_valid       lpips\n\
+            test       1     0.01250      27.500           -     0.87500           -     0.25000\n\
+            PSNR in dB; LPIPS with VGG16 on [-1, 1]\n";
+        assert_eq!(printed(&file(Some(0.25)), false), expected);
+        assert!(printed(&file(None), false).ends_with("         -\nPSNR in dB\n"));
+    }
+
+    #[test]
+    fn json_is_the_file_of_a_run() {
+        let text = printed(&file(Some(0.25)), true);
+        let back: EvalFile = serde_json::from_str(&text).unwrap();
+        assert_eq!(back.set(Split::Test).unwrap().mean.lpips, Some(0.25));
+        assert!(text.ends_with("}\n"));
+    }
+}

@@ -1,0 +1,195 @@
+//! One evaluation: views rendered, measured and pictured. Training and `kiln eval` both go through here, so that both
+//! give the same figures for the same model.
+
+use std::path::Path;
+
+use super::events::{Progress, Stage};
+use super::run_folder::{PictureKind, RunFolder};
+use super::{TrainError, Trainer, ViewSums};
+use crate::config::{Eval, LpipsRange};
+use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
+use crate::eval::{EvalFile, Picture, ViewRow, view_metrics};
+use crate::scene::{Camera, ImageStore, SceneIndex, Split, View, ViewId};
+
+/// Views of the training set that are evaluated: every fifth up to the 25th, as the reference report does.
+const TRAIN_VIEWS: [usize; 5] = [5, 10, 15, 20, 25];
+
+/// Least width and height that LPIPS is defined for, pixels.
+const LPIPS_LEAST_PX: u32 = 16;
+
+/// Renders views and compares pairs, on whatever device holds the model.
+pub(super) trait Measure {
+    /// Renders `camera` and sums its differences from `photo`, packed 8-bit RGB.
+    fn sums(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError>;
+
+    /// LPIPS of a pair; `None` without weights or workspace.
+    fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError>;
+}
+
+/// A trainer between steps.
+pub(super) struct Trained<'a> {
+    /// Renders.
+    pub(super) trainer: &'a mut Trainer,
+    /// Compares.
+    pub(super) lpips: Option<&'a mut Lpips>,
+}
+
+impl Measure for Trained<'_> {
+    fn sums(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
+        self.trainer.evaluate(camera, photo, keep_image)
+    }
+
+    fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError> {
+        match &mut self.lpips {
+            Some(lpips) => Ok(Some(lpips.distance(self.trainer.idle_gpu()?, pair, range)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+/// What to evaluate.
+pub(super) struct Evaluation<'a> {
+    /// Views at full training resolution.
+    pub(super) scene: &'a SceneIndex,
+    /// Their photographs.
+    pub(super) store: &'a ImageStore,
+    /// Sets whose views get LPIPS.
+    pub(super) lpips_of: &'a [Split],
+    /// Views a set whose pictures are written.
+    pub(super) pictures: usize,
+    /// Where pictures go; none are made without.
+    pub(super) folder: Option<&'a RunFolder>,
+}
+
+impl Evaluation<'_> {
+    /// Evaluates all test views and five training views into `file`.
+    pub(super) fn run(
+        &self,
+        device: &mut dyn Measure,
+        file: &mut EvalFile,
+        progress: &mut dyn FnMut(Progress) -> Result<(), TrainError>,
+    ) -> Result<(), TrainError> {
+        for (split, indices) in chosen(self.scene) {
+            let mut rows = Vec::with_capacity(indices.len());
+            for (position, index) in indices.iter().copied().enumerate() {
+                let id = ViewId { split, index };
+                let Some(view) = self.scene.view(id) else { continue };
+                let photo = self.store.get(id)?;
+                let folder = self.folder.filter(|_| position < self.pictures);
+                rows.push(self.view(device, split, view, &photo, file, folder)?);
+                let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+                progress(Progress {
+                    stage: Stage::Eval,
+                    done: count(position + 1),
+                    total: count(indices.len()),
+                })?;
+            }
+            file.put(split, rows);
+        }
+        Ok(())
+    }
+
+    fn view(
+        &self,
+        device: &mut dyn Measure,
+        split: Split,
+        view: &View,
+        photo: &[u8],
+        file: &EvalFile,
+        folder: Option<&RunFolder>,
+    ) -> Result<ViewRow, TrainError> {
+        let size_px = [view.camera.width_px, view.camera.height_px];
+        let with_lpips = self.lpips_of.contains(&split) && size_px.iter().all(|side| *side >= LPIPS_LEAST_PX);
+        let result = device.sums(&view.camera, photo, with_lpips || folder.is_some())?;
+        let mut lpips = None;
+        if let (Some(image), true) = (&result.image, with_lpips) {
+            let pair = Pair {
+                image,
+                target: photo,
+                size_px,
+            };
+            lpips = device.lpips(&pair, file.lpips_range)?.filter(|value| value.is_finite());
+        }
+        if let (Some(folder), Some(image), Some(tiles)) = (folder, &result.image, &result.tile_counts) {
+            let values: &[f32] = bytemuck::cast_slice(image);
+            let pictures = [
+                (PictureKind::Render, Picture::rendering(size_px, values, 4)?),
+                (PictureKind::Error, Picture::error(size_px, values, 4, photo)?),
+                (PictureKind::Density, Picture::density(size_px, tiles)?),
+            ];
+            for (kind, picture) in pictures {
+                picture.write(&folder.picture_path(file.iteration, kind, split, &view.id))?;
+            }
+            folder.write_photo(split, &view.id, &Picture::photo(size_px, photo)?)?;
+        }
+        Ok(ViewRow {
+            name: view.id.clone(),
+            width: size_px[0],
+            height: size_px[1],
+            metrics: view_metrics(&result.sums, size_px)?,
+            lpips,
+            images: folder.is_some(),
+        })
+    }
+}
+
+/// The sets with the views that are evaluated, test first.
+fn chosen(scene: &SceneIndex) -> [(Split, Vec<usize>); 2] {
+    let mut train: Vec<usize> = TRAIN_VIEWS.iter().map(|i| i % scene.train.len().max(1)).collect();
+    train.dedup();
+    [(Split::Test, (0..scene.test.len()).collect()), (Split::Train, train)]
+}
+
+/// Sets whose views get LPIPS. On a CPU driver a view takes seconds to minutes, so there it is the test views, once.
+pub(super) fn lpips_sets(on_cpu: bool, is_last: bool) -> &'static [Split] {
+    match (on_cpu, is_last) {
+        (false, _) => &[Split::Test, Split::Train],
+        (true, true) => &[Split::Test],
+        (true, false) => &[],
+    }
+}
+
+/// Looks for the weights when `eval.lpips` asks for them. The text says why there are none.
+pub(super) fn lpips_weights(eval: &Eval) -> Result<(Option<LpipsWeights>, Option<String>), TrainError> {
+    if !eval.lpips {
+        return Ok((None, None));
+    }
+    Ok(
+        match LpipsWeights::find(eval.lpips_weights.as_deref().map(Path::new))? {
+            Search::Found(weights) => (Some(weights), None),
+            Search::Absent(message) => (None, Some(message)),
+        },
+    )
+}
+
+/// [`lpips_weights`] joined with the workspace of a plan.
+pub(super) fn lpips(
+    eval: &Eval,
+    workspace: Option<LpipsTensors>,
+) -> Result<(Option<Lpips>, Option<String>), TrainError> {
+    let (weights, warning) = lpips_weights(eval)?;
+    Ok((workspace.zip(weights).map(|(t, w)| Lpips::new(t, w)), warning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lpips_runs_once_on_cpu_drivers() {
+        assert_eq!(lpips_sets(false, false).len(), 2);
+        assert_eq!(lpips_sets(true, true), [Split::Test]);
+        assert!(lpips_sets(true, false).is_empty());
+    }
+
+    #[test]
+    fn no_weights_are_read_unless_asked_for() {
+        let eval = Eval {
+            lpips: false,
+            lpips_range: LpipsRange::ZeroOne,
+            lpips_weights: None,
+            views_logged: 0,
+        };
+        assert!(matches!(lpips_weights(&eval), Ok((None, None))));
+    }
+}

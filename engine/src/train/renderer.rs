@@ -1,0 +1,253 @@
+//! A model on a device for rendering only: no moments, no statistics, no steps.
+//!
+//! Capacities start at a guess and grow when a view needs more, so that any model that fits the budget with its
+//! largest view renders; the image never depends on them.
+
+use super::evaluation::Measure;
+use super::planning::EvalReadback;
+use super::uniforms;
+use super::{OpenDevice, TrainError, ViewSums, variants_for};
+use crate::config::{LpipsRange, Profile};
+use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair};
+use crate::gaussians::Gaussians;
+use crate::kernels::counters::{Counters, Stall};
+use crate::kernels::loss::METRIC_WORDS;
+use crate::kernels::uniforms::{StepUniforms, flags};
+use crate::kernels::views::{Reduction, Variants};
+use crate::memory::{Budget, Gpu, Program, TensorTable, View};
+use crate::scene::Camera;
+use crate::step::{self, Capacities, StepTensors};
+use crate::vk::{CompiledProgram, RecordOptions};
+
+/// Bytes of a visible record.
+const RECORD_BYTES: u64 = 16;
+/// Bytes of a sort key.
+const KEY_BYTES: u64 = 4;
+
+/// How a model is meant to be drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Look {
+    /// Variance of the screen-space filter, square pixels.
+    pub(super) kernel_size: f32,
+    /// Plain dilation without opacity compensation (Kerbl et al. 2023) instead of the Mip filter.
+    pub(super) classic: bool,
+    /// Highest SH degree that is evaluated.
+    pub(super) sh_degree: u32,
+}
+
+/// Draws one model.
+pub(super) struct Renderer<'a> {
+    /// None until the first view, and while it is planned anew.
+    stage: Option<Stage>,
+    open: &'a OpenDevice,
+    profile: &'a Profile,
+    model: Gaussians,
+    look: Look,
+    sizes_px: Vec<[u32; 2]>,
+    /// Intersections there must be room for, when the guess was too small.
+    intersections: Option<u32>,
+    /// Not on the device yet.
+    weights: Option<LpipsWeights>,
+}
+
+/// What is on the device.
+struct Stage {
+    // Dropped before `gpu`, on which they were compiled.
+    lpips: Option<Lpips>,
+    evaluate: CompiledProgram,
+    evaluate_image: CompiledProgram,
+    tensors: StepTensors,
+    readback: EvalReadback,
+    gpu: Gpu,
+}
+
+impl<'a> Renderer<'a> {
+    /// Draws `model` for views of at most `sizes_px`, and computes LPIPS when there are weights.
+    pub(super) fn new(
+        open: &'a OpenDevice,
+        profile: &'a Profile,
+        model: Gaussians,
+        look: Look,
+        sizes_px: Vec<[u32; 2]>,
+        weights: Option<LpipsWeights>,
+    ) -> Self {
+        Self {
+            stage: None,
+            open,
+            profile,
+            model,
+            look,
+            sizes_px,
+            intersections: None,
+            weights,
+        }
+    }
+
+    /// Draws a view: RGB and transmittance, row by row.
+    pub(super) fn image(&mut self, camera: &Camera) -> Result<Vec<[f32; 4]>, TrainError> {
+        Ok(self.draw(camera, &[], true)?.image.unwrap_or_default())
+    }
+
+    /// Draws and measures a view; without a photograph the sums say nothing.
+    fn draw(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
+        let mut block = uniforms::render(self.profile, camera, self.look.sh_degree);
+        block.background[3] = self.look.kernel_size;
+        block.flags |= if self.look.classic { flags::CLASSIC } else { 0 };
+        loop {
+            let stage = self.stage()?;
+            let counters = stage.run(&block, photo, keep_image)?;
+            let Some(stall) = counters.stall() else {
+                return stage.read(&block, keep_image);
+            };
+            let planned = stage.tensors.capacities;
+            let wanted = counters.intersections_wanted;
+            // An eighth more, so that views only a little heavier need no plan of their own.
+            self.intersections = Some(wanted.saturating_add(wanted / 8));
+            if stall != Stall::Intersections || self.capacities().i_cap < wanted {
+                return Err(TrainError::Stalled {
+                    counters: Box::new(counters),
+                    v_cap: planned.v_cap,
+                    i_cap: planned.i_cap,
+                });
+            }
+            // The old plan is given back first: both need not fit together.
+            let old = self.stage.take();
+            self.weights = old.and_then(|stage| stage.lpips).map(Lpips::into_weights);
+        }
+    }
+
+    fn stage(&mut self) -> Result<&mut Stage, TrainError> {
+        let stage = match self.stage.take() {
+            Some(stage) => stage,
+            None => {
+                let capacities = self.capacities();
+                Stage::new(
+                    self.open,
+                    self.profile,
+                    &self.model,
+                    &self.sizes_px,
+                    &capacities,
+                    self.weights.take(),
+                )?
+            }
+        };
+        Ok(self.stage.insert(stage))
+    }
+
+    /// Room for every Gaussian to be visible at once, and for the intersections as far as bindings reach.
+    fn capacities(&self) -> Capacities {
+        let limits = Gpu::limits(&self.open.device);
+        let reach = limits.binding_bytes.min(limits.block_bytes);
+        let bound = |bytes: u64| u32::try_from(reach / bytes).unwrap_or(u32::MAX);
+        let n = u32::try_from(self.model.len()).unwrap_or(u32::MAX);
+        let v_cap = n.min(bound(RECORD_BYTES));
+        // Small models have large splats, large models two to five intersections a splat.
+        let guess = v_cap.saturating_mul(6).max(1 << 20);
+        let i_cap = self
+            .intersections
+            .or(self.profile.debug.i_cap)
+            .unwrap_or(guess)
+            .max(v_cap)
+            .min(bound(KEY_BYTES));
+        let sizes = self.sizes_px.iter().map(|size| (size[0], size[1]));
+        let mut capacities = Capacities::new(n, v_cap, i_cap, self.model.sh_degree, sizes);
+        capacities.slots = 1;
+        capacities.cameras = 1;
+        capacities
+    }
+}
+
+impl Measure for Renderer<'_> {
+    fn sums(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
+        self.draw(camera, photo, keep_image)
+    }
+
+    fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError> {
+        let stage = self.stage()?;
+        match &mut stage.lpips {
+            Some(lpips) => Ok(Some(lpips.distance(&mut stage.gpu, pair, range)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Stage {
+    fn new(
+        open: &OpenDevice,
+        profile: &Profile,
+        model: &Gaussians,
+        sizes_px: &[[u32; 2]],
+        capacities: &Capacities,
+        weights: Option<LpipsWeights>,
+    ) -> Result<Self, TrainError> {
+        // How gradients are summed does not matter here, and this variant needs no room for partial sums.
+        let variants = Variants {
+            reduction: Reduction::Atomic,
+            ..variants_for(open.device.caps(), open.tier, profile)
+        };
+        let mut table = TensorTable::default();
+        let tensors = StepTensors::for_rendering(&mut table, capacities, &variants);
+        let readback = EvalReadback::new(&mut table, &tensors);
+        let [evaluate, evaluate_image] = readback.programs(&tensors);
+        let mut programs = vec![&evaluate, &evaluate_image];
+        let workspace = match &weights {
+            Some(_) => {
+                let side = |axis: usize| sizes_px.iter().map(|size| size[axis]).max().unwrap_or(1);
+                LpipsTensors::beside(&mut table, &programs, [side(0), side(1)])?
+            }
+            None => None,
+        };
+        programs.extend(workspace.iter().map(LpipsTensors::program));
+        let cap = profile.memory.cap_gib.map(super::gib_to_bytes);
+        let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
+        let gpu = Gpu::new(&open.device, table, &programs, budget.cap_bytes)?;
+        let compile = |program: &Program| gpu.compile(program, RecordOptions::default());
+        let mut stage = Self {
+            lpips: None,
+            evaluate: compile(&evaluate)?,
+            evaluate_image: compile(&evaluate_image)?,
+            tensors,
+            readback,
+            gpu,
+        };
+        stage.lpips = workspace.zip(weights).map(|(t, w)| Lpips::new(t, w));
+        step::write_model(&mut stage.gpu, &stage.tensors, model)?;
+        Ok(stage)
+    }
+
+    fn run(&mut self, block: &StepUniforms, photo: &[u8], keep_image: bool) -> Result<Counters, TrainError> {
+        let rings = self.tensors.rings;
+        for (view, bytes) in [(rings.uniforms, bytemuck::bytes_of(block)), (rings.images, photo)] {
+            let view = view.slice(0, bytes.len() as u64);
+            self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(bytes);
+        }
+        let program = if keep_image {
+            &self.evaluate_image
+        } else {
+            &self.evaluate
+        };
+        self.gpu.run_compiled(program)?;
+        let status = rings.status.slice(0, size_of::<Counters>() as u64);
+        Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&status)?))
+    }
+
+    fn read(&self, block: &StepUniforms, keep_image: bool) -> Result<ViewSums, TrainError> {
+        let tiles = u64::from(block.tiles_x * block.tiles_y);
+        let pixels = u64::from(block.width * block.height);
+        let host = |view: &View, bytes: u64| self.gpu.memory().host(&view.slice(0, bytes));
+        let sums = host(&self.readback.sums, tiles * 4 * u64::from(METRIC_WORDS))?;
+        let mut view = ViewSums {
+            sums: sums.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect(),
+            image: None,
+            tile_counts: None,
+        };
+        if keep_image {
+            let image = host(&self.readback.image, pixels * 16)?.chunks_exact(16);
+            view.image = Some(image.map(bytemuck::pod_read_unaligned).collect());
+            let ranges = host(&self.readback.tile_ranges, tiles * 8)?.chunks_exact(8);
+            let counts = ranges.map(bytemuck::pod_read_unaligned::<[u32; 2]>);
+            view.tile_counts = Some(counts.map(|[first, end]| end - first).collect());
+        }
+        Ok(view)
+    }
+}

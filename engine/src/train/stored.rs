@@ -1,0 +1,341 @@
+//! Models that a run, or another trainer, left behind: found, evaluated and rendered again.
+//!
+//! Promises the figures and pictures that training gave for the same iteration: the raw file holds exactly what was
+//! on the device, and views, photographs and passes are the same. Writes nothing unless told where.
+
+use std::path::{Path, PathBuf};
+
+use super::evaluation::{self, Evaluation, lpips_sets};
+use super::events::{Progress, Stage};
+use super::phases::Phase;
+use super::renderer::{Look, Renderer};
+use super::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
+use super::{OpenDevice, TrainError, scene_options, schedule};
+use crate::config::Profile;
+use crate::eval::{EvalFile, Picture};
+use crate::export::{RenderMode, read_cameras, read_ply};
+use crate::gaussians::Gaussians;
+use crate::scene::{Camera, SceneIndex, Split};
+use crate::vk::DeviceKind;
+
+/// Variance of the screen-space dilation of plain 3D Gaussian Splatting (Kerbl et al. 2023), square pixels.
+const CLASSIC_KERNEL_SIZE: f32 = 0.3;
+
+/// Why a path names no model.
+#[derive(Debug, thiserror::Error)]
+pub enum StoredError {
+    /// Neither a file nor a folder.
+    #[error("{} does not exist; name a run folder or a PLY file", path.display())]
+    Absent {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A folder without models.
+    #[error("{} holds no model: `point_cloud/iteration_N` with a PLY file was looked for", path.display())]
+    NoModel {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// No model of the iteration that was asked for.
+    #[error("{} holds no model of iteration {wanted}; there is {found}", path.display())]
+    NoIteration {
+        /// The folder.
+        path: PathBuf,
+        /// Asked for.
+        wanted: u32,
+        /// Iterations that are there.
+        found: String,
+    },
+    /// An iteration of a file.
+    #[error("{} is one model; `--iteration` chooses among those of a run folder", path.display())]
+    OneModel {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No views to draw.
+    #[error("the scene {} has no {} views", scene.display(), set.name())]
+    NoViews {
+        /// The scene.
+        scene: PathBuf,
+        /// The set.
+        set: Split,
+    },
+}
+
+/// Where a model lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The file.
+    pub ply: PathBuf,
+    /// Settings of the run it is of.
+    pub config: Option<PathBuf>,
+}
+
+impl Location {
+    /// Finds the model that `target`, a run folder or a PLY file, names: of a folder the iteration asked for or else
+    /// the last one, raw before fused.
+    ///
+    /// # Errors
+    /// [`StoredError`] when there is none.
+    pub fn find(target: &Path, iteration: Option<u32>) -> Result<Self, StoredError> {
+        let path = target.to_owned();
+        if target.is_file() {
+            // RUN/point_cloud/iteration_N/FILE
+            let config = target.ancestors().nth(3).map(config_path).filter(|path| path.is_file());
+            return match iteration {
+                None => Ok(Self { ply: path, config }),
+                Some(_) => Err(StoredError::OneModel { path }),
+            };
+        }
+        if !target.is_dir() {
+            return Err(StoredError::Absent { path });
+        }
+        let models = models(target);
+        let chosen = match iteration {
+            None => models.last(),
+            Some(wanted) => models.iter().find(|(found, _)| *found == wanted),
+        };
+        match (chosen, iteration) {
+            (Some((_, ply)), _) => Ok(Self {
+                ply: ply.clone(),
+                config: Some(config_path(target)).filter(|path| path.is_file()),
+            }),
+            (None, Some(wanted)) if !models.is_empty() => {
+                let found: Vec<String> = models.iter().map(|(found, _)| found.to_string()).collect();
+                let found = found.join(", ");
+                Err(StoredError::NoIteration { path, wanted, found })
+            }
+            _ => Err(StoredError::NoModel { path }),
+        }
+    }
+}
+
+/// Models of a run folder, by iteration.
+fn models(run: &Path) -> Vec<(u32, PathBuf)> {
+    let entries = std::fs::read_dir(models_path(run)).into_iter().flatten().flatten();
+    let mut models: Vec<(u32, PathBuf)> = entries
+        .filter_map(|entry| {
+            let iteration = entry.file_name().to_str()?.strip_prefix("iteration_")?.parse().ok()?;
+            let files = [PlyKind::Raw, PlyKind::Fused].map(|kind| entry.path().join(kind.file_name()));
+            Some((iteration, files.into_iter().find(|file| file.is_file())?))
+        })
+        .collect();
+    models.sort();
+    models
+}
+
+/// A model in host memory, with how to draw it.
+pub struct Stored<'a> {
+    profile: &'a Profile,
+    open: &'a OpenDevice,
+    model: Gaussians,
+    look: Look,
+    iteration: u32,
+}
+
+/// An evaluation, and what to say about it.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    /// The figures.
+    pub file: EvalFile,
+    /// What is odd.
+    pub warnings: Vec<String>,
+}
+
+/// Views to render.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cameras {
+    /// The views of a set of a scene.
+    Scene {
+        /// The scene's folder.
+        scene: PathBuf,
+        /// Which views.
+        set: Split,
+    },
+    /// Records in the shape of `cameras.json`.
+    File(PathBuf),
+}
+
+impl<'a> Stored<'a> {
+    /// Reads the model. What its comments do not say is taken from `profile` for models with a 3D filter; others
+    /// are drawn as plain 3D Gaussian Splatting does.
+    ///
+    /// # Errors
+    /// [`TrainError::Ply`] when the file holds no model.
+    pub fn load(location: &Location, profile: &'a Profile, open: &'a OpenDevice) -> Result<Self, TrainError> {
+        let (model, comments) = read_ply(&location.ply)?;
+        let filtered = model.filter_3d.iter().any(|filter| *filter != 0.0);
+        let mip = comments.render_mode.map_or(filtered, |mode| mode == RenderMode::Mip);
+        let otherwise = if mip {
+            profile.mip.kernel_size
+        } else {
+            CLASSIC_KERNEL_SIZE
+        };
+        let iteration = comments.iteration.and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
+        let sh_degree = match location.config {
+            Some(_) => schedule::sh_degree_at(profile, iteration).min(model.sh_degree),
+            None => model.sh_degree,
+        };
+        let look = Look {
+            kernel_size: comments.kernel_size.unwrap_or(otherwise),
+            classic: !mip,
+            sh_degree,
+        };
+        Ok(Self {
+            profile,
+            open,
+            model,
+            look,
+            iteration,
+        })
+    }
+
+    /// Evaluates all test views and five training views of `scene`. With `run`, the figures and the pictures of the
+    /// first `eval.views_logged` views of each set become the run's evaluation of this iteration.
+    ///
+    /// # Errors
+    /// [`TrainError`] when scene, device or run folder fail.
+    pub fn evaluate(
+        self,
+        scene: &Path,
+        run: Option<&Path>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Evaluated, TrainError> {
+        let scene = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+        let mut folder = match run {
+            Some(root) => Some(RunFolder::reopen(root, &RunScene::of(&scene))?),
+            None => None,
+        };
+        let phase = Phase::at(self.profile, &scene, u32::MAX)?;
+        let (weights, warning) = evaluation::lpips_weights(&self.profile.eval)?;
+        let gaussians = u32::try_from(self.model.len()).unwrap_or(u32::MAX);
+        // Training time is known to the run only.
+        let t_s = run
+            .and_then(|root| recorded_seconds(root, self.iteration))
+            .unwrap_or(0.0);
+        let mut file = EvalFile::new(self.iteration, gaussians, t_s, self.profile.eval.lpips_range);
+        let evaluation = Evaluation {
+            scene: &phase.scene,
+            store: &phase.store,
+            lpips_of: lpips_sets(self.open.device.caps().kind == DeviceKind::Cpu, true),
+            pictures: self.profile.eval.views_logged as usize,
+            folder: folder.as_ref(),
+        };
+        let sizes_px = phase.scene.views().map(|(_, view)| size_px(&view.camera)).collect();
+        let mut renderer = Renderer::new(self.open, self.profile, self.model, self.look, sizes_px, weights);
+        evaluation.run(&mut renderer, &mut file, &mut |now| {
+            progress(now);
+            Ok(())
+        })?;
+        if let Some(folder) = &mut folder {
+            folder.write_eval(&file)?;
+        }
+        let warnings = phase.scene.warnings.iter().cloned().chain(warning).collect();
+        Ok(Evaluated { file, warnings })
+    }
+
+    /// Renders views into `out`, one PNG file named after each; gives their paths.
+    ///
+    /// # Errors
+    /// [`TrainError`] when cameras cannot be read, the device fails or a file cannot be written.
+    pub fn render(
+        self,
+        cameras: &Cameras,
+        out: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<PathBuf>, TrainError> {
+        let views = self.views(cameras)?;
+        let sizes_px = views.iter().map(|(_, camera)| size_px(camera)).collect();
+        let mut renderer = Renderer::new(self.open, self.profile, self.model, self.look, sizes_px, None);
+        let mut paths = Vec::with_capacity(views.len());
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        for (stem, camera) in &views {
+            let image = renderer.image(camera)?;
+            let path = out.join(format!("{stem}.png"));
+            Picture::rendering(size_px(camera), bytemuck::cast_slice(&image), 4)?.write(&path)?;
+            paths.push(path);
+            progress(Progress {
+                stage: Stage::Eval,
+                done: count(paths.len()),
+                total: count(views.len()),
+            });
+        }
+        Ok(paths)
+    }
+
+    fn views(&self, cameras: &Cameras) -> Result<Vec<(String, Camera)>, TrainError> {
+        match cameras {
+            Cameras::File(path) => Ok(read_cameras(path)?),
+            Cameras::Scene { scene, set } => {
+                let index = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+                let views = index.views_of(*set).iter();
+                let views: Vec<_> = views.map(|view| (view.id.clone(), view.camera.clone())).collect();
+                if views.is_empty() {
+                    let (scene, set) = (scene.clone(), *set);
+                    return Err(StoredError::NoViews { scene, set }.into());
+                }
+                Ok(views)
+            }
+        }
+    }
+}
+
+const fn size_px(camera: &Camera) -> [u32; 2] {
+    [camera.width_px, camera.height_px]
+}
+
+/// Training seconds in the run's own evaluation of an iteration.
+fn recorded_seconds(run: &Path, iteration: u32) -> Option<f64> {
+    let text = std::fs::read_to_string(eval_path(run, iteration)).ok()?;
+    serde_json::from_str(&text).ok().map(|file: EvalFile| file.t_s)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::scene::scratch::Scratch;
+
+    #[test]
+    fn models_are_found_raw_and_last_first() {
+        let scratch = Scratch::new();
+        let run = scratch.path().join("run");
+        let put = |path: &str| {
+            let path = run.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            path
+        };
+        let text = |iteration| Location::find(&run, iteration).unwrap_err().to_string();
+        assert!(text(None).contains("does not exist"), "{}", text(None));
+        std::fs::create_dir_all(&run).unwrap();
+        assert!(text(Some(3)).contains("holds no model"), "{}", text(Some(3)));
+        let raw = put("point_cloud/iteration_900/point_cloud_raw.ply");
+        let old = put("point_cloud/iteration_900/point_cloud.ply");
+        let last = put("point_cloud/iteration_1000/point_cloud.ply");
+        put("point_cloud/iteration_x/point_cloud.ply");
+        std::fs::create_dir_all(run.join("point_cloud/iteration_2000")).unwrap();
+        let find = |target: &Path, iteration| Location::find(target, iteration).unwrap();
+        assert_eq!((find(&run, None).ply, find(&run, None).config), (last, None));
+        let config = Some(put("config.resolved.yaml"));
+        let expected = Location {
+            ply: raw,
+            config: config.clone(),
+        };
+        assert_eq!(find(&run, Some(900)), expected);
+        assert_eq!(
+            find(&old, None),
+            Location {
+                ply: old.clone(),
+                config
+            }
+        );
+        assert!(text(Some(7)).ends_with("no model of iteration 7; there is 900, 1000"));
+        assert!(
+            Location::find(&old, Some(900))
+                .unwrap_err()
+                .to_string()
+                .contains("--iteration")
+        );
+    }
+}

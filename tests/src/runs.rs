@@ -1,0 +1,310 @@
+//! Whole training runs of the bundled scene on whatever Vulkan device there is, and what they leave behind.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use kiln::config::{Inputs, Override, Profile, resolve};
+use kiln::train::interrupt::Interrupt;
+use kiln::train::{ResumeFrom, RunEnd, RunRequest, TrainError, open_device, run};
+use serde_json::Value;
+
+use crate::gpu;
+
+/// The bundled scene.
+#[must_use]
+pub fn scene() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/stilllife")
+}
+
+/// A folder that goes away with the value.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A fresh folder.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("kiln-{name}-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).expect("a temporary folder");
+        Self(path)
+    }
+
+    /// A path inside.
+    #[must_use]
+    pub fn join(&self, path: &str) -> PathBuf {
+        self.0.join(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays behind in a temporary folder is no failure.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Settings of a run of 72 steps on images 80 pixels wide, with everything that happens in a long one: densifications
+/// at multiples of 8, prunes, opacity resets at 20, 40 and 60, degree raises at the same, an epoch of 35 views.
+pub const EVENTFUL: &[(&str, &str)] = &[
+    ("dataset.resolution", "80"),
+    ("schedule.iterations", "72"),
+    ("schedule.test", "[]"),
+    ("schedule.save", "[]"),
+    ("schedule.sh_every", "20"),
+    ("memory.max_gaussians", "6000"),
+    (
+        "strategy.densify",
+        "{ from: 2, until: 70, every: 8, grad_threshold: 0.002, percent_dense: 0.01 }",
+    ),
+    ("strategy.prune", "{ opacity: 0.06, world: 0.1, world_from: 30 }"),
+    ("strategy.reset", "{ every: 20, until: 70, opacity: 0.08 }"),
+    ("optimizer.lr.means_decay_steps", "72"),
+    ("train.deterministic", "true"),
+    ("eval.views_logged", "1"),
+];
+
+/// Settings of a run of 100 steps that learns as quickly as it can, with five densifications, a reset at 40 and three
+/// degree raises.
+pub const QUICK: &[(&str, &str)] = &[
+    ("dataset.resolution", "80"),
+    ("schedule.iterations", "100"),
+    ("schedule.test", "[1]"),
+    ("schedule.save", "[]"),
+    ("schedule.sh_every", "15"),
+    ("memory.max_gaussians", "6000"),
+    (
+        "strategy.densify",
+        "{ from: 2, until: 60, every: 10, grad_threshold: 0.001, percent_dense: 0.01 }",
+    ),
+    ("strategy.prune", "{ opacity: 0.06, world: 0.1, world_from: 30 }"),
+    ("strategy.reset", "{ every: 40, until: 50, opacity: 0.08 }"),
+    ("optimizer.lr.sh0", "0.02"),
+    ("optimizer.lr.scales", "0.01"),
+    ("eval.views_logged", "2"),
+];
+
+/// Profile `cpu` with recipe `default` and `settings`, later ones winning, written to `output`.
+///
+/// # Panics
+/// When a setting is wrong.
+#[must_use]
+pub fn profile(output: &Path, settings: &[&[(&str, &str)]]) -> Profile {
+    let output = Value::from(output.display().to_string()).to_string();
+    let set = |key: &str, value: &str| Override {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        flag: "--set".to_owned(),
+    };
+    let overrides = settings
+        .iter()
+        .flat_map(|list| list.iter().map(|(key, value)| set(key, value)))
+        .chain([set("run.output", &output)])
+        .collect();
+    let inputs = Inputs {
+        profile: Some("cpu".to_owned()),
+        recipe: Some("default".to_owned()),
+        overrides,
+        ..Inputs::default()
+    };
+    resolve(&inputs).expect("settings of a test")
+}
+
+/// Trains the bundled scene with a profile.
+///
+/// # Errors
+/// What ended the run.
+///
+/// # Panics
+/// Without a Vulkan device, or when the validation layer was on and had something to say.
+pub fn train(profile: Profile, resume: Option<ResumeFrom>, interrupt: &Interrupt) -> Result<RunEnd, TrainError> {
+    train_scene(profile, scene(), resume, interrupt).map(|(end, _)| end)
+}
+
+/// [`train`] on any scene; also gives the number of allocations the driver was asked for.
+///
+/// # Errors
+/// What ended the run.
+///
+/// # Panics
+/// See [`train`].
+pub fn train_scene(
+    profile: Profile,
+    scene: PathBuf,
+    resume: Option<ResumeFrom>,
+    interrupt: &Interrupt,
+) -> Result<(RunEnd, u64), TrainError> {
+    gpu::take_turn();
+    let open = open_device(&profile).expect("a Vulkan device; install a driver, for example Mesa's lavapipe");
+    let device = open.device.clone();
+    let validated = profile.debug.validation;
+    let request = RunRequest {
+        profile,
+        open,
+        scene,
+        resume,
+        terminal: None,
+    };
+    let end = run(request, interrupt)?;
+    if validated {
+        gpu::assert_valid(&device);
+    }
+    Ok((end, device.allocations()))
+}
+
+/// A JSON file.
+///
+/// # Panics
+/// When it cannot be read.
+#[must_use]
+pub fn json(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The objects of a JSONL file.
+///
+/// # Panics
+/// When it cannot be read.
+#[must_use]
+pub fn rows(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{}: {e}: {line}", path.display())))
+        .collect()
+}
+
+/// Rows of `metrics.jsonl` of event `kind`.
+#[must_use]
+pub fn events(run: &Path, kind: &str) -> Vec<Value> {
+    let mut rows = rows(&run.join("metrics.jsonl"));
+    rows.retain(|row| row["type"] == "event" && row["kind"] == kind);
+    rows
+}
+
+/// Everything that the model and its growth went through: densifications, resets and filters.
+#[must_use]
+pub fn history(run: &Path) -> Vec<Value> {
+    let mut rows = rows(&run.join("metrics.jsonl"));
+    rows.retain(|row| {
+        ["densify", "densify_capped", "reset", "filter"]
+            .iter()
+            .any(|kind| row["kind"] == *kind)
+    });
+    rows
+}
+
+/// Stops unless densifications (at least `densify` of them), a prune and a reset happened after iteration `after` and
+/// up to `until`.
+///
+/// # Panics
+/// With what is missing.
+pub fn assert_eventful(run: &Path, after: u64, until: u64, densify: usize) {
+    let inside = |row: &Value| row["it"].as_u64().is_some_and(|it| it > after && it <= until);
+    let mut densified = events(run, "densify");
+    densified.retain(inside);
+    let sum = |key: &str| {
+        densified
+            .iter()
+            .filter_map(|row| row["detail"][key].as_u64())
+            .sum::<u64>()
+    };
+    let (births, deaths) = (sum("clones") + sum("splits"), sum("deaths"));
+    let resets = events(run, "reset").iter().filter(|row| inside(row)).count();
+    assert!(
+        densified.len() >= densify && births > 0 && deaths > 0 && resets > 0,
+        "iterations {after} to {until}: {} densifications, {births} births, {deaths} deaths, {resets} resets",
+        densified.len()
+    );
+}
+
+/// The raw model of an iteration, byte for byte.
+///
+/// # Panics
+/// When there is none.
+#[must_use]
+pub fn raw_model(run: &Path, iteration: u32) -> Vec<u8> {
+    let path = run.join(format!("point_cloud/iteration_{iteration}/point_cloud_raw.ply"));
+    fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// What a checkpoint holds, without what may differ between equal runs: seconds, and settings of output and length.
+///
+/// # Panics
+/// When it cannot be read.
+#[must_use]
+pub fn checkpoint(path: &Path) -> (Vec<u8>, Value) {
+    let bytes = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let tail = bytes.len() - 48;
+    let length: [u8; 8] = bytes[tail..tail + 8].try_into().expect("eight bytes");
+    let footer = tail - usize::try_from(u64::from_le_bytes(length)).expect("a length");
+    let mut state: Value = serde_json::from_slice(&bytes[footer..tail]).expect("a footer");
+    let map = state["state"].as_object_mut().expect("a state");
+    map.remove("t_s");
+    map.remove("profile");
+    (bytes[..footer].to_vec(), state)
+}
+
+/// Checkpoints of a run, oldest first.
+///
+/// # Panics
+/// When there is no folder of checkpoints.
+#[must_use]
+pub fn checkpoints(run: &Path) -> Vec<PathBuf> {
+    let folder = run.join("checkpoints");
+    let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The `kiln` program beside the test programs, built when it is not up to date.
+///
+/// # Panics
+/// When it does not build.
+#[must_use]
+pub fn kiln() -> Command {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let status = Command::new(cargo)
+            .args(["build", "--quiet", "-p", "kiln", "--bin", "kiln"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status()
+            .expect("cargo starts");
+        assert!(status.success(), "the program does not build");
+        let own = std::env::current_exe().expect("path of the test program");
+        let folder = own.ancestors().nth(2).expect("tests lie in a target folder");
+        folder.join(format!("kiln{}", std::env::consts::EXE_SUFFIX))
+    });
+    Command::new(program)
+}
+
+/// Arguments that train the bundled scene into `output` with `settings`.
+#[must_use]
+pub fn train_command(output: &Path, settings: &[&[(&str, &str)]]) -> Command {
+    let mut command = kiln();
+    command.arg("train").arg(scene()).arg("--output").arg(output);
+    command.args(["--profile", "cpu", "--recipe", "default", "--quiet"]);
+    for (key, value) in settings.iter().flat_map(|list| list.iter()) {
+        command.args(["--set", &format!("{key}={value}")]);
+    }
+    command
+}
+
+/// Runs a command to its end: exit code and standard error.
+///
+/// # Panics
+/// When it does not start.
+#[must_use]
+pub fn outcome(command: &mut Command) -> (Option<i32>, String) {
+    let Output { status, stderr, .. } = command.output().expect("the program starts");
+    (status.code(), String::from_utf8_lossy(&stderr).into_owned())
+}

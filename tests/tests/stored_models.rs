@@ -1,0 +1,243 @@
+//! `kiln eval` and `kiln render` give again what `kiln train` wrote: the same figures, the same pictures.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use kiln::cli::{self, Exit, Failure, Request};
+use kiln::config::{Inputs, Override, resolve};
+use kiln::eval::EvalFile;
+use kiln::scene::Split;
+use kiln::train::{Cameras, Location, Stored, open_device};
+
+/// Devices are opened by one test at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A fresh folder of a test.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a folder for the test");
+    path
+}
+
+/// Runs a command line; gives what it printed.
+fn kiln(arguments: &[&str]) -> Result<String, Box<dyn Failure>> {
+    let mut out = Vec::new();
+    let line = std::iter::once("kiln").chain(arguments.iter().copied());
+    let exit = match cli::parse(line).expect("arguments") {
+        Request::Train(train) => cli::run_train(train),
+        Request::Eval(eval) => cli::run_eval(eval, &mut out),
+        Request::Render(render) => cli::run_render(render, &mut out),
+        other => panic!("{other:?}"),
+    }?;
+    assert_eq!(exit, Exit::Ok);
+    Ok(String::from_utf8(out).expect("text"))
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path that is text")
+}
+
+fn recorded(run: &Path, iteration: u32) -> EvalFile {
+    let path = run.join(format!("eval/iteration_{iteration}/metrics.json"));
+    serde_json::from_str(&std::fs::read_to_string(path).expect("an evaluation")).expect("its format")
+}
+
+/// Largest difference of PSNR and of LPIPS over all views, which must be the same in both.
+fn differences(a: &EvalFile, b: &EvalFile) -> [f64; 2] {
+    let mut largest = [0.0_f64; 2];
+    for set in [Split::Test, Split::Train] {
+        let [a, b] = [a, b].map(|file| &file.set(set).expect("both sets").views);
+        assert_eq!(a.len(), b.len());
+        for (a, b) in a.iter().zip(b) {
+            assert_eq!((&a.name, a.lpips.is_some()), (&b.name, b.lpips.is_some()));
+            largest[0] = largest[0].max((a.metrics.psnr - b.metrics.psnr).abs());
+            largest[1] = largest[1].max((a.lpips.unwrap_or(0.0) - b.lpips.unwrap_or(0.0)).abs());
+        }
+    }
+    largest
+}
+
+/// Largest difference of two pictures in bytes.
+fn picture_difference(a: &Path, b: &Path) -> u8 {
+    let [a, b] = [a, b].map(|path| image::open(path).expect("a picture").to_rgb8());
+    assert_eq!(a.dimensions(), b.dimensions());
+    let pairs = a.into_raw().into_iter().zip(b.into_raw());
+    pairs.map(|(a, b)| a.abs_diff(b)).max().unwrap_or(0)
+}
+
+#[test]
+fn a_run_is_evaluated_and_rendered_as_training_did() {
+    let _guard = ONE_AT_A_TIME.lock();
+    let folder = folder("stored_models");
+    let scene = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/stilllife");
+    let run = folder.join("run");
+    let settings = "--profile cpu --recipe demo --iterations 120 -r 66 --save-iterations 60 --set eval.lpips=false \
+                    --set schedule.resolution=[] --set memory.max_gaussians=5000 -q";
+    let mut train = vec!["train", text(&scene), "-o", text(&run)];
+    train.extend(settings.split_whitespace());
+    kiln(&train).expect("trains");
+    let written = recorded(&run, 120);
+
+    // the raw model, the run's own scene
+    let again = kiln(&["eval", text(&run), "--json", "-q"]).expect("evaluates");
+    let again: EvalFile = serde_json::from_str(&again).expect("JSON");
+    assert_eq!((again.iteration, again.gaussians), (120, written.gaussians));
+    assert!(differences(&written, &again)[0] < 1e-3);
+    assert_eq!(recorded(&run, 120), written, "nothing is written unless asked for");
+
+    // the fused model, with too little room at first
+    let fused = run.join("point_cloud/iteration_120/point_cloud.ply");
+    let line = [
+        "eval",
+        text(&fused),
+        text(&scene),
+        "--json",
+        "-q",
+        "--set",
+        "debug.i_cap=3600",
+    ];
+    let again: EvalFile = serde_json::from_str(&kiln(&line).expect("evaluates")).expect("JSON");
+    assert!(differences(&written, &again)[0] < 0.02);
+
+    // pictures
+    let out = folder.join("views");
+    let printed = kiln(&["render", text(&run), "-q", "-o", text(&out)]).expect("renders");
+    assert_eq!(printed.lines().count(), 5);
+    let view = |set: &str, name: &str| run.join(format!("eval/iteration_120/render/{set}/{name}.png"));
+    for row in &written.set(Split::Test).expect("test views").views {
+        let rendered = out.join(format!("{}.png", row.name));
+        assert!(
+            picture_difference(&rendered, &view("test", &row.name)) <= 1,
+            "{}",
+            row.name
+        );
+    }
+    let cameras = run.join("cameras.json");
+    kiln(&[
+        "render",
+        text(&run),
+        "-q",
+        "-o",
+        text(&out),
+        "--cameras",
+        text(&cameras),
+    ])
+    .expect("renders");
+    for row in &written.set(Split::Train).expect("training views").views {
+        let rendered = out.join(format!("{}.png", row.name));
+        assert!(
+            picture_difference(&rendered, &view("train", &row.name)) <= 1,
+            "{}",
+            row.name
+        );
+    }
+
+    // an earlier model, written where training did not evaluate
+    let table = kiln(&["eval", text(&run), "--iteration", "60", "--write", "-q"]).expect("evaluates");
+    assert!(
+        table.starts_with("iteration 60, ") && table.contains("\ntrain      5 "),
+        "{table}"
+    );
+    assert_eq!(recorded(&run, 60).iteration, 60);
+    assert!(run.join("eval/iteration_60/render/test/view_000.png").is_file());
+    let index = std::fs::read_to_string(run.join("run.json")).expect("the index");
+    assert!(index.contains("\"eval/iteration_60/metrics.json\"") && index.contains("\"status\": \"done\""));
+
+    // refusals
+    let error = |line: &[&str]| {
+        let error = kiln(line).expect_err("a refusal");
+        (error.exit(), error.to_string())
+    };
+    let (exit, message) = error(&["eval", text(&run), "--iteration", "7", "-q"]);
+    assert!(exit == Exit::Data && message.contains("there is 60, 120"), "{message}");
+    let (exit, _) = error(&["eval", text(&fused), "--write", "-q"]);
+    assert_eq!(exit, Exit::Usage);
+    let alone = folder.join("alone.ply");
+    std::fs::copy(&fused, &alone).expect("a copy");
+    let (exit, message) = error(&["eval", text(&alone), "--allow-cpu", "-q"]);
+    assert!(exit == Exit::Usage && message.contains("no scene"), "{message}");
+    validated(&run, &folder.join("validated"));
+}
+
+/// The passes of both commands under the validation layer.
+fn validated(run: &Path, out: &Path) {
+    let location = Location::find(run, None).expect("a model");
+    let inputs = Inputs {
+        file: location.config.clone(),
+        overrides: vec![Override {
+            key: "debug.validation".to_owned(),
+            value: "true".to_owned(),
+            flag: "--set".to_owned(),
+        }],
+        ..Inputs::default()
+    };
+    let profile = resolve(&inputs).expect("the run's settings");
+    let scene = PathBuf::from(profile.dataset.path.clone().expect("the run's scene"));
+    let open = open_device(&profile).expect("a device");
+    let load = || Stored::load(&location, &profile, &open).expect("a model");
+    load().evaluate(&scene, None, &mut |_| ()).expect("evaluates");
+    let cameras = Cameras::Scene {
+        scene,
+        set: Split::Test,
+    };
+    load().render(&cameras, out, &mut |_| ()).expect("renders");
+    kiln_tests::gpu::assert_valid(&open.device);
+}
+
+/// A scene of three training views and one test view of 24 x 20 pixels.
+fn tiny_scene(root: &Path) {
+    let frame = |set: &str, index: u32| {
+        let name = format!("{set}_{index}");
+        let picture = image::RgbaImage::from_fn(24, 20, |x, y| {
+            image::Rgba([(x * 10 + index) as u8, (y * 12) as u8, ((x * y) % 256) as u8, 255])
+        });
+        picture.save(root.join(format!("{name}.png"))).expect("a picture");
+        let x = f64::from(index) * 0.4;
+        format!(
+            r#"{{"file_path": "{name}", "transform_matrix":
+                [[1, 0, 0, {x}], [0, 1, 0, 0.1], [0, 0, 1, 4], [0, 0, 0, 1]]}}"#
+        )
+    };
+    for (set, count) in [("train", 3), ("test", 1)] {
+        let frames: Vec<String> = (0..count).map(|index| frame(set, index)).collect();
+        let file = format!(r#"{{"camera_angle_x": 0.7, "frames": [{}]}}"#, frames.join(","));
+        std::fs::write(root.join(format!("transforms_{set}.json")), file).expect("frames");
+    }
+}
+
+#[test]
+fn lpips_is_part_of_the_last_evaluation() {
+    let _guard = ONE_AT_A_TIME.lock();
+    let folder = folder("stored_models_lpips");
+    let scene = folder.join("scene");
+    std::fs::create_dir_all(&scene).expect("a folder");
+    tiny_scene(&scene);
+    let run = folder.join("run");
+    let settings = "--profile cpu --recipe demo --iterations 20 --test-iterations 10 --set schedule.resolution=[] \
+                    --set memory.max_gaussians=2000 --set init.kind=random_box --set init.count=1000 -q";
+    let mut train = vec!["train", text(&scene), "-o", text(&run)];
+    train.extend(settings.split_whitespace());
+
+    // a damaged weights file ends the run before it starts
+    let bad = folder.join("weights");
+    std::fs::write(&bad, "x").expect("a file");
+    let setting = format!("eval.lpips_weights={}", text(&bad));
+    let error = kiln(&[&train[..], &["--set", &setting]].concat()).expect_err("a refusal");
+    assert_eq!(error.exit(), Exit::Data);
+    assert!(error.to_string().contains(text(&bad)), "{error}");
+    assert!(!run.exists());
+
+    kiln(&train).expect("trains");
+    let of = |file: &EvalFile, set| file.set(set).expect("the set").mean.lpips;
+    assert_eq!(of(&recorded(&run, 10), Split::Test), None);
+    let last = recorded(&run, 20);
+    let value = of(&last, Split::Test).expect("LPIPS");
+    assert!(value > 0.01 && value < 2.0, "{value}");
+    let rows = std::fs::read_to_string(run.join("metrics.jsonl")).expect("rows");
+    assert!(rows.contains(&format!("\"lpips\":{value}")), "{rows}");
+    let again = kiln(&["eval", text(&run), "--json", "-q"]).expect("evaluates");
+    let again: EvalFile = serde_json::from_str(&again).expect("JSON");
+    let [psnr, lpips] = differences(&last, &again);
+    assert!(psnr < 1e-3 && lpips < 1e-5, "{psnr} dB, {lpips}");
+}
