@@ -179,7 +179,6 @@ fn programs() -> Vec<Program> {
             sort_subgroup,
             columns,
             jitter,
-            jitter: false,
         };
         let mut table = TensorTable::default();
         let t = StepTensors::new(&mut table, &capacities, &variants);
