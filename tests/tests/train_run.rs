@@ -118,6 +118,7 @@ fn every_way_of_training_learns() {
         ("schedule.iterations", "45"),
         ("schedule.test", "[]"),
         ("dataset.eval", "false"),
+        ("eval.lpips", "false"),
     ];
     let ways: [&[(&str, &str)]; 5] = [
         &[("device.tier", "portable"), ("debug.validation", "true")],
