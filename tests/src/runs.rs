@@ -70,6 +70,7 @@ pub const EVENTFUL: &[(&str, &str)] = &[
     ("train.deterministic", "true"),
     ("eval.lpips", "false"),
     ("eval.views_logged", "1"),
+    ("eval.lpips", "false"),
 ];
 
 /// Settings of a run of 100 steps that learns as quickly as it can, with five densifications, a reset at 40 and three
@@ -90,6 +91,7 @@ pub const QUICK: &[(&str, &str)] = &[
     ("optimizer.lr.sh0", "0.02"),
     ("optimizer.lr.scales", "0.01"),
     ("eval.views_logged", "2"),
+    ("eval.lpips", "false"),
 ];
 
 /// Profile `cpu` with recipe `default` and `settings`, later ones winning, written to `output`.

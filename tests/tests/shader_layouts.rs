@@ -207,7 +207,7 @@ fn programs() -> Vec<Program> {
         programs.push(program);
     }
     let mut table = TensorTable::default();
-    let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("an image of 64 x 48 pixels");
+    let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("a workspace");
     programs.push(lpips.program().clone());
     programs
 }

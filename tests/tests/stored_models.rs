@@ -2,24 +2,14 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use kiln::cli::{self, Exit, Failure, Request};
 use kiln::config::{Inputs, Override, resolve};
 use kiln::eval::EvalFile;
 use kiln::scene::Split;
 use kiln::train::{Cameras, Location, Stored, open_device};
-
-/// Devices are opened by one test at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-/// A fresh folder of a test.
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).expect("a folder for the test");
-    path
-}
+use kiln_tests::gpu;
+use kiln_tests::runs::{self, Scratch};
 
 /// Runs a command line; gives what it printed.
 fn kiln(arguments: &[&str]) -> Result<String, Box<dyn Failure>> {
@@ -69,9 +59,9 @@ fn picture_difference(a: &Path, b: &Path) -> u8 {
 
 #[test]
 fn a_run_is_evaluated_and_rendered_as_training_did() {
-    let _guard = ONE_AT_A_TIME.lock();
-    let folder = folder("stored_models");
-    let scene = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/stilllife");
+    gpu::take_turn();
+    let folder = Scratch::new("stored");
+    let scene = runs::scene();
     let run = folder.join("run");
     let settings = "--profile cpu --recipe demo --iterations 120 -r 66 --save-iterations 60 --set eval.lpips=false \
                     --set schedule.resolution=[] --set memory.max_gaussians=5000 -q";
@@ -183,7 +173,7 @@ fn validated(run: &Path, out: &Path) {
         set: Split::Test,
     };
     load().render(&cameras, out, &mut |_| ()).expect("renders");
-    kiln_tests::gpu::assert_valid(&open.device);
+    gpu::assert_valid(&open.device);
 }
 
 /// A scene of three training views and one test view of 24 x 20 pixels.
@@ -209,8 +199,8 @@ fn tiny_scene(root: &Path) {
 
 #[test]
 fn lpips_is_part_of_the_last_evaluation() {
-    let _guard = ONE_AT_A_TIME.lock();
-    let folder = folder("stored_models_lpips");
+    gpu::take_turn();
+    let folder = Scratch::new("lpips");
     let scene = folder.join("scene");
     std::fs::create_dir_all(&scene).expect("a folder");
     tiny_scene(&scene);
@@ -235,8 +225,10 @@ fn lpips_is_part_of_the_last_evaluation() {
     let last = recorded(&run, 20);
     let value = of(&last, Split::Test).expect("LPIPS");
     assert!(value > 0.01 && value < 2.0, "{value}");
-    let rows = std::fs::read_to_string(run.join("metrics.jsonl")).expect("rows");
-    assert!(rows.contains(&format!("\"lpips\":{value}")), "{rows}");
+    let rows = runs::rows(&run.join("metrics.jsonl"));
+    let row = rows.iter().find(|row| row["set"] == "test" && row["it"] == 20);
+    let told = row.and_then(|row| row["lpips"].as_f64()).expect("LPIPS in the row");
+    assert!((told - value).abs() < 1e-9);
     let again = kiln(&["eval", text(&run), "--json", "-q"]).expect("evaluates");
     let again: EvalFile = serde_json::from_str(&again).expect("JSON");
     let [psnr, lpips] = differences(&last, &again);

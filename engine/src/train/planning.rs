@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 
-use super::TrainError;
+use super::{TrainError, ViewSums};
 use crate::config::Profile;
 use crate::eval::lpips::LpipsTensors;
 use crate::kernels::densify::{Event, Options};
+use crate::kernels::loss::METRIC_WORDS;
+use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
-use crate::memory::{Budget, Class, Gpu, Plan, PlanLimits, Program, Tag, TensorTable, View};
+use crate::memory::{Budget, Class, Gpu, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
 use crate::plugins::Strategy;
 use crate::scene::SceneIndex;
 use crate::step::{self, BandTensors, BandedPrograms, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
@@ -34,14 +36,47 @@ impl EvalReadback {
         }
     }
 
+    /// What an evaluation with uniforms `block` left; the image and what goes with it only with `keep_image`.
+    pub(super) fn read(
+        &self,
+        memory: &Memory,
+        block: &StepUniforms,
+        keep_image: bool,
+    ) -> Result<ViewSums, MemoryError> {
+        let tiles = u64::from(block.tiles_x * block.tiles_y);
+        let pixels = u64::from(block.width * block.height);
+        let host = |view: &View, bytes: u64| memory.host(&view.slice(0, bytes));
+        let sums = host(&self.sums, tiles * 4 * u64::from(METRIC_WORDS))?.chunks_exact(4);
+        let mut view = ViewSums {
+            sums: sums.map(bytemuck::pod_read_unaligned).collect(),
+            image: None,
+            tile_counts: None,
+        };
+        if keep_image {
+            let image = host(&self.image, pixels * 16)?.chunks_exact(16);
+            view.image = Some(image.map(bytemuck::pod_read_unaligned).collect());
+            let ranges = host(&self.tile_ranges, tiles * 8)?.chunks_exact(8);
+            let counts = ranges.map(bytemuck::pod_read_unaligned::<[u32; 2]>);
+            view.tile_counts = Some(counts.map(|[first, end]| end.saturating_sub(first)).collect());
+        }
+        Ok(view)
+    }
+
+    /// What is copied, and where to: sums, image, tile ranges.
+    fn copies(&self, tensors: &StepTensors) -> [(View, View); 3] {
+        [
+            (tensors.metric_sums, self.sums),
+            (tensors.pixels.image, self.image),
+            (tensors.intersections.tile_ranges, self.tile_ranges),
+        ]
+    }
+
     /// Evaluation without and with image and tile counts.
     pub(super) fn programs(&self, tensors: &StepTensors) -> [Program; 2] {
-        let sums = (tensors.metric_sums, self.sums);
-        let image = (tensors.pixels.image, self.image);
-        let ranges = (tensors.intersections.tile_ranges, self.tile_ranges);
+        let copies = self.copies(tensors);
         [
-            step::evaluate_view(tensors, &[sums]),
-            step::evaluate_view(tensors, &[sums, image, ranges]),
+            step::evaluate_view(tensors, &copies[..1]),
+            step::evaluate_view(tensors, &copies),
         ]
     }
 }
@@ -107,14 +142,7 @@ impl TrainPlan {
         let densify = densify_programs(&mut table, &tensors, profile, extent);
         let bands = BandTensors::new(&mut table, capacities, variants);
         Self {
-            banded: step::banded(
-                &tensors,
-                &bands,
-                &[
-                    (tensors.metric_sums, readback.sums),
-                    (tensors.pixels.image, readback.image),
-                ],
-            ),
+            banded: step::banded(&tensors, &bands, &readback.copies(&tensors)[..2]),
             clear_stall: step::clear_stall(&tensors),
             left_out: step::left_out(&tensors),
             bands,

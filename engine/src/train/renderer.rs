@@ -11,10 +11,9 @@ use crate::config::{LpipsRange, Profile};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair};
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::{Counters, Stall};
-use crate::kernels::loss::METRIC_WORDS;
 use crate::kernels::uniforms::{StepUniforms, flags};
 use crate::kernels::views::{Reduction, Variants};
-use crate::memory::{Budget, Gpu, Program, TensorTable, View};
+use crate::memory::{Budget, Gpu, Program, TensorTable};
 use crate::scene::Camera;
 use crate::step::{self, Capacities, StepTensors};
 use crate::vk::{CompiledProgram, RecordOptions};
@@ -97,7 +96,7 @@ impl<'a> Renderer<'a> {
             let stage = self.stage()?;
             let counters = stage.run(&block, photo, keep_image)?;
             let Some(stall) = counters.stall() else {
-                return stage.read(&block, keep_image);
+                return Ok(stage.readback.read(stage.gpu.memory(), &block, keep_image)?);
             };
             let planned = stage.tensors.capacities;
             let wanted = counters.intersections_wanted;
@@ -229,25 +228,5 @@ impl Stage {
         self.gpu.run_compiled(program)?;
         let status = rings.status.slice(0, size_of::<Counters>() as u64);
         Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&status)?))
-    }
-
-    fn read(&self, block: &StepUniforms, keep_image: bool) -> Result<ViewSums, TrainError> {
-        let tiles = u64::from(block.tiles_x * block.tiles_y);
-        let pixels = u64::from(block.width * block.height);
-        let host = |view: &View, bytes: u64| self.gpu.memory().host(&view.slice(0, bytes));
-        let sums = host(&self.readback.sums, tiles * 4 * u64::from(METRIC_WORDS))?;
-        let mut view = ViewSums {
-            sums: sums.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect(),
-            image: None,
-            tile_counts: None,
-        };
-        if keep_image {
-            let image = host(&self.readback.image, pixels * 16)?.chunks_exact(16);
-            view.image = Some(image.map(bytemuck::pod_read_unaligned).collect());
-            let ranges = host(&self.readback.tile_ranges, tiles * 8)?.chunks_exact(8);
-            let counts = ranges.map(bytemuck::pod_read_unaligned::<[u32; 2]>);
-            view.tile_counts = Some(counts.map(|[first, end]| end - first).collect());
-        }
-        Ok(view)
     }
 }

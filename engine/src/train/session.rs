@@ -213,14 +213,8 @@ impl Session {
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        for message in self
-            .scene
-            .warnings
-            .iter()
-            .cloned()
-            .chain(self.lpips_warning.take())
-            .collect::<Vec<_>>()
-        {
+        let warnings = self.scene.warnings.clone().into_iter();
+        for message in warnings.chain(self.lpips_warning.take()) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         Ok(())
@@ -381,7 +375,7 @@ impl Session {
             full = Phase::at(&self.profile, &self.scene, u32::MAX)?;
             &full
         };
-        let gaussians = self.trainer.gaussians_now()?;
+        let gaussians = self.trainer.gaussians();
         let t_s = self.watch.elapsed(self.started.elapsed()).as_secs_f64();
         let mut file = EvalFile::new(iteration, gaussians, t_s, self.profile.eval.lpips_range);
         let is_last = iteration >= self.profile.schedule.iterations;

@@ -16,7 +16,6 @@ use crate::config::Profile;
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::filter_3d::FilterCamera;
-use crate::kernels::loss::METRIC_WORDS;
 use crate::kernels::uniforms::StepUniforms;
 use crate::memory::Gpu;
 use crate::scene::{Camera, SceneIndex, ViewSampler};
@@ -150,17 +149,8 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Stalled`] when a step turned out to have stalled.
     pub fn idle_gpu(&mut self) -> Result<&mut Gpu, TrainError> {
-        self.drain()?;
+        self.finish()?;
         Ok(&mut self.gpu)
-    }
-
-    /// Gaussians in the model as it is on the device, the last densification included.
-    ///
-    /// # Errors
-    /// [`TrainError::Stalled`] when a step turned out to have stalled.
-    pub fn gaussians_now(&mut self) -> Result<u32, TrainError> {
-        self.drain()?;
-        Ok(self.counters()?.gaussians)
     }
 
     /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of cameras and the largest
@@ -454,28 +444,12 @@ impl Trainer {
                 banded = Some(self.evaluate_in_bands(tile_count)?);
             }
         }
-        let tiles = u64::from(tile_count);
-        let pixels = u64::from(block.width * block.height);
-        let memory = self.gpu.memory();
-        let sums = memory.host(&self.readback.sums.slice(0, tiles * 4 * u64::from(METRIC_WORDS)))?;
-        let sums = sums.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
-        let (mut pixels_out, mut counts_out) = (None, None);
-        if keep_image {
-            let bytes = memory.host(&self.readback.image.slice(0, pixels * 16))?;
-            pixels_out = Some(bytes.chunks_exact(16).map(bytemuck::pod_read_unaligned).collect());
-            counts_out = Some(if let Some(view) = banded {
-                view.histogram
-            } else {
-                let bytes = memory.host(&self.readback.tile_ranges.slice(0, tiles * 8))?;
-                let ranges = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned::<[u32; 2]>);
-                ranges.map(|[first, end]| end - first).collect()
-            });
+        let mut view = self.readback.read(self.gpu.memory(), &block, keep_image)?;
+        // A banded evaluation leaves the ranges of its last band only.
+        if let (Some(counts), Some(banded)) = (&mut view.tile_counts, banded) {
+            *counts = banded.histogram;
         }
-        Ok(ViewSums {
-            sums,
-            image: pixels_out,
-            tile_counts: counts_out,
-        })
+        Ok(view)
     }
 
     /// Reads the model back, the 3D filter included.
