@@ -206,7 +206,7 @@ fn lpips_is_part_of_the_last_evaluation() {
     tiny_scene(&scene);
     let run = folder.join("run");
     let settings = "--profile cpu --recipe demo --iterations 20 --test-iterations 10 --set schedule.resolution=[] \
-                    --set memory.max_gaussians=2000 --set init.kind=random_box --set init.count=1000 -q";
+                    --set memory.max_gaussians=2000 --set init.kind=random_box --set init.count=1000 --set eval.lpips=true -q";
     let mut train = vec!["train", text(&scene), "-o", text(&run)];
     train.extend(settings.split_whitespace());
 
