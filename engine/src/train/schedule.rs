@@ -56,16 +56,19 @@ pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
     extent * (lr.means.ln() * (1.0 - t) + lr.means_end.ln() * t).exp()
 }
 
-/// True when clones, splits and prunes happen: multiples of `every` above `from` and below `until`.
+/// True when clones, splits and prunes happen: multiples of `every` above `from` and below `until`, but never after the last
+/// iteration, whose model is measured and saved as it was trained.
 #[must_use]
 pub fn is_densify(profile: &Profile, iteration: u32) -> bool {
     profile.strategy.adc().is_some_and(|adc| {
         let d = &adc.densify;
-        iteration > d.from && iteration < d.until && iteration.is_multiple_of(d.every.max(1))
+        iteration > d.from
+            && iteration < d.until.min(profile.schedule.iterations)
+            && iteration.is_multiple_of(d.every.max(1))
     })
 }
 
-/// True when opacities are reset: multiples of `every` below `until`, and on a white background once more when
+/// True when opacities are reset: multiples of `every` below `until` and before the last iteration, and on a white background once more when
 /// densification starts.
 #[must_use]
 pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
@@ -74,7 +77,9 @@ pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
             return false;
         };
         let white_start = profile.model.background == Background::White && iteration == adc.densify.from;
-        iteration > 0 && iteration < adc.reset.until && (iteration.is_multiple_of(every.max(1)) || white_start)
+        iteration > 0
+            && iteration < adc.reset.until.min(profile.schedule.iterations)
+            && (iteration.is_multiple_of(every.max(1)) || white_start)
     })
 }
 
