@@ -176,11 +176,15 @@ impl Trainer {
         let ticket = self.gpu.submit(&self.programs.banded.finish, slot)?;
         self.gpu.queue().wait(ticket, "a banded training step")?;
         let intersections = view.intersections();
-        self.banding.crowded = intersections > self.report.capacities.i_cap;
+        let counters = self.status(slot)?;
+        // A step that is about to be left out says nothing about those that follow.
+        if counters.stall().is_none() {
+            self.banding.crowded = intersections > self.report.capacities.i_cap;
+        }
         self.banding.steps += 1;
         Ok(Counters {
             intersections,
-            ..self.status(slot)?
+            ..counters
         })
     }
 
