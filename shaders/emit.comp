@@ -29,11 +29,15 @@ shared uint large_count;
 shared uint large_splat[256];
 shared uint large_offset[256];
 
+// Owner of a slot that was counted but has no tile: two shaders may round a borderline tile differently. The tile's
+// gradient is never written there, so the fold must not read it.
+const uint NOBODY = 0xffffffffu;
+
 void put(uint at, uint tile, uint v) {
     tile_keys[at] = tile;
     if (OWNERS != 0u) {
         payloads[at] = at;
-        owners[at] = v;
+        owners[at] = tile < u.tiles_x * u.tiles_y ? v : NOBODY;
     } else {
         payloads[at] = v;
     }

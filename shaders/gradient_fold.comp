@@ -10,6 +10,7 @@ layout(local_size_x = 256) in;
 layout(set = 0, binding = 0, std430) readonly restrict buffer CountersBlock { Counters counters; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer EmissionStart { uint emission_start[]; };
 layout(set = 0, binding = 2, std430) readonly restrict buffer TileCounts { uint tile_counts[]; };
+layout(set = 0, binding = 9, std430) readonly restrict buffer Owners { uint owners[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer PartialA { vec4 partial_a[]; };
 layout(set = 0, binding = 4, std430) readonly restrict buffer PartialB { vec4 partial_b[]; };
 layout(set = 0, binding = 5, std430) readonly restrict buffer PartialC { vec4 partial_c[]; };
@@ -27,9 +28,12 @@ void main() {
     vec4 a = gradient_a[v];
     vec3 b = gradient_b[v].xyz, c = gradient_c[v].xyz;
     for (uint k = 0u; k < count; ++k) {
-        a += partial_a[start + k];
-        b += partial_b[start + k].xyz;
-        c += partial_c[start + k].xyz;
+        // A slot without a tile belongs to nobody and was never written.
+        if (owners[start + k] == v) {
+            a += partial_a[start + k];
+            b += partial_b[start + k].xyz;
+            c += partial_c[start + k].xyz;
+        }
     }
     gradient_a[v] = a;
     gradient_b[v] = vec4(b, 0.0);

@@ -331,11 +331,7 @@ fn stalls_among_events_change_nothing() {
     let kinds = |pick: fn(&Event) -> bool| whole.events.iter().filter(|row| pick(&row.event)).count();
     let births = |e: &Event| matches!(e, Event::Densify { clones, splits, .. } if clones + splits > 0);
     assert_eq!(kinds(births), 2, "{:?}", whole.events);
-<<<<<<< HEAD
     assert_eq!(kinds(|e| matches!(e, Event::Reset { .. })), 2, "at 8 and 16");
-=======
-    assert_eq!(kinds(|e| matches!(e, Event::Reset { .. })), 2);
->>>>>>> bands
     assert!(kinds(|e| matches!(e, Event::Filter { .. })) >= 3);
     let mut wanted = whole.wanted();
     wanted.sort_unstable();

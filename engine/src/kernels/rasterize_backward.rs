@@ -25,7 +25,7 @@ pub static CLEAR: Shader = shader!("splat_clear", r counters, w gradient_a, w gr
 /// Adds up the segments.
 pub static FOLD: Shader = shader!(
     "gradient_fold", r counters, r emission_start, r tile_counts, r partial_a, r partial_b, r partial_c, rw gradient_a,
-    rw gradient_b, rw gradient_c
+    rw gradient_b, rw gradient_c, r owners
 );
 /// Finds non-finite values.
 pub static CHECK: Shader = shader!("gradient_check", rw counters, r gradient_a, r gradient_b, r gradient_c);
@@ -97,6 +97,7 @@ pub fn record_sums(
             splats.gradient_a,
             splats.gradient_b,
             splats.gradient_c,
+            intersections.owners,
         ];
         program.pass(&FOLD, &[], &views, &(), shared.groups(Args::Visible));
     }
