@@ -185,7 +185,10 @@ mod tests {
     fn truncation_keeps_the_window_and_shortens_the_decay() {
         let profile = recipe("default", &[("schedule.iterations", "7000")]);
         let densify = iterations(&profile, is_densify);
-        assert_eq!((densify.len(), densify.last()), (65, Some(&7000)));
+        // The last iteration's model is measured as it was trained: no densification, and no reset either.
+        assert_eq!((densify.len(), densify.last()), (64, Some(&6900)));
+        assert_eq!(iterations(&profile, is_reset), [3000, 6000]);
+        assert!(iterations(&recipe("default", &[("schedule.iterations", "3000")]), is_reset).is_empty());
         assert!((means_lr(&profile, 7000, 1.0) / 1.6e-6 - 1.0).abs() < 1e-12);
         let fixed = recipe(
             "default",
