@@ -250,9 +250,18 @@ fn any_number_of_bands_gives_the_same_bytes() {
 
 #[test]
 fn atomic_sums_in_bands_agree() {
+    unordered_sums_in_bands_agree(Reduction::Atomic);
+}
+
+#[test]
+fn exchanged_sums_in_bands_agree() {
+    unordered_sums_in_bands_agree(Reduction::CompareExchange);
+}
+
+fn unordered_sums_in_bands_agree(reduction: Reduction) {
     let device = open();
     let run = |profile: &Profile, steps: u32| {
-        let mut trainer = trainer(&device, profile, Reduction::Atomic, &scene().model());
+        let mut trainer = trainer(&device, profile, reduction, &scene().model());
         Run::new(&mut trainer, steps, |i| camera(&scene(), i), false)
     };
     let rendered = run(&profile(&[]), 0);
@@ -410,6 +419,26 @@ fn a_step_left_out_changes_nothing() {
     assert_eq!((trainer.skipped_steps(), before == after), (1, true));
     let told = trainer.drain().expect("nothing in flight");
     assert_eq!(told.iter().map(|s| s.iteration).collect::<Vec<_>>(), [2, 3]);
+    let left_out = |events: Vec<EventRow>| -> Vec<u32> {
+        let rows = events
+            .into_iter()
+            .filter(|row| matches!(row.event, Event::Nonfinite { .. }));
+        rows.map(|row| row.it).collect()
+    };
+    assert_eq!(left_out(trainer.take_events()), [4]);
+    // The same when the next to look is LPIPS, which borrows the idle device, or an evaluation.
+    for patient in [false, true] {
+        trainer.advance(&bad, &target).expect("a step");
+        if patient {
+            trainer.idle_gpu().expect("nothing in flight");
+        } else {
+            trainer
+                .evaluate(&camera(&scene(), 1), &target, false)
+                .expect("an evaluation");
+        }
+        assert!(trainer.drain().expect("nothing in flight").is_empty());
+        assert_eq!(left_out(trainer.take_events()), [5 + u32::from(patient)]);
+    }
     assert_valid(&device);
 }
 

@@ -30,6 +30,9 @@ const ALL: [Variants; 4] = [
     portable(Reduction::Atomic, false),
 ];
 
+/// Sums added by comparing and exchanging, with the rasteriser of devices that need it.
+const EXCHANGE: Variants = portable(Reduction::CompareExchange, false);
+
 const fn portable(reduction: Reduction, columns: bool) -> Variants {
     Variants {
         reduction,
@@ -79,6 +82,8 @@ fn check_scene(scene: &Scene, list: &[Variants], chunk: u32) -> usize {
 #[test]
 fn plain_scene_in_all_variants() {
     assert!(check_scene(&Scene::default(), &ALL, 1024) > 200);
+    let exchange = [EXCHANGE, portable(Reduction::CompareExchange, true)];
+    assert!(check_scene(&Scene::default(), &exchange, 1024) > 200);
 }
 
 #[test]
@@ -269,10 +274,14 @@ fn every_subgroup_width() {
             size: [50, 40],
             ..Scene::default()
         };
-        check_scene(&scene, &[list[0], list[3]], 512);
+        let exchange = Variants {
+            sort_subgroup,
+            ..EXCHANGE
+        };
+        check_scene(&scene, &[list[0], list[3], exchange], 512);
         return;
     }
-    for width in ["128", "512"] {
+    for width in ["128", "256", "512"] {
         let environment = [("LP_NATIVE_VECTOR_WIDTH", width), ("LP_NUM_THREADS", "1")];
         child::run("every_subgroup_width", width, &environment);
     }

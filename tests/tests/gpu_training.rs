@@ -46,7 +46,7 @@ fn capacities(scene: &Scene, chunk: u32) -> Capacities {
 #[test]
 fn three_steps_follow_the_reference() {
     let scene = scene();
-    for reduction in [Reduction::Segmented, Reduction::Atomic] {
+    for reduction in [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange] {
         let mut gpu = Gpu::training(&capacities(&scene, 512), &variants(reduction));
         let model = scene.model();
         let n = model.len();
@@ -212,6 +212,7 @@ fn variants_agree_on_jitter_and_on_the_classic_filter() {
             (Reduction::Segmented, false),
             (Reduction::Atomic, true),
             (Reduction::Atomic, false),
+            (Reduction::CompareExchange, false),
         ] {
             let variants = Variants {
                 reduction,

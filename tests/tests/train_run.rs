@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use kiln::cli::{Exit, Failure as _};
+use kiln::train::ResumeFrom;
 use kiln::train::interrupt::Interrupt;
 use kiln_tests::runs::{self, QUICK, Scratch, json, profile, rows};
 use kiln_tests::schema::problem;
@@ -120,10 +122,11 @@ fn every_way_of_training_learns() {
         ("dataset.eval", "false"),
         ("eval.lpips", "false"),
     ];
-    let ways: [&[(&str, &str)]; 5] = [
+    let ways: [&[(&str, &str)]; 6] = [
         &[("device.tier", "portable"), ("debug.validation", "true")],
         &[("debug.reduction", "atomic"), ("debug.validation", "true")],
-        &[("debug.reduction", "fold")],
+        &[("debug.reduction", "compare_exchange"), ("debug.validation", "true")],
+        &[("debug.reduction", "segmented")],
         &[("debug.chunk", "256")],
         &[
             ("debug.chunk", "1024"),
@@ -144,12 +147,97 @@ fn every_way_of_training_learns() {
         if has(("device.tier", "portable")) {
             assert_eq!(environment["tier"], "portable");
         }
-        if has(("debug.reduction", "atomic")) && environment["tier"] == "fast" {
-            assert_eq!(environment["kernels"]["reduction"], "atomic");
+        for reduction in ["atomic", "compare_exchange", "segmented"] {
+            if has(("debug.reduction", reduction)) {
+                assert_eq!(environment["kernels"]["reduction"], reduction);
+            }
         }
+        assert!(
+            runs::events(&root, "warning").is_empty(),
+            "{way:?}: a kernel failed its test"
+        );
         let metrics = rows(&root.join("metrics.jsonl"));
         let (first, last) = (mean_loss(&metrics, 1..=10), mean_loss(&metrics, 25..=39));
         assert!(last < 0.9 * first, "{way:?}: {first} -> {last}");
         assert!(!runs::events(&root, "densify").is_empty());
     }
+}
+
+/// A fast kernel that computes something else at start is not used: the run says so and keeps to the portable one.
+#[test]
+fn a_kernel_that_fails_its_test_is_replaced() {
+    let scratch = Scratch::new("self-test");
+    for reduction in ["atomic", "compare_exchange"] {
+        let root = scratch.join(reduction);
+        let way = [
+            ("schedule.iterations", "3"),
+            ("schedule.test", "[]"),
+            ("debug.reduction", reduction),
+            ("debug.fail_self_test", "true"),
+            ("debug.validation", "true"),
+        ];
+        runs::train(profile(&root, &[QUICK, &way]), None, &Interrupt::unattached()).unwrap();
+        let environment = json(&root.join("env.json"));
+        assert_eq!(environment["kernels"]["reduction"], "segmented");
+        let device = environment["device"]["name"].as_str().unwrap();
+        let warnings = runs::events(&root, "warning");
+        let texts: Vec<&str> = warnings
+            .iter()
+            .filter_map(|row| row["detail"]["message"].as_str())
+            .collect();
+        let kernel = format!("`rasterize_backward.{reduction}` on `{device}` differs by 1.0e-3");
+        assert!(texts.iter().any(|text| text.contains(&kernel)), "{kernel}: {texts:?}");
+    }
+}
+
+/// What was asked for and cannot be had ends the run before it starts.
+#[test]
+fn sums_that_the_tier_cannot_make_are_refused() {
+    let scratch = Scratch::new("refused-reduction");
+    for reduction in ["atomic", "compare_exchange"] {
+        let root = scratch.join(reduction);
+        let way = [("device.tier", "portable"), ("debug.reduction", reduction)];
+        let error = runs::train(profile(&root, &[QUICK, &way]), None, &Interrupt::unattached()).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains(reduction) && text.ends_with("it can do: auto, segmented"),
+            "{text}"
+        );
+        assert_eq!(error.exit(), Exit::NoDevice);
+        assert!(!root.exists(), "nothing was written");
+    }
+}
+
+/// Steps that are not finite right before an evaluation, a save and a checkpoint are told of, and counted across a pause.
+#[test]
+fn steps_left_out_are_told_before_what_follows_them() {
+    let scratch = Scratch::new("left-out");
+    let root = scratch.join("run");
+    // The first step makes colours whose squares are infinite.
+    let wild = [
+        ("schedule.iterations", "6"),
+        ("schedule.test", "[3]"),
+        ("schedule.save", "[4]"),
+        ("schedule.checkpoint", "[4]"),
+        ("optimizer.lr.sh0", "1e30"),
+    ];
+    runs::train(profile(&root, &[QUICK, &wild]), None, &Interrupt::unattached()).unwrap();
+    let metrics = rows(&root.join("metrics.jsonl"));
+    let place = |of: &dyn Fn(&Value) -> bool| metrics.iter().position(of);
+    let left_out = |it: u32| place(&|row| row["kind"] == "nonfinite" && row["it"] == it);
+    let evaluated = place(&|row| row["type"] == "eval").unwrap();
+    let saved = place(&|row| row["kind"] == "save" && row["it"] == 4).unwrap();
+    assert!(left_out(2) < left_out(3) && left_out(3).is_some_and(|at| at < evaluated));
+    assert!(left_out(4).is_some_and(|at| evaluated < at && at < saved));
+    assert_eq!(runs::events(&root, "nonfinite").len(), 5);
+    let counts = || -> Vec<Value> {
+        let checkpoints = runs::checkpoints(&root);
+        let states = checkpoints.iter().map(|path| runs::checkpoint(path).1);
+        states.map(|footer| footer["state"]["skipped_steps"].clone()).collect()
+    };
+    assert_eq!(counts(), [3, 4], "after 4 and 5 steps");
+    let longer = [("schedule.iterations", "9"), ("schedule.checkpoint", "[]")];
+    let settings = profile(&root, &[QUICK, &wild, &longer]);
+    runs::train(settings, Some(ResumeFrom::Latest), &Interrupt::unattached()).unwrap();
+    assert_eq!(counts(), [4, 7], "after 5 and 8 steps");
 }

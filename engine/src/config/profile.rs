@@ -3,6 +3,8 @@
 //! A [`Profile`] is only made by [`resolve`](super::resolve); it serialises to the `config.resolved.yaml` of a run, and
 //! reading that file back gives an equal profile. Doc comments of the keys become the JSON Schema.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -298,7 +300,7 @@ pub enum Tier {
     Auto,
     /// Only what every Vulkan 1.2 device can run.
     Portable,
-    /// Float atomics and large bindings; an error where the device lacks them.
+    /// Subgroup operations, and float atomics where there are any; an error where the device lacks the former.
     Fast,
 }
 
@@ -318,6 +320,8 @@ pub struct Debug {
     pub reduction: Reduction,
     /// Use of subgroup operations.
     pub subgroup: Subgroup,
+    /// Spoil what fast kernels compute in the self-test at start, to see the portable ones step in.
+    pub fail_self_test: bool,
     /// Turn on the Vulkan validation layer.
     pub validation: bool,
     /// After the run, time each pass of the step over this many views and write `timings.json`; 0 to 1000.
@@ -331,9 +335,22 @@ pub enum Reduction {
     /// By device and `train.deterministic`.
     Auto,
     /// Fixed-order segmented fold.
-    Fold,
-    /// Native float atomics.
+    Segmented,
+    /// Subgroup sums, added with native float atomics.
     Atomic,
+    /// Subgroup sums, added by compare-exchange loops.
+    CompareExchange,
+}
+
+impl fmt::Display for Reduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Segmented => "segmented",
+            Self::Atomic => "atomic",
+            Self::CompareExchange => "compare_exchange",
+        })
+    }
 }
 
 /// `debug.subgroup`

@@ -1,6 +1,6 @@
 //! Ranges and cross-checks of a profile, what is documented but not available yet, and what is derived at the end.
 
-use super::profile::{Memory, Mip, Profile, Schedule};
+use super::profile::{Memory, Mip, Profile, Reduction, Schedule};
 use crate::plugins::{Auto, Checker};
 
 /// Largest iteration count and iteration number.
@@ -63,6 +63,13 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             let ok = chunk.is_power_of_two() && (64..=1 << 19).contains(&chunk);
             c.require("chunk", ok, chunk, || "a power of two, 64 to 524288".to_owned());
         }
+        let ordered = matches!(debug.reduction, Reduction::Auto | Reduction::Segmented);
+        c.require(
+            "reduction",
+            ordered || !profile.train.deterministic,
+            debug.reduction,
+            || "auto or segmented, because `train.deterministic` is on".to_owned(),
+        );
         if let (Some(v_cap), Some(i_cap)) = (debug.v_cap, debug.i_cap) {
             c.require("i_cap", i_cap >= v_cap, i_cap, || {
                 format!("at least `debug.v_cap`, {v_cap}")

@@ -353,6 +353,10 @@ fn refusals_say_what_where_and_what_instead() {
             "`losses.1.kind` is l1, allowed: each loss once (f.yaml:2)",
         ),
         (
+            "train: {deterministic: true}\ndebug: {reduction: atomic}\n",
+            "`debug.reduction` is atomic, allowed: auto or segmented, because `train.deterministic` is on (f.yaml:3)",
+        ),
+        (
             "debug: {chunk: 100}\n",
             "`debug.chunk` is 100, allowed: a power of two, 64 to 524288 (f.yaml:2)",
         ),

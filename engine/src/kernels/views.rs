@@ -114,6 +114,8 @@ pub enum Reduction {
     Segmented,
     /// Subgroup sums added with native float atomics.
     Atomic,
+    /// Subgroup sums added by compare-exchange loops on their bits, for devices without float atomics.
+    CompareExchange,
 }
 
 /// Kernel variants pinned for a device.

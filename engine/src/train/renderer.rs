@@ -6,7 +6,7 @@
 use super::evaluation::Measure;
 use super::planning::EvalReadback;
 use super::uniforms;
-use super::{OpenDevice, TrainError, ViewSums, variants_for};
+use super::{OpenDevice, TrainError, ViewSums};
 use crate::config::{LpipsRange, Profile};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair};
 use crate::gaussians::Gaussians;
@@ -40,6 +40,7 @@ pub(super) struct Renderer<'a> {
     stage: Option<Stage>,
     open: &'a OpenDevice,
     profile: &'a Profile,
+    variants: Variants,
     model: Gaussians,
     look: Look,
     sizes_px: Vec<[u32; 2]>,
@@ -65,6 +66,7 @@ impl<'a> Renderer<'a> {
     pub(super) fn new(
         open: &'a OpenDevice,
         profile: &'a Profile,
+        variants: &Variants,
         model: Gaussians,
         look: Look,
         sizes_px: Vec<[u32; 2]>,
@@ -74,6 +76,11 @@ impl<'a> Renderer<'a> {
             stage: None,
             open,
             profile,
+            // How gradients are summed does not matter here, and this variant needs no room for partial sums.
+            variants: Variants {
+                reduction: Reduction::Atomic,
+                ..*variants
+            },
             model,
             look,
             sizes_px,
@@ -123,6 +130,7 @@ impl<'a> Renderer<'a> {
                 Stage::new(
                     self.open,
                     self.profile,
+                    &self.variants,
                     &self.model,
                     &self.sizes_px,
                     &capacities,
@@ -174,18 +182,14 @@ impl Stage {
     fn new(
         open: &OpenDevice,
         profile: &Profile,
+        variants: &Variants,
         model: &Gaussians,
         sizes_px: &[[u32; 2]],
         capacities: &Capacities,
         weights: Option<LpipsWeights>,
     ) -> Result<Self, TrainError> {
-        // How gradients are summed does not matter here, and this variant needs no room for partial sums.
-        let variants = Variants {
-            reduction: Reduction::Atomic,
-            ..variants_for(open.device.caps(), open.tier, profile)
-        };
         let mut table = TensorTable::default();
-        let tensors = StepTensors::for_rendering(&mut table, capacities, &variants);
+        let tensors = StepTensors::for_rendering(&mut table, capacities, variants);
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut programs = vec![&evaluate, &evaluate_image];

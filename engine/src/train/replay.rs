@@ -34,7 +34,7 @@ pub(super) struct Banding {
     /// Steps done in bands.
     steps: u32,
     /// Steps left out.
-    skipped: u32,
+    pub(super) skipped: u32,
 }
 
 /// The first part of a banded step or evaluation is done.
@@ -82,7 +82,7 @@ impl Trainer {
         self.banding.steps
     }
 
-    /// Steps left out because they were not finite, since start.
+    /// Steps left out because they were not finite, also before the run was resumed.
     #[must_use]
     pub fn skipped_steps(&self) -> u32 {
         self.banding.skipped

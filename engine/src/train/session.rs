@@ -11,13 +11,14 @@ use super::interrupt::{Interrupt, Signal};
 use super::phases::Phase;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{Sinks, Terminal};
-use super::{OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
-use super::{initial_model, plan, scene_options, variants_for};
+use super::{OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
+use super::{initial_model, plan, scene_options};
 use crate::config::Profile;
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
+use crate::kernels::views::Variants;
 use crate::memory::{Budget, Class, Gpu};
 use crate::plugins::Exporter;
 use crate::scene::{SceneIndex, Split, ViewId, ViewSampler};
@@ -95,8 +96,8 @@ struct Session {
     said_capacities: bool,
     last_memory: Option<u32>,
     on_cpu: bool,
-    /// Why LPIPS will be null although it was asked for.
-    lpips_warning: Option<String>,
+    /// What people should know before the first step.
+    warnings: Vec<String>,
 }
 
 impl Session {
@@ -116,16 +117,18 @@ impl Session {
             Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
         };
         let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
+        let Pinned { variants, mut warnings } = Pinned::for_training(&open, &profile)?;
         if let Some(checkpoint) = &from {
-            checkpoint.check(&profile, &scene)?;
+            checkpoint.check(&profile, &scene, &variants)?;
         }
         let model = match &from {
             Some(_) => None,
             None => Some(initial_model(&profile, &scene)?),
         };
-        let (plan, report) = make_plan(&profile, &scene, &open, model.as_ref(), from.as_ref())?;
+        let (plan, report) = make_plan(&profile, &scene, &open, &variants, model.as_ref(), from.as_ref())?;
         // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
         let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
+        warnings.extend(scene.warnings.iter().cloned().chain(lpips_warning));
         let run = NewRun {
             name: profile.run.name.clone().unwrap_or_else(|| RunScene::of(&scene).name),
             scene: RunScene::of(&scene),
@@ -139,7 +142,6 @@ impl Session {
             _ => Existing::Refuse,
         };
         let mut folder = RunFolder::create(&root, existing, run)?;
-        let variants = plan.tensors.variants;
         let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model.as_ref())?;
         folder.write_setup(&profile, &environment::of(&profile, &open, &variants))?;
         folder.write_inputs(&scene, &scene.points)?;
@@ -164,7 +166,7 @@ impl Session {
             said_capacities: false,
             last_memory: None,
             on_cpu: open.device.caps().kind == DeviceKind::Cpu,
-            lpips_warning,
+            warnings,
         };
         session.folder.list(["metrics.jsonl", "memory.jsonl"])?;
         if let Some(checkpoint) = &mut from {
@@ -213,8 +215,7 @@ impl Session {
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        let warnings = self.scene.warnings.clone().into_iter();
-        for message in warnings.chain(self.lpips_warning.take()) {
+        for message in std::mem::take(&mut self.warnings) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         Ok(())
@@ -531,16 +532,15 @@ fn make_plan(
     profile: &Profile,
     scene: &SceneIndex,
     open: &OpenDevice,
+    variants: &Variants,
     model: Option<&Gaussians>,
     from: Option<&OpenCheckpoint>,
 ) -> Result<(super::TrainPlan, PlanReport), TrainError> {
-    let caps = open.device.caps();
     let initial = model.map_or_else(
         || from.map_or(0, |c| c.state().gaussians),
         |m| u32::try_from(m.len()).unwrap_or(0),
     );
     let cap = profile.memory.cap_gib.map(super::gib_to_bytes);
     let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
-    let variants = variants_for(caps, open.tier, profile);
-    plan(profile, scene, initial, budget, Gpu::limits(&open.device), &variants)
+    plan(profile, scene, initial, budget, Gpu::limits(&open.device), variants)
 }

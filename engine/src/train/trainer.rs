@@ -358,6 +358,7 @@ impl Trainer {
             sampler: sampler.clone(),
             t_s,
             skipped: counters.skipped,
+            skipped_steps: self.banding.skipped,
             capacities: self.report.capacities,
             variants: self.tensors.variants,
             scene: scene_digest(scene),
@@ -377,6 +378,7 @@ impl Trainer {
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
         self.noted = self.iteration;
+        self.banding.skipped = from.state().skipped_steps;
         Ok(())
     }
 
