@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use kiln::cli::{Exit, Failure as _};
-use kiln::train::ResumeFrom;
 use kiln::train::interrupt::Interrupt;
 use kiln_tests::runs::{self, QUICK, Scratch, json, profile, rows};
 use kiln_tests::schema::problem;
@@ -206,38 +205,4 @@ fn sums_that_the_tier_cannot_make_are_refused() {
         assert_eq!(error.exit(), Exit::NoDevice);
         assert!(!root.exists(), "nothing was written");
     }
-}
-
-/// Steps that are not finite right before an evaluation, a save and a checkpoint are told of, and counted across a pause.
-#[test]
-fn steps_left_out_are_told_before_what_follows_them() {
-    let scratch = Scratch::new("left-out");
-    let root = scratch.join("run");
-    // The first step makes colours whose squares are infinite.
-    let wild = [
-        ("schedule.iterations", "6"),
-        ("schedule.test", "[3]"),
-        ("schedule.save", "[4]"),
-        ("schedule.checkpoint", "[4]"),
-        ("optimizer.lr.sh0", "1e30"),
-    ];
-    runs::train(profile(&root, &[QUICK, &wild]), None, &Interrupt::unattached()).unwrap();
-    let metrics = rows(&root.join("metrics.jsonl"));
-    let place = |of: &dyn Fn(&Value) -> bool| metrics.iter().position(of);
-    let left_out = |it: u32| place(&|row| row["kind"] == "nonfinite" && row["it"] == it);
-    let evaluated = place(&|row| row["type"] == "eval").unwrap();
-    let saved = place(&|row| row["kind"] == "save" && row["it"] == 4).unwrap();
-    assert!(left_out(2) < left_out(3) && left_out(3).is_some_and(|at| at < evaluated));
-    assert!(left_out(4).is_some_and(|at| evaluated < at && at < saved));
-    assert_eq!(runs::events(&root, "nonfinite").len(), 5);
-    let counts = || -> Vec<Value> {
-        let checkpoints = runs::checkpoints(&root);
-        let states = checkpoints.iter().map(|path| runs::checkpoint(path).1);
-        states.map(|footer| footer["state"]["skipped_steps"].clone()).collect()
-    };
-    assert_eq!(counts(), [3, 4], "after 4 and 5 steps");
-    let longer = [("schedule.iterations", "9"), ("schedule.checkpoint", "[]")];
-    let settings = profile(&root, &[QUICK, &wild, &longer]);
-    runs::train(settings, Some(ResumeFrom::Latest), &Interrupt::unattached()).unwrap();
-    assert_eq!(counts(), [4, 7], "after 5 and 8 steps");
 }
