@@ -92,9 +92,12 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
 
     // Scales: through the 3D filter, and through its opacity compensation.
     vec3 d_scale = vec3(dot(p.rotation[0], d_q[0]), dot(p.rotation[1], d_q[1]), dot(p.rotation[2], d_q[2]));
-    vec3 variance = p.scale * p.scale;
-    out_g.log_scale = d_scale * p.scale_raw * p.scale_raw / p.scale +
-                      d_filtered * filtered_opacity * (g.filter_3d * g.filter_3d) / variance;
+    out_g.log_scale = d_scale * p.scale_raw;
+    if (g.filter_3d != 0.0) {
+        vec3 variance = p.scale * p.scale;
+        out_g.log_scale = d_scale * p.scale_raw * p.scale_raw / p.scale +
+                          d_filtered * filtered_opacity * (g.filter_3d * g.filter_3d) / variance;
+    }
     out_g.logit = d_filtered * p.compensation * p.sigmoid_opacity * (1.0 - p.sigmoid_opacity);
 
     // Rotation: m[c][r] is row r, column c.
@@ -185,7 +188,9 @@ void main() {
         if ((u.flags & FLAG_STATISTICS) != 0u) {
             vec2 ndc = a.xy * (0.5 * vec2(u.width, u.height));
             statistics[i] += length(ndc);
-            statistics[stride + i] += a.w;
+            bool largest = (u.flags & FLAG_ABS_MAX) != 0u;
+            float pull = statistics[stride + i];
+            statistics[stride + i] = largest ? max(pull, a.w) : pull + a.w;
             statistics[2u * stride + i] += 1.0;
             statistics[3u * stride + i] = max(statistics[3u * stride + i], p.radius);
         }

@@ -58,11 +58,16 @@ Projection project(Gaussian g) {
     p.mean_px = vec2(fx, fy) * slope + u.intrinsics.zw;
 
     p.scale_raw = exp(g.log_scale);
-    vec3 variance = p.scale_raw * p.scale_raw;
-    vec3 filtered = variance + g.filter_3d * g.filter_3d;
-    p.scale = sqrt(filtered);
-    vec3 ratio = p.scale_raw / p.scale;
-    p.compensation = ratio.x * ratio.y * ratio.z;
+    p.scale = p.scale_raw;
+    p.compensation = 1.0;
+    // Without a filter nothing is squared: squares of scales below 1e-19 underflow.
+    if (g.filter_3d != 0.0) {
+        vec3 variance = p.scale_raw * p.scale_raw;
+        vec3 filtered = variance + g.filter_3d * g.filter_3d;
+        p.scale = sqrt(filtered);
+        vec3 ratio = p.scale_raw / p.scale;
+        p.compensation = ratio.x * ratio.y * ratio.z;
+    }
     p.sigmoid_opacity = 1.0 / (1.0 + exp(-g.logit));
 
     p.rotation = rotation_of(g.quat * inversesqrt(norm2));

@@ -3,6 +3,7 @@
 use kiln::gaussians::Gaussians;
 use kiln::kernels::cpu::adam::{Adam, GroupStep, GroupSteps, Moments, adam};
 use kiln::kernels::cpu::gaussian::{Gaussian, View};
+use kiln::kernels::cpu::jitter::resample;
 use kiln::kernels::cpu::loss::Weights;
 use kiln::kernels::cpu::project::{Filter2d, Settings};
 use kiln::kernels::cpu::statistics::{Statistics, accumulate};
@@ -47,8 +48,10 @@ pub struct Twin {
     pub moments: Vec<Moments<f32>>,
     /// Densification statistics.
     pub statistics: Vec<Statistics<f32>>,
-    /// Filter, degree.
+    /// Filter, degree, jitter.
     pub settings: Settings,
+    /// The image is compared where the jittered samples lie.
+    pub resample: bool,
 }
 
 impl Twin {
@@ -66,7 +69,19 @@ impl Twin {
                 },
                 sh_degree: model.sh_degree,
                 tight_tiles: true,
+                jitter: None,
             },
+            resample: false,
+        }
+    }
+
+    /// What the samples of a step are compared with.
+    #[must_use]
+    pub fn target(&self, camera: &Camera, rgb: &[u8]) -> Vec<[f32; 3]> {
+        let image = target_from_u8(rgb);
+        match self.settings.jitter.filter(|_| self.resample) {
+            Some(jitter) => resample([camera.width_px, camera.height_px], &image, jitter),
+            None => image,
         }
     }
 
@@ -79,7 +94,7 @@ impl Twin {
             &View::new(camera),
             &self.settings,
             BACKGROUND,
-            &target_from_u8(target),
+            &self.target(camera, target),
             Weights::default(),
         )
     }

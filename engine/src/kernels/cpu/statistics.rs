@@ -12,6 +12,8 @@ pub struct Statistics<R> {
     pub gradient_sum: R,
     /// The same without cancellation between pixels, see [`Gradient2d::abs_ndc`].
     pub abs_sum: R,
+    /// Largest of what `abs_sum` adds up.
+    pub abs_max: R,
     /// Steps in which the Gaussian was visible.
     pub count: u32,
     /// Largest radius on screen, pixels.
@@ -41,6 +43,7 @@ pub fn accumulate<R: Real>(
         let entry = &mut statistics[record.id as usize];
         entry.gradient_sum += mean_ndc_norm(size_px, gradient);
         entry.abs_sum += gradient.abs_ndc;
+        entry.abs_max = entry.abs_max.max(gradient.abs_ndc);
         entry.count += 1;
         entry.max_radius_px = entry.max_radius_px.max(record.radius_px);
     }
@@ -78,6 +81,7 @@ mod tests {
         let wanted = Statistics {
             gradient_sum: 10.0,
             abs_sum: 18.0,
+            abs_max: 9.0,
             count: 2,
             max_radius_px: 6.0,
         };
