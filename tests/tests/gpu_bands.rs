@@ -20,7 +20,7 @@ use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu as Device, Keep, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::{Stages, staged};
-use kiln_tests::twin::uniforms;
+use kiln_tests::twin::{Twin, uniforms};
 
 /// 10 by 6 tiles, of which the right column and the bottom row are cut by the image's edge.
 fn scene() -> Scene {

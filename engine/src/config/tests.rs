@@ -264,6 +264,16 @@ fn refusals_say_what_where_and_what_instead() {
             "`memory.storage: half` is not available yet (f.yaml:2)",
         ),
         (
+            "mip: {resample_gt_image: true}\n",
+            "`mip.resample_gt_image` is true, allowed: false while `mip.ray_jitter` is false: it samples the image at the \
+             jittered positions (f.yaml:2)",
+        ),
+        (
+            "strategy: {kind: adc, densify: {abs_statistic: max}}\n",
+            "`strategy.densify.abs_statistic` is max, allowed: mean where `strategy.kind` is adc: only adc_abs reads the \
+             statistic (f.yaml:2)",
+        ),
+        (
             "memory: {backend: {kind: vma}}\n",
             "`memory.backend.kind: vma` is not available yet (f.yaml:2)",
         ),
