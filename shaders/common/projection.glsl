@@ -5,7 +5,8 @@ const float NEAR_Z = 0.2;
 const float DET_FLOOR = 1e-6;
 
 struct Projection {
-    bool visible;
+    bool shown;         // has a radius on screen
+    bool visible;       // and shows in some pixel as far as its opacity goes
     vec3 t;             // mean in camera space
     vec2 slope;         // clamped x/z, y/z
     vec2 slope_free;    // 1 where the clamp is inactive
@@ -43,6 +44,7 @@ vec3 to_camera(vec3 mean) {
 
 Projection project(Gaussian g) {
     Projection p;
+    p.shown = false;
     p.visible = false;
     p.t = to_camera(g.mean);
     float norm2 = dot(g.quat, g.quat);
@@ -104,7 +106,7 @@ Projection project(Gaussian g) {
     float mid = 0.5 * (p.lambda.x + p.lambda.z);
     float largest = mid + sqrt(max(0.1, mid * mid - p.det));
     p.radius = ceil(3.0 * sqrt(largest));
-    p.visible = p.opacity >= 1.0 / 255.0 && !isinf(p.radius) && !isnan(p.radius) && !any(isnan(p.mean_px)) &&
-                !any(isinf(p.mean_px));
+    p.shown = !isinf(p.radius) && !isnan(p.radius) && !any(isnan(p.mean_px)) && !any(isinf(p.mean_px));
+    p.visible = p.opacity >= 1.0 / 255.0 && p.shown;
     return p;
 }

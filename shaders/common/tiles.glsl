@@ -18,6 +18,14 @@ struct Footprint {
 // on the level.
 const float LEVEL_SLACK = 2.0e-3;
 
+// Tiles [x, z) by [y, w) within `radius` of the centre.
+ivec4 tile_rect(vec2 mean, float radius, uvec2 tiles) {
+    precise vec2 low = floor((mean - radius) / TILE);
+    precise vec2 high = floor((mean + radius + (TILE - 1.0)) / TILE);
+    vec2 limit = vec2(tiles);
+    return ivec4(ivec2(clamp(low, vec2(0.0), limit)), ivec2(clamp(high, vec2(0.0), limit)));
+}
+
 Footprint footprint(vec2 mean, vec3 conic, float opacity, float radius, uvec2 tiles) {
     Footprint f;
     f.mean = mean;
@@ -28,10 +36,7 @@ Footprint footprint(vec2 mean, vec3 conic, float opacity, float radius, uvec2 ti
     f.level = max(2.0 * log(255.0 * opacity), 0.0) + LEVEL_SLACK;
     precise vec2 extent = sqrt(f.level * conic.zx / f.det);
     f.extent = extent;
-    precise vec2 low = floor((mean - radius) / TILE);
-    precise vec2 high = floor((mean + radius + (TILE - 1.0)) / TILE);
-    vec2 limit = vec2(tiles);
-    f.rect = ivec4(ivec2(clamp(low, vec2(0.0), limit)), ivec2(clamp(high, vec2(0.0), limit)));
+    f.rect = tile_rect(mean, radius, tiles);
     return f;
 }
 

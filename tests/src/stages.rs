@@ -333,7 +333,8 @@ impl Stages {
         let used = (layout::GEOMETRY_PLANES + layout::sh_planes(degree)) as usize;
         let eye = Eye::new(camera);
         let mut gradients = vec![Gaussian::<f32>::ZERO; n];
-        let mut statistics = vec![[0.0_f32; 4]; n];
+        let seen = |radius: Option<f32>| radius.map_or([0.0; 4], |radius| [0.0, 0.0, 1.0, radius]);
+        let mut statistics: Vec<[f32; 4]> = before.shown_px(camera).into_iter().map(seen).collect();
         for (record, g) in self.visible.iter().zip(&self.gradients_2d) {
             let id = record.id as usize;
             let out = project_backward(

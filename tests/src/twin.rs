@@ -5,7 +5,7 @@ use kiln::kernels::cpu::adam::{Adam, GroupStep, GroupSteps, Moments, adam};
 use kiln::kernels::cpu::gaussian::{Gaussian, View};
 use kiln::kernels::cpu::jitter::resample;
 use kiln::kernels::cpu::loss::Weights;
-use kiln::kernels::cpu::project::{Filter2d, Settings};
+use kiln::kernels::cpu::project::{Filter2d, Settings, shown_radius};
 use kiln::kernels::cpu::statistics::{Statistics, accumulate};
 use kiln::kernels::cpu::step::{Step, step, target_from_u8};
 use kiln::kernels::uniforms::{StepUniforms, flags};
@@ -75,6 +75,16 @@ impl Twin {
         }
     }
 
+    /// Radius on screen of every Gaussian that has one, visible or not.
+    #[must_use]
+    pub fn shown_px(&self, camera: &Camera) -> Vec<Option<f32>> {
+        let view = View::new(camera);
+        let pairs = self.gaussians.iter().zip(&self.filter_3d);
+        pairs
+            .map(|(gaussian, &filter)| shown_radius(gaussian, filter, &view, &self.settings))
+            .collect()
+    }
+
     /// What the samples of a step are compared with.
     #[must_use]
     pub fn target(&self, camera: &Camera, rgb: &[u8]) -> Vec<[f32; 3]> {
@@ -103,7 +113,14 @@ impl Twin {
     pub fn train(&mut self, camera: &Camera, target: &[u8], iteration: u32) -> Step<f32> {
         let out = self.step(camera, target);
         let size = [camera.width_px, camera.height_px];
-        accumulate(size, &out.forward.visible, &out.gradients_2d, &mut self.statistics);
+        let shown = self.shown_px(camera);
+        accumulate(
+            size,
+            &shown,
+            &out.forward.visible,
+            &out.gradients_2d,
+            &mut self.statistics,
+        );
         let group = |i: usize| {
             Some(GroupStep {
                 rate: RATES[i],

@@ -257,7 +257,7 @@ pub fn project<R: Real>(
     }
     let [a, b, c] = f.filtered_cov;
     let conic = [c / det, -b / det, a / det];
-    let mean_px = std::array::from_fn(|i| view.focal[i] * f.camera[i] / f.camera[2] + view.centre[i] - R::of(0.5));
+    let mean_px = centre_px(&f, view);
     let radius_px = radius(f.filtered_cov, det);
     let rect = tile_rect(mean_px, radius_px, view.size_px);
     let (unclamped, _, _) = colour(gaussian, view, settings.sh_degree);
@@ -278,6 +278,30 @@ pub fn project<R: Real>(
         .map(|[a, b]| b - a)
         .sum();
     (visible.n_tiles > 0).then_some(visible)
+}
+
+/// Radius on screen of a Gaussian that is before the camera and whose rectangle meets the image, pixels, however faint it
+/// is there: what counts as seen for densification.
+#[must_use]
+pub fn shown_radius<R: Real>(
+    gaussian: &Gaussian<R>,
+    filter_3d: R,
+    view: &View<R>,
+    settings: &Settings,
+) -> Option<R> {
+    let f = footprint(gaussian, filter_3d, view, settings.filter_2d)?;
+    let det = f.filtered_det;
+    if det.is_nan() || det <= R::ZERO || R::ONE / det == R::ZERO {
+        return None;
+    }
+    let radius_px = radius(f.filtered_cov, det);
+    let rect = tile_rect(centre_px(&f, view), radius_px, view.size_px);
+    (0..2).all(|i| rect.min[i] < rect.max[i]).then_some(radius_px)
+}
+
+/// Centre on the image, pixels, pixel centres on integers.
+fn centre_px<R: Real>(f: &Footprint<R>, view: &View<R>) -> [R; 2] {
+    std::array::from_fn(|i| view.focal[i] * f.camera[i] / f.camera[2] + view.centre[i] - R::of(0.5))
 }
 
 /// Three standard deviations along the longer axis, rounded up to whole pixels; the spread of the eigenvalues is at
