@@ -167,13 +167,9 @@ fn jitter_changes_training_but_not_evaluation() {
     let scratch = Scratch::new("jitter");
     let on = ("mip.ray_jitter", "true");
     let resampled = [on, ("mip.resample_gt_image", "true")];
-    let [centred, jittered, both, again] = [
-        ("centred", &[][..]),
-        ("jittered", &[on]),
-        ("both", &resampled),
-        ("again", &resampled),
-    ]
-    .map(|(name, settings)| short_run(&scratch, name, settings));
+    let run = |name: &str, settings: &[(&str, &str)]| short_run(&scratch, name, settings);
+    let (centred, jittered) = (run("centred", &[]), run("jittered", &[on]));
+    let (both, again) = (run("both", &resampled), run("again", &resampled));
     let model = |run: &Path| runs::raw_model(run, 16);
     assert!(model(&centred) != model(&jittered) && model(&jittered) != model(&both));
     assert!(
@@ -204,8 +200,8 @@ fn parity_switches_change_the_run() {
         events.iter().map(|e| e["detail"]["deaths"].as_u64().unwrap()).sum()
     };
     let prune = |screen: &str| format!("{{ opacity: 0.06, world: 0.1, world_from: 2, screen_px: {screen} }}");
-    let unlimited = run("unlimited", &[("strategy.prune", &prune("null"))]);
-    let limited = run("limited", &[("strategy.prune", &prune("6"))]);
+    let unlimited = run("unlimited", &[("strategy.prune", prune("null").as_str())]);
+    let limited = run("limited", &[("strategy.prune", prune("6").as_str())]);
     assert!(
         deaths(&limited) > deaths(&unlimited) + 10,
         "{} {}",
@@ -219,7 +215,8 @@ fn parity_switches_change_the_run() {
         )
     };
     let [mean, max] = ["mean", "max"].map(|statistic| {
-        let settings = [("strategy.kind", "adc_abs"), ("strategy.densify", &densify(statistic))];
+        let densify = densify(statistic);
+        let settings = [("strategy.kind", "adc_abs"), ("strategy.densify", densify.as_str())];
         runs::history(&run(statistic, &settings))
     });
     assert_ne!(mean, max);

@@ -283,12 +283,7 @@ pub fn project<R: Real>(
 /// Radius on screen of a Gaussian that is before the camera and whose rectangle meets the image, pixels, however faint it
 /// is there: what counts as seen for densification.
 #[must_use]
-pub fn shown_radius<R: Real>(
-    gaussian: &Gaussian<R>,
-    filter_3d: R,
-    view: &View<R>,
-    settings: &Settings,
-) -> Option<R> {
+pub fn shown_radius<R: Real>(gaussian: &Gaussian<R>, filter_3d: R, view: &View<R>, settings: &Settings) -> Option<R> {
     let f = footprint(gaussian, filter_3d, view, settings.filter_2d)?;
     let det = f.filtered_det;
     if det.is_nan() || det <= R::ZERO || R::ONE / det == R::ZERO {
