@@ -20,6 +20,7 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
+#include "common/rng.glsl"
 
 #ifdef COLUMN
 layout(local_size_x = 16) in;
@@ -57,8 +58,10 @@ layout(set = 0, binding = 12, std430) coherent restrict buffer GradientB { uint 
 layout(set = 0, binding = 13, std430) coherent restrict buffer GradientC { uint gradient_c[]; };
 #endif
 
+#include "common/jitter.glsl"
+
 vec2 sample_point(uvec2 pixel, uint index) {
-    return JITTER != 0u ? vec2(pixel) + pixel_jitter(u.seed, u.iteration, index) : vec2(pixel);
+    return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
 }
 
 // Gradient state of a pixel: transmittance behind the current splat, colour composed behind it.
@@ -126,7 +129,9 @@ void main() {
     float background[16];
     uint last[16];
     uint last_any = 0u;
-#define LOAD(R) last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec3(0.0); background[R] = 0.0; \
+    vec2 center[16];
+#define LOAD(R) center[R] = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
+    last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec3(0.0); background[R] = 0.0; \
     if (R < rows && x < u.width) { \
         uint index = (origin.y + R) * u.width + x; \
         last[R] = last_contributor[index]; \
@@ -164,8 +169,7 @@ void main() {
 #define ADD(R) { \
                 vec4 a; \
                 vec3 b, c; \
-                vec2 center = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
-                splat_gradient(position, conic, rgb, center, g[R], background[R], at <= last[R], state[R], a, b, c); \
+                splat_gradient(position, conic, rgb, center[R], g[R], background[R], at <= last[R], state[R], a, b, c); \
                 total_a += a; \
                 total_b += b; \
                 total_c += c; \

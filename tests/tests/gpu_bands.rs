@@ -20,7 +20,7 @@ use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu as Device, Keep, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::{Stages, staged};
-use kiln_tests::twin::uniforms;
+use kiln_tests::twin::{Twin, uniforms};
 
 /// 10 by 6 tiles, of which the right column and the bottom row are cut by the image's edge.
 fn scene() -> Scene {
@@ -195,6 +195,7 @@ fn counts_follow_the_reference() {
     let status = whole.run(0, &uniforms(&view, 3, 1), &scene.target());
     let visible = Stages::read(&mut whole, &status, &view).visible;
     drop(whole);
+    let settings = Twin::new(&scene.model()).settings;
     let histogram = |t: &StepTensors| t.metric_sums.slice(0, 4 * tiles);
     let program = |t: &StepTensors| {
         let mut program = evaluate_view(t, &[]);
@@ -217,10 +218,14 @@ fn counts_follow_the_reference() {
         let status = gpu.run(0, &u, &scene.target());
         assert_eq!(status.visible as usize, visible.len());
         let found: Vec<u32> = gpu.kept(counts_at, "band_count", n);
-        let wanted: Vec<u32> = visible.iter().map(|v| count_in_band(v, 10, &band, true)).collect();
+        let wanted: Vec<u32> = visible.iter().map(|v| count_in_band(v, 10, &band, &settings)).collect();
         same(&format!("tiles in {band:?}"), &found[..wanted.len()], &wanted);
         let found: Vec<u32> = gpu.kept(histogram_at, "band_count.histogram", tiles as usize);
-        same("histogram", &found, &tile_histogram(&visible, 10, tiles as usize, true));
+        same(
+            "histogram",
+            &found,
+            &tile_histogram(&visible, 10, tiles as usize, &settings),
+        );
     }
     gpu.assert_valid();
 }

@@ -64,6 +64,12 @@ impl Profile {
         }
         list
     }
+
+    /// True when the model has a 3D smoothing filter.
+    #[must_use]
+    pub fn has_filter_3d(&self) -> bool {
+        self.model.kind == ModelKind::Mip && self.mip.filter_3d
+    }
 }
 
 /// `run`
@@ -90,6 +96,8 @@ pub struct Dataset {
     pub resolution: i32,
     /// Hold out every 8th view by name for testing.
     pub eval: bool,
+    /// Use the principal points of the cameras; false = the centre of the image, as the reference code assumes.
+    pub respect_principal_point: bool,
     /// Where decoded training images live.
     pub residency: Residency,
 }
@@ -130,8 +138,11 @@ pub struct Model {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelKind {
-    /// 3D Gaussians with the 2D Mip filter.
+    /// 3D Gaussians with the filters of `mip`.
     Mip,
+    /// Plain 3D Gaussians: 0.3 square pixels of dilation, no compensation, no 3D filter; `mip.kernel_size` and the
+    /// `mip.filter_*` keys say nothing then.
+    Classic,
 }
 
 /// `model.background`
@@ -156,9 +167,9 @@ pub struct Mip {
     pub filter_from: u32,
     /// Iterations between two regular recomputations; the last one lies more than this before the end.
     pub filter_every: u32,
-    /// Move each pixel's sample by a random sub-pixel offset.
+    /// Move each training pixel's sample by a random offset of up to half a pixel, new in every step.
     pub ray_jitter: bool,
-    /// Sample the training image at the jittered position.
+    /// Sample the training image, bilinearly, at the jittered positions too; needs `ray_jitter`.
     pub resample_gt_image: bool,
 }
 

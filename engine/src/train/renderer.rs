@@ -5,13 +5,13 @@
 
 use super::evaluation::Measure;
 use super::planning::EvalReadback;
-use super::uniforms;
+use super::uniforms::{self, Look};
 use super::{OpenDevice, TrainError, ViewSums};
 use crate::config::{LpipsRange, Profile};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair};
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::{Counters, Stall};
-use crate::kernels::uniforms::{StepUniforms, flags};
+use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Gpu, Program, TensorTable};
 use crate::scene::Camera;
@@ -22,17 +22,6 @@ use crate::vk::{CompiledProgram, RecordOptions};
 const RECORD_BYTES: u64 = 16;
 /// Bytes of a sort key.
 const KEY_BYTES: u64 = 4;
-
-/// How a model is meant to be drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Look {
-    /// Variance of the screen-space filter, square pixels.
-    pub(super) kernel_size: f32,
-    /// Plain dilation without opacity compensation (Kerbl et al. 2023) instead of the Mip filter.
-    pub(super) classic: bool,
-    /// Highest SH degree that is evaluated.
-    pub(super) sh_degree: u32,
-}
 
 /// Draws one model.
 pub(super) struct Renderer<'a> {
@@ -96,9 +85,7 @@ impl<'a> Renderer<'a> {
 
     /// Draws and measures a view; without a photograph the sums say nothing.
     fn draw(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
-        let mut block = uniforms::render(self.profile, camera, self.look.sh_degree);
-        block.background[3] = self.look.kernel_size;
-        block.flags |= if self.look.classic { flags::CLASSIC } else { 0 };
+        let block = uniforms::render(self.profile, camera, &self.look);
         loop {
             let stage = self.stage()?;
             let counters = stage.run(&block, photo, keep_image)?;

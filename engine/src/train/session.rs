@@ -11,9 +11,10 @@ use super::interrupt::{Interrupt, Signal};
 use super::phases::Phase;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{Sinks, Terminal};
+use super::uniforms::Look;
 use super::{OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
 use super::{initial_model, plan, scene_options};
-use crate::config::Profile;
+use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
@@ -238,22 +239,28 @@ impl Session {
                 self.checkpoint()?;
             }
             self.step(next)?;
-            let due = |list: &[u32]| list.contains(&next);
-            if due(&self.profile.schedule.test) {
+            // Measured and saved before a densification or reset of the same iteration, as the reference does; a
+            // checkpoint holds the state after it, from which the next iteration starts.
+            if self.is_due(next, |s| &s.test) {
                 self.settle()?;
                 self.evaluate()?;
             }
-            if due(&self.profile.schedule.save) {
+            if self.is_due(next, |s| &s.save) {
                 self.settle()?;
                 self.save()?;
             }
-            if due(&self.profile.schedule.checkpoint) && next != total {
+            self.trainer.release()?;
+            if self.is_due(next, |s| &s.checkpoint) && next != total {
                 self.settle()?;
                 self.checkpoint()?;
             }
         }
         self.settle()?;
         Ok(None)
+    }
+
+    fn is_due(&self, iteration: u32, list: impl Fn(&Schedule) -> &[u32]) -> bool {
+        list(&self.profile.schedule).contains(&iteration)
     }
 
     fn step(&mut self, iteration: u32) -> Result<(), TrainError> {
@@ -274,7 +281,7 @@ impl Session {
         };
         let camera = view.camera.clone();
         self.watch.start(self.now());
-        let status = self.trainer.advance(&camera, &image)?;
+        let status = self.trainer.advance_and_hold(&camera, &image)?;
         self.watch.stop(self.now());
         self.report(status)
     }
@@ -408,15 +415,22 @@ impl Session {
     fn save(&mut self) -> Result<(), TrainError> {
         let iteration = self.trainer.iteration();
         let model = self.trainer.model()?;
+        let look = Look::of(&self.profile, self.profile.model.sh_degree);
         let comments = PlyComments {
-            render_mode: Some(RenderMode::Mip),
-            kernel_size: Some(self.profile.mip.kernel_size),
+            render_mode: Some(if look.classic {
+                RenderMode::Default
+            } else {
+                RenderMode::Mip
+            }),
+            kernel_size: Some(look.kernel_size),
             iteration: Some(iteration.into()),
         };
         let mut files = Vec::new();
         for exporter in self.profile.exporters.clone() {
             let (kind, flavor) = match exporter {
                 Exporter::Ply(_) => (PlyKind::Fused, PlyFlavor::Fused),
+                // Without a filter there is nothing to fold, nor a column for it: both files are the same.
+                Exporter::PlyRaw(_) if look.classic => (PlyKind::Raw, PlyFlavor::Fused),
                 Exporter::PlyRaw(_) => (PlyKind::Raw, PlyFlavor::Raw),
             };
             let path = self.folder.ply_path(iteration, kind);

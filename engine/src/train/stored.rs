@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use super::evaluation::{self, Evaluation, lpips_sets};
 use super::events::{Progress, Stage};
 use super::phases::Phase;
-use super::renderer::{Look, Renderer};
+use super::renderer::Renderer;
 use super::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
+use super::uniforms::{CLASSIC_KERNEL_SIZE, Look};
 use super::{OpenDevice, Pinned, TrainError, scene_options, schedule};
 use crate::config::Profile;
 use crate::eval::{EvalFile, Picture};
@@ -17,9 +18,6 @@ use crate::export::{RenderMode, read_cameras, read_ply};
 use crate::gaussians::Gaussians;
 use crate::scene::{Camera, SceneIndex, Split};
 use crate::vk::DeviceKind;
-
-/// Variance of the screen-space dilation of plain 3D Gaussian Splatting (Kerbl et al. 2023), square pixels.
-const CLASSIC_KERNEL_SIZE: f32 = 0.3;
 
 /// Why a path names no model.
 #[derive(Debug, thiserror::Error)]
