@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::memory::{Budget, GIB, PlanLimits};
+use kiln::memory::{BlockRounding, Budget, GIB, PlanLimits};
 use kiln::plugins::NeedClass;
 use kiln::scene::SceneIndex;
 use kiln::train::{plan, scene_options};
@@ -25,6 +25,7 @@ fn declared_needs_are_the_bytes_of_the_plan() {
         let limits = PlanLimits {
             block_bytes: GIB,
             binding_bytes: GIB,
+            rounding: BlockRounding::NONE,
         };
         let variants = Variants {
             reduction: Reduction::Segmented,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::{Exit, Failure, Settings};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
-use crate::memory::{Budget, GIB, Gpu, MIB, PlanLimits};
+use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::scene::SceneIndex;
 use crate::train::{self, PlanReport, TrainError, TrainPlan, initial_model, open_device, variants_for};
 use crate::vk::DeviceKind;
@@ -78,6 +78,7 @@ fn card_limits() -> PlanLimits {
     PlanLimits {
         block_bytes: GIB,
         binding_bytes: 4 * GIB - 1,
+        rounding: BlockRounding::NONE,
     }
 }
 

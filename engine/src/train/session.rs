@@ -340,7 +340,7 @@ impl Session {
                 .and_then(|v| v.as_str().map(str::to_owned));
             *tags.entry(name.unwrap_or_default()).or_insert(0) += tensor.bytes;
         }
-        tags.insert("arena".to_owned(), memory.plan().class_bytes(Class::Arena));
+        tags.insert("arena".to_owned(), memory.plan().arena_bytes());
         let allocated: u64 = tags.values().sum();
         let reserved = memory.reserved_bytes();
         let heap = gpu
