@@ -3,11 +3,14 @@
 
 use std::path::Path;
 
+use kiln::kernels::cpu::filter_3d::filter_3d;
+use kiln::kernels::cpu::gaussian::{Gaussian, View};
+use kiln::kernels::cpu::project::{Filter2d, Settings, project};
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, PlanLimits};
 use kiln::plugins::NeedClass;
 use kiln::scene::SceneIndex;
-use kiln::train::{plan, scene_options};
+use kiln::train::{Demand, DemandSource, initial_model, plan, scene_options};
 use kiln_tests::runs;
 
 #[test]
@@ -34,7 +37,9 @@ fn declared_needs_are_the_bytes_of_the_plan() {
             jitter: false,
         };
         let budget = Budget::new(GIB, None, Some(GIB), 1.0);
-        let (plan, report) = plan(&profile, &scene, 3500, budget, limits, &variants).unwrap();
+        let model = initial_model(&profile, &scene).unwrap();
+        let demand = Demand::count(&profile, &scene, &model);
+        let (plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
         let bytes = |parts: &[&str]| -> u64 {
             let tensors = plan.table.tensors().iter();
             let named = tensors.filter(|t| parts.iter().any(|part| t.name.starts_with(part)));
@@ -57,4 +62,70 @@ fn declared_needs_are_the_bytes_of_the_plan() {
             "{way:?}"
         );
     }
+}
+
+#[test]
+fn the_count_over_the_training_views_is_what_steps_see() {
+    let settings = [
+        ("dataset.resolution", "160"),
+        ("init", "{ kind: random_box, count: 9000 }"),
+    ];
+    let profile = runs::profile(Path::new("unused"), &[&settings]);
+    let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
+    let model = initial_model(&profile, &scene).unwrap();
+    let demand = Demand::count(&profile, &scene, &model);
+    assert_eq!(demand, Demand::count(&profile, &scene, &model), "threads do not matter");
+    let views = scene.train.len() as u32;
+    assert_eq!(demand.from, DemandSource::Counted { sample: 4096, views });
+    // The whole model, by the twin of the step.
+    let gaussians = Gaussian::<f64>::from_model(&model);
+    let cameras: Vec<View<f64>> = scene.train.iter().map(|v| View::new(&v.camera)).collect();
+    let means: Vec<_> = gaussians.iter().map(|g| g.mean).collect();
+    let filters = filter_3d(&means, &cameras);
+    let settings = Settings {
+        filter_2d: Filter2d::Mip { kernel_size: 0.1 },
+        sh_degree: 3,
+        tight_tiles: true,
+    };
+    let counts = cameras.iter().map(|view| {
+        let each = gaussians.iter().zip(&filters);
+        let visible = each.filter_map(|(g, f)| project(0, g, *f, view, &settings));
+        visible.fold((0.0, 0.0), |(v, i), splat| (v + 1.0, i + f64::from(splat.n_tiles)))
+    });
+    let counts: Vec<(f64, f64)> = counts.collect();
+    let n = model.len() as f64;
+    let most = |f: fn(&(f64, f64)) -> f64| counts.iter().map(f).fold(0.0, f64::max) / n;
+    let (visible, intersections) = (most(|c| c.0), most(|c| c.1));
+    let sum = |f: fn(&(f64, f64)) -> f64| counts.iter().map(f).sum::<f64>();
+    let per_visible = sum(|c| c.1) / sum(|c| c.0);
+    assert!(
+        (demand.visible_share - visible).abs() < 0.03,
+        "{demand:?}, all: {visible}"
+    );
+    assert!(
+        (demand.intersections / intersections - 1.0).abs() < 0.1,
+        "{demand:?}, all: {intersections}"
+    );
+    assert!(
+        (demand.per_visible / per_visible - 1.0).abs() < 0.05,
+        "{demand:?}, all: {per_visible}"
+    );
+}
+
+#[test]
+fn counting_takes_no_time() {
+    let profile = runs::profile(
+        Path::new("unused"),
+        &[&[("init", "{ kind: random_box, count: 100000 }")]],
+    );
+    let mut scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
+    let model = initial_model(&profile, &scene).unwrap();
+    scene.train = scene.train.iter().cycle().take(300).cloned().collect();
+    let start = std::time::Instant::now();
+    let demand = Demand::count(&profile, &scene, &model);
+    let took = start.elapsed();
+    assert!(demand.visible_share > 0.0);
+    // A second is the promise for two idle cores and an optimised build; tests run on busy ones, and less optimised.
+    assert!(took.as_secs_f64() < 10.0, "{took:?}");
+    println!("300 views of 100000 Gaussians: {took:?}");
 }

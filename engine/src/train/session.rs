@@ -11,7 +11,7 @@ use super::interrupt::{Interrupt, Signal};
 use super::phases::Phase;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{Sinks, Terminal};
-use super::{OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
+use super::{Demand, OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment};
 use super::{initial_model, plan, scene_options, variants_for};
 use crate::config::Profile;
 use crate::eval::EvalFile;
@@ -207,7 +207,7 @@ impl Session {
             from: self.trainer.iteration(),
             iterations: self.profile.schedule.iterations,
             cap_bytes: report.budget.cap_bytes,
-            capacities: capacities(report),
+            capacities: report.capacities.into(),
         };
         self.emit(&RunEvent::Start(start))?;
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
@@ -359,7 +359,8 @@ impl Session {
             host_heap_usage: gpu.device().host_heap_usage(),
             tags,
             overhead: 1.0 - allocated as f64 / reserved.max(1) as f64,
-            capacities: (!self.said_capacities).then(|| capacities(report)),
+            capacities: (!self.said_capacities).then(|| report.capacities.into()),
+            capacities_from: (!self.said_capacities).then_some(report.capacities_from),
         };
         self.said_capacities = true;
         self.emit(&RunEvent::Memory(row))
@@ -508,15 +509,6 @@ impl Session {
     }
 }
 
-fn capacities(report: &PlanReport) -> events::Capacities {
-    let c = &report.capacities;
-    events::Capacities {
-        n_cap: c.n_cap.into(),
-        v_cap: c.v_cap.into(),
-        i_cap: c.i_cap.into(),
-    }
-}
-
 fn output_folder(profile: &Profile, scene: &SceneIndex, resume: bool) -> PathBuf {
     let runs = PathBuf::from("runs");
     let name = profile.run.name.clone().unwrap_or_else(|| RunScene::of(scene).name);
@@ -535,12 +527,13 @@ fn make_plan(
     from: Option<&OpenCheckpoint>,
 ) -> Result<(super::TrainPlan, PlanReport), TrainError> {
     let caps = open.device.caps();
-    let initial = model.map_or_else(
-        || from.map_or(0, |c| c.state().gaussians),
-        |m| u32::try_from(m.len()).unwrap_or(0),
-    );
+    let demand = match (model, from.map(OpenCheckpoint::state)) {
+        (Some(model), _) => Demand::count(profile, scene, model),
+        (None, Some(state)) => Demand::of_checkpoint(&state.capacities, state.gaussians),
+        (None, None) => Demand::count(profile, scene, &Gaussians::default()),
+    };
     let cap = profile.memory.cap_gib.map(super::gib_to_bytes);
     let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
     let variants = variants_for(caps, open.tier, profile);
-    plan(profile, scene, initial, budget, Gpu::limits(&open.device), &variants)
+    plan(profile, scene, &demand, budget, Gpu::limits(&open.device), &variants)
 }
