@@ -244,7 +244,7 @@ fn little_is_lost_between_tensors() {
 }
 
 #[test]
-fn the_arena_is_the_step_s_and_everything_else_borrows_it() {
+fn a_step_owns_the_arena_and_everything_else_borrows_it() {
     let settings = [("memory.max_gaussians", "1000000"), ("eval.lpips", "true")];
     let (plan, report) = planned(&settings, [800, 533], &demand(200_000, 0.3, 2.6), 24 * GIB, &FAST);
     let uses: BTreeMap<&str, u64> = report.arena_uses.iter().map(|u| (u.name.as_str(), u.bytes)).collect();
@@ -260,7 +260,10 @@ fn the_arena_is_the_step_s_and_everything_else_borrows_it() {
         assert!(uses.contains_key(name), "`{name}` is not among {uses:?}");
     }
     let first = &report.arena_uses[0];
-    assert_eq!(first.name, "step");
+    // With six intersections a Gaussian the worst moment is the gradient of a band: all records and their sums are held
+    // while the band is sorted. A whole step needs nearly as much, for the sort of all intersections.
+    assert_eq!(first.name, "banded step");
+    assert!(uses["step"] > first.bytes - first.bytes / 20, "{uses:?}");
     assert_eq!(first.bytes, report.arena_live_bytes);
     assert_eq!(uses.values().max(), Some(&first.bytes));
     // Evaluation adds nothing: the same plan without LPIPS reserves the same.
@@ -324,30 +327,34 @@ fn a_small_card_lowers_the_ceiling_to_what_fits() {
 #[test]
 fn room_is_given_up_before_gaussians() {
     let settings = [("memory.max_gaussians", "1000000"), ("eval.lpips", "false")];
+    let profile = profile(&settings);
+    let scene = scene(&profile, [800, 533]);
+    // What the second scene was seen to need is all that a generous plan has.
+    for (demand, expected) in [
+        (demand(200_000, 0.3, 2.6), CapacitySource::Budget),
+        (demand(200_000, 0.9, 6.0), CapacitySource::Short),
+    ] {
+        let full = planned(&settings, [800, 533], &demand, 24 * GIB, &FAST).1;
+        let mut last = full.capacities;
+        let mut sources = Vec::new();
+        for mib in (700..900).rev().step_by(3) {
+            let budget = Budget::new(mib * MIB, None, Some(mib * MIB), 1.0);
+            let Ok((_, report)) = plan(&profile, &scene, &demand, budget, CARD, &FAST) else {
+                break;
+            };
+            let c = report.capacities;
+            assert!(report.device_bytes <= mib * MIB);
+            assert_eq!(c.n_limit, 1_000_000);
+            assert!(
+                c.v_cap <= last.v_cap && c.i_cap <= last.i_cap && c.i_cap >= c.v_cap,
+                "{c:?} after {last:?}"
+            );
+            last = c;
+            sources.push(report.capacities_from);
+        }
+        assert!(sources.contains(&expected), "{sources:?}");
+    }
     let demand = demand(200_000, 0.3, 2.6);
-    let full = planned(&settings, [800, 533], &demand, 24 * GIB, &FAST).1;
-    let mut last = full.capacities;
-    let mut sources = Vec::new();
-    for mib in [900, 880, 860, 840, 820, 800, 780, 760] {
-        let profile = profile(&settings);
-        let scene = scene(&profile, [800, 533]);
-        let budget = Budget::new(mib * MIB, None, Some(mib * MIB), 1.0);
-        let Ok((_, report)) = plan(&profile, &scene, &demand, budget, CARD, &FAST) else {
-            break;
-        };
-        let c = report.capacities;
-        assert!(report.device_bytes <= mib * MIB);
-        assert_eq!(c.n_limit, 1_000_000);
-        assert!(
-            c.v_cap <= last.v_cap && c.i_cap <= last.i_cap && c.i_cap >= c.v_cap,
-            "{c:?} after {last:?}"
-        );
-        last = c;
-        sources.push(report.capacities_from);
-    }
-    for source in [CapacitySource::Budget, CapacitySource::Short] {
-        assert!(sources.contains(&source), "{sources:?}");
-    }
     let forced = [&settings[..], &[("debug.v_cap", "1234"), ("debug.i_cap", "5678")]].concat();
     let (_, report) = planned(&forced, [800, 533], &demand, 24 * GIB, &FAST);
     assert_eq!((report.capacities.v_cap, report.capacities.i_cap), (1234, 5678));

@@ -1,4 +1,4 @@
-//! What plugins declare is what the plan allocates.
+//! What plugins declare is what the plan allocates, what cameras see is what it has room for, and a run reserves what it says.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::path::Path;
@@ -7,11 +7,12 @@ use kiln::kernels::cpu::filter_3d::filter_3d;
 use kiln::kernels::cpu::gaussian::{Gaussian, View};
 use kiln::kernels::cpu::project::{Filter2d, Settings, project};
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::memory::{BlockRounding, Budget, GIB, PlanLimits};
+use kiln::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
 use kiln::plugins::NeedClass;
 use kiln::scene::SceneIndex;
-use kiln::train::{Demand, DemandSource, initial_model, plan, scene_options};
-use kiln_tests::runs;
+use kiln::train::interrupt::Interrupt;
+use kiln::train::{Demand, DemandSource, initial_model, open_device, plan, scene_options, variants_for};
+use kiln_tests::runs::{self, EVENTFUL, Scratch};
 
 #[test]
 fn declared_needs_are_the_bytes_of_the_plan() {
@@ -128,4 +129,59 @@ fn counting_takes_no_time() {
     // A second is the promise for two idle cores and an optimised build; tests run on busy ones, and less optimised.
     assert!(took.as_secs_f64() < 10.0, "{took:?}");
     println!("300 views of 100000 Gaussians: {took:?}");
+}
+
+#[test]
+fn a_run_reserves_what_was_planned_and_says_where_capacities_come_from() {
+    let scratch = Scratch::new("reserved");
+    let root = scratch.join("run");
+    let profile = runs::profile(&root, &[EVENTFUL, &[("schedule.iterations", "2")]]);
+    let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
+    let model = initial_model(&profile, &scene).unwrap();
+    let demand = Demand::count(&profile, &scene, &model);
+    runs::train(profile.clone(), None, &Interrupt::unattached()).unwrap();
+    let open = open_device(&profile).unwrap();
+    let budget = Budget::of_device(&open.device, None, profile.memory.cap_fraction);
+    let variants = variants_for(open.device.caps(), open.tier, &profile);
+    let limits = Gpu::limits(&open.device);
+    let (_, report) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
+    let rows = runs::rows(&root.join("memory.jsonl"));
+    assert_eq!(rows[0]["reserved"], report.device_bytes);
+    assert_eq!(rows[0]["capacities_from"], "generous");
+    assert_eq!(rows[0]["v_cap"], report.capacities.v_cap);
+    assert!(rows.iter().all(|row| row["reserved"] == report.device_bytes));
+    assert!(rows.iter().skip(1).all(|row| row["capacities_from"].is_null()));
+}
+
+#[test]
+fn growth_towards_a_capacity_is_said_once_and_with_the_numbers() {
+    let scratch = Scratch::new("headroom");
+    let root = scratch.join("run");
+    let probe = scratch.join("probe");
+    runs::train(runs::profile(&probe, &[EVENTFUL]), None, &Interrupt::unattached()).unwrap();
+    assert!(
+        runs::events(&probe, "warning").is_empty(),
+        "there is room for everything"
+    );
+    let rows = runs::rows(&probe.join("metrics.jsonl"));
+    let intersections = rows.iter().filter_map(|row| row["intersections"].as_u64());
+    let most = intersections.max().unwrap().to_string();
+    // About enough; after some densification it looks as if it will not be.
+    let tight = [("debug.i_cap", most.as_str())];
+    runs::train(
+        runs::profile(&root, &[EVENTFUL, &tight]),
+        None,
+        &Interrupt::unattached(),
+    )
+    .unwrap();
+    let said = runs::events(&root, "warning");
+    assert!((1..=3).contains(&said.len()), "{said:?}");
+    let text = said[0]["detail"]["message"].as_str().unwrap();
+    let first = &runs::rows(&root.join("memory.jsonl"))[0];
+    assert!(
+        text.contains(&format!("of {} tile intersections", first["i_cap"])),
+        "{text}"
+    );
+    assert!(said[0]["it"].as_u64().unwrap().is_multiple_of(8), "{said:?}");
+    assert_eq!(first["capacities_from"], "debug");
 }

@@ -26,6 +26,20 @@ pub struct PlanLimits {
     pub rounding: BlockRounding,
 }
 
+impl PlanLimits {
+    /// Bytes of the largest block.
+    #[must_use]
+    pub fn largest_block(&self) -> u64 {
+        self.rounding.largest_block(self.block_bytes)
+    }
+
+    /// Bytes of the largest tensor that fits a block and can be bound.
+    #[must_use]
+    pub fn largest_tensor(&self) -> u64 {
+        self.largest_block().min(self.binding_bytes)
+    }
+}
+
 /// Place of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Slot {
@@ -78,7 +92,7 @@ impl Plan {
     /// # Errors
     /// [`MemoryError::TooLarge`] when a tensor exceeds a block or a binding.
     pub fn new(table: &TensorTable, programs: &[&Program], limits: PlanLimits) -> Result<Self, MemoryError> {
-        let block_bytes = limits.rounding.largest_block(limits.block_bytes);
+        let block_bytes = limits.largest_block();
         for tensor in table.tensors() {
             let host = matches!(tensor.class, Class::Upload | Class::Readback);
             let checks = [

@@ -88,7 +88,7 @@ pub(super) fn capacities(
     limits: PlanLimits,
     variants: &Variants,
 ) -> (Capacities, CapacitySource) {
-    let bound = |bytes: u64| u32::try_from(limits.binding_bytes.min(limits.block_bytes) / bytes).unwrap_or(u32::MAX);
+    let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
     let per_intersection = if variants.reduction == Reduction::Segmented {
         RECORD_BYTES
     } else {

@@ -11,14 +11,14 @@ use super::interrupt::{Interrupt, Signal};
 use super::phases::Phase;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{Sinks, Terminal};
-use super::{Demand, OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment};
+use super::{CapacitySource, Demand, OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment};
 use super::{initial_model, plan, scene_options, variants_for};
 use crate::config::Profile;
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
-use crate::memory::{Budget, Class, Gpu};
+use crate::memory::{Budget, Class, Gpu, MIB};
 use crate::plugins::Exporter;
 use crate::scene::{SceneIndex, Split, ViewId, ViewSampler};
 use crate::vk::DeviceKind;
@@ -213,7 +213,17 @@ impl Session {
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        let warnings = self.scene.warnings.clone().into_iter();
+        let report = self.trainer.report();
+        let short = (report.capacities_from == CapacitySource::Short).then(|| {
+            format!(
+                "the cap of {} MiB holds {} visible records and {} tile intersections, {}",
+                report.budget.cap_bytes / MIB,
+                report.capacities.v_cap,
+                report.capacities.i_cap,
+                report.capacities_from.describe()
+            )
+        });
+        let warnings = self.scene.warnings.clone().into_iter().chain(short);
         for message in warnings.chain(self.lpips_warning.take()) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
