@@ -14,7 +14,7 @@ use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, evaluate_view, train_step};
 use kiln::train::TrainError;
 use kiln::train::events::{Event, EventRow, StallBuffer};
-use kiln_tests::banded::{BUSY, Run, behind, camera, profile, scene, told, trainer};
+use kiln_tests::banded::{BUSY, Run, camera, profile, scene, told, trainer};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, Keep, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
@@ -320,7 +320,8 @@ fn too_many_visible_among_events_change_nothing() {
 fn a_step_that_is_not_finite_is_left_out() {
     let device = open();
     let mut model = crowd().model();
-    model.means[17] = behind();
+    // Behind every other camera.
+    model.means[17] = scene().camera().rotation[2].map(|axis| -11.5 * axis);
     model.log_scales[17] = [0.0; 3];
     model.logit_opacities[17] = 2.0;
     model.sh0[17] = [f32::INFINITY; 3];
@@ -330,8 +331,7 @@ fn a_step_that_is_not_finite_is_left_out() {
         let view = |i| {
             let mut camera = camera(&crowd(), i);
             if i == bad {
-                // From behind everything and from so far that all of it is in view.
-                camera.translation[2] += 100.0;
+                camera.translation[2] = 13.0;
             }
             camera
         };
@@ -340,8 +340,8 @@ fn a_step_that_is_not_finite_is_left_out() {
     for bad in [4, 6] {
         let whole = run(bad, &[]);
         assert_eq!((whole.skipped, whole.banded), (1, 0));
-        let tight = run(bad, &[("debug.v_cap", "270")]);
-        assert_eq!(tight.skipped, 1);
+        let tight = run(bad, &[("debug.v_cap", "400")]);
+        assert_eq!((tight.skipped, tight.banded), (1, 10));
         tight.assert_same(&whole, &format!("{bad} left out"));
     }
     assert_valid(&device);

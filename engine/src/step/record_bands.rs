@@ -334,7 +334,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(survey.pack(7, 100, 0).unwrap(), [0..12], "all fit");
+        assert_eq!(survey.pack(7, 100, 0).unwrap().len(), 1, "all fit");
     }
 
     #[test]

@@ -160,7 +160,10 @@ impl Trainer {
 
     fn leave_out(&mut self, slot: u32, iteration: u32) -> Result<(), TrainError> {
         self.gpu.run_compiled(&self.programs.clear_stall)?;
-        self.gpu.submit(&self.programs.left_out, slot)?;
+        let ticket = self.gpu.submit(&self.programs.left_out, slot)?;
+        // No flight keeps this slot, so nobody would wait before filling it again: a densification that follows would
+        // read the seed of a later iteration.
+        self.gpu.queue().wait(ticket, "what is left of a step")?;
         self.steps.retract(schedule::adam_skip_mask(&self.profile, iteration));
         self.banding.skipped += 1;
         Ok(())
