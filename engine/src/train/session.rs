@@ -213,8 +213,9 @@ impl Session {
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        let warnings = self.scene.warnings.clone().into_iter();
-        for message in warnings.chain(self.lpips_warning.take()) {
+        let notices = self.scene.notices.clone().into_iter();
+        let warnings = self.scene.warnings.clone();
+        for message in notices.chain(warnings).chain(self.lpips_warning.take()) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         Ok(())
