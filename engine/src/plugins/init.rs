@@ -11,7 +11,7 @@ family! {
         SfmPoints(SfmPointsOptions) = "sfm_points", "one Gaussian a sparse point of the scene";
         RandomBox(RandomBoxOptions) = "random_box", "uniform random points in a cube, for scenes without points";
         RandomFrustum(RandomFrustumOptions) = "random_frustum", "random points in front of the cameras, for scenes without points";
-        Ply(PlyOptions) = "ply", "one Gaussian a point of a PLY file";
+        Ply(PointsPlyOptions) = "ply", "one Gaussian a point of a PLY file";
     }
 }
 
@@ -94,7 +94,7 @@ impl Options for RandomFrustumOptions {
 /// Options of `ply`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct PlyOptions {
+pub struct PointsPlyOptions {
     /// The file, ASCII or binary, in the scene's coordinates: `x, y, z` and colours where it has them. Of a Gaussian
     /// splatting file centres and colours are taken.
     pub path: String,
@@ -102,7 +102,7 @@ pub struct PlyOptions {
     pub opacity: f32,
 }
 
-impl Default for PlyOptions {
+impl Default for PointsPlyOptions {
     fn default() -> Self {
         Self {
             path: String::new(),
@@ -111,7 +111,7 @@ impl Default for PlyOptions {
     }
 }
 
-impl Options for PlyOptions {
+impl Options for PointsPlyOptions {
     fn check(&self, checker: &mut Checker) {
         checker.require("path", !self.path.is_empty(), "empty", || {
             "the path of a PLY file".to_owned()

@@ -44,7 +44,7 @@ pub(super) fn load(view: &View, background: [f32; 3]) -> Result<Vec<u8>, SceneEr
         )));
     }
     view.upright.turn(&mut picture);
-    let rgb = view.upright.undistort(to_rgb(picture, view.alpha, background), 3);
+    let rgb = view.upright.undistort::<3>(to_rgb(picture, view.alpha, background));
     let source = (view.source_width, view.source_height);
     let to = (view.camera.width_px, view.camera.height_px);
     if to == source {

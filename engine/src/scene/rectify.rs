@@ -32,6 +32,8 @@ const CELL_PX: usize = 8;
 const PHASES: usize = 256;
 /// Bits after the binary point of a weight.
 const WEIGHT_BITS: u32 = 14;
+/// Bits of a horizontal sum that are dropped, so that the vertical sum fits 32.
+const DROPPED_BITS: u32 = 6;
 
 /// A plan for one lens and picture size.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,27 +105,26 @@ impl Rectification {
         })
     }
 
-    /// Resamples rows of `channels` bytes a pixel, which must be those of a picture of the planned size.
-    pub(super) fn resample(&self, pixels: &[u8], channels: usize) -> Vec<u8> {
+    /// Resamples rows of pixels of `C` bytes, which must be those of a picture of the planned size.
+    pub(super) fn resample<const C: usize>(&self, pixels: &[u8]) -> Vec<u8> {
         let (width, height) = (self.size_px.0 as usize, self.size_px.1 as usize);
         let weights = cubic_weights();
-        let source = Source {
+        let source = Source::<C> {
             pixels,
             width: self.source_px.0 as usize,
             height: self.source_px.1 as usize,
-            channels,
             weights: &weights,
         };
-        let columns = width.div_ceil(CELL_PX) + 1;
         let line = |row: usize| -> Vec<[f32; 2]> {
-            (0..columns)
+            (0..=width.div_ceil(CELL_PX))
                 .map(|column| {
                     let place = self.source_of([(column * CELL_PX) as f64 + 0.5, (row * CELL_PX) as f64 + 0.5]);
                     place.map(|value| (value - 0.5) as f32)
                 })
                 .collect()
         };
-        let mut out = Vec::with_capacity(width * height * channels);
+        let mix = |a: [f32; 2], b: [f32; 2], share: f32| [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share];
+        let mut out = Vec::with_capacity(width * height * C);
         let (mut above, mut below) = (line(0), line(1));
         let mut places = above.clone();
         for y in 0..height {
@@ -132,16 +133,13 @@ impl Rectification {
             }
             let down = (y % CELL_PX) as f32 / CELL_PX as f32;
             for ((place, a), b) in places.iter_mut().zip(&above).zip(&below) {
-                *place = [a[0] + (b[0] - a[0]) * down, a[1] + (b[1] - a[1]) * down];
+                *place = mix(*a, *b, down);
             }
-            for x in 0..width {
-                let (left, right) = (places[x / CELL_PX], places[x / CELL_PX + 1]);
-                let across = (x % CELL_PX) as f32 / CELL_PX as f32;
-                let at = [
-                    left[0] + (right[0] - left[0]) * across,
-                    left[1] + (right[1] - left[1]) * across,
-                ];
-                source.append(at, &mut out);
+            for (cell, ends) in places.windows(2).enumerate() {
+                for x in 0..CELL_PX.min(width - cell * CELL_PX) {
+                    let place = mix(ends[0], ends[1], x as f32 / CELL_PX as f32);
+                    out.extend_from_slice(&source.at(place));
+                }
             }
         }
         out
@@ -273,50 +271,45 @@ fn cubic_weights() -> Vec<[i32; 4]> {
         .collect()
 }
 
-/// The picture that is sampled.
-struct Source<'a> {
+/// The picture that is sampled, `C` bytes a pixel.
+struct Source<'a, const C: usize> {
     pixels: &'a [u8],
     width: usize,
     height: usize,
-    channels: usize,
     weights: &'a [[i32; 4]],
 }
 
-impl Source<'_> {
-    /// Appends the value at a place, counted in pixels from the first pixel's centre.
-    fn append(&self, [x, y]: [f32; 2], out: &mut Vec<u8>) {
+impl<const C: usize> Source<'_, C> {
+    /// The value at a place, counted in pixels from the first pixel's centre.
+    fn at(&self, [x, y]: [f32; 2]) -> [u8; C] {
         let (left, across) = split(x, self.width);
         let (top, down) = split(y, self.height);
-        let (across, down) = (&self.weights[across], &self.weights[down]);
-        let column = |tap: usize| clamped(left + tap as isize - 1, self.width) * self.channels;
-        let columns = [column(0), column(1), column(2), column(3)];
-        let rows = [0, 1, 2, 3].map(|tap| clamped(top + tap - 1, self.height) * self.width * self.channels);
-        for channel in 0..self.channels {
-            let mut sum = 0_i64;
-            for (row, weight) in rows.iter().zip(down) {
-                let row = &self.pixels[row + channel..];
-                let line: i32 = columns
-                    .iter()
-                    .zip(across)
-                    .map(|(&column, weight)| i32::from(row[column]) * weight)
-                    .sum();
-                sum += i64::from(line) * i64::from(*weight);
+        let across = &self.weights[across];
+        let columns: [usize; 4] = std::array::from_fn(|tap| before(left + tap, self.width));
+        let mut sums = [1 << (2 * WEIGHT_BITS - DROPPED_BITS - 1); C];
+        for (tap, weight) in self.weights[down].iter().enumerate() {
+            let start = before(top + tap, self.height) * self.width * C;
+            let row = &self.pixels[start..start + self.width * C];
+            let pixels: [&[u8]; 4] = columns.map(|column| &row[column * C..column * C + C]);
+            for (channel, sum) in sums.iter_mut().enumerate() {
+                let taps = pixels.iter().zip(across);
+                let line: i32 = taps.map(|(pixel, weight)| i32::from(pixel[channel]) * weight).sum();
+                *sum += (line >> DROPPED_BITS) * weight;
             }
-            let half = 1_i64 << (2 * WEIGHT_BITS - 1);
-            out.push(((sum + half) >> (2 * WEIGHT_BITS)).clamp(0, 255) as u8);
         }
+        sums.map(|sum| (sum >> (2 * WEIGHT_BITS - DROPPED_BITS)).clamp(0, 255) as u8)
     }
 }
 
 /// The pixel at or before a place, and the fraction of a pixel behind it.
-fn split(place: f32, side: usize) -> (isize, usize) {
-    let place = place.clamp(0.0, (side - 1) as f32) * PHASES as f32 + 0.5;
-    let steps = place as usize;
-    ((steps / PHASES) as isize, steps % PHASES)
+fn split(place: f32, side: usize) -> (usize, usize) {
+    let steps = (place.clamp(0.0, (side - 1) as f32) * PHASES as f32 + 0.5) as usize;
+    (steps / PHASES, steps % PHASES)
 }
 
-fn clamped(index: isize, side: usize) -> usize {
-    (index.max(0) as usize).min(side - 1)
+/// The pixel before another, within the picture.
+fn before(index: usize, side: usize) -> usize {
+    index.saturating_sub(1).min(side - 1)
 }
 
 #[cfg(test)]

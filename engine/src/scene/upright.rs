@@ -48,10 +48,10 @@ impl Upright {
         picture.apply_orientation(self.turn);
     }
 
-    /// Undistorts rows of a turned picture, `channels` bytes a pixel.
-    pub(super) fn undistort(&self, pixels: Vec<u8>, channels: usize) -> Vec<u8> {
+    /// Undistorts rows of a turned picture, `C` bytes a pixel.
+    pub(super) fn undistort<const C: usize>(&self, pixels: Vec<u8>) -> Vec<u8> {
         match &self.lens {
-            Some(lens) => lens.resample(&pixels, channels),
+            Some(lens) => lens.resample::<C>(&pixels),
             None => pixels,
         }
     }

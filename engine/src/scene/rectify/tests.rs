@@ -158,7 +158,7 @@ fn dots_land_where_a_pinhole_sees_them() {
     for case in golden().cases {
         let (distortion, source) = case.camera();
         let plan = Rectification::plan(distortion, source, case.size).unwrap();
-        let picture = plan.resample(&dots(&case, 3), 1);
+        let picture = plan.resample::<1>(&dots(&case, 3));
         let (width, height) = (f64::from(plan.size_px.0), f64::from(plan.size_px.1));
         assert_eq!(picture.len() as f64, width * height);
         let mut seen = 0;
@@ -198,7 +198,7 @@ fn interpolated_places_are_close_to_exact_ones() {
         let ramp: Vec<u8> = (0..case.size.1)
             .flat_map(|_| (0..case.size.0).map(|x| (x / 4) as u8))
             .collect();
-        let picture = plan.resample(&ramp, 1);
+        let picture = plan.resample::<1>(&ramp);
         for y in (0..plan.size_px.1).step_by(13) {
             for x in (0..plan.size_px.0).step_by(11) {
                 let [place, _] = plan.source_of([f64::from(x) + 0.5, f64::from(y) + 0.5]);
@@ -219,7 +219,7 @@ fn weights_add_up_and_flat_pictures_stay() {
     let plan = Rectification::plan(distortion, source, golden.cases[5].size).unwrap();
     let flat = [9, 200, 255].repeat(640 * 480);
     let pixels = (plan.size_px.0 * plan.size_px.1) as usize;
-    assert_eq!(plan.resample(&flat, 3), [9, 200, 255].repeat(pixels));
+    assert_eq!(plan.resample::<3>(&flat), [9, 200, 255].repeat(pixels));
 }
 
 #[test]
