@@ -62,6 +62,8 @@ pub struct SceneOptions {
     pub use_alpha: bool,
     /// Read files that links lead out of the data set.
     pub follow_links: bool,
+    /// Use the principal points of the cameras instead of the image centres.
+    pub respect_principal_point: bool,
 }
 
 impl Default for SceneOptions {
@@ -74,6 +76,7 @@ impl Default for SceneOptions {
             eval: true,
             use_alpha: false,
             follow_links: false,
+            respect_principal_point: true,
         }
     }
 }

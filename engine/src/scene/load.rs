@@ -375,6 +375,9 @@ impl Loader<'_> {
         views.extend(test);
         view::assign_ids(&mut views);
         for view in &mut views {
+            if !self.options.respect_principal_point {
+                view.centre();
+            }
             let (width, height) = (view.source_width, view.source_height);
             view.set_size(self.resolution.apply(width, height, self.options.scale));
         }

@@ -65,6 +65,7 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, TrainError> {
         eval: profile.dataset.eval,
         use_alpha: false,
         follow_links: profile.dataset.follow_links,
+        respect_principal_point: profile.dataset.respect_principal_point,
     })
 }
 
