@@ -136,7 +136,7 @@ fn damaged_json_and_point_files_end_with_exit_4() {
     fs::create_dir_all(&scene).unwrap();
     let json = scene.join("transforms.json");
     for (text, word) in [
-        (format!("{{\"aabb\": {}", "[".repeat(3_000_000)), "recursion"),
+        (format!("{{\"aabb\": {}", "[".repeat(3_000_000)), "EOF while parsing"),
         ("[1, 2]".to_owned(), "line 1"),
         ("{\"frames\": \"none\"}".to_owned(), "line 1"),
         ("{\"frames\": []}".to_owned(), "lists no images"),
