@@ -271,6 +271,10 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
     set("run.output", "--output", args.output.map(text));
     set("run.name", "--name", args.name.map(text));
     set("dataset.images", "--images", args.images.map(text));
+    if let Some(path) = args.init_ply {
+        set("init.kind", "--init-ply", Some("ply".to_owned()));
+        set("init.path", "--init-ply", Some(text(path)));
+    }
     set("dataset.resolution", "--resolution", args.resolution.map(number));
     set("dataset.eval", "--eval", args.eval.then(|| number(true)));
     set("dataset.eval", "--no-eval", args.no_eval.then(|| number(false)));

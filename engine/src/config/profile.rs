@@ -88,9 +88,10 @@ pub struct Run {
 pub struct Dataset {
     /// Scene folder; null = the one named on the command line.
     pub path: Option<String>,
-    /// Format of the scene; `auto` looks for `sparse/` and `transforms_train.json`.
+    /// Format of the scene; `auto` looks for `sparse/`, `transforms_train.json`, `metadata.json` and `transforms.json`.
     pub kind: DatasetKind,
-    /// Image folder inside the scene.
+    /// Image folder inside a COLMAP scene; `images` also stands for `images_2`, `images_4` or `images_8` where that folder
+    /// holds what `resolution` asks for (`./images` does not).
     pub images: String,
     /// Down-scaling: -1 = to 1600 pixels wide if wider; 1, 2, 4, 8, 16, 32, 64 = divide by it; else the width wanted.
     pub resolution: i32,
@@ -100,6 +101,8 @@ pub struct Dataset {
     pub respect_principal_point: bool,
     /// Where decoded training images live.
     pub residency: Residency,
+    /// Read files that links lead out of the scene folder.
+    pub follow_links: bool,
 }
 
 /// `dataset.kind`
@@ -112,6 +115,10 @@ pub enum DatasetKind {
     Colmap,
     /// Blender `transforms_*.json`.
     Blender,
+    /// Blender at several image scales, `metadata.json`.
+    Multiscale,
+    /// Nerfstudio or instant-ngp `transforms.json`.
+    Nerfstudio,
 }
 
 /// `dataset.residency`

@@ -129,7 +129,14 @@ impl Session {
         let (plan, report) = make_plan(&profile, &scene, &open, &variants, model.as_ref(), from.as_ref())?;
         // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
         let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
-        warnings.extend(scene.warnings.iter().cloned().chain(lpips_warning));
+        warnings.extend(
+            scene
+                .notices
+                .iter()
+                .chain(&scene.warnings)
+                .cloned()
+                .chain(lpips_warning),
+        );
         let run = NewRun {
             name: profile.run.name.clone().unwrap_or_else(|| RunScene::of(&scene).name),
             scene: RunScene::of(&scene),
