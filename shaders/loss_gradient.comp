@@ -1,8 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+// kiln-variant: -
+// kiln-variant: masked MASKED=1
 // Gradient of  w1 L1 + w2 (1 - SSIM)  with respect to the rendered image.
 //
-// dS/dx = w * p + 2 x (w * q) + y (w * r) with the window w and the maps p, q, r of `ssim_maps`.
+// dS/dx = w * p + 2 x (w * q) + y (w * r) with the window w and the maps p, q, r of `ssim_maps`. The masked variant has
+// x = mask * image and y = mask * target, and by the chain rule the mask as a factor of the result.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
@@ -19,10 +22,7 @@ layout(set = 0, binding = 5, std430) writeonly restrict buffer ImageGradient { v
 shared float tile[3 * SIDE * SIDE];
 shared float rows[3 * SIDE * 16];
 
-float target_value(uint pixel, uint channel) {
-    uint byte = u.image_offset * 4u + pixel * 3u + channel;
-    return float((target[byte >> 2] >> ((byte & 3u) * 8u)) & 0xffu) / 255.0;
-}
+#include "common/photo.glsl"
 
 void main() {
     uint group = group_index();
@@ -83,8 +83,16 @@ void main() {
                 uint index = uint(pixel.y * size.x + pixel.x);
                 float x = image[index][channel];
                 float y = target_value(index, channel);
+#ifdef MASKED
+                float mask = mask_value(index);
+                x *= mask;
+                y *= mask;
+#endif
                 float ssim = blurred[0][j] + 2.0 * x * blurred[1][j] + y * blurred[2][j];
                 gradient[j][channel] = u.weights.z * (u.weights.x * sign(x - y) - u.weights.y * ssim);
+#ifdef MASKED
+                gradient[j][channel] *= mask;
+#endif
             }
         }
     }

@@ -62,7 +62,11 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
         );
     }
     let (plan, report) = train::plan(&profile, &scene, initial, budget, limits, &variants).map_err(boxed)?;
-    print(&plan, &report, initial, explain, out).map_err(|e| boxed(TrainError::from(output_error(e))))?;
+    let images = (
+        profile.dataset.residency.name(),
+        train::image_host_bytes(&profile, &scene),
+    );
+    print(&plan, &report, initial, images, explain, out).map_err(|e| boxed(TrainError::from(output_error(e))))?;
     Ok(Exit::Ok)
 }
 
@@ -95,7 +99,14 @@ fn card_variants(profile: &Profile) -> Variants {
     }
 }
 
-fn print(plan: &TrainPlan, report: &PlanReport, initial: u32, explain: bool, out: &mut dyn Write) -> io::Result<()> {
+fn print(
+    plan: &TrainPlan,
+    report: &PlanReport,
+    initial: u32,
+    (residency, image_bytes): (&str, u64),
+    explain: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let c = &report.capacities;
     let mib = |bytes: u64| bytes as f64 / MIB as f64;
     writeln!(out, "capacity")?;
@@ -115,7 +126,14 @@ fn print(plan: &TrainPlan, report: &PlanReport, initial: u32, explain: bool, out
     writeln!(out, "  {:<16} {:>12.1}", "device total", mib(report.device_bytes))?;
     writeln!(out, "  {:<16} {:>12.1}", "cap", mib(report.budget.cap_bytes))?;
     writeln!(out, "  arena live peak  {:>12.1}", mib(report.arena_live_bytes))?;
-    writeln!(out, "step: {} commands", plan.step.commands.len())?;
+    writeln!(
+        out,
+        "  {:<16} {:>12.1}  (residency {residency})",
+        "images in RAM",
+        mib(image_bytes)
+    )?;
+    let commands = plan.steps.first().map_or(0, |step| step.commands.len());
+    writeln!(out, "step: {commands} commands")?;
     writeln!(
         out,
         "verdict: fits, {:.1} % of the cap, {:.1} bytes a Gaussian persistent",

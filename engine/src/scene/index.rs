@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::posed::PosedImage;
 use super::view::{self, Alpha, Point, Split, View, ViewId};
-use super::{Resolution, SceneError, blender, colmap, header, split};
+use super::{MaskChoice, Resolution, SceneError, blender, colmap, header, masks, split};
 
 /// Image folder of COLMAP data sets unless told otherwise.
 const IMAGES: &str = "images";
@@ -36,6 +36,25 @@ pub enum KindChoice {
     Only(SceneKind),
 }
 
+/// What to make of alpha channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AlphaChoice {
+    /// [`Alpha::Composite`] for Blender images, [`Alpha::Ignore`] for others.
+    #[default]
+    Auto,
+    /// The same for all images.
+    Only(Alpha),
+}
+
+impl AlphaChoice {
+    fn or(self, usual: Alpha) -> Alpha {
+        match self {
+            Self::Auto => usual,
+            Self::Only(alpha) => alpha,
+        }
+    }
+}
+
 /// How a data set is to be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneOptions {
@@ -49,8 +68,12 @@ pub struct SceneOptions {
     pub scale: f64,
     /// Hold out test views.
     pub eval: bool,
-    /// Blend COLMAP images with an alpha channel over the background; Blender images always are.
-    pub use_alpha: bool,
+    /// What to make of alpha channels.
+    pub alpha: AlphaChoice,
+    /// Where masks are looked for.
+    pub masks: MaskChoice,
+    /// Mask files name the pixels that do not count.
+    pub mask_invert: bool,
 }
 
 impl Default for SceneOptions {
@@ -61,7 +84,9 @@ impl Default for SceneOptions {
             resolution: Resolution::Auto,
             scale: 1.0,
             eval: true,
-            use_alpha: false,
+            alpha: AlphaChoice::Auto,
+            masks: MaskChoice::Auto,
+            mask_invert: false,
         }
     }
 }
@@ -83,6 +108,8 @@ pub struct SceneIndex {
     pub extent: f32,
     /// What is odd but usable, for the user to read.
     pub warnings: Vec<String>,
+    /// True when some view's pixels may be masked; all its photos then carry a mask.
+    pub masked: bool,
     resolution: Resolution,
 }
 
@@ -200,11 +227,7 @@ fn load_colmap(root: &Path, folder: &Path, options: &SceneOptions) -> Result<Sce
             folder.display()
         ));
     }
-    let alpha = if options.use_alpha {
-        Alpha::Composite
-    } else {
-        Alpha::Ignore
-    };
+    let alpha = options.alpha.or(Alpha::Ignore);
     let views = open_views(&images, &model.images_file, model.images, alpha, &mut warnings)?;
     let (train, test) = split_views(views, options.eval);
     finish(SceneKind::Colmap, root, (train, test), model.points, warnings, options)
@@ -215,7 +238,8 @@ fn load_blender(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Scene
     let mut open = |name: &str| -> Result<Vec<View>, SceneError> {
         let file = root.join(name);
         let frames = blender::read(&file)?;
-        open_views(root, &file, frames, Alpha::Composite, &mut warnings)
+        let alpha = options.alpha.or(Alpha::Composite);
+        open_views(root, &file, frames, alpha, &mut warnings)
     };
     let train = open(blender::TRAIN_FILE)?;
     let has_test = root.join(blender::TEST_FILE).is_file();
@@ -305,7 +329,7 @@ fn open_views(
 }
 
 /// The first few names, and how many more there are.
-fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[String]) -> String {
     let shown: Vec<&str> = names.iter().take(NAMES_SHOWN).map(String::as_str).collect();
     match names.len() - shown.len() {
         0 => shown.join(", "),
@@ -335,6 +359,10 @@ fn finish(
     let mut views = train;
     views.extend(test);
     view::assign_ids(&mut views);
+    masks::attach(&mut views, root, options, &mut warnings)?;
+    let masked = views
+        .iter()
+        .any(|view| view.mask.is_some() || view.alpha == Alpha::Mask);
     for view in &mut views {
         view.set_size(
             options
@@ -376,6 +404,7 @@ fn finish(
         points,
         extent,
         warnings,
+        masked,
         resolution,
     })
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::masks::MaskFile;
 use super::posed::{Lens, PosedImage};
 use super::{Camera, SceneError};
 
@@ -55,6 +56,8 @@ pub enum Alpha {
     Ignore,
     /// Colours are blended over the background with alpha before anything else.
     Composite,
+    /// Colours are used as they are stored; pixels less than half opaque are masked.
+    Mask,
 }
 
 /// Focal lengths and principal point in pixels of the image file, COLMAP's convention (first pixel centre at 0.5).
@@ -89,6 +92,8 @@ pub struct View {
     pub intrinsics: Intrinsics,
     /// How alpha is handled.
     pub alpha: Alpha,
+    /// The file that says which pixels count.
+    pub mask: Option<MaskFile>,
 }
 
 impl View {
@@ -115,6 +120,7 @@ impl View {
             source_height: height,
             intrinsics,
             alpha,
+            mask: None,
         })
     }
 
@@ -131,10 +137,10 @@ impl View {
         (camera.cx, camera.cy) = ((cx * x) as f32, (cy * y) as f32);
     }
 
-    /// Bytes of the image as u8 RGB at training resolution.
+    /// Pixels at training resolution.
     #[must_use]
-    pub fn rgb_bytes(&self) -> u64 {
-        u64::from(self.camera.width_px) * u64::from(self.camera.height_px) * 3
+    pub fn pixels(&self) -> u64 {
+        u64::from(self.camera.width_px) * u64::from(self.camera.height_px)
     }
 }
 
@@ -160,11 +166,7 @@ fn scaled_to_file(lens: &Lens, path: &Path, width: u32, height: u32) -> Result<I
             cy,
         } => {
             let (x, y) = (w / camera_width as f64, h / camera_height as f64);
-            // each side of the smaller image was rounded by less than a pixel of its own
-            let aspect = camera_height as f64 / camera_width as f64;
-            let off_px = (w * aspect - h).abs() / x.max(1.0);
-            let same = (width.into(), height.into()) == (camera_width, camera_height);
-            if !same && off_px >= 1.0 + aspect {
+            if !is_scaled_copy((width.into(), height.into()), (camera_width, camera_height)) {
                 let path = path.to_owned();
                 return Err(SceneError::SizeMismatch {
                     path,
@@ -182,6 +184,14 @@ fn scaled_to_file(lens: &Lens, path: &Path, width: u32, height: u32) -> Result<I
             })
         }
     }
+}
+
+/// True when a picture of size `a` can be a uniformly scaled one of size `b`: each side of the smaller one was rounded by
+/// less than a pixel of its own.
+pub(super) fn is_scaled_copy(a: (u64, u64), b: (u64, u64)) -> bool {
+    let aspect = b.1 as f64 / b.0 as f64;
+    let off_px = (a.0 as f64 * aspect - a.1 as f64).abs() / (a.0 as f64 / b.0 as f64).max(1.0);
+    a == b || off_px < 1.0 + aspect
 }
 
 /// Gives every view a stem for output files: the file's stem where it is unique, else the whole path.
@@ -268,7 +278,7 @@ mod tests {
             (camera.fx, camera.fy, camera.cx, camera.cy),
             (125.0, 129.2, 47.5, 160.0 * 76.0 / 300.0)
         );
-        assert_eq!(view.rgb_bytes(), 22_800);
+        assert_eq!(view.pixels(), 7_600);
     }
 
     #[test]

@@ -9,11 +9,13 @@ mod capacities;
 mod densify;
 mod model_io;
 mod passes;
+mod resident;
 mod tensors;
 
 pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, left_out, pack_bands};
 pub use capacities::Capacities;
 pub use densify::{DensifyTensors, STAGING_BYTES, densify};
 pub use model_io::{read_model, write_model};
-pub use passes::{evaluate_view, forward, train_step};
+pub use passes::{evaluate_view, forward, train_step, train_steps};
+pub use resident::{Place, ResidentImages};
 pub use tensors::{FilterTensors, Rings, StepTensors};

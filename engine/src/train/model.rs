@@ -1,11 +1,13 @@
 //! Scene and first model of a run, as the profile asks for them.
 
 use super::TrainError;
-use crate::config::{DatasetKind, Profile};
+use crate::config::{self, DatasetKind, Profile};
 use crate::gaussians::Gaussians;
 use crate::gaussians::init;
 use crate::plugins::Init;
-use crate::scene::{KindChoice, Point, Resolution, SceneIndex, SceneKind, SceneOptions};
+use crate::scene::{
+    Alpha, AlphaChoice, KindChoice, MaskChoice, Point, Resolution, SceneIndex, SceneKind, SceneOptions,
+};
 
 /// Makes the model that `profile.init` asks for. A scene without points falls back to the random box, as Blender scenes
 /// have none.
@@ -49,7 +51,18 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, TrainError> {
         resolution: Resolution::from_number(i64::from(profile.dataset.resolution))?,
         scale: 1.0 / f64::from(profile.train.resolution_scale),
         eval: profile.dataset.eval,
-        use_alpha: false,
+        alpha: match profile.dataset.alpha {
+            config::Alpha::Auto => AlphaChoice::Auto,
+            config::Alpha::Mask => AlphaChoice::Only(Alpha::Mask),
+            config::Alpha::Blend => AlphaChoice::Only(Alpha::Composite),
+            config::Alpha::Ignore => AlphaChoice::Only(Alpha::Ignore),
+        },
+        masks: match profile.dataset.masks.as_str() {
+            "auto" => MaskChoice::Auto,
+            "off" => MaskChoice::Off,
+            folder => MaskChoice::Folder(folder.into()),
+        },
+        mask_invert: profile.dataset.mask_invert,
     })
 }
 

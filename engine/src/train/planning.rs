@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{TrainError, ViewSums};
-use crate::config::Profile;
+use crate::config::{Profile, Residency};
 use crate::eval::lpips::LpipsTensors;
 use crate::kernels::densify::{Event, Options};
 use crate::kernels::loss::METRIC_WORDS;
@@ -11,8 +11,10 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Class, Gpu, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
 use crate::plugins::Strategy;
-use crate::scene::SceneIndex;
-use crate::step::{self, BandTensors, BandedPrograms, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
+use crate::scene::{SceneIndex, photo_bytes};
+use crate::step::{
+    self, BandTensors, BandedPrograms, Capacities, DensifyTensors, ResidentImages, STAGING_BYTES, StepTensors,
+};
 
 /// Tensors that the host reads after an evaluation.
 #[derive(Clone, Copy, Debug)]
@@ -91,8 +93,9 @@ pub struct TrainPlan {
     pub readback: EvalReadback,
     /// What only banded steps need.
     pub bands: BandTensors,
-    /// The programs, in the order of [`TrainPlan::programs`].
-    pub step: Program,
+    /// The step, one for each page of resident images, else one; all programs are in the order of
+    /// [`TrainPlan::programs`].
+    pub steps: Vec<Program>,
     /// Evaluation without the image.
     pub evaluate: Program,
     /// Evaluation with image and tile counts.
@@ -114,17 +117,20 @@ pub struct TrainPlan {
 }
 
 impl TrainPlan {
-    /// Names every tensor and lists every pass for `capacities`.
+    /// Names every tensor and lists every pass for `capacities`. Training images of `resident_bytes` each stay on the device
+    /// in pages of at most `page_bytes`; with none, steps bring theirs along.
     #[must_use]
     pub fn new(
         capacities: &Capacities,
         variants: &Variants,
         profile: &Profile,
-        max_focal_px: f32,
-        extent: f32,
+        (max_focal_px, extent): (f32, f32),
+        resident_bytes: &[u64],
+        page_bytes: u64,
     ) -> Self {
         let mut table = TensorTable::default();
-        let tensors = StepTensors::new(&mut table, capacities, variants);
+        let resident = ResidentImages::new(&mut table, resident_bytes.iter().copied(), page_bytes);
+        let tensors = StepTensors::with_resident(&mut table, capacities, variants, resident);
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut filter = Program::new("filter_3d");
@@ -146,7 +152,7 @@ impl TrainPlan {
             clear_stall: step::clear_stall(&tensors),
             left_out: step::left_out(&tensors),
             bands,
-            step: step::train_step(&tensors),
+            steps: step::train_steps(&tensors),
             evaluate,
             evaluate_image,
             filter,
@@ -173,15 +179,15 @@ impl TrainPlan {
     /// All programs, for the placement of arena tensors.
     #[must_use]
     pub fn programs(&self) -> Vec<&Program> {
-        let mut list = vec![
-            &self.step,
+        let mut list: Vec<&Program> = self.steps.iter().collect();
+        list.extend([
             &self.evaluate,
             &self.evaluate_image,
             &self.filter,
             &self.reset,
             &self.clear_stall,
             &self.left_out,
-        ];
+        ]);
         list.extend(self.banded.all());
         list.extend(self.densify.iter().flatten());
         list.extend(self.lpips.iter().map(LpipsTensors::program));
@@ -239,9 +245,19 @@ pub fn plan(
         .max_gaussians
         .unwrap_or(profile.train.gaussian_ceiling)
         .max(initial);
+    let resident_bytes: Vec<u64> = match profile.dataset.residency {
+        Residency::Device => scene
+            .train
+            .iter()
+            .map(|view| photo_bytes(view.pixels(), scene.masked))
+            .collect(),
+        Residency::Host | Residency::Stream => Vec::new(),
+    };
+    let page_bytes = limits.binding_bytes.min(limits.block_bytes);
     let build = |n: u32| -> Result<(TrainPlan, Plan), TrainError> {
         let capacities = capacities(profile, scene, n, limits, variants);
-        let mut plan = TrainPlan::new(&capacities, variants, profile, max_focal(scene), scene.extent);
+        let view = (max_focal(scene), scene.extent);
+        let mut plan = TrainPlan::new(&capacities, variants, profile, view, &resident_bytes, page_bytes);
         if profile.eval.lpips {
             plan = plan.with_lpips(scene.largest_px().into())?;
         }
@@ -253,6 +269,16 @@ pub fn plan(
     if !fits(&best.1) {
         let smallest = build(initial)?;
         if !fits(&smallest.1) || !matches!(profile.memory.max_gaussians, crate::plugins::Auto::Auto) {
+            let images: u64 = smallest.0.tensors.resident.pages.iter().map(|page| page.bytes).sum();
+            let without = smallest.1.device_bytes() - images.min(smallest.1.device_bytes());
+            if !fits(&smallest.1) && without <= budget.cap_bytes {
+                return Err(TrainError::ImagesDoNotFit {
+                    images: scene.train.len(),
+                    images_bytes: images,
+                    other_bytes: without,
+                    cap_bytes: budget.cap_bytes,
+                });
+            }
             let shown = if fits(&smallest.1) { &best } else { &smallest };
             return Err(TrainError::DoesNotFit {
                 needed_bytes: shown.1.device_bytes(),
@@ -312,6 +338,7 @@ fn capacities(profile: &Profile, scene: &SceneIndex, n: u32, limits: PlanLimits,
         .views()
         .map(|(_, view)| (view.camera.width_px, view.camera.height_px));
     let mut c = Capacities::new(n, v_cap, i_cap, profile.model.sh_degree, sizes);
+    c.masked = scene.masked;
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
     if let Some(chunk) = profile.debug.chunk {
         c.chunk = chunk.next_multiple_of(256);

@@ -14,7 +14,7 @@ use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::uniforms::{StepUniforms, flags};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Gpu, Program, TensorTable};
-use crate::scene::Camera;
+use crate::scene::{Camera, Photo};
 use crate::step::{self, Capacities, StepTensors};
 use crate::vk::{CompiledProgram, RecordOptions};
 
@@ -43,6 +43,8 @@ pub(super) struct Renderer<'a> {
     model: Gaussians,
     look: Look,
     sizes_px: Vec<[u32; 2]>,
+    /// Photos carry a mask.
+    masked: bool,
     /// Intersections there must be room for, when the guess was too small.
     intersections: Option<u32>,
     /// Not on the device yet.
@@ -61,13 +63,15 @@ struct Stage {
 }
 
 impl<'a> Renderer<'a> {
-    /// Draws `model` for views of at most `sizes_px`, and computes LPIPS when there are weights.
+    /// Draws `model` for views of at most `sizes_px`, with masked photos or not, and computes LPIPS when there are
+    /// weights.
     pub(super) fn new(
         open: &'a OpenDevice,
         profile: &'a Profile,
         model: Gaussians,
         look: Look,
         sizes_px: Vec<[u32; 2]>,
+        masked: bool,
         weights: Option<LpipsWeights>,
     ) -> Self {
         Self {
@@ -77,6 +81,7 @@ impl<'a> Renderer<'a> {
             model,
             look,
             sizes_px,
+            masked,
             intersections: None,
             weights,
         }
@@ -151,14 +156,15 @@ impl<'a> Renderer<'a> {
         let sizes = self.sizes_px.iter().map(|size| (size[0], size[1]));
         let mut capacities = Capacities::new(n, v_cap, i_cap, self.model.sh_degree, sizes);
         capacities.slots = 1;
+        capacities.masked = self.masked;
         capacities.cameras = 1;
         capacities
     }
 }
 
 impl Measure for Renderer<'_> {
-    fn sums(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
-        self.draw(camera, photo, keep_image)
+    fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, TrainError> {
+        self.draw(camera, photo.bytes(), keep_image)
     }
 
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError> {

@@ -124,7 +124,7 @@ impl Trainer {
             Some(counters) => counters,
             None if self.banding.is_on() => self.step_in_bands(slot, flight)?,
             None => {
-                let ticket = self.gpu.submit(&self.programs.step, slot)?;
+                let ticket = self.submit_step(slot, flight.page)?;
                 self.gpu.queue().wait(ticket, "a training step")?;
                 self.status(slot)?
             }
@@ -167,11 +167,13 @@ impl Trainer {
     /// Runs the step of slot `slot` in bands and returns its status word, with the intersections of all bands.
     fn step_in_bands(&mut self, slot: u32, flight: &Flight) -> Result<Counters, TrainError> {
         let tiles = flight.block.tiles_x * flight.block.tiles_y;
-        let view = match self.banded_forward(slot, tiles)? {
+        let view = match self.banded_forward(slot, tiles, true)? {
             Ok(view) => view,
             Err(counters) => return Ok(counters),
         };
-        self.gpu.submit(&self.programs.banded.loss, 0)?;
+        if let Some(loss) = self.programs.banded.loss.get(flight.page) {
+            self.gpu.submit(loss, 0)?;
+        }
         self.submit_bands(&view.bands, Pass::Backward)?;
         let ticket = self.gpu.submit(&self.programs.banded.finish, slot)?;
         self.gpu.queue().wait(ticket, "a banded training step")?;
@@ -188,9 +190,20 @@ impl Trainer {
         })
     }
 
-    /// Renders the view in slot `slot` in bands, up to the image. The inner error is the status word of a stall.
-    fn banded_forward(&mut self, slot: u32, tiles: u32) -> Result<Result<BandedView, Counters>, TrainError> {
-        let ticket = self.gpu.submit(&self.programs.banded.prefix, slot)?;
+    /// Renders the view in slot `slot` in bands, up to the image. The inner error is the status word of a stall. The image
+    /// of a step may be resident.
+    fn banded_forward(
+        &mut self,
+        slot: u32,
+        tiles: u32,
+        is_step: bool,
+    ) -> Result<Result<BandedView, Counters>, TrainError> {
+        let banded = &self.programs.banded;
+        let prefix = match &banded.resident_prefix {
+            Some(prefix) if is_step => prefix,
+            _ => &banded.prefix,
+        };
+        let ticket = self.gpu.submit(prefix, slot)?;
         self.gpu.queue().wait(ticket, "the first part of a banded step")?;
         let counters = self.status(slot)?;
         if counters.stall().is_some() {
@@ -231,7 +244,7 @@ impl Trainer {
 
     /// Evaluates the view in slot 0 in bands; what the host reads back is there afterwards.
     pub(super) fn evaluate_in_bands(&mut self, tiles: u32) -> Result<BandedView, TrainError> {
-        match self.banded_forward(0, tiles)? {
+        match self.banded_forward(0, tiles, false)? {
             Ok(view) => {
                 self.gpu.run_compiled(&self.programs.banded.metrics)?;
                 let counters = self.status(0)?;

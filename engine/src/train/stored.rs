@@ -222,15 +222,32 @@ impl<'a> Stored<'a> {
             folder: folder.as_ref(),
         };
         let sizes_px = phase.scene.views().map(|(_, view)| size_px(&view.camera)).collect();
-        let mut renderer = Renderer::new(self.open, self.profile, self.model, self.look, sizes_px, weights);
-        evaluation.run(&mut renderer, &mut file, &mut |now| {
+        let masked = phase.scene.masked;
+        let mut renderer = Renderer::new(
+            self.open,
+            self.profile,
+            self.model,
+            self.look,
+            sizes_px,
+            masked,
+            weights,
+        );
+        let left_out = evaluation.run(&mut renderer, &mut file, &mut |now| {
             progress(now);
             Ok(())
         })?;
         if let Some(folder) = &mut folder {
             folder.write_eval(&file)?;
         }
-        let warnings = phase.scene.warnings.iter().cloned().chain(warning).collect();
+        let left_out = left_out.iter().map(|(_, error)| format!("{error} (left out)"));
+        let warnings = phase
+            .scene
+            .warnings
+            .iter()
+            .cloned()
+            .chain(warning)
+            .chain(left_out)
+            .collect();
         Ok(Evaluated { file, warnings })
     }
 
@@ -246,7 +263,7 @@ impl<'a> Stored<'a> {
     ) -> Result<Vec<PathBuf>, TrainError> {
         let views = self.views(cameras)?;
         let sizes_px = views.iter().map(|(_, camera)| size_px(camera)).collect();
-        let mut renderer = Renderer::new(self.open, self.profile, self.model, self.look, sizes_px, None);
+        let mut renderer = Renderer::new(self.open, self.profile, self.model, self.look, sizes_px, false, None);
         let mut paths = Vec::with_capacity(views.len());
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         for (stem, camera) in &views {

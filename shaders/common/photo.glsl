@@ -1,0 +1,18 @@
+// The ground truth of a step in `target`, which the including shader declares: u8 RGB from word `u.image_offset` on and,
+// in scenes with masks, one byte a pixel from the next whole word on.
+
+float target_byte(uint byte) {
+    return float((target[byte >> 2] >> ((byte & 3u) * 8u)) & 0xffu) / 255.0;
+}
+
+float target_value(uint pixel, uint channel) {
+    return target_byte(u.image_offset * 4u + pixel * 3u + channel);
+}
+
+#ifdef MASKED
+// 1 where the pixel counts, else 0.
+float mask_value(uint pixel) {
+    uint rgb_words = (3u * u.width * u.height + 3u) / 4u;
+    return target_byte((u.image_offset + rgb_words) * 4u + pixel);
+}
+#endif
