@@ -102,11 +102,11 @@ fn every_residency_learns_the_same_bytes() {
     let settings = [
         ("dataset.resolution", "128"),
         ("init", "{ kind: sfm_points }"),
-        ("schedule.iterations", "76"),
+        ("schedule.iterations", "44"),
         ("memory.max_gaussians", "4000"),
     ];
     let roots = residencies(&scratch, &runs::scene(), &settings);
-    assert_same_models(&roots, 76);
+    assert_same_models(&roots, 44);
     for root in &roots {
         let images = runs::events(root, "images");
         assert_eq!(images.len(), 1);
@@ -170,7 +170,10 @@ fn a_scene_without_a_usable_image_ends_with_the_code_of_bad_data() {
     for residency in ["device", "stream"] {
         let mut command = runs::kiln();
         command.arg("train").arg(&scene).arg("-o").arg(scratch.join(residency));
-        command.args(["--profile", "cpu", "--set", &format!("dataset.residency={residency}")]);
+        for (key, value) in BRIEF.iter().chain(&[("dataset.residency", residency)]) {
+            command.args(["--set", &format!("{key}={value}")]);
+        }
+        command.args(["--profile", "cpu"]);
         let (code, text) = outcome(&mut command);
         assert_eq!(code, Some(4), "{text}");
         assert!(text.contains("none of its 12 training images can be used"), "{text}");

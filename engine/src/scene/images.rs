@@ -250,8 +250,8 @@ fn host_bytes(recipes: &[Recipe], cache_bytes: u64, threads: usize) -> u64 {
     let kept = if photos <= cache_bytes {
         photos
     } else {
-        // a forgotten photo may still be in use
-        cache_bytes.max(largest) + largest
+        // a forgotten photo may still be in use, and each thread's allocator keeps the bytes of one for the next
+        cache_bytes.max(largest) + (1 + threads as u64) * largest
     };
     let mut work: Vec<u64> = recipes.iter().map(Recipe::working_bytes).collect();
     work.sort_unstable_by(|a, b| b.cmp(a));
@@ -443,7 +443,7 @@ mod tests {
             ..ImageOptions::default()
         };
         let store = ImageStore::open(&scene, options).unwrap();
-        assert_eq!(store.host_bytes(), 480 + 48 + 2 * 64 * 12);
+        assert_eq!(store.host_bytes(), 480 + 3 * 48 + 2 * 64 * 12);
         let epoch = |first: u8| {
             for n in 0..30_u8 {
                 let ahead = (n + 1..30).take(4).map(|n| train(n.into()));
