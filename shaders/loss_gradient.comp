@@ -9,6 +9,7 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
+#include "common/rng.glsl"
 
 layout(local_size_x = 64) in;
 
@@ -22,7 +23,8 @@ layout(set = 0, binding = 5, std430) writeonly restrict buffer ImageGradient { v
 shared float tile[3 * SIDE * SIDE];
 shared float rows[3 * SIDE * 16];
 
-#include "common/photo.glsl"
+#include "common/jitter.glsl"
+#include "common/target.glsl"
 
 void main() {
     uint group = group_index();
@@ -82,7 +84,7 @@ void main() {
             if (pixel.x < size.x && pixel.y < size.y) {
                 uint index = uint(pixel.y * size.x + pixel.x);
                 float x = image[index][channel];
-                float y = target_value(index, channel);
+                float y = target_sample(pixel, channel);
 #ifdef MASKED
                 float mask = mask_value(index);
                 x *= mask;

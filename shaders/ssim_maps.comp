@@ -13,6 +13,7 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
+#include "common/rng.glsl"
 
 layout(local_size_x = 64) in;
 
@@ -32,7 +33,8 @@ shared float tile_y[SIDE * SIDE];
 shared float rows[5 * SIDE * 16];
 shared float reduce[64];
 
-#include "common/photo.glsl"
+#include "common/jitter.glsl"
+#include "common/target.glsl"
 
 float group_sum(float value) {
     uint lane = gl_LocalInvocationIndex;
@@ -77,7 +79,7 @@ void main() {
 #ifdef METRICS
             x = clamp(x, 0.0, 1.0);
 #endif
-            float y = real ? target_value(source, channel) : 0.0;
+            float y = real ? target_sample(p, channel) : 0.0;
 #ifdef MASKED
             float mask = real ? mask_value(source) : 0.0;
             x *= mask;

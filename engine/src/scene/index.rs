@@ -74,6 +74,8 @@ pub struct SceneOptions {
     pub masks: MaskChoice,
     /// Mask files name the pixels that do not count.
     pub mask_invert: bool,
+    /// Use the principal points of the cameras instead of the image centres.
+    pub respect_principal_point: bool,
 }
 
 impl Default for SceneOptions {
@@ -87,6 +89,7 @@ impl Default for SceneOptions {
             alpha: AlphaChoice::Auto,
             masks: MaskChoice::Auto,
             mask_invert: false,
+            respect_principal_point: true,
         }
     }
 }
@@ -364,6 +367,9 @@ fn finish(
         .iter()
         .any(|view| view.mask.is_some() || view.alpha == Alpha::Mask);
     for view in &mut views {
+        if !options.respect_principal_point {
+            view.centre();
+        }
         view.set_size(
             options
                 .resolution

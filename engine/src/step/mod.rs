@@ -16,6 +16,6 @@ pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, le
 pub use capacities::Capacities;
 pub use densify::{DensifyTensors, STAGING_BYTES, densify};
 pub use model_io::{read_model, write_model};
-pub use passes::{evaluate_view, forward, train_step, train_steps};
+pub use passes::{evaluate_view, forward, gradients_of_view, train_step, train_steps};
 pub use resident::{Place, ResidentImages};
 pub use tensors::{FilterTensors, Rings, StepTensors};

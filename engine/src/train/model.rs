@@ -63,6 +63,7 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, TrainError> {
             folder => MaskChoice::Folder(folder.into()),
         },
         mask_invert: profile.dataset.mask_invert,
+        respect_principal_point: profile.dataset.respect_principal_point,
     })
 }
 

@@ -10,7 +10,7 @@ use super::events::{Event, EventRow};
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
 use super::schedule::{self, Events};
-use super::uniforms::{self, GroupSteps};
+use super::uniforms::{self, GroupSteps, Look};
 use super::{PlanReport, TrainError};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
@@ -106,6 +106,8 @@ pub struct Trainer {
     events: Vec<EventRow>,
     /// Last iteration whose events are known.
     noted: u32,
+    /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
+    held: Option<u32>,
 }
 
 impl Trainer {
@@ -141,6 +143,7 @@ impl Trainer {
             gaussians: model.map_or(0, |m| u32::try_from(m.len()).unwrap_or(u32::MAX)),
             events: Vec::new(),
             noted: 0,
+            held: None,
         };
         if let Some(model) = model {
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -176,8 +179,9 @@ impl Trainer {
         Ok(&mut self.gpu)
     }
 
-    /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of cameras and the largest
-    /// focal length are those of the plan; a scene at another scale changes the focal length's share per camera only.
+    /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of
+    /// cameras and the largest focal length are those of the plan, at the run's full resolution: a coarser phase changes
+    /// whose image border a Gaussian lies inside, by rounding, and nothing else, so that its filter is the final one.
     ///
     /// # Errors
     /// [`TrainError::Memory`].
@@ -185,7 +189,7 @@ impl Trainer {
         self.finish()?;
         let cameras: Vec<FilterCamera> = scene.train.iter().map(|v| FilterCamera::from(&v.camera)).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
-        if recompute && self.profile.mip.filter_3d {
+        if recompute && self.profile.has_filter_3d() {
             self.gpu.run_compiled(&self.programs.filter)?;
         }
         Ok(())
@@ -222,12 +226,29 @@ impl Trainer {
         camera: &Camera,
         target: impl Into<Target<'a>>,
     ) -> Result<Option<StepStatus>, TrainError> {
+        let status = self.advance_and_hold(camera, target)?;
+        self.release()?;
+        Ok(status)
+    }
+
+    /// [`Trainer::advance`] without what follows the step: densification, 3D filter and opacity reset wait for
+    /// [`Trainer::release`], so that the model can be measured and saved as the step left it.
+    ///
+    /// # Errors
+    /// See [`Trainer::advance`].
+    pub fn advance_and_hold<'a>(
+        &mut self,
+        camera: &Camera,
+        target: impl Into<Target<'a>>,
+    ) -> Result<Option<StepStatus>, TrainError> {
+        self.release()?;
         let slot = self.iteration % self.report.capacities.slots;
         self.collect(slot)?;
         if self.banding.is_on() {
             self.finish()?;
         }
         self.iteration += 1;
+        self.held = Some(self.iteration);
         let events = schedule::events_at(&self.profile, self.iteration);
         self.steps.advance(events.adam_skip_mask);
         let mut block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
@@ -245,7 +266,6 @@ impl Trainer {
             if let Some(entry) = self.in_flight.get_mut(slot as usize) {
                 *entry = Some(flight);
             }
-            self.submit_events(&events)?;
         }
         Ok(self.deliver())
     }
@@ -256,7 +276,23 @@ impl Trainer {
         Ok(self.gpu.submit(program, slot)?)
     }
 
-    pub(super) fn submit_events(&mut self, events: &Events) -> Result<(), TrainError> {
+    /// Submits what follows the step of [`Trainer::advance_and_hold`], if it was not submitted yet.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub fn release(&mut self) -> Result<(), TrainError> {
+        match self.held.take() {
+            Some(iteration) => self.submit_events(iteration),
+            None => Ok(()),
+        }
+    }
+
+    /// Submits what follows the step of `iteration`, unless it is held back.
+    pub(super) fn submit_events(&mut self, iteration: u32) -> Result<(), TrainError> {
+        if self.held == Some(iteration) {
+            return Ok(());
+        }
+        let events = schedule::events_at(&self.profile, iteration);
         if events.densify
             && let Some([small, large]) = &self.programs.densify
         {
@@ -282,7 +318,7 @@ impl Trainer {
         let Events {
             densify, filter, reset, ..
         } = schedule::events_at(&self.profile, self.iteration);
-        if self.noted < self.iteration && (densify || filter || reset) {
+        if self.held.is_none() && self.noted < self.iteration && (densify || filter || reset) {
             let counters = self.counters()?;
             self.gaussians = counters.gaussians;
             self.note_events(self.iteration, &counters);
@@ -410,6 +446,7 @@ impl Trainer {
             sampler: sampler.clone(),
             t_s,
             skipped: counters.skipped,
+            skipped_steps: self.banding.skipped,
             capacities: self.report.capacities,
             variants: self.tensors.variants,
             scene: scene_digest(scene),
@@ -429,6 +466,8 @@ impl Trainer {
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
         self.noted = self.iteration;
+        self.banding.skipped = from.state().skipped_steps;
+        self.held = None;
         Ok(())
     }
 
@@ -482,8 +521,9 @@ impl Trainer {
     /// [`TrainError::Stalled`] when the view exceeds a capacity.
     pub fn evaluate(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
         self.finish()?;
-        let degree = schedule::sh_degree_at(&self.profile, self.iteration);
-        let mut block = uniforms::render(&self.profile, camera, degree);
+        let look = Look::of(&self.profile, schedule::sh_degree_at(&self.profile, self.iteration));
+        let mut block = uniforms::render(&self.profile, camera, &look);
+        // A densification that waits draws its samples by seed and iteration from this block.
         block.iteration = self.iteration;
         self.fill_slot(0, &mut block, Target::Bytes(photo))?;
         let tile_count = block.tiles_x * block.tiles_y;
