@@ -242,13 +242,12 @@ fn what_is_masked_changes_neither_model_nor_figures() {
     // an evaluation of the stored model sees the same masks
     let eval = runs::kiln()
         .args(["eval", "--json"])
-        .arg(&roots[1])
+        .args([&roots[1], &spoiled])
         .arg("--allow-cpu")
         .output()
         .unwrap();
     let text = String::from_utf8(eval.stdout).unwrap();
-    let again: Value =
-        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text} {eval:?}", eval = eval.stderr));
+    let again: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
         again["test"]["mean"]["psnr"],
         figures(&roots[0])["test"]["mean"]["psnr"]
@@ -260,32 +259,50 @@ fn images_that_do_not_fit_the_device_are_refused_with_numbers() {
     let scratch = Scratch::new("unfit");
     let scene = scratch.join("scene");
     write_scene(&scene, |_, _| ());
-    // headers alone: 8 Mpx images, 12 of which are trained on
+    // headers alone, for 12 training images of 1300 x 1000 pixels
     for n in 0..VIEWS {
         let path = scene.join(format!("train/v{n:02}.png"));
         let mut bytes = fs::read(&path).unwrap();
-        bytes[16..20].copy_from_slice(&4096_u32.to_be_bytes());
-        bytes[20..24].copy_from_slice(&2048_u32.to_be_bytes());
+        bytes[16..20].copy_from_slice(&1300_u32.to_be_bytes());
+        bytes[20..24].copy_from_slice(&1000_u32.to_be_bytes());
         let crc = crc32(&bytes[12..29]);
         bytes[29..33].copy_from_slice(&crc.to_be_bytes());
         fs::write(path, bytes).unwrap();
     }
-    let mut command = runs::kiln();
-    command.arg("plan").arg(&scene).args(["--profile", "cpu", "-r", "1"]);
-    command.args(["--set", "dataset.residency=device", "--set", "eval.lpips=false"]);
-    command.args([
-        "--set",
-        "memory.cap_gib=1.1",
-        "--set",
-        "init={ kind: random_box, count: 256 }",
-    ]);
-    let (code, text) = outcome(&mut command);
+    let plan = |residency: &str, cap_mib: f64| {
+        let mut command = runs::kiln();
+        command.arg("plan").arg(&scene).args(["--profile", "cpu", "-r", "1"]);
+        for setting in [
+            format!("dataset.residency={residency}"),
+            format!("memory.cap_gib={}", cap_mib / 1024.0),
+            "memory.max_gaussians=256".to_owned(),
+            "eval.lpips=false".to_owned(),
+            "init={ kind: random_box, count: 256 }".to_owned(),
+        ] {
+            command.args(["--set", &setting]);
+        }
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).unwrap())
+    };
+    let total = |(code, text): (Option<i32>, String)| -> f64 {
+        assert_eq!(code, Some(0), "{text}");
+        let line = text.lines().find_map(|line| line.trim().strip_prefix("device total"));
+        line.unwrap().trim().parse().unwrap()
+    };
+    let host = total(plan("host", 1024.0));
+    let device = total(plan("device", 1024.0));
+    assert!((device - host - 44.6).abs() < 0.5, "{device} and {host} MiB");
+    let cap = (host + 20.0).floor();
+    total(plan("host", cap));
+    let (code, text) = plan("device", cap);
     assert_eq!(code, Some(6), "{text}");
-    for word in [
-        "12 training images need 288.0 MiB",
-        "the cap is 1126.4 MiB",
+    let words = [
+        "12 training images need 44.6 MiB",
+        &format!("the cap is {cap:.1} MiB"),
         "residency=host",
-    ] {
+    ];
+    for word in words {
         assert!(text.contains(word), "`{word}` is not in: {text}");
     }
 }

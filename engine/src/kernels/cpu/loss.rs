@@ -290,7 +290,7 @@ mod tests {
 
     /// A mask with a blob, an edge and single pixels.
     fn mask(width: usize, height: usize) -> Vec<f64> {
-        let counts = |i: usize| !(i % width < 5 || (6..9).contains(&(i / width)) || i % 11 == 0);
+        let counts = |i: usize| !(i % width < 5 || (6..9).contains(&(i / width)) || i.is_multiple_of(11));
         (0..width * height).map(|i| f64::from(u8::from(counts(i)))).collect()
     }
 

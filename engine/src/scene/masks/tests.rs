@@ -69,10 +69,10 @@ fn masks_are_found_by_every_name_and_the_rest_is_counted() {
         .iter()
         .any(|w| w == "1 of 6 images have no mask and count whole: sub/f.png");
     assert!(without, "{:?}", found.warnings);
-    for index in 0..6 {
+    for (index, name) in names.into_iter().enumerate() {
         let photo = photo(&found, index).unwrap();
         let expected = if index == 5 { vec![255; 32] } else { left() };
-        assert_eq!(photo.mask().unwrap(), expected, "{}", names[index]);
+        assert_eq!(photo.mask().unwrap(), expected, "{name}");
         assert_eq!(photo[..3], [10, 20, 30]);
     }
     let masks = MaskChoice::Off;
