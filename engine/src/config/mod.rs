@@ -22,7 +22,7 @@ pub use layers::{
     DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, extended_profile, resolve, to_yaml,
 };
 pub use profile::{
-    Backend, BackendKind, Background, Dataset, DatasetKind, Debug, Device, Eval, LpipsRange, Memory, Mip, Model,
+    Alpha, Backend, BackendKind, Background, Dataset, DatasetKind, Debug, Device, Eval, LpipsRange, Memory, Mip, Model,
     ModelKind, OnOverflow, Profile, Reduction, Residency, ResolutionPhase, Run, Schedule, Storage, Subgroup, Tier,
     Train,
 };

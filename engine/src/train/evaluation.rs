@@ -4,12 +4,13 @@
 use std::path::Path;
 
 use super::events::{Progress, Stage};
+use super::phases::AHEAD;
 use super::run_folder::{PictureKind, RunFolder};
 use super::{TrainError, Trainer, ViewSums};
 use crate::config::{Eval, LpipsRange};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
 use crate::eval::{EvalFile, Picture, ViewRow, view_metrics};
-use crate::scene::{Camera, ImageStore, SceneIndex, Split, View, ViewId};
+use crate::scene::{Camera, ImageStore, Photo, SceneError, SceneIndex, Split, View, ViewId};
 
 /// Views of the training set that are evaluated: every fifth up to the 25th, as the reference report does.
 const TRAIN_VIEWS: [usize; 5] = [5, 10, 15, 20, 25];
@@ -19,8 +20,8 @@ const LPIPS_LEAST_PX: u32 = 16;
 
 /// Renders views and compares pairs, on whatever device holds the model.
 pub(super) trait Measure {
-    /// Renders `camera` and sums its differences from `photo`, packed 8-bit RGB.
-    fn sums(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError>;
+    /// Renders `camera` and sums its differences from `photo`.
+    fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, TrainError>;
 
     /// LPIPS of a pair; `None` without weights or workspace.
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError>;
@@ -35,8 +36,8 @@ pub(super) struct Trained<'a> {
 }
 
 impl Measure for Trained<'_> {
-    fn sums(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
-        self.trainer.evaluate(camera, photo, keep_image)
+    fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, TrainError> {
+        self.trainer.evaluate(camera, photo.bytes(), keep_image)
     }
 
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError> {
@@ -62,21 +63,27 @@ pub(super) struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    /// Evaluates all test views and five training views into `file`.
+    /// Evaluates all test views and five training views into `file`. Those whose images cannot be used are left out and
+    /// returned.
     pub(super) fn run(
         &self,
         device: &mut dyn Measure,
         file: &mut EvalFile,
         progress: &mut dyn FnMut(Progress) -> Result<(), TrainError>,
-    ) -> Result<(), TrainError> {
+    ) -> Result<Vec<(ViewId, SceneError)>, TrainError> {
+        let mut left_out = Vec::new();
         for (split, indices) in chosen(self.scene) {
             let mut rows = Vec::with_capacity(indices.len());
             for (position, index) in indices.iter().copied().enumerate() {
                 let id = ViewId { split, index };
                 let Some(view) = self.scene.view(id) else { continue };
-                let photo = self.store.get(id)?;
+                let ahead = indices.iter().skip(position).take(AHEAD);
+                self.store.prefetch(ahead.map(|&index| ViewId { split, index }));
                 let folder = self.folder.filter(|_| position < self.pictures);
-                rows.push(self.view(device, split, view, &photo, file, folder)?);
+                match self.store.get(id) {
+                    Ok(photo) => rows.push(self.view(device, split, view, &photo, file, folder)?),
+                    Err(error) => left_out.push((id, error)),
+                }
                 let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
                 progress(Progress {
                     stage: Stage::Eval,
@@ -86,7 +93,7 @@ impl Evaluation<'_> {
             }
             file.put(split, rows);
         }
-        Ok(())
+        Ok(left_out)
     }
 
     fn view(
@@ -94,27 +101,32 @@ impl Evaluation<'_> {
         device: &mut dyn Measure,
         split: Split,
         view: &View,
-        photo: &[u8],
+        photo: &Photo,
         file: &EvalFile,
         folder: Option<&RunFolder>,
     ) -> Result<ViewRow, TrainError> {
         let size_px = [view.camera.width_px, view.camera.height_px];
         let with_lpips = self.lpips_of.contains(&split) && size_px.iter().all(|side| *side >= LPIPS_LEAST_PX);
         let result = device.sums(&view.camera, photo, with_lpips || folder.is_some())?;
+        // Perceptual distance and error see black where a mask hides a pixel, in rendering and photo alike.
+        let masked = result.image.as_deref().and_then(|image| masked_pair(image, photo));
+        let counted = match (&masked, &result.image) {
+            (Some((image, photo)), _) => Some((&image[..], &photo[..])),
+            (None, Some(image)) => Some((&image[..], &photo[..])),
+            (None, None) => None,
+        };
         let mut lpips = None;
-        if let (Some(image), true) = (&result.image, with_lpips) {
-            let pair = Pair {
-                image,
-                target: photo,
-                size_px,
-            };
+        if let (Some((image, target)), true) = (counted, with_lpips) {
+            let pair = Pair { image, target, size_px };
             lpips = device.lpips(&pair, file.lpips_range)?.filter(|value| value.is_finite());
         }
-        if let (Some(folder), Some(image), Some(tiles)) = (folder, &result.image, &result.tile_counts) {
-            let values: &[f32] = bytemuck::cast_slice(image);
+        if let (Some(folder), Some(image), Some((counted, target)), Some(tiles)) =
+            (folder, &result.image, counted, &result.tile_counts)
+        {
+            let (values, counted) = (bytemuck::cast_slice(image), bytemuck::cast_slice(counted));
             let pictures = [
                 (PictureKind::Render, Picture::rendering(size_px, values, 4)?),
-                (PictureKind::Error, Picture::error(size_px, values, 4, photo)?),
+                (PictureKind::Error, Picture::error(size_px, counted, 4, target)?),
                 (PictureKind::Density, Picture::density(size_px, tiles)?),
             ];
             for (kind, picture) in pictures {
@@ -126,11 +138,22 @@ impl Evaluation<'_> {
             name: view.id.clone(),
             width: size_px[0],
             height: size_px[1],
-            metrics: view_metrics(&result.sums, size_px)?,
+            metrics: view_metrics(&result.sums, size_px, photo.mask().is_some())?,
             lpips,
             images: folder.is_some(),
         })
     }
+}
+
+/// Rendering and photo, black where the photo's mask hides a pixel; `None` without a mask.
+fn masked_pair(image: &[[f32; 4]], photo: &Photo) -> Option<(Vec<[f32; 4]>, Vec<u8>)> {
+    let mask = photo.mask()?;
+    let counts = || mask.iter().map(|value| *value != 0);
+    let image = image.iter().zip(counts());
+    let image = image.map(|(pixel, counts)| if counts { *pixel } else { [0.0; 4] });
+    let photo = photo.chunks_exact(3).zip(counts());
+    let photo = photo.flat_map(|(pixel, counts)| pixel.iter().map(move |value| if counts { *value } else { 0 }));
+    Some((image.collect(), photo.collect()))
 }
 
 /// The sets with the views that are evaluated, test first.

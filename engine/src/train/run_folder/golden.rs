@@ -304,7 +304,7 @@ fn measure(folder: &RunFolder, it: u32, set: Split, stem: &str, error: f32) -> V
         name: stem.to_owned(),
         width: SIZE_PX[0],
         height: SIZE_PX[1],
-        metrics: view_metrics(&sums(&values), SIZE_PX).unwrap(),
+        metrics: view_metrics(&sums(&values), SIZE_PX, false).unwrap(),
         lpips: None,
         images: true,
     }
