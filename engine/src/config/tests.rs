@@ -239,7 +239,7 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "sinks:\n  - kind: consle\n",
             "`sinks.0.kind` is `consle`, which does not exist (f.yaml:3) / known, nearest first: console, \
-             memory_jsonl, metrics_jsonl",
+             tensorboard, memory_jsonl, metrics_jsonl",
         ),
         (
             "sinks: [console]\n",

@@ -28,6 +28,7 @@ pub(super) struct Programs {
     pub(super) banded: Banded,
     pub(super) clear_stall: CompiledProgram,
     pub(super) left_out: CompiledProgram,
+    pub(super) histogram: CompiledProgram,
 }
 
 impl Programs {
@@ -64,6 +65,7 @@ impl Programs {
             },
             clear_stall: once(&plan.clear_stall)?,
             left_out: ring(&plan.left_out)?,
+            histogram: once(&plan.histogram)?,
         })
     }
 }

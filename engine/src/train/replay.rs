@@ -147,7 +147,7 @@ impl Trainer {
             }
             Some(_) => return Err(self.stalled(counters)),
         };
-        self.submit_events(&schedule::events_at(&self.profile, iteration))?;
+        self.submit_events(iteration, &schedule::events_at(&self.profile, iteration))?;
         self.finished.push_back(Finished {
             status: StepStatus { iteration, counters },
             done,

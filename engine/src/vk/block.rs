@@ -20,6 +20,7 @@ pub enum BlockKind {
 /// One `VkDeviceMemory` and the `VkBuffer` that covers it.
 pub struct Block {
     device: Arc<Device>,
+    kind: BlockKind,
     pub(super) buffer: vk::Buffer,
     memory: vk::DeviceMemory,
     bytes: u64,
@@ -54,6 +55,7 @@ impl Block {
         let buffer = unsafe { raw.create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
         let mut block = Self {
             device: device.clone(),
+            kind,
             buffer,
             memory: vk::DeviceMemory::null(),
             bytes,
@@ -84,6 +86,9 @@ impl Block {
             result,
         })?;
         block.allocated_bytes = needs.size;
+        if kind == BlockKind::Device {
+            device.take_bytes(needs.size);
+        }
         // SAFETY: memory and buffer belong together and the memory is not bound yet.
         unsafe { raw.bind_buffer_memory(buffer, block.memory, 0) }.map_err(VkError::call("vkBindBufferMemory"))?;
         if kind != BlockKind::Device {
@@ -137,6 +142,9 @@ impl Drop for Block {
         unsafe {
             self.device.raw().destroy_buffer(self.buffer, None);
             self.device.raw().free_memory(self.memory, None);
+        }
+        if self.kind == BlockKind::Device {
+            self.device.give_bytes(self.allocated_bytes);
         }
     }
 }

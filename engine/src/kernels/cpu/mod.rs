@@ -19,6 +19,7 @@ pub mod conv3x3;
 pub mod densify;
 pub mod filter_3d;
 pub mod gaussian;
+pub mod histogram;
 pub mod loss;
 pub mod lpips;
 pub mod math;
