@@ -128,7 +128,9 @@ fn tensorboard_sees_the_run() {
             };
             assert_eq!(counts.iter().sum::<f64>(), each * gaussians(step), "{name} at {step}");
             assert_eq!(figures[2], each * gaussians(step));
-            assert!(counts.iter().filter(|count| **count > 0.0).count() > 1 || name == "rotation_magnitude");
+            // A fresh model is as wide and as opaque everywhere as it begins.
+            let filled = counts.iter().filter(|count| **count > 0.0).count();
+            assert!(step == 1 || filled > 1, "{name} at {step}: {filled} bins");
         }
     }
 

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::events::{EvaluatedView, Progress, Stage};
+use super::events::{Progress, Stage};
+use super::pictures::EvaluatedView;
 use super::{TrainError, Trainer, ViewSums};
 use crate::config::{Eval, LpipsRange};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::PlanReport;
+use super::pictures::EvaluatedView;
 use crate::config::{LpipsRange, PlateauMetric};
 use crate::eval::{EvalFile, Means};
 use crate::export::{milliseconds, null_as_nan};
@@ -61,25 +63,6 @@ pub struct Histograms {
     pub counts: Box<[[u32; BINS]; 4]>,
 }
 
-/// A rendered view with its photograph: all that pictures are made from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EvaluatedView {
-    /// Iterations done.
-    pub it: u32,
-    /// Set of the view.
-    pub set: Split,
-    /// Name of the view without its extension.
-    pub stem: String,
-    /// Width and height, pixels.
-    pub size_px: [u32; 2],
-    /// Colour and transmittance of each pixel.
-    pub image: Vec<[f32; 4]>,
-    /// The photograph, packed 8-bit RGB.
-    pub photo: Arc<[u8]>,
-    /// Gaussians that touch each tile.
-    pub tile_counts: Vec<u32>,
-}
-
 /// The frame of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
@@ -102,6 +85,19 @@ pub struct Capacities {
     pub v_cap: u64,
     /// Tile intersections.
     pub i_cap: u64,
+}
+
+impl Capacities {
+    /// Those of a plan.
+    #[must_use]
+    pub fn of(report: &PlanReport) -> Self {
+        let c = &report.capacities;
+        Self {
+            n_cap: c.n_cap.into(),
+            v_cap: c.v_cap.into(),
+            i_cap: c.i_cap.into(),
+        }
+    }
 }
 
 /// Parts of a run as the progress line names them.

@@ -16,6 +16,7 @@ mod growth;
 pub mod interrupt;
 mod memory_watch;
 mod model;
+mod monitor;
 mod open;
 mod phases;
 pub mod pictures;

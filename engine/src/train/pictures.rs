@@ -6,11 +6,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::events::EvaluatedView;
 use super::run_folder::RunFolder;
 use super::sinks::Worker;
 use crate::eval::{Picture, PictureError};
 use crate::export::ExportError;
+use crate::scene::Split;
 
 /// Views that wait for the writing thread.
 const ROOM: usize = 2;
@@ -42,6 +42,25 @@ impl PictureKind {
             Self::DensityProxy => "density_proxy",
         }
     }
+}
+
+/// A rendered view with its photograph: all that pictures are made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvaluatedView {
+    /// Iterations done.
+    pub it: u32,
+    /// Set of the view.
+    pub set: Split,
+    /// Name of the view without its extension.
+    pub stem: String,
+    /// Width and height, pixels.
+    pub size_px: [u32; 2],
+    /// Colour and transmittance of each pixel.
+    pub image: Vec<[f32; 4]>,
+    /// The photograph, packed 8-bit RGB.
+    pub photo: Arc<[u8]>,
+    /// Gaussians that touch each tile.
+    pub tile_counts: Vec<u32>,
 }
 
 impl EvaluatedView {
@@ -131,7 +150,6 @@ fn write(job: Job) -> Result<(), ExportError> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::Split;
     use crate::scene::scratch::Scratch;
     use crate::train::run_folder::{Existing, NewRun, RunScene};
 

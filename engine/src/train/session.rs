@@ -9,16 +9,14 @@ use std::time::{Duration, Instant};
 use super::checkpoint::{self, OpenCheckpoint};
 use super::clock::{Rate, Stopwatch};
 use super::evaluation::{self, Evaluation, Told, Trained, lpips_sets};
-use super::events::{EvalRow, Event, EventRow, GpuRow, RunEvent, Start, TrainRow};
+use super::events::{EvalRow, Event, EventRow, RunEvent, Start, TrainRow};
 use super::interrupt::{Interrupt, Signal};
-use super::memory_watch::MemoryWatch;
+use super::monitor::Monitor;
 use super::phases::Phase;
 use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
-use super::telemetry::Telemetry;
-use super::{OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
-use super::{early_stop, growth};
+use super::{OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, early_stop, environment, events};
 use super::{initial_model, plan, scene_options, variants_for};
 use crate::config::Profile;
 use crate::eval::EvalFile;
@@ -101,15 +99,11 @@ struct Session {
     watch: Stopwatch,
     rate: Rate,
     test_psnr: Option<f64>,
-    memory: MemoryWatch,
-    last_memory: Option<u32>,
-    last_histograms: Option<u32>,
-    telemetry: Option<Telemetry>,
+    monitor: Monitor,
     pictures: PictureWriter,
     /// Evaluations whose pictures are being written, with the number of their last one.
     unindexed: VecDeque<(u64, EvalFile)>,
     early_stop: Option<early_stop::Plateau>,
-    growth: growth::Plateau,
     on_cpu: bool,
     /// Why LPIPS will be null although it was asked for.
     lpips_warning: Option<String>,
@@ -172,11 +166,10 @@ impl Session {
             .ok_or_else(|| TrainError::NoDevice("the scene has no training view".to_owned()))?;
         let phase = Phase::at(&profile, &scene, 1)?;
         let mut session = Self {
-            telemetry: sinks.want_telemetry().then(|| Telemetry::of(caps)).flatten(),
+            monitor: Monitor::new(&profile, caps, &sinks),
             pictures: PictureWriter::default(),
             unindexed: VecDeque::new(),
             early_stop: profile.schedule.early_stop.map(early_stop::Plateau::new),
-            growth: growth::Plateau::new(&profile),
             profile,
             scene,
             lpips,
@@ -189,9 +182,6 @@ impl Session {
             watch: Stopwatch::default(),
             rate: Rate::default(),
             test_psnr: None,
-            memory: MemoryWatch::default(),
-            last_memory: None,
-            last_histograms: None,
             on_cpu: caps.kind == DeviceKind::Cpu,
             lpips_warning,
         };
@@ -241,7 +231,7 @@ impl Session {
             from: self.trainer.iteration(),
             iterations: self.profile.schedule.iterations,
             cap_bytes: report.budget.cap_bytes,
-            capacities: capacities(report),
+            capacities: events::Capacities::of(report),
         };
         self.emit(&RunEvent::Start(start))?;
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
@@ -331,9 +321,10 @@ impl Session {
     }
 
     fn report(&mut self, status: Option<StepStatus>) -> Result<(), TrainError> {
-        let Some(StepStatus { iteration, counters }) = status else {
+        let Some(status) = status else {
             return Ok(());
         };
+        let StepStatus { iteration, counters } = status;
         let t = self.watch.elapsed(self.now());
         let its = self.rate.step(iteration, t);
         #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
@@ -349,51 +340,26 @@ impl Session {
         };
         self.emit(&RunEvent::Train(row))?;
         self.tell_events()?;
-        self.growth.check(iteration, counters.gaussians)?;
-        if let Some(histograms) = self.trainer.take_histograms()? {
-            self.last_histograms = Some(histograms.it);
-            self.emit(&RunEvent::Histograms(histograms))?;
+        for event in self.monitor.after_step(&status, &mut self.trainer, &self.sinks)? {
+            self.emit(&event)?;
         }
-        if self.sinks.gpu_due(iteration)
-            && let Some(sample) = self.telemetry.as_ref().and_then(Telemetry::latest)
-        {
-            self.emit(&RunEvent::Gpu(GpuRow { it: iteration, sample }))?;
-        }
-        self.index_evaluations(false)?;
-        if self.sinks.memory_due(iteration) && self.last_memory != Some(iteration) {
-            self.last_memory = Some(iteration);
-            self.memory(iteration)?;
-        }
-        Ok(())
+        self.index_evaluations(false)
     }
 
     fn tell_events(&mut self) -> Result<(), TrainError> {
         for event in self.trainer.take_events() {
-            if matches!(event.event, Event::Densify { .. }) {
-                self.memory.topology_changed();
-            }
+            self.monitor.note(&event);
             self.emit(&RunEvent::Event(event))?;
         }
         Ok(())
-    }
-
-    fn memory(&mut self, iteration: u32) -> Result<(), TrainError> {
-        let sample = self.telemetry.as_ref().and_then(Telemetry::latest);
-        let (gpu, peaks) = (self.trainer.gpu(), self.trainer.peaks());
-        let row = self
-            .memory
-            .row(iteration, gpu, peaks, capacities(self.trainer.report()), sample);
-        self.emit(&RunEvent::Memory(row))
     }
 
     /// Evaluates the test views and five training views with the model as it is. Gives the event with which the run
     /// ends, when it is to stop early.
     fn evaluate(&mut self) -> Result<Option<Event>, TrainError> {
         let iteration = self.trainer.iteration();
-        if self.sinks.want_views() && self.last_histograms != Some(iteration) {
-            let histograms = self.trainer.histograms()?;
-            self.last_histograms = Some(iteration);
-            self.emit(&RunEvent::Histograms(histograms))?;
+        if let Some(histograms) = self.monitor.at_evaluation(&mut self.trainer, &self.sinks)? {
+            self.emit(&histograms)?;
         }
         let full;
         let phase = if self.phase.is_full() {
@@ -566,15 +532,6 @@ impl Session {
 
     fn now(&self) -> Duration {
         self.started.elapsed()
-    }
-}
-
-fn capacities(report: &PlanReport) -> events::Capacities {
-    let c = &report.capacities;
-    events::Capacities {
-        n_cap: c.n_cap.into(),
-        v_cap: c.v_cap.into(),
-        i_cap: c.i_cap.into(),
     }
 }
 

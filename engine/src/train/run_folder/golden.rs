@@ -28,9 +28,9 @@ use crate::kernels::cpu::loss::ssim_map;
 use crate::scene::SceneOptions;
 use crate::scene::scratch::Scratch;
 use crate::train::events::{
-    Capacities, EvalRow, EvaluatedView, Event, EventRow, Histograms, MemoryRow, MetricsRow, RunEvent, Start, TrainRow,
+    Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, RunEvent, Start, TrainRow,
 };
-use crate::train::pictures::PictureWriter;
+use crate::train::pictures::{EvaluatedView, PictureWriter};
 use crate::train::sinks::{Sinks, Stamp};
 use crate::vk::{GpuSample, Throttle};
 

@@ -23,8 +23,8 @@ use crate::eval::{Picture, PictureError};
 use crate::export::ExportError;
 use crate::kernels::histogram::Quantity;
 use crate::plugins::TensorboardOptions;
-use crate::train::events::{EvalRow, EvaluatedView, Event, GpuRow, Histograms, MemoryRow, RunEvent, TrainRow};
-use crate::train::pictures::PictureKind;
+use crate::train::events::{EvalRow, Event, GpuRow, Histograms, MemoryRow, RunEvent, TrainRow};
+use crate::train::pictures::{EvaluatedView, PictureKind};
 use crate::vk::Throttle;
 
 /// How names of event files begin; TensorBoard looks for it.
