@@ -6,6 +6,7 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
+#include "common/rng.glsl"
 
 layout(local_size_x = 64) in;
 
@@ -19,10 +20,8 @@ layout(set = 0, binding = 5, std430) writeonly restrict buffer ImageGradient { v
 shared float tile[3 * SIDE * SIDE];
 shared float rows[3 * SIDE * 16];
 
-float target_value(uint pixel, uint channel) {
-    uint byte = u.image_offset * 4u + pixel * 3u + channel;
-    return float((target[byte >> 2] >> ((byte & 3u) * 8u)) & 0xffu) / 255.0;
-}
+#include "common/jitter.glsl"
+#include "common/target.glsl"
 
 void main() {
     uint group = group_index();
@@ -82,7 +81,7 @@ void main() {
             if (pixel.x < size.x && pixel.y < size.y) {
                 uint index = uint(pixel.y * size.x + pixel.x);
                 float x = image[index][channel];
-                float y = target_value(index, channel);
+                float y = target_sample(pixel, channel);
                 float ssim = blurred[0][j] + 2.0 * x * blurred[1][j] + y * blurred[2][j];
                 gradient[j][channel] = u.weights.z * (u.weights.x * sign(x - y) - u.weights.y * ssim);
             }

@@ -10,6 +10,7 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
+#include "common/rng.glsl"
 
 #ifdef COLUMN
 layout(local_size_x = 16) in;
@@ -35,8 +36,10 @@ uint splat_of(uint at) {
     return OWNERS != 0u ? owners[payload] : payload;
 }
 
+#include "common/jitter.glsl"
+
 vec2 sample_point(uvec2 pixel, uint index) {
-    return JITTER != 0u ? vec2(pixel) + pixel_jitter(u.seed, u.iteration, index) : vec2(pixel);
+    return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
 }
 
 #ifdef COLUMN
@@ -54,7 +57,9 @@ void main() {
     float transmittance[16];
     vec3 color[16];
     uint last[16];
-#define CLEAR(R) transmittance[R] = 1.0; color[R] = vec3(0.0); last[R] = 0u;
+    vec2 center[16];
+#define CLEAR(R) transmittance[R] = 1.0; color[R] = vec3(0.0); last[R] = 0u; \
+    center[R] = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x);
     EACH_ROW(CLEAR)
     uint open = 0xffffu & ((1u << rows) - 1u);  // rows still taking splats
     if (x >= u.width) {
@@ -67,7 +72,7 @@ void main() {
         vec3 rgb = splat_color[v].rgb;
         ivec2 reach = row_reach(position, conic, origin.y, rows);
 #define BLEND(R) { \
-            vec2 d = position.xy - sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
+            vec2 d = position.xy - center[R]; \
             float power = splat_power(conic, d); \
             float alpha = min(ALPHA_MAX, position.w * exp(power)); \
             float next = transmittance[R] * (1.0 - alpha); \

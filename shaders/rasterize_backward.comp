@@ -2,13 +2,17 @@
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: column COLUMN=1
 // kiln-variant: atomic ATOMIC=1
+// kiln-variant: compare_exchange COMPARE_EXCHANGE=1
 // Gradients of the 2D splats of a tile, walking each pixel's contributors back to front.
 //
 // Column variant: 16 threads, a column of 16 pixels each; the tile's sums go to the splat's own emission slot and a later
-// pass folds a splat's slots in order, so the result does not depend on scheduling. Atomic variant: 256 threads, one
-// pixel each; a subgroup reduces ten sums with a halving butterfly and adds them to the splat with float atomics.
+// pass folds a splat's slots in order, so the result does not depend on scheduling. The other variants: 256 threads, one
+// pixel each; a subgroup reduces ten sums with a halving butterfly, and one lane a sum adds it to the splat, with float
+// atomics or, where there are none, by comparing and exchanging the word until nobody came between.
 #ifdef ATOMIC
 #extension GL_EXT_shader_atomic_float : require
+#endif
+#ifndef COLUMN
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #extension GL_KHR_shader_subgroup_shuffle : require
@@ -16,6 +20,7 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
+#include "common/rng.glsl"
 
 #ifdef COLUMN
 layout(local_size_x = 16) in;
@@ -36,20 +41,27 @@ layout(set = 0, binding = 7, std430) readonly restrict buffer SplatColor { vec4 
 layout(set = 0, binding = 8, std430) readonly restrict buffer Image { vec4 image[]; };
 layout(set = 0, binding = 9, std430) readonly restrict buffer LastContributor { uint last_contributor[]; };
 layout(set = 0, binding = 10, std430) readonly restrict buffer ImageGradient { vec4 image_gradient[]; };
-// Column: partial sums per emission slot. Atomic: sums per splat.
+// Column: partial sums per emission slot. Otherwise: sums per splat.
 //   a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; unused     c = d rgb; unused
 #ifdef COLUMN
 layout(set = 0, binding = 11, std430) writeonly restrict buffer GradientA { vec4 gradient_a[]; };
 layout(set = 0, binding = 12, std430) writeonly restrict buffer GradientB { vec4 gradient_b[]; };
 layout(set = 0, binding = 13, std430) writeonly restrict buffer GradientC { vec4 gradient_c[]; };
-#else
+#elif defined(ATOMIC)
 layout(set = 0, binding = 11, std430) restrict buffer GradientA { float gradient_a[]; };
 layout(set = 0, binding = 12, std430) restrict buffer GradientB { float gradient_b[]; };
 layout(set = 0, binding = 13, std430) restrict buffer GradientC { float gradient_c[]; };
+#else
+// Bits of the sums. Coherent, so that the first guess of a sum is not an old one from a cache.
+layout(set = 0, binding = 11, std430) coherent restrict buffer GradientA { uint gradient_a[]; };
+layout(set = 0, binding = 12, std430) coherent restrict buffer GradientB { uint gradient_b[]; };
+layout(set = 0, binding = 13, std430) coherent restrict buffer GradientC { uint gradient_c[]; };
 #endif
 
+#include "common/jitter.glsl"
+
 vec2 sample_point(uvec2 pixel, uint index) {
-    return JITTER != 0u ? vec2(pixel) + pixel_jitter(u.seed, u.iteration, index) : vec2(pixel);
+    return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
 }
 
 // Gradient state of a pixel: transmittance behind the current splat, colour composed behind it.
@@ -117,7 +129,9 @@ void main() {
     float background[16];
     uint last[16];
     uint last_any = 0u;
-#define LOAD(R) last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec3(0.0); background[R] = 0.0; \
+    vec2 center[16];
+#define LOAD(R) center[R] = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
+    last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec3(0.0); background[R] = 0.0; \
     if (R < rows && x < u.width) { \
         uint index = (origin.y + R) * u.width + x; \
         last[R] = last_contributor[index]; \
@@ -155,8 +169,7 @@ void main() {
 #define ADD(R) { \
                 vec4 a; \
                 vec3 b, c; \
-                vec2 center = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
-                splat_gradient(position, conic, rgb, center, g[R], background[R], at <= last[R], state[R], a, b, c); \
+                splat_gradient(position, conic, rgb, center[R], g[R], background[R], at <= last[R], state[R], a, b, c); \
                 total_a += a; \
                 total_b += b; \
                 total_c += c; \
@@ -185,6 +198,22 @@ void main() {
 }
 
 #else
+
+#ifdef ATOMIC
+#define ADD_SUM(WORD, VALUE) atomicAdd(WORD, VALUE)
+#else
+// Every failed exchange means that another subgroup's sum went in, so all get through whatever the order they run in; no
+// two lanes of a subgroup want the same word. Bits are compared, so that it ends on values that are not numbers as well.
+#define ADD_SUM(WORD, VALUE) { \
+        float value = VALUE; \
+        uint found = WORD; \
+        uint assumed = ~found; \
+        while ((floatBitsToUint(value) << 1) != 0u && found != assumed) { \
+            assumed = found; \
+            found = atomicCompSwap(WORD, assumed, floatBitsToUint(uintBitsToFloat(assumed) + value)); \
+        } \
+    }
+#endif
 
 shared vec4 batch_position[256];
 shared vec3 batch_conic[256];
@@ -281,19 +310,19 @@ void main() {
                 uint v = 4u * batch_splat[k];
                 // lane 0: a.x a.y a.z   1: c.x c.y c.z   2: a.w b.x   3: b.y b.z
                 if (lane_id == 0u) {
-                    atomicAdd(gradient_a[v], p0);
-                    atomicAdd(gradient_a[v + 1u], p1);
-                    atomicAdd(gradient_a[v + 2u], p2);
+                    ADD_SUM(gradient_a[v], p0);
+                    ADD_SUM(gradient_a[v + 1u], p1);
+                    ADD_SUM(gradient_a[v + 2u], p2);
                 } else if (lane_id == 1u) {
-                    atomicAdd(gradient_c[v], p0);
-                    atomicAdd(gradient_c[v + 1u], p1);
-                    atomicAdd(gradient_c[v + 2u], p2);
+                    ADD_SUM(gradient_c[v], p0);
+                    ADD_SUM(gradient_c[v + 1u], p1);
+                    ADD_SUM(gradient_c[v + 2u], p2);
                 } else if (lane_id == 2u) {
-                    atomicAdd(gradient_a[v + 3u], p0);
-                    atomicAdd(gradient_b[v], p1);
+                    ADD_SUM(gradient_a[v + 3u], p0);
+                    ADD_SUM(gradient_b[v], p1);
                 } else {
-                    atomicAdd(gradient_b[v + 1u], p0);
-                    atomicAdd(gradient_b[v + 2u], p1);
+                    ADD_SUM(gradient_b[v + 1u], p0);
+                    ADD_SUM(gradient_b[v + 2u], p1);
                 }
             }
         }

@@ -9,6 +9,7 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
+#include "common/rng.glsl"
 
 layout(local_size_x = 64) in;
 
@@ -28,10 +29,8 @@ shared float tile_y[SIDE * SIDE];
 shared float rows[5 * SIDE * 16];
 shared float reduce[64];
 
-float target_value(uint pixel, uint channel) {
-    uint byte = u.image_offset * 4u + pixel * 3u + channel;
-    return float((target[byte >> 2] >> ((byte & 3u) * 8u)) & 0xffu) / 255.0;
-}
+#include "common/jitter.glsl"
+#include "common/target.glsl"
 
 float group_sum(float value) {
     uint lane = gl_LocalInvocationIndex;
@@ -74,7 +73,7 @@ void main() {
             x = clamp(x, 0.0, 1.0);
 #endif
             tile_x[at] = x;
-            tile_y[at] = real ? target_value(source, channel) : 0.0;
+            tile_y[at] = real ? target_sample(p, channel) : 0.0;
         }
         barrier();
         // Four neighbouring outputs of a row at a time: 26 rows of four.

@@ -20,7 +20,7 @@ use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu as Device, Keep, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::{Stages, staged};
-use kiln_tests::twin::uniforms;
+use kiln_tests::twin::{Twin, uniforms};
 
 /// 10 by 6 tiles, of which the right column and the bottom row are cut by the image's edge.
 fn scene() -> Scene {
@@ -195,6 +195,7 @@ fn counts_follow_the_reference() {
     let status = whole.run(0, &uniforms(&view, 3, 1), &scene.target());
     let visible = Stages::read(&mut whole, &status, &view).visible;
     drop(whole);
+    let settings = Twin::new(&scene.model()).settings;
     let histogram = |t: &StepTensors| t.metric_sums.slice(0, 4 * tiles);
     let program = |t: &StepTensors| {
         let mut program = evaluate_view(t, &[]);
@@ -217,10 +218,14 @@ fn counts_follow_the_reference() {
         let status = gpu.run(0, &u, &scene.target());
         assert_eq!(status.visible as usize, visible.len());
         let found: Vec<u32> = gpu.kept(counts_at, "band_count", n);
-        let wanted: Vec<u32> = visible.iter().map(|v| count_in_band(v, 10, &band, true)).collect();
+        let wanted: Vec<u32> = visible.iter().map(|v| count_in_band(v, 10, &band, &settings)).collect();
         same(&format!("tiles in {band:?}"), &found[..wanted.len()], &wanted);
         let found: Vec<u32> = gpu.kept(histogram_at, "band_count.histogram", tiles as usize);
-        same("histogram", &found, &tile_histogram(&visible, 10, tiles as usize, true));
+        same(
+            "histogram",
+            &found,
+            &tile_histogram(&visible, 10, tiles as usize, &settings),
+        );
     }
     gpu.assert_valid();
 }
@@ -250,9 +255,18 @@ fn any_number_of_bands_gives_the_same_bytes() {
 
 #[test]
 fn atomic_sums_in_bands_agree() {
+    unordered_sums_in_bands_agree(Reduction::Atomic);
+}
+
+#[test]
+fn exchanged_sums_in_bands_agree() {
+    unordered_sums_in_bands_agree(Reduction::CompareExchange);
+}
+
+fn unordered_sums_in_bands_agree(reduction: Reduction) {
     let device = open();
     let run = |profile: &Profile, steps: u32| {
-        let mut trainer = trainer(&device, profile, Reduction::Atomic, &scene().model());
+        let mut trainer = trainer(&device, profile, reduction, &scene().model());
         Run::new(&mut trainer, steps, |i| camera(&scene(), i), false)
     };
     let rendered = run(&profile(&[]), 0);
@@ -410,6 +424,26 @@ fn a_step_left_out_changes_nothing() {
     assert_eq!((trainer.skipped_steps(), before == after), (1, true));
     let told = trainer.drain().expect("nothing in flight");
     assert_eq!(told.iter().map(|s| s.iteration).collect::<Vec<_>>(), [2, 3]);
+    let left_out = |events: Vec<EventRow>| -> Vec<u32> {
+        let rows = events
+            .into_iter()
+            .filter(|row| matches!(row.event, Event::Nonfinite { .. }));
+        rows.map(|row| row.it).collect()
+    };
+    assert_eq!(left_out(trainer.take_events()), [4]);
+    // The same when the next to look is LPIPS, which borrows the idle device, or an evaluation.
+    for patient in [false, true] {
+        trainer.advance(&bad, &target).expect("a step");
+        if patient {
+            trainer.idle_gpu().expect("nothing in flight");
+        } else {
+            trainer
+                .evaluate(&camera(&scene(), 1), &target, false)
+                .expect("an evaluation");
+        }
+        assert!(trainer.drain().expect("nothing in flight").is_empty());
+        assert_eq!(left_out(trainer.take_events()), [5 + u32::from(patient)]);
+    }
     assert_valid(&device);
 }
 

@@ -257,6 +257,16 @@ fn opacities_after_a_reset() {
             _ => *logit,
         };
     }
+    // Factors of the filter from 0 to 1: scales that vanish with and without a filter, and filters that do.
+    for (i, (log_scale, filter)) in std::iter::zip(&mut model.log_scales, &mut model.filter_3d).enumerate() {
+        match i % 11 {
+            3 => *log_scale = [-60.0; 3],
+            5 => (*log_scale, *filter) = ([-60.0; 3], 0.0),
+            7 => *filter = 1e-30,
+            9 => *filter = 1e6,
+            _ => {}
+        }
+    }
     gpu.load(&model);
     let n = model.len();
     for chunk in gpu.tensors.chunks.clone() {
@@ -271,6 +281,7 @@ fn opacities_after_a_reset() {
     let after = gpu.model();
     let wanted: Vec<f32> = gaussians.iter().map(|g| g.logit_opacity).collect();
     close("logits", &after.logit_opacities, &wanted, 1e-5, 1e-5);
+    assert!(after.logit_opacities.iter().all(|logit| logit.is_finite()));
     let kept = (0..n).filter(|i| wanted[*i] == model.logit_opacities[*i]).count();
     assert!(kept > 50);
     for (i, wanted) in wanted.iter().enumerate() {

@@ -172,6 +172,7 @@ fn programs() -> Vec<Program> {
         (Reduction::Segmented, 0, true, false),
         (Reduction::Atomic, 16, false, false),
         (Reduction::Segmented, 32, false, false),
+        (Reduction::CompareExchange, 0, false, false),
         (Reduction::Segmented, 0, true, true),
         (Reduction::Atomic, 16, false, true),
     ] {

@@ -7,7 +7,7 @@ use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::scene::SceneIndex;
-use crate::train::{self, PlanReport, TrainError, TrainPlan, initial_model, open_device, variants_for};
+use crate::train::{self, Pinned, PlanReport, TrainError, TrainPlan, initial_model, open_device};
 use crate::vk::DeviceKind;
 
 /// Plans and prints to `out`.
@@ -48,11 +48,11 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
         )
     } else {
         let budget = Budget::of_device(device, cap, fraction);
-        (
-            budget,
-            Gpu::limits(device),
-            variants_for(device.caps(), open.tier, &profile),
-        )
+        let pinned = Pinned::for_training(&open, &profile).map_err(boxed)?;
+        for warning in &pinned.warnings {
+            eprintln!("warning: {warning}");
+        }
+        (budget, Gpu::limits(device), pinned.variants)
     };
     if foreign {
         eprintln!(

@@ -3,6 +3,8 @@
 //! A [`Profile`] is only made by [`resolve`](super::resolve); it serialises to the `config.resolved.yaml` of a run, and
 //! reading that file back gives an equal profile. Doc comments of the keys become the JSON Schema.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +64,12 @@ impl Profile {
         }
         list
     }
+
+    /// True when the model has a 3D smoothing filter.
+    #[must_use]
+    pub fn has_filter_3d(&self) -> bool {
+        self.model.kind == ModelKind::Mip && self.mip.filter_3d
+    }
 }
 
 /// `run`
@@ -88,6 +96,8 @@ pub struct Dataset {
     pub resolution: i32,
     /// Hold out every 8th view by name for testing.
     pub eval: bool,
+    /// Use the principal points of the cameras; false = the centre of the image, as the reference code assumes.
+    pub respect_principal_point: bool,
     /// Where decoded training images live.
     pub residency: Residency,
 }
@@ -128,8 +138,11 @@ pub struct Model {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelKind {
-    /// 3D Gaussians with the 2D Mip filter.
+    /// 3D Gaussians with the filters of `mip`.
     Mip,
+    /// Plain 3D Gaussians: 0.3 square pixels of dilation, no compensation, no 3D filter; `mip.kernel_size` and the
+    /// `mip.filter_*` keys say nothing then.
+    Classic,
 }
 
 /// `model.background`
@@ -154,9 +167,9 @@ pub struct Mip {
     pub filter_from: u32,
     /// Iterations between two regular recomputations; the last one lies more than this before the end.
     pub filter_every: u32,
-    /// Move each pixel's sample by a random sub-pixel offset.
+    /// Move each training pixel's sample by a random offset of up to half a pixel, new in every step.
     pub ray_jitter: bool,
-    /// Sample the training image at the jittered position.
+    /// Sample the training image, bilinearly, at the jittered positions too; needs `ray_jitter`.
     pub resample_gt_image: bool,
 }
 
@@ -342,7 +355,7 @@ pub enum Tier {
     Auto,
     /// Only what every Vulkan 1.2 device can run.
     Portable,
-    /// Float atomics and large bindings; an error where the device lacks them.
+    /// Subgroup operations, and float atomics where there are any; an error where the device lacks the former.
     Fast,
 }
 
@@ -362,6 +375,8 @@ pub struct Debug {
     pub reduction: Reduction,
     /// Use of subgroup operations.
     pub subgroup: Subgroup,
+    /// Spoil what fast kernels compute in the self-test at start, to see the portable ones step in.
+    pub fail_self_test: bool,
     /// Turn on the Vulkan validation layer.
     pub validation: bool,
     /// After the run, time each pass of the step over this many views and write `timings.json`; 0 to 1000.
@@ -375,9 +390,22 @@ pub enum Reduction {
     /// By device and `train.deterministic`.
     Auto,
     /// Fixed-order segmented fold.
-    Fold,
-    /// Native float atomics.
+    Segmented,
+    /// Subgroup sums, added with native float atomics.
     Atomic,
+    /// Subgroup sums, added by compare-exchange loops.
+    CompareExchange,
+}
+
+impl fmt::Display for Reduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Segmented => "segmented",
+            Self::Atomic => "atomic",
+            Self::CompareExchange => "compare_exchange",
+        })
+    }
 }
 
 /// `debug.subgroup`

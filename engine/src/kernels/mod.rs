@@ -54,6 +54,7 @@ pub fn all() -> Vec<&'static Shader> {
         &rasterize_backward::CLEAR,
         &rasterize_backward::COLUMN,
         &rasterize_backward::ATOMIC,
+        &rasterize_backward::COMPARE_EXCHANGE,
         &rasterize_backward::FOLD,
         &rasterize_backward::CHECK,
         &update::SHADER,

@@ -24,7 +24,7 @@ pub use needs::{Need, NeedClass, NeedList};
 pub use optimizer::{AdamOptions, LearningRates, Optimizer};
 pub use regularizers::Regularizer;
 pub use sinks::{ConsoleOptions, MemoryJsonlOptions, MetricsJsonlOptions, Sink, TensorboardOptions};
-pub use strategy::{AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy};
+pub use strategy::{AbsStatistic, AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy};
 
 use serde::{Deserialize, Serialize};
 

@@ -51,6 +51,8 @@ pub struct SceneOptions {
     pub eval: bool,
     /// Blend COLMAP images with an alpha channel over the background; Blender images always are.
     pub use_alpha: bool,
+    /// Use the principal points of the cameras instead of the image centres.
+    pub respect_principal_point: bool,
 }
 
 impl Default for SceneOptions {
@@ -62,6 +64,7 @@ impl Default for SceneOptions {
             scale: 1.0,
             eval: true,
             use_alpha: false,
+            respect_principal_point: true,
         }
     }
 }
@@ -336,6 +339,9 @@ fn finish(
     views.extend(test);
     view::assign_ids(&mut views);
     for view in &mut views {
+        if !options.respect_principal_point {
+            view.centre();
+        }
         view.set_size(
             options
                 .resolution

@@ -15,5 +15,5 @@ pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, le
 pub use capacities::Capacities;
 pub use densify::{DensifyTensors, STAGING_BYTES, densify};
 pub use model_io::{read_model, write_model};
-pub use passes::{evaluate_view, forward, train_step};
+pub use passes::{evaluate_view, forward, gradients_of_view, train_step};
 pub use tensors::{FilterTensors, Rings, StepTensors};

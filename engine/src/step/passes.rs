@@ -122,6 +122,31 @@ pub fn train_step(t: &StepTensors) -> Program {
     program
 }
 
+/// Renders one view and makes the gradients of its splats for a given gradient of the image, without a loss or an update.
+/// `keep` receives copies of tensors that the host reads afterwards.
+#[must_use]
+pub fn gradients_of_view(t: &StepTensors, image_gradient: View, keep: &[(View, View)]) -> Program {
+    let mut program = Program::new("gradients_of_view");
+    upload_uniforms(&mut program, t);
+    let intersections = forward(&mut program, t);
+    program.copy(image_gradient, t.pixels.gradient.slice(0, image_gradient.bytes));
+    let (splats, pixels) = (&t.splats, &t.pixels);
+    rasterize_backward::record(
+        &mut program,
+        &t.shared,
+        splats,
+        &intersections,
+        pixels,
+        &t.partials,
+        &t.variants,
+    );
+    for (from, to) in keep {
+        program.copy(*from, *to);
+    }
+    status(&mut program, t);
+    program
+}
+
 /// Renders one view and sums its metrics per tile. `keep` receives copies of tensors that the host reads afterwards.
 #[must_use]
 pub fn evaluate_view(t: &StepTensors, keep: &[(View, View)]) -> Program {

@@ -50,6 +50,7 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, TrainError> {
         scale: 1.0 / f64::from(profile.train.resolution_scale),
         eval: profile.dataset.eval,
         use_alpha: false,
+        respect_principal_point: profile.dataset.respect_principal_point,
     })
 }
 

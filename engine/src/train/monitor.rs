@@ -51,7 +51,9 @@ impl Monitor {
         self.growth.check(it, status.counters.gaussians)?;
         // Most steps have nothing due, and an empty list takes no memory.
         let mut due = Vec::new();
-        if let Some(histograms) = trainer.take_histograms()? {
+        let histograms = trainer.take_histograms()?;
+        // An evaluation of the same iteration may have brought its own.
+        if let Some(histograms) = histograms.filter(|h| self.last_histograms != Some(h.it)) {
             self.last_histograms = Some(histograms.it);
             due.push(RunEvent::Histograms(histograms));
         }

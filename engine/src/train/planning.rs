@@ -11,7 +11,7 @@ use crate::kernels::loss::METRIC_WORDS;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Class, Gpu, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
-use crate::plugins::Strategy;
+use crate::plugins::{AbsStatistic, Strategy};
 use crate::scene::SceneIndex;
 use crate::step::{self, BandTensors, BandedPrograms, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
 
@@ -345,6 +345,7 @@ fn densify_programs(
     let options = Options {
         gradient_threshold: adc.densify.grad_threshold.into(),
         use_abs: matches!(profile.strategy, Strategy::AdcAbs(_)),
+        abs_max: adc.densify.abs_statistic == AbsStatistic::Max,
         clone_extent: adc.densify.percent_dense.into(),
         prune_opacity: adc.prune.opacity.into(),
         ..Options::default()
@@ -365,7 +366,7 @@ fn densify_programs(
     ])
 }
 
-/// Largest focal length over the training cameras, pixels.
+/// Largest horizontal focal length over the training cameras of `scene`, pixels: `f_max` of the 3D filter.
 pub(super) fn max_focal(scene: &SceneIndex) -> f32 {
     scene.train.iter().map(|v| v.camera.fx).fold(1e-6, f32::max)
 }

@@ -5,13 +5,13 @@
 
 use super::evaluation::Measure;
 use super::planning::EvalReadback;
-use super::uniforms;
-use super::{OpenDevice, TrainError, ViewSums, variants_for};
+use super::uniforms::{self, Look};
+use super::{OpenDevice, TrainError, ViewSums};
 use crate::config::{LpipsRange, Profile};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair};
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::{Counters, Stall};
-use crate::kernels::uniforms::{StepUniforms, flags};
+use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Gpu, Program, TensorTable};
 use crate::scene::Camera;
@@ -23,23 +23,13 @@ const RECORD_BYTES: u64 = 16;
 /// Bytes of a sort key.
 const KEY_BYTES: u64 = 4;
 
-/// How a model is meant to be drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Look {
-    /// Variance of the screen-space filter, square pixels.
-    pub(super) kernel_size: f32,
-    /// Plain dilation without opacity compensation (Kerbl et al. 2023) instead of the Mip filter.
-    pub(super) classic: bool,
-    /// Highest SH degree that is evaluated.
-    pub(super) sh_degree: u32,
-}
-
 /// Draws one model.
 pub(super) struct Renderer<'a> {
     /// None until the first view, and while it is planned anew.
     stage: Option<Stage>,
     open: &'a OpenDevice,
     profile: &'a Profile,
+    variants: Variants,
     model: Gaussians,
     look: Look,
     sizes_px: Vec<[u32; 2]>,
@@ -65,6 +55,7 @@ impl<'a> Renderer<'a> {
     pub(super) fn new(
         open: &'a OpenDevice,
         profile: &'a Profile,
+        variants: &Variants,
         model: Gaussians,
         look: Look,
         sizes_px: Vec<[u32; 2]>,
@@ -74,6 +65,11 @@ impl<'a> Renderer<'a> {
             stage: None,
             open,
             profile,
+            // How gradients are summed does not matter here, and this variant needs no room for partial sums.
+            variants: Variants {
+                reduction: Reduction::Atomic,
+                ..*variants
+            },
             model,
             look,
             sizes_px,
@@ -89,9 +85,7 @@ impl<'a> Renderer<'a> {
 
     /// Draws and measures a view; without a photograph the sums say nothing.
     fn draw(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
-        let mut block = uniforms::render(self.profile, camera, self.look.sh_degree);
-        block.background[3] = self.look.kernel_size;
-        block.flags |= if self.look.classic { flags::CLASSIC } else { 0 };
+        let block = uniforms::render(self.profile, camera, &self.look);
         loop {
             let stage = self.stage()?;
             let counters = stage.run(&block, photo, keep_image)?;
@@ -123,6 +117,7 @@ impl<'a> Renderer<'a> {
                 Stage::new(
                     self.open,
                     self.profile,
+                    &self.variants,
                     &self.model,
                     &self.sizes_px,
                     &capacities,
@@ -174,18 +169,14 @@ impl Stage {
     fn new(
         open: &OpenDevice,
         profile: &Profile,
+        variants: &Variants,
         model: &Gaussians,
         sizes_px: &[[u32; 2]],
         capacities: &Capacities,
         weights: Option<LpipsWeights>,
     ) -> Result<Self, TrainError> {
-        // How gradients are summed does not matter here, and this variant needs no room for partial sums.
-        let variants = Variants {
-            reduction: Reduction::Atomic,
-            ..variants_for(open.device.caps(), open.tier, profile)
-        };
         let mut table = TensorTable::default();
-        let tensors = StepTensors::for_rendering(&mut table, capacities, &variants);
+        let tensors = StepTensors::for_rendering(&mut table, capacities, variants);
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut programs = vec![&evaluate, &evaluate_image];

@@ -34,7 +34,7 @@ pub(super) struct Banding {
     /// Steps done in bands.
     steps: u32,
     /// Steps left out.
-    skipped: u32,
+    pub(super) skipped: u32,
 }
 
 /// The first part of a banded step or evaluation is done.
@@ -82,7 +82,7 @@ impl Trainer {
         self.banding.steps
     }
 
-    /// Steps left out because they were not finite, since start.
+    /// Steps left out because they were not finite, also before the run was resumed.
     #[must_use]
     pub fn skipped_steps(&self) -> u32 {
         self.banding.skipped
@@ -147,7 +147,7 @@ impl Trainer {
             }
             Some(_) => return Err(self.stalled(counters)),
         };
-        self.submit_events(iteration, &schedule::events_at(&self.profile, iteration))?;
+        self.submit_events(iteration)?;
         self.finished.push_back(Finished {
             status: StepStatus { iteration, counters },
             done,

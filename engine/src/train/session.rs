@@ -16,13 +16,15 @@ use super::phases::Phase;
 use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
-use super::{OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, early_stop, environment, events};
-use super::{initial_model, plan, scene_options, variants_for};
-use crate::config::Profile;
+use super::uniforms::Look;
+use super::{OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer, early_stop, environment};
+use super::{events, initial_model, plan, scene_options};
+use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
+use crate::kernels::views::Variants;
 use crate::memory::{Budget, Gpu};
 use crate::plugins::Exporter;
 use crate::scene::{SceneIndex, Split, ViewId, ViewSampler};
@@ -105,8 +107,8 @@ struct Session {
     unindexed: VecDeque<(u64, EvalFile)>,
     early_stop: Option<early_stop::Plateau>,
     on_cpu: bool,
-    /// Why LPIPS will be null although it was asked for.
-    lpips_warning: Option<String>,
+    /// What people should know before the first step.
+    warnings: Vec<String>,
 }
 
 impl Session {
@@ -127,17 +129,19 @@ impl Session {
             Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
         };
         let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
+        let Pinned { variants, mut warnings } = Pinned::for_training(&open, &profile)?;
         if let Some(checkpoint) = &from {
-            checkpoint.check(&profile, &scene)?;
+            checkpoint.check(&profile, &scene, &variants)?;
         }
         let model = match &from {
             Some(_) => None,
             None => Some(initial_model(&profile, &scene)?),
         };
-        let (plan, report) = make_plan(&profile, &scene, &open, model.as_ref(), from.as_ref())?;
+        let (plan, report) = make_plan(&profile, &scene, &open, &variants, model.as_ref(), from.as_ref())?;
         // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
         let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
         let (started, stamp) = (Instant::now(), Stamp::now());
+        warnings.extend(scene.warnings.iter().cloned().chain(lpips_warning));
         let run = NewRun {
             name: profile.run.name.clone().unwrap_or_else(|| RunScene::of(&scene).name),
             scene: RunScene::of(&scene),
@@ -151,7 +155,6 @@ impl Session {
             _ => Existing::Refuse,
         };
         let mut folder = RunFolder::create(&root, existing, run)?;
-        let variants = plan.tensors.variants;
         let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model.as_ref())?;
         folder.write_setup(&profile, &environment::of(&profile, &open, &variants))?;
         folder.write_inputs(&scene, &scene.points)?;
@@ -183,7 +186,7 @@ impl Session {
             rate: Rate::default(),
             test_psnr: None,
             on_cpu: caps.kind == DeviceKind::Cpu,
-            lpips_warning,
+            warnings,
         };
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;
@@ -237,8 +240,7 @@ impl Session {
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        let warnings = self.scene.warnings.clone().into_iter();
-        for message in warnings.chain(self.lpips_warning.take()) {
+        for message in std::mem::take(&mut self.warnings) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         Ok(())
@@ -261,28 +263,36 @@ impl Session {
                 self.checkpoint()?;
             }
             self.step(next)?;
-            let due = |list: &[u32]| list.contains(&next);
-            if due(&self.profile.schedule.test) {
+            // Measured and saved before a densification or reset of the same iteration, as the reference does; a
+            // checkpoint holds the state after it, from which the next iteration starts.
+            if self.is_due(next, |s| &s.test) {
                 self.settle()?;
                 let stop = self.evaluate()?.filter(|_| next < total);
                 if let Some(stop) = stop {
                     self.event(next, stop)?;
                     self.save()?;
+                    self.trainer.release()?;
+                    self.settle()?;
                     self.checkpoint()?;
                     return Ok(None);
                 }
             }
-            if due(&self.profile.schedule.save) {
+            if self.is_due(next, |s| &s.save) {
                 self.settle()?;
                 self.save()?;
             }
-            if due(&self.profile.schedule.checkpoint) && next != total {
+            self.trainer.release()?;
+            if self.is_due(next, |s| &s.checkpoint) && next != total {
                 self.settle()?;
                 self.checkpoint()?;
             }
         }
         self.settle()?;
         Ok(None)
+    }
+
+    fn is_due(&self, iteration: u32, list: impl Fn(&Schedule) -> &[u32]) -> bool {
+        list(&self.profile.schedule).contains(&iteration)
     }
 
     fn step(&mut self, iteration: u32) -> Result<(), TrainError> {
@@ -303,7 +313,7 @@ impl Session {
         };
         let camera = view.camera.clone();
         self.watch.start(self.now());
-        let status = self.trainer.advance(&camera, &image)?;
+        let status = self.trainer.advance_and_hold(&camera, &image)?;
         self.watch.stop(self.now());
         self.report(status)
     }
@@ -430,15 +440,22 @@ impl Session {
     fn save(&mut self) -> Result<(), TrainError> {
         let iteration = self.trainer.iteration();
         let model = self.trainer.model()?;
+        let look = Look::of(&self.profile, self.profile.model.sh_degree);
         let comments = PlyComments {
-            render_mode: Some(RenderMode::Mip),
-            kernel_size: Some(self.profile.mip.kernel_size),
+            render_mode: Some(if look.classic {
+                RenderMode::Default
+            } else {
+                RenderMode::Mip
+            }),
+            kernel_size: Some(look.kernel_size),
             iteration: Some(iteration.into()),
         };
         let mut files = Vec::new();
         for exporter in self.profile.exporters.clone() {
             let (kind, flavor) = match exporter {
                 Exporter::Ply(_) => (PlyKind::Fused, PlyFlavor::Fused),
+                // Without a filter there is nothing to fold, nor a column for it: both files are the same.
+                Exporter::PlyRaw(_) if look.classic => (PlyKind::Raw, PlyFlavor::Fused),
                 Exporter::PlyRaw(_) => (PlyKind::Raw, PlyFlavor::Raw),
             };
             let path = self.folder.ply_path(iteration, kind);
@@ -549,16 +566,15 @@ fn make_plan(
     profile: &Profile,
     scene: &SceneIndex,
     open: &OpenDevice,
+    variants: &Variants,
     model: Option<&Gaussians>,
     from: Option<&OpenCheckpoint>,
 ) -> Result<(super::TrainPlan, PlanReport), TrainError> {
-    let caps = open.device.caps();
     let initial = model.map_or_else(
         || from.map_or(0, |c| c.state().gaussians),
         |m| u32::try_from(m.len()).unwrap_or(0),
     );
     let cap = profile.memory.cap_gib.map(super::gib_to_bytes);
     let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
-    let variants = variants_for(caps, open.tier, profile);
-    plan(profile, scene, initial, budget, Gpu::limits(&open.device), &variants)
+    plan(profile, scene, initial, budget, Gpu::limits(&open.device), variants)
 }

@@ -10,7 +10,7 @@ use super::events::{Event, EventRow, Histograms};
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
 use super::schedule::{self, Events};
-use super::uniforms::{self, GroupSteps};
+use super::uniforms::{self, GroupSteps, Look};
 use super::{Peaks, PlanReport, TrainError};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
@@ -90,6 +90,8 @@ pub struct Trainer {
     histogram_back: View,
     /// Largest memory figures of earlier processes of this run.
     earlier_peaks: Peaks,
+    /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
+    held: Option<u32>,
 }
 
 impl Trainer {
@@ -129,6 +131,7 @@ impl Trainer {
             counting: None,
             histogram_back: plan.histogram_back,
             earlier_peaks: Peaks::default(),
+            held: None,
         };
         if let Some(model) = model {
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -164,8 +167,9 @@ impl Trainer {
         Ok(&mut self.gpu)
     }
 
-    /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of cameras and the largest
-    /// focal length are those of the plan; a scene at another scale changes the focal length's share per camera only.
+    /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of
+    /// cameras and the largest focal length are those of the plan, at the run's full resolution: a coarser phase changes
+    /// whose image border a Gaussian lies inside, by rounding, and nothing else, so that its filter is the final one.
     ///
     /// # Errors
     /// [`TrainError::Memory`].
@@ -173,7 +177,7 @@ impl Trainer {
         self.finish()?;
         let cameras: Vec<FilterCamera> = scene.train.iter().map(|v| FilterCamera::from(&v.camera)).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
-        if recompute && self.profile.mip.filter_3d {
+        if recompute && self.profile.has_filter_3d() {
             self.gpu.run_compiled(&self.programs.filter)?;
         }
         Ok(())
@@ -188,12 +192,25 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Stalled`] when an earlier step saw more Gaussians than there are visible records.
     pub fn advance(&mut self, camera: &Camera, image: &[u8]) -> Result<Option<StepStatus>, TrainError> {
+        let status = self.advance_and_hold(camera, image)?;
+        self.release()?;
+        Ok(status)
+    }
+
+    /// [`Trainer::advance`] without what follows the step: densification, 3D filter and opacity reset wait for
+    /// [`Trainer::release`], so that the model can be measured and saved as the step left it.
+    ///
+    /// # Errors
+    /// See [`Trainer::advance`].
+    pub fn advance_and_hold(&mut self, camera: &Camera, image: &[u8]) -> Result<Option<StepStatus>, TrainError> {
+        self.release()?;
         let slot = self.iteration % self.report.capacities.slots;
         self.collect(slot)?;
         if self.banding.is_on() {
             self.finish()?;
         }
         self.iteration += 1;
+        self.held = Some(self.iteration);
         let events = schedule::events_at(&self.profile, self.iteration);
         self.steps.advance(events.adam_skip_mask);
         let block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
@@ -210,12 +227,27 @@ impl Trainer {
             if let Some(entry) = self.in_flight.get_mut(slot as usize) {
                 *entry = Some(flight);
             }
-            self.submit_events(self.iteration, &events)?;
         }
         Ok(self.deliver())
     }
 
-    pub(super) fn submit_events(&mut self, iteration: u32, events: &Events) -> Result<(), TrainError> {
+    /// Submits what follows the step of [`Trainer::advance_and_hold`], if it was not submitted yet.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub fn release(&mut self) -> Result<(), TrainError> {
+        match self.held.take() {
+            Some(iteration) => self.submit_events(iteration),
+            None => Ok(()),
+        }
+    }
+
+    /// Submits what follows the step of `iteration`, unless it is held back.
+    pub(super) fn submit_events(&mut self, iteration: u32) -> Result<(), TrainError> {
+        if self.held == Some(iteration) {
+            return Ok(());
+        }
+        let events = schedule::events_at(&self.profile, iteration);
         if events.densify
             && let Some([small, large]) = &self.programs.densify
         {
@@ -286,7 +318,7 @@ impl Trainer {
         let Events {
             densify, filter, reset, ..
         } = schedule::events_at(&self.profile, self.iteration);
-        if self.noted < self.iteration && (densify || filter || reset) {
+        if self.held.is_none() && self.noted < self.iteration && (densify || filter || reset) {
             let counters = self.counters()?;
             self.gaussians = counters.gaussians;
             self.note_events(self.iteration, &counters);
@@ -416,6 +448,7 @@ impl Trainer {
             t_s,
             skipped: counters.skipped,
             peaks: self.peaks(),
+            skipped_steps: self.banding.skipped,
             capacities: self.report.capacities,
             variants: self.tensors.variants,
             scene: scene_digest(scene),
@@ -437,6 +470,8 @@ impl Trainer {
         self.noted = self.iteration;
         self.over = self.iteration;
         self.earlier_peaks = from.state().peaks;
+        self.banding.skipped = from.state().skipped_steps;
+        self.held = None;
         Ok(())
     }
 
@@ -479,8 +514,9 @@ impl Trainer {
     /// [`TrainError::Stalled`] when the view exceeds a capacity.
     pub fn evaluate(&mut self, camera: &Camera, image: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
         self.finish()?;
-        let degree = schedule::sh_degree_at(&self.profile, self.iteration);
-        let mut block = uniforms::render(&self.profile, camera, degree);
+        let look = Look::of(&self.profile, schedule::sh_degree_at(&self.profile, self.iteration));
+        let mut block = uniforms::render(&self.profile, camera, &look);
+        // A densification that waits draws its samples by seed and iteration from this block.
         block.iteration = self.iteration;
         self.fill_slot(0, &block, image)?;
         let tile_count = block.tiles_x * block.tiles_y;
