@@ -121,8 +121,16 @@ impl<T: Send + 'static> Worker<T> {
     /// # Errors
     /// The error that ended the thread.
     pub fn wait(&self) -> Result<(), ExportError> {
+        self.wait_until(self.given)
+    }
+
+    /// Waits until the piece of work with this number is done, and those before it.
+    ///
+    /// # Errors
+    /// The error that ended the thread.
+    pub fn wait_until(&self, number: u64) -> Result<(), ExportError> {
         let mut state = self.shared.state();
-        while state.done < self.given {
+        while state.done < number {
             if state.ended {
                 return Err(self.failure(&state));
             }
@@ -175,6 +183,8 @@ mod tests {
         for n in 0..10 {
             assert_eq!(worker.give(n).unwrap(), u64::from(n) + 1);
         }
+        worker.wait_until(3).unwrap();
+        assert!(worker.done().unwrap() >= 3);
         worker.wait().unwrap();
         assert_eq!(worker.done().unwrap(), 10);
         worker.give(10).unwrap();

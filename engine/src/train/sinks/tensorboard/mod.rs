@@ -30,7 +30,7 @@ use crate::vk::Throttle;
 /// How names of event files begin; TensorBoard looks for it.
 pub const EVENTS_PREFIX: &str = "events.out.tfevents.";
 
-/// Records and views that wait for the writing thread.
+/// Records that wait for the writing thread. Views, which are large, wait two at a time.
 const ROOM: usize = 16;
 
 const GIB: f64 = (1u64 << 30) as f64;
@@ -58,6 +58,8 @@ pub struct Tensorboard {
     flushed_at: u32,
     /// Iteration and training seconds of the last record.
     timed: Option<(u32, f64)>,
+    /// Numbers of the last two views handed over.
+    views: [u64; 2],
     /// Views whose photograph is in the file.
     photographed: BTreeSet<(&'static str, String)>,
 }
@@ -90,6 +92,7 @@ impl Tensorboard {
             last: None,
             flushed_at: 0,
             timed: None,
+            views: [0; 2],
             photographed: BTreeSet::new(),
         })
     }
@@ -253,7 +256,9 @@ impl Tensorboard {
             view: view.clone(),
             with_photo: self.photographed.insert((view.set.name(), view.stem.clone())),
         };
-        self.worker.give(job).map(drop)
+        self.worker.wait_until(self.views[0])?;
+        self.views = [self.views[1], self.worker.give(job)?];
+        Ok(())
     }
 }
 
