@@ -11,7 +11,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::PlanReport;
+use super::CapacitySource;
 use super::pictures::EvaluatedView;
 use crate::config::{LpipsRange, PlateauMetric};
 use crate::eval::{EvalFile, Means};
@@ -19,6 +19,7 @@ use crate::export::{milliseconds, null_as_nan};
 use crate::kernels::counters::Stall;
 use crate::kernels::histogram::BINS;
 use crate::scene::Split;
+use crate::step;
 use crate::vk::GpuSample;
 
 /// Everything the sinks are told.
@@ -87,11 +88,8 @@ pub struct Capacities {
     pub i_cap: u64,
 }
 
-impl Capacities {
-    /// Those of a plan.
-    #[must_use]
-    pub fn of(report: &PlanReport) -> Self {
-        let c = &report.capacities;
+impl From<step::Capacities> for Capacities {
+    fn from(c: step::Capacities) -> Self {
         Self {
             n_cap: c.n_cap.into(),
             v_cap: c.v_cap.into(),
@@ -487,6 +485,9 @@ pub struct MemoryRow {
     /// Capacities, on the first line that a process writes.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub capacities: Option<Capacities>,
+    /// Where visible records and intersections come from, beside the capacities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacities_from: Option<CapacitySource>,
 }
 
 #[cfg(test)]

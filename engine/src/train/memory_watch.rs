@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::events::{Capacities, MemoryRow};
+use super::PlanReport;
+use super::events::MemoryRow;
 use crate::memory::{Class, Gpu, TensorDesc};
 use crate::vk::GpuSample;
 
@@ -73,7 +74,7 @@ impl MemoryWatch {
         it: u32,
         gpu: &Gpu,
         peaks: Peaks,
-        capacities: Capacities,
+        plan: &PlanReport,
         sample: Option<GpuSample>,
     ) -> MemoryRow {
         let (memory, device) = (gpu.memory(), gpu.device());
@@ -83,7 +84,7 @@ impl MemoryWatch {
         for tensor in tensors.iter().filter(on_device).filter(|t| t.class != Class::Arena) {
             *tags.entry(tensor.tag.name().to_owned()).or_insert(0) += tensor.bytes;
         }
-        tags.insert("arena".to_owned(), memory.plan().class_bytes(Class::Arena));
+        tags.insert("arena".to_owned(), memory.plan().arena_bytes());
         let large = tensors.iter().filter(on_device).filter(|t| t.bytes >= LARGE_BYTES);
         let (allocated, reserved) = (memory.allocated_bytes(), device.reserved_bytes());
         let heap = device
@@ -105,7 +106,8 @@ impl MemoryWatch {
             large_tensors: u32::try_from(large.count()).unwrap_or(u32::MAX),
             overhead: 1.0 - allocated as f64 / reserved.max(1) as f64,
             gpu: sample,
-            capacities: (!said).then_some(capacities),
+            capacities: (!said).then(|| plan.capacities.into()),
+            capacities_from: (!said).then_some(plan.capacities_from),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::growth::Plateau;
 use super::memory_watch::MemoryWatch;
 use super::sinks::Sinks;
 use super::telemetry::Telemetry;
-use super::{StepStatus, TrainError, Trainer, events};
+use super::{StepStatus, TrainError, Trainer};
 use crate::config::Profile;
 use crate::vk::{Caps, GpuSample};
 
@@ -64,9 +64,9 @@ impl Monitor {
         }
         if sinks.memory_due(it) && self.last_memory != Some(it) {
             self.last_memory = Some(it);
-            let capacities = events::Capacities::of(trainer.report());
             let (gpu, peaks, sample) = (trainer.gpu(), trainer.peaks(), self.sample());
-            due.push(RunEvent::Memory(self.memory.row(it, gpu, peaks, capacities, sample)));
+            let row = self.memory.row(it, gpu, peaks, trainer.report(), sample);
+            due.push(RunEvent::Memory(row));
         }
         Ok(due)
     }

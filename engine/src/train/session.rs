@@ -17,15 +17,15 @@ use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
 use super::uniforms::Look;
-use super::{OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer, early_stop, environment};
-use super::{events, initial_model, plan, scene_options};
+use super::{CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer};
+use super::{early_stop, environment, initial_model, plan, scene_options};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
-use crate::memory::{Budget, Gpu};
+use crate::memory::{Budget, Gpu, MIB};
 use crate::plugins::Exporter;
 use crate::scene::{SceneIndex, Split, ViewId, ViewSampler};
 use crate::vk::DeviceKind;
@@ -234,13 +234,23 @@ impl Session {
             from: self.trainer.iteration(),
             iterations: self.profile.schedule.iterations,
             cap_bytes: report.budget.cap_bytes,
-            capacities: events::Capacities::of(report),
+            capacities: report.capacities.into(),
         };
         self.emit(&RunEvent::Start(start))?;
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        for message in std::mem::take(&mut self.warnings) {
+        let report = self.trainer.report();
+        let short = (report.capacities_from == CapacitySource::Short).then(|| {
+            format!(
+                "the cap of {} MiB holds {} visible records and {} tile intersections, {}",
+                report.budget.cap_bytes / MIB,
+                report.capacities.v_cap,
+                report.capacities.i_cap,
+                report.capacities_from.describe()
+            )
+        });
+        for message in std::mem::take(&mut self.warnings).into_iter().chain(short) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         Ok(())
@@ -570,11 +580,12 @@ fn make_plan(
     model: Option<&Gaussians>,
     from: Option<&OpenCheckpoint>,
 ) -> Result<(super::TrainPlan, PlanReport), TrainError> {
-    let initial = model.map_or_else(
-        || from.map_or(0, |c| c.state().gaussians),
-        |m| u32::try_from(m.len()).unwrap_or(0),
-    );
+    let demand = match (model, from.map(OpenCheckpoint::state)) {
+        (Some(model), _) => Demand::count(profile, scene, model),
+        (None, Some(state)) => Demand::of_checkpoint(&state.capacities, state.gaussians),
+        (None, None) => Demand::count(profile, scene, &Gaussians::default()),
+    };
     let cap = profile.memory.cap_gib.map(super::gib_to_bytes);
     let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
-    plan(profile, scene, initial, budget, Gpu::limits(&open.device), variants)
+    plan(profile, scene, &demand, budget, Gpu::limits(&open.device), variants)
 }

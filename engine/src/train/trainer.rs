@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::bands::BandRing;
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use super::compiled::Programs;
 use super::events::{Event, EventRow, Histograms};
+use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
 use super::schedule::{self, Events};
@@ -14,7 +16,7 @@ use super::uniforms::{self, GroupSteps, Look};
 use super::{Peaks, PlanReport, TrainError};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
-use crate::kernels::counters::{Counters, Stall};
+use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::StepUniforms;
 use crate::memory::{Gpu, View};
@@ -92,6 +94,7 @@ pub struct Trainer {
     earlier_peaks: Peaks,
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
     held: Option<u32>,
+    headroom: Headroom,
 }
 
 impl Trainer {
@@ -109,8 +112,11 @@ impl Trainer {
     ) -> Result<Self, TrainError> {
         let gpu = Gpu::new(device, plan.table.clone(), &plan.programs(), report.budget.cap_bytes)?;
         let programs = Programs::new(&gpu, &plan)?;
-        let banding = Banding::new(plan.bands, profile.debug.bands);
+        let least = profile.debug.bands;
+        let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
+        let banding = Banding::new(ring, least.is_some());
         let slots = report.capacities.slots as usize;
+        let headroom = Headroom::new(report.capacities.into());
         let mut trainer = Self {
             programs,
             tensors: plan.tensors,
@@ -132,6 +138,7 @@ impl Trainer {
             histogram_back: plan.histogram_back,
             earlier_peaks: Peaks::default(),
             held: None,
+            headroom,
         };
         if let Some(model) = model {
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -161,7 +168,7 @@ impl Trainer {
     /// The device with no step in flight, for work in arena memory between steps.
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when a step turned out to have stalled.
+    /// See [`Trainer::advance`].
     pub fn idle_gpu(&mut self) -> Result<&mut Gpu, TrainError> {
         self.finish()?;
         Ok(&mut self.gpu)
@@ -190,7 +197,7 @@ impl Trainer {
     /// A step that the device gave up is done again in bands or left out here, see [`Trainer::take_events`].
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when an earlier step saw more Gaussians than there are visible records.
+    /// [`TrainError::TileTooFull`] when an earlier step saw a tile with more splats than there are visible records.
     pub fn advance(&mut self, camera: &Camera, image: &[u8]) -> Result<Option<StepStatus>, TrainError> {
         let status = self.advance_and_hold(camera, image)?;
         self.release()?;
@@ -206,7 +213,7 @@ impl Trainer {
         self.release()?;
         let slot = self.iteration % self.report.capacities.slots;
         self.collect(slot)?;
-        if self.banding.is_on() {
+        if self.banding.turns().is_some() {
             self.finish()?;
         }
         self.iteration += 1;
@@ -220,7 +227,7 @@ impl Trainer {
             block,
             steps: self.steps,
         };
-        if self.banding.is_on() {
+        if self.banding.turns().is_some() {
             self.settle(slot, &flight, None)?;
         } else {
             flight.ticket = self.gpu.submit(&self.programs.step, slot)?;
@@ -363,6 +370,7 @@ impl Trainer {
             self.gaussians = counters.gaussians;
             self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);
+            self.headroom.step(&counters);
             let rows = events.into_iter().map(|event| EventRow { it: iteration, event });
             self.events.extend(rows);
             if done {
@@ -401,6 +409,9 @@ impl Trainer {
                     dropped: capped,
                     n_cap: self.report.capacities.n_limit.into(),
                 });
+            }
+            if let Some(warning) = self.headroom.grown(gaussians) {
+                note(warning);
             }
         }
         if of.reset {
@@ -511,7 +522,7 @@ impl Trainer {
     /// Renders one view with the model as it is and sums its metrics against `image`.
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when the view exceeds a capacity.
+    /// [`TrainError::TileTooFull`] when a tile of the view has more splats than there are visible records.
     pub fn evaluate(&mut self, camera: &Camera, image: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
         self.finish()?;
         let look = Look::of(&self.profile, schedule::sh_degree_at(&self.profile, self.iteration));
@@ -519,11 +530,8 @@ impl Trainer {
         // A densification that waits draws its samples by seed and iteration from this block.
         block.iteration = self.iteration;
         self.fill_slot(0, &block, image)?;
-        let tile_count = block.tiles_x * block.tiles_y;
-        let mut banded = None;
-        if self.banding.is_on() {
-            banded = Some(self.evaluate_in_bands(tile_count)?);
-        } else {
+        let mut turns = self.banding.turns();
+        if turns.is_none() {
             let programs = &self.programs;
             let program = if keep_image {
                 &programs.evaluate_image
@@ -534,12 +542,16 @@ impl Trainer {
             let counters = self.status(0)?;
             if let Some(reason) = counters.stall() {
                 self.gpu.run_compiled(&self.programs.clear_stall)?;
-                if reason != Stall::Intersections {
+                turns = self.banding.way_out(reason);
+                if turns.is_none() {
                     return Err(self.stalled(counters));
                 }
-                banded = Some(self.evaluate_in_bands(tile_count)?);
             }
         }
+        let banded = match turns {
+            Some(turns) => Some(self.evaluate_in_bands(&block, turns)?),
+            None => None,
+        };
         let mut view = self.readback.read(self.gpu.memory(), &block, keep_image)?;
         // A banded evaluation leaves the ranges of its last band only.
         if let (Some(counts), Some(banded)) = (&mut view.tile_counts, banded) {

@@ -14,6 +14,7 @@ mod nvml;
 mod pipeline;
 mod program;
 mod queue;
+mod rounding;
 mod timestamps;
 
 pub use block::{Block, BlockKind};
@@ -25,4 +26,5 @@ pub use nvml::{GpuSample, Nvml, Throttle};
 pub use pipeline::{Pipeline, PipelineCache, PipelineKey};
 pub use program::{CompiledProgram, Place, RecordOptions, Resolver};
 pub use queue::{Queue, Ticket};
+pub use rounding::BlockRounding;
 pub use timestamps::PassTime;
