@@ -83,7 +83,7 @@ impl Failure for TrainError {
             Self::Vulkan(error) => error.exit(),
             Self::Export(error) => error.exit(),
             Self::Folder(error) => error.exit(),
-            Self::Picture(_) | Self::Report(_) => Exit::Internal,
+            Self::Picture(_) | Self::Report(_) | Self::Grew { .. } => Exit::Internal,
             Self::NoDevice(_) => Exit::NoDevice,
             Self::DoesNotFit { .. }
             | Self::TileTooFull { .. }

@@ -34,6 +34,8 @@ pub struct Train {
     pub settings: Settings,
     /// Where to resume, when asked to.
     pub resume: Option<Resume>,
+    /// Events as JSON lines on standard output.
+    pub json: bool,
     /// No progress line.
     pub quiet: bool,
 }
@@ -226,6 +228,7 @@ where
             Request::Train(Train {
                 settings: settings(train.settings)?,
                 resume,
+                json: train.json,
                 quiet: train.quiet,
             })
         }
@@ -466,6 +469,7 @@ mod tests {
             Some(Resume::From("a".into()))
         );
         assert!(train("kiln train s --quiet").quiet && !train("kiln train s").quiet);
+        assert!(train("kiln train s --json").json && !train("kiln train s").json);
         let plan = parse(["kiln", "plan", "s", "--profile", "8gb", "--explain"]).unwrap();
         assert!(matches!(plan, Request::Plan(Plan { explain: true, .. })));
         assert_eq!(

@@ -14,7 +14,8 @@ pub struct Photo {
 
 impl Photo {
     /// Joins colours and, in a scene with masks, the mask.
-    pub(super) fn new(mut rgb: Vec<u8>, mask: Option<&[u8]>) -> Self {
+    #[must_use]
+    pub fn new(mut rgb: Vec<u8>, mask: Option<&[u8]>) -> Self {
         let rgb_bytes = rgb.len();
         if let Some(mask) = mask {
             let start = rgb_bytes.next_multiple_of(4);

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::events::{Progress, Stage};
 use super::phases::AHEAD;
-use super::run_folder::{PictureKind, RunFolder};
+use super::pictures::{EvaluatedView, masked_pair};
 use super::{TrainError, Trainer, ViewSums};
 use crate::config::{Eval, LpipsRange};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
-use crate::eval::{EvalFile, Picture, ViewRow, view_metrics};
+use crate::eval::{EvalFile, ViewRow, view_metrics};
 use crate::scene::{Camera, ImageStore, Photo, SceneError, SceneIndex, Split, View, ViewId};
 
 /// Views of the training set that are evaluated: every fifth up to the 25th, as the reference report does.
@@ -56,10 +56,16 @@ pub(super) struct Evaluation<'a> {
     pub(super) store: &'a ImageStore,
     /// Sets whose views get LPIPS.
     pub(super) lpips_of: &'a [Split],
-    /// Views a set whose pictures are written.
-    pub(super) pictures: usize,
-    /// Where pictures go; none are made without.
-    pub(super) folder: Option<&'a RunFolder>,
+    /// Views a set that are shown.
+    pub(super) shown: usize,
+}
+
+/// What an evaluation tells while it goes on.
+pub(super) enum Told {
+    /// One view more is done.
+    Progress(Progress),
+    /// A view to be shown.
+    View(EvaluatedView),
 }
 
 impl Evaluation<'_> {
@@ -69,7 +75,7 @@ impl Evaluation<'_> {
         &self,
         device: &mut dyn Measure,
         file: &mut EvalFile,
-        progress: &mut dyn FnMut(Progress) -> Result<(), TrainError>,
+        tell: &mut dyn FnMut(Told) -> Result<(), TrainError>,
     ) -> Result<Vec<(ViewId, SceneError)>, TrainError> {
         let mut left_out = Vec::new();
         for (split, indices) in chosen(self.scene) {
@@ -79,17 +85,22 @@ impl Evaluation<'_> {
                 let Some(view) = self.scene.view(id) else { continue };
                 let ahead = indices.iter().skip(position).take(AHEAD);
                 self.store.prefetch(ahead.map(|&index| ViewId { split, index }));
-                let folder = self.folder.filter(|_| position < self.pictures);
                 match self.store.get(id) {
-                    Ok(photo) => rows.push(self.view(device, split, view, &photo, file, folder)?),
+                    Ok(photo) => {
+                        let (row, shown) = self.view(device, split, view, &photo, file, position < self.shown)?;
+                        rows.push(row);
+                        if let Some(shown) = shown {
+                            tell(Told::View(shown))?;
+                        }
+                    }
                     Err(error) => left_out.push((id, error)),
                 }
                 let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-                progress(Progress {
+                tell(Told::Progress(Progress {
                     stage: Stage::Eval,
                     done: count(position + 1),
                     total: count(indices.len()),
-                })?;
+                }))?;
             }
             file.put(split, rows);
         }
@@ -103,57 +114,42 @@ impl Evaluation<'_> {
         view: &View,
         photo: &Photo,
         file: &EvalFile,
-        folder: Option<&RunFolder>,
-    ) -> Result<ViewRow, TrainError> {
+        is_shown: bool,
+    ) -> Result<(ViewRow, Option<EvaluatedView>), TrainError> {
         let size_px = [view.camera.width_px, view.camera.height_px];
         let with_lpips = self.lpips_of.contains(&split) && size_px.iter().all(|side| *side >= LPIPS_LEAST_PX);
-        let result = device.sums(&view.camera, photo, with_lpips || folder.is_some())?;
-        // Perceptual distance and error see black where a mask hides a pixel, in rendering and photo alike.
-        let masked = result.image.as_deref().and_then(|image| masked_pair(image, photo));
-        let counted = match (&masked, &result.image) {
-            (Some((image, photo)), _) => Some((&image[..], &photo[..])),
-            (None, Some(image)) => Some((&image[..], &photo[..])),
-            (None, None) => None,
-        };
+        let result = device.sums(&view.camera, photo, with_lpips || is_shown)?;
         let mut lpips = None;
-        if let (Some((image, target)), true) = (counted, with_lpips) {
+        if let (Some(image), true) = (&result.image, with_lpips) {
+            let masked = masked_pair(image, photo);
+            let (image, target) = masked
+                .as_ref()
+                .map_or((&image[..], &photo[..]), |(i, t)| (&i[..], &t[..]));
             let pair = Pair { image, target, size_px };
             lpips = device.lpips(&pair, file.lpips_range)?.filter(|value| value.is_finite());
         }
-        if let (Some(folder), Some(image), Some((counted, target)), Some(tiles)) =
-            (folder, &result.image, counted, &result.tile_counts)
-        {
-            let (values, counted) = (bytemuck::cast_slice(image), bytemuck::cast_slice(counted));
-            let pictures = [
-                (PictureKind::Render, Picture::rendering(size_px, values, 4)?),
-                (PictureKind::Error, Picture::error(size_px, counted, 4, target)?),
-                (PictureKind::Density, Picture::density(size_px, tiles)?),
-            ];
-            for (kind, picture) in pictures {
-                picture.write(&folder.picture_path(file.iteration, kind, split, &view.id))?;
-            }
-            folder.write_photo(split, &view.id, &Picture::photo(size_px, photo)?)?;
-        }
-        Ok(ViewRow {
+        let row = ViewRow {
             name: view.id.clone(),
             width: size_px[0],
             height: size_px[1],
             metrics: view_metrics(&result.sums, size_px, photo.mask().is_some())?,
             lpips,
-            images: folder.is_some(),
-        })
+            images: is_shown,
+        };
+        let shown = match (is_shown, result.image, result.tile_counts) {
+            (true, Some(image), Some(tile_counts)) => Some(EvaluatedView {
+                it: file.iteration,
+                set: split,
+                stem: view.id.clone(),
+                size_px,
+                image,
+                photo: photo.clone(),
+                tile_counts,
+            }),
+            _ => None,
+        };
+        Ok((row, shown))
     }
-}
-
-/// Rendering and photo, black where the photo's mask hides a pixel; `None` without a mask.
-fn masked_pair(image: &[[f32; 4]], photo: &Photo) -> Option<(Vec<[f32; 4]>, Vec<u8>)> {
-    let mask = photo.mask()?;
-    let counts = || mask.iter().map(|value| *value != 0);
-    let image = image.iter().zip(counts());
-    let image = image.map(|(pixel, counts)| if counts { *pixel } else { [0.0; 4] });
-    let photo = photo.chunks_exact(3).zip(counts());
-    let photo = photo.flat_map(|(pixel, counts)| pixel.iter().map(move |value| if counts { *value } else { 0 }));
-    Some((image.collect(), photo.collect()))
 }
 
 /// The sets with the views that are evaluated, test first.
