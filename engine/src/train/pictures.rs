@@ -221,6 +221,28 @@ mod tests {
     }
 
     #[test]
+    fn the_error_is_none_where_a_mask_hides_the_photograph() {
+        let mut shown = EvaluatedView::clone(&view(7, 0));
+        let error = |view: &EvaluatedView| {
+            let scratch = Scratch::new();
+            let path = scratch.path().join("error.png");
+            view.picture(PictureKind::Error).unwrap().write(&path).unwrap();
+            image::open(path).unwrap().to_rgb8()
+        };
+        let whole = error(&shown);
+        assert_eq!(whole.get_pixel(0, 0), whole.get_pixel(1, 0));
+        shown.photo = Photo::new(vec![0; 6], Some(&[255, 0]));
+        let masked = error(&shown);
+        assert_eq!(masked.get_pixel(0, 0), whole.get_pixel(0, 0));
+        let same = Arc::new(EvaluatedView {
+            image: vec![[0.0; 4]; 2],
+            ..shown
+        });
+        assert_eq!(masked.get_pixel(1, 0), error(&same).get_pixel(1, 0));
+        assert_ne!(masked.get_pixel(1, 0), whole.get_pixel(1, 0));
+    }
+
+    #[test]
     fn a_picture_that_cannot_be_written_is_an_error_with_its_path() {
         let scratch = Scratch::new();
         let folder = folder(&scratch);

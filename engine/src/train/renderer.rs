@@ -199,7 +199,7 @@ impl Stage {
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let in_bands = capacities.may_see_too_many().then(|| {
-            let bands = BandTensors::new(&mut table, capacities, &variants);
+            let bands = BandTensors::new(&mut table, capacities, variants);
             let records = RecordBandTensors::new(&mut table, &tensors, false);
             let keep = &readback.copies(&tensors)[..2];
             let parts = step::render_in_bands(&tensors, &bands, &records, keep);
