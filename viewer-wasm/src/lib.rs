@@ -1,0 +1,7 @@
+//! Kiln's viewer.
+
+mod math;
+mod pack;
+mod ply;
+mod sort;
+mod splat;
