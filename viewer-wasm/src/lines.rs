@@ -53,7 +53,7 @@ mod tests {
         assert!(tail.is_cut());
         let values = tail.push(b":2}\n\n");
         assert_eq!(values[0].number("it"), Some(2.0));
-        assert_eq!((tail.bytes, tail.bad, tail.is_cut()), (20, 0, false));
+        assert_eq!((tail.bytes, tail.bad, tail.is_cut()), (19, 0, false));
     }
 
     #[test]

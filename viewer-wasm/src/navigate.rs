@@ -66,12 +66,11 @@ impl Navigator {
     /// Dragging by pixels: turns about the target or about itself.
     pub(crate) fn drag(&mut self, [dx, dy]: [f32; 2]) {
         self.journey = None;
-        let sign = if self.mode == Mode::Orbit { -1.0 } else { 1.0 };
         let (yaw, mut pitch) = (-dx * TURN_PER_PX, -dy * TURN_PER_PX);
         let up = self.arrangement.up;
         let turned = |pitch: f32| {
             let right = self.pose.rotation[0];
-            let turn = mat_mul(axis_angle(up, -sign * yaw), axis_angle(right, -sign * pitch));
+            let turn = mat_mul(axis_angle(up, yaw), axis_angle(right, pitch));
             (turn, mat_vec(turn, self.pose.forward()))
         };
         let steep = |direction: Vec3| dot(direction, up).abs();

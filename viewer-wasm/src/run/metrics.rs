@@ -22,11 +22,6 @@ impl Event {
             "warning" | "spill" | "stall" | "nonfinite" | "slow_step" | "budget_shrunk" | "densify_capped"
         )
     }
-
-    /// Whether it is a phase that charts mark by themselves, apart from evaluations.
-    pub(crate) fn is_phase(&self) -> bool {
-        matches!(self.kind.as_str(), "densify" | "reset")
-    }
 }
 
 /// What `metrics.jsonl` has told so far.
@@ -154,7 +149,7 @@ mod tests {
         assert_eq!(metrics.eval_iterations(), [20.0, 40.0]);
         let densify = &metrics.events[0];
         assert_eq!((densify.it, densify.text.as_str()), (30.0, "clones 1, splits 1, deaths 0, gaussians 5"));
-        assert!(densify.is_phase() && !densify.is_warning());
+        assert!(!densify.is_warning());
         assert_eq!((metrics.last_it, metrics.seconds), (40.0, 3.2));
     }
 
