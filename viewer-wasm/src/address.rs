@@ -87,26 +87,42 @@ impl Address {
             pairs.push(("tab", self.tab.name().to_owned()));
         }
         pairs.extend(self.token.clone().map(|token| ("token", token)));
-        let parts: Vec<_> = pairs.iter().map(|(key, value)| format!("{key}={}", encode(value))).collect();
-        if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
+        let parts: Vec<_> = pairs
+            .iter()
+            .map(|(key, value)| format!("{key}={}", encode(value)))
+            .collect();
+        if parts.is_empty() {
+            String::new()
+        } else {
+            format!("?{}", parts.join("&"))
+        }
     }
 
     /// The address of a file under the page, token included. `path` is not encoded yet.
     pub(crate) fn request(&self, path: &str) -> String {
-        let token = self.token.as_ref().map_or(String::new(), |token| format!("?token={}", encode(token)));
+        let token = self
+            .token
+            .as_ref()
+            .map_or(String::new(), |token| format!("?token={}", encode(token)));
         encode(path) + &token
     }
 }
 
 fn free_view(text: &str) -> Option<FreeView> {
-    let numbers: Vec<f32> = text.split(',').map_while(|part| part.parse().ok()).collect();
+    let numbers: Vec<f32> = text
+        .split(',')
+        .map_while(|part| crate::number::parse(part).map(|v| v as f32))
+        .collect();
     let &[x, y, z, qw, qx, qy, qz, distance] = numbers.as_slice() else {
         return None;
     };
     let finite = numbers.iter().all(|v| v.is_finite()) && distance > 0.0;
     let rotation = rotation_of(unit_quat([qw, qx, qy, qz])?);
     finite.then_some(FreeView {
-        pose: Pose { rotation, position: [x, y, z] },
+        pose: Pose {
+            rotation,
+            position: [x, y, z],
+        },
         distance,
     })
 }
@@ -160,7 +176,10 @@ mod tests {
         let address = Address::parse(text);
         assert_eq!(address.runs, ["runs/garden 16gb", "runs/b"]);
         assert_eq!((address.iteration, address.tab), (Some(7000), Tab::Metrics));
-        assert_eq!((address.camera.as_deref(), address.token.as_deref()), (Some("DSC_1&"), Some("ab+c")));
+        assert_eq!(
+            (address.camera.as_deref(), address.token.as_deref()),
+            (Some("DSC_1&"), Some("ab+c"))
+        );
         assert_eq!(address.print(), text);
         assert_eq!(Address::parse("").print(), "");
         assert_eq!(address.request("runs/a b/run.json"), "runs/a%20b/run.json?token=ab%2Bc");
@@ -171,15 +190,25 @@ mod tests {
         let address = Address::parse("run=../x&run=http://evil&run=/etc&iter=x&tab=no&cam=&view=1,2&run=a&%zz=%zz");
         assert_eq!(address.runs, ["a"]);
         assert_eq!(address.refused.len(), 3);
-        assert_eq!((address.iteration, address.tab, address.camera, address.view), (None, Tab::Splats, None, None));
+        assert_eq!(
+            (address.iteration, address.tab, address.camera, address.view),
+            (None, Tab::Splats, None, None)
+        );
     }
 
     #[test]
     fn a_free_view_comes_back() {
         let pose = Pose::looking_at([1.0, 2.0, 3.0], [0.0; 3], [0.0, -1.0, 0.0]);
-        let address = Address { view: Some(FreeView { pose, distance: 2.5 }), ..Address::default() };
+        let address = Address {
+            view: Some(FreeView { pose, distance: 2.5 }),
+            ..Address::default()
+        };
         let back = Address::parse(&address.print()).view.unwrap();
-        assert!(close(back.pose.rotation.as_flattened(), pose.rotation.as_flattened(), 1e-3));
+        assert!(close(
+            back.pose.rotation.as_flattened(),
+            pose.rotation.as_flattened(),
+            1e-3
+        ));
         assert_eq!((back.pose.position, back.distance), ([1.0, 2.0, 3.0], 2.5));
         assert_eq!(Address::parse("view=0,0,0,0,0,0,0,1").view, None);
     }

@@ -1,6 +1,8 @@
 //! Where one looks from and through what lens.
 
-use crate::math::{Mat3, Vec3, add, dot, mat_mul, mat_vec, orthonormal, quat_of, rotation_of, scale, sub, transpose, unit_quat};
+use crate::math::{
+    Mat3, Vec3, add, dot, mat_mul, mat_vec, orthonormal, quat_of, rotation_of, scale, sub, transpose, unit_quat,
+};
 
 /// Position and direction of a camera. Axes as the trainer has them: x right, y down, z forward.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,12 +26,12 @@ impl Pose {
     }
 
     /// A point in camera axes.
-    pub(crate) fn to_camera(&self, point: Vec3) -> Vec3 {
+    pub(crate) fn to_camera(self, point: Vec3) -> Vec3 {
         mat_vec(self.rotation, sub(point, self.position))
     }
 
     /// A point given in camera axes, in the world.
-    pub(crate) fn to_world(&self, point: Vec3) -> Vec3 {
+    pub(crate) fn to_world(self, point: Vec3) -> Vec3 {
         add(mat_vec(transpose(self.rotation), point), self.position)
     }
 
@@ -42,7 +44,11 @@ impl Pose {
     pub(crate) fn looking_at(position: Vec3, target: Vec3, up: Vec3) -> Self {
         let forward = sub(target, position);
         let right = crate::math::cross(forward, up);
-        let right = if crate::math::length(right) > 1e-9 { right } else { [1.0, 0.0, 0.0] };
+        let right = if crate::math::length(right) > 1e-9 {
+            right
+        } else {
+            [1.0, 0.0, 0.0]
+        };
         Self {
             rotation: orthonormal([right, [0.0; 3], forward]),
             position,
@@ -124,10 +130,20 @@ mod tests {
 
     #[test]
     fn half_way_between_two_poses_is_half_the_turn() {
-        let a = Pose { rotation: axis_angle([0.0, 1.0, 0.0], 0.0), position: [0.0; 3] };
-        let b = Pose { rotation: axis_angle([0.0, 1.0, 0.0], 1.0), position: [2.0, 0.0, 0.0] };
+        let a = Pose {
+            rotation: axis_angle([0.0, 1.0, 0.0], 0.0),
+            position: [0.0; 3],
+        };
+        let b = Pose {
+            rotation: axis_angle([0.0, 1.0, 0.0], 1.0),
+            position: [2.0, 0.0, 0.0],
+        };
         let half = a.towards(&b, 0.5);
-        assert!(close(half.rotation.as_flattened(), axis_angle([0.0, 1.0, 0.0], 0.5).as_flattened(), 1e-5));
+        assert!(close(
+            half.rotation.as_flattened(),
+            axis_angle([0.0, 1.0, 0.0], 0.5).as_flattened(),
+            1e-5
+        ));
         assert_eq!(half.position, [1.0, 0.0, 0.0]);
         assert!(a.differs(&b, 1e9) && !a.differs(&a, 1.0));
         assert!(length(sub(a.towards(&b, 1.0).position, b.position)) < 1e-6);
@@ -135,7 +151,11 @@ mod tests {
 
     #[test]
     fn a_fitted_lens_keeps_the_picture_whole_and_centred() {
-        let lens = Lens { size: [400, 300], focal: [500.0, 510.0], centre: [210.0, 150.0] };
+        let lens = Lens {
+            size: [400, 300],
+            focal: [500.0, 510.0],
+            centre: [210.0, 150.0],
+        };
         let wide = lens.fitted([1600, 600]);
         assert_eq!(wide.focal, [1000.0, 1020.0]);
         assert_eq!(wide.centre, [820.0, 300.0]);

@@ -31,7 +31,11 @@ pub(crate) struct Style {
 fn corners(pose: &Pose, lens: &Lens, depth: f32) -> [Vec3; 4] {
     let [width, height] = lens.size.map(|side| side as f32);
     [[0.0, 0.0], [width, 0.0], [width, height], [0.0, height]].map(|[x, y]| {
-        let ray = [(x - lens.centre[0]) / lens.focal[0], (y - lens.centre[1]) / lens.focal[1], 1.0];
+        let ray = [
+            (x - lens.centre[0]) / lens.focal[0],
+            (y - lens.centre[1]) / lens.focal[1],
+            1.0,
+        ];
         pose.to_world(ray.map(|v| v * depth))
     })
 }
@@ -66,7 +70,14 @@ pub(crate) fn outline(pose: &Pose, lens: &Lens, style: &Style) -> Outline {
 }
 
 /// The camera under a point of the window, pixels: the nearest apex or base middle within `reach_px`.
-pub(crate) fn pick(cameras: &[(Pose, Lens)], depth: f32, eye: &Pose, lens: &Lens, at: [f32; 2], reach_px: f32) -> Option<usize> {
+pub(crate) fn pick(
+    cameras: &[(Pose, Lens)],
+    depth: f32,
+    eye: &Pose,
+    lens: &Lens,
+    at: [f32; 2],
+    reach_px: f32,
+) -> Option<usize> {
     let distance = |point: Vec3| {
         let [x, y, z] = eye.to_camera(point);
         let px = |axis: usize, v: f32| v / z * lens.focal[axis] + lens.centre[axis] - at[axis];
@@ -91,7 +102,11 @@ pub(crate) fn quality_tint(share: f32) -> Vec3 {
     const MIDDLE: Vec3 = [0.86, 0.74, 0.35];
     const BEST: Vec3 = [0.25, 0.66, 0.62];
     let share = share.clamp(0.0, 1.0);
-    let (from, to, t) = if share < 0.5 { (WORST, MIDDLE, share * 2.0) } else { (MIDDLE, BEST, share * 2.0 - 1.0) };
+    let (from, to, t) = if share < 0.5 {
+        (WORST, MIDDLE, share * 2.0)
+    } else {
+        (MIDDLE, BEST, share * 2.0 - 1.0)
+    };
     std::array::from_fn(|i| from[i] + t * (to[i] - from[i]))
 }
 
@@ -100,29 +115,68 @@ mod tests {
     use super::*;
 
     fn front() -> (Pose, Lens) {
-        let pose = Pose { rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], position: [0.0; 3] };
-        (pose, Lens { size: [200, 100], focal: [100.0; 2], centre: [100.0, 50.0] })
+        let pose = Pose {
+            rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            position: [0.0; 3],
+        };
+        (
+            pose,
+            Lens {
+                size: [200, 100],
+                focal: [100.0; 2],
+                centre: [100.0, 50.0],
+            },
+        )
     }
 
     #[test]
     fn the_base_is_the_picture_at_its_depth() {
         let (pose, lens) = front();
-        let style = Style { depth: 2.0, tint: [1.0; 4], thumbnail: Some(3) };
+        let style = Style {
+            depth: 2.0,
+            tint: [1.0; 4],
+            thumbnail: Some(3),
+        };
         let drawn = outline(&pose, &lens, &style);
         assert_eq!((drawn.lines.len(), drawn.triangles.len()), (18, 6));
         assert_eq!(drawn.triangles[0][..3], [-2.0, -1.0, 2.0]);
         assert_eq!(drawn.triangles[0][7..], [0.0, 0.0, 3.0]);
-        assert!(outline(&pose, &lens, &Style { thumbnail: None, ..style }).triangles.is_empty());
+        assert!(
+            outline(
+                &pose,
+                &lens,
+                &Style {
+                    thumbnail: None,
+                    ..style
+                }
+            )
+            .triangles
+            .is_empty()
+        );
     }
 
     #[test]
     fn the_camera_under_the_pointer_is_found() {
         let (eye, lens) = front();
-        let at = |x: f32| (Pose { position: [x, 0.0, 5.0], ..eye }, lens);
+        let at = |x: f32| {
+            (
+                Pose {
+                    position: [x, 0.0, 5.0],
+                    ..eye
+                },
+                lens,
+            )
+        };
         let cameras = [at(-1.0), at(1.0)];
         assert_eq!(pick(&cameras, 0.1, &eye, &lens, [121.0, 50.0], 10.0), Some(1));
         assert_eq!(pick(&cameras, 0.1, &eye, &lens, [100.0, 50.0], 10.0), None);
-        let behind = [(Pose { position: [0.0, 0.0, -5.0], ..eye }, lens)];
+        let behind = [(
+            Pose {
+                position: [0.0, 0.0, -5.0],
+                ..eye
+            },
+            lens,
+        )];
         assert_eq!(pick(&behind, 0.1, &eye, &lens, [100.0, 50.0], 1e9), None);
     }
 

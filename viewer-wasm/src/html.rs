@@ -38,7 +38,13 @@ pub(crate) fn bytes(value: f64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    let digits = if unit == 0 || value >= 100.0 { 0 } else if value >= 10.0 { 1 } else { 2 };
+    let digits = if unit == 0 || value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
@@ -58,14 +64,26 @@ mod tests {
 
     #[test]
     fn nothing_from_a_file_becomes_markup() {
-        assert_eq!(escape("<img src=x onerror='a'>\"&"), "&lt;img src=x onerror=&#39;a&#39;&gt;&quot;&amp;");
+        assert_eq!(
+            escape("<img src=x onerror='a'>\"&"),
+            "&lt;img src=x onerror=&#39;a&#39;&gt;&quot;&amp;"
+        );
     }
 
     #[test]
     fn numbers_are_readable() {
         assert_eq!(count(1_234_567.0), "1\u{202f}234\u{202f}567");
-        assert_eq!((count(999.0).as_str(), count(-1000.0).as_str()), ("999", "-1\u{202f}000"));
-        assert_eq!([0.0, 1536.0, 786_432.0, 17_179_869_184.0].map(bytes), ["0 B", "1.50 KiB", "768 KiB", "16.0 GiB"]);
-        assert_eq!([3.21, 75.0, 7290.0].map(duration), ["3.2 s", "1 min 15 s", "2 h 01 min"]);
+        assert_eq!(
+            (count(999.0).as_str(), count(-1000.0).as_str()),
+            ("999", "-1\u{202f}000")
+        );
+        assert_eq!(
+            [0.0, 1536.0, 786_432.0, 17_179_869_184.0].map(bytes),
+            ["0 B", "1.50 KiB", "768 KiB", "16.0 GiB"]
+        );
+        assert_eq!(
+            [3.21, 75.0, 7290.0].map(duration),
+            ["3.2 s", "1 min 15 s", "2 h 01 min"]
+        );
     }
 }

@@ -71,9 +71,17 @@ impl Value {
     }
 
     fn collect_leaves(&self, path: String, out: &mut Vec<(String, String)>) {
-        let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        let below = |name: &str| {
+            if path.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{path}.{name}")
+            }
+        };
         match self {
-            Self::Object(fields) => fields.iter().for_each(|(name, value)| value.collect_leaves(below(name), out)),
+            Self::Object(fields) => fields
+                .iter()
+                .for_each(|(name, value)| value.collect_leaves(below(name), out)),
             Self::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
                     item.collect_leaves(below(&index.to_string()), out);
@@ -92,7 +100,10 @@ impl Value {
             Self::Text(value) => value.clone(),
             Self::Array(items) => items.iter().map(Self::plain).collect::<Vec<_>>().join(", "),
             Self::Object(fields) => {
-                let parts: Vec<_> = fields.iter().map(|(name, value)| format!("{name} {}", value.plain())).collect();
+                let parts: Vec<_> = fields
+                    .iter()
+                    .map(|(name, value)| format!("{name} {}", value.plain()))
+                    .collect();
                 parts.join(", ")
             }
         }
@@ -122,7 +133,11 @@ pub(crate) fn parse(text: &str) -> Result<Value, JsonError> {
     let mut reader = Reader { text, at: 0, depth: 0 };
     let value = reader.value()?;
     reader.space();
-    if reader.at == text.len() { Ok(value) } else { reader.fail("the end") }
+    if reader.at == text.len() {
+        Ok(value)
+    } else {
+        reader.fail("the end")
+    }
 }
 
 struct Reader<'a> {
@@ -227,14 +242,16 @@ impl Reader<'_> {
 
     fn number(&mut self) -> Result<Value, JsonError> {
         let rest = &self.text[self.at..];
-        let length = rest.bytes().take_while(|b| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9'));
+        let length = rest
+            .bytes()
+            .take_while(|b| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9'));
         let (digits, _) = rest.split_at(length.count());
-        match digits.parse() {
-            Ok(number) => {
+        match crate::number::parse(digits) {
+            Some(number) => {
                 self.at += digits.len();
                 Ok(Value::Number(number))
             }
-            Err(_) => self.fail("a number"),
+            None => self.fail("a number"),
         }
     }
 
@@ -295,7 +312,8 @@ mod tests {
 
     #[test]
     fn documents_of_every_kind_are_read() {
-        let value = parse(" {\"a\": [1, -2.5e3, null, true], \"b\": {\"c\": \"x\\n\\u00e9\\ud83d\\ude00\\\"\"}} ").unwrap();
+        let value =
+            parse(" {\"a\": [1, -2.5e3, null, true], \"b\": {\"c\": \"x\\n\\u00e9\\ud83d\\ude00\\\"\"}} ").unwrap();
         assert_eq!(value.items("a")[1].as_number(), Some(-2500.0));
         assert_eq!(value.get("b").unwrap().text("c"), Some("x\né😀\""));
         assert_eq!(value.number("a"), None);
@@ -308,10 +326,27 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_an_error_with_its_place() {
-        for bad in ["", "{", "[1,]", "{\"a\" 1}", "{a: 1}", "nul", "\"x", "1 2", "\"\\x\"", "\"\\u12\"", "-", "[1 2]", "{\"a\":1"] {
+        for bad in [
+            "",
+            "{",
+            "[1,]",
+            "{\"a\" 1}",
+            "{a: 1}",
+            "nul",
+            "\"x",
+            "1 2",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "-",
+            "[1 2]",
+            "{\"a\":1",
+        ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
-        assert_eq!(parse("[1, x]").unwrap_err().to_string(), "not valid JSON: a value expected at byte 4");
+        assert_eq!(
+            parse("[1, x]").unwrap_err().to_string(),
+            "not valid JSON: a value expected at byte 4"
+        );
         let deep = "[".repeat(100_000);
         assert_eq!(parse(&deep).unwrap_err().expected, "less nesting");
         assert!(parse("\"é\\").is_err());

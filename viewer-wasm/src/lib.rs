@@ -13,6 +13,8 @@ mod json;
 mod lines;
 mod math;
 mod navigate;
+mod number;
+mod order;
 mod pack;
 mod ply;
 mod report;

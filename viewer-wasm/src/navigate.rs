@@ -120,7 +120,12 @@ impl Navigator {
             self.pose = to;
             self.journey = None;
         } else {
-            self.journey = Some(Journey { from: self.pose, to, at_s: 0.0, of_s: seconds });
+            self.journey = Some(Journey {
+                from: self.pose,
+                to,
+                at_s: 0.0,
+                of_s: seconds,
+            });
         }
     }
 
@@ -162,7 +167,14 @@ mod tests {
     fn navigator() -> Navigator {
         let up = [0.0, -1.0, 0.0];
         let home = Pose::looking_at([0.0, 0.0, -4.0], [0.0; 3], up);
-        Navigator::new(home, Arrangement { target: [0.0; 3], up, radius: 4.0 })
+        Navigator::new(
+            home,
+            Arrangement {
+                target: [0.0; 3],
+                up,
+                radius: 4.0,
+            },
+        )
     }
 
     #[test]
@@ -174,7 +186,10 @@ mod tests {
         let target = navigator.pose.to_camera([0.0; 3]);
         assert!(close(&target, &[0.0, 0.0, 4.0], 1e-3), "{target:?}");
         assert!(navigator.pose.rotation[0][1].abs() < 1e-3, "right stays level");
-        assert!(dot(navigator.pose.forward(), [0.0, -1.0, 0.0]).abs() < 0.999, "not over the pole");
+        assert!(
+            dot(navigator.pose.forward(), [0.0, -1.0, 0.0]).abs() < 0.999,
+            "not over the pole"
+        );
     }
 
     #[test]
@@ -187,7 +202,10 @@ mod tests {
         fly.mode = Mode::Fly;
         fly.drag([50.0, 0.0]);
         assert_eq!(fly.pose.position, [0.0, 0.0, -4.0]);
-        assert!(fly.pose.to_camera([0.0; 3])[0] < 0.0, "looking right, the target is on the left");
+        assert!(
+            fly.pose.to_camera([0.0; 3])[0] < 0.0,
+            "looking right, the target is on the left"
+        );
         fly.fly([0.0, 0.0, 1.0], 1.0, 0.05);
         assert!(length(sub(fly.pose.position, [0.0, 0.0, -4.0])) > 0.09);
     }

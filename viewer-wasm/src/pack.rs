@@ -155,7 +155,11 @@ pub(crate) fn push_sh(splat: &Splat, degree: u32, out: &mut Vec<u32>) {
     for (k, coefficient) in rest.iter().enumerate() {
         let scale = from_half(scales[usize::from(k >= 3)]);
         let step = |value: f32| {
-            let unit = if scale > 0.0 { (value / scale).clamp(-1.0, 1.0) } else { 0.0 };
+            let unit = if scale > 0.0 {
+                (value / scale).clamp(-1.0, 1.0)
+            } else {
+                0.0
+            };
             (unit * 511.0).round() as i32 + 511
         };
         let [r, g, b] = coefficient.map(|value| step(value) as u32);
@@ -205,7 +209,10 @@ mod tests {
         assert_eq!((geometry.len(), sh.len()), (8, 16));
         let low = |word: u32| word as u16;
         let high = |word: u32| (word >> 16) as u16;
-        assert_eq!(geometry[..3].iter().map(|&w| f32::from_bits(w)).collect::<Vec<_>>(), splat.mean);
+        assert_eq!(
+            geometry[..3].iter().map(|&w| f32::from_bits(w)).collect::<Vec<_>>(),
+            splat.mean
+        );
         assert_eq!(from_half(low(geometry[3])), 0.5);
         let log = |bits: u16| f32::from(bits) / 65_535.0 * 32.0 - 24.0;
         let scales = [log(high(geometry[3])), log(low(geometry[4])), log(high(geometry[4]))];
@@ -223,7 +230,10 @@ mod tests {
         for (k, coefficient) in splat.rest.iter().enumerate() {
             let scale = from_half(if k < 3 { low(sh[0]) } else { high(sh[0]) });
             let value = |shift: u32| ((sh[1 + k] >> shift & 1023) as f32 - 511.0) / 511.0 * scale;
-            assert!(close(&[value(0), value(10), value(20)], coefficient, scale / 1000.0), "{k}");
+            assert!(
+                close(&[value(0), value(10), value(20)], coefficient, scale / 1000.0),
+                "{k}"
+            );
         }
     }
 
@@ -244,6 +254,14 @@ mod tests {
             push_sh(&splat, degree as u32, &mut sh);
             assert_eq!(sh.len(), wanted);
         }
-        assert_eq!(Layout { degree: 3, layers: 2, rows: 300 }.place(301), (1, 1));
+        assert_eq!(
+            Layout {
+                degree: 3,
+                layers: 2,
+                rows: 300
+            }
+            .place(301),
+            (1, 1)
+        );
     }
 }

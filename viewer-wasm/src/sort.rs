@@ -5,14 +5,13 @@
 
 /// Splats at or behind this depth are not drawn, world units; the trainer's near plane.
 pub(crate) const NEAR: f32 = 0.2;
-/// Key of a splat that is not drawn.
-const HIDDEN: u32 = u32::MAX;
-
 /// Positions and the memory that sorting them needs.
 #[derive(Debug, Default)]
 pub(crate) struct Sorter {
     axes: [Vec<f32>; 3],
-    keys: Vec<u32>,
+    /// Smallest and largest of each axis.
+    bounds: Option<[[f32; 2]; 3]>,
+    buckets: Vec<u32>,
     starts: Vec<u32>,
     order: Vec<u32>,
 }
@@ -27,11 +26,13 @@ impl Sorter {
         sorter
     }
 
-    /// Appends splats: x, y, z each.
+    /// Appends splats: x, y, z each, all finite.
     pub(crate) fn add(&mut self, positions: &[f32]) {
         for point in positions.as_chunks::<3>().0 {
-            for (axis, value) in self.axes.iter_mut().zip(point) {
+            let bounds = self.bounds.get_or_insert(point.map(|value| [value; 2]));
+            for ((axis, ends), value) in self.axes.iter_mut().zip(bounds).zip(point) {
                 axis.push(*value);
+                *ends = [ends[0].min(*value), ends[1].max(*value)];
             }
         }
     }
@@ -44,53 +45,56 @@ impl Sorter {
     /// Indices of the splats before the camera, farthest first. `depth` is the third row of the world-to-camera
     /// rotation and of the translation.
     pub(crate) fn sort(&mut self, depth: [f32; 4]) -> &[u32] {
-        let (nearest, farthest) = self.fill_keys(depth);
-        if nearest > farthest {
-            self.order.clear();
+        self.order.clear();
+        let Some([near, far]) = self.depths(depth).filter(|[_, far]| *far > NEAR) else {
             return &self.order;
-        }
+        };
+        let (near, far) = (near.max(NEAR).to_bits(), far.to_bits());
         let bits = bucket_bits(self.len());
-        let span = farthest - nearest;
-        let shift = (32 - span.leading_zeros()).saturating_sub(bits);
+        let shift = (32 - (far - near).leading_zeros()).saturating_sub(bits);
+        // One bucket more at the end holds what is not drawn, so that no loop has a branch.
+        let hidden = 1 << bits;
+        self.fill_buckets(depth, far, shift, hidden);
         self.starts.clear();
-        self.starts.resize((1 << bits) + 1, 0);
-        for key in &mut self.keys {
-            if *key != HIDDEN {
-                *key = (farthest - *key) >> shift;
-                self.starts[*key as usize + 1] += 1;
-            }
+        self.starts.resize(hidden as usize + 1, 0);
+        for bucket in &self.buckets {
+            self.starts[*bucket as usize] += 1;
         }
         let mut sum = 0;
         for start in &mut self.starts {
-            sum += *start;
-            *start = sum;
+            sum += std::mem::replace(start, sum);
         }
-        self.order.resize(sum as usize, 0);
-        for (index, &key) in self.keys.iter().enumerate() {
-            if key != HIDDEN {
-                let place = &mut self.starts[key as usize];
-                self.order[*place as usize] = index as u32;
-                *place += 1;
-            }
+        let drawn = self.starts[hidden as usize] as usize;
+        self.order.resize(self.len(), 0);
+        for (index, bucket) in self.buckets.iter().enumerate() {
+            let place = &mut self.starts[*bucket as usize];
+            self.order[*place as usize] = index as u32;
+            *place += 1;
         }
+        self.order.truncate(drawn);
         &self.order
     }
 
-    /// Writes every splat's depth bits, [`HIDDEN`] behind the near plane; returns the smallest and the largest.
-    fn fill_keys(&mut self, [a, b, c, d]: [f32; 4]) -> (u32, u32) {
-        let [xs, ys, zs] = &self.axes;
-        self.keys.resize(xs.len(), 0);
-        let (mut nearest, mut farthest) = (HIDDEN, 0);
-        // One pass without branches, which the compiler turns into vector instructions.
-        for (((key, x), y), z) in self.keys.iter_mut().zip(xs).zip(ys).zip(zs) {
-            let depth = a * x + b * y + c * z + d;
-            let bits = depth.to_bits();
-            let visible = depth > NEAR;
-            *key = if visible { bits } else { HIDDEN };
-            nearest = nearest.min(*key);
-            farthest = farthest.max(if visible { bits } else { 0 });
+    /// Smallest and largest depth of the box around all splats.
+    fn depths(&self, [a, b, c, d]: [f32; 4]) -> Option<[f32; 2]> {
+        let mut ends = [d; 2];
+        for (weight, [low, high]) in [a, b, c].into_iter().zip(self.bounds?) {
+            let (at_low, at_high) = (weight * low, weight * high);
+            ends = [ends[0] + at_low.min(at_high), ends[1] + at_low.max(at_high)];
         }
-        (nearest, farthest)
+        Some(ends)
+    }
+
+    /// Writes every splat's bucket, counted from the far end.
+    fn fill_buckets(&mut self, [a, b, c, d]: [f32; 4], far: u32, shift: u32, hidden: u32) {
+        let [xs, ys, zs] = &self.axes;
+        self.buckets.resize(xs.len(), 0);
+        for (((bucket, x), y), z) in self.buckets.iter_mut().zip(xs).zip(ys).zip(zs) {
+            let depth = a * x + b * y + c * z + d;
+            // Rounding may take a depth a little outside the box.
+            let from_far = (far.max(depth.to_bits()) - depth.to_bits()) >> shift;
+            *bucket = if depth > NEAR { from_far.min(hidden - 1) } else { hidden };
+        }
     }
 }
 

@@ -114,15 +114,34 @@ mod tests {
         assert_eq!(good.splat().unwrap().quat, [1.0, 0.0, 0.0, 0.0]);
         assert_eq!(good.splat().unwrap().opacity, 0.5);
         let bad = [
-            Parameters { mean: [f32::NAN, 0.0, 0.0], ..good },
+            Parameters {
+                mean: [f32::NAN, 0.0, 0.0],
+                ..good
+            },
             Parameters { quat: [0.0; 4], ..good },
-            Parameters { log_scale: [f32::INFINITY, 0.0, 0.0], ..good },
-            Parameters { logit_opacity: f32::NAN, ..good },
-            Parameters { dc: [0.0, f32::NEG_INFINITY, 0.0], ..good },
-            Parameters { rest: [[f32::NAN; 3]; REST_MAX], ..good },
+            Parameters {
+                log_scale: [f32::INFINITY, 0.0, 0.0],
+                ..good
+            },
+            Parameters {
+                logit_opacity: f32::NAN,
+                ..good
+            },
+            Parameters {
+                dc: [0.0, f32::NEG_INFINITY, 0.0],
+                ..good
+            },
+            Parameters {
+                rest: [[f32::NAN; 3]; REST_MAX],
+                ..good
+            },
         ];
         assert!(bad.iter().all(|p| p.splat().is_none()));
-        let opaque = Parameters { logit_opacity: f32::INFINITY, log_scale: [f32::NEG_INFINITY; 3], ..good };
+        let opaque = Parameters {
+            logit_opacity: f32::INFINITY,
+            log_scale: [f32::NEG_INFINITY; 3],
+            ..good
+        };
         assert_eq!(opaque.splat().unwrap().opacity, 1.0);
     }
 }

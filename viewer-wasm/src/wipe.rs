@@ -63,17 +63,17 @@ impl Frame {
         let most = (MAX_PIXELS / self.fit()).max(1.0);
         let zoom = (self.zoom * factor).clamp(1.0, most);
         let by = zoom / self.zoom;
-        for axis in 0..2 {
-            let from_middle = at[axis] - 0.5 * self.stage[axis];
-            self.offset[axis] = from_middle + (self.offset[axis] - from_middle) * by;
+        for ((offset, at), side) in self.offset.iter_mut().zip(at).zip(self.stage) {
+            let from_middle = at - 0.5 * side;
+            *offset = from_middle + (*offset - from_middle) * by;
         }
         self.zoom = zoom;
         self.keep_inside();
     }
 
     pub(crate) fn pan(&mut self, by: [f64; 2]) {
-        for axis in 0..2 {
-            self.offset[axis] += by[axis];
+        for (offset, by) in self.offset.iter_mut().zip(by) {
+            *offset += by;
         }
         self.keep_inside();
     }
@@ -86,9 +86,9 @@ impl Frame {
     /// An edge of the picture does not pass the stage's middle, and a whole picture stays in the middle.
     fn keep_inside(&mut self) {
         let size = self.picture.map(|side| side * self.pixels());
-        for axis in 0..2 {
-            let most = if self.zoom <= 1.0 { 0.0 } else { 0.5 * size[axis] };
-            self.offset[axis] = self.offset[axis].clamp(-most, most);
+        for (offset, size) in self.offset.iter_mut().zip(size) {
+            let most = if self.zoom <= 1.0 { 0.0 } else { 0.5 * size };
+            *offset = offset.clamp(-most, most);
         }
     }
 }
@@ -98,7 +98,11 @@ mod tests {
     use super::*;
 
     fn frame() -> Frame {
-        Frame { stage: [800.0, 400.0], picture: [400.0, 300.0], ..Frame::default() }
+        Frame {
+            stage: [800.0, 400.0],
+            picture: [400.0, 300.0],
+            ..Frame::default()
+        }
     }
 
     #[test]

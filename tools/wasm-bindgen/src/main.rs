@@ -31,6 +31,8 @@ fn bind(module: &str, folder: &Path, name: &str) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Debug| format!("{error:?}");
     let mut bindgen = Bindgen::new();
     bindgen.input_path(module).out_name(name).typescript(false);
+    // Names of functions are half of the module and serve debuggers only.
+    bindgen.remove_name_section(true).remove_producers_section(true);
     bindgen.web(true).map_err(|e| text(&e))?;
     bindgen.generate(folder).map_err(|e| text(&e))
 }

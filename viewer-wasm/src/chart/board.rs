@@ -1,6 +1,7 @@
 //! Which charts there are, and what the runs put into them.
 
 use super::curve::smoothed;
+use crate::order::rising;
 use crate::run::config::Leaves;
 use crate::run::memory::Memory;
 use crate::run::metrics::Metrics;
@@ -86,7 +87,11 @@ pub(crate) fn board(runs: &[Source<'_>], smoothing: f64) -> Vec<Chart> {
     };
     let train = |key: &str| {
         let series = runs.iter().enumerate().map(|(color, run)| {
-            let label = if runs.len() > 1 { run.name.to_owned() } else { String::new() };
+            let label = if runs.len() > 1 {
+                run.name.to_owned()
+            } else {
+                String::new()
+            };
             line(label, color, false, run.metrics.train(key), smoothing)
         });
         series.collect::<Vec<_>>()
@@ -94,7 +99,11 @@ pub(crate) fn board(runs: &[Source<'_>], smoothing: f64) -> Vec<Chart> {
     let eval = |key: &str| {
         let series = runs.iter().enumerate().flat_map(|(color, run)| {
             [(true, "test"), (false, "train")].map(|(test, set)| {
-                let label = if runs.len() > 1 { format!("{} {set}", run.name) } else { set.to_owned() };
+                let label = if runs.len() > 1 {
+                    format!("{} {set}", run.name)
+                } else {
+                    set.to_owned()
+                };
                 line(label, color, !test, run.metrics.eval(key, test), 0.0)
             })
         });
@@ -128,8 +137,18 @@ fn line(label: String, color: usize, dashed: bool, points: &[(f64, f64)], smooth
 fn vram(runs: &[Source<'_>]) -> Chart {
     let mut series = Vec::new();
     for (color, run) in runs.iter().enumerate() {
-        let prefix = if runs.len() > 1 { format!("{} ", run.name) } else { String::new() };
-        series.push(line(format!("{prefix}reserved"), color, false, &run.memory.reserved, 0.0));
+        let prefix = if runs.len() > 1 {
+            format!("{} ", run.name)
+        } else {
+            String::new()
+        };
+        series.push(line(
+            format!("{prefix}reserved"),
+            color,
+            false,
+            &run.memory.reserved,
+            0.0,
+        ));
         series.push(line(format!("{prefix}in use"), color, true, &run.memory.allocated, 0.0));
     }
     let mut levels = Vec::new();
@@ -150,14 +169,13 @@ fn vram(runs: &[Source<'_>]) -> Chart {
 /// The cap that the configuration sets, bytes.
 pub(crate) fn cap_bytes(config: &Leaves) -> Option<f64> {
     let (_, text) = config.iter().find(|(path, _)| path == "memory.cap_gib")?;
-    text.parse::<f64>().ok().map(|gib| gib * 1_073_741_824.0)
+    crate::number::parse(text).map(|gib| gib * 1_073_741_824.0)
 }
 
 /// Memory in use by purpose, the largest at the bottom.
 fn stack(memory: &Memory) -> Chart {
     let last = |points: &[(f64, f64)]| points.last().map_or(0.0, |point| point.1);
-    let mut tags: Vec<_> = memory.tags.iter().collect();
-    tags.sort_by(|a, b| last(&b.1).total_cmp(&last(&a.1)));
+    let tags = rising(memory.tags.iter().collect(), |tag| -last(&tag.1));
     let layers = tags.into_iter().enumerate().map(|(color, (name, points))| Series {
         label: name.replace('_', " "),
         color,
@@ -185,7 +203,11 @@ pub(crate) fn marks(metrics: &Metrics) -> Vec<Mark> {
             _ => return None,
         };
         let text = format!("{} at {}: {}", event.kind, event.it, event.text);
-        Some(Mark { it: event.it, kind, text })
+        Some(Mark {
+            it: event.it,
+            kind,
+            text,
+        })
     });
     let evaluations = metrics.eval_iterations().into_iter().map(|it| Mark {
         it,
@@ -213,29 +235,51 @@ mod tests {
     #[test]
     fn a_run_fills_the_charts() {
         let (metrics, memory, config) = golden_parts();
-        let source = || Source { name: "a", metrics: &metrics, memory: &memory, config: &config };
+        let source = || Source {
+            name: "a",
+            metrics: &metrics,
+            memory: &memory,
+            config: &config,
+        };
         let charts = board(&[source()], 0.6);
         let ids: Vec<_> = charts.iter().map(|chart| chart.id).collect();
-        assert_eq!(ids, ["loss", "psnr", "ssim", "lpips", "gaussians", "its", "vram", "memory"]);
+        assert_eq!(
+            ids,
+            ["loss", "psnr", "ssim", "lpips", "gaussians", "its", "vram", "memory"]
+        );
         assert!(charts[0].series[0].raw.is_some() && charts[3].is_empty());
         assert_eq!(charts[6].levels, [("cap", 1_073_741_824.0)]);
         let layers: Vec<_> = charts[7].series.iter().map(|series| series.label.as_str()).collect();
         assert_eq!(layers, ["parameters", "other"]);
         let two = board(&[source(), source()], 0.0);
-        assert_eq!((two[0].series.len(), two[0].series[1].color, two[0].series[1].label.as_str()), (2, 1, "a"));
+        assert_eq!(
+            (
+                two[0].series.len(),
+                two[0].series[1].color,
+                two[0].series[1].label.as_str()
+            ),
+            (2, 1, "a")
+        );
         assert!(two[6].levels.is_empty(), "two runs may have two caps");
     }
 
     #[test]
     fn phases_and_warnings_are_marked() {
         let (mut metrics, ..) = golden_parts();
-        metrics.events.push(crate::run::metrics::Event { it: 35.0, kind: "spill".into(), text: "bytes 5".into() });
+        metrics.events.push(crate::run::metrics::Event {
+            it: 35.0,
+            kind: "spill".into(),
+            text: "bytes 5".into(),
+        });
         let kinds: Vec<_> = marks(&metrics).iter().map(|mark| (mark.it, mark.kind)).collect();
-        assert_eq!(kinds, [
-            (30.0, MarkKind::Densify),
-            (35.0, MarkKind::Warning),
-            (20.0, MarkKind::Evaluation),
-            (40.0, MarkKind::Evaluation)
-        ]);
+        assert_eq!(
+            kinds,
+            [
+                (30.0, MarkKind::Densify),
+                (35.0, MarkKind::Warning),
+                (20.0, MarkKind::Evaluation),
+                (40.0, MarkKind::Evaluation)
+            ]
+        );
     }
 }

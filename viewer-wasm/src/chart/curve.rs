@@ -33,9 +33,13 @@ pub(crate) fn thinned(points: &[(f64, f64)], columns: usize) -> Vec<(f64, f64)> 
     let mut out = Vec::new();
     for part in points.chunk_by(|a, b| column(a.0) == column(b.0)) {
         let by = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
-        let ends = [part.first(), part.iter().min_by(by), part.iter().max_by(by), part.last()];
-        let mut kept: Vec<(f64, f64)> = ends.into_iter().flatten().copied().collect();
-        kept.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let ends = [
+            part.first(),
+            part.iter().min_by(by),
+            part.iter().max_by(by),
+            part.last(),
+        ];
+        let mut kept = crate::order::rising(ends.into_iter().flatten().copied().collect(), |point| point.0);
         kept.dedup();
         out.extend(kept);
     }
@@ -47,7 +51,10 @@ pub(crate) fn nearest(points: &[(f64, f64)], x: f64) -> Option<(f64, f64)> {
     let after = points.partition_point(|point| point.0 < x);
     let around = points.get(after.saturating_sub(1)..(after + 1).min(points.len()))?;
     let distance = |point: &&(f64, f64)| (point.0 - x).abs();
-    around.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).copied()
+    around
+        .iter()
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        .copied()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::scale::{Scale, short};
 use crate::html::{bytes, count, escape};
 
 /// Pixels around the plot: left, right, top, bottom.
-const LEFT: f64 = 52.0;
+const LEFT: f64 = 62.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 22.0;
@@ -40,9 +40,21 @@ pub(crate) fn value_text(unit: Unit, value: f64) -> String {
     }
 }
 
+/// Bytes without needless zeros.
+fn short_bytes(value: f64) -> String {
+    let text = bytes(value);
+    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+    let number = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
+    };
+    format!("{number} {unit}")
+}
+
 fn tick_text(unit: Unit, value: f64) -> String {
     match unit {
-        Unit::Bytes => bytes(value),
+        Unit::Bytes => short_bytes(value),
         _ => short(value),
     }
 }
@@ -58,7 +70,10 @@ pub(crate) fn values_at(chart: &Chart, it: Option<f64>) -> Vec<String> {
 
 /// First and last iteration of the charts together.
 pub(crate) fn extent(charts: &[Chart]) -> [f64; 2] {
-    let all = charts.iter().flat_map(|chart| &chart.series).flat_map(|series| &series.points);
+    let all = charts
+        .iter()
+        .flat_map(|chart| &chart.series)
+        .flat_map(|series| &series.points);
     let high = all.fold(1.0_f64, |high, point| high.max(point.0));
     [0.0, high]
 }
@@ -75,7 +90,11 @@ pub(crate) fn draw(chart: &Chart, marks: &[Mark], extent: [f64; 2], window: &Win
     let shown: Vec<&[(f64, f64)]> = if chart.stacked {
         layers.iter().map(|layer| within(layer, x.domain)).collect()
     } else {
-        chart.series.iter().map(|series| within(&series.points, x.domain)).collect()
+        chart
+            .series
+            .iter()
+            .map(|series| within(&series.points, x.domain))
+            .collect()
     };
     let floor = (chart.stacked && !window.log).then_some(0.0);
     let values = shown.iter().copied().flatten().map(|point| point.1);
@@ -114,10 +133,17 @@ pub(crate) fn draw(chart: &Chart, marks: &[Mark], extent: [f64; 2], window: &Win
             }
             let points = thinned(within(&series.points, x.domain), columns);
             let dashed = if series.dashed { " dashed" } else { "" };
-            let _ = write!(svg, "<path class=\"curve run{color}{dashed}\" d=\"{}\"/>", path(&points, &x, &y));
+            let _ = write!(
+                svg,
+                "<path class=\"curve run{color}{dashed}\" d=\"{}\"/>",
+                path(&points, &x, &y)
+            );
             if points.len() <= 24 {
                 for (px, py) in points.iter().map(|point| (x.px(point.0), y.px(point.1))) {
-                    let _ = write!(svg, "<circle class=\"dot run{color}\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"2\"/>");
+                    let _ = write!(
+                        svg,
+                        "<circle class=\"dot run{color}\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"2\"/>"
+                    );
                 }
             }
         }
@@ -170,9 +196,20 @@ fn stacked(chart: &Chart) -> Vec<Vec<(f64, f64)>> {
     out
 }
 
+/// Round numbers of the unit that people read.
+fn y_ticks(unit: Unit, y: &Scale) -> Vec<f64> {
+    if unit != Unit::Bytes || y.log {
+        return y.ticks(4);
+    }
+    let [low, high] = y.domain;
+    let step = ((high - low).max(4.0) / 4.0).log2().ceil().exp2();
+    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    (first..=last).map(|k| k as f64 * step).collect()
+}
+
 fn grid(svg: &mut String, chart: &Chart, x: &Scale, y: &Scale, [width, height]: [f64; 2]) {
     let (right, bottom) = (width - RIGHT, height - BOTTOM);
-    for value in y.ticks(4) {
+    for value in y_ticks(chart.unit, y) {
         let at = y.px(value);
         let _ = write!(
             svg,
@@ -228,11 +265,20 @@ mod tests {
 
     fn charts() -> (Vec<Chart>, Vec<Mark>) {
         let (metrics, memory, config) = golden_parts();
-        let source = Source { name: "<b>", metrics: &metrics, memory: &memory, config: &config };
+        let source = Source {
+            name: "<b>",
+            metrics: &metrics,
+            memory: &memory,
+            config: &config,
+        };
         (board(&[source], 0.0), marks(&metrics))
     }
 
-    const WINDOW: Window = Window { size: [400.0, 200.0], zoom: None, log: false };
+    const WINDOW: Window = Window {
+        size: [400.0, 200.0],
+        zoom: None,
+        log: false,
+    };
 
     #[test]
     fn curves_levels_and_marks_are_in_the_text() {
@@ -245,7 +291,10 @@ mod tests {
         assert_eq!(psnr.matches("mark evaluation").count(), 2);
         assert!(psnr.contains("dashed") && !psnr.contains("NaN"));
         let memory = draw(&charts[6], &marks, extent, &WINDOW).svg;
-        assert!(memory.contains("cap 1.00 GiB"));
+        assert!(
+            memory.contains("cap 1.00 GiB") && memory.contains(">512 MiB<") && memory.contains(">1 GiB<"),
+            "{memory}"
+        );
         let stack = draw(&charts[7], &marks, extent, &Window { log: true, ..WINDOW }).svg;
         assert_eq!(stack.matches("area layer").count(), 2);
         let empty = draw(&charts[3], &[], extent, &WINDOW);
@@ -255,10 +304,18 @@ mod tests {
     #[test]
     fn zoom_and_pointer_share_the_scale() {
         let (charts, marks) = charts();
-        let zoomed = draw(&charts[4], &marks, [0.0, 40.0], &Window { zoom: Some([25.0, 40.0]), ..WINDOW });
+        let zoomed = draw(
+            &charts[4],
+            &marks,
+            [0.0, 40.0],
+            &Window {
+                zoom: Some([25.0, 40.0]),
+                ..WINDOW
+            },
+        );
         assert_eq!(zoomed.x.value(LEFT), 25.0);
         assert_eq!(zoomed.svg.matches("mark evaluation").count(), 1);
-        assert!(cursor(&zoomed.x, 40.0, 200.0).starts_with("M388.0"));
+        assert!(cursor(&zoomed.x, 40.0, 200.0).starts_with("M388.0 "));
         assert_eq!(values_at(&charts[4], Some(31.0)), ["5"]);
         assert_eq!(values_at(&charts[1], None)[0], "30.66");
         assert_eq!(values_at(&charts[3], None).len(), 0);

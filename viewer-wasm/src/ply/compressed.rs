@@ -48,7 +48,9 @@ impl Compressed {
         let names: Vec<&str> = header.elements.iter().map(|element| element.name.as_str()).collect();
         if before != 0 || !matches!(names[..], ["chunk", "vertex"] | ["chunk", "vertex", "sh"]) {
             let found = names.join(", ");
-            return Err(format!("the compressed PLY has the elements {found}; chunk, vertex, sh are expected"));
+            return Err(format!(
+                "the compressed PLY has the elements {found}; chunk, vertex, sh are expected"
+            ));
         }
         for name in ["packed_rotation", "packed_scale", "packed_color"] {
             if vertex.property(name).is_none() {
@@ -61,12 +63,16 @@ impl Compressed {
         }
         if chunk.count < vertex.count.div_ceil(CHUNK) {
             let (chunks, splats) = (chunk.count, vertex.count);
-            return Err(format!("the compressed PLY has {chunks} chunks for {splats} splats; 256 share one"));
+            return Err(format!(
+                "the compressed PLY has {chunks} chunks for {splats} splats; 256 share one"
+            ));
         }
         let sh = header.element("sh")?.map(|(element, _)| element.clone());
         let n_rest = sh.as_ref().map_or(0, |element| element.properties.len());
         let degree = (0..=3).rev().find(|&degree| 3 * rest_count(degree) == n_rest);
-        let bytes = sh.iter().all(|element| element.stride == n_rest && element.count == vertex.count);
+        let bytes = sh
+            .iter()
+            .all(|element| element.stride == n_rest && element.count == vertex.count);
         let (Some(degree), true) = (degree, bytes) else {
             return Err("the harmonics of the compressed PLY are not 9, 24 or 45 bytes for every splat".to_owned());
         };
@@ -168,7 +174,8 @@ fn ranges(chunk: &Element, record: &[u8]) -> Ranges {
         property.map_or(otherwise, |property| property.scalar.read(record, property.offset))
     };
     let pair = |names: [&str; 3]| {
-        [("min_", 0.0), ("max_", 1.0)].map(|(end, otherwise)| names.map(|name| read(&format!("{end}{name}"), otherwise)))
+        [("min_", 0.0), ("max_", 1.0)]
+            .map(|(end, otherwise)| names.map(|name| read(&format!("{end}{name}"), otherwise)))
     };
     Ranges {
         mean: pair(["x", "y", "z"]),
@@ -196,7 +203,9 @@ fn rotation(word: u32) -> Option<[f32; 4]> {
     let largest = (1.0 - small.iter().map(|v| v * v).sum::<f32>()).max(0.0).sqrt();
     let at = (word >> 30) as usize;
     let mut rest = small.into_iter();
-    unit_quat(std::array::from_fn(|i| if i == at { largest } else { rest.next().unwrap_or(0.0) }))
+    unit_quat(std::array::from_fn(|i| {
+        if i == at { largest } else { rest.next().unwrap_or(0.0) }
+    }))
 }
 
 /// Coefficients lie between -4 and 4; the outermost steps mean the ends.

@@ -152,7 +152,9 @@ impl Header {
             }
             ["format", "binary_little_endian", _] => return Ok(true),
             ["format", other, ..] => {
-                return Err(format!("the PLY file is `{other}`; only `binary_little_endian` is read"));
+                return Err(format!(
+                    "the PLY file is `{other}`; only `binary_little_endian` is read"
+                ));
             }
             ["element", name, count] => self.elements.push(Element {
                 name: name.to_owned(),
@@ -183,7 +185,10 @@ impl Header {
             return Ok(None);
         };
         if let Some(list) = self.elements[..=at].iter().find(|element| element.has_list) {
-            return Err(format!("the PLY element `{}` has a list: this is a mesh, not splats", list.name));
+            return Err(format!(
+                "the PLY element `{}` has a list: this is a mesh, not splats",
+                list.name
+            ));
         }
         let before = self.elements[..at].iter().map(Element::bytes);
         Ok(Some((&self.elements[at], before.fold(0, u64::saturating_add))))
@@ -197,8 +202,10 @@ impl Header {
 
     /// The screen-space filter the comments ask for; without a word the published one of 3D Gaussian Splatting.
     pub(super) fn filter(&self) -> Filter {
-        let kernel = self.comment("Kernel size:").and_then(|text| text.parse::<f32>().ok());
-        let kernel = kernel.filter(|size| size.is_finite() && *size >= 0.0);
+        let kernel = self.comment("Kernel size:").and_then(crate::number::parse);
+        let kernel = kernel
+            .map(|size| size as f32)
+            .filter(|size| size.is_finite() && *size >= 0.0);
         let mip = self.comment("SplatRenderMode:").is_some_and(|mode| mode == "mip")
             || self.comment("antialiased").is_some_and(|flag| flag == "1");
         if mip {

@@ -97,7 +97,7 @@ pub(crate) type Refusal = String;
 
 #[derive(Debug)]
 enum Body {
-    Rows(Rows),
+    Rows(Box<Rows>),
     Compressed(Box<Compressed>),
 }
 
@@ -189,7 +189,10 @@ impl PlyStream {
         };
         let warning = body.stride().map(|_| {
             let there = self.len() + self.skipped;
-            format!("the file is cut off: it announces {} splats and holds {there}", model.count)
+            format!(
+                "the file is cut off: it announces {} splats and holds {there}",
+                model.count
+            )
         });
         let next = self.batch.next(self.sh_words);
         Ok((std::mem::replace(&mut self.batch, next), warning))
@@ -208,7 +211,7 @@ impl PlyStream {
                 let rows = Rows::new(header)?;
                 self.passing = rows.bytes_before();
                 let (count, degree) = (rows.count(), rows.degree());
-                (Body::Rows(rows), count, degree)
+                (Body::Rows(Box::new(rows)), count, degree)
             }
         };
         self.sh_words = Layout::new(count, degree).sh_texels() * 4;

@@ -31,8 +31,13 @@ impl Rows {
         };
         let count = u32::try_from(vertex.count).map_err(|_| super::too_large(header.total_bytes))?;
         let mean = fields(vertex, ["x", "y", "z"])?;
-        let n_rest = (0..).take_while(|i| vertex.property(&format!("f_rest_{i}")).is_some()).count();
-        let degree = (0..=3).rev().find(|&degree| 3 * rest_count(degree) <= n_rest).unwrap_or(0);
+        let n_rest = (0..)
+            .take_while(|i| vertex.property(&format!("f_rest_{i}")).is_some())
+            .count();
+        let degree = (0..=3)
+            .rev()
+            .find(|&degree| 3 * rest_count(degree) <= n_rest)
+            .unwrap_or(0);
         // A file of a higher degree keeps its own spacing between the channels.
         let per_channel = n_rest / 3;
         let mut rest = Vec::new();
@@ -103,7 +108,11 @@ fn place(property: &Property) -> Field {
 
 fn field(element: &Element, name: &str) -> Result<Field, Refusal> {
     element.property(name).map(place).ok_or_else(|| {
-        let hint = if element.property("red").is_some() { ": these are coloured points" } else { "" };
+        let hint = if element.property("red").is_some() {
+            ": these are coloured points"
+        } else {
+            ""
+        };
         format!("the PLY file has no property `{name}`, so it holds no splats{hint}")
     })
 }

@@ -8,7 +8,10 @@ const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/run")
 
 /// Header and rows of splats; every property is a float.
 fn ply(comments: &str, properties: &[&str], rows: &[Vec<f32>]) -> Vec<u8> {
-    let mut text = format!("ply\nformat binary_little_endian 1.0\n{comments}element vertex {}\n", rows.len());
+    let mut text = format!(
+        "ply\nformat binary_little_endian 1.0\n{comments}element vertex {}\n",
+        rows.len()
+    );
     for name in properties {
         text += &format!("property float {name}\n");
     }
@@ -126,7 +129,10 @@ fn an_empty_model_is_a_model_and_a_cut_file_says_how_much_is_there() {
     let mut bytes = ply("", &PLAIN, &[row(1.0), row(2.0)]);
     bytes.truncate(bytes.len() - 3);
     let warning = read(&bytes, 50).unwrap().2.unwrap();
-    assert!(warning.contains("announces 2") && warning.contains("holds 1"), "{warning}");
+    assert!(
+        warning.contains("announces 2") && warning.contains("holds 1"),
+        "{warning}"
+    );
 }
 
 #[test]
@@ -144,7 +150,10 @@ fn what_cannot_be_drawn_is_refused_with_a_reason() {
         (b"ply\nformat ascii 1.0\nend_header\n", "`ascii`"),
         (b"ply\nend_header\n", "format"),
         (b"ply\nformat binary_little_endian 1.0\nend_header\n", "vertex"),
-        (b"ply\nformat binary_little_endian 1.0\nnonsense\nend_header\n", "nonsense"),
+        (
+            b"ply\nformat binary_little_endian 1.0\nnonsense\nend_header\n",
+            "nonsense",
+        ),
         (b"ply\nformat binary_little_endian 1.0\n", "end_header"),
         (&[b"ply\n".as_slice(), &[b' '; 70_000]].concat(), "64 KiB"),
     ] {
@@ -166,7 +175,9 @@ fn compressed_files_unpack_to_their_ranges() {
         text += &format!("property uint {name}\n");
     }
     text += "element sh 2\n";
-    text += &(0..9).map(|i| format!("property uchar f_rest_{i}\n")).collect::<String>();
+    text += &(0..9)
+        .map(|i| format!("property uchar f_rest_{i}\n"))
+        .collect::<String>();
     let mut bytes = (text + "end_header\n").into_bytes();
     let ranges: [f32; 18] = [
         -1.0, -2.0, -3.0, 1.0, 2.0, 3.0, -6.0, -6.0, -6.0, -2.0, -2.0, -2.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0,
@@ -182,17 +193,22 @@ fn compressed_files_unpack_to_their_ranges() {
     bytes.extend([255; 9]);
     for step in [1, 13, 4096] {
         let (stream, batch, warning) = read(&bytes, step).unwrap();
-        assert_eq!((stream.model().unwrap().degree, stream.skipped(), warning), (1, 0, None));
+        assert_eq!(
+            (stream.model().unwrap().degree, stream.skipped(), warning),
+            (1, 0, None)
+        );
         assert_eq!(batch.positions, [-1.0, -2.0, -3.0, 1.0, 2.0, 3.0]);
         let second = &batch.geometry[8..];
         assert_eq!(from_half(second[3] as u16), 1.0);
         assert!((from_half(second[5] as u16) - 0.5 / SH_C0).abs() < 2e-3);
         assert_eq!((batch.geometry[7] >> 30, second[7] >> 30), (0, 3));
         assert!((f32::from((second[4] >> 16) as u16) / 65_535.0 * 32.0 - 24.0 + 2.0).abs() < 1e-3);
-        assert_eq!(from_half(batch.sh[4] as u16), 4.0, "the second splat's coefficients are at the end");
+        assert_eq!(
+            from_half(batch.sh[4] as u16),
+            4.0,
+            "the second splat's coefficients are at the end"
+        );
     }
     let cut = read(&bytes[..bytes.len() - 30], 4096).unwrap().2.unwrap();
     assert!(cut.contains("cut off"));
 }
-
-

@@ -140,7 +140,11 @@ mod tests {
     fn records_that_are_no_camera_are_left_out() {
         let good = "{\"img_name\":\"a\",\"width\":4,\"height\":3,\"position\":[0,0,0],\
                     \"rotation\":[[1,0,0],[0,1,0],[0,0,1]],\"fx\":5,\"fy\":5}";
-        let text = format!("[{good}, 7, {}, {}]", good.replace(":4", ":0"), good.replace("[0,0,0],", "[0,0],"));
+        let text = format!(
+            "[{good}, 7, {}, {}]",
+            good.replace(":4", ":0"),
+            good.replace("[0,0,0],", "[0,0],")
+        );
         let cameras = parse(&text).unwrap();
         assert_eq!((cameras.len(), cameras[0].lens.centre), (1, [2.0, 1.5]));
         assert!(parse("[").unwrap_err().contains("cameras.json"));

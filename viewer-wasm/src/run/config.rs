@@ -30,7 +30,12 @@ pub(crate) fn leaves(text: &str) -> Leaves {
                 list.n_items += 1;
                 join(&list.path, &(list.n_items - 1).to_string())
             });
-            around.push(Block { indent, path, is_item: true, n_items: 0 });
+            around.push(Block {
+                indent,
+                path,
+                is_item: true,
+                n_items: 0,
+            });
             rest = item.trim_start();
             indent += 2;
         }
@@ -42,7 +47,12 @@ pub(crate) fn leaves(text: &str) -> Leaves {
         around.retain(|block| block.indent < indent);
         let path = join(around.last().map_or("", |block| block.path.as_str()), key.trim());
         match value.trim() {
-            "" => around.push(Block { indent, path, is_item: false, n_items: 0 }),
+            "" => around.push(Block {
+                indent,
+                path,
+                is_item: false,
+                n_items: 0,
+            }),
             value => out.push((path, unquoted(value))),
         }
     }
@@ -50,11 +60,17 @@ pub(crate) fn leaves(text: &str) -> Leaves {
 }
 
 fn join(parent: &str, key: &str) -> String {
-    if parent.is_empty() { key.to_owned() } else { format!("{parent}.{key}") }
+    if parent.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{parent}.{key}")
+    }
 }
 
 fn unquoted(value: &str) -> String {
-    let inner = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+    let inner = ['"', '\'']
+        .iter()
+        .find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
     inner.unwrap_or(value).to_owned()
 }
 
@@ -81,7 +97,8 @@ pub(crate) fn differences(runs: &[&Leaves]) -> Vec<Difference> {
         path: path.to_owned(),
         values: runs.iter().map(|leaves| value(leaves, path)).collect(),
     });
-    rows.filter(|row| row.values.iter().any(|value| *value != row.values[0])).collect()
+    rows.filter(|row| row.values.iter().any(|value| *value != row.values[0]))
+        .collect()
 }
 
 #[cfg(test)]
@@ -90,7 +107,10 @@ mod tests {
     use crate::run::golden;
 
     fn find<'a>(leaves: &'a Leaves, path: &str) -> &'a str {
-        leaves.iter().find(|(known, _)| known == path).map_or("absent", |(_, value)| value)
+        leaves
+            .iter()
+            .find(|(known, _)| known == path)
+            .map_or("absent", |(_, value)| value)
     }
 
     #[test]

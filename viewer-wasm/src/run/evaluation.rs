@@ -1,6 +1,7 @@
 //! `eval/iteration_N/metrics.json`: figures of each evaluated view.
 
 use crate::json::{self, Value};
+use crate::order::rising;
 
 /// A figure of a view, and which end of it is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,15 +101,13 @@ impl Evaluation {
 
     /// The views in order of a figure, the worst first or last; those without it come at the end.
     pub(crate) fn sorted(&self, figure: Figure, worst_first: bool) -> Vec<&ViewRow> {
-        let mut rows: Vec<&ViewRow> = self.views.iter().collect();
-        rows.sort_by(|a, b| match (a.figure(figure), b.figure(figure)) {
-            (Some(a), Some(b)) => {
-                let rising = a.total_cmp(&b);
-                if figure.more_is_better() == worst_first { rising } else { rising.reverse() }
-            }
-            (a, b) => b.is_some().cmp(&a.is_some()),
-        });
-        rows
+        let sign = if figure.more_is_better() == worst_first {
+            1.0
+        } else {
+            -1.0
+        };
+        let key = |row: &&ViewRow| row.figure(figure).map_or(f64::INFINITY, |value| sign * value);
+        rising(self.views.iter().collect(), key)
     }
 
     /// The PSNR of a view.
@@ -148,7 +147,13 @@ mod tests {
         let evaluation = Evaluation::parse(&golden("eval/iteration_40/metrics.json")).unwrap();
         assert_eq!(evaluation.views.len(), 2);
         assert!(evaluation.views[0].test && evaluation.views[0].images);
-        let order = |figure, worst| evaluation.sorted(figure, worst).iter().map(|row| row.name.as_str()).collect::<Vec<_>>();
+        let order = |figure, worst| {
+            evaluation
+                .sorted(figure, worst)
+                .iter()
+                .map(|row| row.name.as_str())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(order(Figure::Psnr, true), ["test_view", "view"]);
         assert_eq!(order(Figure::L1, true), ["test_view", "view"]);
         assert_eq!(order(Figure::Ssim, false), ["view", "test_view"]);
@@ -157,13 +162,20 @@ mod tests {
         let (low, high) = evaluation.psnr_range().unwrap();
         assert!(low < 31.0 && high > 33.0);
         assert_eq!(Figure::of_key("lpips"), Some(Figure::Lpips));
-        assert_eq!((Figure::Psnr.print(Some(27.123)), Figure::Lpips.print(None)), ("27.12".to_owned(), "-".to_owned()));
+        assert_eq!(
+            (Figure::Psnr.print(Some(27.123)), Figure::Lpips.print(None)),
+            ("27.12".to_owned(), "-".to_owned())
+        );
     }
 
     #[test]
     fn names_that_leave_the_folder_are_left_out() {
         let text = golden("eval/iteration_40/metrics.json").replace("test_view", "../../secret");
         assert_eq!(Evaluation::parse(&text).unwrap().views.len(), 1);
-        assert!(Evaluation::parse("{\"schema_version\": 2}").unwrap_err().contains("schema version 2"));
+        assert!(
+            Evaluation::parse("{\"schema_version\": 2}")
+                .unwrap_err()
+                .contains("schema version 2")
+        );
     }
 }

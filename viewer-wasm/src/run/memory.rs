@@ -41,10 +41,14 @@ impl Memory {
             let Some(bytes) = value.as_number() else {
                 continue;
             };
-            let at = self.tags.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-                self.tags.push((name.clone(), Vec::new()));
-                self.tags.len() - 1
-            });
+            let at = self
+                .tags
+                .iter()
+                .position(|(known, _)| known == name)
+                .unwrap_or_else(|| {
+                    self.tags.push((name.clone(), Vec::new()));
+                    self.tags.len() - 1
+                });
             add(&mut self.tags[at].1, it, bytes);
         }
     }
@@ -59,10 +63,16 @@ mod tests {
     #[test]
     fn the_fixture_becomes_tags() {
         let mut memory = Memory::default();
-        Tail::default().push(golden("memory.jsonl").as_bytes()).iter().for_each(|row| memory.push(row));
+        Tail::default()
+            .push(golden("memory.jsonl").as_bytes())
+            .iter()
+            .for_each(|row| memory.push(row));
         assert_eq!(memory.reserved, [(1.0, 786_432.0)]);
         assert_eq!(memory.heap_budget, []);
         let names: Vec<_> = memory.tags.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!((names.as_slice(), memory.peak_reserved), (["other", "parameters"].as_slice(), 786_432.0));
+        assert_eq!(
+            (names.as_slice(), memory.peak_reserved),
+            (["other", "parameters"].as_slice(), 786_432.0)
+        );
     }
 }

@@ -82,7 +82,10 @@ impl Metrics {
     }
 
     fn eval_column(&mut self, key: &'static str, test: bool) -> &mut Points {
-        let at = self.evals.iter().position(|(name, of_test, _)| *name == key && *of_test == test);
+        let at = self
+            .evals
+            .iter()
+            .position(|(name, of_test, _)| *name == key && *of_test == test);
         let at = at.unwrap_or_else(|| {
             self.evals.push((key, test, Vec::new()));
             self.evals.len() - 1
@@ -98,14 +101,22 @@ impl Metrics {
 
     /// A curve of the evaluations.
     pub(crate) fn eval(&self, key: &str, test: bool) -> &[(f64, f64)] {
-        let found = self.evals.iter().find(|(name, of_test, _)| *name == key && *of_test == test);
+        let found = self
+            .evals
+            .iter()
+            .find(|(name, of_test, _)| *name == key && *of_test == test);
         found.map_or(&[], |(_, _, points)| points)
     }
 
     /// The iterations that were evaluated.
     pub(crate) fn eval_iterations(&self) -> Vec<f64> {
-        let mut all: Vec<f64> = self.evals.iter().flat_map(|(_, _, points)| points).map(|point| point.0).collect();
-        all.sort_by(f64::total_cmp);
+        let mut all: Vec<f64> = self
+            .evals
+            .iter()
+            .flat_map(|(_, _, points)| points)
+            .map(|point| point.0)
+            .collect();
+        all = crate::order::rising(all, |it| *it);
         all.dedup();
         all
     }
@@ -135,7 +146,10 @@ mod tests {
 
     fn read(text: &str) -> Metrics {
         let mut metrics = Metrics::default();
-        Tail::default().push(text.as_bytes()).iter().for_each(|row| metrics.push(row));
+        Tail::default()
+            .push(text.as_bytes())
+            .iter()
+            .for_each(|row| metrics.push(row));
         metrics
     }
 
@@ -143,12 +157,18 @@ mod tests {
     fn the_fixture_becomes_curves_and_events() {
         let metrics = read(&golden("metrics.jsonl"));
         assert_eq!(metrics.train("loss").len(), 3, "null is no point");
-        assert_eq!(metrics.train("gaussians"), [(10.0, 3.0), (20.0, 3.0), (30.0, 5.0), (40.0, 5.0)]);
+        assert_eq!(
+            metrics.train("gaussians"),
+            [(10.0, 3.0), (20.0, 3.0), (30.0, 5.0), (40.0, 5.0)]
+        );
         assert_eq!(metrics.eval("psnr", true).len(), 2);
         assert_eq!(metrics.eval("lpips", true), []);
         assert_eq!(metrics.eval_iterations(), [20.0, 40.0]);
         let densify = &metrics.events[0];
-        assert_eq!((densify.it, densify.text.as_str()), (30.0, "clones 1, splits 1, deaths 0, gaussians 5"));
+        assert_eq!(
+            (densify.it, densify.text.as_str()),
+            (30.0, "clones 1, splits 1, deaths 0, gaussians 5")
+        );
         assert!(!densify.is_warning());
         assert_eq!((metrics.last_it, metrics.seconds), (40.0, 3.2));
     }
@@ -156,7 +176,10 @@ mod tests {
     #[test]
     fn a_resume_replaces_what_is_done_again() {
         let rows = ["10,\"loss\":1", "20,\"loss\":2", "30,\"loss\":3", "20,\"loss\":5"];
-        let text: String = rows.iter().map(|row| format!("{{\"type\":\"train\",\"it\":{row}}}\n")).collect();
+        let text: String = rows
+            .iter()
+            .map(|row| format!("{{\"type\":\"train\",\"it\":{row}}}\n"))
+            .collect();
         assert_eq!(read(&text).train("loss"), [(10.0, 1.0), (20.0, 5.0)]);
         let event = "{\"type\":\"event\",\"it\":9,\"kind\":\"spill\",\"detail\":{\"host_heap_usage\":5}}\n\
                      {\"type\":\"event\",\"it\":4,\"kind\":\"resume\",\"detail\":{\"checkpoint\":\"c\"}}\n\

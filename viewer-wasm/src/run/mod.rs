@@ -10,6 +10,7 @@ pub(crate) mod memory;
 pub(crate) mod metrics;
 
 use crate::json::{self, Value};
+use crate::order::rising;
 
 /// Version of the run folder's format that this viewer reads.
 pub(crate) const SCHEMA_VERSION: u64 = 1;
@@ -48,7 +49,9 @@ pub(crate) fn check_version(value: &Value, file: &str) -> Result<(), String> {
             "{file} has schema version {other} and this viewer reads version {SCHEMA_VERSION}; open it with the viewer \
              of the program that wrote it"
         )),
-        None => Err(format!("{file} states no schema version, so it was not written by Kiln")),
+        None => Err(format!(
+            "{file} states no schema version, so it was not written by Kiln"
+        )),
     }
 }
 
@@ -63,18 +66,24 @@ impl RunInfo {
         let iterations = value.get("iterations").unwrap_or(&Value::Null);
         let mut plys: Vec<(bool, Ply)> = value.items("plys").iter().filter_map(ply).collect();
         // Where an iteration has both kinds, the fused one is smaller and drawn alike.
-        plys.sort_by_key(|(fused, ply)| (ply.iteration, !*fused));
+        plys = rising(plys, |(fused, ply)| {
+            ply.iteration as f64 + if *fused { 0.0 } else { 0.5 }
+        });
         plys.dedup_by_key(|(_, ply)| ply.iteration);
         let evals = value.items("evals").iter();
         let mut evals: Vec<_> = evals
             .filter_map(|row| Some((row.whole("iteration")?, safe_path(row.text("path")?)?)))
             .collect();
-        evals.sort();
+        evals = rising(evals, |(iteration, _)| *iteration as f64);
         evals.dedup_by_key(|(iteration, _)| *iteration);
         let text = |key: &str| value.text(key).unwrap_or("-").to_owned();
         Ok(Self {
             name: text("name"),
-            scene: value.get("scene").and_then(|scene| scene.text("name")).unwrap_or("-").to_owned(),
+            scene: value
+                .get("scene")
+                .and_then(|scene| scene.text("name"))
+                .unwrap_or("-")
+                .to_owned(),
             status: text("status"),
             message: value.text("message").map(str::to_owned),
             done: iterations.whole("done").unwrap_or(0),
@@ -108,7 +117,9 @@ fn ply(row: &Value) -> Option<(bool, Ply)> {
 /// A path that stays inside its folder; `None` for any other.
 pub(crate) fn safe_path(path: &str) -> Option<String> {
     let inside = !path.is_empty() && !path.contains(['\\', ':']) && !path.starts_with('/');
-    let named = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+    let named = path
+        .split('/')
+        .all(|part| !part.is_empty() && part != "." && part != "..");
     (inside && named).then(|| path.to_owned())
 }
 
@@ -142,10 +153,16 @@ mod tests {
     #[test]
     fn the_fixture_run_is_read() {
         let run = RunInfo::parse(&golden("run.json")).unwrap();
-        assert_eq!((run.name.as_str(), run.scene.as_str(), run.total), ("golden", "two-views", 40));
+        assert_eq!(
+            (run.name.as_str(), run.scene.as_str(), run.total),
+            ("golden", "two-views", 40)
+        );
         assert!(!run.is_running());
         assert_eq!(run.plys.len(), 1, "raw and fused of one iteration are one model");
-        assert_eq!(run.ply(Some(7)).unwrap().path, "point_cloud/iteration_40/point_cloud.ply");
+        assert_eq!(
+            run.ply(Some(7)).unwrap().path,
+            "point_cloud/iteration_40/point_cloud.ply"
+        );
         assert_eq!(run.evals.iter().map(|(it, _)| *it).collect::<Vec<_>>(), [20, 40]);
     }
 
@@ -161,7 +178,8 @@ mod tests {
 
     #[test]
     fn paths_cannot_leave_their_folder() {
-        let index = "[\"runs/a\", \"../b\", \"/etc\", \"http://x/y\", \"runs/../..\", \"a\\\\b\", 3, \"\", \"runs//x\"]";
+        let index =
+            "[\"runs/a\", \"../b\", \"/etc\", \"http://x/y\", \"runs/../..\", \"a\\\\b\", 3, \"\", \"runs//x\"]";
         assert_eq!(parse_index(index).unwrap(), ["runs/a"]);
         assert!(parse_index("{}").is_err());
         let outside = "{\"schema_version\":1,\"plys\":[{\"iteration\":1,\"path\":\"../x.ply\",\"kind\":\"fused\"}]}";

@@ -28,7 +28,9 @@ pub(super) fn listen() {
                 return;
             };
             let target = event.target();
-            let input = target.clone().and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
+            let input = target
+                .clone()
+                .and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
             let value = match &input {
                 Some(input) if input.type_() == "checkbox" => input.checked().to_string(),
                 Some(input) if input.type_() == "file" => {
@@ -38,7 +40,9 @@ pub(super) fn listen() {
                     return;
                 }
                 Some(input) => input.value(),
-                None => target.and_then(|t| t.dyn_into::<HtmlSelectElement>().ok()).map_or(String::new(), |s| s.value()),
+                None => target
+                    .and_then(|t| t.dyn_into::<HtmlSelectElement>().ok())
+                    .map_or(String::new(), |s| s.value()),
             };
             with(|app| app.set(&name, &value, live));
         });
@@ -51,7 +55,10 @@ pub(super) fn listen() {
         dom::on(&document, kind, move |event: DragEvent| {
             event.prevent_default();
             dom::show("drop", false);
-            let file = event.data_transfer().and_then(|data| data.files()).and_then(|files| files.get(0));
+            let file = event
+                .data_transfer()
+                .and_then(|data| data.files())
+                .and_then(|files| files.get(0));
             if let Some(file) = file.filter(|_| event.type_() == "drop") {
                 with(|app| {
                     app.show_tab(Tab::Splats);
@@ -77,7 +84,10 @@ pub(super) fn listen() {
 fn named(target: Option<web_sys::EventTarget>, attribute: &str) -> Option<(String, String)> {
     let element = target?.dyn_into::<Element>().ok()?;
     let found = element.closest(&format!("[{attribute}]")).ok()??;
-    Some((found.get_attribute(attribute)?, found.get_attribute("data-value").unwrap_or_default()))
+    Some((
+        found.get_attribute(attribute)?,
+        found.get_attribute("data-value").unwrap_or_default(),
+    ))
 }
 
 impl App {
@@ -113,7 +123,12 @@ impl App {
                 self.view.dirty = true;
             }
             "newest" => {
-                if let Some(iteration) = self.runs.first().and_then(|run| run.info.ply(None)).map(|ply| ply.iteration) {
+                if let Some(iteration) = self
+                    .runs
+                    .first()
+                    .and_then(|run| run.info.ply(None))
+                    .map(|ply| ply.iteration)
+                {
                     self.show_model(iteration);
                 }
             }
@@ -136,7 +151,7 @@ impl App {
                 }
             }
             ("scale", true) => {
-                self.view.look.scale = value.parse().unwrap_or(1.0);
+                self.view.look.scale = crate::number::parse(value).unwrap_or(1.0) as f32;
                 dom::set_text("scale-value", &format!("{:.2}", self.view.look.scale));
                 self.view.dirty = true;
             }

@@ -1,7 +1,6 @@
 //! The page's state, and its beginning.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use super::renderer::Renderer;
 use super::runs::Run;
@@ -25,7 +24,8 @@ pub(super) struct App {
     pub(super) view: View,
     pub(super) curves: curves::Curves,
     pub(super) evaluation: evaluation::Compare,
-    messages: BTreeMap<String, String>,
+    /// Key and text of each message that is shown.
+    messages: Vec<(String, String)>,
     pub(super) live_bytes: u64,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn start() {
         view: View::new(),
         curves: curves::Curves::default(),
         evaluation: evaluation::Compare::default(),
-        messages: BTreeMap::new(),
+        messages: Vec::new(),
         live_bytes: 0,
     };
     APP.with(|slot| *slot.borrow_mut() = Some(app));
@@ -76,15 +76,17 @@ pub(super) fn start() {
 impl App {
     /// Shows a message until it is dismissed; another one under the same key takes its place.
     pub(super) fn say(&mut self, key: &str, text: &str) {
-        self.messages.insert(key.to_owned(), text.to_owned());
+        match self.messages.iter_mut().find(|(known, _)| known == key) {
+            Some((_, old)) => text.clone_into(old),
+            None => self.messages.push((key.to_owned(), text.to_owned())),
+        }
         self.show_messages();
     }
 
     /// Takes a message back.
     pub(super) fn unsay(&mut self, key: &str) {
-        if self.messages.remove(key).is_some() {
-            self.show_messages();
-        }
+        self.messages.retain(|(known, _)| known != key);
+        self.show_messages();
     }
 
     fn show_messages(&self) {
@@ -118,7 +120,12 @@ impl App {
 
     /// Writes what is shown into the browser's address line.
     pub(super) fn sync_address(&mut self) {
-        self.address.runs = self.runs.iter().map(|run| run.path.clone()).chain(self.pending_runs()).collect();
+        self.address.runs = self
+            .runs
+            .iter()
+            .map(|run| run.path.clone())
+            .chain(self.pending_runs())
+            .collect();
         let text = self.address.print();
         let history = dom::window().and_then(|window| window.history().ok());
         if let Some(history) = history {
@@ -156,18 +163,32 @@ impl App {
     /// How the page stands, as JSON.
     pub(super) fn status_json(&self) -> String {
         let view = &self.view;
-        let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " "));
+        let quoted = |text: &str| {
+            format!(
+                "\"{}\"",
+                text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ")
+            )
+        };
         let model = self.renderer.as_ref().and_then(|renderer| renderer.model.as_ref());
         let number = |value: Option<f64>| value.map_or("null".to_owned(), |value| format!("{value:.3}"));
-        let messages: Vec<_> = self.messages.values().map(|text| quoted(text)).collect();
+        let messages: Vec<_> = self.messages.iter().map(|(_, text)| quoted(text)).collect();
         let fields = [
-            ("run", self.runs.first().map_or("null".to_owned(), |run| quoted(&run.path))),
-            ("iteration", self.address.iteration.map_or("null".to_owned(), |it| it.to_string())),
+            (
+                "run",
+                self.runs.first().map_or("null".to_owned(), |run| quoted(&run.path)),
+            ),
+            (
+                "iteration",
+                self.address.iteration.map_or("null".to_owned(), |it| it.to_string()),
+            ),
             ("splats", model.map_or(0, |model| model.loaded).to_string()),
             ("drawn", model.map_or(0, |model| model.drawn).to_string()),
             ("skipped", view.skipped.to_string()),
             ("sh_degree", model.map_or(0, |model| model.about.degree).to_string()),
-            ("gpu_bytes", model.map_or(0, |model| model.layout.gpu_bytes()).to_string()),
+            (
+                "gpu_bytes",
+                model.map_or(0, |model| model.layout.gpu_bytes()).to_string(),
+            ),
             ("loading", view.is_loading().to_string()),
             ("sorts", view.sorts.to_string()),
             ("sort_ms", number(view.sort_ms)),

@@ -78,14 +78,20 @@ impl App {
         if charts.is_empty() {
             html = "<p class=\"faint none\">No measurements yet.</p>".to_owned();
         }
-        let shown: Vec<_> = [MarkKind::Densify, MarkKind::Reset, MarkKind::Evaluation, MarkKind::Warning]
-            .into_iter()
-            .filter(|kind| marks.iter().any(|mark| mark.kind == *kind))
-            .map(legend)
-            .collect();
+        let shown: Vec<_> = [
+            MarkKind::Densify,
+            MarkKind::Reset,
+            MarkKind::Evaluation,
+            MarkKind::Warning,
+        ]
+        .into_iter()
+        .filter(|kind| marks.iter().any(|mark| mark.kind == *kind))
+        .map(legend)
+        .collect();
         let figures = report::figures(&sources);
         let warnings = report::warnings(&sources);
-        let leaves = |of: fn(&super::runs::Run) -> &crate::run::config::Leaves| self.runs.iter().map(of).collect::<Vec<_>>();
+        let leaves =
+            |of: fn(&super::runs::Run) -> &crate::run::config::Leaves| self.runs.iter().map(of).collect::<Vec<_>>();
         let config = report::comparison(&sources, &leaves(|run| &run.config));
         let env = report::comparison(&sources, &leaves(|run| &run.env));
         let what = if sources.len() > 1 { "differences" } else { "values" };
@@ -123,10 +129,18 @@ impl App {
                 escape(name)
             )
         };
-        let open = self.runs.iter().map(|run| &run.path).filter(|path| !self.index.contains(path));
+        let open = self
+            .runs
+            .iter()
+            .map(|run| &run.path)
+            .filter(|path| !self.index.contains(path));
         let others = self.index.iter().chain(open).filter(|path| **path != first.path);
         let buttons: String = others.map(button).collect();
-        if buttons.is_empty() { buttons } else { format!("<span class=\"faint\">Compare with</span>{buttons}") }
+        if buttons.is_empty() {
+            buttons
+        } else {
+            format!("<span class=\"faint\">Compare with</span>{buttons}")
+        }
     }
 
     /// Writes each curve's value at an iteration, or its last, beside its name.
@@ -143,7 +157,10 @@ impl App {
                 let _ = line.set_attribute("d", &path);
             }
         }
-        dom::set_text("at", &it.map_or(String::new(), |it| format!("iteration {}", count(it.max(0.0)))));
+        dom::set_text(
+            "at",
+            &it.map_or(String::new(), |it| format!("iteration {}", count(it.max(0.0)))),
+        );
     }
 
     pub(super) fn chart_action(&mut self, act: &str, value: &str) {
@@ -158,7 +175,7 @@ impl App {
     }
 
     pub(super) fn set_smoothing(&mut self, value: &str) {
-        self.curves.smoothing = value.parse::<f64>().unwrap_or(0.0).clamp(0.0, 0.99);
+        self.curves.smoothing = crate::number::parse(value).unwrap_or(0.0).clamp(0.0, 0.99);
         dom::set_text("smooth-value", &format!("{:.2}", self.curves.smoothing));
         self.draw_charts();
     }
@@ -185,7 +202,7 @@ impl App {
         if let Some(drawn) = self.curves.drawn.get(index).filter(|_| (to - from).abs() > 6.0) {
             let [low, high] = drawn.x.domain;
             let mut ends = [drawn.x.value(from), drawn.x.value(to)].map(|it| it.clamp(low, high));
-            ends.sort_by(f64::total_cmp);
+            ends = [ends[0].min(ends[1]), ends[0].max(ends[1])];
             if ends[1] - ends[0] >= 1.0 {
                 self.curves.zoom = Some(ends);
             }
@@ -205,7 +222,11 @@ fn legend(kind: MarkKind) -> &'static str {
 
 fn figure(chart: &Chart, index: usize, log: bool, svg: &str) -> String {
     let keys = chart.series.iter().enumerate().map(|(series, one)| {
-        let kind = if chart.stacked { format!("layer{}", one.color % 8) } else { format!("run{}", one.color % 4) };
+        let kind = if chart.stacked {
+            format!("layer{}", one.color % 8)
+        } else {
+            format!("run{}", one.color % 4)
+        };
         let dashed = if one.dashed { " dashed" } else { "" };
         format!(
             "<span><i class=\"key {kind}{dashed}\"></i>{} <b id=\"value-{index}-{series}\"></b></span>",
@@ -229,7 +250,10 @@ fn plot_at(event: &MouseEvent) -> Option<(usize, f64)> {
     let element = event.target()?.dyn_into::<Element>().ok()?;
     let plot = element.closest("[data-plot]").ok()??;
     let index = plot.get_attribute("data-plot")?.parse().ok()?;
-    Some((index, f64::from(event.client_x()) - plot.get_bounding_client_rect().left()))
+    Some((
+        index,
+        f64::from(event.client_x()) - plot.get_bounding_client_rect().left(),
+    ))
 }
 
 fn listen() {

@@ -1,7 +1,9 @@
 //! Thin words for the document.
 
 use wasm_bindgen::prelude::*;
-use web_sys::{Document, Element, EventTarget, HtmlCanvasElement, HtmlElement, HtmlImageElement, HtmlInputElement, Window};
+use web_sys::{
+    Document, Element, EventTarget, HtmlCanvasElement, HtmlElement, HtmlImageElement, HtmlInputElement, Window,
+};
 
 /// The window; a page always has one.
 pub(super) fn window() -> Option<Window> {
@@ -82,7 +84,9 @@ pub(super) fn calm() -> bool {
 /// An image drawn into a square canvas.
 pub(super) fn shrunk(image: &HtmlImageElement, side: u32) -> Result<HtmlCanvasElement, String> {
     let missing = || "the browser gave no canvas".to_owned();
-    let canvas = document().and_then(|d| d.create_element("canvas").ok()).ok_or_else(missing)?;
+    let canvas = document()
+        .and_then(|d| d.create_element("canvas").ok())
+        .ok_or_else(missing)?;
     let canvas: HtmlCanvasElement = canvas.dyn_into().map_err(|_| missing())?;
     canvas.set_width(side);
     canvas.set_height(side);

@@ -67,14 +67,22 @@ impl App {
             return;
         };
         let newest = run.evaluations.keys().next_back().copied();
-        let wanted = self.evaluation.iteration.filter(|it| run.evaluations.contains_key(it)).or(newest);
+        let wanted = self
+            .evaluation
+            .iteration
+            .filter(|it| run.evaluations.contains_key(it))
+            .or(newest);
         let options = run.info.evals.iter().rev().map(|(it, _)| {
             let selected = if Some(*it) == wanted { " selected" } else { "" };
             format!("<option value=\"{it}\"{selected}>iteration {it}</option>")
         });
         dom::set_html("evaluation", &options.collect::<String>());
         let Some(evaluation) = wanted.and_then(|it| run.evaluations.get(&it)) else {
-            let text = if run.info.evals.is_empty() { "This run has not been evaluated yet." } else { "Reading…" };
+            let text = if run.info.evals.is_empty() {
+                "This run has not been evaluated yet."
+            } else {
+                "Reading…"
+            };
             dom::set_html("views", &format!("<p class=\"faint none\">{text}</p>"));
             dom::show("compare", false);
             return;
@@ -85,8 +93,17 @@ impl App {
             .into_iter()
             .filter(|row| choice.filter == "all" || row.set() == choice.filter)
             .collect();
-        let chosen = |row: &&&ViewRow| choice.view.as_ref().is_some_and(|(test, name)| row.test == *test && row.name == *name);
-        let row = rows.iter().find(chosen).or(rows.iter().find(|row| row.images)).or(rows.first());
+        let chosen = |row: &&&ViewRow| {
+            choice
+                .view
+                .as_ref()
+                .is_some_and(|(test, name)| row.test == *test && row.name == *name)
+        };
+        let row = rows
+            .iter()
+            .find(chosen)
+            .or(rows.iter().find(|row| row.images))
+            .or(rows.first());
         let row = row.map(|row| (*row).clone());
         let table = table(&rows, row.as_ref(), choice.figure, choice.worst_first);
         dom::set_html("views", &table);
@@ -166,7 +183,7 @@ impl App {
     }
 
     pub(super) fn set_wipe(&mut self, value: &str) {
-        self.evaluation.frame.wipe = value.parse::<f64>().unwrap_or(500.0) / 1000.0;
+        self.evaluation.frame.wipe = crate::number::parse(value).unwrap_or(500.0) / 1000.0;
         self.place_pictures();
     }
 
@@ -205,7 +222,10 @@ impl App {
             return;
         };
         let all: Vec<u64> = run.info.evals.iter().map(|(it, _)| *it).collect();
-        let now = self.evaluation.iteration.and_then(|it| all.iter().position(|known| *known == it));
+        let now = self
+            .evaluation
+            .iteration
+            .and_then(|it| all.iter().position(|known| *known == it));
         let now = now.unwrap_or(all.len() - 1) as i64;
         let next = all[(now + by).clamp(0, all.len() as i64 - 1) as usize];
         self.evaluation.iteration = Some(next);
@@ -220,12 +240,22 @@ impl App {
         };
         let value = |at: u32| {
             use wasm_bindgen::JsCast as _;
-            rows.item(at).and_then(|node| node.dyn_into::<web_sys::Element>().ok()?.get_attribute("data-value"))
+            rows.item(at)
+                .and_then(|node| node.dyn_into::<web_sys::Element>().ok()?.get_attribute("data-value"))
         };
-        let now = self.evaluation.view.as_ref().map(|(test, name)| format!("{}/{name}", if *test { "test" } else { "train" }));
-        let at = (0..rows.length()).find(|at| value(*at) == now).map_or(0, |at| i64::from(at) + by);
+        let now = self
+            .evaluation
+            .view
+            .as_ref()
+            .map(|(test, name)| format!("{}/{name}", if *test { "test" } else { "train" }));
+        let at = (0..rows.length())
+            .find(|at| value(*at) == now)
+            .map_or(0, |at| i64::from(at) + by);
         let last = i64::from(rows.length()) - 1;
-        if let Some((set, name)) = value(at.clamp(0, last.max(0)) as u32).as_deref().and_then(|v| v.split_once('/')) {
+        if let Some((set, name)) = value(at.clamp(0, last.max(0)) as u32)
+            .as_deref()
+            .and_then(|v| v.split_once('/'))
+        {
             self.evaluation.view = Some((set == "test", name.to_owned()));
         }
     }
@@ -253,8 +283,14 @@ fn table(rows: &[&ViewRow], chosen: Option<&ViewRow>, by: Figure, worst_first: b
         )
     });
     let lines = rows.iter().map(|row| {
-        let cells = Figure::ALL.into_iter().map(|figure| format!("<td>{}</td>", figure.print(row.figure(figure))));
-        let current = if chosen == Some(*row) { " aria-current=\"true\"" } else { "" };
+        let cells = Figure::ALL
+            .into_iter()
+            .map(|figure| format!("<td>{}</td>", figure.print(row.figure(figure))));
+        let current = if chosen == Some(*row) {
+            " aria-current=\"true\""
+        } else {
+            ""
+        };
         let (name, set) = (escape(&row.name), row.set());
         let dim = if row.images { "" } else { " class=\"dim\"" };
         format!(
@@ -277,7 +313,10 @@ fn listen() {
     let target = stage.clone();
     let place = move |event: &PointerEvent| {
         let area = target.get_bounding_client_rect();
-        [f64::from(event.client_x()) - area.left(), f64::from(event.client_y()) - area.top()]
+        [
+            f64::from(event.client_x()) - area.left(),
+            f64::from(event.client_y()) - area.top(),
+        ]
     };
     let at = place.clone();
     let target = stage.clone();
@@ -312,7 +351,10 @@ fn listen() {
     dom::on(&stage, "wheel", move |event: WheelEvent| {
         event.prevent_default();
         let area = target.get_bounding_client_rect();
-        let here = [f64::from(event.client_x()) - area.left(), f64::from(event.client_y()) - area.top()];
+        let here = [
+            f64::from(event.client_x()) - area.left(),
+            f64::from(event.client_y()) - area.top(),
+        ];
         let factor = (-event.delta_y() * 0.0015).clamp(-0.7, 0.7).exp();
         with(|app| {
             app.evaluation.frame.zoom(factor, here);

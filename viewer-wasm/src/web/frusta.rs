@@ -17,7 +17,10 @@ pub(super) struct Frusta {
     program: Program,
     vertices: WebGlVertexArrayObject,
     buffer: WebGlBuffer,
-    thumbnails: Option<WebGlTexture>,
+    /// One black texel until the first photograph comes.
+    thumbnails: WebGlTexture,
+    has_photographs: bool,
+    fade: f32,
     n_lines: u32,
     n_triangles: u32,
 }
@@ -43,14 +46,17 @@ impl Frusta {
             program,
             vertices,
             buffer,
-            thumbnails: None,
+            thumbnails: texture_array(gl, Texels::Bytes, [1, 1, 1])?,
+            has_photographs: false,
+            fade: 0.0,
             n_lines: 0,
             n_triangles: 0,
         })
     }
 
-    /// Replaces all outlines.
-    pub(super) fn set(&mut self, gl: &Gl, outlines: &[Outline]) {
+    /// Replaces all outlines, whose bases are `depth` away from their centres.
+    pub(super) fn set(&mut self, gl: &Gl, outlines: &[Outline], depth: f32) {
+        self.fade = depth * 1.6;
         let triangles = outlines.iter().flat_map(|outline| &outline.triangles);
         let lines = outlines.iter().flat_map(|outline| &outline.lines);
         let floats: Vec<f32> = triangles.chain(lines).flatten().copied().collect();
@@ -64,11 +70,12 @@ impl Frusta {
 
     /// Puts a photograph into a slot below [`THUMBNAILS`]; it is drawn there at the slot's size.
     pub(super) fn set_thumbnail(&mut self, gl: &Gl, slot: u32, image: &HtmlImageElement) -> Result<(), String> {
-        let texture = match &self.thumbnails {
-            Some(texture) => texture.clone(),
-            None => texture_array(gl, Texels::Bytes, [THUMBNAIL, THUMBNAIL, THUMBNAILS])?,
-        };
-        gl.bind_texture(Gl::TEXTURE_2D_ARRAY, Some(&texture));
+        if !self.has_photographs {
+            let texture = texture_array(gl, Texels::Bytes, [THUMBNAIL, THUMBNAIL, THUMBNAILS])?;
+            gl.delete_texture(Some(&std::mem::replace(&mut self.thumbnails, texture)));
+            self.has_photographs = true;
+        }
+        gl.bind_texture(Gl::TEXTURE_2D_ARRAY, Some(&self.thumbnails));
         let side = THUMBNAIL as i32;
         let canvas = super::dom::shrunk(image, THUMBNAIL)?;
         let written = gl.tex_sub_image_3d_with_html_canvas_element(
@@ -84,16 +91,14 @@ impl Frusta {
             Gl::UNSIGNED_BYTE,
             &canvas,
         );
-        self.thumbnails = Some(texture);
         written.map_err(|_| "a photograph could not be put on the graphics device".to_owned())
     }
 
     pub(super) fn draw(&self, gl: &Gl, shot: &Shot) {
         self.program.bind(gl);
         set_shot(gl, &self.program, shot);
-        if let Some(texture) = &self.thumbnails {
-            bind_array(gl, 0, texture);
-        }
+        bind_array(gl, 0, &self.thumbnails);
+        gl.uniform1f(self.program.at("fade"), self.fade);
         gl.uniform1i(self.program.at("thumbnails"), 0);
         gl.enable(Gl::BLEND);
         gl.blend_func(Gl::ONE, Gl::ONE_MINUS_SRC_ALPHA);

@@ -1,7 +1,5 @@
 //! Thin words for WebGL2: programs, textures, targets.
 
-use std::collections::BTreeMap;
-
 use js_sys::{Object, Uint32Array};
 use web_sys::{WebGl2RenderingContext as Gl, WebGlFramebuffer, WebGlProgram, WebGlTexture, WebGlUniformLocation};
 
@@ -11,7 +9,7 @@ const PROLOGUE: &str = "#version 300 es\nprecision highp float;\nprecision highp
 /// A linked program and its uniforms by name.
 pub(super) struct Program {
     program: WebGlProgram,
-    uniforms: BTreeMap<String, WebGlUniformLocation>,
+    uniforms: Vec<(String, WebGlUniformLocation)>,
 }
 
 impl Program {
@@ -34,12 +32,12 @@ impl Program {
             return Err(format!("the shaders do not link on this device: {log}"));
         }
         let count = gl.get_program_parameter(&program, Gl::ACTIVE_UNIFORMS).as_f64();
-        let mut uniforms = BTreeMap::new();
+        let mut uniforms = Vec::new();
         for index in 0..count.unwrap_or(0.0) as u32 {
             if let Some(info) = gl.get_active_uniform(&program, index)
                 && let Some(location) = gl.get_uniform_location(&program, &info.name())
             {
-                uniforms.insert(info.name(), location);
+                uniforms.push((info.name(), location));
             }
         }
         Ok(Self { program, uniforms })
@@ -51,7 +49,8 @@ impl Program {
 
     /// Where a uniform is; `None`, which WebGL ignores, when the compiler dropped it.
     pub(super) fn at(&self, name: &str) -> Option<&WebGlUniformLocation> {
-        self.uniforms.get(name)
+        let found = self.uniforms.iter().find(|(known, _)| known == name);
+        found.map(|(_, location)| location)
     }
 }
 
@@ -88,13 +87,22 @@ pub(super) fn texture_array(gl: &Gl, texels: Texels, [width, height, layers]: Ex
     }
     // Errors of earlier calls are not this one's.
     while gl.get_error() != Gl::NO_ERROR && !gl.is_context_lost() {}
-    gl.tex_storage_3d(Gl::TEXTURE_2D_ARRAY, 1, format, width as i32, height as i32, layers as i32);
+    gl.tex_storage_3d(
+        Gl::TEXTURE_2D_ARRAY,
+        1,
+        format,
+        width as i32,
+        height as i32,
+        layers as i32,
+    );
     if gl.get_error() == Gl::NO_ERROR {
         return Ok(texture);
     }
     gl.delete_texture(Some(&texture));
-    let mib = u64::from(width) * u64::from(height) * u64::from(layers) * 16 >> 20;
-    Err(format!("the graphics memory does not hold a texture of {mib} MiB; open a model with fewer Gaussians"))
+    let mib = (u64::from(width) * u64::from(height) * u64::from(layers) * 16) >> 20;
+    Err(format!(
+        "the graphics memory does not hold a texture of {mib} MiB; open a model with fewer Gaussians"
+    ))
 }
 
 /// Writes rows of one layer; `words` holds `width * rows * 4` of them.
@@ -143,7 +151,9 @@ impl Target {
         );
         if gl.check_framebuffer_status(Gl::FRAMEBUFFER) != Gl::FRAMEBUFFER_COMPLETE {
             let [width, height] = size;
-            return Err(format!("this device cannot draw into a picture of {width} x {height} half floats"));
+            return Err(format!(
+                "this device cannot draw into a picture of {width} x {height} half floats"
+            ));
         }
         Ok(Self { frame, texture, size })
     }

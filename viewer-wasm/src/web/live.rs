@@ -4,9 +4,9 @@ use js_sys::Promise;
 use wasm_bindgen_futures::JsFuture;
 
 use super::app::{App, with};
+use super::dom;
 use super::net::{self, Rest};
 use super::runs::{Run, read_evaluation};
-use super::dom;
 use crate::html::escape;
 use crate::run::RunInfo;
 
@@ -39,9 +39,17 @@ async fn pause() {
 /// One round for one run. A server that does not answer is asked again in the next.
 async fn step(path: String) {
     let asked = with(|app| {
-        let (metrics, memory) = app.run_mut(&path).map(|run| (run.metrics_tail.bytes, run.memory_tail.bytes))?;
+        let (metrics, memory) = app
+            .run_mut(&path)
+            .map(|run| (run.metrics_tail.bytes, run.memory_tail.bytes))?;
         let url = |file: &str| app.address.request(&format!("{path}/{file}"));
-        Some((metrics, memory, url("run.json"), url("metrics.jsonl"), url("memory.jsonl")))
+        Some((
+            metrics,
+            memory,
+            url("run.json"),
+            url("metrics.jsonl"),
+            url("memory.jsonl"),
+        ))
     });
     let Some((metrics_at, memory_at, run_url, metrics_url, memory_url)) = asked.flatten() else {
         return;
@@ -87,7 +95,11 @@ fn take(run: &mut Run, rest: &Rest, got: &mut u64, metrics: bool) -> bool {
         Rest::Nothing => false,
         Rest::More(bytes) => {
             *got += bytes.len() as u64;
-            if metrics { run.push_metrics(bytes) } else { run.push_memory(bytes) }
+            if metrics {
+                run.push_metrics(bytes)
+            } else {
+                run.push_memory(bytes)
+            }
             true
         }
         Rest::Replaced => {
@@ -113,14 +125,29 @@ impl App {
         let done = (info.done as f64).max(run.metrics.last_it);
         let html = match info.status.as_str() {
             "running" => {
-                let share = if info.total > 0 { 100.0 * done / info.total as f64 } else { 0.0 };
-                let its = run.metrics.train("its").last().map_or(String::new(), |(_, its)| format!(" · {its:.1} it/s"));
-                format!("<span class=\"pulse\"></span>training · {done:.0} of {} · {share:.0} %{its}", info.total)
+                let share = if info.total > 0 {
+                    100.0 * done / info.total as f64
+                } else {
+                    0.0
+                };
+                let its = run
+                    .metrics
+                    .train("its")
+                    .last()
+                    .map_or(String::new(), |(_, its)| format!(" · {its:.1} it/s"));
+                format!(
+                    "<span class=\"pulse\"></span>training · {done:.0} of {} · {share:.0} %{its}",
+                    info.total
+                )
             }
             "done" => format!("{} iterations", info.total),
             other => {
                 let why = info.message.as_ref().map_or(String::new(), |why| format!(": {why}"));
-                format!("<span class=\"bad\">{}</span> at {done:.0}{}", escape(other), escape(&why))
+                format!(
+                    "<span class=\"bad\">{}</span> at {done:.0}{}",
+                    escape(other),
+                    escape(&why)
+                )
             }
         };
         dom::set_html("live", &html);

@@ -113,7 +113,9 @@ impl App {
                 remarks.extend(outcome.warning);
                 if outcome.skipped > 0 {
                     let splats = count(f64::from(outcome.skipped));
-                    remarks.push(format!("{splats} splats hold values that are not numbers and are left out"));
+                    remarks.push(format!(
+                        "{splats} splats hold values that are not numbers and are left out"
+                    ));
                 }
                 if outcome.splats == 0 {
                     remarks.push("the model has no splats, so there is nothing to see".to_owned());

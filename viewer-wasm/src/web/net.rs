@@ -23,7 +23,9 @@ impl NetError {
     pub(super) fn about(&self, file: &str) -> String {
         match self {
             Self::Absent => format!("{file} is missing"),
-            Self::Forbidden => "The server asks for a token. Open the whole address that `kiln view` printed.".to_owned(),
+            Self::Forbidden => {
+                "The server asks for a token. Open the whole address that `kiln view` printed.".to_owned()
+            }
             Self::Other(what) => format!("{file} could not be read: {what}"),
         }
     }
@@ -57,7 +59,9 @@ fn checked(response: Response) -> Result<Response, NetError> {
 
 async fn bytes_of(response: &Response) -> Result<Vec<u8>, NetError> {
     let broken = |_| NetError::Other("the connection broke".to_owned());
-    let buffer = JsFuture::from(response.array_buffer().map_err(broken)?).await.map_err(broken)?;
+    let buffer = JsFuture::from(response.array_buffer().map_err(broken)?)
+        .await
+        .map_err(broken)?;
     Ok(Uint8Array::new(&buffer).to_vec())
 }
 
@@ -83,7 +87,11 @@ pub(super) async fn rest(url: &str, from: u64) -> Result<Rest, NetError> {
     if response.status() == 416 {
         let range = response.headers().get("Content-Range").ok().flatten();
         let length = range.and_then(|range| range.rsplit('/').next()?.parse::<u64>().ok());
-        return Ok(if length.is_some_and(|length| length < from) { Rest::Replaced } else { Rest::Nothing });
+        return Ok(if length.is_some_and(|length| length < from) {
+            Rest::Replaced
+        } else {
+            Rest::Nothing
+        });
     }
     let response = checked(response)?;
     let whole = response.status() == 200;
@@ -95,7 +103,11 @@ pub(super) async fn rest(url: &str, from: u64) -> Result<Rest, NetError> {
         }
         bytes.drain(..from as usize);
     }
-    Ok(if bytes.is_empty() { Rest::Nothing } else { Rest::More(bytes) })
+    Ok(if bytes.is_empty() {
+        Rest::Nothing
+    } else {
+        Rest::More(bytes)
+    })
 }
 
 /// Bytes that arrive piece by piece.

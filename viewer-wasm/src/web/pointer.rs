@@ -55,18 +55,20 @@ pub(super) fn listen() {
                 pressed.at.retain(|(id, _)| *id != event.pointer_id());
                 pressed.at.is_empty() && pressed.moved < CLICK_PX && event.type_() == "pointerup"
             });
-            with(|app| {
-                match app.camera_at(place(&event)).filter(|_| clicked) {
-                    Some(camera) => app.go_to_camera(&camera, false),
-                    None if !clicked => app.remember_place(),
-                    None => {}
-                }
+            with(|app| match app.camera_at(place(&event)).filter(|_| clicked) {
+                Some(camera) => app.go_to_camera(&camera, false),
+                None if !clicked => app.remember_place(),
+                None => {}
             });
         });
     }
     dom::on(&canvas, "wheel", |event: WheelEvent| {
         event.prevent_default();
-        let lines = if event.delta_mode() == WheelEvent::DOM_DELTA_LINE { 20.0 } else { 1.0 };
+        let lines = if event.delta_mode() == WheelEvent::DOM_DELTA_LINE {
+            20.0
+        } else {
+            1.0
+        };
         let factor = (event.delta_y() as f32 * lines * 0.0012).clamp(-0.5, 0.5).exp();
         with(|app| {
             app.view.navigator.zoom(factor);
@@ -109,8 +111,14 @@ impl Pressed {
 
 impl App {
     fn move_by(&mut self, motion: Motion) {
-        let height = self.renderer.as_ref().map_or(1, |renderer| renderer.canvas.client_height()).max(1);
-        let focal = self.shot().map_or(1.0, |shot| shot.lens.focal[1] * height as f32 / shot.lens.size[1] as f32);
+        let height = self
+            .renderer
+            .as_ref()
+            .map_or(1, |renderer| renderer.canvas.client_height())
+            .max(1);
+        let focal = self.shot().map_or(1.0, |shot| {
+            shot.lens.focal[1] * height as f32 / shot.lens.size[1] as f32
+        });
         let navigator = &mut self.view.navigator;
         match motion {
             Motion::Drag(by) => navigator.drag(by),
@@ -137,7 +145,14 @@ impl App {
                 let fly = self.view.navigator.mode == Mode::Fly;
                 self.set_mode(if fly { Mode::Orbit } else { Mode::Fly });
             }
-            "p" if splats => self.act("style", if self.view.look.point_px > 0.0 { "splats" } else { "points" }),
+            "p" if splats => self.act(
+                "style",
+                if self.view.look.point_px > 0.0 {
+                    "splats"
+                } else {
+                    "points"
+                },
+            ),
             "c" if splats => {
                 self.view.frusta = !self.view.frusta;
                 self.view.dirty = true;
@@ -158,8 +173,16 @@ impl App {
         let Some(run) = self.runs.first().filter(|run| !run.cameras.is_empty()) else {
             return;
         };
-        let names: Vec<String> = self.camera_order().into_iter().map(|at| run.cameras[at].name.clone()).collect();
-        let now = self.view.through.as_ref().and_then(|name| names.iter().position(|known| known == name));
+        let names: Vec<String> = self
+            .camera_order()
+            .into_iter()
+            .map(|at| run.cameras[at].name.clone())
+            .collect();
+        let now = self
+            .view
+            .through
+            .as_ref()
+            .and_then(|name| names.iter().position(|known| known == name));
         let next = now.map_or(0, |at| (at as i64 + by).rem_euclid(names.len() as i64) as usize);
         self.go_to_camera(&names[next].clone(), false);
     }
@@ -170,7 +193,10 @@ impl App {
             return;
         };
         let plys = &run.info.plys;
-        let now = plys.iter().position(|ply| Some(ply.iteration) == self.address.iteration).unwrap_or(plys.len() - 1);
+        let now = plys
+            .iter()
+            .position(|ply| Some(ply.iteration) == self.address.iteration)
+            .unwrap_or(plys.len() - 1);
         let next = (now as i64 + by).clamp(0, plys.len() as i64 - 1) as usize;
         if next != now {
             self.show_model(plys[next].iteration);
@@ -185,11 +211,12 @@ pub(super) fn listen_keys() {
     };
     dom::on(&window, "keydown", |event: KeyboardEvent| {
         let typing = dom::document().and_then(|document| document.active_element());
-        let typing = typing.is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "SELECT" | "TEXTAREA"));
+        let typing =
+            typing.is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "SELECT" | "TEXTAREA"));
         if typing || event.ctrl_key() || event.meta_key() || event.alt_key() {
             return;
         }
-        let key = event.key().to_lowercase();
+        let key = event.key().to_ascii_lowercase();
         with(|app| {
             if "wasdqe".contains(&key) || key == "shift" {
                 if !app.view.keys.contains(&key) {
@@ -201,7 +228,7 @@ pub(super) fn listen_keys() {
         });
     });
     dom::on(&window, "keyup", |event: KeyboardEvent| {
-        let key = event.key().to_lowercase();
+        let key = event.key().to_ascii_lowercase();
         with(|app| {
             let flying = app.view.keys.iter().any(|held| held != "shift");
             app.view.keys.retain(|held| *held != key);

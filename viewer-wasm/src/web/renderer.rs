@@ -113,15 +113,8 @@ impl Renderer {
         let out = Uint8Array::new_with_length(size[0] * size[1] * 4);
         let (width, height) = (size[0] as i32, size[1] as i32);
         let view: &js_sys::Object = out.as_ref();
-        let read = gl.read_pixels_with_opt_array_buffer_view(
-            0,
-            0,
-            width,
-            height,
-            Gl::RGBA,
-            Gl::UNSIGNED_BYTE,
-            Some(view),
-        );
+        let read =
+            gl.read_pixels_with_opt_array_buffer_view(0, 0, width, height, Gl::RGBA, Gl::UNSIGNED_BYTE, Some(view));
         target.delete(gl);
         bytes.delete(gl);
         read.map_err(|_| "the picture could not be read back".to_owned())?;

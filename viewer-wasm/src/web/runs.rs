@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use wasm_bindgen_futures::spawn_local;
 use wasm_bindgen::JsCast as _;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlImageElement;
 
 use super::app::{App, with};
@@ -43,7 +43,11 @@ pub(super) struct Run {
 impl Run {
     /// Name for people; several runs of one name are told apart by folder.
     pub(super) fn title(&self) -> &str {
-        self.path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(&self.info.name)
+        self.path
+            .rsplit('/')
+            .next()
+            .filter(|name| !name.is_empty())
+            .unwrap_or(&self.info.name)
     }
 
     /// Takes new bytes of `metrics.jsonl`.
@@ -81,7 +85,11 @@ pub(super) async fn open_all() {
             Err(why) => app.say("index", &why),
         }
         let first = app.index.first().cloned();
-        if app.address.runs.is_empty() { first.into_iter().collect() } else { app.address.runs.clone() }
+        if app.address.runs.is_empty() {
+            first.into_iter().collect()
+        } else {
+            app.address.runs.clone()
+        }
     });
     for path in wanted.unwrap_or_default() {
         open(path).await;
@@ -114,12 +122,19 @@ pub(super) async fn open(path: String) {
     let first = with(|app| {
         app.unsay(&path);
         if app.runs.len() < MAX_RUNS && app.runs.iter().all(|run| run.path != path) {
-            app.runs.push(Run { path: path.clone(), info, ..Run::default() });
+            app.runs.push(Run {
+                path: path.clone(),
+                info,
+                ..Run::default()
+            });
         }
         app.runs.len() == 1
     });
     if first == Some(true) {
-        match net::text(&url(&path, "cameras.json"), false).await.map_err(|e| e.about("cameras.json")) {
+        match net::text(&url(&path, "cameras.json"), false)
+            .await
+            .map_err(|e| e.about("cameras.json"))
+        {
             Ok(text) => with(|app| app.take_cameras(&path, cameras::parse(&text))),
             Err(why) => with(|app| app.say("cameras", &format!("{path}: {why}."))),
         };
@@ -154,7 +169,9 @@ pub(super) async fn read_evaluation(path: String, iteration: Option<u64>) {
         return;
     };
     let result = net::text(&url(&path, &file), false).await;
-    let result = result.map_err(|e| e.about(&file)).and_then(|text| Evaluation::parse(&text));
+    let result = result
+        .map_err(|e| e.about(&file))
+        .and_then(|text| Evaluation::parse(&text));
     with(|app| {
         match result {
             Ok(evaluation) => {
@@ -203,7 +220,11 @@ async fn load_thumbnails(path: String) {
 
 /// An image that is ready to be drawn; `None` when there is none.
 async fn decoded(url: &str) -> Option<HtmlImageElement> {
-    let image = dom::document()?.create_element("img").ok()?.dyn_into::<HtmlImageElement>().ok()?;
+    let image = dom::document()?
+        .create_element("img")
+        .ok()?
+        .dyn_into::<HtmlImageElement>()
+        .ok()?;
     image.set_src(url);
     wasm_bindgen_futures::JsFuture::from(image.decode()).await.ok()?;
     Some(image)
@@ -252,7 +273,10 @@ impl App {
             Ok(text) => run.config = config::leaves(&text),
             Err(error) => missing.push(error.about("config.resolved.yaml")),
         }
-        match env.map_err(|e| e.about("env.json")).and_then(|text| json::parse(&text).map_err(|e| format!("env.json is {e}"))) {
+        match env
+            .map_err(|e| e.about("env.json"))
+            .and_then(|text| json::parse(&text).map_err(|e| format!("env.json is {e}")))
+        {
             Ok(value) => run.env = value.leaves(),
             Err(why) => missing.push(why),
         }
@@ -284,7 +308,11 @@ impl App {
         };
         let Some(ply) = run.info.ply(wanted).cloned() else {
             let running = run.info.is_running();
-            let text = if running { "The run has saved no model yet; it will appear here." } else { "The run has no saved model." };
+            let text = if running {
+                "The run has saved no model yet; it will appear here."
+            } else {
+                "The run has no saved model."
+            };
             self.say("model", text);
             return;
         };
@@ -314,7 +342,11 @@ impl App {
             let name = path.rsplit('/').next().unwrap_or(path);
             format!("<option value=\"{}\"{selected}>{}</option>", escape(path), escape(name))
         };
-        let open = self.runs.iter().map(|run| &run.path).filter(|path| !self.index.contains(path));
+        let open = self
+            .runs
+            .iter()
+            .map(|run| &run.path)
+            .filter(|path| !self.index.contains(path));
         let options: String = self.index.iter().chain(open).map(option).collect();
         dom::set_html("run", &options);
         dom::show("run", !options.is_empty());

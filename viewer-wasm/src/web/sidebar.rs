@@ -1,8 +1,8 @@
 //! The panel beside the splats: models, look, cameras.
 
 use js_sys::{Reflect, Uint8Array};
-use wasm_bindgen::prelude::*;
 use wasm_bindgen::Clamped;
+use wasm_bindgen::prelude::*;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
 
 use super::app::{App, with};
@@ -10,13 +10,18 @@ use super::dom;
 use super::renderer::Shot;
 use crate::html::{bytes, count, escape};
 use crate::navigate::Mode;
+use crate::order::rising;
 
 impl App {
     /// Draws the panel anew.
     pub(super) fn show_side(&mut self) {
         self.show_models();
         let view = &self.view;
-        let degree = self.renderer.as_ref().and_then(|renderer| renderer.model.as_ref()).map_or(3, |m| m.about.degree);
+        let degree = self
+            .renderer
+            .as_ref()
+            .and_then(|renderer| renderer.model.as_ref())
+            .map_or(3, |m| m.about.degree);
         let used = view.look.degree.min(degree);
         let degrees = (0..=3).map(|each| {
             let off = if each > degree { " disabled" } else { "" };
@@ -25,10 +30,18 @@ impl App {
         dom::set_html("degrees", &degrees.collect::<String>());
         let points = view.look.point_px > 0.0;
         let styles = [("splats", "Splats", !points), ("points", "Points", points)];
-        dom::set_html("styles", &styles.map(|(id, title, on)| button("style", id, title, on, "")).concat());
+        dom::set_html(
+            "styles",
+            &styles
+                .map(|(id, title, on)| button("style", id, title, on, ""))
+                .concat(),
+        );
         let fly = view.navigator.mode == Mode::Fly;
         let modes = [("orbit", "Orbit", !fly), ("fly", "Fly", fly)];
-        dom::set_html("modes", &modes.map(|(id, title, on)| button("mode", id, title, on, "")).concat());
+        dom::set_html(
+            "modes",
+            &modes.map(|(id, title, on)| button("mode", id, title, on, "")).concat(),
+        );
         if let Some(frusta) = dom::input_by_id("frusta") {
             frusta.set_checked(view.frusta);
         }
@@ -41,7 +54,9 @@ impl App {
         let Some(newest) = plys.last() else {
             return;
         };
-        let at = plys.iter().position(|ply| Some(ply.iteration) == self.address.iteration);
+        let at = plys
+            .iter()
+            .position(|ply| Some(ply.iteration) == self.address.iteration);
         if let Some(slider) = dom::input_by_id("iteration") {
             slider.set_max(&(plys.len() - 1).to_string());
             slider.set_value(&at.unwrap_or(plys.len() - 1).to_string());
@@ -49,7 +64,12 @@ impl App {
         }
         let about = at.map_or("a file of yours".to_owned(), |at| {
             let ply = &plys[at];
-            format!("{} · {} splats · {}", ply.iteration, count(ply.gaussians as f64), bytes(ply.bytes as f64))
+            format!(
+                "{} · {} splats · {}",
+                ply.iteration,
+                count(ply.gaussians as f64),
+                bytes(ply.bytes as f64)
+            )
         });
         dom::set_text("iteration-value", &about);
         let newer = at.is_none_or(|at| at + 1 < plys.len());
@@ -72,14 +92,13 @@ impl App {
         let evaluation = run.evaluations.values().next_back();
         let psnr = |at: usize| {
             let camera = &run.cameras[at];
-            evaluation.and_then(|evaluation| evaluation.psnr(&camera.name, camera.test)).unwrap_or(f64::MAX)
+            evaluation
+                .and_then(|evaluation| evaluation.psnr(&camera.name, camera.test))
+                .unwrap_or(1e5)
         };
-        let mut order: Vec<usize> = (0..run.cameras.len()).collect();
-        order.sort_by(|&a, &b| {
-            let sets = run.cameras[b].test.cmp(&run.cameras[a].test);
-            sets.then(psnr(a).total_cmp(&psnr(b)))
-        });
-        order
+        // Test views come first.
+        let key = |at: &usize| psnr(*at) + if run.cameras[*at].test { 0.0 } else { 1e6 };
+        rising((0..run.cameras.len()).collect(), key)
     }
 
     fn show_cameras(&self) {
@@ -138,7 +157,9 @@ impl App {
 }
 
 fn button(act: &str, value: &str, title: &str, on: bool, more: &str) -> String {
-    format!("<button type=\"button\" data-act=\"{act}\" data-value=\"{value}\" aria-pressed=\"{on}\"{more}>{title}</button>")
+    format!(
+        "<button type=\"button\" data-act=\"{act}\" data-value=\"{value}\" aria-pressed=\"{on}\"{more}>{title}</button>"
+    )
 }
 
 /// Makes a PNG of `{width, height, rgba}` and hands it to the downloads.
@@ -152,7 +173,10 @@ fn save(picture: &JsValue, name: &str) -> Result<(), JsValue> {
     let canvas: HtmlCanvasElement = document.create_element("canvas")?.dyn_into()?;
     canvas.set_width(width);
     canvas.set_height(height);
-    let context = canvas.get_context("2d")?.ok_or("no canvas")?.dyn_into::<CanvasRenderingContext2d>()?;
+    let context = canvas
+        .get_context("2d")?
+        .ok_or("no canvas")?
+        .dyn_into::<CanvasRenderingContext2d>()?;
     context.put_image_data(&data, 0.0, 0.0)?;
     dom::save(name, &canvas.to_data_url()?);
     Ok(())

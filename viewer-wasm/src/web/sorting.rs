@@ -64,14 +64,24 @@ pub(super) struct SortClient {
 
 impl SortClient {
     /// Starts the worker; `done` is called with each order.
-    pub(super) fn new(mut done: impl FnMut(Sorted) + 'static, mut failed: impl FnMut(String) + 'static) -> Option<Self> {
+    pub(super) fn new(
+        mut done: impl FnMut(Sorted) + 'static,
+        mut failed: impl FnMut(String) + 'static,
+    ) -> Option<Self> {
         let options = WorkerOptions::new();
         options.set_type(WorkerType::Module);
         let worker = Worker::new_with_options("./sorter.js", &options).ok()?;
         dom::on(&worker, "message", move |event: MessageEvent| {
             let data = event.data();
-            let number = |key: &str| Reflect::get(&data, &key.into()).ok().and_then(|v| v.as_f64()).unwrap_or(0.0);
-            let order = Reflect::get(&data, &"order".into()).ok().and_then(|v| v.dyn_into::<Uint32Array>().ok());
+            let number = |key: &str| {
+                Reflect::get(&data, &key.into())
+                    .ok()
+                    .and_then(|v| v.as_f64())
+                    .unwrap_or(0.0)
+            };
+            let order = Reflect::get(&data, &"order".into())
+                .ok()
+                .and_then(|v| v.dyn_into::<Uint32Array>().ok());
             match order {
                 Some(order) => done(Sorted {
                     generation: number("generation") as u32,

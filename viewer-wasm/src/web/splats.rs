@@ -113,7 +113,9 @@ impl App {
     /// Prepares the canvas and the worker; says so when the browser cannot.
     pub(super) fn start_drawing(&mut self) {
         let canvas = dom::by_id("view").and_then(|element| element.dyn_into::<HtmlCanvasElement>().ok());
-        let renderer = canvas.ok_or_else(|| "The page has no canvas.".to_owned()).and_then(Renderer::new);
+        let renderer = canvas
+            .ok_or_else(|| "The page has no canvas.".to_owned())
+            .and_then(Renderer::new);
         match renderer {
             Ok(renderer) => {
                 dom::on(&renderer.canvas, "webglcontextlost", |event: web_sys::Event| {
@@ -152,9 +154,14 @@ impl App {
         let Some(renderer) = &self.renderer else {
             return;
         };
-        let ratio = dom::window().map_or(1.0, |window| window.device_pixel_ratio()).clamp(0.5, MAX_RATIO);
+        let ratio = dom::window()
+            .map_or(1.0, |window| window.device_pixel_ratio())
+            .clamp(0.5, MAX_RATIO);
         let side = |css: i32| (f64::from(css) * ratio).round().clamp(1.0, 8192.0) as u32;
-        let size = [side(renderer.canvas.client_width()), side(renderer.canvas.client_height())];
+        let size = [
+            side(renderer.canvas.client_width()),
+            side(renderer.canvas.client_height()),
+        ];
         if [renderer.canvas.width(), renderer.canvas.height()] != size {
             renderer.canvas.set_width(size[0]);
             renderer.canvas.set_height(size[1]);
@@ -169,7 +176,11 @@ impl App {
             return;
         }
         self.fit_canvas();
-        let gone_ms = if self.view.last_frame_ms > 0.0 { now_ms - self.view.last_frame_ms } else { 0.0 };
+        let gone_ms = if self.view.last_frame_ms > 0.0 {
+            now_ms - self.view.last_frame_ms
+        } else {
+            0.0
+        };
         let seconds = (gone_ms / 1000.0).min(0.1) as f32;
         let flown = self.fly_by_keys(seconds);
         if self.view.navigator.advance(seconds) || flown {
@@ -235,7 +246,11 @@ impl App {
         let pose = view.navigator.pose;
         let reach = view.navigator.reach();
         let stale = view.sorted_for.is_none_or(|sorted| sorted.differs(&pose, reach));
-        let model = if view.incoming.is_some() { view.reading } else { view.shown };
+        let model = if view.incoming.is_some() {
+            view.reading
+        } else {
+            view.shown
+        };
         if !stale || view.sort_waits.is_some() || model == 0 {
             return;
         }
@@ -255,7 +270,8 @@ impl App {
         let Some(renderer) = &mut self.renderer else {
             return;
         };
-        if sorted.generation == view.reading && !view.is_loading()
+        if sorted.generation == view.reading
+            && !view.is_loading()
             && let Some(model) = view.incoming.take()
         {
             // The next model is whole and in order: it takes the place of the last.
@@ -276,12 +292,20 @@ impl App {
         let (ready, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|order| order.sort <= sorted.id);
         view.orders = later;
         for order in ready {
-            let look = Look { scale: 1.0, point_px: 0.0, ..view.look };
+            let look = Look {
+                scale: 1.0,
+                point_px: 0.0,
+                ..view.look
+            };
             let picture = renderer.picture(&order.shot, &look);
             let result = picture.map_err(|why| JsValue::from_str(&why)).map(|rgba| {
                 let out = Object::new();
                 let size = order.shot.lens.size;
-                for (key, value) in [("width", size[0].into()), ("height", size[1].into()), ("rgba", rgba.into())] {
+                for (key, value) in [
+                    ("width", size[0].into()),
+                    ("height", size[1].into()),
+                    ("rgba", rgba.into()),
+                ] {
                     let _ = Reflect::set(&out, &key.into(), &value);
                 }
                 out.into()
@@ -384,12 +408,16 @@ impl App {
             };
             let opacity = if camera.test { 1.0 } else { 0.55 };
             let tint = [rgb[0], rgb[1], rgb[2], opacity];
-            let thumbnail = run.thumbnails.iter().position(|name| *name == camera.name).map(|slot| slot as u32);
+            let thumbnail = run
+                .thumbnails
+                .iter()
+                .position(|name| *name == camera.name)
+                .map(|slot| slot as u32);
             outline(&camera.pose, &camera.lens, &Style { depth, tint, thumbnail })
         });
         let outlines: Vec<_> = outlines.collect();
         if let Some(renderer) = &mut self.renderer {
-            renderer.frusta.set(&renderer.gl, &outlines);
+            renderer.frusta.set(&renderer.gl, &outlines, depth);
         }
         self.view.dirty = true;
     }
@@ -404,7 +432,14 @@ impl App {
         let css = self.renderer.as_ref()?.canvas.client_width().max(1);
         let ratio = shot.lens.size[0] as f32 / css as f32;
         let depth = self.view.navigator.reach() * 0.08;
-        let found = pick(&cameras, depth, &shot.pose, &shot.lens, at.map(|v| v * ratio), 16.0 * ratio)?;
+        let found = pick(
+            &cameras,
+            depth,
+            &shot.pose,
+            &shot.lens,
+            at.map(|v| v * ratio),
+            16.0 * ratio,
+        )?;
         Some(run.cameras[found].name.clone())
     }
 
@@ -445,7 +480,10 @@ pub(super) fn picture_promise(name: &str) -> Promise {
         });
         let ordered = with(|app| {
             let camera = app.camera(name)?;
-            let shot = Shot { pose: camera.pose, lens: camera.lens };
+            let shot = Shot {
+                pose: camera.pose,
+                lens: camera.lens,
+            };
             app.order_picture(shot, done);
             Some(())
         });

@@ -7,6 +7,7 @@ uniform vec3 camera;
 uniform vec2 size_px;
 uniform vec2 focal;
 uniform vec2 centre;
+uniform float fade;  // what is nearer than this is not shown
 out vec4 color;
 out vec3 uv;
 void main() {
@@ -14,6 +15,6 @@ void main() {
     vec2 clip = (focal * t.xy + centre * t.z) / size_px * 2.0 - t.z;
     // Only the near plane matters: z - 2 near is at least -w from near on.
     gl_Position = vec4(clip.x, -clip.y, t.z - 0.04, t.z);
-    color = tint;
+    color = vec4(tint.rgb, tint.a * smoothstep(fade, 2.5 * fade, length(t)));
     uv = place;
 }
