@@ -343,7 +343,9 @@ fn ranges_give_exactly_the_bytes_asked_for() {
     golden(&root.join("a"));
     let inside = "point_cloud/iteration_40/point_cloud.ply";
     // Longer than the pieces that the server reads at once.
-    let bytes: Vec<u8> = (0..1_000_003_u32).map(|i| (i * 2_654_435_761 >> 24) as u8).collect();
+    let bytes: Vec<u8> = (0..1_000_003_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
     fs::write(root.join("a").join(inside), &bytes).unwrap();
     let view = View::start(&root);
     let path = format!("/runs/a/{inside}");

@@ -23,6 +23,8 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     runtime: Runtime,
+    // Taken over before anybody hears of the address, so that a signal ends a server that is about to start as well.
+    signals: Signals,
     site: Site,
 }
 
@@ -52,11 +54,17 @@ impl Server {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(READERS)
-            .build();
+            .build()
+            .map_err(ServeError::System)?;
+        let signals = {
+            let _inside = runtime.enter();
+            signals().map_err(ServeError::System)?
+        };
         Ok(Self {
             listener,
             address,
-            runtime: runtime.map_err(ServeError::System)?,
+            runtime,
+            signals,
             site: Site {
                 root,
                 names: Names::of(listen),
@@ -80,18 +88,25 @@ impl Server {
     /// Answers until Ctrl-C or a request to terminate; answers under way are cut off.
     ///
     /// # Errors
-    /// [`ServeError::System`] when the system refuses signals or the listening socket.
+    /// [`ServeError::System`] when the system refuses the listening socket.
     pub fn run(self) -> Result<(), ServeError> {
         let Self {
             listener,
             runtime,
+            signals,
             site,
             ..
         } = self;
         let result = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener)?;
             let end = Arc::new(Notify::new());
-            on_signal(&end)?;
+            for mut signal in signals {
+                let end = Arc::clone(&end);
+                tokio::spawn(async move {
+                    signal.recv().await;
+                    end.notify_one();
+                });
+            }
             tokio::spawn(connection::accept(listener, router(site)));
             end.notified().await;
             Ok(())
@@ -102,27 +117,25 @@ impl Server {
     }
 }
 
+/// What ends the server: Ctrl-C, and the signal that service managers send.
 #[cfg(unix)]
-fn on_signal(end: &Arc<Notify>) -> io::Result<()> {
+type Signals = Vec<tokio::signal::unix::Signal>;
+/// What ends the server: Ctrl-C.
+#[cfg(not(unix))]
+type Signals = Vec<tokio::signal::windows::CtrlC>;
+
+/// Takes the signals over from the system; only inside a runtime.
+#[cfg(unix)]
+fn signals() -> io::Result<Signals> {
     use tokio::signal::unix::{SignalKind, signal};
-    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
-        let mut signal = signal(kind)?;
-        let end = Arc::clone(end);
-        tokio::spawn(async move {
-            signal.recv().await;
-            end.notify_one();
-        });
-    }
-    Ok(())
+    [SignalKind::interrupt(), SignalKind::terminate()]
+        .into_iter()
+        .map(signal)
+        .collect()
 }
 
+/// Takes the signals over from the system; only inside a runtime.
 #[cfg(not(unix))]
-fn on_signal(end: &Arc<Notify>) -> io::Result<()> {
-    let end = Arc::clone(end);
-    let mut signal = tokio::signal::windows::ctrl_c()?;
-    tokio::spawn(async move {
-        signal.recv().await;
-        end.notify_one();
-    });
-    Ok(())
+fn signals() -> io::Result<Signals> {
+    Ok(vec![tokio::signal::windows::ctrl_c()?])
 }
