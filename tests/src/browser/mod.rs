@@ -1,6 +1,6 @@
 //! A headless browser, driven over the DevTools protocol.
 //!
-//! [`Browser`] is the process and its pipe, [`Page`] one tab of it, [`pixels`] compares pictures. Rendering is done by
+//! [`Browser`] is the process and its pipe, [`Page`] one window of it, [`pixels`] compares pictures. Rendering is done by
 //! the browser's own software driver, so tests see the same on every machine.
 
 mod page;

@@ -1,4 +1,4 @@
-//! One tab: opens addresses, runs scripts, waits, and remembers what the page complained about.
+//! One window: opens addresses, runs scripts, waits, and remembers what the page complained about.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::pipe::PATIENCE;
 /// Between two looks at a condition.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A tab; it closes with the value.
+/// A window; it closes with the value.
 #[derive(Debug)]
 pub struct Page {
     browser: Arc<Browser>,
@@ -21,7 +21,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// A new tab of `width` times `height` CSS pixels, one device pixel each.
+    /// A new window of `width` times `height` CSS pixels, one device pixel each.
     ///
     /// # Panics
     /// When the browser refuses.
@@ -29,7 +29,9 @@ impl Page {
     pub fn new(width: u32, height: u32) -> Self {
         let browser = Browser::shared();
         let text = |value: &Value| value.as_str().expect("an identifier").to_owned();
-        let target = text(&browser.call(None, "Target.createTarget", &json!({ "url": "about:blank" }))["targetId"]);
+        // A window of its own: the browser draws nothing in a tab behind another, and tests run side by side.
+        let blank = json!({ "url": "about:blank", "newWindow": true, "width": width, "height": height });
+        let target = text(&browser.call(None, "Target.createTarget", &blank)["targetId"]);
         let attach = json!({ "targetId": target, "flatten": true });
         let session = text(&browser.call(None, "Target.attachToTarget", &attach)["sessionId"]);
         let page = Self {
@@ -42,6 +44,7 @@ impl Page {
         }
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         page.call("Emulation.setDeviceMetricsOverride", &size);
+        page.call("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true }));
         page
     }
 
@@ -89,7 +92,9 @@ impl Page {
         while self.eval(&guarded) != json!(true) {
             if Instant::now() > end {
                 let text = self.eval("document.body ? document.body.innerText.slice(0, 2000) : ''");
-                panic!("never true: {condition}\n{:#?}\nthe page: {text}", self.complaints());
+                let mut complaints = self.complaints();
+                complaints.truncate(10);
+                panic!("never true: {condition}\n{complaints:#?}\nthe page: {text}");
             }
             std::thread::sleep(PAUSE);
         }
@@ -132,7 +137,7 @@ impl Page {
         said.collect()
     }
 
-    /// Writes what the tab shows into a PNG file.
+    /// Writes what the window shows into a PNG file.
     ///
     /// # Panics
     /// When the file cannot be written.
@@ -145,7 +150,7 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // A browser that has gone already needs no closing of tabs.
+        // A browser that has gone already needs no closing of windows.
         let close = json!({ "targetId": self.target });
         let _ = self.browser.pipe.call(None, "Target.closeTarget", &close);
     }

@@ -20,7 +20,7 @@ struct Case {
 }
 
 fn model(run: &Path) -> std::path::PathBuf {
-    run.join("point_cloud/iteration_72/point_cloud.ply")
+    run.join("point_cloud/iteration_100/point_cloud.ply")
 }
 
 /// Offset of the first row of a PLY file.
@@ -194,9 +194,9 @@ fn a_dropped_file_is_opened_and_a_broken_one_named() {
         .as_array()
         .unwrap()
         .iter()
-        .find(|ply| ply["iteration"] == 30 && ply["kind"] == "fused");
+        .find(|ply| ply["iteration"] == 50 && ply["kind"] == "fused");
     let target = format!(
-        "runs/garden/point_cloud/iteration_30/point_cloud.ply?token={}",
+        "runs/garden/point_cloud/iteration_50/point_cloud.ply?token={}",
         stage.view.token
     );
     drop_file(&format!("fetch({target:?}).then(answer => answer.blob())"), "other.ply");

@@ -118,7 +118,7 @@ fn the_slider_steps_through_the_models() {
     assert_eq!(status(&page)["splats"], count(ITERATIONS[0]));
     let early = picture(&page, &camera).2;
     assert!(difference(&early, &late).mean > 0.5, "another model looks different");
-    assert!(page.eval("location.search").as_str().unwrap().contains("iter=30"));
+    assert!(page.eval("location.search").as_str().unwrap().contains("iter=50"));
     assert_content(&page);
 }
 

@@ -6,12 +6,12 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use kiln_tests::browser::{Browser, Page};
-use kiln_tests::runs::{EVENTFUL, Scratch, outcome, train_command};
+use kiln_tests::runs::{QUICK, Scratch, outcome, train_command};
 use kiln_tests::view::View;
 use serde_json::Value;
 
 /// Iterations of the trained run's models and evaluations.
-pub(crate) const ITERATIONS: [u64; 2] = [30, 72];
+pub(crate) const ITERATIONS: [u64; 2] = [50, 100];
 
 /// Name of the trained run.
 pub(crate) const RUN: &str = "runs/garden";
@@ -40,11 +40,11 @@ impl Stage {
         let scratch = Scratch::new("viewer");
         let root = scratch.join("runs");
         let more = [
-            ("schedule.test", "[30]"),
-            ("schedule.save", "[30]"),
+            ("schedule.test", "[50]"),
+            ("schedule.save", "[50]"),
             ("eval.views_logged", "3"),
         ];
-        let (code, text) = outcome(&mut train_command(&root.join("garden"), &[EVENTFUL, &more]));
+        let (code, text) = outcome(&mut train_command(&root.join("garden"), &[QUICK, &more]));
         assert_eq!(code, Some(0), "{text}");
         let view = View::start(&root);
         Self {
