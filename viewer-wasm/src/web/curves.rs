@@ -56,6 +56,7 @@ impl App {
         let width = dom::by_id("charts").map_or(1000.0, |element| f64::from(element.client_width()));
         let columns = (width / 420.0).floor().clamp(1.0, 4.0);
         let each = ((width - (columns - 1.0) * 28.0) / columns).floor().max(240.0);
+        dom::style("charts", "--columns", &columns.to_string());
         let extent = extent(&charts);
         let mut html = String::new();
         let mut drawn = Vec::new();

@@ -125,7 +125,7 @@ impl App {
         let done = (info.done as f64).max(run.metrics.last_it);
         let html = match info.status.as_str() {
             "running" => {
-                let share = if info.total > 0 {
+                let share: f64 = if info.total > 0 {
                     100.0 * done / info.total as f64
                 } else {
                     0.0
@@ -136,8 +136,9 @@ impl App {
                     .last()
                     .map_or(String::new(), |(_, its)| format!(" · {its:.1} it/s"));
                 format!(
-                    "<span class=\"pulse\"></span>training · {done:.0} of {} · {share:.0} %{its}",
-                    info.total
+                    "<span class=\"pulse\"></span>training · {done:.0} of {} · {:.0} %{its}",
+                    info.total,
+                    share.min(100.0)
                 )
             }
             "done" => format!("{} iterations", info.total),

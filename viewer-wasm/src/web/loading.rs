@@ -42,6 +42,7 @@ impl App {
     pub(super) fn open_model(&mut self, source: Source) {
         self.view.reading += 1;
         self.view.progress = Some(0.0);
+        self.view.next_look = 0;
         self.view.began_ms = dom::now_ms();
         (self.view.first_frame_ms, self.view.loaded_ms) = (None, None);
         self.show_progress();
@@ -96,7 +97,12 @@ impl App {
         {
             sorter.add(self.view.reading, &batch.positions);
         }
-        self.view.resort();
+        // Each picture on the way shows twice what the last one did, so that drawing never outweighs reading.
+        let loaded = batch.first + batch.len() as u32;
+        if loaded >= self.view.next_look {
+            self.view.next_look = loaded.saturating_mul(2);
+            self.view.resort();
+        }
     }
 
     fn finish_model(&mut self, generation: u32, name: &str, result: Result<Outcome, String>) {
@@ -112,10 +118,14 @@ impl App {
                 let mut remarks = Vec::new();
                 remarks.extend(outcome.warning);
                 if outcome.skipped > 0 {
-                    let splats = count(f64::from(outcome.skipped));
-                    remarks.push(format!(
-                        "{splats} splats hold values that are not numbers and are left out"
-                    ));
+                    let text = match outcome.skipped {
+                        1 => "1 splat holds a value that is no number and is left out".to_owned(),
+                        n => format!(
+                            "{} splats hold values that are no numbers and are left out",
+                            count(f64::from(n))
+                        ),
+                    };
+                    remarks.push(text);
                 }
                 if outcome.splats == 0 {
                     remarks.push("the model has no splats, so there is nothing to see".to_owned());

@@ -82,27 +82,22 @@ pub(super) enum Rest {
 }
 
 /// Asks for the bytes of a file from `from` on.
+///
+/// The byte before is asked for too: a file that has not grown then answers with it, and only one that shrank with an
+/// error.
 pub(super) async fn rest(url: &str, from: u64) -> Result<Rest, NetError> {
-    let response = get(url, true, Some(from)).await?;
+    let response = get(url, true, from.checked_sub(1)).await?;
     if response.status() == 416 {
-        let range = response.headers().get("Content-Range").ok().flatten();
-        let length = range.and_then(|range| range.rsplit('/').next()?.parse::<u64>().ok());
-        return Ok(if length.is_some_and(|length| length < from) {
-            Rest::Replaced
-        } else {
-            Rest::Nothing
-        });
+        return Ok(Rest::Replaced);
     }
     let response = checked(response)?;
-    let whole = response.status() == 200;
+    // A server without Range sends everything.
+    let known = if response.status() == 200 { from } else { from.min(1) };
     let mut bytes = bytes_of(&response).await?;
-    if whole {
-        // A server without Range sends everything.
-        if (bytes.len() as u64) < from {
-            return Ok(Rest::Replaced);
-        }
-        bytes.drain(..from as usize);
+    if (bytes.len() as u64) < known {
+        return Ok(Rest::Replaced);
     }
+    bytes.drain(..known as usize);
     Ok(if bytes.is_empty() {
         Rest::Nothing
     } else {

@@ -56,6 +56,8 @@ pub(super) struct View {
     pub(super) began_ms: f64,
     pub(super) skipped: u32,
     pub(super) progress: Option<f64>,
+    /// Splats that must have been read before the next picture on the way.
+    pub(super) next_look: u32,
 }
 
 impl View {
@@ -95,6 +97,7 @@ impl View {
             began_ms: 0.0,
             skipped: 0,
             progress: None,
+            next_look: 0,
         }
     }
 
