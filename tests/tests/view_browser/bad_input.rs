@@ -76,7 +76,7 @@ const CASES: &[Case] = &[
             bytes[start..start + 4].copy_from_slice(&f32::NAN.to_le_bytes());
             fs::write(model(run), bytes).unwrap();
         },
-        words: "1 splats hold values that are not numbers",
+        words: "1 splat holds a value that is no number",
         drawn: true,
     },
     Case {

