@@ -5,6 +5,7 @@ use crate::eval::lpips::LpipsError;
 use crate::kernels::counters::Stall;
 use crate::memory::MemoryError;
 use crate::scene::SceneError;
+use crate::serve::ServeError;
 use crate::train::TrainError;
 use crate::vk::VkError;
 
@@ -63,6 +64,20 @@ impl Failure for LpipsError {
             Self::Memory(error) => error.hint(),
             _ => Some("`--set eval.lpips=false` goes without LPIPS".to_owned()),
         }
+    }
+}
+
+impl Failure for ServeError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Folder { .. } | Self::NoRuns { .. } => Exit::Data,
+            Self::Beyond { .. } | Self::Listen { .. } => Exit::Usage,
+            Self::System(_) | Self::NoPage => Exit::Internal,
+            Self::NotAnExport { .. } | Self::Write(_) => Exit::Output,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        self.hint()
     }
 }
 

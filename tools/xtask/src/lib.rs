@@ -3,6 +3,7 @@
 //! A library as well as a program, so that the integration tests check
 //! manifests with the code that writes them.
 
+pub mod bundle;
 pub mod compiler;
 pub mod demo;
 pub mod failure;
@@ -14,6 +15,7 @@ pub mod source;
 pub mod steps;
 pub mod system;
 pub mod test;
+pub mod viewer;
 
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::failure::{Failure, Result};
 use crate::steps::{self, Steps};
 use crate::system::Need;
-use crate::{setup, shaders};
+use crate::{setup, shaders, viewer};
 
 const USAGE: &str = "usage: cargo xtask test [--full]
   sets up what is missing, then checks manifests, format, lints and runs every test
@@ -33,13 +33,23 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
 }
 
 fn checks(root: &Path, full: bool, steps: &mut Steps) -> Result<()> {
-    let needs = [Need::Loader, Need::Driver, Need::ValidationLayer, Need::SpirvVal];
+    let needs = [
+        Need::Loader,
+        Need::Driver,
+        Need::ValidationLayer,
+        Need::SpirvVal,
+        Need::Browser,
+    ];
     steps.time("set-up", || setup::ensure(&needs))?;
     steps.time("shader manifest", || shaders::verify(root))?;
+    steps.time("viewer manifest", || viewer::verify(root))?;
 
     steps.run("format", steps::cargo(root, &["fmt", "--all", "--check"]), false)?;
-    let helper = ["fmt", "--manifest-path", "tools/shaderc/Cargo.toml", "--check"];
-    steps.run("format of tools/shaderc", steps::cargo(root, &helper), false)?;
+    for helper in ["tools/shaderc", "tools/wasm-bindgen"] {
+        let manifest = format!("{helper}/Cargo.toml");
+        let format = ["fmt", "--manifest-path", &manifest, "--check"];
+        steps.run(&format!("format of {helper}"), steps::cargo(root, &format), false)?;
+    }
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     steps.run("clippy", steps::cargo(root, &clippy), false)?;
 

@@ -1,0 +1,36 @@
+//! The checked-in viewer: made from the sources as they are, and fit for a strict content policy.
+#![expect(clippy::panic, reason = "tests stop at the first surprise")]
+
+use std::fs;
+
+use xtask::{bundle, root};
+
+#[test]
+fn bundle_is_made_from_these_sources() {
+    let manifest = bundle::load(&root()).unwrap_or_else(|failure| panic!("{}", failure.message));
+    let problems = bundle::problems(&root(), &manifest).unwrap_or_else(|failure| panic!("{}", failure.message));
+    assert!(
+        problems.is_empty(),
+        "run `cargo xtask viewer`:\n{}",
+        problems.join("\n")
+    );
+}
+
+#[test]
+fn bundle_is_small_and_names_no_other_host_or_folder_of_a_machine() {
+    let dist = bundle::viewer(&root()).join("dist");
+    let mut compressed = 0;
+    for name in bundle::names(&dist).unwrap_or_else(|failure| panic!("{}", failure.message)) {
+        let bytes = fs::read(dist.join(&name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        if [".wasm.br", ".js.br", ".css.br"].iter().any(|end| name.ends_with(end)) {
+            compressed += bytes.len();
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        for word in ["https://", "/home/", "/root/", ".cargo/registry"] {
+            assert!(name.ends_with(".br") || !text.contains(word), "{name} contains {word}");
+        }
+        let page = name.ends_with(".html");
+        assert!(!page || !(text.contains("<style") || text.contains(" style=") || text.contains(" onclick=")));
+    }
+    assert!(compressed > 0 && compressed <= 150_000, "{compressed} bytes compressed");
+}

@@ -1,0 +1,241 @@
+//! `cargo xtask viewer`: builds the viewer's bundle and keeps its manifest.
+//!
+//! Owns: the folder `viewer-wasm/dist`. Promises: the bundle fits its budget, and the manifest names every source it was
+//! made from, the compiler and the hash of each file. Refuses: downloading tools.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::bundle::{self, Manifest};
+use crate::failure::{Failure, Result};
+use crate::{sha256, steps};
+
+const USAGE: &str = "usage: cargo xtask viewer [--verify]
+  (nothing)   build the viewer for browsers into viewer-wasm/dist (the first build takes minutes)
+  --verify    compare hashes only; needs no tools";
+
+const TARGET: &str = "wasm32-unknown-unknown";
+/// What the module may use: 128-bit vectors, which browsers have had since 2023.
+const FLAGS: &str = "-C target-feature=+simd128";
+/// Most bytes of module, scripts and style sheet together, each compressed with brotli.
+const BUDGET_BYTES: u64 = 150_000;
+
+/// Runs the verb with its arguments.
+pub fn run(root: &Path, args: &[String]) -> Result<()> {
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => build(root),
+        ["--verify"] => verify(root),
+        ["--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(Failure::usage(USAGE)),
+    }
+}
+
+/// Fails when the bundle is not made from the sources as they are, naming what changed.
+pub fn verify(root: &Path) -> Result<()> {
+    let manifest = bundle::load(root)?;
+    let problems = bundle::problems(root, &manifest)?;
+    if problems.is_empty() {
+        eprintln!("viewer: {} files, all current", manifest.files.len());
+        return Ok(());
+    }
+    let list = problems.join("\n  ");
+    Err(Failure::new(format!(
+        "the viewer's bundle is not current:\n  {list}\nhint: run `cargo xtask viewer`"
+    )))
+}
+
+fn build(root: &Path) -> Result<()> {
+    let sources = bundle::sources(root)?;
+    let compiler = Compiler::find()?;
+    let module = compiler.build(root)?;
+    let fresh = target_folder(root).join("viewer-dist");
+    let _ = fs::remove_dir_all(&fresh);
+    fs::create_dir_all(&fresh).map_err(|e| Failure::io("create", &fresh, e))?;
+    let bindgen = bind(root, &module, &fresh)?;
+    let page = bundle::viewer(root).join("page");
+    for name in bundle::names(&page)? {
+        let (from, to) = (page.join(&name), fresh.join(&name));
+        fs::copy(&from, &to).map_err(|e| Failure::io("copy", &from, e))?;
+    }
+    let small = compress(&fresh)?;
+
+    if small > BUDGET_BYTES {
+        return Err(Failure::new(format!(
+            "the bundle has {small} bytes and may have {BUDGET_BYTES}; what grew it has to go, or be made smaller"
+        )));
+    }
+    let mut files = BTreeMap::new();
+    for name in bundle::names(&fresh)? {
+        let path = fresh.join(&name);
+        let bytes = fs::read(&path).map_err(|e| Failure::io("read", &path, e))?;
+        files.insert(name, sha256::hex(&bytes));
+    }
+    let made_by = format!("{}; {bindgen}", compiler.version);
+    bundle::replace(
+        root,
+        &fresh,
+        &Manifest {
+            sources,
+            files,
+            made_by,
+        },
+    )?;
+    eprintln!(
+        "viewer: {} files in viewer-wasm/dist; module, scripts and style have {small} bytes compressed (at most {BUDGET_BYTES})",
+        bundle::names(&fresh)?.len()
+    );
+    Ok(())
+}
+
+/// Where builds go.
+fn target_folder(root: &Path) -> PathBuf {
+    let set = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    set.map_or_else(|| root.join("target"), |folder| root.join(folder))
+}
+
+/// A Rust compiler with a standard library for browsers, or the sources of one.
+struct Compiler {
+    cargo: PathBuf,
+    rustc: PathBuf,
+    version: String,
+    /// Folder of the standard library's sources, which is then built too.
+    std_source: Option<PathBuf>,
+}
+
+impl Compiler {
+    fn find() -> Result<Self> {
+        let rustc = PathBuf::from(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        let sysroot = PathBuf::from(said(Command::new(&rustc).args(["--print", "sysroot"]))?);
+        if sysroot.join("lib/rustlib").join(TARGET).join("lib").is_dir() {
+            let cargo = PathBuf::from(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+            return Self::new(cargo, rustc, None);
+        }
+        // Debian's packages: a newer compiler and the standard library's sources.
+        let (cargo, rustc) = (PathBuf::from("/usr/bin/cargo"), PathBuf::from("/usr/bin/rustc"));
+        let std_source = PathBuf::from("/usr/lib/rustlib/src/rust/library");
+        if cargo.is_file() && rustc.is_file() && std_source.is_dir() {
+            return Self::new(cargo, rustc, Some(std_source));
+        }
+        Err(Failure::set_up(format!(
+            "no Rust compiler here can build for browsers\nhint: `rustup target add {TARGET}`, or on Debian \
+             `sudo apt-get install -y rustc-web cargo-web rust-web-src`"
+        )))
+    }
+
+    fn new(cargo: PathBuf, rustc: PathBuf, std_source: Option<PathBuf>) -> Result<Self> {
+        let version = said(Command::new(&rustc).arg("--version"))?;
+        Ok(Self {
+            cargo,
+            rustc,
+            version,
+            std_source,
+        })
+    }
+
+    /// Builds the module and says where it is.
+    fn build(&self, root: &Path) -> Result<PathBuf> {
+        let folder = target_folder(root).join("viewer");
+        let mut command = Command::new(&self.cargo);
+        command
+            .current_dir(root)
+            .args(["build", "--locked", "-p", "kiln-viewer", "--profile", "viewer"]);
+        command.args(["--target", TARGET]).arg("--target-dir").arg(&folder);
+        // Paths of this machine do not belong into the module.
+        let home = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| home + "/.cargo"));
+        let mut flags = format!("{FLAGS} --remap-path-prefix={}=kiln", root.display());
+        if let Ok(home) = home {
+            flags += &format!(" --remap-path-prefix={home}/registry/src=crates");
+        }
+        command.env("RUSTC", &self.rustc).env_remove("RUSTUP_TOOLCHAIN");
+        if let Some(source) = &self.std_source {
+            flags += &format!(" --remap-path-prefix={}=std", source.display());
+            // Places of panics are text that nobody sees in a browser.
+            flags += " -Zlocation-detail=none";
+            command.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
+            if let Some(linker) = linker() {
+                command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
+            }
+        }
+        command.env("RUSTFLAGS", flags);
+        let status = command
+            .status()
+            .map_err(|e| Failure::new(format!("cannot start `{}`: {e}", steps::line(&command))))?;
+        if !status.success() {
+            return Err(Failure::new(format!("`{}` ended with {status}", steps::line(&command))));
+        }
+        Ok(folder.join(TARGET).join("viewer").join("kiln_viewer.wasm"))
+    }
+}
+
+/// The linker that comes with the compiler of this workspace; Debian's own needs another package.
+fn linker() -> Option<PathBuf> {
+    let sysroot = said(Command::new("rustc").args(["--print", "sysroot"])).ok()?;
+    let hosts = fs::read_dir(Path::new(&sysroot).join("lib/rustlib")).ok()?;
+    let mut found = hosts.flatten().map(|host| host.path().join("bin/rust-lld"));
+    found.find(|path| path.is_file())
+}
+
+/// Makes the JavaScript side; gives the version of what made it.
+fn bind(root: &Path, module: &Path, folder: &Path) -> Result<String> {
+    let helper = || {
+        let manifest = root.join("tools").join("wasm-bindgen").join("Cargo.toml");
+        let mut command = steps::cargo(root, &["run", "--quiet", "--release", "--locked", "--manifest-path"]);
+        command.arg(manifest).arg("--");
+        command
+    };
+    let status = helper().arg(module).arg(folder).arg("kiln_viewer").status();
+    let done = status.map_err(|e| Failure::new(format!("cannot start cargo: {e}")))?;
+    if !done.success() {
+        return Err(Failure::new(format!(
+            "kiln-wasm-bindgen ended with {done}; its message is above"
+        )));
+    }
+    said(helper().arg("--version"))
+}
+
+/// Puts a compressed file beside each that compresses; gives the bytes of those that the budget counts.
+fn compress(folder: &Path) -> Result<u64> {
+    let mut counted = 0;
+    for name in bundle::names(folder)? {
+        let extension = Path::new(&name).extension().and_then(|extension| extension.to_str());
+        if !matches!(extension, Some("wasm" | "js" | "css" | "html" | "svg")) {
+            continue;
+        }
+        let output = folder.join(format!("{name}.br"));
+        let mut command = Command::new("brotli");
+        command
+            .args(["--quality=11", "--lgwin=22", "--force"])
+            .arg(folder.join(&name))
+            .arg("-o")
+            .arg(&output);
+        let status = command.stdin(Stdio::null()).status();
+        if !status.is_ok_and(|status| status.success()) {
+            return Err(Failure::set_up(
+                "the program `brotli` does not run; it makes the bundle small\nhint: `sudo apt-get install -y brotli`",
+            ));
+        }
+        if matches!(extension, Some("wasm" | "js" | "css")) {
+            counted += fs::metadata(&output)
+                .map_err(|e| Failure::io("read", &output, e))?
+                .len();
+        }
+    }
+    Ok(counted)
+}
+
+/// The first line that a command prints.
+fn said(command: &mut Command) -> Result<String> {
+    let line = steps::line(command);
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.map_err(|e| Failure::new(format!("cannot start `{line}`: {e}")))?;
+    if !output.status.success() {
+        return Err(Failure::new(format!("`{line}` ended with {}", output.status)));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}

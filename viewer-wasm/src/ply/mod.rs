@@ -1,0 +1,271 @@
+//! PLY files of splats, read as a stream: raw, fused and compressed ones.
+//!
+//! Owns the reading of bytes in whatever pieces they arrive. Promises that memory does not grow with the file: what
+//! has been read leaves as [`Batch`]es ready for the GPU. Refuses text and big-endian files, lists, files above 2 GiB
+//! and headers that do not describe splats, each with a sentence for the reader of the page.
+
+mod compressed;
+mod header;
+mod rows;
+
+use crate::pack::{Layout, push_geometry, push_sh};
+use crate::splat::Splat;
+use compressed::Compressed;
+use header::Header;
+use rows::Rows;
+
+/// Largest file that is opened, bytes.
+pub(crate) const MAX_BYTES: u64 = 2 << 30;
+/// Splats that leave together: whole rows of the textures.
+pub(crate) const BATCH: usize = 16_384;
+
+/// What the header says about the model and how it wants to be drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Model {
+    /// Splats the file announces.
+    pub(crate) count: u32,
+    /// SH degree, 0 to 3.
+    pub(crate) degree: u32,
+    /// Screen-space filter.
+    pub(crate) filter: Filter,
+    /// Training iteration, where stated.
+    pub(crate) iteration: Option<u64>,
+}
+
+/// The low-pass filter on the image plane that a model was trained with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Filter {
+    /// Mip-Splatting: adds this variance, px^2, and dims by the lost peak height.
+    Mip(f32),
+    /// 3D Gaussian Splatting: adds 0.3 px^2, no dimming.
+    Classic,
+}
+
+impl Filter {
+    /// Variance that is added, px^2.
+    pub(crate) fn variance(self) -> f32 {
+        match self {
+            Self::Mip(variance) => variance,
+            Self::Classic => 0.3,
+        }
+    }
+}
+
+/// A piece of the model in the words of the textures. Geometry and harmonics of a splat may come in different pieces.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Batch {
+    /// Splat that `geometry` and `positions` start with.
+    pub(crate) first: u32,
+    /// Eight words a splat.
+    pub(crate) geometry: Vec<u32>,
+    /// Centres, three numbers a splat.
+    pub(crate) positions: Vec<f32>,
+    /// Splat that `sh` starts with.
+    pub(crate) sh_first: u32,
+    /// Harmonics, whole texels a splat.
+    pub(crate) sh: Vec<u32>,
+}
+
+impl Batch {
+    fn push(&mut self, splat: &Splat, degree: u32) {
+        push_geometry(splat, &mut self.geometry);
+        self.positions.extend(splat.mean);
+        push_sh(splat, degree, &mut self.sh);
+    }
+
+    /// Splats whose geometry is in it.
+    pub(crate) fn len(&self) -> usize {
+        self.positions.len() / 3
+    }
+
+    fn is_full(&self, sh_words: usize) -> bool {
+        self.len() >= BATCH || (sh_words > 0 && self.sh.len() / sh_words >= BATCH)
+    }
+
+    /// An empty batch that goes on where this one ends.
+    fn next(&self, sh_words: usize) -> Self {
+        Self {
+            first: self.first + self.len() as u32,
+            sh_first: self.sh_first + self.sh.len().checked_div(sh_words).unwrap_or(0) as u32,
+            ..Self::default()
+        }
+    }
+}
+
+/// Why a file is not shown: a sentence for the page.
+pub(crate) type Refusal = String;
+
+#[derive(Debug)]
+enum Body {
+    Rows(Box<Rows>),
+    Compressed(Box<Compressed>),
+}
+
+impl Body {
+    /// Bytes of the next record; `None` after the last.
+    fn stride(&self) -> Option<usize> {
+        match self {
+            Self::Rows(rows) => rows.stride(),
+            Self::Compressed(compressed) => compressed.stride(),
+        }
+    }
+
+    /// Takes a record; says whether it had to be left out.
+    fn read(&mut self, record: &[u8], degree: u32, batch: &mut Batch) -> bool {
+        match self {
+            Self::Rows(rows) => match rows.read(record) {
+                Some(splat) => {
+                    batch.push(&splat, degree);
+                    false
+                }
+                None => true,
+            },
+            Self::Compressed(compressed) => compressed.read(record, batch),
+        }
+    }
+}
+
+/// Reads one file.
+#[derive(Debug, Default)]
+pub(crate) struct PlyStream {
+    pending: Vec<u8>,
+    parsed: Option<(Model, Body)>,
+    sh_words: usize,
+    batch: Batch,
+    ready: Vec<Batch>,
+    /// Bytes before the splats that are passed over.
+    passing: u64,
+    skipped: u32,
+}
+
+impl PlyStream {
+    /// What the header says, once it has been read.
+    pub(crate) fn model(&self) -> Option<Model> {
+        self.parsed.as_ref().map(|(model, _)| *model)
+    }
+
+    /// Splats left out because a value is not a number.
+    pub(crate) fn skipped(&self) -> u32 {
+        self.skipped
+    }
+
+    /// Splats read so far, without those left out.
+    pub(crate) fn len(&self) -> u32 {
+        self.batch.first + self.batch.len() as u32
+    }
+
+    /// The batches that are full.
+    pub(crate) fn take_ready(&mut self) -> Vec<Batch> {
+        std::mem::take(&mut self.ready)
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// A [`Refusal`] when they show that the file cannot be drawn.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+        if self.parsed.is_some() {
+            self.records(bytes);
+            return Ok(());
+        }
+        self.pending.extend_from_slice(bytes);
+        let Some(header) = Header::read(&self.pending)? else {
+            return Ok(());
+        };
+        let rest = self.pending.split_off(header.bytes);
+        self.pending.clear();
+        self.start(&header)?;
+        self.records(&rest);
+        Ok(())
+    }
+
+    /// The last batch, at the end of the file, and a sentence when the file ended early.
+    ///
+    /// # Errors
+    /// A [`Refusal`] when not even the header is whole.
+    pub(crate) fn finish(&mut self) -> Result<(Batch, Option<String>), Refusal> {
+        let Some((model, body)) = &self.parsed else {
+            return Err("the file ends before `end_header`: it is no PLY file, or only its beginning".to_owned());
+        };
+        let warning = body.stride().map(|_| {
+            let there = self.len() + self.skipped;
+            format!(
+                "the file is cut off: it announces {} splats and holds {there}",
+                model.count
+            )
+        });
+        let next = self.batch.next(self.sh_words);
+        Ok((std::mem::replace(&mut self.batch, next), warning))
+    }
+
+    fn start(&mut self, header: &Header) -> Result<(), Refusal> {
+        if header.total_bytes > MAX_BYTES {
+            return Err(too_large(header.total_bytes));
+        }
+        let (body, count, degree) = match Compressed::new(header)? {
+            Some(compressed) => {
+                let (count, degree) = (compressed.count(), compressed.degree());
+                (Body::Compressed(Box::new(compressed)), count, degree)
+            }
+            None => {
+                let rows = Rows::new(header)?;
+                self.passing = rows.bytes_before();
+                let (count, degree) = (rows.count(), rows.degree());
+                (Body::Rows(Box::new(rows)), count, degree)
+            }
+        };
+        self.sh_words = Layout::new(count, degree).sh_texels() * 4;
+        let model = Model {
+            count,
+            degree,
+            filter: header.filter(),
+            iteration: header.iteration(),
+        };
+        self.parsed = Some((model, body));
+        Ok(())
+    }
+
+    /// Cuts the bytes into records; what is left over waits for the next piece.
+    fn records(&mut self, mut rest: &[u8]) {
+        let passed = self.passing.min(rest.len() as u64);
+        self.passing -= passed;
+        rest = &rest[passed as usize..];
+        let Some((model, body)) = &mut self.parsed else {
+            return;
+        };
+        while let Some(stride) = body.stride() {
+            let record = if self.pending.is_empty() && rest.len() >= stride {
+                let (record, behind) = rest.split_at(stride);
+                rest = behind;
+                record
+            } else {
+                let missing = stride - self.pending.len();
+                let (taken, behind) = rest.split_at(missing.min(rest.len()));
+                self.pending.extend_from_slice(taken);
+                rest = behind;
+                if self.pending.len() < stride {
+                    return;
+                }
+                &self.pending
+            };
+            self.skipped += u32::from(body.read(record, model.degree, &mut self.batch));
+            self.pending.clear();
+            if self.batch.is_full(self.sh_words) {
+                let next = self.batch.next(self.sh_words);
+                self.ready.push(std::mem::replace(&mut self.batch, next));
+            }
+        }
+    }
+}
+
+/// Says that a file of `bytes` is above the limit.
+pub(crate) fn too_large(bytes: u64) -> Refusal {
+    format!(
+        "the file has {:.1} GiB and files up to {} GiB are opened; save fewer Gaussians, or compress it",
+        bytes as f64 / f64::from(1 << 30),
+        MAX_BYTES >> 30
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! `metrics.jsonl`: training rows, evaluations and events, as columns.
+
+use crate::json::Value;
+
+/// A curve's points, iteration and value, by rising iteration.
+pub(crate) type Points = Vec<(f64, f64)>;
+
+/// Something that happened at an iteration.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Event {
+    pub(crate) it: f64,
+    pub(crate) kind: String,
+    /// For people.
+    pub(crate) text: String,
+}
+
+impl Event {
+    /// Whether somebody should look at it.
+    pub(crate) fn is_warning(&self) -> bool {
+        matches!(
+            self.kind.as_str(),
+            "warning" | "spill" | "stall" | "nonfinite" | "slow_step" | "budget_shrunk" | "densify_capped"
+        )
+    }
+}
+
+/// What `metrics.jsonl` has told so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Metrics {
+    /// Columns of `train` rows by key.
+    columns: Vec<(&'static str, Points)>,
+    /// Columns of `eval` rows by key and set.
+    evals: Vec<(&'static str, bool, Points)>,
+    pub(crate) events: Vec<Event>,
+    /// Last training-loop seconds.
+    pub(crate) seconds: f64,
+    /// Last iteration of a training row.
+    pub(crate) last_it: f64,
+}
+
+const TRAIN_KEYS: [&str; 6] = ["loss", "l1", "gaussians", "visible", "intersections", "its"];
+const EVAL_KEYS: [&str; 6] = ["psnr", "psnr_image", "ssim", "ssim_valid", "lpips", "l1"];
+
+impl Metrics {
+    /// Takes a line.
+    pub(crate) fn push(&mut self, row: &Value) {
+        let Some(it) = row.number("it") else {
+            return;
+        };
+        self.seconds = row.number("t_s").unwrap_or(self.seconds);
+        match row.text("type") {
+            Some("train") => {
+                self.last_it = it;
+                for key in TRAIN_KEYS {
+                    if let Some(value) = row.number(key) {
+                        add(column(&mut self.columns, key), it, value);
+                    }
+                }
+            }
+            Some("eval") => {
+                let test = row.text("set") == Some("test");
+                for key in EVAL_KEYS {
+                    if let Some(value) = row.number(key) {
+                        add(self.eval_column(key, test), it, value);
+                    }
+                }
+            }
+            Some("event") => self.push_event(it, row),
+            _ => {}
+        }
+    }
+
+    fn push_event(&mut self, it: f64, row: &Value) {
+        let kind = row.text("kind").unwrap_or("event").to_owned();
+        if kind == "resume" {
+            // What came after the checkpoint was lost and is done again.
+            self.events.retain(|event| event.it <= it);
+        }
+        let detail = row.get("detail").unwrap_or(&Value::Null);
+        let text = detail.text("message").map_or_else(|| detail.plain(), str::to_owned);
+        self.events.push(Event { it, kind, text });
+    }
+
+    fn eval_column(&mut self, key: &'static str, test: bool) -> &mut Points {
+        let at = self
+            .evals
+            .iter()
+            .position(|(name, of_test, _)| *name == key && *of_test == test);
+        let at = at.unwrap_or_else(|| {
+            self.evals.push((key, test, Vec::new()));
+            self.evals.len() - 1
+        });
+        &mut self.evals[at].2
+    }
+
+    /// A curve of the training rows.
+    pub(crate) fn train(&self, key: &str) -> &[(f64, f64)] {
+        let found = self.columns.iter().find(|(name, _)| *name == key);
+        found.map_or(&[], |(_, points)| points)
+    }
+
+    /// A curve of the evaluations.
+    pub(crate) fn eval(&self, key: &str, test: bool) -> &[(f64, f64)] {
+        let found = self
+            .evals
+            .iter()
+            .find(|(name, of_test, _)| *name == key && *of_test == test);
+        found.map_or(&[], |(_, _, points)| points)
+    }
+
+    /// The iterations that were evaluated.
+    pub(crate) fn eval_iterations(&self) -> Vec<f64> {
+        let mut all: Vec<f64> = self
+            .evals
+            .iter()
+            .flat_map(|(_, _, points)| points)
+            .map(|point| point.0)
+            .collect();
+        all = crate::order::rising(all, |it| *it);
+        all.dedup();
+        all
+    }
+}
+
+fn column<'a>(columns: &'a mut Vec<(&'static str, Points)>, key: &'static str) -> &'a mut Points {
+    let at = columns.iter().position(|(name, _)| *name == key).unwrap_or_else(|| {
+        columns.push((key, Vec::new()));
+        columns.len() - 1
+    });
+    &mut columns[at].1
+}
+
+/// Appends a point; points from there on are replaced, as after a resume.
+pub(crate) fn add(points: &mut Points, it: f64, value: f64) {
+    while points.last().is_some_and(|last| last.0 >= it) {
+        points.pop();
+    }
+    points.push((it, value));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lines::Tail;
+    use crate::run::golden;
+
+    fn read(text: &str) -> Metrics {
+        let mut metrics = Metrics::default();
+        Tail::default()
+            .push(text.as_bytes())
+            .iter()
+            .for_each(|row| metrics.push(row));
+        metrics
+    }
+
+    #[test]
+    fn the_fixture_becomes_curves_and_events() {
+        let metrics = read(&golden("metrics.jsonl"));
+        assert_eq!(metrics.train("loss").len(), 3, "null is no point");
+        assert_eq!(
+            metrics.train("gaussians"),
+            [(10.0, 3.0), (20.0, 3.0), (30.0, 5.0), (40.0, 5.0)]
+        );
+        assert_eq!(metrics.eval("psnr", true).len(), 2);
+        assert_eq!(metrics.eval("lpips", true), []);
+        assert_eq!(metrics.eval_iterations(), [20.0, 40.0]);
+        let densify = &metrics.events[0];
+        assert_eq!(
+            (densify.it, densify.text.as_str()),
+            (30.0, "clones 1, splits 1, deaths 0, gaussians 5")
+        );
+        assert!(!densify.is_warning());
+        assert_eq!((metrics.last_it, metrics.seconds), (40.0, 3.2));
+    }
+
+    #[test]
+    fn a_resume_replaces_what_is_done_again() {
+        let rows = ["10,\"loss\":1", "20,\"loss\":2", "30,\"loss\":3", "20,\"loss\":5"];
+        let text: String = rows
+            .iter()
+            .map(|row| format!("{{\"type\":\"train\",\"it\":{row}}}\n"))
+            .collect();
+        assert_eq!(read(&text).train("loss"), [(10.0, 1.0), (20.0, 5.0)]);
+        let event = "{\"type\":\"event\",\"it\":9,\"kind\":\"spill\",\"detail\":{\"host_heap_usage\":5}}\n\
+                     {\"type\":\"event\",\"it\":4,\"kind\":\"resume\",\"detail\":{\"checkpoint\":\"c\"}}\n\
+                     {\"type\":\"event\",\"it\":6,\"kind\":\"warning\",\"detail\":{\"message\":\"odd\"}}\n{\"type\":\"new\"}\n";
+        let events = read(event).events;
+        assert_eq!(events.len(), 2);
+        assert_eq!((events[1].text.as_str(), events[1].is_warning()), ("odd", true));
+    }
+}

@@ -1,0 +1,188 @@
+//! What a run folder says: `run.json`, the cameras, the metrics, the memory, the evaluations, the configuration.
+//!
+//! Owns the meaning of the files; where they come from is the page's business. Unknown keys are ignored, absent ones
+//! are shown as `-`, and another schema version is refused by name.
+
+pub(crate) mod cameras;
+pub(crate) mod config;
+pub(crate) mod evaluation;
+pub(crate) mod memory;
+pub(crate) mod metrics;
+
+use crate::json::{self, Value};
+use crate::order::rising;
+
+/// Version of the run folder's format that this viewer reads.
+pub(crate) const SCHEMA_VERSION: u64 = 1;
+
+/// `run.json`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RunInfo {
+    pub(crate) name: String,
+    pub(crate) scene: String,
+    pub(crate) status: String,
+    /// Why it failed or stalled.
+    pub(crate) message: Option<String>,
+    pub(crate) done: u64,
+    pub(crate) total: u64,
+    /// Fused models by iteration.
+    pub(crate) plys: Vec<Ply>,
+    /// Iterations that were evaluated, with the path of their figures.
+    pub(crate) evals: Vec<(u64, String)>,
+}
+
+/// A model file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ply {
+    pub(crate) iteration: u64,
+    /// Relative to the run folder.
+    pub(crate) path: String,
+    pub(crate) gaussians: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Says that a file has another version than this viewer reads.
+pub(crate) fn check_version(value: &Value, file: &str) -> Result<(), String> {
+    match value.whole("schema_version") {
+        Some(SCHEMA_VERSION) => Ok(()),
+        Some(other) => Err(format!(
+            "{file} has schema version {other} and this viewer reads version {SCHEMA_VERSION}; open it with the viewer \
+             of the program that wrote it"
+        )),
+        None => Err(format!(
+            "{file} states no schema version, so it was not written by Kiln"
+        )),
+    }
+}
+
+impl RunInfo {
+    /// Reads `run.json`.
+    ///
+    /// # Errors
+    /// A sentence for the page.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let value = json::parse(text).map_err(|e| format!("run.json is {e}"))?;
+        check_version(&value, "run.json")?;
+        let iterations = value.get("iterations").unwrap_or(&Value::Null);
+        let mut plys: Vec<(bool, Ply)> = value.items("plys").iter().filter_map(ply).collect();
+        // Where an iteration has both kinds, the fused one is smaller and drawn alike.
+        plys = rising(plys, |(fused, ply)| {
+            ply.iteration as f64 + if *fused { 0.0 } else { 0.5 }
+        });
+        plys.dedup_by_key(|(_, ply)| ply.iteration);
+        let evals = value.items("evals").iter();
+        let mut evals: Vec<_> = evals
+            .filter_map(|row| Some((row.whole("iteration")?, safe_path(row.text("path")?)?)))
+            .collect();
+        evals = rising(evals, |(iteration, _)| *iteration as f64);
+        evals.dedup_by_key(|(iteration, _)| *iteration);
+        let text = |key: &str| value.text(key).unwrap_or("-").to_owned();
+        Ok(Self {
+            name: text("name"),
+            scene: value
+                .get("scene")
+                .and_then(|scene| scene.text("name"))
+                .unwrap_or("-")
+                .to_owned(),
+            status: text("status"),
+            message: value.text("message").map(str::to_owned),
+            done: iterations.whole("done").unwrap_or(0),
+            total: iterations.whole("total").unwrap_or(0),
+            plys: plys.into_iter().map(|(_, ply)| ply).collect(),
+            evals,
+        })
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.status == "running"
+    }
+
+    /// The model saved at `iteration`, or the newest.
+    pub(crate) fn ply(&self, iteration: Option<u64>) -> Option<&Ply> {
+        let wanted = iteration.and_then(|it| self.plys.iter().find(|ply| ply.iteration == it));
+        wanted.or(self.plys.last())
+    }
+}
+
+fn ply(row: &Value) -> Option<(bool, Ply)> {
+    let ply = Ply {
+        iteration: row.whole("iteration")?,
+        path: safe_path(row.text("path")?)?,
+        gaussians: row.whole("gaussians").unwrap_or(0),
+        bytes: row.whole("bytes").unwrap_or(0),
+    };
+    Some((row.text("kind") == Some("fused"), ply))
+}
+
+/// A path that stays inside its folder; `None` for any other.
+pub(crate) fn safe_path(path: &str) -> Option<String> {
+    let inside = !path.is_empty() && !path.contains(['\\', ':']) && !path.starts_with('/');
+    let named = path
+        .split('/')
+        .all(|part| !part.is_empty() && part != "." && part != "..");
+    (inside && named).then(|| path.to_owned())
+}
+
+/// The paths of `runs.json`, without those that leave the page's folder.
+///
+/// # Errors
+/// A sentence for the page.
+pub(crate) fn parse_index(text: &str) -> Result<Vec<String>, String> {
+    let value = json::parse(text).map_err(|e| format!("runs.json is {e}"))?;
+    if !matches!(value, Value::Array(_)) {
+        return Err("runs.json is not an array of folders".to_owned());
+    }
+    let paths = value.as_items().iter().filter_map(|item| match item {
+        Value::Text(path) => safe_path(path),
+        _ => None,
+    });
+    Ok(paths.collect())
+}
+
+#[cfg(test)]
+pub(crate) fn golden(file: &str) -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/run/").to_owned() + file;
+    std::fs::read_to_string(&path).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    #[test]
+    fn the_fixture_run_is_read() {
+        let run = RunInfo::parse(&golden("run.json")).unwrap();
+        assert_eq!(
+            (run.name.as_str(), run.scene.as_str(), run.total),
+            ("golden", "two-views", 40)
+        );
+        assert!(!run.is_running());
+        assert_eq!(run.plys.len(), 1, "raw and fused of one iteration are one model");
+        assert_eq!(
+            run.ply(Some(7)).unwrap().path,
+            "point_cloud/iteration_40/point_cloud.ply"
+        );
+        assert_eq!(run.evals.iter().map(|(it, _)| *it).collect::<Vec<_>>(), [20, 40]);
+    }
+
+    #[test]
+    fn another_version_and_other_files_are_refused_by_name() {
+        let newer = golden("run.json").replace("\"schema_version\": 1", "\"schema_version\": 9");
+        assert!(RunInfo::parse(&newer).unwrap_err().contains("schema version 9"));
+        assert!(RunInfo::parse("{}").unwrap_err().contains("not written by Kiln"));
+        assert!(RunInfo::parse("{").unwrap_err().contains("run.json is not valid JSON"));
+        let bare = RunInfo::parse("{\"schema_version\": 1}").unwrap();
+        assert_eq!((bare.name.as_str(), bare.plys.len()), ("-", 0));
+    }
+
+    #[test]
+    fn paths_cannot_leave_their_folder() {
+        let index =
+            "[\"runs/a\", \"../b\", \"/etc\", \"http://x/y\", \"runs/../..\", \"a\\\\b\", 3, \"\", \"runs//x\"]";
+        assert_eq!(parse_index(index).unwrap(), ["runs/a"]);
+        assert!(parse_index("{}").is_err());
+        let outside = "{\"schema_version\":1,\"plys\":[{\"iteration\":1,\"path\":\"../x.ply\",\"kind\":\"fused\"}]}";
+        assert!(RunInfo::parse(outside).unwrap().plys.is_empty());
+    }
+}

@@ -1,0 +1,165 @@
+//! Draw order: splats from far to near, by a counting sort of their depth.
+//!
+//! Runs in a worker, in a second instance of the module that holds positions only. Buckets are equal steps of the bits
+//! of a positive float, which grow with its logarithm: near splats, whose order shows, get the finest steps.
+
+/// Splats at or behind this depth are not drawn, world units; the trainer's near plane.
+pub(crate) const NEAR: f32 = 0.2;
+/// Positions and the memory that sorting them needs.
+#[derive(Debug, Default)]
+pub(crate) struct Sorter {
+    axes: [Vec<f32>; 3],
+    /// Smallest and largest of each axis.
+    bounds: Option<[[f32; 2]; 3]>,
+    buckets: Vec<u32>,
+    starts: Vec<u32>,
+    order: Vec<u32>,
+}
+
+impl Sorter {
+    /// Room for `count` splats, none of them there yet.
+    pub(crate) fn with_capacity(count: usize) -> Self {
+        let mut sorter = Self::default();
+        for axis in &mut sorter.axes {
+            axis.reserve_exact(count);
+        }
+        sorter
+    }
+
+    /// Appends splats: x, y, z each, all finite.
+    pub(crate) fn add(&mut self, positions: &[f32]) {
+        for point in positions.as_chunks::<3>().0 {
+            let bounds = self.bounds.get_or_insert(point.map(|value| [value; 2]));
+            for ((axis, ends), value) in self.axes.iter_mut().zip(bounds).zip(point) {
+                axis.push(*value);
+                *ends = [ends[0].min(*value), ends[1].max(*value)];
+            }
+        }
+    }
+
+    /// Splats it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.axes[0].len()
+    }
+
+    /// Indices of the splats before the camera, farthest first. `depth` is the third row of the world-to-camera
+    /// rotation and of the translation.
+    pub(crate) fn sort(&mut self, depth: [f32; 4]) -> &[u32] {
+        self.order.clear();
+        let Some([near, far]) = self.depths(depth).filter(|[_, far]| *far > NEAR) else {
+            return &self.order;
+        };
+        let (near, far) = (near.max(NEAR).to_bits(), far.to_bits());
+        let bits = bucket_bits(self.len());
+        let shift = (32 - (far - near).leading_zeros()).saturating_sub(bits);
+        // One bucket more at the end holds what is not drawn, so that no loop has a branch.
+        let hidden = 1 << bits;
+        self.fill_buckets(depth, far, shift, hidden);
+        self.starts.clear();
+        self.starts.resize(hidden as usize + 1, 0);
+        for bucket in &self.buckets {
+            self.starts[*bucket as usize] += 1;
+        }
+        let mut sum = 0;
+        for start in &mut self.starts {
+            sum += std::mem::replace(start, sum);
+        }
+        let drawn = self.starts[hidden as usize] as usize;
+        self.order.resize(self.len(), 0);
+        for (index, bucket) in self.buckets.iter().enumerate() {
+            let place = &mut self.starts[*bucket as usize];
+            self.order[*place as usize] = index as u32;
+            *place += 1;
+        }
+        self.order.truncate(drawn);
+        &self.order
+    }
+
+    /// Smallest and largest depth of the box around all splats.
+    fn depths(&self, [a, b, c, d]: [f32; 4]) -> Option<[f32; 2]> {
+        let mut ends = [d; 2];
+        for (weight, [low, high]) in [a, b, c].into_iter().zip(self.bounds?) {
+            let (at_low, at_high) = (weight * low, weight * high);
+            ends = [ends[0] + at_low.min(at_high), ends[1] + at_low.max(at_high)];
+        }
+        Some(ends)
+    }
+
+    /// Writes every splat's bucket, counted from the far end.
+    fn fill_buckets(&mut self, [a, b, c, d]: [f32; 4], far: u32, shift: u32, hidden: u32) {
+        let [xs, ys, zs] = &self.axes;
+        self.buckets.resize(xs.len(), 0);
+        for (((bucket, x), y), z) in self.buckets.iter_mut().zip(xs).zip(ys).zip(zs) {
+            let depth = a * x + b * y + c * z + d;
+            // Rounding may take a depth a little outside the box.
+            let from_far = (far.max(depth.to_bits()) - depth.to_bits()) >> shift;
+            *bucket = if depth > NEAR { from_far.min(hidden - 1) } else { hidden };
+        }
+    }
+}
+
+/// Buckets grow with the number of splats so that few share one, within what a second-level cache holds.
+fn bucket_bits(count: usize) -> u32 {
+    match count {
+        0..200_000 => 16,
+        200_000..1_500_000 => 17,
+        _ => 18,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look random and are the same every time.
+    fn noise(count: usize) -> Vec<f32> {
+        let mut state = 12_345_u32;
+        let step = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / 16_777_216.0 * 20.0 - 10.0
+        };
+        std::iter::repeat_with(step).take(count).collect()
+    }
+
+    #[test]
+    fn order_is_far_to_near_and_leaves_out_what_is_behind() {
+        let positions = noise(30_000);
+        let mut sorter = Sorter::with_capacity(10_000);
+        sorter.add(&positions[..9_000]);
+        sorter.add(&positions[9_000..]);
+        assert_eq!(sorter.len(), 10_000);
+        let row = [0.6, 0.0, 0.8, 1.5];
+        let depth = |i: u32| {
+            let p = &positions[3 * i as usize..];
+            0.6 * p[0] + 0.8 * p[2] + 1.5
+        };
+        let order = sorter.sort(row).to_vec();
+        let visible = (0..10_000).filter(|&i| depth(i) > NEAR).count();
+        assert_eq!(order.len(), visible);
+        let mut seen = order.clone();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), visible, "every visible splat once");
+        // Two splats may be swapped only when their depths differ by less than a bucket.
+        for pair in order.windows(2) {
+            let (far, near) = (depth(pair[0]), depth(pair[1]));
+            assert!(far >= near * (1.0 - 2e-3), "{far} before {near}");
+        }
+    }
+
+    #[test]
+    fn nothing_and_nothing_in_front_sort_to_nothing() {
+        let mut sorter = Sorter::default();
+        assert!(sorter.sort([0.0, 0.0, 1.0, 0.0]).is_empty());
+        sorter.add(&[0.0, 0.0, -1.0, 0.0, 0.0, 0.1]);
+        assert!(sorter.sort([0.0, 0.0, 1.0, 0.0]).is_empty());
+        assert_eq!(sorter.sort([0.0, 0.0, 1.0, 5.0]), [1, 0]);
+    }
+
+    #[test]
+    fn equal_depths_keep_all_splats() {
+        let mut sorter = Sorter::default();
+        sorter.add(&[0.0, 0.0, 2.0].repeat(1000));
+        assert_eq!(sorter.sort([0.0, 0.0, 1.0, 0.0]).len(), 1000);
+    }
+}

@@ -1,0 +1,184 @@
+//! What buttons, lists and sliders do. Elements name their action in `data-act`, so lists can be drawn anew at will.
+
+use wasm_bindgen::JsCast as _;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::{DragEvent, Element, Event, HtmlInputElement, HtmlSelectElement, MouseEvent};
+
+use super::app::{App, with};
+use super::loading::Source;
+use super::runs::read_evaluation;
+use super::{dom, pointer};
+use crate::address::Tab;
+use crate::navigate::Mode;
+
+/// Listens to the whole page.
+pub(super) fn listen() {
+    let Some(document) = dom::document() else {
+        return;
+    };
+    dom::on(&document, "click", |event: MouseEvent| {
+        if let Some((act, value)) = named(event.target(), "data-act") {
+            with(|app| app.act(&act, &value));
+        }
+    });
+    for kind in ["input", "change"] {
+        let live = kind == "input";
+        dom::on(&document, kind, move |event: Event| {
+            let Some((name, _)) = named(event.target(), "data-set") else {
+                return;
+            };
+            let target = event.target();
+            let input = target
+                .clone()
+                .and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
+            let value = match &input {
+                Some(input) if input.type_() == "checkbox" => input.checked().to_string(),
+                Some(input) if input.type_() == "file" => {
+                    if let Some(file) = input.files().and_then(|files| files.get(0)) {
+                        with(|app| app.open_model(Source::Local(file)));
+                    }
+                    return;
+                }
+                Some(input) => input.value(),
+                None => target
+                    .and_then(|t| t.dyn_into::<HtmlSelectElement>().ok())
+                    .map_or(String::new(), |s| s.value()),
+            };
+            with(|app| app.set(&name, &value, live));
+        });
+    }
+    dom::on(&document, "dragover", |event: DragEvent| {
+        event.prevent_default();
+        dom::show("drop", true);
+    });
+    for kind in ["dragleave", "drop"] {
+        dom::on(&document, kind, move |event: DragEvent| {
+            event.prevent_default();
+            dom::show("drop", false);
+            let file = event
+                .data_transfer()
+                .and_then(|data| data.files())
+                .and_then(|files| files.get(0));
+            if let Some(file) = file.filter(|_| event.type_() == "drop") {
+                with(|app| {
+                    app.show_tab(Tab::Splats);
+                    app.address.iteration = None;
+                    app.open_model(Source::Local(file));
+                });
+            }
+        });
+    }
+    if let Some(window) = dom::window() {
+        dom::on(&window, "resize", |_: Event| {
+            with(|app| {
+                app.view.dirty = true;
+                app.draw_charts();
+                app.fit_compare();
+            });
+        });
+    }
+    pointer::listen_keys();
+}
+
+/// The nearest element around the target that has an attribute: its value, and that of `data-value`.
+fn named(target: Option<web_sys::EventTarget>, attribute: &str) -> Option<(String, String)> {
+    let element = target?.dyn_into::<Element>().ok()?;
+    let found = element.closest(&format!("[{attribute}]")).ok()??;
+    Some((
+        found.get_attribute(attribute)?,
+        found.get_attribute("data-value").unwrap_or_default(),
+    ))
+}
+
+impl App {
+    /// Does what a button says.
+    pub(super) fn act(&mut self, act: &str, value: &str) {
+        match act {
+            "tab" => self.show_tab(Tab::of_name(value).unwrap_or_default()),
+            "theme" => {
+                self.toggle_theme();
+            }
+            "help" => toggle_help(),
+            "dismiss" => self.unsay(value),
+            "camera" => {
+                self.show_tab(Tab::Splats);
+                self.go_to_camera(value, false);
+            }
+            "reset" => self.go_home(),
+            "mode" => self.set_mode(if value == "fly" { Mode::Fly } else { Mode::Orbit }),
+            "degree" => {
+                self.view.look.degree = value.parse().unwrap_or(3);
+                self.view.dirty = true;
+                self.show_side();
+            }
+            "style" => {
+                self.view.look.point_px = if value == "points" { 1.5 } else { 0.0 };
+                self.view.dirty = true;
+                self.show_side();
+            }
+            "screenshot" => self.screenshot(),
+            "side" => {
+                let hidden = dom::by_id("side").is_some_and(|side| side.has_attribute("hidden"));
+                dom::show("side", hidden);
+                self.view.dirty = true;
+            }
+            "newest" => {
+                if let Some(iteration) = self
+                    .runs
+                    .first()
+                    .and_then(|run| run.info.ply(None))
+                    .map(|ply| ply.iteration)
+                {
+                    self.show_model(iteration);
+                }
+            }
+            "overlay" => self.toggle_overlay(value.to_owned()),
+            "chart-log" | "chart-reset" => self.chart_action(act, value),
+            "sort" | "view" | "pair" | "eval-step" | "fit" => self.compare_action(act, value),
+            _ => {}
+        }
+    }
+
+    /// Takes the value of a slider, list or switch; `live` while it is still being moved.
+    fn set(&mut self, name: &str, value: &str, live: bool) {
+        match (name, live) {
+            ("run", false) => self.switch_run(value.to_owned()),
+            ("iteration", true) => self.show_iteration_label(value),
+            ("iteration", false) => {
+                let plys = self.runs.first().map(|run| run.info.plys.clone()).unwrap_or_default();
+                if let Some(ply) = value.parse().ok().and_then(|at: usize| plys.get(at)) {
+                    self.show_model(ply.iteration);
+                }
+            }
+            ("scale", true) => {
+                self.view.look.scale = crate::number::parse(value).unwrap_or(1.0) as f32;
+                dom::set_text("scale-value", &format!("{:.2}", self.view.look.scale));
+                self.view.dirty = true;
+            }
+            ("frusta", false) => {
+                self.view.frusta = value == "true";
+                self.view.dirty = true;
+            }
+            ("smooth", true) => self.set_smoothing(value),
+            ("wipe", true) => self.set_wipe(value),
+            ("eval-set", false) => self.set_eval_filter(value),
+            ("evaluation", false) => {
+                let path = self.runs.first().map(|run| run.path.clone());
+                if let (Some(path), Ok(iteration)) = (path, value.parse()) {
+                    self.evaluation.iteration = Some(iteration);
+                    spawn_local(read_evaluation(path, Some(iteration)));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Opens or closes the list of shortcuts.
+pub(super) fn toggle_help() {
+    let hidden = dom::by_id("help").is_some_and(|help| help.has_attribute("hidden"));
+    dom::show("help", hidden);
+    if let Some(close) = dom::html_by_id("help-close").filter(|_| hidden) {
+        let _ = close.focus();
+    }
+}

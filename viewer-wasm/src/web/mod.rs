@@ -1,0 +1,48 @@
+//! Everything that needs a browser.
+
+mod actions;
+mod app;
+mod curves;
+mod dom;
+mod evaluation;
+mod frusta;
+mod gl;
+mod live;
+mod loading;
+mod model;
+mod net;
+mod pointer;
+mod renderer;
+mod runs;
+mod sidebar;
+mod sorting;
+mod splats;
+
+use js_sys::Promise;
+use wasm_bindgen::prelude::*;
+
+pub use sorting::Sorting;
+
+/// Builds the page and begins to load.
+#[wasm_bindgen]
+pub fn start() {
+    app::start();
+}
+
+/// How the page stands, as JSON.
+#[wasm_bindgen]
+pub fn status() -> String {
+    app::with(|app| app.status_json()).unwrap_or_default()
+}
+
+/// The picture of a camera of the scene at its own resolution: `{width, height, rgba}`.
+#[wasm_bindgen]
+pub fn picture(name: &str) -> Promise {
+    splats::picture_promise(name)
+}
+
+/// Milliseconds of the fastest of five sorts of `count` splats in this instance.
+#[wasm_bindgen]
+pub fn sort_bench(count: u32) -> f64 {
+    sorting::bench(count)
+}

@@ -1,0 +1,145 @@
+//! Requests: whole texts, the rest of a growing file, streams of bytes.
+
+use js_sys::{Reflect, Uint8Array};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{ReadableStream, ReadableStreamDefaultReader, RequestCache, RequestInit, Response};
+
+use super::dom;
+
+/// Why a request brought nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NetError {
+    /// The server has no such file.
+    Absent,
+    /// The server wants a token, or another one.
+    Forbidden,
+    /// Anything else, for people.
+    Other(String),
+}
+
+impl NetError {
+    /// A sentence about a file.
+    pub(super) fn about(&self, file: &str) -> String {
+        match self {
+            Self::Absent => format!("{file} is missing"),
+            Self::Forbidden => {
+                "The server asks for a token. Open the whole address that `kiln view` printed.".to_owned()
+            }
+            Self::Other(what) => format!("{file} could not be read: {what}"),
+        }
+    }
+}
+
+async fn get(url: &str, fresh: bool, from: Option<u64>) -> Result<Response, NetError> {
+    let unreachable = |_| NetError::Other("the server does not answer".to_owned());
+    let init = RequestInit::new();
+    init.set_method("GET");
+    if fresh {
+        init.set_cache(RequestCache::NoStore);
+    }
+    if let Some(from) = from {
+        let headers = web_sys::Headers::new().map_err(unreachable)?;
+        headers.set("Range", &format!("bytes={from}-")).map_err(unreachable)?;
+        init.set_headers(&headers);
+    }
+    let window = dom::window().ok_or(NetError::Absent)?;
+    let response = JsFuture::from(window.fetch_with_str_and_init(url, &init)).await;
+    response.map_err(unreachable)?.dyn_into().map_err(unreachable)
+}
+
+fn checked(response: Response) -> Result<Response, NetError> {
+    match response.status() {
+        200 | 206 => Ok(response),
+        401 | 403 => Err(NetError::Forbidden),
+        404 | 410 => Err(NetError::Absent),
+        other => Err(NetError::Other(format!("the server answers {other}"))),
+    }
+}
+
+async fn bytes_of(response: &Response) -> Result<Vec<u8>, NetError> {
+    let broken = |_| NetError::Other("the connection broke".to_owned());
+    let buffer = JsFuture::from(response.array_buffer().map_err(broken)?)
+        .await
+        .map_err(broken)?;
+    Ok(Uint8Array::new(&buffer).to_vec())
+}
+
+/// A whole file as text; `fresh` asks the server and no cache.
+pub(super) async fn text(url: &str, fresh: bool) -> Result<String, NetError> {
+    let bytes = bytes_of(&checked(get(url, fresh, None).await?)?).await?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a growing file has from a byte on.
+pub(super) enum Rest {
+    /// These bytes follow.
+    More(Vec<u8>),
+    /// Nothing new.
+    Nothing,
+    /// It is shorter than it was: another file under the same name.
+    Replaced,
+}
+
+/// Asks for the bytes of a file from `from` on.
+///
+/// The byte before is asked for too: a file that has not grown then answers with it, and only one that shrank with an
+/// error.
+pub(super) async fn rest(url: &str, from: u64) -> Result<Rest, NetError> {
+    let response = get(url, true, from.checked_sub(1)).await?;
+    if response.status() == 416 {
+        return Ok(Rest::Replaced);
+    }
+    let response = checked(response)?;
+    // A server without Range sends everything.
+    let known = if response.status() == 200 { from } else { from.min(1) };
+    let mut bytes = bytes_of(&response).await?;
+    if (bytes.len() as u64) < known {
+        return Ok(Rest::Replaced);
+    }
+    bytes.drain(..known as usize);
+    Ok(if bytes.is_empty() {
+        Rest::Nothing
+    } else {
+        Rest::More(bytes)
+    })
+}
+
+/// Bytes that arrive piece by piece.
+pub(super) struct ByteStream {
+    reader: ReadableStreamDefaultReader,
+    /// All of them together, where known.
+    pub(super) total: Option<u64>,
+}
+
+impl ByteStream {
+    /// Opens a file of the server.
+    pub(super) async fn open(url: &str) -> Result<Self, NetError> {
+        let response = checked(get(url, false, None).await?)?;
+        let plain = !matches!(response.headers().get("Content-Encoding"), Ok(Some(_)));
+        let length = response.headers().get("Content-Length").ok().flatten();
+        let total = length.filter(|_| plain).and_then(|length| length.parse().ok());
+        let body = response.body().ok_or(NetError::Absent)?;
+        Self::of(body, total)
+    }
+
+    /// Reads a stream, as a dropped file gives one.
+    pub(super) fn of(stream: ReadableStream, total: Option<u64>) -> Result<Self, NetError> {
+        let reader = stream.get_reader().dyn_into();
+        let reader = reader.map_err(|_| NetError::Other("the browser offers no streams".to_owned()))?;
+        Ok(Self { reader, total })
+    }
+
+    /// The next piece; `None` at the end.
+    pub(super) async fn next(&self) -> Result<Option<Vec<u8>>, NetError> {
+        let broken = |_| NetError::Other("the connection broke".to_owned());
+        let piece = JsFuture::from(self.reader.read()).await.map_err(broken)?;
+        let value = Reflect::get(&piece, &JsValue::from_str("value")).map_err(broken)?;
+        Ok(value.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec))
+    }
+
+    /// Stops reading.
+    pub(super) fn cancel(&self) {
+        let _ = self.reader.cancel();
+    }
+}

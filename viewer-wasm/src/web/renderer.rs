@@ -1,0 +1,214 @@
+//! Draws a model: colours for the camera, splats far to near into half floats, then the picture onto the page.
+
+use js_sys::Uint8Array;
+use wasm_bindgen::JsCast as _;
+use web_sys::{HtmlCanvasElement, WebGl2RenderingContext as Gl, WebGlTexture};
+
+use super::frusta::Frusta;
+use super::gl::{Program, Target};
+use super::model::GpuModel;
+use crate::camera::{Lens, Pose};
+use crate::math::Vec3;
+use crate::pack::ROW;
+use crate::ply::Filter;
+
+const GEOMETRY: &str = include_str!("shaders/geometry.glsl");
+
+/// How splats are shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Look {
+    /// SH degree in use; the model's own when that is lower.
+    pub(super) degree: u32,
+    /// Factor on all scales.
+    pub(super) scale: f32,
+    /// Dots of this radius in pixels instead of splats.
+    pub(super) point_px: f32,
+    /// Behind everything, 0 to 1.
+    pub(super) background: Vec3,
+}
+
+/// Camera and lens of a picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shot {
+    pub(super) pose: Pose,
+    pub(super) lens: Lens,
+}
+
+/// The canvas and everything needed to draw on it.
+pub(super) struct Renderer {
+    pub(super) gl: Gl,
+    pub(super) canvas: HtmlCanvasElement,
+    color: Program,
+    splat: Program,
+    resolve: Program,
+    target: Option<Target>,
+    pub(super) model: Option<GpuModel>,
+    pub(super) frusta: Frusta,
+}
+
+impl Renderer {
+    /// Prepares the canvas.
+    ///
+    /// # Errors
+    /// A sentence for the page when the browser or device cannot do it.
+    pub(super) fn new(canvas: HtmlCanvasElement) -> Result<Self, String> {
+        let context = canvas.get_context("webgl2").ok().flatten();
+        let gl = context.and_then(|context| context.dyn_into::<Gl>().ok());
+        let gl = gl.ok_or("This browser offers no WebGL2, so splats cannot be drawn. Metrics and evaluation work.")?;
+        let floats = ["EXT_color_buffer_float", "EXT_color_buffer_half_float"];
+        if !floats.iter().any(|name| matches!(gl.get_extension(name), Ok(Some(_)))) {
+            return Err("This graphics device cannot draw into half floats, which splats need.".to_owned());
+        }
+        let full = include_str!("shaders/full.vert");
+        Ok(Self {
+            color: Program::new(&gl, &[full], &[GEOMETRY, include_str!("shaders/color.frag")])?,
+            splat: Program::new(
+                &gl,
+                &[GEOMETRY, include_str!("shaders/splat.vert")],
+                &[include_str!("shaders/splat.frag")],
+            )?,
+            resolve: Program::new(&gl, &[full], &[include_str!("shaders/resolve.frag")])?,
+            frusta: Frusta::new(&gl)?,
+            target: None,
+            model: None,
+            gl,
+            canvas,
+        })
+    }
+
+    /// Draws onto the page.
+    pub(super) fn draw(&mut self, shot: &Shot, look: &Look, frusta: bool) -> Result<(), String> {
+        let size = [self.canvas.width(), self.canvas.height()];
+        if self.target.as_ref().is_none_or(|target| target.size != size) {
+            if let Some(old) = self.target.take() {
+                old.delete(&self.gl);
+            }
+            self.target = Some(Target::new(&self.gl, size, Gl::RGBA16F)?);
+        }
+        let Some(target) = self.target.take() else {
+            return Ok(());
+        };
+        self.splats(&target, shot, look);
+        let gl = &self.gl;
+        gl.bind_framebuffer(Gl::FRAMEBUFFER, None);
+        gl.viewport(0, 0, size[0] as i32, size[1] as i32);
+        self.resolve_onto(&target.texture, look, true);
+        if frusta {
+            self.frusta.draw(gl, shot);
+        }
+        self.target = Some(target);
+        Ok(())
+    }
+
+    /// The bytes of a picture at the lens's own size: RGBA, rows from the top.
+    pub(super) fn picture(&mut self, shot: &Shot, look: &Look) -> Result<Uint8Array, String> {
+        let size = shot.lens.size;
+        let target = Target::new(&self.gl, size, Gl::RGBA16F)?;
+        let bytes = Target::new(&self.gl, size, Gl::RGBA8)?;
+        self.splats(&target, shot, look);
+        let gl = &self.gl;
+        gl.bind_framebuffer(Gl::FRAMEBUFFER, Some(&bytes.frame));
+        gl.viewport(0, 0, size[0] as i32, size[1] as i32);
+        self.resolve_onto(&target.texture, look, false);
+        let out = Uint8Array::new_with_length(size[0] * size[1] * 4);
+        let (width, height) = (size[0] as i32, size[1] as i32);
+        let view: &js_sys::Object = out.as_ref();
+        let read =
+            gl.read_pixels_with_opt_array_buffer_view(0, 0, width, height, Gl::RGBA, Gl::UNSIGNED_BYTE, Some(view));
+        target.delete(gl);
+        bytes.delete(gl);
+        read.map_err(|_| "the picture could not be read back".to_owned())?;
+        Ok(out)
+    }
+
+    fn resolve_onto(&self, texture: &WebGlTexture, look: &Look, flip: bool) {
+        let gl = &self.gl;
+        self.resolve.bind(gl);
+        gl.active_texture(Gl::TEXTURE0);
+        gl.bind_texture(Gl::TEXTURE_2D, Some(texture));
+        gl.uniform1i(self.resolve.at("picture"), 0);
+        gl.uniform1i(self.resolve.at("flip"), i32::from(flip));
+        let [r, g, b] = look.background;
+        gl.uniform3f(self.resolve.at("background"), r, g, b);
+        gl.disable(Gl::BLEND);
+        gl.draw_arrays(Gl::TRIANGLES, 0, 3);
+    }
+
+    fn splats(&mut self, target: &Target, shot: &Shot, look: &Look) {
+        let gl = &self.gl;
+        if let Some(model) = &mut self.model {
+            recolor(gl, &self.color, model, shot, look);
+        }
+        gl.bind_framebuffer(Gl::FRAMEBUFFER, Some(&target.frame));
+        gl.viewport(0, 0, target.size[0] as i32, target.size[1] as i32);
+        gl.clear_color(0.0, 0.0, 0.0, 0.0);
+        gl.clear(Gl::COLOR_BUFFER_BIT);
+        let Some(model) = &self.model else {
+            return;
+        };
+        let program = &self.splat;
+        program.bind(gl);
+        bind_array(gl, 0, &model.geometry);
+        bind_array(gl, 1, &model.colors);
+        gl.uniform1i(program.at("geometry"), 0);
+        gl.uniform1i(program.at("colors"), 1);
+        gl.uniform1i(program.at("layer_rows"), model.layout.rows as i32);
+        set_shot(gl, program, shot);
+        gl.uniform1f(program.at("variance"), model.about.filter.variance());
+        let mip = matches!(model.about.filter, Filter::Mip(_));
+        gl.uniform1i(program.at("compensated"), i32::from(mip));
+        gl.uniform1f(program.at("scale_by"), look.scale);
+        gl.uniform1f(program.at("point_px"), look.point_px);
+        gl.enable(Gl::BLEND);
+        gl.blend_func(Gl::ONE, Gl::ONE_MINUS_SRC_ALPHA);
+        gl.bind_vertex_array(Some(&model.vertices));
+        gl.draw_arrays_instanced(Gl::TRIANGLE_STRIP, 0, 4, model.drawn as i32);
+        gl.bind_vertex_array(None);
+        gl.disable(Gl::BLEND);
+    }
+}
+
+/// Uniforms that every program working in the world shares.
+pub(super) fn set_shot(gl: &Gl, program: &Program, Shot { pose, lens }: &Shot) {
+    let rows = pose.rotation.as_flattened();
+    gl.uniform_matrix3fv_with_f32_array(program.at("world_to_camera"), true, rows);
+    gl.uniform3fv_with_f32_array(program.at("camera"), &pose.position);
+    gl.uniform2f(program.at("size_px"), lens.size[0] as f32, lens.size[1] as f32);
+    gl.uniform2fv_with_f32_array(program.at("focal"), &lens.focal);
+    gl.uniform2fv_with_f32_array(program.at("centre"), &lens.centre);
+}
+
+pub(super) fn bind_array(gl: &Gl, unit: u32, texture: &WebGlTexture) {
+    gl.active_texture(Gl::TEXTURE0 + unit);
+    gl.bind_texture(Gl::TEXTURE_2D_ARRAY, Some(texture));
+}
+
+/// Evaluates the harmonics of every splat when the camera moved.
+fn recolor(gl: &Gl, program: &Program, model: &mut GpuModel, shot: &Shot, look: &Look) {
+    let degree = look.degree.min(model.about.degree);
+    let wanted = Some((shot.pose.position, degree));
+    if model.colored_for == wanted || model.loaded == 0 {
+        return;
+    }
+    model.colored_for = wanted;
+    program.bind(gl);
+    bind_array(gl, 0, &model.geometry);
+    bind_array(gl, 1, model.harmonics.as_ref().unwrap_or(&model.geometry));
+    gl.uniform1i(program.at("geometry"), 0);
+    gl.uniform1i(program.at("harmonics"), 1);
+    gl.uniform1i(program.at("layer_rows"), model.layout.rows as i32);
+    gl.uniform1i(program.at("degree"), degree as i32);
+    gl.uniform1i(program.at("sh_texels"), model.layout.sh_texels() as i32);
+    gl.uniform3fv_with_f32_array(program.at("camera"), &shot.pose.position);
+    gl.disable(Gl::BLEND);
+    gl.bind_framebuffer(Gl::FRAMEBUFFER, Some(&model.color_frame));
+    let rows = model.loaded.div_ceil(ROW);
+    for layer in 0..rows.div_ceil(model.layout.rows) {
+        let (texture, at) = (Some(&model.colors), Gl::COLOR_ATTACHMENT0);
+        gl.framebuffer_texture_layer(Gl::FRAMEBUFFER, at, texture, 0, layer as i32);
+        let rows = (rows - layer * model.layout.rows).min(model.layout.rows);
+        gl.viewport(0, 0, ROW as i32, rows as i32);
+        gl.uniform1i(program.at("layer"), layer as i32);
+        gl.draw_arrays(Gl::TRIANGLES, 0, 3);
+    }
+}

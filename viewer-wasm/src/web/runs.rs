@@ -1,0 +1,379 @@
+//! Opening runs: the index, the folders, their files.
+
+use std::collections::BTreeMap;
+
+use wasm_bindgen::JsCast as _;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::HtmlImageElement;
+
+use super::app::{App, with};
+use super::loading::Source;
+use super::net::{self, NetError, Rest};
+use super::{dom, frusta};
+use crate::address::MAX_RUNS;
+use crate::html::escape;
+use crate::json;
+use crate::lines::Tail;
+use crate::run::cameras::{self, Camera};
+use crate::run::config::{self, Leaves};
+use crate::run::evaluation::Evaluation;
+use crate::run::memory::Memory;
+use crate::run::metrics::Metrics;
+use crate::run::{RunInfo, parse_index};
+
+/// An open run.
+#[derive(Default)]
+pub(super) struct Run {
+    /// Folder, relative to the page.
+    pub(super) path: String,
+    pub(super) info: RunInfo,
+    pub(super) cameras: Vec<Camera>,
+    pub(super) metrics: Metrics,
+    pub(super) metrics_tail: Tail,
+    pub(super) memory: Memory,
+    pub(super) memory_tail: Tail,
+    pub(super) config: Leaves,
+    pub(super) env: Leaves,
+    /// Evaluations that were read, by iteration.
+    pub(super) evaluations: BTreeMap<u64, Evaluation>,
+    /// Cameras whose photographs are on the graphics device, by slot.
+    pub(super) thumbnails: Vec<String>,
+}
+
+impl Run {
+    /// Name for people; several runs of one name are told apart by folder.
+    pub(super) fn title(&self) -> &str {
+        self.path
+            .rsplit('/')
+            .next()
+            .filter(|name| !name.is_empty())
+            .unwrap_or(&self.info.name)
+    }
+
+    /// Takes new bytes of `metrics.jsonl`.
+    pub(super) fn push_metrics(&mut self, bytes: &[u8]) {
+        for row in self.metrics_tail.push(bytes) {
+            self.metrics.push(&row);
+        }
+    }
+
+    /// Takes new bytes of `memory.jsonl`.
+    pub(super) fn push_memory(&mut self, bytes: &[u8]) {
+        for row in self.memory_tail.push(bytes) {
+            self.memory.push(&row);
+        }
+    }
+}
+
+/// The address of a file of a run.
+fn url(path: &str, file: &str) -> String {
+    with(|app| app.address.request(&format!("{path}/{file}"))).unwrap_or_default()
+}
+
+/// Opens what the address names, or the first run of the index.
+pub(super) async fn open_all() {
+    let index_url = with(|app| app.address.request("runs.json")).unwrap_or_default();
+    let index = match net::text(&index_url, true).await {
+        Ok(text) => parse_index(&text),
+        // A page without an index opens what the address names.
+        Err(NetError::Absent) => Ok(Vec::new()),
+        Err(error) => Err(error.about("runs.json")),
+    };
+    let wanted = with(|app| {
+        match index {
+            Ok(index) => app.index = index,
+            Err(why) => app.say("index", &why),
+        }
+        let first = app.index.first().cloned();
+        if app.address.runs.is_empty() {
+            first.into_iter().collect()
+        } else {
+            app.address.runs.clone()
+        }
+    });
+    for path in wanted.unwrap_or_default() {
+        open(path).await;
+    }
+    with(|app| {
+        app.show_runs();
+        app.show_progress();
+        app.show_side();
+    });
+}
+
+/// Opens a run beside those that are open.
+pub(super) async fn open(path: String) {
+    let file = format!("{path}/run.json");
+    let info = match net::text(&url(&path, "run.json"), true).await {
+        Ok(text) => RunInfo::parse(&text).map_err(|why| format!("{path}: {why}.")),
+        Err(error) => Err(error.about(&file)),
+    };
+    let info = match info {
+        Ok(info) => info,
+        Err(why) => {
+            with(|app| {
+                app.address.runs.retain(|run| *run != path);
+                app.say(&path, &why);
+                app.sync_address();
+            });
+            return;
+        }
+    };
+    let first = with(|app| {
+        app.unsay(&path);
+        if app.runs.len() < MAX_RUNS && app.runs.iter().all(|run| run.path != path) {
+            app.runs.push(Run {
+                path: path.clone(),
+                info,
+                ..Run::default()
+            });
+        }
+        app.runs.len() == 1
+    });
+    if first == Some(true) {
+        match net::text(&url(&path, "cameras.json"), false)
+            .await
+            .map_err(|e| e.about("cameras.json"))
+        {
+            Ok(text) => with(|app| app.take_cameras(&path, cameras::parse(&text))),
+            Err(why) => with(|app| app.say("cameras", &format!("{path}: {why}."))),
+        };
+        with(App::show_newest_model);
+    }
+    with(App::show_runs);
+    let metrics = net::rest(&url(&path, "metrics.jsonl"), 0).await;
+    let memory = net::rest(&url(&path, "memory.jsonl"), 0).await;
+    let config = net::text(&url(&path, "config.resolved.yaml"), false).await;
+    let env = net::text(&url(&path, "env.json"), false).await;
+    with(|app| {
+        app.take_files(&path, metrics, memory, config, env);
+        app.draw_charts();
+        app.show_side();
+    });
+    if first == Some(true) {
+        read_evaluation(path.clone(), None).await;
+        load_thumbnails(path).await;
+    }
+}
+
+/// Reads the evaluation of an iteration, or the newest, of a run that is open.
+pub(super) async fn read_evaluation(path: String, iteration: Option<u64>) {
+    let wanted = with(|app| {
+        let run = app.run_mut(&path)?;
+        let at = |it| run.info.evals.iter().find(|(known, _)| *known == it);
+        let (it, file) = iteration.and_then(at).or(run.info.evals.last())?.clone();
+        (!run.evaluations.contains_key(&it)).then_some((it, file))
+    });
+    let Some((it, file)) = wanted.flatten() else {
+        with(App::show_evaluation);
+        return;
+    };
+    let result = net::text(&url(&path, &file), false).await;
+    let result = result
+        .map_err(|e| e.about(&file))
+        .and_then(|text| Evaluation::parse(&text));
+    with(|app| {
+        match result {
+            Ok(evaluation) => {
+                if let Some(run) = app.run_mut(&path) {
+                    run.evaluations.insert(it, evaluation);
+                }
+                app.set_frusta();
+            }
+            Err(why) => app.say("evaluation", &format!("{path}: {why}.")),
+        }
+        app.show_evaluation();
+        app.show_side();
+    });
+}
+
+/// Brings photographs of cameras onto their outlines.
+async fn load_thumbnails(path: String) {
+    let wanted = with(|app| {
+        let run = app.run_mut(&path)?;
+        let evaluation = run.evaluations.values().next_back()?;
+        let rows = evaluation.views.iter().filter(|row| row.images);
+        let names: Vec<_> = rows.map(|row| (row.name.clone(), row.set())).collect();
+        Some(names)
+    });
+    let names = wanted.flatten().unwrap_or_default();
+    for (name, set) in names.into_iter().take(frusta::THUMBNAILS as usize) {
+        let image = url(&path, &format!("eval/gt/{set}/{name}.png"));
+        let Some(image) = decoded(&image).await else {
+            continue;
+        };
+        with(|app| {
+            let Some(renderer) = &mut app.renderer else {
+                return;
+            };
+            let Some(run) = app.runs.first_mut().filter(|run| run.path == path) else {
+                return;
+            };
+            let slot = run.thumbnails.len() as u32;
+            if renderer.frusta.set_thumbnail(&renderer.gl, slot, &image).is_ok() {
+                run.thumbnails.push(name);
+            }
+        });
+    }
+    with(App::set_frusta);
+}
+
+/// An image that is ready to be drawn; `None` when there is none.
+async fn decoded(url: &str) -> Option<HtmlImageElement> {
+    let image = dom::document()?
+        .create_element("img")
+        .ok()?
+        .dyn_into::<HtmlImageElement>()
+        .ok()?;
+    image.set_src(url);
+    wasm_bindgen_futures::JsFuture::from(image.decode()).await.ok()?;
+    Some(image)
+}
+
+impl App {
+    pub(super) fn run_mut(&mut self, path: &str) -> Option<&mut Run> {
+        self.runs.iter_mut().find(|run| run.path == path)
+    }
+
+    fn take_cameras(&mut self, path: &str, cameras: Result<Vec<Camera>, String>) {
+        match cameras {
+            Ok(cameras) => {
+                if let Some(run) = self.run_mut(path) {
+                    run.cameras = cameras;
+                }
+                self.arrange();
+            }
+            Err(why) => self.say("cameras", &format!("{path}: {why}.")),
+        }
+    }
+
+    fn take_files(
+        &mut self,
+        path: &str,
+        metrics: Result<Rest, NetError>,
+        memory: Result<Rest, NetError>,
+        config: Result<String, NetError>,
+        env: Result<String, NetError>,
+    ) {
+        let mut missing = Vec::new();
+        let Some(run) = self.run_mut(path) else {
+            return;
+        };
+        match metrics {
+            Ok(Rest::More(bytes)) => run.push_metrics(&bytes),
+            Ok(_) => {}
+            Err(error) => missing.push(error.about("metrics.jsonl")),
+        }
+        match memory {
+            Ok(Rest::More(bytes)) => run.push_memory(&bytes),
+            Ok(_) => {}
+            Err(error) => missing.push(error.about("memory.jsonl")),
+        }
+        match config {
+            Ok(text) => run.config = config::leaves(&text),
+            Err(error) => missing.push(error.about("config.resolved.yaml")),
+        }
+        match env
+            .map_err(|e| e.about("env.json"))
+            .and_then(|text| json::parse(&text).map_err(|e| format!("env.json is {e}")))
+        {
+            Ok(value) => run.env = value.leaves(),
+            Err(why) => missing.push(why),
+        }
+        let background = run.config.iter().find(|(key, _)| key == "model.background");
+        let white = background.is_some_and(|(_, value)| value == "white");
+        let done = !run.info.is_running();
+        for (file, tail) in [("metrics.jsonl", &run.metrics_tail), ("memory.jsonl", &run.memory_tail)] {
+            if tail.bad > 0 {
+                missing.push(format!("{file} has {} damaged lines, which are left out", tail.bad));
+            }
+            if done && tail.is_cut() {
+                missing.push(format!("the last line of {file} is only half written and is left out"));
+            }
+        }
+        if self.runs.first().is_some_and(|run| run.path == path) {
+            self.view.look.background = if white { [1.0; 3] } else { [0.0; 3] };
+            self.view.dirty = true;
+        }
+        if !missing.is_empty() {
+            self.say(&format!("{path} files"), &format!("{path}: {}.", missing.join("; ")));
+        }
+    }
+
+    /// Reads the model that the address names, or the newest.
+    pub(super) fn show_newest_model(&mut self) {
+        let wanted = self.address.iteration;
+        let Some(run) = self.runs.first() else {
+            return;
+        };
+        let Some(ply) = run.info.ply(wanted).cloned() else {
+            let running = run.info.is_running();
+            let text = if running {
+                "The run has saved no model yet; it will appear here."
+            } else {
+                "The run has no saved model."
+            };
+            self.say("model", text);
+            return;
+        };
+        self.show_model(ply.iteration);
+    }
+
+    /// Reads the model of an iteration.
+    pub(super) fn show_model(&mut self, iteration: u64) {
+        let Some(run) = self.runs.first() else {
+            return;
+        };
+        let Some(ply) = run.info.ply(Some(iteration)).cloned() else {
+            return;
+        };
+        let url = self.address.request(&format!("{}/{}", run.path, ply.path));
+        self.address.iteration = Some(ply.iteration);
+        self.sync_address();
+        self.open_model(Source::Server(ply.path, url, ply.bytes));
+        self.show_side();
+    }
+
+    /// The list of runs in the head of the page.
+    pub(super) fn show_runs(&mut self) {
+        let shown = self.runs.first().map(|run| run.path.clone());
+        let option = |path: &String| {
+            let selected = if Some(path) == shown.as_ref() { " selected" } else { "" };
+            let name = path.rsplit('/').next().unwrap_or(path);
+            format!("<option value=\"{}\"{selected}>{}</option>", escape(path), escape(name))
+        };
+        let open = self
+            .runs
+            .iter()
+            .map(|run| &run.path)
+            .filter(|path| !self.index.contains(path));
+        let options: String = self.index.iter().chain(open).map(option).collect();
+        dom::set_html("run", &options);
+        dom::show("run", !options.is_empty());
+        self.sync_address();
+        self.show_live();
+    }
+
+    /// Puts another run in the place of all that are open.
+    pub(super) fn switch_run(&mut self, path: String) {
+        self.runs.clear();
+        self.address.runs = vec![path.clone()];
+        (self.address.iteration, self.address.camera, self.address.view) = (None, None, None);
+        self.view.through = None;
+        self.evaluation = super::evaluation::Compare::default();
+        self.curves = super::curves::Curves::default();
+        spawn_local(open(path));
+    }
+
+    /// Lays another run over the curves, or takes it away.
+    pub(super) fn toggle_overlay(&mut self, path: String) {
+        if let Some(at) = self.runs.iter().skip(1).position(|run| run.path == path) {
+            self.runs.remove(at + 1);
+            self.address.runs.retain(|run| *run != path);
+            self.sync_address();
+            self.draw_charts();
+        } else if self.runs.len() < MAX_RUNS {
+            spawn_local(open(path));
+        }
+    }
+}

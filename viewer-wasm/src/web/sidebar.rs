@@ -1,0 +1,183 @@
+//! The panel beside the splats: models, look, cameras.
+
+use js_sys::{Reflect, Uint8Array};
+use wasm_bindgen::Clamped;
+use wasm_bindgen::prelude::*;
+use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
+
+use super::app::{App, with};
+use super::dom;
+use super::renderer::Shot;
+use crate::html::{bytes, count, escape};
+use crate::navigate::Mode;
+use crate::order::rising;
+
+impl App {
+    /// Draws the panel anew.
+    pub(super) fn show_side(&mut self) {
+        self.show_models();
+        let view = &self.view;
+        let degree = self
+            .renderer
+            .as_ref()
+            .and_then(|renderer| renderer.model.as_ref())
+            .map_or(3, |m| m.about.degree);
+        let used = view.look.degree.min(degree);
+        let degrees = (0..=3).map(|each| {
+            let off = if each > degree { " disabled" } else { "" };
+            button("degree", &each.to_string(), &each.to_string(), each == used, off)
+        });
+        dom::set_html("degrees", &degrees.collect::<String>());
+        let points = view.look.point_px > 0.0;
+        let styles = [("splats", "Splats", !points), ("points", "Points", points)];
+        dom::set_html(
+            "styles",
+            &styles
+                .map(|(id, title, on)| button("style", id, title, on, ""))
+                .concat(),
+        );
+        let fly = view.navigator.mode == Mode::Fly;
+        let modes = [("orbit", "Orbit", !fly), ("fly", "Fly", fly)];
+        dom::set_html(
+            "modes",
+            &modes.map(|(id, title, on)| button("mode", id, title, on, "")).concat(),
+        );
+        if let Some(frusta) = dom::input_by_id("frusta") {
+            frusta.set_checked(view.frusta);
+        }
+        self.show_cameras();
+    }
+
+    fn show_models(&self) {
+        let plys = self.runs.first().map_or(&[][..], |run| &run.info.plys);
+        dom::show("models", !plys.is_empty());
+        let Some(newest) = plys.last() else {
+            return;
+        };
+        let at = plys
+            .iter()
+            .position(|ply| Some(ply.iteration) == self.address.iteration);
+        if let Some(slider) = dom::input_by_id("iteration") {
+            slider.set_max(&(plys.len() - 1).to_string());
+            slider.set_value(&at.unwrap_or(plys.len() - 1).to_string());
+            slider.set_disabled(plys.len() < 2);
+        }
+        let about = at.map_or("a file of yours".to_owned(), |at| {
+            let ply = &plys[at];
+            format!(
+                "{} · {} splats · {}",
+                ply.iteration,
+                count(ply.gaussians as f64),
+                bytes(ply.bytes as f64)
+            )
+        });
+        dom::set_text("iteration-value", &about);
+        let newer = at.is_none_or(|at| at + 1 < plys.len());
+        dom::set_text("newest", &format!("Show iteration {}", newest.iteration));
+        dom::show("newest", newer);
+    }
+
+    pub(super) fn show_iteration_label(&self, value: &str) {
+        let plys = self.runs.first().map_or(&[][..], |run| &run.info.plys);
+        if let Some(ply) = value.parse().ok().and_then(|at: usize| plys.get(at)) {
+            dom::set_text("iteration-value", &ply.iteration.to_string());
+        }
+    }
+
+    /// Indices of the cameras as listed: test views first, each set from worst to best where that is known.
+    pub(super) fn camera_order(&self) -> Vec<usize> {
+        let Some(run) = self.runs.first() else {
+            return Vec::new();
+        };
+        let evaluation = run.evaluations.values().next_back();
+        let psnr = |at: usize| {
+            let camera = &run.cameras[at];
+            evaluation
+                .and_then(|evaluation| evaluation.psnr(&camera.name, camera.test))
+                .unwrap_or(1e5)
+        };
+        // Test views come first.
+        let key = |at: &usize| psnr(*at) + if run.cameras[*at].test { 0.0 } else { 1e6 };
+        rising((0..run.cameras.len()).collect(), key)
+    }
+
+    fn show_cameras(&self) {
+        let Some(run) = self.runs.first() else {
+            dom::set_html("cameras", "");
+            dom::show("camera-block", false);
+            return;
+        };
+        dom::show("camera-block", !run.cameras.is_empty());
+        let evaluation = run.evaluations.values().next_back();
+        let mut last = None;
+        let rows = self.camera_order().into_iter().map(|at| {
+            let camera = &run.cameras[at];
+            let title = match (last.replace(camera.test) != Some(camera.test), camera.test) {
+                (false, _) => "",
+                (true, true) => "<li class=\"set\">test</li>",
+                (true, false) => "<li class=\"set\">train</li>",
+            };
+            let psnr = evaluation.and_then(|evaluation| evaluation.psnr(&camera.name, camera.test));
+            let value = psnr.map_or(String::new(), |psnr| format!("<small>{psnr:.1} dB</small>"));
+            let current = self.view.through.as_deref() == Some(camera.name.as_str());
+            let name = escape(&camera.name);
+            format!(
+                "{title}<li><button type=\"button\" class=\"quiet\" data-act=\"camera\" data-camera=\"{name}\" \
+                 data-value=\"{name}\" aria-pressed=\"{current}\"><span>{name}</span>{value}</button></li>"
+            )
+        });
+        dom::set_html("cameras", &rows.collect::<String>());
+    }
+
+    /// Saves what is seen: through a camera of the scene at its own resolution, else as large as the window.
+    pub(super) fn screenshot(&mut self) {
+        let Some(mut shot) = self.shot() else {
+            return;
+        };
+        let mut name = format!("view-{}", self.address.iteration.unwrap_or(0));
+        if let Some(camera) = self.view.through.as_ref().and_then(|name| self.camera(name)) {
+            shot = Shot {
+                pose: camera.pose,
+                lens: camera.lens,
+            };
+            name = format!("{}-{}", camera.name, self.address.iteration.unwrap_or(0));
+        }
+        let done = Box::new(move |result: Result<JsValue, JsValue>| {
+            let saved = result.and_then(|picture| save(&picture, &format!("{name}.png")));
+            if let Err(why) = saved {
+                let why = why.as_string().unwrap_or_default();
+                // The order that this picture waited for is being taken: speak when that is over.
+                wasm_bindgen_futures::spawn_local(async move {
+                    with(|app| app.say("screenshot", &format!("The picture could not be saved: {why}")));
+                });
+            }
+        });
+        self.order_picture(shot, done);
+    }
+}
+
+fn button(act: &str, value: &str, title: &str, on: bool, more: &str) -> String {
+    format!(
+        "<button type=\"button\" data-act=\"{act}\" data-value=\"{value}\" aria-pressed=\"{on}\"{more}>{title}</button>"
+    )
+}
+
+/// Makes a PNG of `{width, height, rgba}` and hands it to the downloads.
+fn save(picture: &JsValue, name: &str) -> Result<(), JsValue> {
+    let get = |key: &str| Reflect::get(picture, &key.into());
+    let side = |key: &str| Ok::<u32, JsValue>(get(key)?.as_f64().unwrap_or(0.0) as u32);
+    let (width, height) = (side("width")?, side("height")?);
+    let rgba = Uint8Array::new(&get("rgba")?).to_vec();
+    let data = ImageData::new_with_u8_clamped_array_and_sh(Clamped(&rgba), width, height)?;
+    let document = dom::document().ok_or("no document")?;
+    let canvas: HtmlCanvasElement = document.create_element("canvas")?.dyn_into()?;
+    canvas.set_width(width);
+    canvas.set_height(height);
+    let context = canvas
+        .get_context("2d")?
+        .ok_or("no canvas")?
+        .dyn_into::<CanvasRenderingContext2d>()?;
+    context.put_image_data(&data, 0.0, 0.0)?;
+    dom::save(name, &canvas.to_data_url()?);
+    Ok(())
+}

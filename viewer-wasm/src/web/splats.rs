@@ -1,0 +1,498 @@
+//! The splats tab: what is drawn, when, and what the reader sees beside it.
+
+use js_sys::{Function, Object, Promise, Reflect};
+use wasm_bindgen::prelude::*;
+use web_sys::HtmlCanvasElement;
+
+use super::app::{App, with};
+use super::dom;
+use super::model::GpuModel;
+use super::renderer::{Look, Renderer, Shot};
+use super::sorting::{SortClient, Sorted};
+use crate::address::{FreeView, Tab};
+use crate::camera::{Lens, Pose};
+use crate::frustum::{Style, outline, pick, quality_tint};
+use crate::html::count;
+use crate::navigate::{Mode, Navigator};
+use crate::run::cameras::{Arrangement, Camera, arrangement};
+
+/// Seconds of the way to a camera.
+const JOURNEY_S: f32 = 0.5;
+/// Most pixels a side of the page's canvas has per CSS pixel.
+const MAX_RATIO: f64 = 2.0;
+
+/// A picture somebody waits for.
+struct Order {
+    sort: u32,
+    shot: Shot,
+    done: Box<dyn FnOnce(Result<JsValue, JsValue>)>,
+}
+
+/// State of the splats tab.
+pub(super) struct View {
+    pub(super) navigator: Navigator,
+    /// The lens looked through, at the size it was made for.
+    lens: Lens,
+    pub(super) look: Look,
+    pub(super) frusta: bool,
+    /// Camera of the scene one looks through.
+    pub(super) through: Option<String>,
+    pub(super) dirty: bool,
+    pub(super) keys: Vec<String>,
+    pub(super) sorter: Option<SortClient>,
+    /// Number of the model on the screen, and of the one being read.
+    pub(super) shown: u32,
+    pub(super) reading: u32,
+    pub(super) incoming: Option<GpuModel>,
+    sorted_for: Option<Pose>,
+    sort_waits: Option<u32>,
+    orders: Vec<Order>,
+    last_frame_ms: f64,
+    pub(super) sorts: u32,
+    pub(super) sort_ms: Option<f64>,
+    pub(super) frame_ms: Option<f64>,
+    pub(super) first_frame_ms: Option<f64>,
+    pub(super) loaded_ms: Option<f64>,
+    pub(super) began_ms: f64,
+    pub(super) skipped: u32,
+    pub(super) progress: Option<f64>,
+    /// Splats that must have been read before the next picture on the way.
+    pub(super) next_look: u32,
+}
+
+impl View {
+    pub(super) fn new() -> Self {
+        let target = Arrangement {
+            target: [0.0; 3],
+            up: [0.0, -1.0, 0.0],
+            radius: 4.0,
+        };
+        let home = Pose::looking_at([0.0, -1.0, -4.0], target.target, target.up);
+        Self {
+            navigator: Navigator::new(home, target),
+            lens: Lens::plain([1600, 1000]),
+            look: Look {
+                degree: 3,
+                scale: 1.0,
+                point_px: 0.0,
+                background: [0.0; 3],
+            },
+            frusta: true,
+            through: None,
+            dirty: true,
+            keys: Vec::new(),
+            sorter: None,
+            shown: 0,
+            reading: 0,
+            incoming: None,
+            sorted_for: None,
+            sort_waits: None,
+            orders: Vec::new(),
+            last_frame_ms: 0.0,
+            sorts: 0,
+            sort_ms: None,
+            frame_ms: None,
+            first_frame_ms: None,
+            loaded_ms: None,
+            began_ms: 0.0,
+            skipped: 0,
+            progress: None,
+            next_look: 0,
+        }
+    }
+
+    pub(super) fn is_loading(&self) -> bool {
+        self.progress.is_some()
+    }
+
+    /// Has the order made again, as after new splats.
+    pub(super) fn resort(&mut self) {
+        self.sorted_for = None;
+        self.dirty = true;
+    }
+}
+
+impl App {
+    /// Prepares the canvas and the worker; says so when the browser cannot.
+    pub(super) fn start_drawing(&mut self) {
+        let canvas = dom::by_id("view").and_then(|element| element.dyn_into::<HtmlCanvasElement>().ok());
+        let renderer = canvas
+            .ok_or_else(|| "The page has no canvas.".to_owned())
+            .and_then(Renderer::new);
+        match renderer {
+            Ok(renderer) => {
+                dom::on(&renderer.canvas, "webglcontextlost", |event: web_sys::Event| {
+                    event.prevent_default();
+                    let text = "The graphics driver took its memory back. Reload the page to draw again.";
+                    with(|app| app.say("webgl", text));
+                });
+                self.renderer = Some(renderer);
+            }
+            Err(why) => self.say("webgl", &why),
+        }
+        let done = |sorted: Sorted| {
+            with(|app| app.take_order(sorted));
+        };
+        let failed = |why: String| {
+            with(|app| app.say("sort", &why));
+        };
+        self.view.sorter = SortClient::new(done, failed);
+        if self.view.sorter.is_none() {
+            self.say("sort", "This browser starts no worker, so splats cannot be sorted.");
+        }
+    }
+
+    /// Camera and lens on the canvas as it is.
+    pub(super) fn shot(&self) -> Option<Shot> {
+        let canvas = &self.renderer.as_ref()?.canvas;
+        let size = [canvas.width().max(1), canvas.height().max(1)];
+        Some(Shot {
+            pose: self.view.navigator.pose,
+            lens: self.view.lens.fitted(size),
+        })
+    }
+
+    /// Keeps the canvas as large as its place on the page.
+    fn fit_canvas(&mut self) {
+        let Some(renderer) = &self.renderer else {
+            return;
+        };
+        let ratio = dom::window()
+            .map_or(1.0, |window| window.device_pixel_ratio())
+            .clamp(0.5, MAX_RATIO);
+        let side = |css: i32| (f64::from(css) * ratio).round().clamp(1.0, 8192.0) as u32;
+        let size = [
+            side(renderer.canvas.client_width()),
+            side(renderer.canvas.client_height()),
+        ];
+        if [renderer.canvas.width(), renderer.canvas.height()] != size {
+            renderer.canvas.set_width(size[0]);
+            renderer.canvas.set_height(size[1]);
+            self.view.dirty = true;
+        }
+    }
+
+    /// One frame: moves the camera, asks for an order, draws when something changed.
+    fn frame(&mut self, now_ms: f64) {
+        if self.address.tab != Tab::Splats {
+            self.view.last_frame_ms = 0.0;
+            return;
+        }
+        self.fit_canvas();
+        let gone_ms = if self.view.last_frame_ms > 0.0 {
+            now_ms - self.view.last_frame_ms
+        } else {
+            0.0
+        };
+        let seconds = (gone_ms / 1000.0).min(0.1) as f32;
+        let flown = self.fly_by_keys(seconds);
+        if self.view.navigator.advance(seconds) || flown {
+            self.view.dirty = true;
+        }
+        self.ask_for_order();
+        let was_drawing = self.view.last_frame_ms > 0.0;
+        self.view.last_frame_ms = 0.0;
+        if !std::mem::take(&mut self.view.dirty) {
+            return;
+        }
+        self.view.last_frame_ms = now_ms;
+        if was_drawing {
+            let old = self.view.frame_ms.unwrap_or(gone_ms);
+            self.view.frame_ms = Some(old + 0.2 * (gone_ms - old));
+        }
+        let (Some(shot), Some(renderer)) = (self.shot(), &mut self.renderer) else {
+            return;
+        };
+        let drawn = renderer.draw(&shot, &self.view.look, self.view.frusta && self.view.through.is_none());
+        let splats = renderer.model.as_ref().is_some_and(|model| model.drawn > 0);
+        if splats && self.view.first_frame_ms.is_none() {
+            self.view.first_frame_ms = Some(dom::now_ms() - self.view.began_ms);
+        }
+        if let Err(why) = drawn {
+            self.say("webgl", &why);
+        }
+        self.show_hud();
+    }
+
+    fn fly_by_keys(&mut self, seconds: f32) -> bool {
+        let held = |key: &str| f32::from(u8::from(self.view.keys.iter().any(|held| held == key)));
+        let direction = [held("d") - held("a"), held("e") - held("q"), held("w") - held("s")];
+        let moving = direction.iter().any(|v| *v != 0.0);
+        if moving {
+            let fast = if held("shift") > 0.0 { 4.0 } else { 1.0 };
+            self.view.navigator.fly(direction, fast, seconds.max(0.016));
+            self.left_camera();
+        }
+        moving
+    }
+
+    /// The camera moved by hand: one no longer looks through a camera of the scene.
+    pub(super) fn left_camera(&mut self) {
+        self.view.dirty = true;
+        if self.view.through.take().is_some() {
+            self.address.camera = None;
+            self.show_side();
+        }
+    }
+
+    /// Remembers the place in the address, once the camera rests.
+    pub(super) fn remember_place(&mut self) {
+        self.address.view = self.view.through.is_none().then_some(FreeView {
+            pose: self.view.navigator.pose,
+            distance: self.view.navigator.distance,
+        });
+        self.sync_address();
+    }
+
+    fn ask_for_order(&mut self) {
+        let view = &mut self.view;
+        let pose = view.navigator.pose;
+        let reach = view.navigator.reach();
+        let stale = view.sorted_for.is_none_or(|sorted| sorted.differs(&pose, reach));
+        let model = if view.incoming.is_some() {
+            view.reading
+        } else {
+            view.shown
+        };
+        if !stale || view.sort_waits.is_some() || model == 0 {
+            return;
+        }
+        if let Some(sorter) = &mut view.sorter {
+            view.sort_waits = Some(sorter.sort(model, pose.depth_row()));
+            view.sorted_for = Some(pose);
+        }
+    }
+
+    fn take_order(&mut self, sorted: Sorted) {
+        let view = &mut self.view;
+        if view.sort_waits == Some(sorted.id) {
+            view.sort_waits = None;
+        }
+        view.sorts += 1;
+        view.sort_ms = Some(sorted.ms);
+        let Some(renderer) = &mut self.renderer else {
+            return;
+        };
+        if sorted.generation == view.reading
+            && !view.is_loading()
+            && let Some(model) = view.incoming.take()
+        {
+            // The next model is whole and in order: it takes the place of the last.
+            if let Some(old) = renderer.model.replace(model) {
+                old.delete(&renderer.gl);
+            }
+            view.shown = view.reading;
+        }
+        if sorted.generation != view.shown {
+            view.resort();
+            return;
+        }
+        if let Some(model) = &mut renderer.model {
+            model.set_order(&renderer.gl, &sorted.order);
+            view.dirty = true;
+        }
+        let waiting = std::mem::take(&mut view.orders);
+        let (ready, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|order| order.sort <= sorted.id);
+        view.orders = later;
+        for order in ready {
+            let look = Look {
+                scale: 1.0,
+                point_px: 0.0,
+                ..view.look
+            };
+            let picture = renderer.picture(&order.shot, &look);
+            let result = picture.map_err(|why| JsValue::from_str(&why)).map(|rgba| {
+                let out = Object::new();
+                let size = order.shot.lens.size;
+                for (key, value) in [
+                    ("width", size[0].into()),
+                    ("height", size[1].into()),
+                    ("rgba", rgba.into()),
+                ] {
+                    let _ = Reflect::set(&out, &key.into(), &value);
+                }
+                out.into()
+            });
+            (order.done)(result);
+            view.resort();
+        }
+    }
+
+    /// Draws a picture as soon as an order for its camera is there.
+    pub(super) fn order_picture(&mut self, shot: Shot, done: Box<dyn FnOnce(Result<JsValue, JsValue>)>) {
+        let view = &mut self.view;
+        match &mut view.sorter {
+            Some(sorter) if view.shown > 0 && view.incoming.is_none() => {
+                let sort = sorter.sort(view.shown, shot.pose.depth_row());
+                view.orders.push(Order { sort, shot, done });
+            }
+            _ => done(Err("no model is on the screen yet".into())),
+        }
+    }
+
+    /// A camera of the shown run.
+    pub(super) fn camera(&self, name: &str) -> Option<&Camera> {
+        self.runs.first()?.cameras.iter().find(|camera| camera.name == name)
+    }
+
+    /// Looks through a camera of the scene.
+    pub(super) fn go_to_camera(&mut self, name: &str, at_once: bool) {
+        let Some(camera) = self.camera(name).cloned() else {
+            return;
+        };
+        let seconds = if at_once || dom::calm() { 0.0 } else { JOURNEY_S };
+        self.view.lens = camera.lens;
+        self.view.navigator.go_to(camera.pose, seconds);
+        self.view.through = Some(camera.name.clone());
+        self.address.camera = Some(camera.name);
+        self.address.view = None;
+        self.view.dirty = true;
+        self.sync_address();
+        self.show_side();
+    }
+
+    pub(super) fn go_home(&mut self) {
+        self.view.navigator.go_home(if dom::calm() { 0.0 } else { JOURNEY_S });
+        self.left_camera();
+        self.remember_place();
+    }
+
+    pub(super) fn set_mode(&mut self, mode: Mode) {
+        self.view.navigator.mode = mode;
+        self.show_side();
+    }
+
+    /// Sets the camera up for a scene: where its cameras look, from one of them.
+    pub(super) fn arrange(&mut self) {
+        let Some(run) = self.runs.first() else {
+            return;
+        };
+        let poses: Vec<Pose> = run.cameras.iter().map(|camera| camera.pose).collect();
+        let Some(found) = arrangement(&poses) else {
+            return;
+        };
+        let first = run.cameras.iter().find(|camera| camera.test).or(run.cameras.first());
+        let home = first.map_or(self.view.navigator.pose, |camera| camera.pose);
+        if let Some(camera) = first {
+            self.view.lens = camera.lens;
+        }
+        let mode = self.view.navigator.mode;
+        self.view.navigator = Navigator::new(home, found);
+        self.view.navigator.mode = mode;
+        if let Some(place) = self.address.view {
+            self.view.navigator.go_to(place.pose, 0.0);
+            self.view.navigator.distance = place.distance;
+        }
+        if let Some(name) = self.address.camera.clone() {
+            if self.camera(&name).is_some() {
+                self.go_to_camera(&name, true);
+            } else {
+                self.address.camera = None;
+                self.say("camera", &format!("The run has no camera `{name}`."));
+            }
+        }
+        self.set_frusta();
+        self.view.resort();
+    }
+
+    /// Colours the cameras by the newest evaluation's PSNR.
+    pub(super) fn set_frusta(&mut self) {
+        let Some(run) = self.runs.first() else {
+            return;
+        };
+        let evaluation = run.evaluations.values().next_back();
+        let range = evaluation.and_then(|evaluation| evaluation.psnr_range());
+        let depth = self.view.navigator.reach() * 0.08;
+        let outlines = run.cameras.iter().map(|camera| {
+            let psnr = evaluation.and_then(|evaluation| evaluation.psnr(&camera.name, camera.test));
+            let rgb = match (psnr, range) {
+                (Some(psnr), Some((low, high))) => quality_tint(((psnr - low) / (high - low).max(1e-9)) as f32),
+                _ => [0.62, 0.64, 0.67],
+            };
+            let opacity = if camera.test { 1.0 } else { 0.55 };
+            let tint = [rgb[0], rgb[1], rgb[2], opacity];
+            let thumbnail = run
+                .thumbnails
+                .iter()
+                .position(|name| *name == camera.name)
+                .map(|slot| slot as u32);
+            outline(&camera.pose, &camera.lens, &Style { depth, tint, thumbnail })
+        });
+        let outlines: Vec<_> = outlines.collect();
+        if let Some(renderer) = &mut self.renderer {
+            renderer.frusta.set(&renderer.gl, &outlines, depth);
+        }
+        self.view.dirty = true;
+    }
+
+    /// The camera whose outline is under a point of the canvas, CSS pixels.
+    pub(super) fn camera_at(&self, at: [f32; 2]) -> Option<String> {
+        let (run, shot) = (self.runs.first()?, self.shot()?);
+        if !self.view.frusta || self.view.through.is_some() {
+            return None;
+        }
+        let cameras: Vec<_> = run.cameras.iter().map(|camera| (camera.pose, camera.lens)).collect();
+        let css = self.renderer.as_ref()?.canvas.client_width().max(1);
+        let ratio = shot.lens.size[0] as f32 / css as f32;
+        let depth = self.view.navigator.reach() * 0.08;
+        let found = pick(
+            &cameras,
+            depth,
+            &shot.pose,
+            &shot.lens,
+            at.map(|v| v * ratio),
+            16.0 * ratio,
+        )?;
+        Some(run.cameras[found].name.clone())
+    }
+
+    fn show_hud(&self) {
+        let view = &self.view;
+        let model = self.renderer.as_ref().and_then(|renderer| renderer.model.as_ref());
+        let splats = model.map_or(0, |model| model.loaded);
+        let mut parts = vec![format!("{} splats", count(f64::from(splats)))];
+        parts.extend(view.sort_ms.map(|ms| format!("sort {ms:.1} ms")));
+        parts.extend(view.frame_ms.map(|ms| format!("{:.0} fps", 1000.0 / ms.max(1.0))));
+        dom::set_text("hud", &parts.join("  ·  "));
+    }
+}
+
+/// Draws for as long as the page lives.
+pub(super) fn animate() {
+    fn next() {
+        let step = Closure::once_into_js(|now: f64| {
+            with(|app| app.frame(now));
+            next();
+        });
+        if let Some(window) = dom::window() {
+            let _ = window.request_animation_frame(step.unchecked_ref());
+        }
+    }
+    next();
+}
+
+/// See [`super::picture`].
+pub(super) fn picture_promise(name: &str) -> Promise {
+    Promise::new(&mut |resolve: Function, reject: Function| {
+        let absent = reject.clone();
+        let done = Box::new(move |result: Result<JsValue, JsValue>| {
+            let _ = match result {
+                Ok(value) => resolve.call1(&JsValue::NULL, &value),
+                Err(why) => reject.call1(&JsValue::NULL, &why),
+            };
+        });
+        let ordered = with(|app| {
+            let camera = app.camera(name)?;
+            let shot = Shot {
+                pose: camera.pose,
+                lens: camera.lens,
+            };
+            app.order_picture(shot, done);
+            Some(())
+        });
+        if ordered.flatten().is_none() {
+            let why = format!("the run has no camera `{name}`");
+            let _ = absent.call1(&JsValue::NULL, &why.into());
+        }
+    })
+}
