@@ -32,6 +32,12 @@ pub enum UsageError {
         /// What was named.
         shown: String,
     },
+    /// A path that is not there.
+    #[error("{shown} does not exist")]
+    NothingThere {
+        /// What was named.
+        shown: String,
+    },
     /// No scene on the command line and none in the configuration file.
     #[error("no scene is given")]
     NoScene,
@@ -46,6 +52,7 @@ impl UsageError {
             Self::Refused { instead, .. } => Some((*instead).to_owned()),
             Self::SetForm { .. } => Some("for example `--set memory.cap_gib=6.5`".to_owned()),
             Self::WriteNeedsRun { .. } => Some("`--json` prints the figures of every view".to_owned()),
+            Self::NothingThere { .. } => Some("name a scene folder, a run folder or a PLY file".to_owned()),
             Self::NoScene => {
                 Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())
             }

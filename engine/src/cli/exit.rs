@@ -125,6 +125,11 @@ impl Failure for RunFolderError {
         match self {
             Self::Config(error) => error.hint(),
             Self::Exists { .. } => Some("`--resume` goes on with it, `-o FOLDER` writes elsewhere".to_owned()),
+            Self::NoRun { .. } => Some("a run folder holds `run.json`; `kiln train SCENE` makes one".to_owned()),
+            Self::OtherScene { .. } | Self::NotARun { .. } => Some(
+                "`-o FOLDER` writes elsewhere; `-o FOLDER --name NAME` keeps several runs side by side in FOLDER"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }

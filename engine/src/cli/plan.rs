@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Exit, Failure, Settings};
+use super::{Exit, Failure, Settings, explain as explanation};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, GIB, Gpu, MIB, PlanLimits};
@@ -62,7 +62,10 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
         );
     }
     let (plan, report) = train::plan(&profile, &scene, initial, budget, limits, &variants).map_err(boxed)?;
-    print(&plan, &report, initial, explain, out).map_err(|e| boxed(TrainError::from(output_error(e))))?;
+    print(&plan, &report, initial, out).map_err(|e| boxed(TrainError::from(output_error(e))))?;
+    if explain {
+        explanation::print(&plan, limits, out).map_err(boxed)?;
+    }
     Ok(Exit::Ok)
 }
 
@@ -95,7 +98,7 @@ fn card_variants(profile: &Profile) -> Variants {
     }
 }
 
-fn print(plan: &TrainPlan, report: &PlanReport, initial: u32, explain: bool, out: &mut dyn Write) -> io::Result<()> {
+fn print(plan: &TrainPlan, report: &PlanReport, initial: u32, out: &mut dyn Write) -> io::Result<()> {
     let c = &report.capacities;
     let mib = |bytes: u64| bytes as f64 / MIB as f64;
     writeln!(out, "capacity")?;
@@ -122,18 +125,5 @@ fn print(plan: &TrainPlan, report: &PlanReport, initial: u32, explain: bool, out
         100.0 * report.device_bytes as f64 / report.budget.cap_bytes.max(1) as f64,
         report.classes.first().map_or(0, |(_, b)| *b) as f64 / f64::from(c.n_cap)
     )?;
-    if explain {
-        writeln!(out, "tensors")?;
-        for tensor in plan.table.tensors() {
-            writeln!(
-                out,
-                "  {:<28} {:<11} {:<14} {:>14}",
-                tensor.name,
-                format!("{:?}", tensor.class).to_lowercase(),
-                format!("{:?}", tensor.tag).to_lowercase(),
-                tensor.bytes
-            )?;
-        }
-    }
     Ok(())
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Parser as _;
 
-use super::args::{Cli, Command, ModelArgs, ProfilesCommand, SettingsArgs};
-use super::{UsageError, refused};
+use super::args::{Cli, Command, DeviceArgs, ModelArgs, ProfilesCommand, SettingsArgs};
+use super::{UsageError, flags};
 use crate::config::{AutoError, Budget, ConfigError, Inputs, Override, Profile, choose, extended_profile, resolve};
 use crate::scene::Split;
 
@@ -23,8 +23,49 @@ pub enum Request {
     Plan(Plan),
     /// Show what is shipped.
     Profiles(Profiles),
+    /// Show what something holds.
+    Inspect(Inspect),
+    /// Show what memory a run took.
+    Memory(Memory),
     /// Show devices.
     Doctor(Doctor),
+    /// Show what flags of other trainers mean.
+    Flags,
+    /// Print completions.
+    Completions(Shell),
+    /// Print a manual page: of the program or of a command.
+    Man(Option<String>),
+}
+
+/// Shells that completions are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Shell {
+    /// bash
+    Bash,
+    /// zsh
+    Zsh,
+    /// fish
+    Fish,
+}
+
+/// `kiln inspect`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inspect {
+    /// Scene folder, run folder or PLY file.
+    pub target: PathBuf,
+    /// How a scene is to be read.
+    pub settings: Settings,
+    /// Machine-readable output.
+    pub json: bool,
+}
+
+/// `kiln memory`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Run folder, folder of runs, or `latest`.
+    pub target: PathBuf,
+    /// Machine-readable output.
+    pub json: bool,
 }
 
 /// `kiln train`
@@ -78,6 +119,8 @@ pub struct Render {
     pub model: Model,
     /// Which views of it.
     pub views: RenderViews,
+    /// Depths instead of colours.
+    pub depth: bool,
     /// Folder of the pictures.
     pub output: PathBuf,
 }
@@ -89,6 +132,8 @@ pub enum RenderViews {
     Set(Split),
     /// Those of a file.
     File(PathBuf),
+    /// The frames of a camera path.
+    Path(PathBuf),
 }
 
 /// `kiln plan`
@@ -209,7 +254,7 @@ where
         })
     };
     let args: Vec<String> = args.into_iter().map(|arg| text(arg.into())).collect::<Result<_, _>>()?;
-    if let Some((flag, instead)) = refused::find(&args) {
+    if let Some((flag, instead)) = flags::find_refused(&args) {
         return Err(UsageError::Refused {
             flag: flag.to_owned(),
             instead,
@@ -236,11 +281,13 @@ where
         }),
         Command::Render(render) => Request::Render(Render {
             model: model(render.model)?,
-            views: match render.cameras.as_str() {
-                "train" => RenderViews::Set(Split::Train),
-                "test" => RenderViews::Set(Split::Test),
-                file => RenderViews::File(file.into()),
+            views: match (render.path, render.cameras.as_str()) {
+                (Some(path), _) => RenderViews::Path(path),
+                (None, "train") => RenderViews::Set(Split::Train),
+                (None, "test") => RenderViews::Set(Split::Test),
+                (None, file) => RenderViews::File(file.into()),
             },
+            depth: render.depth,
             output: render.output,
         }),
         Command::Plan(plan) => Request::Plan(Plan {
@@ -252,20 +299,32 @@ where
             ProfilesCommand::Show { name, recipe } => Profiles::Show { name, recipe },
             ProfilesCommand::Schema => Profiles::Schema,
         }),
+        Command::Inspect(inspect) => Request::Inspect(Inspect {
+            target: inspect.target,
+            settings: Settings {
+                inputs: Inputs {
+                    overrides: settings_of(inspect.set)?,
+                    ..Inputs::default()
+                },
+                auto: false,
+            },
+            json: inspect.json,
+        }),
+        Command::Memory(memory) => Request::Memory(Memory {
+            target: memory.target,
+            json: memory.json,
+        }),
         Command::Doctor(doctor) => Request::Doctor(Doctor { json: doctor.json }),
+        Command::Flags => Request::Flags,
+        Command::Completions { shell } => Request::Completions(shell),
+        Command::Man { command } => Request::Man(command),
     })
 }
 
 fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
     let mut overrides = Vec::new();
     let mut set = |key: &str, flag: &str, value: Option<String>| {
-        if let Some(value) = value {
-            overrides.push(Override {
-                key: key.to_owned(),
-                value,
-                flag: flag.to_owned(),
-            });
-        }
+        overrides.extend(value.map(|value| from_flag(key, flag, value)));
     };
     set("dataset.path", "SCENE", args.scene.or(args.source_path).map(text));
     set("run.output", "--output", args.output.map(text));
@@ -299,11 +358,32 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
         "--resolution-scale",
         args.resolution_scale.map(number),
     );
-    set("device.allow_cpu", "--allow-cpu", args.allow_cpu.then(|| number(true)));
-    for setting in args.set {
-        let (key, value) = split_setting(&setting).ok_or(UsageError::SetForm { found: setting.clone() })?;
-        set(key, "--set", Some(value.to_owned()));
-    }
+    set(
+        "memory.max_gaussians",
+        "--max-gaussians",
+        args.max_gaussians.map(number),
+    );
+    set("dataset.residency", "--data-device", args.data_device.map(number));
+    set(
+        "dataset.residency",
+        "--low-dram",
+        args.low_dram.then(|| "stream".to_owned()),
+    );
+    set(
+        "dataset.residency",
+        "--high-dram",
+        args.high_dram.then(|| "host".to_owned()),
+    );
+    set("eval.lpips", "--enable-lpips", args.enable_lpips.map(number));
+    set("mip.ray_jitter", "--ray-jitter", args.ray_jitter.then(|| number(true)));
+    set(
+        "mip.resample_gt_image",
+        "--resample-gt-image",
+        args.resample_gt_image.then(|| number(true)),
+    );
+    set("debug.validation", "--debug", args.debug.then(|| number(true)));
+    overrides.extend(device(args.device));
+    overrides.extend(settings_of(args.set)?);
     let auto = args.profile.as_deref() == Some("auto");
     Ok(Settings {
         inputs: Inputs {
@@ -323,21 +403,13 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         scene,
         iteration,
         set,
-        allow_cpu,
+        device: device_args,
         quiet,
     } = args;
-    let from_flag = |key: &str, flag: &str, value: String| Override {
-        key: key.to_owned(),
-        value,
-        flag: flag.to_owned(),
-    };
     let mut overrides = Vec::new();
     overrides.extend(scene.map(|scene| from_flag("dataset.path", "SCENE", text(scene))));
-    overrides.extend(allow_cpu.then(|| from_flag("device.allow_cpu", "--allow-cpu", number(true))));
-    for setting in set {
-        let (key, value) = split_setting(&setting).ok_or(UsageError::SetForm { found: setting.clone() })?;
-        overrides.push(from_flag(key, "--set", value.to_owned()));
-    }
+    overrides.extend(device(device_args));
+    overrides.extend(settings_of(set)?);
     Ok(Model {
         target,
         iteration,
@@ -350,6 +422,37 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         },
         quiet,
     })
+}
+
+fn from_flag(key: &str, flag: &str, value: String) -> Override {
+    Override {
+        key: key.to_owned(),
+        value,
+        flag: flag.to_owned(),
+    }
+}
+
+fn device(args: DeviceArgs) -> impl Iterator<Item = Override> {
+    let asked = args.device.map(|device| match device.parse::<u32>() {
+        // A uuid of digits alone is far longer than any number of devices.
+        Ok(index) if device.len() < 10 => number(index),
+        _ => text(device),
+    });
+    let asked = asked.map(|value| from_flag("device.index", "--device", value));
+    let allowed = args
+        .allow_cpu
+        .then(|| from_flag("device.allow_cpu", "--allow-cpu", number(true)));
+    asked.into_iter().chain(allowed)
+}
+
+/// What `--set` was given.
+fn settings_of(set: Vec<String>) -> Result<Vec<Override>, UsageError> {
+    set.into_iter()
+        .map(|setting| match split_setting(&setting) {
+            Some((key, value)) => Ok(from_flag(key, "--set", value.to_owned())),
+            None => Err(UsageError::SetForm { found: setting }),
+        })
+        .collect()
 }
 
 /// `a.b=v` with a path of plain key names.
@@ -378,7 +481,8 @@ fn list(values: Vec<u32>) -> String {
 mod tests {
     #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::Background;
+    use crate::config::{Background, DeviceChoice};
+    use crate::plugins::Auto;
 
     const CPU: Budget = Budget {
         bytes: 1 << 34,
@@ -437,6 +541,16 @@ mod tests {
             ("--seed 18446744073709551615", |p| p.train.seed == u64::MAX),
             ("--steps-scaler 0.5", |p| p.schedule.iterations == 15_000),
             ("--allow-cpu", |p| p.device.allow_cpu),
+            ("--max-gaussians 500000", |p| {
+                p.memory.max_gaussians == Auto::Set(500_000)
+            }),
+            ("--device 1", |p| p.device.index == Some(DeviceChoice::Number(1))),
+            ("--device H200", |p| {
+                p.device.index == Some(DeviceChoice::Named("H200".to_owned()))
+            }),
+            ("--device 00000000000000000000000000000001", |p| {
+                matches!(p.device.index, Some(DeviceChoice::Named(_)))
+            }),
             ("--profile 8gb", |p| p.memory.cap_gib == Some(7.0)),
             ("--profile auto", |p| p.memory.cap_gib == Some(14.5)),
             ("", |p| p.memory.cap_gib == Some(14.5)),
@@ -503,6 +617,11 @@ mod tests {
             views("kiln render run -o out --cameras path.json"),
             RenderViews::File("path.json".into())
         );
+        assert_eq!(
+            views("kiln render run -o out --path fly.json --depth"),
+            RenderViews::Path("fly.json".into())
+        );
+        assert!(super::parse("kiln render run -o out --path a --cameras b".split(' ')).is_err());
         assert!(
             super::parse(["kiln", "render", "run"]).is_err(),
             "no folder to write to"

@@ -7,6 +7,7 @@
 pub mod checkpoint;
 pub mod clock;
 mod compiled;
+mod device_choice;
 mod environment;
 mod error;
 mod evaluation;

@@ -1,6 +1,6 @@
 //! A run from the first step to the last file: the order of steps, evaluations, exports and checkpoints.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::checkpoint::{self, OpenCheckpoint};
@@ -9,7 +9,7 @@ use super::evaluation::{self, Evaluation, Trained, lpips_sets};
 use super::events::{EvalRow, Event, EventRow, MemoryRow, RunEvent, Start, TrainRow};
 use super::interrupt::{Interrupt, Signal};
 use super::phases::Phase;
-use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
+use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status, place, stored_name};
 use super::sinks::{Sinks, Terminal};
 use super::uniforms::Look;
 use super::{OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
@@ -111,7 +111,7 @@ impl Session {
             terminal,
         } = request;
         let scene = SceneIndex::load(&path, &scene_options(&profile)?)?;
-        let root = output_folder(&profile, &scene, resume.is_some());
+        let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some());
         let found = match &resume {
             None => None,
             Some(ResumeFrom::Latest) => Some(checkpoint::open(&root.join("checkpoints"))?),
@@ -137,21 +137,22 @@ impl Session {
                 .cloned()
                 .chain(lpips_warning),
         );
-        let run = NewRun {
-            name: profile.run.name.clone().unwrap_or_else(|| RunScene::of(&scene).name),
-            scene: RunScene::of(&scene),
-            iterations: profile.schedule.iterations,
-            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
-        };
         let existing = match &resume {
             Some(ResumeFrom::Latest) => Existing::Resume,
             // A checkpoint of elsewhere may start a run of its own.
             Some(ResumeFrom::File(_)) if root.join("run.json").exists() => Existing::Resume,
             _ => Existing::Refuse,
         };
+        let run = NewRun {
+            name: run_name(&profile, &scene, &root, existing),
+            scene: RunScene::of(&scene),
+            iterations: profile.schedule.iterations,
+            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+        };
         let mut folder = RunFolder::create(&root, existing, run)?;
         let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model.as_ref())?;
-        folder.write_setup(&profile, &environment::of(&profile, &open, &variants))?;
+        let table = trainer.gpu().memory().table();
+        folder.write_setup(&profile, &environment::of(&profile, &open, &variants, table))?;
         folder.write_inputs(&scene, &scene.points)?;
         let sinks = Sinks::open(&profile.sinks, folder.root(), terminal)?;
         let views = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
@@ -539,14 +540,11 @@ fn capacities(report: &PlanReport) -> events::Capacities {
     }
 }
 
-fn output_folder(profile: &Profile, scene: &SceneIndex, resume: bool) -> PathBuf {
-    let runs = PathBuf::from("runs");
-    let name = profile.run.name.clone().unwrap_or_else(|| RunScene::of(scene).name);
-    match &profile.run.output {
-        Some(path) => PathBuf::from(path),
-        None if resume => runs.join(name),
-        None => RunFolder::unused(&runs, &name),
-    }
+/// A resumed run keeps its name unless it is given another one.
+fn run_name(profile: &Profile, scene: &SceneIndex, root: &Path, existing: Existing) -> String {
+    let stored = (existing == Existing::Resume).then(|| stored_name(root)).flatten();
+    let name = profile.run.name.clone().or(stored);
+    name.unwrap_or_else(|| RunScene::of(scene).name)
 }
 
 fn make_plan(
