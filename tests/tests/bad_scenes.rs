@@ -31,7 +31,8 @@ fn refused(scratch: &Scratch, scene: &Path, arguments: &[&str], words: &[&str]) 
         .args(["--profile", "cpu", "-r", "80"]);
     let (code, text) = outcome(command.args(arguments));
     assert_eq!(code, Some(4), "{words:?}: {text}");
-    assert!(text.starts_with("error: ") && !text.contains("panicked"), "{text}");
+    let said = text.lines().any(|line| line.starts_with("error: "));
+    assert!(said && !text.contains("panicked"), "{text}");
     for word in words {
         assert!(text.contains(word), "`{word}` is not in: {text}");
     }
@@ -54,7 +55,7 @@ fn damaged_models_end_with_exit_4() {
                 let bytes = fs::read(&file).unwrap();
                 fs::write(&file, &bytes[..bytes.len() - 5]).unwrap();
             },
-            &["points3D.bin", "truncated"],
+            &["points3D.bin", "at most"],
         ),
         (
             |scene| patch(&scene.join("sparse/0/images.bin"), 0, &u64::MAX.to_le_bytes()),
@@ -135,7 +136,8 @@ fn damaged_json_and_point_files_end_with_exit_4() {
     fs::create_dir_all(&scene).unwrap();
     let json = scene.join("transforms.json");
     for (text, word) in [
-        ("[".repeat(3_000_000), "recursion"),
+        (format!("{{\"aabb\": {}", "[".repeat(3_000_000)), "EOF while parsing"),
+        ("[1, 2]".to_owned(), "line 1"),
         ("{\"frames\": \"none\"}".to_owned(), "line 1"),
         ("{\"frames\": []}".to_owned(), "lists no images"),
         (String::new(), "line 1"),

@@ -257,7 +257,7 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "dataset: {kind: colmop}\n",
-            "`dataset.kind` is `colmop`, which does not exist (f.yaml:2) / known, nearest first: colmap, auto, blender",
+            "`dataset.kind` is `colmop`, which does not exist (f.yaml:2) / known, nearest first: colmap, auto, blender, multiscale, nerfstudio",
         ),
         (
             "memory: {storage: half}\n",

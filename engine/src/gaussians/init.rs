@@ -152,7 +152,7 @@ fn typical_distance(cameras: &[Camera]) -> Option<f64> {
         m[0][0] * minor(1, 2) - m[0][1] * minor(0, 2) + m[0][2] * minor(0, 1)
     };
     let whole = det(&matrix);
-    if !(whole > 1e-4 * (rays.len() as f64).powi(3)) {
+    if whole.is_nan() || whole <= 1e-4 * (rays.len() as f64).powi(3) {
         return None;
     }
     let focus: [f64; 3] = std::array::from_fn(|column| {

@@ -167,7 +167,7 @@ impl Distortion {
         let mut reached = 0.0;
         for step in 1..=FOLD_STEPS {
             let next = self.radius(radius(step));
-            if !(next > reached) {
+            if next.is_nan() || next <= reached {
                 return radius(step - 1);
             }
             reached = next;

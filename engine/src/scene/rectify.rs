@@ -67,8 +67,8 @@ impl Rectification {
         };
         let mut window = lens.inside_of_edges();
         let focal = [source.fx, source.fy];
-        for axis in 0..2 {
-            let side = (window.high[axis] - window.low[axis]) * focal[axis];
+        for (axis, focal) in focal.into_iter().enumerate() {
+            let side = (window.high[axis] - window.low[axis]) * focal;
             let limit = MAX_GROWTH * lens.size[axis];
             if side > limit {
                 window.scale(axis, limit / side);
@@ -77,8 +77,8 @@ impl Rectification {
         let mut shrinks = 0;
         while !lens.shows(&window) {
             shrinks += 1;
-            let small = |axis: usize| !((window.high[axis] - window.low[axis]) * focal[axis] >= MIN_SIDE_PX);
-            if shrinks > MAX_SHRINKS || small(0) || small(1) {
+            let large = |axis: usize| (window.high[axis] - window.low[axis]) * focal[axis] >= MIN_SIDE_PX;
+            if shrinks > MAX_SHRINKS || !large(0) || !large(1) {
                 return None;
             }
             window.scale(0, SHRINK);
