@@ -80,9 +80,9 @@ fn trainer(device: &Arc<vk::Device>, profile: &Profile, reduction: Reduction, mo
         view.camera = camera(&scene(), iteration);
     }
     let budget = Budget::of_device(device, Some(4 << 30), 0.97);
-    let initial = u32::try_from(model.len()).expect("few");
+    let demand = Demand::count(profile, &index, model);
     let limits = Gpu::limits(device);
-    let (plan, report) = plan(profile, &index, initial, budget, limits, &variants(reduction)).expect("fits");
+    let (plan, report) = plan(profile, &index, &demand, budget, limits, &variants(reduction)).expect("fits");
     Trainer::new(device, profile.clone(), plan, report, &index, Some(model)).expect("commits")
 }
 

@@ -31,14 +31,14 @@ impl Failure for MemoryError {
         match self {
             Self::Vulkan(error) => error.exit(),
             Self::OverBudget { .. } | Self::TooLarge { .. } => Exit::DoesNotFit,
-            Self::OutOfRange { .. } => Exit::Internal,
+            Self::OutOfRange { .. } | Self::NotAsPlanned { .. } => Exit::Internal,
         }
     }
     fn hint(&self) -> Option<String> {
         match self {
             Self::Vulkan(error) => error.hint(),
             Self::OverBudget { .. } | Self::TooLarge { .. } => Some(KNOBS.to_owned()),
-            Self::OutOfRange { .. } => None,
+            Self::OutOfRange { .. } | Self::NotAsPlanned { .. } => None,
         }
     }
 }

@@ -17,7 +17,8 @@ impl Memory {
     ///
     /// # Errors
     /// [`MemoryError::OverBudget`] above `cap_bytes`, naming the largest tensors; [`MemoryError::Vulkan`] when the
-    /// driver refuses a block (everything taken so far is freed).
+    /// driver refuses a block (everything taken so far is freed); [`MemoryError::NotAsPlanned`] when a block takes other
+    /// bytes than the plan says.
     pub fn commit(device: &Arc<Device>, table: TensorTable, plan: Plan, cap_bytes: u64) -> Result<Self, MemoryError> {
         let needed_bytes = plan.device_bytes();
         if needed_bytes > cap_bytes {
@@ -34,12 +35,16 @@ impl Memory {
                 Class::Readback => BlockKind::Readback,
                 _ => BlockKind::Device,
             };
-            blocks.push(Block::new(
-                device,
-                kind,
-                block.bytes,
-                &format!("block {index} ({:?})", block.class),
-            )?);
+            let name = format!("block {index} ({:?})", block.class);
+            let made = Block::new(device, kind, block.bytes, &name)?;
+            if made.allocated_bytes() != block.request_bytes {
+                return Err(MemoryError::NotAsPlanned {
+                    block: name,
+                    planned_bytes: block.request_bytes,
+                    requested_bytes: made.allocated_bytes(),
+                });
+            }
+            blocks.push(made);
         }
         Ok(Self { table, plan, blocks })
     }

@@ -262,10 +262,11 @@ mod tests {
     #[test]
     fn bands_add_little_to_the_arena() {
         use crate::kernels::views::Reduction;
-        use crate::memory::{MIB, Plan, PlanLimits};
+        use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
         let limits = PlanLimits {
             block_bytes: 1024 * MIB,
             binding_bytes: 128 * MIB,
+            rounding: BlockRounding::NONE,
         };
         for reduction in [Reduction::Segmented, Reduction::Atomic] {
             let variants = Variants {

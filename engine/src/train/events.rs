@@ -10,11 +10,13 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::CapacitySource;
 use crate::config::LpipsRange;
 use crate::eval::{EvalFile, Means};
 use crate::export::{milliseconds, null_as_nan};
 use crate::kernels::counters::Stall;
 use crate::scene::Split;
+use crate::step;
 
 /// Everything the sinks are told.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +57,16 @@ pub struct Capacities {
     pub v_cap: u64,
     /// Tile intersections.
     pub i_cap: u64,
+}
+
+impl From<step::Capacities> for Capacities {
+    fn from(c: step::Capacities) -> Self {
+        Self {
+            n_cap: c.n_cap.into(),
+            v_cap: c.v_cap.into(),
+            i_cap: c.i_cap.into(),
+        }
+    }
 }
 
 /// Parts of a run as the progress line names them.
@@ -409,6 +421,9 @@ pub struct MemoryRow {
     /// Capacities, on the first line that a process writes.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub capacities: Option<Capacities>,
+    /// Where visible records and intersections come from, beside the capacities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacities_from: Option<CapacitySource>,
 }
 
 #[cfg(test)]

@@ -143,8 +143,7 @@ impl<'a> Renderer<'a> {
     /// Room for every Gaussian to be visible at once, and for the intersections as far as bindings reach.
     fn capacities(&self) -> Capacities {
         let limits = Gpu::limits(&self.open.device);
-        let reach = limits.binding_bytes.min(limits.block_bytes);
-        let bound = |bytes: u64| u32::try_from(reach / bytes).unwrap_or(u32::MAX);
+        let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
         let n = u32::try_from(self.model.len()).unwrap_or(u32::MAX);
         let v_cap = n.min(bound(RECORD_BYTES));
         // Small models have large splats, large models two to five intersections a splat.

@@ -12,15 +12,15 @@ use super::phases::Phase;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status, place, stored_name};
 use super::sinks::{Sinks, Terminal};
 use super::uniforms::Look;
-use super::{OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
-use super::{initial_model, plan, scene_options};
+use super::{CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer};
+use super::{environment, initial_model, plan, scene_options};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
-use crate::memory::{Budget, Class, Gpu};
+use crate::memory::{Budget, Class, Gpu, MIB};
 use crate::plugins::Exporter;
 use crate::scene::{SceneIndex, Split, ViewId, ViewSampler};
 use crate::vk::DeviceKind;
@@ -218,13 +218,23 @@ impl Session {
             from: self.trainer.iteration(),
             iterations: self.profile.schedule.iterations,
             cap_bytes: report.budget.cap_bytes,
-            capacities: capacities(report),
+            capacities: report.capacities.into(),
         };
         self.emit(&RunEvent::Start(start))?;
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        for message in std::mem::take(&mut self.warnings) {
+        let report = self.trainer.report();
+        let short = (report.capacities_from == CapacitySource::Short).then(|| {
+            format!(
+                "the cap of {} MiB holds {} visible records and {} tile intersections, {}",
+                report.budget.cap_bytes / MIB,
+                report.capacities.v_cap,
+                report.capacities.i_cap,
+                report.capacities_from.describe()
+            )
+        });
+        for message in std::mem::take(&mut self.warnings).into_iter().chain(short) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         Ok(())
@@ -356,7 +366,7 @@ impl Session {
                 .and_then(|v| v.as_str().map(str::to_owned));
             *tags.entry(name.unwrap_or_default()).or_insert(0) += tensor.bytes;
         }
-        tags.insert("arena".to_owned(), memory.plan().class_bytes(Class::Arena));
+        tags.insert("arena".to_owned(), memory.plan().arena_bytes());
         let allocated: u64 = tags.values().sum();
         let reserved = memory.reserved_bytes();
         let heap = gpu
@@ -375,7 +385,8 @@ impl Session {
             host_heap_usage: gpu.device().host_heap_usage(),
             tags,
             overhead: 1.0 - allocated as f64 / reserved.max(1) as f64,
-            capacities: (!self.said_capacities).then(|| capacities(report)),
+            capacities: (!self.said_capacities).then(|| report.capacities.into()),
+            capacities_from: (!self.said_capacities).then_some(report.capacities_from),
         };
         self.said_capacities = true;
         self.emit(&RunEvent::Memory(row))
@@ -531,15 +542,6 @@ impl Session {
     }
 }
 
-fn capacities(report: &PlanReport) -> events::Capacities {
-    let c = &report.capacities;
-    events::Capacities {
-        n_cap: c.n_cap.into(),
-        v_cap: c.v_cap.into(),
-        i_cap: c.i_cap.into(),
-    }
-}
-
 /// A resumed run keeps its name unless it is given another one.
 fn run_name(profile: &Profile, scene: &SceneIndex, root: &Path, existing: Existing) -> String {
     let stored = (existing == Existing::Resume).then(|| stored_name(root)).flatten();
@@ -555,11 +557,12 @@ fn make_plan(
     model: Option<&Gaussians>,
     from: Option<&OpenCheckpoint>,
 ) -> Result<(super::TrainPlan, PlanReport), TrainError> {
-    let initial = model.map_or_else(
-        || from.map_or(0, |c| c.state().gaussians),
-        |m| u32::try_from(m.len()).unwrap_or(0),
-    );
+    let demand = match (model, from.map(OpenCheckpoint::state)) {
+        (Some(model), _) => Demand::count(profile, scene, model),
+        (None, Some(state)) => Demand::of_checkpoint(&state.capacities, state.gaussians),
+        (None, None) => Demand::count(profile, scene, &Gaussians::default()),
+    };
     let cap = profile.memory.cap_gib.map(super::gib_to_bytes);
     let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
-    plan(profile, scene, initial, budget, Gpu::limits(&open.device), variants)
+    plan(profile, scene, &demand, budget, Gpu::limits(&open.device), variants)
 }

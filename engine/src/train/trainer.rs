@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use super::compiled::Programs;
 use super::events::{Event, EventRow};
+use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
 use super::schedule::{self, Events};
@@ -85,6 +86,7 @@ pub struct Trainer {
     noted: u32,
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
     held: Option<u32>,
+    headroom: Headroom,
 }
 
 impl Trainer {
@@ -104,6 +106,7 @@ impl Trainer {
         let programs = Programs::new(&gpu, &plan)?;
         let banding = Banding::new(plan.bands, profile.debug.bands);
         let slots = report.capacities.slots as usize;
+        let headroom = Headroom::new(report.capacities.into());
         let mut trainer = Self {
             programs,
             tensors: plan.tensors,
@@ -121,6 +124,7 @@ impl Trainer {
             events: Vec::new(),
             noted: 0,
             held: None,
+            headroom,
         };
         if let Some(model) = model {
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -306,6 +310,7 @@ impl Trainer {
             let StepStatus { iteration, counters } = status;
             self.gaussians = counters.gaussians;
             self.note_events(iteration.saturating_sub(1), &counters);
+            self.headroom.step(&counters);
             let rows = events.into_iter().map(|event| EventRow { it: iteration, event });
             self.events.extend(rows);
             if done {
@@ -344,6 +349,9 @@ impl Trainer {
                     dropped: capped,
                     n_cap: self.report.capacities.n_limit.into(),
                 });
+            }
+            if let Some(warning) = self.headroom.grown(gaussians) {
+                note(warning);
             }
         }
         if of.reset {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use super::rounding::BLOCK_USAGE;
 use super::{Device, VkError};
 
 /// What a block's memory must be.
@@ -44,12 +45,7 @@ impl Block {
         let info = vk::BufferCreateInfo::default()
             .size(bytes)
             .sharing_mode(vk::SharingMode::EXCLUSIVE)
-            .usage(
-                vk::BufferUsageFlags::STORAGE_BUFFER
-                    | vk::BufferUsageFlags::TRANSFER_SRC
-                    | vk::BufferUsageFlags::TRANSFER_DST
-                    | vk::BufferUsageFlags::INDIRECT_BUFFER,
-            );
+            .usage(BLOCK_USAGE);
         // SAFETY: `info` is valid for the call.
         let buffer = unsafe { raw.create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
         let mut block = Self {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
 
-use super::{Caps, Instance, VkError};
+use super::{BlockRounding, Caps, Instance, VkError};
 
 /// A logical device. Everything made from it keeps it alive.
 pub struct Device {
@@ -14,6 +14,7 @@ pub struct Device {
     raw: ash::Device,
     queue: vk::Queue,
     queue_family: u32,
+    block_rounding: BlockRounding,
     allocations: AtomicU64,
 }
 
@@ -73,14 +74,17 @@ impl Device {
             unsafe { instance.raw.create_device(caps.handle, &info, None) }.map_err(VkError::call("vkCreateDevice"))?;
         // SAFETY: family and index were requested above.
         let queue = unsafe { raw.get_device_queue(queue_family, 0) };
-        Ok(Arc::new(Self {
+        let mut device = Self {
             instance: instance.clone(),
             caps,
             raw,
             queue,
             queue_family,
+            block_rounding: BlockRounding::NONE,
             allocations: AtomicU64::new(0),
-        }))
+        };
+        device.block_rounding = BlockRounding::measure(&device.raw)?;
+        Ok(Arc::new(device))
     }
 
     /// What the device can do.
@@ -93,6 +97,12 @@ impl Device {
     #[must_use]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
+    }
+
+    /// How many bytes the driver wants for a block of a given size.
+    #[must_use]
+    pub fn block_rounding(&self) -> BlockRounding {
+        self.block_rounding
     }
 
     /// Driver allocations made so far; constant once a run has started.

@@ -13,6 +13,7 @@ mod instance;
 mod pipeline;
 mod program;
 mod queue;
+mod rounding;
 mod timestamps;
 
 pub use block::{Block, BlockKind};
@@ -23,4 +24,5 @@ pub use instance::{Instance, ValidationReport};
 pub use pipeline::{Pipeline, PipelineCache, PipelineKey};
 pub use program::{CompiledProgram, Place, RecordOptions, Resolver};
 pub use queue::{Queue, Ticket};
+pub use rounding::BlockRounding;
 pub use timestamps::PassTime;
