@@ -110,6 +110,12 @@ impl Failure for ExportError {
     fn exit(&self) -> Exit {
         Exit::Output
     }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Io { .. } => Some("`-o FOLDER` writes elsewhere".to_owned()),
+            Self::DiskFull { .. } | Self::NotWritable { .. } => None,
+        }
+    }
 }
 
 impl Failure for RunFolderError {
@@ -124,6 +130,7 @@ impl Failure for RunFolderError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Config(error) => error.hint(),
+            Self::Write(error) => error.hint(),
             Self::Exists { .. } => Some("`--resume` goes on with it, `-o FOLDER` writes elsewhere".to_owned()),
             Self::NoRun { .. } => Some("a run folder holds `run.json`; `kiln train SCENE` makes one".to_owned()),
             Self::OtherScene { .. } | Self::NotARun { .. } => Some(

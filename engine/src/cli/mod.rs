@@ -16,6 +16,8 @@ mod flags;
 mod generate;
 mod inspect;
 mod memory;
+#[cfg(test)]
+mod messages;
 mod plan;
 mod profiles;
 mod render;
