@@ -15,7 +15,8 @@ use kiln::kernels::views::{Reduction, Variants};
 use kiln::kernels::{begin, densify, opacity_reset};
 use kiln::memory::{Access, Command, Program, TensorTable};
 use kiln::step::{
-    BandTensors, Capacities, DensifyTensors, STAGING_BYTES, StepTensors, banded, evaluate_view, train_step,
+    BandTensors, Capacities, DensifyTensors, RecordBandTensors, STAGING_BYTES, StepTensors, banded, banded_records,
+    evaluate_view, train_step,
 };
 use kiln_tests::spirv::{Module, reflect};
 
@@ -195,6 +196,8 @@ fn programs() -> Vec<Program> {
         programs.push(evaluate_view(&t, &[]));
         let bands = BandTensors::new(&mut table, &capacities, &variants);
         programs.extend(banded(&t, &bands, &[]).all().map(Program::clone));
+        let records = RecordBandTensors::new(&mut table, &t, true);
+        programs.extend(banded_records(&t, &bands, &records, &[]).all().map(Program::clone));
         let mut program = Program::new("others");
         begin::record(&mut program, &t.shared, &t.chunks);
         let io = FilterIo {

@@ -87,6 +87,7 @@ fn the_count_over_the_training_views_is_what_steps_see() {
         filter_2d: Filter2d::Mip { kernel_size: 0.1 },
         sh_degree: 3,
         tight_tiles: true,
+        jitter: None,
     };
     let counts = cameras.iter().map(|view| {
         let each = gaussians.iter().zip(&filters);
@@ -142,7 +143,7 @@ fn a_run_reserves_what_was_planned_and_says_where_capacities_come_from() {
     runs::train(profile.clone(), None, &Interrupt::unattached()).unwrap();
     let open = open_device(&profile).unwrap();
     let budget = Budget::of_device(&open.device, None, profile.memory.cap_fraction);
-    let variants = variants_for(open.device.caps(), open.tier, &profile);
+    let variants = variants_for(open.device.caps(), open.tier, &profile).unwrap();
     let limits = Gpu::limits(&open.device);
     let (_, report) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
     let rows = runs::rows(&root.join("memory.jsonl"));

@@ -104,7 +104,7 @@ impl Failure for TrainError {
             Self::Folder(error) => error.exit(),
             Self::Picture(_) | Self::Report(_) => Exit::Internal,
             Self::NoDevice(_) => Exit::NoDevice,
-            Self::DoesNotFit { .. } => Exit::DoesNotFit,
+            Self::DoesNotFit { .. } | Self::TileTooFull { .. } => Exit::DoesNotFit,
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible | Stall::Intersections) => Exit::DoesNotFit,
                 _ => Exit::Internal,
@@ -121,6 +121,7 @@ impl Failure for TrainError {
             Self::Export(error) => error.hint(),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
             Self::DoesNotFit { .. } => Some(KNOBS.to_owned()),
+            Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` or more")),
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible) => Some("`--set debug.v_cap=N` plans more visible records".to_owned()),
                 Some(Stall::Intersections) => Some("`--set debug.i_cap=N` plans more intersections".to_owned()),

@@ -9,6 +9,7 @@ pub mod cpu;
 pub mod cull;
 pub mod densify;
 pub mod filter_3d;
+pub mod gradient_store;
 pub mod loss;
 pub mod lpips;
 pub mod max_pool2x2;
@@ -18,6 +19,7 @@ pub mod radix_sort;
 pub mod rasterize;
 pub mod rasterize_backward;
 pub mod relocate;
+pub mod survey;
 pub mod tile_intersect;
 pub mod tile_ranges;
 pub mod uniforms;
@@ -32,8 +34,14 @@ pub fn all() -> Vec<&'static Shader> {
     vec![
         &bands::COUNT,
         &bands::HISTOGRAM,
+        &survey::SHADER,
+        &gradient_store::CLEAR,
+        &gradient_store::LOAD,
+        &gradient_store::SAVE,
+        &gradient_store::CHECK,
         &begin::SHADER,
         &cull::CULL,
+        &cull::CULL_BAND,
         &cull::SCAN,
         &project::SHADER,
         &radix_sort::COUNT,

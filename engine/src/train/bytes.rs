@@ -15,6 +15,7 @@ use crate::kernels::densify::CONTROL_BYTES;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::loss;
 use crate::kernels::radix_sort::histogram_bytes;
+use crate::kernels::survey;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{ALIGNMENT, Class};
@@ -101,6 +102,7 @@ impl ByteTable {
         rows.extend(visible(c, variants));
         rows.extend(intersections(c, variants));
         rows.extend(images(c));
+        rows.extend(record_bands(c));
         rows.extend(densification(c));
         rows.extend(host(c));
         Self { rows, segmented }
@@ -295,6 +297,28 @@ fn images(c: &Capacities) -> Vec<Row> {
             size_of::<FilterCamera>() as u64,
         ),
         small("small/filter_farthest", 4),
+    ]
+}
+
+/// What bands with records of their own need: nothing where there is a record for every Gaussian.
+fn record_bands(c: &Capacities) -> Vec<Row> {
+    if c.v_cap >= c.n_limit {
+        return Vec::new();
+    }
+    let of = |tensor, bytes| row(tensor, Class::Arena, Unit::Gaussian, bytes);
+    let survey = 4 * u64::from(survey::PLANES);
+    vec![
+        Row {
+            bits: 1,
+            ..of("bands/mask", 0)
+        },
+        of("bands/gradient_a", 16),
+        of("bands/gradient_b", 16),
+        of("bands/gradient_c", 16),
+        grouped("bands/groups", Class::Arena, Unit::Gaussian, 4, c),
+        grouped("bands/group_rows", Class::Arena, Unit::Gaussian, 4, c),
+        row("bands/tile_survey", Class::Arena, Unit::Tile, survey),
+        row("ring/tile_survey", Class::Readback, Unit::Tile, survey),
     ]
 }
 

@@ -4,6 +4,7 @@
 //! on disk. [`Stored`] is a model that a run left behind, to be evaluated and rendered. [`events`] are the rows a run emits and [`sinks`] where they go; [`clock`] and [`interrupt`] are time and
 //! Ctrl-C.
 
+mod bands;
 mod bytes;
 mod capacity;
 pub mod checkpoint;

@@ -14,7 +14,9 @@ use crate::kernels::views::Variants;
 use crate::memory::{Budget, Class, Gpu, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
 use crate::plugins::{AbsStatistic, Strategy};
 use crate::scene::SceneIndex;
-use crate::step::{self, BandTensors, BandedPrograms, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
+use crate::step::{
+    self, BandTensors, BandedPrograms, Capacities, DensifyTensors, RecordBandTensors, STAGING_BYTES, StepTensors,
+};
 
 /// Tensors that the host reads after an evaluation.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +67,7 @@ impl EvalReadback {
     }
 
     /// What is copied, and where to: sums, image, tile ranges.
-    fn copies(&self, tensors: &StepTensors) -> [(View, View); 3] {
+    pub(super) fn copies(&self, tensors: &StepTensors) -> [(View, View); 3] {
         [
             (tensors.metric_sums, self.sums),
             (tensors.pixels.image, self.image),
@@ -93,6 +95,8 @@ pub struct TrainPlan {
     pub readback: EvalReadback,
     /// What only banded steps need.
     pub bands: BandTensors,
+    /// What only banded steps with too many visible Gaussians need; none when there is a record for every Gaussian.
+    pub record_bands: Option<RecordBandTensors>,
     /// The programs, in the order of [`TrainPlan::programs`].
     pub step: Program,
     /// Evaluation without the image.
@@ -107,6 +111,8 @@ pub struct TrainPlan {
     pub densify: Option<[Program; 2]>,
     /// The parts of banded steps and evaluations.
     pub banded: BandedPrograms,
+    /// The same with records in bands.
+    pub banded_records: Option<BandedPrograms>,
     /// Clears the sticky word of a stall.
     pub clear_stall: Program,
     /// Stands in for a step that is left out.
@@ -143,8 +149,14 @@ impl TrainPlan {
         crate::kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
         let densify = densify_programs(&mut table, &tensors, profile, extent);
         let bands = BandTensors::new(&mut table, capacities, variants);
+        let too_many = capacities.may_see_too_many();
+        let record_bands = too_many.then(|| RecordBandTensors::new(&mut table, &tensors, true));
+        let copies = readback.copies(&tensors);
+        let records = |r: &RecordBandTensors| step::banded_records(&tensors, &bands, r, &copies[..2]);
         Self {
-            banded: step::banded(&tensors, &bands, &readback.copies(&tensors)[..2]),
+            banded: step::banded(&tensors, &bands, &copies[..2]),
+            banded_records: record_bands.as_ref().map(records),
+            record_bands,
             clear_stall: step::clear_stall(&tensors),
             left_out: step::left_out(&tensors),
             bands,
@@ -185,6 +197,7 @@ impl TrainPlan {
             &self.left_out,
         ];
         list.extend(self.banded.all());
+        list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));
         list.extend(self.densify.iter().flatten());
         list.extend(self.lpips.iter().map(LpipsTensors::program));
         list

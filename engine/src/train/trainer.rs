@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::bands::BandRing;
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use super::compiled::Programs;
 use super::events::{Event, EventRow};
@@ -15,7 +16,7 @@ use super::uniforms::{self, GroupSteps, Look};
 use super::{PlanReport, TrainError};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
-use crate::kernels::counters::{Counters, Stall};
+use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::StepUniforms;
 use crate::memory::Gpu;
@@ -104,7 +105,9 @@ impl Trainer {
     ) -> Result<Self, TrainError> {
         let gpu = Gpu::new(device, plan.table.clone(), &plan.programs(), report.budget.cap_bytes)?;
         let programs = Programs::new(&gpu, &plan)?;
-        let banding = Banding::new(plan.bands, profile.debug.bands);
+        let least = profile.debug.bands;
+        let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
+        let banding = Banding::new(ring, least.is_some());
         let slots = report.capacities.slots as usize;
         let headroom = Headroom::new(report.capacities.into());
         let mut trainer = Self {
@@ -154,7 +157,7 @@ impl Trainer {
     /// The device with no step in flight, for work in arena memory between steps.
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when a step turned out to have stalled.
+    /// See [`Trainer::advance`].
     pub fn idle_gpu(&mut self) -> Result<&mut Gpu, TrainError> {
         self.finish()?;
         Ok(&mut self.gpu)
@@ -183,7 +186,7 @@ impl Trainer {
     /// A step that the device gave up is done again in bands or left out here, see [`Trainer::take_events`].
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when an earlier step saw more Gaussians than there are visible records.
+    /// [`TrainError::TileTooFull`] when an earlier step saw a tile with more splats than there are visible records.
     pub fn advance(&mut self, camera: &Camera, image: &[u8]) -> Result<Option<StepStatus>, TrainError> {
         let status = self.advance_and_hold(camera, image)?;
         self.release()?;
@@ -199,7 +202,7 @@ impl Trainer {
         self.release()?;
         let slot = self.iteration % self.report.capacities.slots;
         self.collect(slot)?;
-        if self.banding.is_on() {
+        if self.banding.turns().is_some() {
             self.finish()?;
         }
         self.iteration += 1;
@@ -213,7 +216,7 @@ impl Trainer {
             block,
             steps: self.steps,
         };
-        if self.banding.is_on() {
+        if self.banding.turns().is_some() {
             self.settle(slot, &flight, None)?;
         } else {
             flight.ticket = self.gpu.submit(&self.programs.step, slot)?;
@@ -459,7 +462,7 @@ impl Trainer {
     /// Renders one view with the model as it is and sums its metrics against `image`.
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when the view exceeds a capacity.
+    /// [`TrainError::TileTooFull`] when a tile of the view has more splats than there are visible records.
     pub fn evaluate(&mut self, camera: &Camera, image: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
         self.finish()?;
         let look = Look::of(&self.profile, schedule::sh_degree_at(&self.profile, self.iteration));
@@ -467,11 +470,8 @@ impl Trainer {
         // A densification that waits draws its samples by seed and iteration from this block.
         block.iteration = self.iteration;
         self.fill_slot(0, &block, image)?;
-        let tile_count = block.tiles_x * block.tiles_y;
-        let mut banded = None;
-        if self.banding.is_on() {
-            banded = Some(self.evaluate_in_bands(tile_count)?);
-        } else {
+        let mut turns = self.banding.turns();
+        if turns.is_none() {
             let programs = &self.programs;
             let program = if keep_image {
                 &programs.evaluate_image
@@ -482,12 +482,16 @@ impl Trainer {
             let counters = self.status(0)?;
             if let Some(reason) = counters.stall() {
                 self.gpu.run_compiled(&self.programs.clear_stall)?;
-                if reason != Stall::Intersections {
+                turns = self.banding.way_out(reason);
+                if turns.is_none() {
                     return Err(self.stalled(counters));
                 }
-                banded = Some(self.evaluate_in_bands(tile_count)?);
             }
         }
+        let banded = match turns {
+            Some(turns) => Some(self.evaluate_in_bands(&block, turns)?),
+            None => None,
+        };
         let mut view = self.readback.read(self.gpu.memory(), &block, keep_image)?;
         // A banded evaluation leaves the ranges of its last band only.
         if let (Some(counts), Some(banded)) = (&mut view.tile_counts, banded) {
