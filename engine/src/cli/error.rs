@@ -48,7 +48,9 @@ impl UsageError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Arguments(_) | Self::NotText { .. } => None,
+            Self::Arguments(error) if !error.use_stderr() => None,
+            Self::Arguments(_) => Some("`--help` shows what is accepted, with examples".to_owned()),
+            Self::NotText { .. } => None,
             Self::Refused { instead, .. } => Some((*instead).to_owned()),
             Self::SetForm { .. } => Some("for example `--set memory.cap_gib=6.5`".to_owned()),
             Self::WriteNeedsRun { .. } => Some("`--json` prints the figures of every view".to_owned()),
@@ -60,8 +62,11 @@ impl UsageError {
     }
 }
 
-/// The parser starts its messages with `error: `, which the reporter adds for every error.
+/// The parser starts its messages with `error: `, which the reporter adds for every error, and ends them with a sentence
+/// on `--help`, which is a hint.
 fn without_prefix(error: &clap::Error) -> String {
     let text = error.to_string();
-    text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let (text, _) = text.split_once("For more information").unwrap_or((text, ""));
+    text.trim_end().to_owned()
 }

@@ -121,13 +121,19 @@ impl Failure for TrainError {
             Self::Export(error) => error.hint(),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
             Self::DoesNotFit { .. } => Some(KNOBS.to_owned()),
-            Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` or more")),
+            Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` plans enough visible records")),
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible) => Some("`--set debug.v_cap=N` plans more visible records".to_owned()),
                 Some(Stall::Intersections) => Some("`--set debug.i_cap=N` plans more intersections".to_owned()),
-                _ => None,
+                _ => Some(
+                    "`kiln inspect SCENE` shows what is odd about the data; `--resume` goes on from the newest checkpoint"
+                        .to_owned(),
+                ),
             },
-            _ => None,
+            Self::Picture(_) | Self::Report(_) => {
+                Some("this is a defect of Kiln; please report it with the command that led to it".to_owned())
+            }
+            Self::Scene(_) | Self::Init(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
         }
     }
 }

@@ -117,7 +117,7 @@ impl<'a> Renderer<'a> {
                 return Ok(stage.readback.read(stage.gpu.memory(), block, keep_image)?);
             };
             if stall == Stall::Visible && stage.bands.is_some() {
-                return stage.run_in_bands(&block, keep_image);
+                return stage.run_in_bands(block, keep_image);
             }
             let planned = stage.tensors.capacities;
             let wanted = counters.intersections_wanted;
@@ -206,7 +206,7 @@ impl Stage {
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let in_bands = capacities.may_see_too_many().then(|| {
-            let bands = BandTensors::new(&mut table, capacities, &variants);
+            let bands = BandTensors::new(&mut table, capacities, variants);
             let records = RecordBandTensors::new(&mut table, &tensors, false);
             let keep = &readback.copies(&tensors)[..2];
             let parts = step::render_in_bands(&tensors, &bands, &records, keep);

@@ -53,7 +53,11 @@ pub enum StoredError {
         path: PathBuf,
     },
     /// No views to draw.
-    #[error("the scene {} has no {} views", scene.display(), set.name())]
+    #[error(
+        "the scene {} has no {} views; `--cameras train|test|FILE` chooses others",
+        scene.display(),
+        set.name()
+    )]
     NoViews {
         /// The scene.
         scene: PathBuf,
