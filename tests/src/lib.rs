@@ -4,7 +4,8 @@
 //! [`stages`] checks every kernel of a step, [`twin`] runs the CPU reference for the same inputs, [`compare`] measures
 //! differences, [`child`] runs a test again in a process of its own with other driver settings, [`spirv`] reads shader
 //! modules, [`runs`] trains the bundled scene and reads what the run left behind, [`banded`] trains a small one that
-//! runs short of memory, [`schema`] checks JSON against the shipped schemas. Helpers stop the test with a message when anything is amiss.
+//! runs short of memory, [`schema`] checks JSON against the shipped schemas, [`tfevents`] reads TensorBoard's event
+//! files. Helpers stop the test with a message when anything is amiss.
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 pub mod banded;
@@ -16,4 +17,5 @@ pub mod scenes;
 pub mod schema;
 pub mod spirv;
 pub mod stages;
+pub mod tfevents;
 pub mod twin;

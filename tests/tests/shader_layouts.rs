@@ -12,7 +12,7 @@ use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::kernels::{begin, densify, opacity_reset};
+use kiln::kernels::{begin, densify, histogram, opacity_reset};
 use kiln::memory::{Access, Command, Program, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, RecordBandTensors, STAGING_BYTES, StepTensors, banded, banded_records,
@@ -208,6 +208,7 @@ fn programs() -> Vec<Program> {
         };
         filter_3d::record(&mut program, &t.shared, &t.chunks, &io);
         opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
+        histogram::record(&mut program, &t.shared, &t.chunks, t.shared.args);
         programs.push(program);
     }
     let mut table = TensorTable::default();

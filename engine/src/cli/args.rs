@@ -108,6 +108,9 @@ pub(super) struct TrainArgs {
         hide = true
     )]
     pub(super) start_checkpoint: Option<PathBuf>,
+    /// Print events as JSON, one object a line, on standard output
+    #[arg(long)]
+    pub(super) json: bool,
     /// No progress line
     #[arg(short, long)]
     pub(super) quiet: bool,

@@ -102,7 +102,7 @@ impl Failure for TrainError {
             Self::Vulkan(error) => error.exit(),
             Self::Export(error) => error.exit(),
             Self::Folder(error) => error.exit(),
-            Self::Picture(_) | Self::Report(_) => Exit::Internal,
+            Self::Picture(_) | Self::Report(_) | Self::Grew { .. } => Exit::Internal,
             Self::NoDevice(_) => Exit::NoDevice,
             Self::DoesNotFit { .. } | Self::TileTooFull { .. } => Exit::DoesNotFit,
             Self::Stalled { counters, .. } => match counters.stall() {
@@ -133,6 +133,8 @@ impl Failure for TrainError {
             Self::Picture(_) | Self::Report(_) => {
                 Some("this is a defect of Kiln; please report it with the command that led to it".to_owned())
             }
+            // Its message asks for a report already.
+            Self::Grew { .. } => None,
             Self::Scene(_) | Self::Init(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
         }
     }

@@ -75,6 +75,8 @@ pub struct Train {
     pub settings: Settings,
     /// Where to resume, when asked to.
     pub resume: Option<Resume>,
+    /// Events as JSON lines on standard output.
+    pub json: bool,
     /// No progress line.
     pub quiet: bool,
 }
@@ -271,6 +273,7 @@ where
             Request::Train(Train {
                 settings: settings(train.settings)?,
                 resume,
+                json: train.json,
                 quiet: train.quiet,
             })
         }

@@ -249,6 +249,50 @@ pub struct Schedule {
     pub sh_every: u32,
     /// Coarse-to-fine phases in order; after the last one the scale is 1.
     pub resolution: Vec<ResolutionPhase>,
+    /// End the run when evaluations stop improving; null = never.
+    pub early_stop: Option<EarlyStop>,
+}
+
+/// `schedule.early_stop`
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EarlyStop {
+    /// Evaluations in a row that may be no better than the best one before them; 1 to 1000.
+    pub patience: u32,
+    /// Least difference that counts as better, in the metric's unit; 0 or more.
+    #[serde(default)]
+    pub min_delta: f64,
+    /// What is watched: means over the test views, or over the evaluated training views when there are no test views.
+    #[serde(default)]
+    pub metric: PlateauMetric,
+}
+
+/// `schedule.early_stop.metric`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlateauMetric {
+    /// PSNR of one squared error per image, dB; higher is better.
+    #[default]
+    Psnr,
+    /// SSIM over whole windows; higher is better.
+    Ssim,
+    /// LPIPS; lower is better.
+    Lpips,
+    /// Mean absolute error; lower is better.
+    L1,
+}
+
+impl PlateauMetric {
+    /// The word in a profile.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Psnr => "psnr",
+            Self::Ssim => "ssim",
+            Self::Lpips => "lpips",
+            Self::L1 => "l1",
+        }
+    }
 }
 
 /// A phase of `schedule.resolution`.

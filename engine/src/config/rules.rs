@@ -160,6 +160,12 @@ fn check_schedule(schedule: &Schedule, c: &mut Checker) {
         });
     }
     c.range("sh_every", schedule.sh_every, 1..=MAX_STEPS);
+    if let Some(stop) = schedule.early_stop {
+        c.within("early_stop", |c| {
+            c.range("patience", stop.patience, 1..=1000);
+            c.range("min_delta", stop.min_delta, 0.0..=1e6);
+        });
+    }
     c.within("resolution", |c| {
         let mut last = 0;
         for (i, phase) in schedule.resolution.iter().enumerate() {

@@ -10,6 +10,7 @@ pub mod cull;
 pub mod densify;
 pub mod filter_3d;
 pub mod gradient_store;
+pub mod histogram;
 pub mod loss;
 pub mod lpips;
 pub mod max_pool2x2;
@@ -67,6 +68,7 @@ pub fn all() -> Vec<&'static Shader> {
         &update::SHADER,
         &filter_3d::DISTANCE,
         &filter_3d::APPLY,
+        &histogram::SHADER,
         &opacity_reset::SHADER,
         &densify::BEGIN,
         &densify::SCORE,

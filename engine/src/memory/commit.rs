@@ -10,6 +10,9 @@ pub struct Memory {
     table: TensorTable,
     plan: Plan,
     blocks: Vec<Block>,
+    /// Bytes of the tensors that have a place on the device.
+    allocated_bytes: u64,
+    peak_allocated_bytes: u64,
 }
 
 impl Memory {
@@ -46,7 +49,37 @@ impl Memory {
             }
             blocks.push(made);
         }
-        Ok(Self { table, plan, blocks })
+        let mut memory = Self {
+            table,
+            plan,
+            blocks,
+            allocated_bytes: 0,
+            peak_allocated_bytes: 0,
+        };
+        let own = |class| matches!(class, Class::Persistent | Class::Images | Class::Small);
+        let tensors = memory.table.tensors().iter().filter(|t| own(t.class)).map(|t| t.bytes);
+        // Arena tensors share bytes; together they have what the arena has.
+        let allocated = tensors.sum::<u64>() + memory.plan.arena_bytes();
+        memory.take(allocated);
+        Ok(memory)
+    }
+
+    /// Counts bytes that tensors take.
+    fn take(&mut self, bytes: u64) {
+        self.allocated_bytes += bytes;
+        self.peak_allocated_bytes = self.peak_allocated_bytes.max(self.allocated_bytes);
+    }
+
+    /// Bytes that tensors have on the device now; the arena, whose tensors share bytes, counts once.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> u64 {
+        self.allocated_bytes
+    }
+
+    /// Most that [`Memory::allocated_bytes`] ever was, kept where tensors get their bytes.
+    #[must_use]
+    pub fn peak_allocated_bytes(&self) -> u64 {
+        self.peak_allocated_bytes
     }
 
     /// Bytes the driver was asked for in device-local blocks.

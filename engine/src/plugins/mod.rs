@@ -23,7 +23,7 @@ pub use losses::{DssimOptions, L1Options, Loss};
 pub use needs::{Need, NeedClass, NeedList};
 pub use optimizer::{AdamOptions, LearningRates, Optimizer};
 pub use regularizers::Regularizer;
-pub use sinks::{ConsoleOptions, MemoryJsonlOptions, MetricsJsonlOptions, Sink};
+pub use sinks::{ConsoleOptions, MemoryJsonlOptions, MetricsJsonlOptions, Sink, TensorboardOptions};
 pub use strategy::{AbsStatistic, AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy};
 
 use serde::{Deserialize, Serialize};

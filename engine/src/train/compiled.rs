@@ -30,6 +30,7 @@ pub(super) struct Programs {
     pub(super) banded_records: Option<Banded>,
     pub(super) clear_stall: CompiledProgram,
     pub(super) left_out: CompiledProgram,
+    pub(super) histogram: CompiledProgram,
 }
 
 impl Programs {
@@ -70,6 +71,7 @@ impl Programs {
             banded_records: plan.banded_records.as_ref().map(banded).transpose()?,
             clear_stall: once(&plan.clear_stall)?,
             left_out: ring(&plan.left_out)?,
+            histogram: once(&plan.histogram)?,
         })
     }
 }

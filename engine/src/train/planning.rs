@@ -8,6 +8,7 @@ use super::{TrainError, ViewSums};
 use crate::config::Profile;
 use crate::eval::lpips::LpipsTensors;
 use crate::kernels::densify::{Event, Options};
+use crate::kernels::histogram;
 use crate::kernels::loss::METRIC_WORDS;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
@@ -117,6 +118,10 @@ pub struct TrainPlan {
     pub clear_stall: Program,
     /// Stands in for a step that is left out.
     pub left_out: Program,
+    /// Counts the parameters.
+    pub histogram: Program,
+    /// What that leaves for the host, [`histogram::BYTES`].
+    pub histogram_back: View,
     /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
     pub lpips: Option<LpipsTensors>,
 }
@@ -147,6 +152,12 @@ impl TrainPlan {
         let mut reset = Program::new("opacity_reset");
         let ceiling = profile.strategy.adc().map_or(0.01, |adc| adc.reset.opacity);
         crate::kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
+        let counts = table.add("small/histogram", Class::Small, Tag::Other, histogram::BYTES);
+        let histogram_back = table.add("ring/histogram", Class::Readback, Tag::Staging, histogram::BYTES);
+        let mut counting = Program::new("histogram");
+        crate::kernels::begin::record(&mut counting, &tensors.shared, &tensors.chunks);
+        histogram::record(&mut counting, &tensors.shared, &tensors.chunks, counts);
+        counting.copy(counts, histogram_back);
         let densify = densify_programs(&mut table, &tensors, profile, extent);
         let bands = BandTensors::new(&mut table, capacities, variants);
         let too_many = capacities.may_see_too_many();
@@ -159,6 +170,8 @@ impl TrainPlan {
             record_bands,
             clear_stall: step::clear_stall(&tensors),
             left_out: step::left_out(&tensors),
+            histogram: counting,
+            histogram_back,
             bands,
             step: step::train_step(&tensors),
             evaluate,
@@ -195,6 +208,7 @@ impl TrainPlan {
             &self.reset,
             &self.clear_stall,
             &self.left_out,
+            &self.histogram,
         ];
         list.extend(self.banded.all());
         list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));

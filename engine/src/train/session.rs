@@ -1,26 +1,31 @@
 //! A run from the first step to the last file: the order of steps, evaluations, exports and checkpoints.
 
+use std::collections::VecDeque;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::checkpoint::{self, OpenCheckpoint};
 use super::clock::{Rate, Stopwatch};
-use super::evaluation::{self, Evaluation, Trained, lpips_sets};
-use super::events::{EvalRow, Event, EventRow, MemoryRow, RunEvent, Start, TrainRow};
+use super::evaluation::{self, Evaluation, Told, Trained, lpips_sets};
+use super::events::{EvalRow, Event, EventRow, RunEvent, Start, TrainRow};
 use super::interrupt::{Interrupt, Signal};
+use super::monitor::Monitor;
 use super::phases::Phase;
+use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status, place, stored_name};
-use super::sinks::{Sinks, Terminal};
+use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
 use super::uniforms::Look;
 use super::{CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer};
-use super::{environment, initial_model, plan, scene_options};
+use super::{early_stop, environment, initial_model, plan, scene_options};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
-use crate::memory::{Budget, Class, Gpu, MIB};
+use crate::memory::{Budget, Gpu, MIB};
 use crate::plugins::Exporter;
 use crate::scene::{SceneIndex, Split, ViewId, ViewSampler};
 use crate::vk::DeviceKind;
@@ -37,6 +42,8 @@ pub struct RunRequest {
     pub resume: Option<ResumeFrom>,
     /// Where progress is shown; `None` shows nothing.
     pub terminal: Option<Terminal>,
+    /// Where events go as JSON lines.
+    pub json: Option<Box<dyn Write + Send>>,
 }
 
 /// Where a run goes on.
@@ -94,8 +101,11 @@ struct Session {
     watch: Stopwatch,
     rate: Rate,
     test_psnr: Option<f64>,
-    said_capacities: bool,
-    last_memory: Option<u32>,
+    monitor: Monitor,
+    pictures: PictureWriter,
+    /// Evaluations whose pictures are being written, with the number of their last one.
+    unindexed: VecDeque<(u64, EvalFile)>,
+    early_stop: Option<early_stop::Plateau>,
     on_cpu: bool,
     /// What people should know before the first step.
     warnings: Vec<String>,
@@ -109,6 +119,7 @@ impl Session {
             scene: path,
             resume,
             terminal,
+            json,
         } = request;
         let scene = SceneIndex::load(&path, &scene_options(&profile)?)?;
         let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some());
@@ -129,6 +140,7 @@ impl Session {
         let (plan, report) = make_plan(&profile, &scene, &open, &variants, model.as_ref(), from.as_ref())?;
         // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
         let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
+        let (started, stamp) = (Instant::now(), Stamp::now());
         warnings.extend(
             scene
                 .notices
@@ -147,19 +159,28 @@ impl Session {
             name: run_name(&profile, &scene, &root, existing),
             scene: RunScene::of(&scene),
             iterations: profile.schedule.iterations,
-            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+            started_unix_s: stamp.unix.as_secs(),
         };
         let mut folder = RunFolder::create(&root, existing, run)?;
         let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model.as_ref())?;
         let table = trainer.gpu().memory().table();
         folder.write_setup(&profile, &environment::of(&profile, &open, &variants, table))?;
         folder.write_inputs(&scene, &scene.points)?;
-        let sinks = Sinks::open(&profile.sinks, folder.root(), terminal)?;
+        let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
+        folder.list(sinks.files().iter().map(String::as_str))?;
+        if let Some(out) = json {
+            sinks.add(Box::new(JsonEvents::new(out)));
+        }
+        let caps = open.device.caps();
         let views = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
         let sampler = ViewSampler::new(views, profile.train.seed)
             .ok_or_else(|| TrainError::NoDevice("the scene has no training view".to_owned()))?;
         let phase = Phase::at(&profile, &scene, 1)?;
         let mut session = Self {
+            monitor: Monitor::new(&profile, caps, &sinks),
+            pictures: PictureWriter::default(),
+            unindexed: VecDeque::new(),
+            early_stop: profile.schedule.early_stop.map(early_stop::Plateau::new),
             profile,
             scene,
             lpips,
@@ -168,16 +189,13 @@ impl Session {
             sampler,
             sinks,
             folder,
-            started: Instant::now(),
+            started,
             watch: Stopwatch::default(),
             rate: Rate::default(),
             test_psnr: None,
-            said_capacities: false,
-            last_memory: None,
-            on_cpu: open.device.caps().kind == DeviceKind::Cpu,
+            on_cpu: caps.kind == DeviceKind::Cpu,
             warnings,
         };
-        session.folder.list(["metrics.jsonl", "memory.jsonl"])?;
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;
         }
@@ -200,6 +218,12 @@ impl Session {
         self.sampler = state.sampler.clone();
         self.watch = Stopwatch::showing(t_s);
         self.folder.rewind(iteration)?;
+        if let Some(plateau) = &mut self.early_stop {
+            for eval in &self.folder.record().evals {
+                // Whether it should have ended before is not asked again: someone wants it to go on.
+                let _ = plateau.take(eval.iteration, eval.test.or(eval.train));
+            }
+        }
         // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
         self.phase = Phase::at(&self.profile, &self.scene, iteration.max(1))?;
         self.trainer.set_cameras(&self.phase.scene, false)?;
@@ -261,7 +285,15 @@ impl Session {
             // checkpoint holds the state after it, from which the next iteration starts.
             if self.is_due(next, |s| &s.test) {
                 self.settle()?;
-                self.evaluate()?;
+                let stop = self.evaluate()?.filter(|_| next < total);
+                if let Some(stop) = stop {
+                    self.event(next, stop)?;
+                    self.save()?;
+                    self.trainer.release()?;
+                    self.settle()?;
+                    self.checkpoint()?;
+                    return Ok(None);
+                }
             }
             if self.is_due(next, |s| &s.save) {
                 self.settle()?;
@@ -317,9 +349,10 @@ impl Session {
     }
 
     fn report(&mut self, status: Option<StepStatus>) -> Result<(), TrainError> {
-        let Some(StepStatus { iteration, counters }) = status else {
+        let Some(status) = status else {
             return Ok(());
         };
+        let StepStatus { iteration, counters } = status;
         let t = self.watch.elapsed(self.now());
         let its = self.rate.step(iteration, t);
         #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
@@ -335,66 +368,27 @@ impl Session {
         };
         self.emit(&RunEvent::Train(row))?;
         self.tell_events()?;
-        if self.sinks.memory_due(iteration) && self.last_memory != Some(iteration) {
-            self.last_memory = Some(iteration);
-            self.memory(iteration)?;
+        for event in self.monitor.after_step(&status, &mut self.trainer, &self.sinks)? {
+            self.emit(&event)?;
         }
-        Ok(())
+        self.index_evaluations(false)
     }
 
     fn tell_events(&mut self) -> Result<(), TrainError> {
         for event in self.trainer.take_events() {
+            self.monitor.note(&event);
             self.emit(&RunEvent::Event(event))?;
         }
         Ok(())
     }
 
-    fn memory(&mut self, iteration: u32) -> Result<(), TrainError> {
-        let report = self.trainer.report();
-        let gpu = self.trainer.gpu();
-        let memory = gpu.memory();
-        let device = |class: Class| !matches!(class, Class::Upload | Class::Readback);
-        let mut tags = std::collections::BTreeMap::new();
-        for tensor in memory
-            .table()
-            .tensors()
-            .iter()
-            .filter(|t| device(t.class) && t.class != Class::Arena)
-        {
-            let name = serde_json::to_value(tensor.tag)
-                .ok()
-                .and_then(|v| v.as_str().map(str::to_owned));
-            *tags.entry(name.unwrap_or_default()).or_insert(0) += tensor.bytes;
-        }
-        tags.insert("arena".to_owned(), memory.plan().arena_bytes());
-        let allocated: u64 = tags.values().sum();
-        let reserved = memory.reserved_bytes();
-        let heap = gpu
-            .device()
-            .caps()
-            .device_heap()
-            .and_then(|(heap, _)| gpu.device().heap_budget(heap));
-        let row = MemoryRow {
-            it: iteration,
-            allocated,
-            reserved,
-            peak_allocated: allocated,
-            peak_reserved: reserved,
-            heap_budget: heap.map(|(budget, _)| budget),
-            heap_usage: heap.map(|(_, usage)| usage),
-            host_heap_usage: gpu.device().host_heap_usage(),
-            tags,
-            overhead: 1.0 - allocated as f64 / reserved.max(1) as f64,
-            capacities: (!self.said_capacities).then(|| report.capacities.into()),
-            capacities_from: (!self.said_capacities).then_some(report.capacities_from),
-        };
-        self.said_capacities = true;
-        self.emit(&RunEvent::Memory(row))
-    }
-
-    /// Evaluates the test views and five training views with the model as it is.
-    fn evaluate(&mut self) -> Result<(), TrainError> {
+    /// Evaluates the test views and five training views with the model as it is. Gives the event with which the run
+    /// ends, when it is to stop early.
+    fn evaluate(&mut self) -> Result<Option<Event>, TrainError> {
         let iteration = self.trainer.iteration();
+        if let Some(histograms) = self.monitor.at_evaluation(&mut self.trainer, &self.sinks)? {
+            self.emit(&histograms)?;
+        }
         let full;
         let phase = if self.phase.is_full() {
             &self.phase
@@ -410,23 +404,53 @@ impl Session {
             scene: &phase.scene,
             store: &phase.store,
             lpips_of: lpips_sets(self.on_cpu, is_last),
-            pictures: self.profile.eval.views_logged as usize,
-            folder: Some(&self.folder),
+            shown: self.profile.eval.views_logged as usize,
         };
         let mut device = Trained {
             trainer: &mut self.trainer,
             lpips: self.lpips.as_mut(),
         };
         let (sinks, started) = (&mut self.sinks, self.started);
-        evaluation.run(&mut device, &mut file, &mut |progress| {
-            Ok(sinks.emit(&RunEvent::Progress(progress), started.elapsed())?)
+        let (pictures, folder) = (&mut self.pictures, &self.folder);
+        let mut last_picture = 0;
+        evaluation.run(&mut device, &mut file, &mut |told| {
+            let event = match told {
+                Told::Progress(progress) => RunEvent::Progress(progress),
+                Told::View(view) => {
+                    let view = Arc::new(view);
+                    last_picture = pictures.give(folder, view.clone())?;
+                    RunEvent::View(view)
+                }
+            };
+            Ok(sinks.emit(&event, started.elapsed())?)
         })?;
-        if let Some(test) = file.set(Split::Test) {
-            self.test_psnr = Some(test.mean.metrics.psnr_image);
+        let mean = |set| file.set(set).map(|report| report.mean);
+        let (test, train) = (mean(Split::Test), mean(Split::Train));
+        if let Some(test) = test {
+            self.test_psnr = Some(test.metrics.psnr_image);
         }
-        self.folder.write_eval(&file)?;
-        for row in EvalRow::of(&file) {
+        let plateau = self.early_stop.as_mut();
+        let stop = plateau.and_then(|plateau| plateau.take(iteration, test.or(train)));
+        let rows = EvalRow::of(&file);
+        self.unindexed.push_back((last_picture, file));
+        for row in rows {
             self.emit(&RunEvent::Eval(row))?;
+        }
+        self.index_evaluations(false)?;
+        Ok(stop)
+    }
+
+    /// Adds evaluations to the index of the run whose pictures are written; all of them when the caller can wait.
+    fn index_evaluations(&mut self, wait: bool) -> Result<(), TrainError> {
+        if self.unindexed.is_empty() {
+            return Ok(());
+        }
+        if wait {
+            self.pictures.wait()?;
+        }
+        let done = self.pictures.done()?;
+        while let Some((_, file)) = self.unindexed.pop_front_if(|(last, _)| *last <= done) {
+            self.folder.write_eval(&file)?;
         }
         Ok(())
     }
@@ -464,6 +488,8 @@ impl Session {
     }
 
     fn checkpoint(&mut self) -> Result<(), TrainError> {
+        // A resumed run does not evaluate again what lies before its checkpoint.
+        self.index_evaluations(true)?;
         let t_s = self.watch.elapsed(self.now()).as_secs_f64();
         let path = self
             .trainer
@@ -504,6 +530,7 @@ impl Session {
         if signal.is_none() {
             self.time_passes()?;
         }
+        self.index_evaluations(true)?;
         self.sinks.flush()?;
         let iterations = self.trainer.iteration();
         let folder = self.folder.root().to_owned();
@@ -523,6 +550,7 @@ impl Session {
 
     fn abandon(mut self, status: Status, error: &TrainError) {
         // The error itself is what people need to see; a second one while tidying up would only hide it.
+        let _ = self.index_evaluations(true);
         let _ = self.sinks.flush();
         let iterations = self.trainer.iteration();
         let _ = self.folder.finish(status, iterations, Some(error.to_string()));

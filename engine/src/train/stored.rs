@@ -4,12 +4,14 @@
 //! on the device, and views, photographs and passes are the same. Writes nothing unless told where.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::evaluation::{self, Evaluation, lpips_sets};
+use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::events::{Progress, Stage};
 use super::phases::Phase;
+use super::pictures::PictureWriter;
 use super::renderer::Renderer;
 use super::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
 use super::uniforms::{CLASSIC_KERNEL_SIZE, Look};
@@ -254,8 +256,10 @@ impl<'a> Stored<'a> {
             scene: &phase.scene,
             store: &phase.store,
             lpips_of: lpips_sets(self.open.device.caps().kind == DeviceKind::Cpu, true),
-            pictures: self.profile.eval.views_logged as usize,
-            folder: folder.as_ref(),
+            shown: match folder {
+                Some(_) => self.profile.eval.views_logged as usize,
+                None => 0,
+            },
         };
         let sizes_px = phase.scene.views().map(|(_, view)| size_px(&view.camera)).collect();
         let Self {
@@ -267,11 +271,19 @@ impl<'a> Stored<'a> {
             ..
         } = self;
         let mut renderer = Renderer::new(open, profile, &variants, model, look, sizes_px, weights);
-        evaluation.run(&mut renderer, &mut file, &mut |now| {
-            progress(now);
+        let mut pictures = PictureWriter::default();
+        evaluation.run(&mut renderer, &mut file, &mut |told| {
+            match (told, &folder) {
+                (Told::Progress(now), _) => progress(now),
+                (Told::View(view), Some(folder)) => {
+                    pictures.give(folder, Arc::new(view))?;
+                }
+                (Told::View(_), None) => {}
+            }
             Ok(())
         })?;
         if let Some(folder) = &mut folder {
+            pictures.wait()?;
             folder.write_eval(&file)?;
         }
         let warnings = warnings

@@ -7,19 +7,19 @@ use std::sync::Arc;
 use super::bands::BandRing;
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use super::compiled::Programs;
-use super::events::{Event, EventRow};
+use super::events::{Event, EventRow, Histograms};
 use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
 use super::schedule::{self, Events};
 use super::uniforms::{self, GroupSteps, Look};
-use super::{PlanReport, TrainError};
+use super::{Peaks, PlanReport, TrainError};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::StepUniforms;
-use crate::memory::Gpu;
+use crate::memory::{Gpu, View};
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step::{self, StepTensors};
 use crate::vk::{Device, PassTime, Ticket};
@@ -85,6 +85,13 @@ pub struct Trainer {
     events: Vec<EventRow>,
     /// Last iteration whose events are known.
     noted: u32,
+    /// Last iteration whose step is known to be over for good.
+    over: u32,
+    /// Histograms that the device counts after an iteration, not read yet.
+    counting: Option<(u32, Ticket)>,
+    histogram_back: View,
+    /// Largest memory figures of earlier processes of this run.
+    earlier_peaks: Peaks,
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
     held: Option<u32>,
     headroom: Headroom,
@@ -126,6 +133,10 @@ impl Trainer {
             gaussians: model.map_or(0, |m| u32::try_from(m.len()).unwrap_or(u32::MAX)),
             events: Vec::new(),
             noted: 0,
+            over: 0,
+            counting: None,
+            histogram_back: plan.histogram_back,
+            earlier_peaks: Peaks::default(),
             held: None,
             headroom,
         };
@@ -255,7 +266,52 @@ impl Trainer {
         if events.reset {
             self.gpu.submit(&self.programs.reset, 0)?;
         }
+        if events.histograms {
+            self.counting = Some((iteration, self.gpu.submit(&self.programs.histogram, 0)?));
+        }
         Ok(())
+    }
+
+    /// Histograms that have arrived since the last call. They come some steps late, like status words, so that nothing
+    /// waits for them.
+    ///
+    /// # Errors
+    /// [`TrainError::Vulkan`] when the device is lost.
+    pub fn take_histograms(&mut self) -> Result<Option<Histograms>, TrainError> {
+        let Some((iteration, ticket)) = self.counting else {
+            return Ok(None);
+        };
+        // A step that is about to be done again takes what followed it along.
+        if iteration > self.over || !self.gpu.queue().is_done(ticket)? {
+            return Ok(None);
+        }
+        self.counting = None;
+        self.read_histograms(iteration).map(Some)
+    }
+
+    /// Histograms of the model as it is, for evaluations.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub fn histograms(&mut self) -> Result<Histograms, TrainError> {
+        self.finish()?;
+        self.counting = None;
+        self.gpu.run_compiled(&self.programs.histogram)?;
+        self.read_histograms(self.iteration)
+    }
+
+    fn read_histograms(&self, it: u32) -> Result<Histograms, TrainError> {
+        let bytes = self.gpu.memory().host(&self.histogram_back)?;
+        let mut words = bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned::<u32>);
+        let mut next = || words.next().unwrap_or_default();
+        let counts = Box::new(std::array::from_fn(|_| std::array::from_fn(|_| next())));
+        Ok(Histograms { it, counts })
+    }
+
+    /// Largest memory figures of the run.
+    #[must_use]
+    pub fn peaks(&self) -> Peaks {
+        Peaks::of(&self.gpu).max(self.earlier_peaks)
     }
 
     /// Waits for every step in flight and returns the status of all steps that were not returned yet, in order. What the
@@ -312,6 +368,7 @@ impl Trainer {
         while let Some(Finished { status, done, events }) = self.finished.pop_front() {
             let StepStatus { iteration, counters } = status;
             self.gaussians = counters.gaussians;
+            self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);
             self.headroom.step(&counters);
             let rows = events.into_iter().map(|event| EventRow { it: iteration, event });
@@ -401,6 +458,7 @@ impl Trainer {
             sampler: sampler.clone(),
             t_s,
             skipped: counters.skipped,
+            peaks: self.peaks(),
             skipped_steps: self.banding.skipped,
             capacities: self.report.capacities,
             variants: self.tensors.variants,
@@ -421,6 +479,8 @@ impl Trainer {
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
         self.noted = self.iteration;
+        self.over = self.iteration;
+        self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;
         self.held = None;
         Ok(())

@@ -16,6 +16,8 @@ pub struct Device {
     queue_family: u32,
     block_rounding: BlockRounding,
     allocations: AtomicU64,
+    reserved_bytes: AtomicU64,
+    peak_reserved_bytes: AtomicU64,
 }
 
 impl Device {
@@ -82,6 +84,8 @@ impl Device {
             queue_family,
             block_rounding: BlockRounding::NONE,
             allocations: AtomicU64::new(0),
+            reserved_bytes: AtomicU64::new(0),
+            peak_reserved_bytes: AtomicU64::new(0),
         };
         device.block_rounding = BlockRounding::measure(&device.raw)?;
         Ok(Arc::new(device))
@@ -109,6 +113,18 @@ impl Device {
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of device memory taken from the driver and not given back.
+    #[must_use]
+    pub fn reserved_bytes(&self) -> u64 {
+        self.reserved_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Most that [`Device::reserved_bytes`] ever was; kept when memory is taken, so that no sampling misses it.
+    #[must_use]
+    pub fn peak_reserved_bytes(&self) -> u64 {
+        self.peak_reserved_bytes.load(Ordering::Relaxed)
     }
 
     /// Budget and usage of heap `heap` in bytes, where `VK_EXT_memory_budget` is present.
@@ -168,6 +184,17 @@ impl Device {
 
     pub(super) fn count_allocation(&self) {
         self.allocations.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that device memory was taken.
+    pub(super) fn take_bytes(&self, bytes: u64) {
+        let now = self.reserved_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak_reserved_bytes.fetch_max(now, Ordering::Relaxed);
+    }
+
+    /// Notes that device memory was given back.
+    pub(super) fn give_bytes(&self, bytes: u64) {
+        self.reserved_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 

@@ -76,6 +76,12 @@ fn training() {
             gaussians: 6_000_000,
             cap_bytes: 7 << 30,
         },
+        TrainError::Grew {
+            iteration: 20_000,
+            last_densify: 15_000,
+            before: 900_000,
+            after: 900_001,
+        },
         TrainError::TileTooFull {
             iteration: 1200,
             column: 3,
@@ -106,6 +112,7 @@ fn training() {
             Stored,
             NoDevice,
             DoesNotFit,
+            Grew,
             TileTooFull,
             Stalled,
         ]

@@ -100,6 +100,7 @@ fn resume_quiet_and_other_commands() {
         Some(Resume::From("a".into()))
     );
     assert!(train("kiln train s --quiet").quiet && !train("kiln train s").quiet);
+    assert!(train("kiln train s --json").json && !train("kiln train s").json);
     let plan = parse(["kiln", "plan", "s", "--profile", "8gb", "--explain"]).unwrap();
     assert!(matches!(plan, Request::Plan(Plan { explain: true, .. })));
     assert_eq!(

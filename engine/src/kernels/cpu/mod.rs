@@ -20,6 +20,7 @@ pub mod densify;
 pub mod filter_3d;
 pub mod gaussian;
 pub mod gradient_store;
+pub mod histogram;
 pub mod jitter;
 pub mod loss;
 pub mod lpips;
