@@ -1,8 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+// kiln-variant: -
+// kiln-variant: masked MASKED=1
 // Gradient of  w1 L1 + w2 (1 - SSIM)  with respect to the rendered image.
 //
-// dS/dx = w * p + 2 x (w * q) + y (w * r) with the window w and the maps p, q, r of `ssim_maps`.
+// dS/dx = w * p + 2 x (w * q) + y (w * r) with the window w and the maps p, q, r of `ssim_maps`. The masked variant has
+// x = mask * image and y = mask * target, and by the chain rule the mask as a factor of the result.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
@@ -82,8 +85,16 @@ void main() {
                 uint index = uint(pixel.y * size.x + pixel.x);
                 float x = image[index][channel];
                 float y = target_sample(pixel, channel);
+#ifdef MASKED
+                float mask = mask_value(index);
+                x *= mask;
+                y *= mask;
+#endif
                 float ssim = blurred[0][j] + 2.0 * x * blurred[1][j] + y * blurred[2][j];
                 gradient[j][channel] = u.weights.z * (u.weights.x * sign(x - y) - u.weights.y * ssim);
+#ifdef MASKED
+                gradient[j][channel] *= mask;
+#endif
             }
         }
     }

@@ -2,10 +2,14 @@
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: -
 // kiln-variant: metrics METRICS=1
+// kiln-variant: masked MASKED=1
+// kiln-variant: masked_metrics METRICS=1 MASKED=1
 // SSIM of the rendered image against the ground truth, zero-padded, and the three maps its gradient needs.
 //
 // Plain variant (training): writes dS/d(blurred x), dS/d(blurred x^2) and dS/d(blurred x y) per channel and the group's
 // sums of |x - y| and S. Metrics variant (evaluation): x is clamped to [0, 1]; writes eight sums a group.
+// Masked variants multiply x and y by the mask first; masked metrics sum S over pixels that count, and count
+// those once a channel.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
@@ -61,6 +65,9 @@ void main() {
 #ifdef METRICS
     vec3 squared = vec3(0.0);
     float ssim_valid = 0.0;
+#ifdef MASKED
+    float counted = 0.0, counted_valid = 0.0;
+#endif
 #endif
     for (uint channel = 0u; channel < 3u; ++channel) {
         barrier();
@@ -72,8 +79,14 @@ void main() {
 #ifdef METRICS
             x = clamp(x, 0.0, 1.0);
 #endif
+            float y = real ? target_sample(p, channel) : 0.0;
+#ifdef MASKED
+            float mask = real ? mask_value(source) : 0.0;
+            x *= mask;
+            y *= mask;
+#endif
             tile_x[at] = x;
-            tile_y[at] = real ? target_sample(p, channel) : 0.0;
+            tile_y[at] = y;
         }
         barrier();
         // Four neighbouring outputs of a row at a time: 26 rows of four.
@@ -131,13 +144,21 @@ void main() {
                 int center = (first.y + j + HALO) * SIDE + first.x + HALO;
                 float difference = tile_x[center] - tile_y[center];
                 l1 += abs(difference);
-                ssim += s;
 #ifdef METRICS
+                bool inside = pixel.x >= HALO && pixel.y >= HALO && pixel.x < size.x - HALO && pixel.y < size.y - HALO;
+#ifdef MASKED
+                float mask = mask_value(uint(pixel.y * size.x + pixel.x));
+                s *= mask;
+                counted += mask;
+                counted_valid += inside ? mask : 0.0;
+#endif
                 squared[channel] += difference * difference;
-                if (pixel.x >= HALO && pixel.y >= HALO && pixel.x < size.x - HALO && pixel.y < size.y - HALO) {
+                if (inside) {
                     ssim_valid += s;
                 }
-#else
+#endif
+                ssim += s;
+#ifndef METRICS
                 uint at = channel * 3u * pixels + uint(pixel.y * size.x + pixel.x);
                 ssim_maps[at] = 2.0 * my * (a2 - a1) * inv + 2.0 * mx * s * (1.0 / b2 - 1.0 / b1);
                 ssim_maps[at + pixels] = -s / b2;
@@ -151,6 +172,11 @@ void main() {
 #ifdef METRICS
     float r = group_sum(squared.r), g = group_sum(squared.g), b = group_sum(squared.b);
     float valid = group_sum(ssim_valid);
+#ifdef MASKED
+    float n = group_sum(counted), n_valid = group_sum(counted_valid);
+#else
+    const float n = 0.0, n_valid = 0.0;
+#endif
     if (lane == 0) {
         sums[group * 8u] = total_l1;
         sums[group * 8u + 1u] = total_ssim;
@@ -158,8 +184,8 @@ void main() {
         sums[group * 8u + 3u] = r;
         sums[group * 8u + 4u] = g;
         sums[group * 8u + 5u] = b;
-        sums[group * 8u + 6u] = 0.0;
-        sums[group * 8u + 7u] = 0.0;
+        sums[group * 8u + 6u] = n;
+        sums[group * 8u + 7u] = n_valid;
     }
 #else
     if (lane == 0) {

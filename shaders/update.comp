@@ -154,9 +154,10 @@ void main() {
     float basis[16];
     uint live_coefficients = min((u.sh_degree + 1u) * (u.sh_degree + 1u), sh_coefficients);
     bool counts = (u.flags & FLAG_STATISTICS) != 0u;
+    bool counts_faint = counts && (u.flags & FLAG_COUNT_FAINT) != 0u;
     Gaussian g;
     Projection p;
-    if (visible || counts) {
+    if (visible || counts_faint) {
         g = load_gaussian(i);
         p = project(g);
     }
@@ -204,8 +205,7 @@ void main() {
             statistics[stride + i] = largest ? max(pull, a.w) : pull + a.w;
             count_shown(i, p.radius);
         }
-    } else if (counts) {
-        // Means are over all steps in which it had a radius on screen, also those in which it was too faint for any pixel.
+    } else if (counts_faint) {
         ivec4 rect = p.shown ? tile_rect(p.mean_px, p.radius, uvec2(u.tiles_x, u.tiles_y)) : ivec4(0);
         if (rect.x < rect.z && rect.y < rect.w) {
             count_shown(i, p.radius);

@@ -25,7 +25,7 @@ pub fn uniforms(camera: &Camera, sh_degree: u32, iteration: u32) -> StepUniforms
     let mut u = StepUniforms::for_camera(camera, BACKGROUND, KERNEL_SIZE);
     u.iteration = iteration;
     u.sh_degree = sh_degree;
-    u.flags = flags::STATISTICS | flags::UPDATE;
+    u.flags = flags::STATISTICS | flags::COUNT_FAINT | flags::UPDATE;
     for (group, rate) in RATES.iter().enumerate() {
         let f = Adam::default().factors::<f32>(GroupStep {
             rate: *rate,

@@ -6,11 +6,14 @@ use std::path::Path;
 use kiln::kernels::counters::Args;
 use kiln::kernels::cpu::adam::Moments;
 use kiln::kernels::cpu::gaussian::{Gaussian, View as Eye};
-use kiln::kernels::cpu::{filter_3d as filter_twin, metrics as metrics_twin, opacity_reset as reset_twin};
+use kiln::kernels::cpu::{
+    filter_3d as filter_twin, histogram as histogram_twin, metrics as metrics_twin, opacity_reset as reset_twin,
+};
 use kiln::kernels::filter_3d::{FilterCamera, FilterIo};
+use kiln::kernels::histogram::{BINS, BYTES, Quantity};
 use kiln::kernels::uniforms::{StepUniforms, TILE_PX};
 use kiln::kernels::views::{Pixels, Reduction, Shared};
-use kiln::kernels::{begin, filter_3d, loss, opacity_reset};
+use kiln::kernels::{begin, filter_3d, histogram, loss, opacity_reset};
 use kiln::memory::{Class, Gpu as Device, Program, Tag, TensorTable, fold_groups};
 use kiln::scene::Camera;
 use kiln::step::{Capacities, evaluate_view};
@@ -70,6 +73,7 @@ fn recorded_image_pairs() {
             last_contributor: unused,
             gradient: unused,
             target: small("target", 3 * size[0] * size[1]),
+            masked: false,
         };
         let sums = small("sums", 4 * tiles * loss::METRIC_WORDS);
         let mut program = Program::new("metrics");
@@ -170,6 +174,45 @@ fn metrics_of_a_rendered_view() {
         assert!((found - wanted).abs() < 1e-4, "{found}, not {wanted}");
     }
     same("state", &gpu.state_bytes(model.len()), &before);
+    gpu.assert_valid();
+}
+
+#[test]
+fn metrics_of_a_masked_photo() {
+    let scene = Scene {
+        seed: 33,
+        size: [70, 45],
+        ..Scene::default()
+    };
+    let mut c = capacities(&scene);
+    c.masked = true;
+    let variants = variants(Reduction::Segmented);
+    let (sums, image) = ("ssim_maps.masked_metrics", "rasterize.column");
+    let keep = |view, after| Keep { view, after };
+    let mut gpu = Gpu::new(
+        &c,
+        &variants,
+        |t| evaluate_view(t, &[]),
+        |t| vec![keep(t.metric_sums, sums), keep(t.pixels.image, image)],
+    );
+    gpu.load(&scene.model());
+    let status = gpu.run(1, &uniforms(&scene.camera(), 3, 1), &scene.masked_target());
+    assert_eq!(status.stalled, 0);
+    let n = (scene.size[0] * scene.size[1]) as usize;
+    let image: Vec<[f32; 4]> = gpu.kept(gpu.tensors.pixels.image, image, n);
+    let rgb: Vec<[f32; 3]> = image.iter().map(|p| [p[0], p[1], p[2]]).collect();
+    let target = kiln::kernels::cpu::step::target_from_u8::<f32>(&scene.target());
+    let wanted = metrics_twin::masked_metrics(scene.size, &rgb, &target, &scene.mask());
+    let sums: Vec<f32> = gpu.kept(gpu.tensors.metric_sums, sums, 15 * 8);
+    let found = kiln::eval::view_metrics(&sums, scene.size, true).expect("sums of this size");
+    let close = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-4, "{found}, not {wanted}");
+    close(found.l1, wanted.l1);
+    close(found.psnr, wanted.psnr);
+    close(found.psnr_image, wanted.psnr_image);
+    close(found.ssim, wanted.ssim);
+    close(found.ssim_valid.expect("large"), wanted.ssim_valid.expect("large"));
+    let whole = metrics_twin::metrics(scene.size, &rgb, &target);
+    assert!((whole.psnr - wanted.psnr).abs() > 1e-3, "the mask changes the figures");
     gpu.assert_valid();
 }
 
@@ -299,6 +342,88 @@ fn opacities_after_a_reset() {
     );
     for planes in [gpu.planes(|c| c.geometry_m, 11, n), gpu.planes(|c| c.geometry_v, 11, n)] {
         assert!(planes.iter().all(|v| v[..10].iter().all(|m| *m == 1.5) && v[10] == 0.0));
+    }
+    gpu.assert_valid();
+}
+
+/// Every bin holds the twin's count, give or take the values so close to an edge that the last bits of an exponential
+/// or a square root decide.
+#[test]
+fn histograms_count_every_gaussian() {
+    let scene = Scene {
+        seed: 35,
+        count: 700,
+        sh_degree: 0,
+        ..Scene::default()
+    };
+    let mut model = scene.model();
+    let n = model.len();
+    for i in 0..n {
+        let t = i as f32 / n as f32;
+        model.logit_opacities[i] = 16.0 * t - 8.0;
+        model.log_scales[i] = [12.0 * t - 15.0, 20.0 * t - 10.0, -40.0 * t];
+        model.quats[i] = [0.02 + 20.0 * t * t, 0.1, -t, 0.5 * t];
+        model.means[i] = [40.0 * t, 1e3 * t * t, -3.0 * t];
+    }
+    // In the middle of their bins there is nothing to give or take.
+    let middle = |quantity: Quantity, bin: usize| {
+        let edges = quantity.edges();
+        (0.5 * (edges[bin] + edges[bin + 1])) as f32
+    };
+    for bin in 0..BINS {
+        let p = middle(Quantity::Opacity, bin);
+        model.logit_opacities[bin] = (p / (1.0 - p)).ln();
+        model.log_scales[bin] = [middle(Quantity::Scale, bin).ln(); 3];
+        model.quats[bin] = [0.0, middle(Quantity::Rotation, bin), 0.0, 0.0];
+        model.means[bin] = [0.0, 0.0, -middle(Quantity::Distance, bin)];
+    }
+    model.log_scales[BINS] = [f32::NAN, 200.0, -200.0];
+    let gaussians = Gaussian::<f32>::from_model(&model);
+    let wanted = histogram_twin::histogram(&gaussians);
+    let mut unsure = [[0u32; BINS]; 4];
+    for gaussian in &gaussians {
+        for quantity in Quantity::ALL {
+            for value in histogram_twin::values(gaussian, quantity) {
+                let bins = [1.0 - 1e-5, 1.0, 1.0 + 1e-5].map(|f| histogram_twin::bin(quantity, value * f));
+                if bins[0] != bins[2] {
+                    bins.into_iter()
+                        .flatten()
+                        .for_each(|b| unsure[quantity as usize][b] += 1);
+                }
+            }
+        }
+    }
+    let mut counted = None;
+    let mut gpu = Gpu::new(
+        &capacities(&scene),
+        &variants(Reduction::Segmented),
+        |t| {
+            let mut program = Program::new("histogram");
+            let words = t.splats.gradient_a.slice(0, BYTES);
+            counted = Some(words);
+            begin::record(&mut program, &t.shared, &t.chunks);
+            histogram::record(&mut program, &t.shared, &t.chunks, words);
+            program
+        },
+        |t| {
+            vec![Keep {
+                view: t.splats.gradient_a.slice(0, BYTES),
+                after: "histogram",
+            }]
+        },
+    );
+    gpu.load(&model);
+    gpu.run(0, &uniforms(&scene.camera(), 3, 1), &[]);
+    let words: Vec<u32> = gpu.kept(counted.expect("a view"), "histogram", 4 * BINS);
+    for (q, quantity) in Quantity::ALL.into_iter().enumerate() {
+        let found = &words[q * BINS..(q + 1) * BINS];
+        assert_eq!(found.iter().sum::<u32>(), wanted[q].iter().sum::<u32>(), "{quantity:?}");
+        for bin in 0..BINS {
+            let difference = found[bin].abs_diff(wanted[q][bin]);
+            assert!(difference <= unsure[q][bin], "{quantity:?} bin {bin}: {difference}");
+            assert!(found[bin] > 0, "{quantity:?} bin {bin} is empty");
+        }
+        assert!(unsure[q].iter().sum::<u32>() < 12, "{quantity:?}");
     }
     gpu.assert_valid();
 }

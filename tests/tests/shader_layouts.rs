@@ -12,10 +12,11 @@ use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::kernels::{begin, densify, opacity_reset};
+use kiln::kernels::{begin, densify, histogram, opacity_reset};
 use kiln::memory::{Access, Command, Program, TensorTable};
 use kiln::step::{
-    BandTensors, Capacities, DensifyTensors, STAGING_BYTES, StepTensors, banded, evaluate_view, train_step,
+    BandTensors, Capacities, DensifyTensors, RecordBandTensors, STAGING_BYTES, StepTensors, banded, banded_records,
+    evaluate_view, train_step,
 };
 use kiln_tests::spirv::{Module, reflect};
 
@@ -166,7 +167,7 @@ fn shared_blocks_have_one_layout() {
 
 /// Every pass the engine can record on small tensors.
 fn programs() -> Vec<Program> {
-    let capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
+    let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     let mut programs = Vec::new();
     for (reduction, sort_subgroup, columns, jitter) in [
         (Reduction::Segmented, 0, true, false),
@@ -183,6 +184,8 @@ fn programs() -> Vec<Program> {
             jitter,
         };
         let mut table = TensorTable::default();
+        // photos carry masks in every other list
+        capacities.masked = !capacities.masked;
         let t = StepTensors::new(&mut table, &capacities, &variants);
         let d = DensifyTensors::new(&mut table, &capacities, STAGING_BYTES);
         let event = densify::Event {
@@ -194,7 +197,9 @@ fn programs() -> Vec<Program> {
         programs.push(train_step(&t));
         programs.push(evaluate_view(&t, &[]));
         let bands = BandTensors::new(&mut table, &capacities, &variants);
-        programs.extend(banded(&t, &bands, &[]).all().map(Program::clone));
+        programs.extend(banded(&t, &bands, &[]).all().into_iter().cloned());
+        let records = RecordBandTensors::new(&mut table, &t, true);
+        programs.extend(banded_records(&t, &bands, &records, &[]).all().into_iter().cloned());
         let mut program = Program::new("others");
         begin::record(&mut program, &t.shared, &t.chunks);
         let io = FilterIo {
@@ -205,6 +210,7 @@ fn programs() -> Vec<Program> {
         };
         filter_3d::record(&mut program, &t.shared, &t.chunks, &io);
         opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
+        histogram::record(&mut program, &t.shared, &t.chunks, t.shared.args);
         programs.push(program);
     }
     let mut table = TensorTable::default();

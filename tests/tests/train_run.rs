@@ -112,6 +112,9 @@ fn a_short_run_learns_and_leaves_a_complete_folder() {
     assert_eq!(allocations, at_start, "98 steps more allocate nothing more");
 }
 
+/// Fewer visible records than most views of the bundled scene need.
+const FEW_RECORDS: &str = "2500";
+
 /// Settings that choose other kernels or other sizes train as well, and the validation layer has nothing to say.
 #[test]
 fn every_way_of_training_learns() {
@@ -121,12 +124,13 @@ fn every_way_of_training_learns() {
         ("dataset.eval", "false"),
         ("eval.lpips", "false"),
     ];
-    let ways: [&[(&str, &str)]; 6] = [
+    let ways: [&[(&str, &str)]; 7] = [
         &[("device.tier", "portable"), ("debug.validation", "true")],
         &[("debug.reduction", "atomic"), ("debug.validation", "true")],
         &[("debug.reduction", "compare_exchange"), ("debug.validation", "true")],
         &[("debug.reduction", "segmented")],
         &[("debug.chunk", "256")],
+        &[("debug.v_cap", FEW_RECORDS), ("debug.validation", "true")],
         &[
             ("debug.chunk", "1024"),
             ("debug.subgroup", "off"),
@@ -155,6 +159,20 @@ fn every_way_of_training_learns() {
             runs::events(&root, "warning").is_empty(),
             "{way:?}: a kernel failed its test"
         );
+        if has(("debug.v_cap", FEW_RECORDS)) {
+            let stalls = runs::events(&root, "stall");
+            let told = |row: &Value| (row["detail"]["buffer"].clone(), row["detail"]["capacity"].to_string());
+            assert!(
+                stalls
+                    .iter()
+                    .any(|row| told(row) == ("visible".into(), FEW_RECORDS.to_owned())),
+                "{stalls:?}"
+            );
+            for row in &stalls {
+                check("metrics", row);
+                assert!(row["detail"]["wanted"].as_u64() > row["detail"]["capacity"].as_u64());
+            }
+        }
         let metrics = rows(&root.join("metrics.jsonl"));
         let (first, last) = (mean_loss(&metrics, 1..=10), mean_loss(&metrics, 25..=39));
         assert!(last < 0.9 * first, "{way:?}: {first} -> {last}");

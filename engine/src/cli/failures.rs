@@ -32,14 +32,14 @@ impl Failure for MemoryError {
         match self {
             Self::Vulkan(error) => error.exit(),
             Self::OverBudget { .. } | Self::TooLarge { .. } => Exit::DoesNotFit,
-            Self::OutOfRange { .. } => Exit::Internal,
+            Self::OutOfRange { .. } | Self::NotAsPlanned { .. } => Exit::Internal,
         }
     }
     fn hint(&self) -> Option<String> {
         match self {
             Self::Vulkan(error) => error.hint(),
             Self::OverBudget { .. } | Self::TooLarge { .. } => Some(KNOBS.to_owned()),
-            Self::OutOfRange { .. } => None,
+            Self::OutOfRange { .. } | Self::NotAsPlanned { .. } => None,
         }
     }
 }
@@ -98,9 +98,12 @@ impl Failure for TrainError {
             Self::Vulkan(error) => error.exit(),
             Self::Export(error) => error.exit(),
             Self::Folder(error) => error.exit(),
-            Self::Picture(_) | Self::Report(_) => Exit::Internal,
+            Self::Picture(_) | Self::Report(_) | Self::Grew { .. } => Exit::Internal,
             Self::NoDevice(_) => Exit::NoDevice,
-            Self::DoesNotFit { .. } => Exit::DoesNotFit,
+            Self::DoesNotFit { .. }
+            | Self::TileTooFull { .. }
+            | Self::ImagesDoNotFit { .. }
+            | Self::HostMemory { .. } => Exit::DoesNotFit,
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible | Stall::Intersections) => Exit::DoesNotFit,
                 _ => Exit::Internal,
@@ -116,6 +119,15 @@ impl Failure for TrainError {
             Self::Export(error) => error.hint(),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
             Self::DoesNotFit { .. } => Some(KNOBS.to_owned()),
+            Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` or more")),
+            Self::ImagesDoNotFit { .. } => Some(format!(
+                "`--set dataset.residency=host` keeps them in host memory; {KNOBS}"
+            )),
+            Self::HostMemory { residency: "host", .. } => Some(
+                "`--set dataset.residency=stream` keeps `dataset.cache_gib` of them; `--resolution 2` makes them smaller"
+                    .to_owned(),
+            ),
+            Self::HostMemory { .. } => Some("`--set dataset.cache_gib=N` keeps fewer of them".to_owned()),
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible) => Some("`--set debug.v_cap=N` plans more visible records".to_owned()),
                 Some(Stall::Intersections) => Some("`--set debug.i_cap=N` plans more intersections".to_owned()),

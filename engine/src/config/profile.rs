@@ -88,9 +88,10 @@ pub struct Run {
 pub struct Dataset {
     /// Scene folder; null = the one named on the command line.
     pub path: Option<String>,
-    /// Format of the scene; `auto` looks for `sparse/` and `transforms_train.json`.
+    /// Format of the scene; `auto` looks for `sparse/`, `transforms_train.json`, `metadata.json` and `transforms.json`.
     pub kind: DatasetKind,
-    /// Image folder inside the scene.
+    /// Image folder inside a COLMAP scene; `images` also stands for `images_2`, `images_4` or `images_8` where that folder
+    /// holds what `resolution` asks for (`./images` does not).
     pub images: String,
     /// Down-scaling: -1 = to 1600 pixels wide if wider; 1, 2, 4, 8, 16, 32, 64 = divide by it; else the width wanted.
     pub resolution: i32,
@@ -100,6 +101,17 @@ pub struct Dataset {
     pub respect_principal_point: bool,
     /// Where decoded training images live.
     pub residency: Residency,
+    /// Host memory for decoded images under `stream` and `device`, GiB; 0.001 to 4096.
+    pub cache_gib: f64,
+    /// Masks: `auto` = in the scene's `masks` folder or beside the images where there are any; `off`; else a folder. White
+    /// pixels count; black ones carry no loss and are left out of the metrics.
+    pub masks: String,
+    /// In mask files, black pixels count and white ones do not.
+    pub mask_invert: bool,
+    /// What an image's alpha channel is.
+    pub alpha: Alpha,
+    /// Read files that links lead out of the scene folder.
+    pub follow_links: bool,
 }
 
 /// `dataset.kind`
@@ -112,14 +124,48 @@ pub enum DatasetKind {
     Colmap,
     /// Blender `transforms_*.json`.
     Blender,
+    /// Blender at several image scales, `metadata.json`.
+    Multiscale,
+    /// Nerfstudio or instant-ngp `transforms.json`.
+    Nerfstudio,
 }
 
 /// `dataset.residency`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Residency {
-    /// Host memory, 8-bit RGB at training resolution.
+    /// Device memory, all of them, 8-bit RGB at training resolution: steps upload nothing.
+    Device,
+    /// Host memory, all of them.
     Host,
+    /// Host memory, as many as `cache_gib` holds; the rest are decoded again when their turn comes.
+    Stream,
+}
+
+impl Residency {
+    /// The word in the configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Host => "host",
+            Self::Stream => "stream",
+        }
+    }
+}
+
+/// `dataset.alpha`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Alpha {
+    /// `blend` for Blender scenes, `ignore` for others.
+    Auto,
+    /// A mask: pixels less than half opaque do not count.
+    Mask,
+    /// Transparency: colours are blended over the background.
+    Blend,
+    /// Nothing.
+    Ignore,
 }
 
 /// `model`
@@ -241,6 +287,50 @@ pub struct Schedule {
     pub sh_every: u32,
     /// Coarse-to-fine phases in order; after the last one the scale is 1.
     pub resolution: Vec<ResolutionPhase>,
+    /// End the run when evaluations stop improving; null = never.
+    pub early_stop: Option<EarlyStop>,
+}
+
+/// `schedule.early_stop`
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EarlyStop {
+    /// Evaluations in a row that may be no better than the best one before them; 1 to 1000.
+    pub patience: u32,
+    /// Least difference that counts as better, in the metric's unit; 0 or more.
+    #[serde(default)]
+    pub min_delta: f64,
+    /// What is watched: means over the test views, or over the evaluated training views when there are no test views.
+    #[serde(default)]
+    pub metric: PlateauMetric,
+}
+
+/// `schedule.early_stop.metric`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlateauMetric {
+    /// PSNR of one squared error per image, dB; higher is better.
+    #[default]
+    Psnr,
+    /// SSIM over whole windows; higher is better.
+    Ssim,
+    /// LPIPS; lower is better.
+    Lpips,
+    /// Mean absolute error; lower is better.
+    L1,
+}
+
+impl PlateauMetric {
+    /// The word in a profile.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Psnr => "psnr",
+            Self::Ssim => "ssim",
+            Self::Lpips => "lpips",
+            Self::L1 => "l1",
+        }
+    }
 }
 
 /// A phase of `schedule.resolution`.

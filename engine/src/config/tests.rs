@@ -224,7 +224,7 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "strategy:\n  densify:\n    grad_treshold: 1\n",
             "unknown key `strategy.densify.grad_treshold` (f.yaml:4) / known keys, nearest first: grad_threshold, \
-             from, until, every, percent_dense, abs_statistic",
+             from, until, every, percent_dense, abs_statistic, count_faint",
         ),
         (
             "memroy: {}\n",
@@ -239,11 +239,28 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "sinks:\n  - kind: consle\n",
             "`sinks.0.kind` is `consle`, which does not exist (f.yaml:3) / known, nearest first: console, \
-             memory_jsonl, metrics_jsonl",
+             tensorboard, memory_jsonl, metrics_jsonl",
         ),
         (
             "sinks: [console]\n",
             "`sinks.0` is the text `console`, expected a block: `kind: console` (f.yaml:2)",
+        ),
+        (
+            "sinks:\n  - kind: tensorboard\n    histogram_every: 50\n",
+            "`sinks.0.histogram_every` is 50, allowed: 100 to 1000000 (f.yaml:4)",
+        ),
+        (
+            "schedule:\n  early_stop: { patience: 0 }\n",
+            "`schedule.early_stop.patience` is 0, allowed: 1 to 1000 (f.yaml:3)",
+        ),
+        (
+            "schedule:\n  early_stop: { min_delta: 1 }\n",
+            "`schedule.early_stop.patience` is missing (f.yaml:3)",
+        ),
+        (
+            "schedule:\n  early_stop: { patience: 1, metric: psn }\n",
+            "`schedule.early_stop.metric` is `psn`, which does not exist (f.yaml:3) / known, nearest first: psnr, \
+             ssim, l1, lpips",
         ),
         ("sinks:\n  - every: 5\n", "`sinks.0.kind` is missing (f.yaml:3)"),
         (
@@ -257,7 +274,7 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "dataset: {kind: colmop}\n",
-            "`dataset.kind` is `colmop`, which does not exist (f.yaml:2) / known, nearest first: colmap, auto, blender",
+            "`dataset.kind` is `colmop`, which does not exist (f.yaml:2) / known, nearest first: colmap, auto, blender, multiscale, nerfstudio",
         ),
         (
             "memory: {storage: half}\n",

@@ -45,6 +45,8 @@ pub mod flags {
     pub const RESAMPLE: u32 = 16;
     /// The abs statistic is a maximum over steps, not a sum.
     pub const ABS_MAX: u32 = 32;
+    /// Steps count in which a Gaussian is on screen but too faint for any pixel.
+    pub const COUNT_FAINT: u32 = 64;
 }
 
 /// Mirror of `StepUniforms` in `shaders/common/step.glsl`.

@@ -82,6 +82,9 @@ pub struct Densify {
     pub percent_dense: f32,
     /// What `adc_abs` makes of a Gaussian's per-pixel absolute gradients between two densifications.
     pub abs_statistic: AbsStatistic,
+    /// Means are over all steps in which a Gaussian had a radius on screen, as in the published code, not only over those
+    /// in which some pixel could see it.
+    pub count_faint: bool,
 }
 
 /// `strategy.densify.abs_statistic`
@@ -104,6 +107,7 @@ impl Default for Densify {
             grad_threshold: 2e-4,
             percent_dense: 0.01,
             abs_statistic: AbsStatistic::Mean,
+            count_faint: false,
         }
     }
 }

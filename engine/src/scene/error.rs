@@ -88,18 +88,41 @@ pub enum SceneError {
         /// The largest size read.
         limit: u64,
     },
-    /// A lens model with distortion, or one that is unknown.
+    /// A camera model that is unknown.
     #[error(
-        "{}: camera {camera} uses the model {model}; only SIMPLE_PINHOLE and PINHOLE are read; \
-         undistort the images first (colmap image_undistorter writes such a data set)", path.display()
+        "{}: camera {camera} uses the model {model}, which is not known; known are {}; \
+         undistort the images first (colmap image_undistorter writes such a data set)",
+        path.display(), super::lens::MODELS.join(", ")
     )]
     CameraModel {
         /// File concerned.
         path: PathBuf,
-        /// Camera id in that file.
-        camera: u32,
+        /// The camera: its id, or the frame it belongs to.
+        camera: String,
         /// The model's name, or its number when it has none.
         model: String,
+    },
+    /// Distortion that leaves next to nothing of a picture.
+    #[error(
+        "{}: undistorting this {model} camera leaves no usable picture; its coefficients cannot be right, \
+         calibrate it again", path.display()
+    )]
+    Distortion {
+        /// The first image of the camera.
+        path: PathBuf,
+        /// The camera model's name.
+        model: &'static str,
+    },
+    /// A link that leads out of the data set.
+    #[error(
+        "{} leads to {}, outside of the data set; if that is meant, set dataset.follow_links=true",
+        path.display(), target.display()
+    )]
+    LinkOut {
+        /// The file or folder.
+        path: PathBuf,
+        /// Where it really is.
+        target: PathBuf,
     },
     /// An image name that would leave the images folder.
     #[error(
@@ -146,6 +169,40 @@ pub enum SceneError {
         camera_width: u64,
         /// The camera's height in pixels.
         camera_height: u64,
+    },
+    /// A mask has another shape than its image.
+    #[error(
+        "the mask {} is {}x{}, but its image {} is {}x{}, which is another aspect ratio; \
+         make the mask at the size of the image", mask.display(), mask_px.0, mask_px.1, image.display(), image_px.0, image_px.1
+    )]
+    MaskSize {
+        /// The mask.
+        mask: PathBuf,
+        /// Its width and height in pixels.
+        mask_px: (u32, u32),
+        /// The image.
+        image: PathBuf,
+        /// Its width and height in pixels.
+        image_px: (u32, u32),
+    },
+    /// A mask that hides the whole image.
+    #[error("every pixel of {} is masked; white must count, or set dataset.mask_invert", path.display())]
+    AllMasked {
+        /// The image.
+        path: PathBuf,
+    },
+    /// Masks were asked for and there are none.
+    #[error(
+        "no mask in {} belongs to any of the {images} images; looked for {looked_for} and the like; \
+         name another folder or turn masks off (dataset.masks)", folder.display()
+    )]
+    NoMasks {
+        /// The folder.
+        folder: PathBuf,
+        /// Images of the scene.
+        images: usize,
+        /// File names that the first image's mask may have.
+        looked_for: String,
     },
     /// An image file that cannot be decoded.
     #[error("cannot decode {}: {detail}; PNG and JPEG are read, save the image again", path.display())]

@@ -6,17 +6,19 @@
 //! without bands and sums go on where the last band left them, so image, gradients and, with the segmented reduction,
 //! every byte are those of the unbanded step.
 //!
+//! Views with more visible Gaussians than records take the programs of [`super::record_bands`] instead.
+//!
 //! Parts are programs of their own and repeat, so each holds the tensors that pass between them from its first command
 //! to its last (see [`Program::hold`]).
 
 use std::mem::offset_of;
 use std::ops::Range;
 
-use super::passes::{intersect, status, update, upload, upload_uniforms, visible};
+use super::passes::{intersect, status, targets, update, upload, upload_uniforms, visible};
 use super::{Capacities, StepTensors};
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::Variants;
+use crate::kernels::views::{Intersections, Pixels, Variants};
 use crate::kernels::{bands, begin, loss, rasterize, rasterize_backward};
 use crate::memory::{Class, Program, Tag, TensorTable, View};
 
@@ -78,12 +80,15 @@ impl BandTensors {
 
 /// The parts of a banded step and of a banded evaluation.
 pub struct BandedPrograms {
-    /// Visible records in depth order, tile histogram, status word. Per ring slot.
+    /// Visible records in depth order, tile histogram, status word; brings the image. Per ring slot, or slot 0 only when
+    /// the images of steps are resident.
     pub prefix: Program,
+    /// The same without the image, when images of steps are resident. Per ring slot.
+    pub resident_prefix: Option<Program>,
     /// Image of one band. Per band slot.
     pub forward: Program,
-    /// Loss, image gradient, cleared gradient records.
-    pub loss: Program,
+    /// Loss, image gradient, cleared gradient records; one for each page of resident images, else one.
+    pub loss: Vec<Program>,
     /// Gradients of one band. Per band slot.
     pub backward: Program,
     /// Check, update, status word. Per ring slot.
@@ -95,15 +100,11 @@ pub struct BandedPrograms {
 impl BandedPrograms {
     /// All of them, for the placement of arena tensors.
     #[must_use]
-    pub fn all(&self) -> [&Program; 6] {
-        [
-            &self.prefix,
-            &self.forward,
-            &self.loss,
-            &self.backward,
-            &self.finish,
-            &self.metrics,
-        ]
+    pub fn all(&self) -> Vec<&Program> {
+        let mut list = vec![&self.prefix, &self.forward, &self.backward, &self.finish, &self.metrics];
+        list.extend(&self.resident_prefix);
+        list.extend(&self.loss);
+        list
     }
 }
 
@@ -111,14 +112,10 @@ impl BandedPrograms {
 #[must_use]
 pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> BandedPrograms {
     let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
-    let mut prefix = Program::new("banded step, prefix");
-    upload(&mut prefix, t);
-    let depth_order = visible(&mut prefix, t);
-    bands::record_histogram(&mut prefix, s, splats, b.histogram);
-    prefix.copy(b.histogram, b.histogram_back);
-    status(&mut prefix, t);
-    let records = [splats.position, splats.conic, splats.color, depth_order];
-    prefix.hold(&records);
+    let is_resident = !t.resident.pages.is_empty();
+    let (prefix, depth_order) = record_prefix(t, b, true);
+    let resident_prefix = is_resident.then(|| record_prefix(t, b, false).0);
+    let records = records(t, depth_order);
 
     let image = [&records[..], &[pixels.image, pixels.last_contributor]].concat();
     let sums = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
@@ -126,18 +123,24 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
 
     let mut forward = Program::new("banded step, forward");
     forward.hold(&image);
+    band_range(&mut forward, t, b);
     let lists = band_lists(&mut forward, t, b, depth_order);
     rasterize::record(&mut forward, s, splats, &lists, pixels, &t.variants);
     forward.hold(&image);
 
-    let mut whole = Program::new("banded step, loss");
-    whole.hold(&image);
-    loss::record(&mut whole, s, pixels, t.loss_sums, t.ssim_maps);
-    rasterize_backward::record_clear(&mut whole, s, splats);
-    whole.hold(&all);
+    let whole = |pixels: Pixels| {
+        let mut whole = Program::new("banded step, loss");
+        whole.hold(&image);
+        loss::record(&mut whole, s, &pixels, t.loss_sums, t.ssim_maps);
+        rasterize_backward::record_clear(&mut whole, s, splats);
+        whole.hold(&all);
+        whole
+    };
+    let loss = targets(t).into_iter().map(whole).collect();
 
     let mut backward = Program::new("banded step, backward");
     backward.hold(&all);
+    band_range(&mut backward, t, b);
     let lists = band_lists(&mut backward, t, b, depth_order);
     rasterize_backward::record_sums(&mut backward, s, splats, &lists, pixels, &t.partials, &t.variants);
     backward.hold(&all);
@@ -157,23 +160,45 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
     status(&mut metrics, t);
     BandedPrograms {
         prefix,
+        resident_prefix,
         forward,
-        loss: whole,
+        loss,
         backward,
         finish,
         metrics,
     }
 }
 
-/// Takes the band's range into the uniforms and lists its intersections.
-fn band_lists(
-    program: &mut Program,
-    t: &StepTensors,
-    b: &BandTensors,
-    depth_order: View,
-) -> crate::kernels::views::Intersections {
+/// The first part, with or without the image, and the order of splats by depth.
+fn record_prefix(t: &StepTensors, b: &BandTensors, with_image: bool) -> (Program, View) {
+    let mut prefix = Program::new("banded step, prefix");
+    if with_image {
+        upload(&mut prefix, t);
+    } else {
+        upload_uniforms(&mut prefix, t);
+    }
+    let depth_order = visible(&mut prefix, t);
+    bands::record_histogram(&mut prefix, &t.shared, &t.splats, b.histogram);
+    prefix.copy(b.histogram, b.histogram_back);
+    status(&mut prefix, t);
+    prefix.hold(&records(t, depth_order));
+    (prefix, depth_order)
+}
+
+/// What every later part reads.
+fn records(t: &StepTensors, depth_order: View) -> [View; 4] {
+    let splats = &t.splats;
+    [splats.position, splats.conic, splats.color, depth_order]
+}
+
+/// Takes the band's range into the uniforms.
+pub(super) fn band_range(program: &mut Program, t: &StepTensors, b: &BandTensors) {
     let at = offset_of!(StepUniforms, band_begin) as u64;
     program.copy_from_ring(b.range(0), b.ranges_stride, t.shared.uniforms.slice(at, 8));
+}
+
+/// Lists the intersections of the band in the uniforms.
+pub(super) fn band_lists(program: &mut Program, t: &StepTensors, b: &BandTensors, depth_order: View) -> Intersections {
     bands::record_count(program, &t.shared, &t.splats);
     intersect(program, t, depth_order, &b.sort, t.capacities.band_cap())
 }
@@ -201,16 +226,35 @@ pub fn clear_stall(t: &StepTensors) -> Program {
 /// Makes at least `least` bands where there are as many tiles. A tile with more than `capacity` splats is alone.
 #[must_use]
 pub fn pack_bands(histogram: &[u32], capacity: u32, least: u32) -> Vec<Range<u32>> {
+    let sums = running_sums(histogram);
+    let tiles = u32::try_from(histogram.len()).unwrap_or(u32::MAX);
+    pack(tiles, least, |band| span(&sums, band) <= u64::from(capacity))
+}
+
+/// Sums of the first 0, 1, 2, ... values.
+pub(super) fn running_sums(values: &[u32]) -> Vec<u64> {
+    let mut sum = 0;
+    let mut sums = vec![0];
+    sums.extend(values.iter().map(|value| {
+        sum += u64::from(*value);
+        sum
+    }));
+    sums
+}
+
+/// Sum over a range from [`running_sums`].
+pub(super) fn span(sums: &[u64], range: &Range<u32>) -> u64 {
+    let at = |index: u32| sums.get(index as usize).copied().unwrap_or(0);
+    at(range.end).saturating_sub(at(range.start))
+}
+
+/// Cuts `tiles` tiles into the longest bands that fit, at least `least` of them; a tile that fits nowhere is alone.
+pub(super) fn pack(tiles: u32, least: u32, fits: impl Fn(&Range<u32>) -> bool) -> Vec<Range<u32>> {
     let mut list: Vec<Range<u32>> = Vec::new();
-    let mut sum = u64::MAX;
-    for (tile, splats) in (0u32..).zip(histogram) {
-        sum = sum.saturating_add(u64::from(*splats));
+    for tile in 0..tiles {
         match list.last_mut() {
-            Some(band) if sum <= u64::from(capacity) => band.end = tile + 1,
-            _ => {
-                list.push(tile..tile + 1);
-                sum = u64::from(*splats);
-            }
+            Some(band) if fits(&(band.start..tile + 1)) => band.end = tile + 1,
+            _ => list.push(tile..tile + 1),
         }
     }
     while list.len() < least as usize {
@@ -262,10 +306,11 @@ mod tests {
     #[test]
     fn bands_add_little_to_the_arena() {
         use crate::kernels::views::Reduction;
-        use crate::memory::{MIB, Plan, PlanLimits};
+        use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
         let limits = PlanLimits {
             block_bytes: 1024 * MIB,
             binding_bytes: 128 * MIB,
+            rounding: BlockRounding::NONE,
         };
         for reduction in [Reduction::Segmented, Reduction::Atomic] {
             let variants = Variants {

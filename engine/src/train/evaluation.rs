@@ -4,12 +4,13 @@
 use std::path::Path;
 
 use super::events::{Progress, Stage};
-use super::run_folder::{PictureKind, RunFolder};
+use super::phases::AHEAD;
+use super::pictures::{EvaluatedView, masked_pair};
 use super::{TrainError, Trainer, ViewSums};
 use crate::config::{Eval, LpipsRange};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
-use crate::eval::{EvalFile, Picture, ViewRow, view_metrics};
-use crate::scene::{Camera, ImageStore, SceneIndex, Split, View, ViewId};
+use crate::eval::{EvalFile, ViewRow, view_metrics};
+use crate::scene::{Camera, ImageStore, Photo, SceneError, SceneIndex, Split, View, ViewId};
 
 /// Views of the training set that are evaluated: every fifth up to the 25th, as the reference report does.
 const TRAIN_VIEWS: [usize; 5] = [5, 10, 15, 20, 25];
@@ -19,8 +20,8 @@ const LPIPS_LEAST_PX: u32 = 16;
 
 /// Renders views and compares pairs, on whatever device holds the model.
 pub(super) trait Measure {
-    /// Renders `camera` and sums its differences from `photo`, packed 8-bit RGB.
-    fn sums(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError>;
+    /// Renders `camera` and sums its differences from `photo`.
+    fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, TrainError>;
 
     /// LPIPS of a pair; `None` without weights or workspace.
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError>;
@@ -35,8 +36,8 @@ pub(super) struct Trained<'a> {
 }
 
 impl Measure for Trained<'_> {
-    fn sums(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
-        self.trainer.evaluate(camera, photo, keep_image)
+    fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, TrainError> {
+        self.trainer.evaluate(camera, photo.bytes(), keep_image)
     }
 
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError> {
@@ -55,38 +56,55 @@ pub(super) struct Evaluation<'a> {
     pub(super) store: &'a ImageStore,
     /// Sets whose views get LPIPS.
     pub(super) lpips_of: &'a [Split],
-    /// Views a set whose pictures are written.
-    pub(super) pictures: usize,
-    /// Where pictures go; none are made without.
-    pub(super) folder: Option<&'a RunFolder>,
+    /// Views a set that are shown.
+    pub(super) shown: usize,
+}
+
+/// What an evaluation tells while it goes on.
+pub(super) enum Told {
+    /// One view more is done.
+    Progress(Progress),
+    /// A view to be shown.
+    View(EvaluatedView),
 }
 
 impl Evaluation<'_> {
-    /// Evaluates all test views and five training views into `file`.
+    /// Evaluates all test views and five training views into `file`. Those whose images cannot be used are left out and
+    /// returned.
     pub(super) fn run(
         &self,
         device: &mut dyn Measure,
         file: &mut EvalFile,
-        progress: &mut dyn FnMut(Progress) -> Result<(), TrainError>,
-    ) -> Result<(), TrainError> {
+        tell: &mut dyn FnMut(Told) -> Result<(), TrainError>,
+    ) -> Result<Vec<(ViewId, SceneError)>, TrainError> {
+        let mut left_out = Vec::new();
         for (split, indices) in chosen(self.scene) {
             let mut rows = Vec::with_capacity(indices.len());
             for (position, index) in indices.iter().copied().enumerate() {
                 let id = ViewId { split, index };
                 let Some(view) = self.scene.view(id) else { continue };
-                let photo = self.store.get(id)?;
-                let folder = self.folder.filter(|_| position < self.pictures);
-                rows.push(self.view(device, split, view, &photo, file, folder)?);
+                let ahead = indices.iter().skip(position).take(AHEAD);
+                self.store.prefetch(ahead.map(|&index| ViewId { split, index }));
+                match self.store.get(id) {
+                    Ok(photo) => {
+                        let (row, shown) = self.view(device, split, view, &photo, file, position < self.shown)?;
+                        rows.push(row);
+                        if let Some(shown) = shown {
+                            tell(Told::View(shown))?;
+                        }
+                    }
+                    Err(error) => left_out.push((id, error)),
+                }
                 let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-                progress(Progress {
+                tell(Told::Progress(Progress {
                     stage: Stage::Eval,
                     done: count(position + 1),
                     total: count(indices.len()),
-                })?;
+                }))?;
             }
             file.put(split, rows);
         }
-        Ok(())
+        Ok(left_out)
     }
 
     fn view(
@@ -94,42 +112,43 @@ impl Evaluation<'_> {
         device: &mut dyn Measure,
         split: Split,
         view: &View,
-        photo: &[u8],
+        photo: &Photo,
         file: &EvalFile,
-        folder: Option<&RunFolder>,
-    ) -> Result<ViewRow, TrainError> {
+        is_shown: bool,
+    ) -> Result<(ViewRow, Option<EvaluatedView>), TrainError> {
         let size_px = [view.camera.width_px, view.camera.height_px];
         let with_lpips = self.lpips_of.contains(&split) && size_px.iter().all(|side| *side >= LPIPS_LEAST_PX);
-        let result = device.sums(&view.camera, photo, with_lpips || folder.is_some())?;
+        let result = device.sums(&view.camera, photo, with_lpips || is_shown)?;
         let mut lpips = None;
         if let (Some(image), true) = (&result.image, with_lpips) {
-            let pair = Pair {
-                image,
-                target: photo,
-                size_px,
-            };
+            let masked = masked_pair(image, photo);
+            let (image, target) = masked
+                .as_ref()
+                .map_or((&image[..], &photo[..]), |(i, t)| (&i[..], &t[..]));
+            let pair = Pair { image, target, size_px };
             lpips = device.lpips(&pair, file.lpips_range)?.filter(|value| value.is_finite());
         }
-        if let (Some(folder), Some(image), Some(tiles)) = (folder, &result.image, &result.tile_counts) {
-            let values: &[f32] = bytemuck::cast_slice(image);
-            let pictures = [
-                (PictureKind::Render, Picture::rendering(size_px, values, 4)?),
-                (PictureKind::Error, Picture::error(size_px, values, 4, photo)?),
-                (PictureKind::Density, Picture::density(size_px, tiles)?),
-            ];
-            for (kind, picture) in pictures {
-                picture.write(&folder.picture_path(file.iteration, kind, split, &view.id))?;
-            }
-            folder.write_photo(split, &view.id, &Picture::photo(size_px, photo)?)?;
-        }
-        Ok(ViewRow {
+        let row = ViewRow {
             name: view.id.clone(),
             width: size_px[0],
             height: size_px[1],
-            metrics: view_metrics(&result.sums, size_px)?,
+            metrics: view_metrics(&result.sums, size_px, photo.mask().is_some())?,
             lpips,
-            images: folder.is_some(),
-        })
+            images: is_shown,
+        };
+        let shown = match (is_shown, result.image, result.tile_counts) {
+            (true, Some(image), Some(tile_counts)) => Some(EvaluatedView {
+                it: file.iteration,
+                set: split,
+                stem: view.id.clone(),
+                size_px,
+                image,
+                photo: photo.clone(),
+                tile_counts,
+            }),
+            _ => None,
+        };
+        Ok((row, shown))
     }
 }
 

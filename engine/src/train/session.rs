@@ -1,28 +1,36 @@
 //! A run from the first step to the last file: the order of steps, evaluations, exports and checkpoints.
 
+use std::collections::VecDeque;
+use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::checkpoint::{self, OpenCheckpoint};
 use super::clock::{Rate, Stopwatch};
-use super::evaluation::{self, Evaluation, Trained, lpips_sets};
-use super::events::{EvalRow, Event, EventRow, MemoryRow, RunEvent, Start, TrainRow};
+use super::evaluation::{self, Evaluation, Told, Trained, lpips_sets};
+use super::events::{EvalRow, Event, EventRow, Progress, RunEvent, Stage, Start, TrainRow};
 use super::interrupt::{Interrupt, Signal};
-use super::phases::Phase;
+use super::monitor::Monitor;
+use super::phases::{AHEAD, Phase};
+use super::photos::{LeftOut, check_host_memory, image_host_bytes};
+use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
-use super::sinks::{Sinks, Terminal};
+use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
 use super::uniforms::Look;
-use super::{OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
-use super::{initial_model, plan, scene_options};
+use super::{
+    CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, Target, TrainError, Trainer,
+};
+use super::{available_bytes, early_stop, environment, initial_model, plan, scene_options};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
-use crate::memory::{Budget, Class, Gpu};
+use crate::memory::{Budget, Gpu, MIB};
 use crate::plugins::Exporter;
-use crate::scene::{SceneIndex, Split, ViewId, ViewSampler};
+use crate::scene::{LoadReport, Photo, SceneError, SceneIndex, Split, ViewId, ViewSampler};
 use crate::vk::DeviceKind;
 
 /// What to run.
@@ -37,6 +45,8 @@ pub struct RunRequest {
     pub resume: Option<ResumeFrom>,
     /// Where progress is shown; `None` shows nothing.
     pub terminal: Option<Terminal>,
+    /// Where events go as JSON lines.
+    pub json: Option<Box<dyn Write + Send>>,
 }
 
 /// Where a run goes on.
@@ -94,9 +104,19 @@ struct Session {
     watch: Stopwatch,
     rate: Rate,
     test_psnr: Option<f64>,
-    said_capacities: bool,
-    last_memory: Option<u32>,
+    monitor: Monitor,
+    pictures: PictureWriter,
+    /// Evaluations whose pictures are being written, with the number of their last one.
+    unindexed: VecDeque<(u64, EvalFile)>,
+    early_stop: Option<early_stop::Plateau>,
     on_cpu: bool,
+    /// When the scene began to be read, until the first step is told.
+    opened: Option<Instant>,
+    left_out: LeftOut,
+    /// Host memory that decoded images need at most, and what there is.
+    image_bytes: (u64, Option<u64>),
+    /// The device has the images of this phase.
+    stored: bool,
     /// What people should know before the first step.
     warnings: Vec<String>,
 }
@@ -109,8 +129,12 @@ impl Session {
             scene: path,
             resume,
             terminal,
+            json,
         } = request;
+        let opened = Instant::now();
         let scene = SceneIndex::load(&path, &scene_options(&profile)?)?;
+        let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
+        check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
         let root = output_folder(&profile, &scene, resume.is_some());
         let found = match &resume {
             None => None,
@@ -129,12 +153,20 @@ impl Session {
         let (plan, report) = make_plan(&profile, &scene, &open, &variants, model.as_ref(), from.as_ref())?;
         // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
         let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
-        warnings.extend(scene.warnings.iter().cloned().chain(lpips_warning));
+        let (started, stamp) = (Instant::now(), Stamp::now());
+        warnings.extend(
+            scene
+                .notices
+                .iter()
+                .chain(&scene.warnings)
+                .cloned()
+                .chain(lpips_warning),
+        );
         let run = NewRun {
             name: profile.run.name.clone().unwrap_or_else(|| RunScene::of(&scene).name),
             scene: RunScene::of(&scene),
             iterations: profile.schedule.iterations,
-            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+            started_unix_s: stamp.unix.as_secs(),
         };
         let existing = match &resume {
             Some(ResumeFrom::Latest) => Existing::Resume,
@@ -146,12 +178,21 @@ impl Session {
         let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model.as_ref())?;
         folder.write_setup(&profile, &environment::of(&profile, &open, &variants))?;
         folder.write_inputs(&scene, &scene.points)?;
-        let sinks = Sinks::open(&profile.sinks, folder.root(), terminal)?;
+        let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
+        folder.list(sinks.files().iter().map(String::as_str))?;
+        if let Some(out) = json {
+            sinks.add(Box::new(JsonEvents::new(out)));
+        }
+        let caps = open.device.caps();
         let views = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
         let sampler = ViewSampler::new(views, profile.train.seed)
             .ok_or_else(|| TrainError::NoDevice("the scene has no training view".to_owned()))?;
         let phase = Phase::at(&profile, &scene, 1)?;
         let mut session = Self {
+            monitor: Monitor::new(&profile, caps, &sinks),
+            pictures: PictureWriter::default(),
+            unindexed: VecDeque::new(),
+            early_stop: profile.schedule.early_stop.map(early_stop::Plateau::new),
             profile,
             scene,
             lpips,
@@ -160,16 +201,17 @@ impl Session {
             sampler,
             sinks,
             folder,
-            started: Instant::now(),
+            started,
             watch: Stopwatch::default(),
             rate: Rate::default(),
             test_psnr: None,
-            said_capacities: false,
-            last_memory: None,
-            on_cpu: open.device.caps().kind == DeviceKind::Cpu,
+            on_cpu: caps.kind == DeviceKind::Cpu,
+            opened: Some(opened),
+            left_out: LeftOut::default(),
+            image_bytes,
+            stored: false,
             warnings,
         };
-        session.folder.list(["metrics.jsonl", "memory.jsonl"])?;
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;
         }
@@ -192,6 +234,12 @@ impl Session {
         self.sampler = state.sampler.clone();
         self.watch = Stopwatch::showing(t_s);
         self.folder.rewind(iteration)?;
+        if let Some(plateau) = &mut self.early_stop {
+            for eval in &self.folder.record().evals {
+                // Whether it should have ended before is not asked again: someone wants it to go on.
+                let _ = plateau.take(eval.iteration, eval.test.or(eval.train));
+            }
+        }
         // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
         self.phase = Phase::at(&self.profile, &self.scene, iteration.max(1))?;
         self.trainer.set_cameras(&self.phase.scene, false)?;
@@ -210,13 +258,33 @@ impl Session {
             from: self.trainer.iteration(),
             iterations: self.profile.schedule.iterations,
             cap_bytes: report.budget.cap_bytes,
-            capacities: capacities(report),
+            capacities: report.capacities.into(),
         };
         self.emit(&RunEvent::Start(start))?;
+        let (host_bytes, available_bytes) = self.image_bytes;
+        self.event(
+            self.trainer.iteration(),
+            Event::Images {
+                residency: self.profile.dataset.residency.name().to_owned(),
+                images: count(self.scene.views().count()),
+                host_bytes,
+                available_bytes,
+            },
+        )?;
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        for message in std::mem::take(&mut self.warnings) {
+        let report = self.trainer.report();
+        let short = (report.capacities_from == CapacitySource::Short).then(|| {
+            format!(
+                "the cap of {} MiB holds {} visible records and {} tile intersections, {}",
+                report.budget.cap_bytes / MIB,
+                report.capacities.v_cap,
+                report.capacities.i_cap,
+                report.capacities_from.describe()
+            )
+        });
+        for message in std::mem::take(&mut self.warnings).into_iter().chain(short) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         Ok(())
@@ -243,7 +311,15 @@ impl Session {
             // checkpoint holds the state after it, from which the next iteration starts.
             if self.is_due(next, |s| &s.test) {
                 self.settle()?;
-                self.evaluate()?;
+                let stop = self.evaluate()?.filter(|_| next < total);
+                if let Some(stop) = stop {
+                    self.event(next, stop)?;
+                    self.save()?;
+                    self.trainer.release()?;
+                    self.settle()?;
+                    self.checkpoint()?;
+                    return Ok(None);
+                }
             }
             if self.is_due(next, |s| &s.save) {
                 self.settle()?;
@@ -268,22 +344,88 @@ impl Session {
             self.settle()?;
             self.phase = Phase::at(&self.profile, &self.scene, iteration)?;
             self.trainer.set_cameras(&self.phase.scene, true)?;
+            self.stored = false;
         }
-        let index = self.sampler.draw();
-        self.phase.prefetch(&self.sampler);
-        let id = ViewId {
-            split: Split::Train,
-            index,
-        };
-        let image = self.phase.store.get(id)?;
+        if self.trainer.is_resident() && !self.stored {
+            self.store_images(iteration)?;
+        }
+        let (id, photo) = self.draw(iteration)?;
         let Some(view) = self.phase.scene.view(id) else {
             return Ok(());
         };
         let camera = view.camera.clone();
+        let target = photo
+            .as_ref()
+            .map_or(Target::Resident(id.index), |photo| Target::Bytes(photo.bytes()));
         self.watch.start(self.now());
-        let status = self.trainer.advance_and_hold(&camera, &image)?;
+        let status = self.trainer.advance_and_hold(&camera, target)?;
         self.watch.stop(self.now());
+        if let Some(opened) = self.opened.take() {
+            let LoadReport { images, bytes, threads } = self.phase.store.report();
+            let seconds = opened.elapsed().as_secs_f64();
+            self.event(
+                iteration,
+                Event::FirstStep {
+                    seconds,
+                    images,
+                    bytes,
+                    threads,
+                },
+            )?;
+        }
         self.report(status)
+    }
+
+    /// The next training view, and its photo unless the device has it. Views whose images cannot be used are passed over.
+    fn draw(&mut self, iteration: u32) -> Result<(ViewId, Option<Photo>), TrainError> {
+        loop {
+            let id = ViewId {
+                split: Split::Train,
+                index: self.sampler.draw(),
+            };
+            if self.left_out.contains(id) {
+                continue;
+            }
+            if self.trainer.is_resident() {
+                return Ok((id, None));
+            }
+            self.phase.prefetch(&self.sampler);
+            match self.phase.store.get(id) {
+                Ok(photo) => return Ok((id, Some(photo))),
+                Err(error) => self.leave_out(iteration, id, &error)?,
+            }
+        }
+    }
+
+    /// Leaves out a view whose image cannot be used, and says so once.
+    fn leave_out(&mut self, iteration: u32, id: ViewId, error: &SceneError) -> Result<(), TrainError> {
+        match self.left_out.add(id, error, &self.scene)? {
+            Some(message) => self.event(iteration, Event::Warning { message }),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the training images of this phase into device memory.
+    fn store_images(&mut self, iteration: u32) -> Result<(), TrainError> {
+        let total = self.phase.scene.train.len();
+        let id = |index| ViewId {
+            split: Split::Train,
+            index,
+        };
+        for index in 0..total {
+            self.phase.store.prefetch((index..total).take(AHEAD).map(id));
+            match self.phase.store.get(id(index)) {
+                Ok(photo) => self.trainer.store(index, photo.bytes())?,
+                Err(error) => self.leave_out(iteration, id(index), &error)?,
+            }
+            self.emit(&RunEvent::Progress(Progress {
+                stage: Stage::Load,
+                done: count(index + 1),
+                total: count(total),
+            }))?;
+        }
+        self.stored = true;
+        Ok(())
     }
 
     /// Waits for the steps in flight and reports them.
@@ -299,9 +441,10 @@ impl Session {
     }
 
     fn report(&mut self, status: Option<StepStatus>) -> Result<(), TrainError> {
-        let Some(StepStatus { iteration, counters }) = status else {
+        let Some(status) = status else {
             return Ok(());
         };
+        let StepStatus { iteration, counters } = status;
         let t = self.watch.elapsed(self.now());
         let its = self.rate.step(iteration, t);
         #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
@@ -317,65 +460,27 @@ impl Session {
         };
         self.emit(&RunEvent::Train(row))?;
         self.tell_events()?;
-        if self.sinks.memory_due(iteration) && self.last_memory != Some(iteration) {
-            self.last_memory = Some(iteration);
-            self.memory(iteration)?;
+        for event in self.monitor.after_step(&status, &mut self.trainer, &self.sinks)? {
+            self.emit(&event)?;
         }
-        Ok(())
+        self.index_evaluations(false)
     }
 
     fn tell_events(&mut self) -> Result<(), TrainError> {
         for event in self.trainer.take_events() {
+            self.monitor.note(&event);
             self.emit(&RunEvent::Event(event))?;
         }
         Ok(())
     }
 
-    fn memory(&mut self, iteration: u32) -> Result<(), TrainError> {
-        let report = self.trainer.report();
-        let gpu = self.trainer.gpu();
-        let memory = gpu.memory();
-        let device = |class: Class| !matches!(class, Class::Upload | Class::Readback);
-        let mut tags = std::collections::BTreeMap::new();
-        for tensor in memory
-            .table()
-            .tensors()
-            .iter()
-            .filter(|t| device(t.class) && t.class != Class::Arena)
-        {
-            let name = serde_json::to_value(tensor.tag)
-                .ok()
-                .and_then(|v| v.as_str().map(str::to_owned));
-            *tags.entry(name.unwrap_or_default()).or_insert(0) += tensor.bytes;
-        }
-        tags.insert("arena".to_owned(), memory.plan().class_bytes(Class::Arena));
-        let allocated: u64 = tags.values().sum();
-        let reserved = memory.reserved_bytes();
-        let heap = gpu
-            .device()
-            .caps()
-            .device_heap()
-            .and_then(|(heap, _)| gpu.device().heap_budget(heap));
-        let row = MemoryRow {
-            it: iteration,
-            allocated,
-            reserved,
-            peak_allocated: allocated,
-            peak_reserved: reserved,
-            heap_budget: heap.map(|(budget, _)| budget),
-            heap_usage: heap.map(|(_, usage)| usage),
-            host_heap_usage: gpu.device().host_heap_usage(),
-            tags,
-            overhead: 1.0 - allocated as f64 / reserved.max(1) as f64,
-            capacities: (!self.said_capacities).then(|| capacities(report)),
-        };
-        self.said_capacities = true;
-        self.emit(&RunEvent::Memory(row))
-    }
-
-    /// Evaluates the test views and five training views with the model as it is.
-    fn evaluate(&mut self) -> Result<(), TrainError> {
+    /// Evaluates the test views and five training views with the model as it is. Gives the event with which the run
+    /// ends, when it is to stop early.
+    fn evaluate(&mut self) -> Result<Option<Event>, TrainError> {
         let iteration = self.trainer.iteration();
+        if let Some(histograms) = self.monitor.at_evaluation(&mut self.trainer, &self.sinks)? {
+            self.emit(&histograms)?;
+        }
         let full;
         let phase = if self.phase.is_full() {
             &self.phase
@@ -391,23 +496,56 @@ impl Session {
             scene: &phase.scene,
             store: &phase.store,
             lpips_of: lpips_sets(self.on_cpu, is_last),
-            pictures: self.profile.eval.views_logged as usize,
-            folder: Some(&self.folder),
+            shown: self.profile.eval.views_logged as usize,
         };
         let mut device = Trained {
             trainer: &mut self.trainer,
             lpips: self.lpips.as_mut(),
         };
         let (sinks, started) = (&mut self.sinks, self.started);
-        evaluation.run(&mut device, &mut file, &mut |progress| {
-            Ok(sinks.emit(&RunEvent::Progress(progress), started.elapsed())?)
+        let (pictures, folder) = (&mut self.pictures, &self.folder);
+        let mut last_picture = 0;
+        let left_out = evaluation.run(&mut device, &mut file, &mut |told| {
+            let event = match told {
+                Told::Progress(progress) => RunEvent::Progress(progress),
+                Told::View(view) => {
+                    let view = Arc::new(view);
+                    last_picture = pictures.give(folder, view.clone())?;
+                    RunEvent::View(view)
+                }
+            };
+            Ok(sinks.emit(&event, started.elapsed())?)
         })?;
-        if let Some(test) = file.set(Split::Test) {
-            self.test_psnr = Some(test.mean.metrics.psnr_image);
+        for (id, error) in left_out {
+            self.leave_out(iteration, id, &error)?;
         }
-        self.folder.write_eval(&file)?;
-        for row in EvalRow::of(&file) {
+        let mean = |set| file.set(set).map(|report| report.mean);
+        let (test, train) = (mean(Split::Test), mean(Split::Train));
+        if let Some(test) = test {
+            self.test_psnr = Some(test.metrics.psnr_image);
+        }
+        let plateau = self.early_stop.as_mut();
+        let stop = plateau.and_then(|plateau| plateau.take(iteration, test.or(train)));
+        let rows = EvalRow::of(&file);
+        self.unindexed.push_back((last_picture, file));
+        for row in rows {
             self.emit(&RunEvent::Eval(row))?;
+        }
+        self.index_evaluations(false)?;
+        Ok(stop)
+    }
+
+    /// Adds evaluations to the index of the run whose pictures are written; all of them when the caller can wait.
+    fn index_evaluations(&mut self, wait: bool) -> Result<(), TrainError> {
+        if self.unindexed.is_empty() {
+            return Ok(());
+        }
+        if wait {
+            self.pictures.wait()?;
+        }
+        let done = self.pictures.done()?;
+        while let Some((_, file)) = self.unindexed.pop_front_if(|(last, _)| *last <= done) {
+            self.folder.write_eval(&file)?;
         }
         Ok(())
     }
@@ -445,6 +583,8 @@ impl Session {
     }
 
     fn checkpoint(&mut self) -> Result<(), TrainError> {
+        // A resumed run does not evaluate again what lies before its checkpoint.
+        self.index_evaluations(true)?;
         let t_s = self.watch.elapsed(self.now()).as_secs_f64();
         let path = self
             .trainer
@@ -460,17 +600,21 @@ impl Session {
     /// Times the passes of the step over the first views and writes `timings.json`, when asked to.
     fn time_passes(&mut self) -> Result<(), TrainError> {
         let mut steps = Vec::new();
-        for index in (0..self.phase.scene.train.len())
-            .cycle()
-            .take(self.profile.debug.timed_steps as usize)
-        {
-            let id = ViewId {
-                split: Split::Train,
-                index,
+        let usable = |index: usize| {
+            let split = Split::Train;
+            Some(ViewId { split, index }).filter(|id| !self.left_out.contains(*id))
+        };
+        let views: Vec<ViewId> = (0..self.phase.scene.train.len()).filter_map(usable).collect();
+        for &id in views.iter().cycle().take(self.profile.debug.timed_steps as usize) {
+            let photo = match self.trainer.is_resident() {
+                true => None,
+                false => Some(self.phase.store.get(id)?),
             };
-            let image = self.phase.store.get(id)?;
+            let target = photo
+                .as_ref()
+                .map_or(Target::Resident(id.index), |photo| Target::Bytes(photo.bytes()));
             if let Some(view) = self.phase.scene.view(id) {
-                steps.push(self.trainer.time_passes(&view.camera, &image)?);
+                steps.push(self.trainer.time_passes(&view.camera, target)?);
             }
         }
         if steps.is_empty() {
@@ -485,6 +629,7 @@ impl Session {
         if signal.is_none() {
             self.time_passes()?;
         }
+        self.index_evaluations(true)?;
         self.sinks.flush()?;
         let iterations = self.trainer.iteration();
         let folder = self.folder.root().to_owned();
@@ -504,6 +649,7 @@ impl Session {
 
     fn abandon(mut self, status: Status, error: &TrainError) {
         // The error itself is what people need to see; a second one while tidying up would only hide it.
+        let _ = self.index_evaluations(true);
         let _ = self.sinks.flush();
         let iterations = self.trainer.iteration();
         let _ = self.folder.finish(status, iterations, Some(error.to_string()));
@@ -523,13 +669,8 @@ impl Session {
     }
 }
 
-fn capacities(report: &PlanReport) -> events::Capacities {
-    let c = &report.capacities;
-    events::Capacities {
-        n_cap: c.n_cap.into(),
-        v_cap: c.v_cap.into(),
-        i_cap: c.i_cap.into(),
-    }
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 fn output_folder(profile: &Profile, scene: &SceneIndex, resume: bool) -> PathBuf {
@@ -550,11 +691,12 @@ fn make_plan(
     model: Option<&Gaussians>,
     from: Option<&OpenCheckpoint>,
 ) -> Result<(super::TrainPlan, PlanReport), TrainError> {
-    let initial = model.map_or_else(
-        || from.map_or(0, |c| c.state().gaussians),
-        |m| u32::try_from(m.len()).unwrap_or(0),
-    );
+    let demand = match (model, from.map(OpenCheckpoint::state)) {
+        (Some(model), _) => Demand::count(profile, scene, model),
+        (None, Some(state)) => Demand::of_checkpoint(&state.capacities, state.gaussians),
+        (None, None) => Demand::count(profile, scene, &Gaussians::default()),
+    };
     let cap = profile.memory.cap_gib.map(super::gib_to_bytes);
     let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
-    plan(profile, scene, initial, budget, Gpu::limits(&open.device), variants)
+    plan(profile, scene, &demand, budget, Gpu::limits(&open.device), variants)
 }

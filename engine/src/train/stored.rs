@@ -4,10 +4,12 @@
 //! on the device, and views, photographs and passes are the same. Writes nothing unless told where.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::evaluation::{self, Evaluation, lpips_sets};
+use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::events::{Progress, Stage};
 use super::phases::Phase;
+use super::pictures::PictureWriter;
 use super::renderer::Renderer;
 use super::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
 use super::uniforms::{CLASSIC_KERNEL_SIZE, Look};
@@ -224,8 +226,10 @@ impl<'a> Stored<'a> {
             scene: &phase.scene,
             store: &phase.store,
             lpips_of: lpips_sets(self.open.device.caps().kind == DeviceKind::Cpu, true),
-            pictures: self.profile.eval.views_logged as usize,
-            folder: folder.as_ref(),
+            shown: match folder {
+                Some(_) => self.profile.eval.views_logged as usize,
+                None => 0,
+            },
         };
         let sizes_px = phase.scene.views().map(|(_, view)| size_px(&view.camera)).collect();
         let Self {
@@ -236,18 +240,29 @@ impl<'a> Stored<'a> {
             look,
             ..
         } = self;
-        let mut renderer = Renderer::new(open, profile, &variants, model, look, sizes_px, weights);
-        evaluation.run(&mut renderer, &mut file, &mut |now| {
-            progress(now);
+        let photos = (sizes_px, phase.scene.masked);
+        let mut renderer = Renderer::new(open, profile, &variants, model, look, photos, weights);
+        let mut pictures = PictureWriter::default();
+        let left_out = evaluation.run(&mut renderer, &mut file, &mut |told| {
+            match (told, &folder) {
+                (Told::Progress(now), _) => progress(now),
+                (Told::View(view), Some(folder)) => {
+                    pictures.give(folder, Arc::new(view))?;
+                }
+                (Told::View(_), None) => {}
+            }
             Ok(())
         })?;
         if let Some(folder) = &mut folder {
+            pictures.wait()?;
             folder.write_eval(&file)?;
         }
+        let left_out = left_out.iter().map(|(_, error)| format!("{error} (left out)"));
         let warnings = warnings
             .into_iter()
             .chain(phase.scene.warnings.iter().cloned())
             .chain(warning)
+            .chain(left_out)
             .collect();
         Ok(Evaluated { file, warnings })
     }
@@ -272,7 +287,7 @@ impl<'a> Stored<'a> {
             look,
             ..
         } = self;
-        let mut renderer = Renderer::new(open, profile, &variants, model, look, sizes_px, None);
+        let mut renderer = Renderer::new(open, profile, &variants, model, look, (sizes_px, false), None);
         let mut paths = Vec::with_capacity(views.len());
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         for (stem, camera) in &views {

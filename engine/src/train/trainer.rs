@@ -4,20 +4,22 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::bands::BandRing;
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use super::compiled::Programs;
-use super::events::{Event, EventRow};
+use super::events::{Event, EventRow, Histograms};
+use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
 use super::schedule::{self, Events};
 use super::uniforms::{self, GroupSteps, Look};
-use super::{PlanReport, TrainError};
+use super::{Peaks, PlanReport, TrainError};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
-use crate::kernels::counters::{Counters, Stall};
+use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::StepUniforms;
-use crate::memory::Gpu;
+use crate::memory::{Gpu, MemoryError, View};
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step::{self, StepTensors};
 use crate::vk::{Device, PassTime, Ticket};
@@ -49,6 +51,29 @@ pub(super) struct Flight {
     pub(super) block: StepUniforms,
     /// Optimiser steps, this one included.
     pub(super) steps: GroupSteps,
+    /// Page of resident images that has its photo.
+    pub(super) page: usize,
+}
+
+/// Where the photo of a step is.
+#[derive(Clone, Copy, Debug)]
+pub enum Target<'a> {
+    /// Here, as [`Photo::bytes`](crate::scene::Photo::bytes) has it; the step brings it along.
+    Bytes(&'a [u8]),
+    /// On the device, see [`Trainer::store`]: that of a training view.
+    Resident(usize),
+}
+
+impl<'a> From<&'a [u8]> for Target<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Target<'a> {
+    fn from(bytes: &'a Vec<u8>) -> Self {
+        Self::Bytes(bytes)
+    }
 }
 
 /// A step that is over but not yet told to the caller.
@@ -83,8 +108,16 @@ pub struct Trainer {
     events: Vec<EventRow>,
     /// Last iteration whose events are known.
     noted: u32,
+    /// Last iteration whose step is known to be over for good.
+    over: u32,
+    /// Histograms that the device counts after an iteration, not read yet.
+    counting: Option<(u32, Ticket)>,
+    histogram_back: View,
+    /// Largest memory figures of earlier processes of this run.
+    earlier_peaks: Peaks,
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
     held: Option<u32>,
+    headroom: Headroom,
 }
 
 impl Trainer {
@@ -102,8 +135,11 @@ impl Trainer {
     ) -> Result<Self, TrainError> {
         let gpu = Gpu::new(device, plan.table.clone(), &plan.programs(), report.budget.cap_bytes)?;
         let programs = Programs::new(&gpu, &plan)?;
-        let banding = Banding::new(plan.bands, profile.debug.bands);
+        let least = profile.debug.bands;
+        let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
+        let banding = Banding::new(ring, least.is_some());
         let slots = report.capacities.slots as usize;
+        let headroom = Headroom::new(report.capacities.into());
         let mut trainer = Self {
             programs,
             tensors: plan.tensors,
@@ -120,7 +156,12 @@ impl Trainer {
             gaussians: model.map_or(0, |m| u32::try_from(m.len()).unwrap_or(u32::MAX)),
             events: Vec::new(),
             noted: 0,
+            over: 0,
+            counting: None,
+            histogram_back: plan.histogram_back,
+            earlier_peaks: Peaks::default(),
             held: None,
+            headroom,
         };
         if let Some(model) = model {
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -150,7 +191,7 @@ impl Trainer {
     /// The device with no step in flight, for work in arena memory between steps.
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when a step turned out to have stalled.
+    /// See [`Trainer::advance`].
     pub fn idle_gpu(&mut self) -> Result<&mut Gpu, TrainError> {
         self.finish()?;
         Ok(&mut self.gpu)
@@ -172,16 +213,38 @@ impl Trainer {
         Ok(())
     }
 
-    /// Submits the next iteration with `camera` and its image (packed u8 RGB), and returns the status of the oldest
+    /// True when training images stay on the device: steps then name theirs, and no step brings one.
+    #[must_use]
+    pub fn is_resident(&self) -> bool {
+        !self.tensors.resident.pages.is_empty()
+    }
+
+    /// Puts the photo of training view `index` into device memory, where every later step finds it.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`] when images are not resident or the photo is larger than the plan expects.
+    pub fn store(&mut self, index: usize, photo: &[u8]) -> Result<(), TrainError> {
+        self.finish()?;
+        let resident = &self.tensors.resident;
+        let view = resident.place(index).and_then(|place| resident.view(place));
+        let view = view.ok_or_else(|| no_place(index, photo.len()))?;
+        Ok(self.gpu.upload(&view, photo)?)
+    }
+
+    /// Submits the next iteration with `camera` and its photo, and returns the status of the oldest
     /// finished step that was not returned yet, if there is one. Steps come back in order; those that were left out
     /// do not.
     ///
     /// A step that the device gave up is done again in bands or left out here, see [`Trainer::take_events`].
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when an earlier step saw more Gaussians than there are visible records.
-    pub fn advance(&mut self, camera: &Camera, image: &[u8]) -> Result<Option<StepStatus>, TrainError> {
-        let status = self.advance_and_hold(camera, image)?;
+    /// [`TrainError::TileTooFull`] when an earlier step saw a tile with more splats than there are visible records.
+    pub fn advance<'a>(
+        &mut self,
+        camera: &Camera,
+        target: impl Into<Target<'a>>,
+    ) -> Result<Option<StepStatus>, TrainError> {
+        let status = self.advance_and_hold(camera, target)?;
         self.release()?;
         Ok(status)
     }
@@ -191,33 +254,44 @@ impl Trainer {
     ///
     /// # Errors
     /// See [`Trainer::advance`].
-    pub fn advance_and_hold(&mut self, camera: &Camera, image: &[u8]) -> Result<Option<StepStatus>, TrainError> {
+    pub fn advance_and_hold<'a>(
+        &mut self,
+        camera: &Camera,
+        target: impl Into<Target<'a>>,
+    ) -> Result<Option<StepStatus>, TrainError> {
         self.release()?;
         let slot = self.iteration % self.report.capacities.slots;
         self.collect(slot)?;
-        if self.banding.is_on() {
+        if self.banding.turns().is_some() {
             self.finish()?;
         }
         self.iteration += 1;
         self.held = Some(self.iteration);
         let events = schedule::events_at(&self.profile, self.iteration);
         self.steps.advance(events.adam_skip_mask);
-        let block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
-        self.fill_slot(slot, &block, image)?;
+        let mut block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
+        let page = self.fill_slot(slot, &mut block, target.into())?;
         let mut flight = Flight {
             ticket: Ticket::default(),
             block,
             steps: self.steps,
+            page,
         };
-        if self.banding.is_on() {
+        if self.banding.turns().is_some() {
             self.settle(slot, &flight, None)?;
         } else {
-            flight.ticket = self.gpu.submit(&self.programs.step, slot)?;
+            flight.ticket = self.submit_step(slot, page)?;
             if let Some(entry) = self.in_flight.get_mut(slot as usize) {
                 *entry = Some(flight);
             }
         }
         Ok(self.deliver())
+    }
+
+    /// Submits the step whose photo is in `page` of the resident images, or in the ring.
+    pub(super) fn submit_step(&mut self, slot: u32, page: usize) -> Result<Ticket, TrainError> {
+        let program = self.programs.steps.get(page).ok_or_else(|| no_place(page, 0))?;
+        Ok(self.gpu.submit(program, slot)?)
     }
 
     /// Submits what follows the step of [`Trainer::advance_and_hold`], if it was not submitted yet.
@@ -248,7 +322,52 @@ impl Trainer {
         if events.reset {
             self.gpu.submit(&self.programs.reset, 0)?;
         }
+        if events.histograms {
+            self.counting = Some((iteration, self.gpu.submit(&self.programs.histogram, 0)?));
+        }
         Ok(())
+    }
+
+    /// Histograms that have arrived since the last call. They come some steps late, like status words, so that nothing
+    /// waits for them.
+    ///
+    /// # Errors
+    /// [`TrainError::Vulkan`] when the device is lost.
+    pub fn take_histograms(&mut self) -> Result<Option<Histograms>, TrainError> {
+        let Some((iteration, ticket)) = self.counting else {
+            return Ok(None);
+        };
+        // A step that is about to be done again takes what followed it along.
+        if iteration > self.over || !self.gpu.queue().is_done(ticket)? {
+            return Ok(None);
+        }
+        self.counting = None;
+        self.read_histograms(iteration).map(Some)
+    }
+
+    /// Histograms of the model as it is, for evaluations.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub fn histograms(&mut self) -> Result<Histograms, TrainError> {
+        self.finish()?;
+        self.counting = None;
+        self.gpu.run_compiled(&self.programs.histogram)?;
+        self.read_histograms(self.iteration)
+    }
+
+    fn read_histograms(&self, it: u32) -> Result<Histograms, TrainError> {
+        let bytes = self.gpu.memory().host(&self.histogram_back)?;
+        let mut words = bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned::<u32>);
+        let mut next = || words.next().unwrap_or_default();
+        let counts = Box::new(std::array::from_fn(|_| std::array::from_fn(|_| next())));
+        Ok(Histograms { it, counts })
+    }
+
+    /// Largest memory figures of the run.
+    #[must_use]
+    pub fn peaks(&self) -> Peaks {
+        Peaks::of(&self.gpu).max(self.earlier_peaks)
     }
 
     /// Waits for every step in flight and returns the status of all steps that were not returned yet, in order. What the
@@ -305,7 +424,9 @@ impl Trainer {
         while let Some(Finished { status, done, events }) = self.finished.pop_front() {
             let StepStatus { iteration, counters } = status;
             self.gaussians = counters.gaussians;
+            self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);
+            self.headroom.step(&counters);
             let rows = events.into_iter().map(|event| EventRow { it: iteration, event });
             self.events.extend(rows);
             if done {
@@ -344,6 +465,9 @@ impl Trainer {
                     dropped: capped,
                     n_cap: self.report.capacities.n_limit.into(),
                 });
+            }
+            if let Some(warning) = self.headroom.grown(gaussians) {
+                note(warning);
             }
         }
         if of.reset {
@@ -390,6 +514,7 @@ impl Trainer {
             sampler: sampler.clone(),
             t_s,
             skipped: counters.skipped,
+            peaks: self.peaks(),
             skipped_steps: self.banding.skipped,
             capacities: self.report.capacities,
             variants: self.tensors.variants,
@@ -410,6 +535,8 @@ impl Trainer {
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
         self.noted = self.iteration;
+        self.over = self.iteration;
+        self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;
         self.held = None;
         Ok(())
@@ -428,14 +555,25 @@ impl Trainer {
         Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&view)?))
     }
 
-    fn fill_slot(&mut self, slot: u32, block: &StepUniforms, image: &[u8]) -> Result<(), TrainError> {
+    /// Writes uniforms and photo of a ring slot; returns the page of resident images that the photo is in.
+    fn fill_slot(&mut self, slot: u32, block: &mut StepUniforms, target: Target<'_>) -> Result<usize, TrainError> {
+        let page = match target {
+            Target::Bytes(photo) => {
+                let rings = self.tensors.rings;
+                let view = rings
+                    .images
+                    .slice(u64::from(slot) * rings.images_stride, photo.len() as u64);
+                self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(photo);
+                0
+            }
+            Target::Resident(index) => {
+                let place = self.tensors.resident.place(index).ok_or_else(|| no_place(index, 0))?;
+                block.image_offset = u32::try_from(place.offset / 4).map_err(|_| no_place(index, 0))?;
+                place.page
+            }
+        };
         self.write_uniforms(slot, block)?;
-        let rings = self.tensors.rings;
-        let view = rings
-            .images
-            .slice(u64::from(slot) * rings.images_stride, image.len() as u64);
-        self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(image);
-        Ok(())
+        Ok(page)
     }
 
     pub(super) fn write_uniforms(&mut self, slot: u32, block: &StepUniforms) -> Result<(), TrainError> {
@@ -448,22 +586,19 @@ impl Trainer {
         Ok(())
     }
 
-    /// Renders one view with the model as it is and sums its metrics against `image`.
+    /// Renders one view with the model as it is and sums its metrics against `photo`.
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when the view exceeds a capacity.
-    pub fn evaluate(&mut self, camera: &Camera, image: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
+    /// [`TrainError::TileTooFull`] when a tile of the view has more splats than there are visible records.
+    pub fn evaluate(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
         self.finish()?;
         let look = Look::of(&self.profile, schedule::sh_degree_at(&self.profile, self.iteration));
         let mut block = uniforms::render(&self.profile, camera, &look);
         // A densification that waits draws its samples by seed and iteration from this block.
         block.iteration = self.iteration;
-        self.fill_slot(0, &block, image)?;
-        let tile_count = block.tiles_x * block.tiles_y;
-        let mut banded = None;
-        if self.banding.is_on() {
-            banded = Some(self.evaluate_in_bands(tile_count)?);
-        } else {
+        self.fill_slot(0, &mut block, Target::Bytes(photo))?;
+        let mut turns = self.banding.turns();
+        if turns.is_none() {
             let programs = &self.programs;
             let program = if keep_image {
                 &programs.evaluate_image
@@ -474,12 +609,16 @@ impl Trainer {
             let counters = self.status(0)?;
             if let Some(reason) = counters.stall() {
                 self.gpu.run_compiled(&self.programs.clear_stall)?;
-                if reason != Stall::Intersections {
+                turns = self.banding.way_out(reason);
+                if turns.is_none() {
                     return Err(self.stalled(counters));
                 }
-                banded = Some(self.evaluate_in_bands(tile_count)?);
             }
         }
+        let banded = match turns {
+            Some(turns) => Some(self.evaluate_in_bands(&block, turns)?),
+            None => None,
+        };
         let mut view = self.readback.read(self.gpu.memory(), &block, keep_image)?;
         // A banded evaluation leaves the ranges of its last band only.
         if let (Some(counts), Some(banded)) = (&mut view.tile_counts, banded) {
@@ -502,7 +641,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`TrainError::Memory`].
-    pub fn time_passes(&mut self, camera: &Camera, image: &[u8]) -> Result<Vec<PassTime>, TrainError> {
+    pub fn time_passes(&mut self, camera: &Camera, target: Target<'_>) -> Result<Vec<PassTime>, TrainError> {
         self.finish()?;
         let events = Events {
             adam_skip_mask: 0,
@@ -521,8 +660,8 @@ impl Trainer {
         // Rates of zero keep the values; the optimiser's traffic stays what it is. Moments do move, so callers time at
         // the end of a run or on a copy.
         block.adam_rate = [0.0; 8];
-        self.fill_slot(0, &block, image)?;
-        let Some(timed) = &self.programs.timed else {
+        let page = self.fill_slot(0, &mut block, target)?;
+        let Some(timed) = self.programs.timed.get(page) else {
             return Ok(Vec::new());
         };
         let ticket = self.gpu.submit(timed, 0)?;
@@ -532,4 +671,12 @@ impl Trainer {
         }
         Ok(timed.times(0)?)
     }
+}
+
+fn no_place(index: usize, bytes: usize) -> TrainError {
+    TrainError::Memory(MemoryError::OutOfRange {
+        tensor: "images/resident".to_owned(),
+        offset: index as u64,
+        bytes: bytes as u64,
+    })
 }

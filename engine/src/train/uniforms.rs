@@ -104,6 +104,11 @@ pub(super) fn train(
     } else {
         0
     };
+    u.flags |= if profile.strategy.adc().is_some_and(|adc| adc.densify.count_faint) {
+        flags::COUNT_FAINT
+    } else {
+        0
+    };
     u.flags |= if events.statistics { flags::STATISTICS } else { 0 };
     u.flags |= flags::UPDATE;
     u.adam_skip_mask = events.adam_skip_mask;

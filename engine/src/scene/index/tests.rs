@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::super::scratch::Scratch;
-use super::super::{ImageOptions, ImageStore};
+use super::super::{Alpha, ImageOptions, ImageStore};
 use super::*;
 
 fn bundled() -> PathBuf {
@@ -185,6 +185,8 @@ fn folders_of_no_known_kind_name_the_markers() {
         "sparse/0/cameras.bin",
         "sparse/cameras.bin",
         "transforms_train.json",
+        "metadata.json",
+        "transforms.json",
         "an empty folder",
     ] {
         assert!(error.contains(marker), "{error}");

@@ -15,6 +15,7 @@ use serde_json::Value;
 pub use file::CheckpointError;
 use file::{CheckpointReader, CheckpointWriter};
 
+use super::Peaks;
 use super::uniforms::GroupSteps;
 use crate::config::Profile;
 use crate::export::{ExportError, write_atomic};
@@ -47,6 +48,9 @@ pub struct CheckpointState {
     pub t_s: f64,
     /// Gaussians skipped so far for a non-finite gradient.
     pub skipped: u32,
+    /// Largest memory figures so far.
+    #[serde(default)]
+    pub peaks: Peaks,
     /// Steps left out so far because they were not finite.
     #[serde(default)]
     pub skipped_steps: u32,
@@ -113,11 +117,13 @@ fn core(mut profile: Value) -> Value {
         "run",
         "dataset.path",
         "dataset.residency",
+        "dataset.cache_gib",
         "memory",
         "schedule.iterations",
         "schedule.test",
         "schedule.save",
         "schedule.checkpoint",
+        "schedule.early_stop",
         "eval",
         "device",
         "debug",
