@@ -1109,7 +1109,7 @@ function __wbg_get_imports() {
         },
         __wbindgen_generic_0000000000000003: function(arg0, arg1) {
             // Cast intrinsic for `Closure(Closure { owned: true, function: Function { arguments: [NamedExternref("Event")], shim_idx: 21, ret: Unit, inner_ret: Some(Unit) }, mutable: true }) -> Externref`.
-            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_855d287d5ca57b03___features__gen_Event__Event______true_);
+            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_d9c12f549332f088___features__gen_Event__Event______true_);
             return ret;
         },
         __wbindgen_generic_0000000000000004: function(arg0) {
@@ -1137,8 +1137,8 @@ function __wbg_get_imports() {
     };
 }
 
-function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_855d287d5ca57b03___features__gen_Event__Event______true_(arg0, arg1, arg2) {
-    wasm.wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_855d287d5ca57b03___features__gen_Event__Event______true_(arg0, arg1, arg2);
+function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_d9c12f549332f088___features__gen_Event__Event______true_(arg0, arg1, arg2) {
+    wasm.wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_d9c12f549332f088___features__gen_Event__Event______true_(arg0, arg1, arg2);
 }
 
 function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___wasm_bindgen_add5ba9ae41aa938___JsValue__core_34bf945fbed1ecbd___result__Result_____wasm_bindgen_add5ba9ae41aa938___JsError___true_(arg0, arg1, arg2) {
