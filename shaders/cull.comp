@@ -1,6 +1,9 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Decides which Gaussians of a chunk touch a tile: one bit each, and the number of set bits of every group of 256.
+// kiln-variant: -
+// kiln-variant: band BAND=1
+// Decides which Gaussians of a chunk touch a tile: one bit each, and the number of set bits of every group of 256. Band
+// variant: which of the visible ones touch a tile of the band.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
@@ -12,6 +15,9 @@ layout(set = 0, binding = 2, std430) readonly restrict buffer Geometry { float g
 layout(set = 0, binding = 3, std430) readonly restrict buffer Filter3d { float filter_3d[]; };
 layout(set = 0, binding = 4, std430) writeonly restrict buffer VisibleMask { uint visible_mask[]; };
 layout(set = 0, binding = 5, std430) writeonly restrict buffer GroupVisible { uint group_visible[]; };
+#ifdef BAND
+layout(set = 0, binding = 6, std430) readonly restrict buffer WholeMask { uint whole_mask[]; };
+#endif
 
 layout(push_constant) uniform Push {
     uint stride;
@@ -38,13 +44,22 @@ void main() {
         words[lane] = 0u;
     }
     barrier();
-    if (i < count) {
+#ifdef BAND
+    bool wanted = i < count && (whole_mask[group * 8u + (lane >> 5)] & (1u << (lane & 31u))) != 0u;
+#else
+    bool wanted = i < count;
+#endif
+    if (wanted) {
         Projection p = project(load_gaussian(i));
         if (p.visible) {
             Footprint f = footprint(p.mean_px, p.conic, p.opacity, p.radius, uvec2(u.tiles_x, u.tiles_y));
             bool touched = false;
             for (int row = f.rect.y; row < f.rect.w && !touched; ++row) {
+#ifdef BAND
+                ivec2 span = clip_to_band(row_span(f, row), row);
+#else
                 ivec2 span = row_span(f, row);
+#endif
                 touched = span.x < span.y;
             }
             if (touched) {

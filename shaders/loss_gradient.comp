@@ -6,6 +6,7 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
+#include "common/rng.glsl"
 
 layout(local_size_x = 64) in;
 
@@ -19,9 +20,16 @@ layout(set = 0, binding = 5, std430) writeonly restrict buffer ImageGradient { v
 shared float tile[3 * SIDE * SIDE];
 shared float rows[3 * SIDE * 16];
 
-float target_value(uint pixel, uint channel) {
-    uint byte = u.image_offset * 4u + pixel * 3u + channel;
-    return float((target[byte >> 2] >> ((byte & 3u) * 8u)) & 0xffu) / 255.0;
+#include "common/jitter.glsl"
+#include "common/target.glsl"
+
+// Four pixels of a column, from the blurred rows of a map.
+vec4 blur_column(int map, ivec2 first) {
+    int from = map * SIDE * 16 + first.y * 16 + first.x;
+    vec4 sum = vec4(0.0);
+#define ADD_ROW(K) sum += WINDOW_AT(K) * rows[from + K * 16];
+    EACH_INPUT(ADD_ROW)
+    return sum;
 }
 
 void main() {
@@ -50,40 +58,22 @@ void main() {
         for (int at = lane; at < 3 * SIDE * 4; at += 64) {
             int row = at >> 2, column = (at & 3) * 4;  // rows of all three maps, 26 each
             int from = row / SIDE * SIDE * SIDE + row % SIDE * SIDE + column;
-            float v[14];
-            for (int k = 0; k < 14; ++k) {
-                v[k] = tile[from + k];
-            }
+            vec4 sum = vec4(0.0);
+#define ADD_COLUMN(K) sum += WINDOW_AT(K) * tile[from + K];
+            EACH_INPUT(ADD_COLUMN)
             for (int j = 0; j < 4; ++j) {
-                float sum = 0.0;
-                for (int k = 0; k < 11; ++k) {
-                    sum += WINDOW[k] * v[j + k];
-                }
-                rows[row * 16 + column + j] = sum;
+                rows[row * 16 + column + j] = sum[j];
             }
         }
         barrier();
-        float blurred[3][4];
-        for (int map = 0; map < 3; ++map) {
-            float v[14];
-            for (int k = 0; k < 14; ++k) {
-                v[k] = rows[map * SIDE * 16 + (first.y + k) * 16 + first.x];
-            }
-            for (int j = 0; j < 4; ++j) {
-                float sum = 0.0;
-                for (int k = 0; k < 11; ++k) {
-                    sum += WINDOW[k] * v[j + k];
-                }
-                blurred[map][j] = sum;
-            }
-        }
+        vec4 p = blur_column(0, first), q = blur_column(1, first), r = blur_column(2, first);
         for (int j = 0; j < 4; ++j) {
             ivec2 pixel = origin + first + ivec2(0, j);
             if (pixel.x < size.x && pixel.y < size.y) {
                 uint index = uint(pixel.y * size.x + pixel.x);
                 float x = image[index][channel];
-                float y = target_value(index, channel);
-                float ssim = blurred[0][j] + 2.0 * x * blurred[1][j] + y * blurred[2][j];
+                float y = target_sample(pixel, channel);
+                float ssim = p[j] + 2.0 * x * q[j] + y * r[j];
                 gradient[j][channel] = u.weights.z * (u.weights.x * sign(x - y) - u.weights.y * ssim);
             }
         }

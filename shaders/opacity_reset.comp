@@ -30,12 +30,14 @@ void main() {
     }
     Gaussian g = load_gaussian(i);
     vec3 raw = exp(g.log_scale);
-    vec3 ratio = raw / sqrt(raw * raw + g.filter_3d * g.filter_3d);
+    // Without a filter there is nothing to divide out, and squares of tiny scales would underflow.
+    vec3 ratio = g.filter_3d != 0.0 ? raw / sqrt(raw * raw + g.filter_3d * g.filter_3d) : vec3(1.0);
     float compensation = max(ratio.x * ratio.y * ratio.z, 1e-12);
     float opacity = 1.0 / (1.0 + exp(-g.logit));
     uint at = 10u * stride + i;
     // Those already below keep their bits: dividing the filter out again would round.
     if (opacity * compensation > ceiling) {
+        // A hair away from 1, which the quotient may round to: the logit stays finite.
         float target = clamp(ceiling / compensation, 1e-7, 1.0 - 1e-6);
         geometry[at] = log(target / (1.0 - target));
     }

@@ -4,12 +4,18 @@
 // kiln-variant: column COLUMN=1
 // Blends the sorted splats of a tile front to back (Kerbl et al. 2023, eq. 3).
 //
-// Plain variant: 256 threads, one pixel each, splats staged in shared memory; threads of 8x4 pixels are neighbours so
-// that a whole subgroup skips splats that miss it. Column variant: 16 threads, one column of 16 pixels each, and only the
-// rows a splat reaches; no barriers, made for devices with short subgroups.
+// Plain variant: 256 threads, one pixel each; splats are staged in shared memory together with the blocks of 8x4 pixels
+// they reach, so that a subgroup (32 lanes at most) turns to those of its block only. Column variant: 16 threads, one
+// column of 16 pixels each, and only the rows a splat reaches; no barriers, made for devices with short subgroups.
+#ifndef COLUMN
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_vote : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#endif
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
+#include "common/rng.glsl"
 
 #ifdef COLUMN
 layout(local_size_x = 16) in;
@@ -35,8 +41,10 @@ uint splat_of(uint at) {
     return OWNERS != 0u ? owners[payload] : payload;
 }
 
+#include "common/jitter.glsl"
+
 vec2 sample_point(uvec2 pixel, uint index) {
-    return JITTER != 0u ? vec2(pixel) + pixel_jitter(u.seed, u.iteration, index) : vec2(pixel);
+    return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
 }
 
 #ifdef COLUMN
@@ -54,7 +62,9 @@ void main() {
     float transmittance[16];
     vec3 color[16];
     uint last[16];
-#define CLEAR(R) transmittance[R] = 1.0; color[R] = vec3(0.0); last[R] = 0u;
+    vec2 center[16];
+#define CLEAR(R) transmittance[R] = 1.0; color[R] = vec3(0.0); last[R] = 0u; \
+    center[R] = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x);
     EACH_ROW(CLEAR)
     uint open = 0xffffu & ((1u << rows) - 1u);  // rows still taking splats
     if (x >= u.width) {
@@ -65,9 +75,9 @@ void main() {
         vec4 position = splat_position[v];
         vec3 conic = splat_conic[v].xyz;
         vec3 rgb = splat_color[v].rgb;
-        ivec2 reach = row_reach(position, conic, origin.y, rows);
+        ivec2 reach = row_reach(position, conic, x, origin.y, rows);
 #define BLEND(R) { \
-            vec2 d = position.xy - sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
+            vec2 d = position.xy - center[R]; \
             float power = splat_power(conic, d); \
             float alpha = min(ALPHA_MAX, position.w * exp(power)); \
             float next = transmittance[R] * (1.0 - alpha); \
@@ -93,10 +103,12 @@ void main() {
 }
 
 #else
+#include "common/blocks.glsl"
 
 shared vec4 batch_position[256];
 shared vec3 batch_conic[256];
 shared vec3 batch_color[256];
+shared uint batch_blocks[256];
 shared uint done_count;
 
 void main() {
@@ -104,9 +116,10 @@ void main() {
     if (tile >= u.band_end || counters.stalled != 0u) {
         return;
     }
-    uint lane = gl_LocalInvocationIndex;
+    uint lane = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
+    uint block = 1u << (lane >> 5);
     uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
-    uvec2 pixel = origin + uvec2((lane >> 5 & 1u) * 8u + (lane & 7u), (lane >> 6) * 4u + (lane >> 3 & 3u));
+    uvec2 pixel = origin + block_pixel(lane);
     uint index = pixel.y * u.width + pixel.x;
     bool inside = pixel.x < u.width && pixel.y < u.height;
     vec2 center = sample_point(pixel, index);
@@ -130,24 +143,30 @@ void main() {
         uint count = min(256u, range.y - base);
         if (lane < count) {
             uint v = splat_of(base + lane);
-            batch_position[lane] = splat_position[v];
-            batch_conic[lane] = splat_conic[v].xyz;
+            vec4 position = splat_position[v];
+            vec3 conic = splat_conic[v].xyz;
+            batch_position[lane] = position;
+            batch_conic[lane] = conic;
             batch_color[lane] = splat_color[v].rgb;
+            batch_blocks[lane] = reached_blocks(position.xy, position.w, conic, origin, 0.5 * float(JITTER));
         }
         barrier();
-        if (!done) {
-            for (uint k = 0u; k < count; ++k) {
+        for (uint first = 0u; first < count && !subgroupAll(done); first += gl_SubgroupSize) {
+            uint mine = first + gl_SubgroupInvocationID;
+            uint wanted = subgroupBallot(mine < count && (batch_blocks[mine] & block) != 0u).x;
+            for (; wanted != 0u; wanted &= wanted - 1u) {
+                uint k = first + uint(findLSB(wanted));
                 vec4 position = batch_position[k];
                 float power = splat_power(batch_conic[k], position.xy - center);
                 float alpha = min(ALPHA_MAX, position.w * exp(power));
-                if (power > 0.0 || alpha < ALPHA_MIN) {
+                if (done || power > 0.0 || alpha < ALPHA_MIN) {
                     continue;
                 }
                 float next = transmittance * (1.0 - alpha);
                 if (next < TRANSMITTANCE_STOP) {
                     done = true;
                     atomicAdd(done_count, 1u);
-                    break;
+                    continue;
                 }
                 color += batch_color[k] * (alpha * transmittance);
                 transmittance = next;

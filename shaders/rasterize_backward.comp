@@ -2,20 +2,27 @@
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: column COLUMN=1
 // kiln-variant: atomic ATOMIC=1
+// kiln-variant: compare_exchange COMPARE_EXCHANGE=1
 // Gradients of the 2D splats of a tile, walking each pixel's contributors back to front.
 //
 // Column variant: 16 threads, a column of 16 pixels each; the tile's sums go to the splat's own emission slot and a later
-// pass folds a splat's slots in order, so the result does not depend on scheduling. Atomic variant: 256 threads, one
-// pixel each; a subgroup reduces ten sums with a halving butterfly and adds them to the splat with float atomics.
+// pass folds a splat's slots in order, so the result does not depend on scheduling. The other variants: 256 threads, one
+// pixel each; a subgroup (32 lanes at most) turns to the splats that reach its block of 8x4 pixels, reduces ten sums with
+// a halving butterfly, and one lane a sum adds it to the splat, with float atomics or, where there are none, by comparing
+// and exchanging the word until nobody came between.
 #ifdef ATOMIC
 #extension GL_EXT_shader_atomic_float : require
+#endif
+#ifndef COLUMN
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
+#extension GL_KHR_shader_subgroup_ballot : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
+#include "common/rng.glsl"
 
 #ifdef COLUMN
 layout(local_size_x = 16) in;
@@ -36,20 +43,27 @@ layout(set = 0, binding = 7, std430) readonly restrict buffer SplatColor { vec4 
 layout(set = 0, binding = 8, std430) readonly restrict buffer Image { vec4 image[]; };
 layout(set = 0, binding = 9, std430) readonly restrict buffer LastContributor { uint last_contributor[]; };
 layout(set = 0, binding = 10, std430) readonly restrict buffer ImageGradient { vec4 image_gradient[]; };
-// Column: partial sums per emission slot. Atomic: sums per splat.
+// Column: partial sums per emission slot. Otherwise: sums per splat.
 //   a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; unused     c = d rgb; unused
 #ifdef COLUMN
 layout(set = 0, binding = 11, std430) writeonly restrict buffer GradientA { vec4 gradient_a[]; };
 layout(set = 0, binding = 12, std430) writeonly restrict buffer GradientB { vec4 gradient_b[]; };
 layout(set = 0, binding = 13, std430) writeonly restrict buffer GradientC { vec4 gradient_c[]; };
-#else
+#elif defined(ATOMIC)
 layout(set = 0, binding = 11, std430) restrict buffer GradientA { float gradient_a[]; };
 layout(set = 0, binding = 12, std430) restrict buffer GradientB { float gradient_b[]; };
 layout(set = 0, binding = 13, std430) restrict buffer GradientC { float gradient_c[]; };
+#else
+// Bits of the sums. Coherent, so that the first guess of a sum is not an old one from a cache.
+layout(set = 0, binding = 11, std430) coherent restrict buffer GradientA { uint gradient_a[]; };
+layout(set = 0, binding = 12, std430) coherent restrict buffer GradientB { uint gradient_b[]; };
+layout(set = 0, binding = 13, std430) coherent restrict buffer GradientC { uint gradient_c[]; };
 #endif
 
+#include "common/jitter.glsl"
+
 vec2 sample_point(uvec2 pixel, uint index) {
-    return JITTER != 0u ? vec2(pixel) + pixel_jitter(u.seed, u.iteration, index) : vec2(pixel);
+    return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
 }
 
 // Gradient state of a pixel: transmittance behind the current splat, colour composed behind it.
@@ -117,7 +131,9 @@ void main() {
     float background[16];
     uint last[16];
     uint last_any = 0u;
-#define LOAD(R) last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec3(0.0); background[R] = 0.0; \
+    vec2 center[16];
+#define LOAD(R) center[R] = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
+    last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec3(0.0); background[R] = 0.0; \
     if (R < rows && x < u.width) { \
         uint index = (origin.y + R) * u.width + x; \
         last[R] = last_contributor[index]; \
@@ -148,15 +164,14 @@ void main() {
             vec4 position = splat_position[v];
             vec3 conic = splat_conic[v].xyz;
             vec3 rgb = splat_color[v].rgb;
-            ivec2 reach = row_reach(position, conic, origin.y, rows);
+            ivec2 reach = row_reach(position, conic, x, origin.y, rows);
             vec4 total_a = vec4(0.0);
             vec3 total_b = vec3(0.0);
             vec3 total_c = vec3(0.0);
 #define ADD(R) { \
                 vec4 a; \
                 vec3 b, c; \
-                vec2 center = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
-                splat_gradient(position, conic, rgb, center, g[R], background[R], at <= last[R], state[R], a, b, c); \
+                splat_gradient(position, conic, rgb, center[R], g[R], background[R], at <= last[R], state[R], a, b, c); \
                 total_a += a; \
                 total_b += b; \
                 total_c += c; \
@@ -186,10 +201,29 @@ void main() {
 
 #else
 
+#ifdef ATOMIC
+#define ADD_SUM(WORD, VALUE) atomicAdd(WORD, VALUE)
+#else
+// Every failed exchange means that another subgroup's sum went in, so all get through whatever the order they run in; no
+// two lanes of a subgroup want the same word. Bits are compared, so that it ends on values that are not numbers as well.
+#define ADD_SUM(WORD, VALUE) { \
+        float value = VALUE; \
+        uint found = WORD; \
+        uint assumed = ~found; \
+        while ((floatBitsToUint(value) << 1) != 0u && found != assumed) { \
+            assumed = found; \
+            found = atomicCompSwap(WORD, assumed, floatBitsToUint(uintBitsToFloat(assumed) + value)); \
+        } \
+    }
+#endif
+
+#include "common/blocks.glsl"
+
 shared vec4 batch_position[256];
 shared vec3 batch_conic[256];
 shared vec3 batch_color[256];
 shared uint batch_splat[256];
+shared uint batch_blocks[256];
 shared uint tile_last;
 
 void main() {
@@ -197,9 +231,12 @@ void main() {
     if (tile >= u.band_end || counters.stalled != 0u) {
         return;
     }
-    uint lane = gl_LocalInvocationIndex;
+    uint lane_id = gl_SubgroupInvocationID;
+    uint lane = gl_SubgroupID * gl_SubgroupSize + lane_id;
+    uint quad = lane_id & 3u;
+    uint block = 1u << (lane >> 5);
     uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
-    uvec2 pixel = origin + uvec2((lane >> 5 & 1u) * 8u + (lane & 7u), (lane >> 6) * 4u + (lane >> 3 & 3u));
+    uvec2 pixel = origin + block_pixel(lane);
     uint index = pixel.y * u.width + pixel.x;
     bool inside = pixel.x < u.width && pixel.y < u.height;
     vec2 center = sample_point(pixel, index);
@@ -228,72 +265,73 @@ void main() {
             // Slot 0 holds the contributor furthest back.
             uint payload = payloads[range.x + newest - done - 1u - lane];
             uint v = OWNERS != 0u ? owners[payload] : payload;
+            vec4 position = splat_position[v];
+            vec3 conic = splat_conic[v].xyz;
             batch_splat[lane] = v;
-            batch_position[lane] = splat_position[v];
-            batch_conic[lane] = splat_conic[v].xyz;
+            batch_position[lane] = position;
+            batch_conic[lane] = conic;
             batch_color[lane] = splat_color[v].rgb;
+            batch_blocks[lane] = reached_blocks(position.xy, position.w, conic, origin, 0.5 * float(JITTER));
         }
         barrier();
-        for (uint k = 0u; k < count; ++k) {
-            vec4 a = vec4(0.0);
-            vec3 b = vec3(0.0), c = vec3(0.0);
-            bool touched = false;
-            if (newest - done - k <= last) {
-                vec4 ta;
-                vec3 tb, tc;
-                touched = splat_gradient(batch_position[k], batch_conic[k], batch_color[k], center, g, background,
-                                         true, state, ta, tb, tc);
-                if (touched) {
-                    a = ta;
-                    b = tb;
-                    c = tc;
+        for (uint first = 0u; first < count; first += gl_SubgroupSize) {
+            uint mine = first + lane_id;
+            uint wanted = subgroupBallot(mine < count && (batch_blocks[mine] & block) != 0u).x;
+            for (; wanted != 0u; wanted &= wanted - 1u) {
+                uint k = first + uint(findLSB(wanted));
+                vec4 a = vec4(0.0);
+                vec3 b = vec3(0.0), c = vec3(0.0);
+                bool touched = false;
+                if (newest - done - k <= last) {
+                    vec4 ta;
+                    vec3 tb, tc;
+                    touched = splat_gradient(batch_position[k], batch_conic[k], batch_color[k], center, g, background,
+                                             true, state, ta, tb, tc);
+                    if (touched) {
+                        a = ta;
+                        b = tb;
+                        c = tc;
+                    }
                 }
-            }
-            if (!subgroupAny(touched)) {
-                continue;
-            }
-            // Halving butterfly: at every level a lane keeps half of its sums and gives the other half away, so ten sums
-            // over 32 lanes cost 5 + 3 + 2 + 1 + 1 shuffles instead of 50.
-            uint lane_id = gl_SubgroupInvocationID;
-            bool high = (lane_id & 1u) != 0u;
-            float s0 = high ? c.x : a.x, s1 = high ? c.y : a.y, s2 = high ? c.z : a.z, s3 = high ? b.y : a.w,
-                  s4 = high ? b.z : b.x;
-            float t0 = high ? a.x : c.x, t1 = high ? a.y : c.y, t2 = high ? a.z : c.z, t3 = high ? a.w : b.y,
-                  t4 = high ? b.x : b.z;
-            s0 += subgroupShuffleXor(t0, 1u);
-            s1 += subgroupShuffleXor(t1, 1u);
-            s2 += subgroupShuffleXor(t2, 1u);
-            s3 += subgroupShuffleXor(t3, 1u);
-            s4 += subgroupShuffleXor(t4, 1u);
-            high = (lane_id & 2u) != 0u;
-            float p0 = high ? s3 : s0, p1 = high ? s4 : s1, p2 = high ? 0.0 : s2;
-            float q0 = high ? s0 : s3, q1 = high ? s1 : s4, q2 = high ? s2 : 0.0;
-            p0 += subgroupShuffleXor(q0, 2u);
-            p1 += subgroupShuffleXor(q1, 2u);
-            p2 += subgroupShuffleXor(q2, 2u);
-            // Lanes now hold, by their two low bits (1: second half of ten, 2: second half of five): three sums each.
-            for (uint level = 4u; level < gl_SubgroupSize; level <<= 1u) {
-                p0 += subgroupShuffleXor(p0, level);
-                p1 += subgroupShuffleXor(p1, level);
-                p2 += subgroupShuffleXor(p2, level);
-            }
-            if (lane_id < 4u) {
-                uint v = 4u * batch_splat[k];
-                // lane 0: a.x a.y a.z   1: c.x c.y c.z   2: a.w b.x   3: b.y b.z
-                if (lane_id == 0u) {
-                    atomicAdd(gradient_a[v], p0);
-                    atomicAdd(gradient_a[v + 1u], p1);
-                    atomicAdd(gradient_a[v + 2u], p2);
-                } else if (lane_id == 1u) {
-                    atomicAdd(gradient_c[v], p0);
-                    atomicAdd(gradient_c[v + 1u], p1);
-                    atomicAdd(gradient_c[v + 2u], p2);
-                } else if (lane_id == 2u) {
-                    atomicAdd(gradient_a[v + 3u], p0);
-                    atomicAdd(gradient_b[v], p1);
-                } else {
-                    atomicAdd(gradient_b[v + 1u], p0);
-                    atomicAdd(gradient_b[v + 2u], p1);
+                if (!subgroupAny(touched)) {
+                    continue;
+                }
+                // Halving butterfly: at every level a lane keeps half of its sums and gives the other half away, so ten sums
+                // over 32 lanes cost 5 + 3 + 2 + 1 + 1 shuffles instead of 50.
+                bool high = (lane_id & 1u) != 0u;
+                float s0 = high ? c.x : a.x, s1 = high ? c.y : a.y, s2 = high ? c.z : a.z, s3 = high ? b.y : a.w,
+                      s4 = high ? b.z : b.x;
+                float t0 = high ? a.x : c.x, t1 = high ? a.y : c.y, t2 = high ? a.z : c.z, t3 = high ? a.w : b.y,
+                      t4 = high ? b.x : b.z;
+                s0 += subgroupShuffleXor(t0, 1u);
+                s1 += subgroupShuffleXor(t1, 1u);
+                s2 += subgroupShuffleXor(t2, 1u);
+                s3 += subgroupShuffleXor(t3, 1u);
+                s4 += subgroupShuffleXor(t4, 1u);
+                high = (lane_id & 2u) != 0u;
+                float p0 = high ? s3 : s0, p1 = high ? s4 : s1, p2 = high ? 0.0 : s2;
+                float q0 = high ? s0 : s3, q1 = high ? s1 : s4, q2 = high ? s2 : 0.0;
+                p0 += subgroupShuffleXor(q0, 2u);
+                p1 += subgroupShuffleXor(q1, 2u);
+                p2 += subgroupShuffleXor(q2, 2u);
+                // Lanes now hold, by their two low bits (1: second half of ten, 2: second half of five): three sums each.
+                for (uint level = 4u; level < gl_SubgroupSize; level <<= 1u) {
+                    p0 += subgroupShuffleXor(p0, level);
+                    p1 += subgroupShuffleXor(p1, level);
+                    p2 += subgroupShuffleXor(p2, level);
+                }
+                // By quad: 0: a.x a.y a.z   1: c.x c.y c.z   2: a.w b.x   3: b.y b.z. Where there are twelve lanes each adds one sum,
+                // so that neighbours meet in one transaction.
+                uint record = 4u * batch_splat[k];
+                for (uint s = lane_id >> 2; s < 3u; s += gl_SubgroupSize >> 2) {
+                    float sum = s == 0u ? p0 : s == 1u ? p1 : p2;
+                    if (quad == 0u || (quad == 2u && s == 0u)) {
+                        ADD_SUM(gradient_a[record + (quad == 0u ? s : 3u)], sum);
+                    } else if (quad == 1u) {
+                        ADD_SUM(gradient_c[record + s], sum);
+                    } else if (s < 2u) {
+                        ADD_SUM(gradient_b[record + (quad == 2u ? 0u : 1u + s)], sum);
+                    }
                 }
             }
         }

@@ -9,6 +9,7 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
+#include "common/rng.glsl"
 
 layout(local_size_x = 64) in;
 
@@ -28,9 +29,16 @@ shared float tile_y[SIDE * SIDE];
 shared float rows[5 * SIDE * 16];
 shared float reduce[64];
 
-float target_value(uint pixel, uint channel) {
-    uint byte = u.image_offset * 4u + pixel * 3u + channel;
-    return float((target[byte >> 2] >> ((byte & 3u) * 8u)) & 0xffu) / 255.0;
+#include "common/jitter.glsl"
+#include "common/target.glsl"
+
+// Four pixels of a column, from the blurred rows of a map.
+vec4 blur_column(int map, ivec2 first) {
+    int from = map * SIDE * 16 + first.y * 16 + first.x;
+    vec4 sum = vec4(0.0);
+#define ADD_ROW(K) sum += WINDOW_AT(K) * rows[from + K * 16];
+    EACH_INPUT(ADD_ROW)
+    return sum;
 }
 
 float group_sum(float value) {
@@ -74,54 +82,39 @@ void main() {
             x = clamp(x, 0.0, 1.0);
 #endif
             tile_x[at] = x;
-            tile_y[at] = real ? target_value(source, channel) : 0.0;
+            tile_y[at] = real ? target_sample(p, channel) : 0.0;
         }
         barrier();
         // Four neighbouring outputs of a row at a time: 26 rows of four.
         for (int at = lane; at < SIDE * 4; at += 64) {
             int row = at >> 2, column = (at & 3) * 4;
-            float x[14], y[14];
-            for (int k = 0; k < 14; ++k) {
-                x[k] = tile_x[row * SIDE + column + k];
-                y[k] = tile_y[row * SIDE + column + k];
+            vec4 mx = vec4(0.0), my = vec4(0.0), xx = vec4(0.0), yy = vec4(0.0), xy = vec4(0.0);
+            int from = row * SIDE + column;
+#define ADD_COLUMN(K) { \
+                float a = tile_x[from + K], b = tile_y[from + K]; \
+                vec4 wa = WINDOW_AT(K) * a, wb = WINDOW_AT(K) * b; \
+                mx += wa; \
+                my += wb; \
+                xx += wa * a; \
+                yy += wb * b; \
+                xy += wa * b; \
             }
+            EACH_INPUT(ADD_COLUMN)
+            int to = row * 16 + column;
             for (int j = 0; j < 4; ++j) {
-                float mx = 0.0, my = 0.0, xx = 0.0, yy = 0.0, xy = 0.0;
-                for (int k = 0; k < 11; ++k) {
-                    float w = WINDOW[k];
-                    float a = x[j + k], b = y[j + k];
-                    mx += w * a;
-                    my += w * b;
-                    xx += w * a * a;
-                    yy += w * b * b;
-                    xy += w * a * b;
-                }
-                int to = row * 16 + column + j;
-                rows[to] = mx;
-                rows[SIDE * 16 + to] = my;
-                rows[2 * SIDE * 16 + to] = xx;
-                rows[3 * SIDE * 16 + to] = yy;
-                rows[4 * SIDE * 16 + to] = xy;
+                rows[to + j] = mx[j];
+                rows[SIDE * 16 + to + j] = my[j];
+                rows[2 * SIDE * 16 + to + j] = xx[j];
+                rows[3 * SIDE * 16 + to + j] = yy[j];
+                rows[4 * SIDE * 16 + to + j] = xy[j];
             }
         }
         barrier();
-        float blurred[5][4];
-        for (int map = 0; map < 5; ++map) {
-            float v[14];
-            for (int k = 0; k < 14; ++k) {
-                v[k] = rows[map * SIDE * 16 + (first.y + k) * 16 + first.x];
-            }
-            for (int j = 0; j < 4; ++j) {
-                float sum = 0.0;
-                for (int k = 0; k < 11; ++k) {
-                    sum += WINDOW[k] * v[j + k];
-                }
-                blurred[map][j] = sum;
-            }
-        }
+        vec4 mean_x = blur_column(0, first), mean_y = blur_column(1, first), square_x = blur_column(2, first),
+             square_y = blur_column(3, first), product = blur_column(4, first);
         for (int j = 0; j < 4; ++j) {
             ivec2 pixel = origin + first + ivec2(0, j);
-            float mx = blurred[0][j], my = blurred[1][j], xx = blurred[2][j], yy = blurred[3][j], xy = blurred[4][j];
+            float mx = mean_x[j], my = mean_y[j], xx = square_x[j], yy = square_y[j], xy = product[j];
             float a1 = 2.0 * mx * my + C1;
             float a2 = 2.0 * (xy - mx * my) + C2;
             float b1 = mx * mx + my * my + C1;

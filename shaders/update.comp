@@ -34,6 +34,7 @@ layout(push_constant) uniform Push {
 
 #include "common/gaussian.glsl"
 #include "common/projection.glsl"
+#include "common/tiles.glsl"
 #include "common/sh.glsl"
 
 struct Gradient {
@@ -92,9 +93,12 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
 
     // Scales: through the 3D filter, and through its opacity compensation.
     vec3 d_scale = vec3(dot(p.rotation[0], d_q[0]), dot(p.rotation[1], d_q[1]), dot(p.rotation[2], d_q[2]));
-    vec3 variance = p.scale * p.scale;
-    out_g.log_scale = d_scale * p.scale_raw * p.scale_raw / p.scale +
-                      d_filtered * filtered_opacity * (g.filter_3d * g.filter_3d) / variance;
+    out_g.log_scale = d_scale * p.scale_raw;
+    if (g.filter_3d != 0.0) {
+        vec3 variance = p.scale * p.scale;
+        out_g.log_scale = d_scale * p.scale_raw * p.scale_raw / p.scale +
+                          d_filtered * filtered_opacity * (g.filter_3d * g.filter_3d) / variance;
+    }
     out_g.logit = d_filtered * p.compensation * p.sigmoid_opacity * (1.0 - p.sigmoid_opacity);
 
     // Rotation: m[c][r] is row r, column c.
@@ -129,6 +133,11 @@ bool runs(uint group) {
     return (u.flags & FLAG_UPDATE) != 0u && (u.adam_skip_mask & (1u << group)) == 0u;
 }
 
+void count_shown(uint i, float radius) {
+    statistics[2u * stride + i] += 1.0;
+    statistics[3u * stride + i] = max(statistics[3u * stride + i], radius);
+}
+
 void main() {
     uint group = group_index();
     uint lane = gl_LocalInvocationIndex;
@@ -144,6 +153,14 @@ void main() {
     vec3 d_rgb = vec3(0.0);
     float basis[16];
     uint live_coefficients = min((u.sh_degree + 1u) * (u.sh_degree + 1u), sh_coefficients);
+    bool counts = (u.flags & FLAG_STATISTICS) != 0u;
+    bool counts_faint = counts && (u.flags & FLAG_COUNT_FAINT) != 0u;
+    Gaussian g;
+    Projection p;
+    if (visible || counts_faint) {
+        g = load_gaussian(i);
+        p = project(g);
+    }
     if (visible) {
         uint v = group_visible[first_group + group] + uint(bitCount(word & ((1u << (lane & 31u)) - 1u)));
         for (uint w = 0u; w < (lane >> 5); ++w) {
@@ -152,8 +169,6 @@ void main() {
         vec4 a = gradient_a[v];
         vec4 b = gradient_b[v];
         vec4 c = gradient_c[v];
-        Gaussian g = load_gaussian(i);
-        Projection p = project(g);
         uint clamped = uint(splat_color[v].w);
         d_rgb = vec3((clamped & 1u) != 0u ? 0.0 : c.x, (clamped & 2u) != 0u ? 0.0 : c.y,
                      (clamped & 4u) != 0u ? 0.0 : c.z);
@@ -182,12 +197,18 @@ void main() {
             atomicAdd(counters.skipped, 1u);
             return;
         }
-        if ((u.flags & FLAG_STATISTICS) != 0u) {
+        if (counts) {
             vec2 ndc = a.xy * (0.5 * vec2(u.width, u.height));
             statistics[i] += length(ndc);
-            statistics[stride + i] += a.w;
-            statistics[2u * stride + i] += 1.0;
-            statistics[3u * stride + i] = max(statistics[3u * stride + i], p.radius);
+            bool largest = (u.flags & FLAG_ABS_MAX) != 0u;
+            float pull = statistics[stride + i];
+            statistics[stride + i] = largest ? max(pull, a.w) : pull + a.w;
+            count_shown(i, p.radius);
+        }
+    } else if (counts_faint) {
+        ivec4 rect = p.shown ? tile_rect(p.mean_px, p.radius, uvec2(u.tiles_x, u.tiles_y)) : ivec4(0);
+        if (rect.x < rect.z && rect.y < rect.w) {
+            count_shown(i, p.radius);
         }
     }
 

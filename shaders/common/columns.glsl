@@ -1,8 +1,8 @@
 // One column of 16 pixels a thread, with its 16 pixels' state in registers.
 //
 // The loops over rows are written out by macros because arrays stay in registers only under constant indices. Rows come in
-// fours; a four that a splat does not reach is skipped by a loop of zero or one turn, because CPU drivers turn a branch into
-// a mask and do its work anyway, while a loop ends when no lane wants it.
+// fours; a four that a splat reaches in no column of a subgroup is skipped by a loop of zero or one turn, because CPU
+// drivers turn a branch into a mask and do its work anyway, while a loop ends when no lane wants it.
 
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
 
@@ -12,11 +12,20 @@
 #define EACH_REACHED_ROW(DO) \
     FOUR_ROWS(0, 1, 2, 3, DO) FOUR_ROWS(4, 5, 6, 7, DO) FOUR_ROWS(8, 9, 10, 11, DO) FOUR_ROWS(12, 13, 14, 15, DO)
 
-// First and last row of the tile that a splat can reach with an alpha of 1/255; empty when first > last.
-ivec2 row_reach(vec4 position, vec3 conic, uint origin_y, uint rows) {
-    float det = max(conic.x * conic.z - conic.y * conic.y, 1e-37);
-    float reach = sqrt(max(2.0 * log(255.0 * position.w), 0.0) * conic.x / det) * 1.001 + 0.01 + float(JITTER);
+// First and last row of the tile that a splat can reach in column x with an alpha of 1/255; empty when first > last.
+//
+// With d = mean - pixel and t = 2 ln(255 opacity) the rows are those with A dx^2 + 2 B dx dy + C dy^2 <= t. The determinant
+// is taken low by what rounding can cost it, which makes the interval longer and never shorter.
+ivec2 row_reach(vec4 position, vec3 conic, uint x, uint origin_y, uint rows) {
+    float ac = conic.x * conic.z;
+    float det = max(ac - conic.y * conic.y - 1e-6 * ac, 0.0);
+    float dx = position.x - float(x);
+    float slack = 0.5 * float(JITTER);  // how far a sample may lie from its pixel's centre
+    float nearest = max(abs(dx) - slack, 0.0);
+    float within = 1.001 * 2.0 * log(255.0 * position.w) * conic.z - det * nearest * nearest;
+    float inverse = 1.0 / conic.z;
+    float reach = within < 0.0 ? -1.0 : sqrt(within) * inverse + 0.01 + slack * (1.0 + abs(conic.y) * inverse);
+    float middle = position.y + conic.y * dx * inverse - float(origin_y);
     // Clamped before the conversion: a reach may exceed every integer.
-    float above = position.y - float(origin_y);
-    return ivec2(int(clamp(ceil(above - reach), 0.0, 16.0)), int(clamp(floor(above + reach), -1.0, float(rows) - 1.0)));
+    return ivec2(int(clamp(ceil(middle - reach), 0.0, 16.0)), int(clamp(floor(middle + reach), -1.0, float(rows) - 1.0)));
 }

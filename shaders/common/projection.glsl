@@ -5,7 +5,8 @@ const float NEAR_Z = 0.2;
 const float DET_FLOOR = 1e-6;
 
 struct Projection {
-    bool visible;
+    bool shown;         // has a radius on screen
+    bool visible;       // and shows in some pixel as far as its opacity goes
     vec3 t;             // mean in camera space
     vec2 slope;         // clamped x/z, y/z
     vec2 slope_free;    // 1 where the clamp is inactive
@@ -43,6 +44,7 @@ vec3 to_camera(vec3 mean) {
 
 Projection project(Gaussian g) {
     Projection p;
+    p.shown = false;
     p.visible = false;
     p.t = to_camera(g.mean);
     float norm2 = dot(g.quat, g.quat);
@@ -58,11 +60,16 @@ Projection project(Gaussian g) {
     p.mean_px = vec2(fx, fy) * slope + u.intrinsics.zw;
 
     p.scale_raw = exp(g.log_scale);
-    vec3 variance = p.scale_raw * p.scale_raw;
-    vec3 filtered = variance + g.filter_3d * g.filter_3d;
-    p.scale = sqrt(filtered);
-    vec3 ratio = p.scale_raw / p.scale;
-    p.compensation = ratio.x * ratio.y * ratio.z;
+    p.scale = p.scale_raw;
+    p.compensation = 1.0;
+    // Without a filter nothing is squared: squares of scales below 1e-19 underflow.
+    if (g.filter_3d != 0.0) {
+        vec3 variance = p.scale_raw * p.scale_raw;
+        vec3 filtered = variance + g.filter_3d * g.filter_3d;
+        p.scale = sqrt(filtered);
+        vec3 ratio = p.scale_raw / p.scale;
+        p.compensation = ratio.x * ratio.y * ratio.z;
+    }
     p.sigmoid_opacity = 1.0 / (1.0 + exp(-g.logit));
 
     p.rotation = rotation_of(g.quat * inversesqrt(norm2));
@@ -99,7 +106,7 @@ Projection project(Gaussian g) {
     float mid = 0.5 * (p.lambda.x + p.lambda.z);
     float largest = mid + sqrt(max(0.1, mid * mid - p.det));
     p.radius = ceil(3.0 * sqrt(largest));
-    p.visible = p.opacity >= 1.0 / 255.0 && !isinf(p.radius) && !isnan(p.radius) && !any(isnan(p.mean_px)) &&
-                !any(isinf(p.mean_px));
+    p.shown = !isinf(p.radius) && !isnan(p.radius) && !any(isnan(p.mean_px)) && !any(isinf(p.mean_px));
+    p.visible = p.opacity >= 1.0 / 255.0 && p.shown;
     return p;
 }

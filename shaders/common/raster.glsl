@@ -9,18 +9,3 @@ float splat_power(vec3 conic, vec2 d) {
     precise float power = -0.5 * (conic.x * d.x * d.x + conic.z * d.y * d.y) - conic.y * d.x * d.y;
     return power;
 }
-
-// Sub-pixel offset of the sample when ray jitter is on: uniform in [-0.5, 0.5)^2, keyed by step and pixel.
-uint hash_word(uint x) {
-    x ^= x >> 16;
-    x *= 0x7feb352du;
-    x ^= x >> 15;
-    x *= 0x846ca68bu;
-    x ^= x >> 16;
-    return x;
-}
-
-vec2 pixel_jitter(uint seed, uint iteration, uint pixel) {
-    uint key = hash_word(seed ^ hash_word(iteration ^ hash_word(pixel)));
-    return vec2(float(key & 0xffffu), float(key >> 16)) / 65536.0 - 0.5;
-}

@@ -1,5 +1,6 @@
 // Tiles a splat touches: those of its 3-sigma rectangle that also meet the ellipse where alpha reaches 1/255. Every
-// pixel of a tile left out has alpha below 1/255, so the image is that of the whole rectangle.
+// pixel of a tile left out has alpha below 1/255, so the image is that of the whole rectangle. Under ray jitter a pixel is
+// sampled up to half a pixel off its centre, and tiles count as that much larger.
 
 const float TILE = 16.0;
 
@@ -9,6 +10,7 @@ struct Footprint {
     float det;       // A C - B^2
     float level;     // 2 ln(255 opacity): the ellipse is A dx^2 + 2 B dx dy + C dy^2 <= level
     vec2 extent;     // largest |dx|, |dy| of the ellipse
+    float margin;    // reach of the jitter, px
     ivec4 rect;      // tiles [x, z) by [y, w)
 };
 
@@ -16,26 +18,33 @@ struct Footprint {
 // on the level.
 const float LEVEL_SLACK = 2.0e-3;
 
+// Tiles [x, z) by [y, w) within `radius` of the centre.
+ivec4 tile_rect(vec2 mean, float radius, uvec2 tiles) {
+    precise vec2 low = floor((mean - radius) / TILE);
+    precise vec2 high = floor((mean + radius + (TILE - 1.0)) / TILE);
+    vec2 limit = vec2(tiles);
+    return ivec4(ivec2(clamp(low, vec2(0.0), limit)), ivec2(clamp(high, vec2(0.0), limit)));
+}
+
 Footprint footprint(vec2 mean, vec3 conic, float opacity, float radius, uvec2 tiles) {
     Footprint f;
     f.mean = mean;
+    f.margin = (u.flags & FLAG_RAY_JITTER) != 0u ? 0.5 : 0.0;
     f.conic = conic;
     precise float det = conic.x * conic.z - conic.y * conic.y;
     f.det = max(det, 1e-37);
     f.level = max(2.0 * log(255.0 * opacity), 0.0) + LEVEL_SLACK;
     precise vec2 extent = sqrt(f.level * conic.zx / f.det);
     f.extent = extent;
-    precise vec2 low = floor((mean - radius) / TILE);
-    precise vec2 high = floor((mean + radius + (TILE - 1.0)) / TILE);
-    vec2 limit = vec2(tiles);
-    f.rect = ivec4(ivec2(clamp(low, vec2(0.0), limit)), ivec2(clamp(high, vec2(0.0), limit)));
+    f.rect = tile_rect(mean, radius, tiles);
     return f;
 }
 
 // Tiles [x, y) of tile row `row`; empty when x >= y.
 ivec2 row_span(Footprint f, int row) {
-    precise float top = float(row) * TILE - f.mean.y;
-    precise float bottom = top + (TILE - 1.0);
+    precise float first = float(row) * TILE - f.mean.y;
+    precise float top = first - f.margin;
+    precise float bottom = first + (TILE - 1.0) + f.margin;
     float lo = max(top, -f.extent.y);
     float hi = min(bottom, f.extent.y);
     if (lo > hi) {
@@ -48,8 +57,8 @@ ivec2 row_span(Footprint f, int row) {
     precise float root_left = sqrt(max(0.0, f.level * f.conic.x - f.det * dy_left * dy_left));
     precise float right = f.mean.x + (root_right - f.conic.y * dy_right) / f.conic.x;
     precise float left = f.mean.x - (root_left + f.conic.y * dy_left) / f.conic.x;
-    // Pixel centres are integers: tile t covers [16 t, 16 t + 15].
-    precise vec2 span = vec2(ceil((left - (TILE - 1.0)) / TILE), floor(right / TILE) + 1.0);
+    // Pixel centres are integers: tile t covers [16 t, 16 t + 15], and the margin.
+    precise vec2 span = vec2(ceil((left - f.margin - (TILE - 1.0)) / TILE), floor((right + f.margin) / TILE) + 1.0);
     return ivec2(clamp(span, vec2(f.rect.xx), vec2(f.rect.zz)));
 }
 

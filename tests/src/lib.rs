@@ -3,10 +3,12 @@
 //! [`gpu`] opens a device with the validation layer and runs steps on it, [`scenes`] makes models and cameras,
 //! [`stages`] checks every kernel of a step, [`twin`] runs the CPU reference for the same inputs, [`compare`] measures
 //! differences, [`child`] runs a test again in a process of its own with other driver settings, [`spirv`] reads shader
-//! modules, [`runs`] trains the bundled scene and reads what the run left behind, [`schema`] checks JSON against the
-//! shipped schemas. Helpers stop the test with a message when anything is amiss.
+//! modules, [`runs`] trains the bundled scene and reads what the run left behind, [`banded`] trains a small one that
+//! runs short of memory, [`schema`] checks JSON against the shipped schemas, [`tfevents`] reads TensorBoard's event
+//! files. Helpers stop the test with a message when anything is amiss.
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
+pub mod banded;
 pub mod child;
 pub mod compare;
 pub mod gpu;
@@ -15,4 +17,5 @@ pub mod scenes;
 pub mod schema;
 pub mod spirv;
 pub mod stages;
+pub mod tfevents;
 pub mod twin;

@@ -154,6 +154,7 @@ pub fn train_scene(
         scene,
         resume,
         terminal: None,
+        json: None,
     };
     let end = run(request, interrupt)?;
     if validated {

@@ -16,7 +16,7 @@ pub fn problem(root: &Value, schema: &Value, value: &Value) -> Option<String> {
         let rules = || rule.as_array().into_iter().flatten();
         let beyond = |past: fn(f64, f64) -> bool| value.as_f64().zip(rule.as_f64()).is_some_and(|(v, r)| past(v, r));
         let broken = match keyword.as_str() {
-            "$schema" | "$defs" | "title" | "description" | "format" => false,
+            "$schema" | "$defs" | "title" | "description" | "default" | "format" => false,
             "$ref" => {
                 let target = rule
                     .as_str()

@@ -10,7 +10,6 @@ use kiln::kernels::cpu::project::{Visible, project, tile_rect};
 use kiln::kernels::cpu::project_backward::project_backward;
 use kiln::kernels::cpu::rasterize::{Raster, TileLists, rasterize};
 use kiln::kernels::cpu::rasterize_backward::{Gradient2d, rasterize_backward};
-use kiln::kernels::cpu::step::target_from_u8;
 use kiln::kernels::cpu::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 use kiln::kernels::views::Variants;
 use kiln::scene::Camera;
@@ -206,7 +205,7 @@ impl Stages {
             &self.depth_order,
             &tile_intersect::depth_order(&self.visible),
         );
-        let pairs = tile_intersect::emit(&self.visible, &self.depth_order, grid[0], true);
+        let pairs = tile_intersect::emit(&self.visible, &self.depth_order, grid[0], &before.settings);
         same("emitted tiles", &self.emitted.0, &pairs.tiles);
         same("emitted splats", &self.emitted.1, &pairs.visible);
         let (tiles, splats) = radix_sort::sort_pairs(&self.emitted.0, &self.emitted.1);
@@ -224,7 +223,7 @@ impl Stages {
             ranges,
             visible: splats,
         };
-        let raster = rasterize(size, &self.visible, &lists, BACKGROUND);
+        let raster = rasterize(size, &self.visible, &lists, BACKGROUND, before.settings.jitter);
         close(
             "image",
             self.raster.rgb.as_flattened(),
@@ -252,7 +251,12 @@ impl Stages {
             raster.last.len()
         );
 
-        let wanted = loss(size, &self.raster.rgb, &target_from_u8(target), Weights::default());
+        let wanted = loss(
+            size,
+            &self.raster.rgb,
+            &before.target(camera, target),
+            Weights::default(),
+        );
         let found = [status.loss, status.l1, status.ssim];
         close("loss", &found, &[wanted.total, wanted.l1, wanted.ssim], 1e-5, 1e-5);
         close(
@@ -262,7 +266,7 @@ impl Stages {
             1e-6,
             1e-4,
         );
-        self.check_gradients(&lists, size);
+        self.check_gradients(before, &lists, size);
     }
 
     fn check_records(&self, before: &Twin, camera: &Camera) {
@@ -296,7 +300,7 @@ impl Stages {
         differ("tile counts", |a, b| a.n_tiles != b.n_tiles);
     }
 
-    fn check_gradients(&self, lists: &TileLists, size: [u32; 2]) {
+    fn check_gradients(&self, before: &Twin, lists: &TileLists, size: [u32; 2]) {
         let wanted = rasterize_backward(
             size,
             &self.visible,
@@ -304,6 +308,7 @@ impl Stages {
             BACKGROUND,
             &self.raster,
             &self.image_gradient,
+            before.settings.jitter,
         );
         let compare = |what: &str, value: fn(&Gradient2d<f32>) -> Vec<f32>| {
             let list = |g: &[Gradient2d<f32>]| -> Vec<f32> { g.iter().flat_map(value).collect() };
@@ -328,7 +333,8 @@ impl Stages {
         let used = (layout::GEOMETRY_PLANES + layout::sh_planes(degree)) as usize;
         let eye = Eye::new(camera);
         let mut gradients = vec![Gaussian::<f32>::ZERO; n];
-        let mut statistics = vec![[0.0_f32; 4]; n];
+        let seen = |radius: Option<f32>| radius.map_or([0.0; 4], |radius| [0.0, 0.0, 1.0, radius]);
+        let mut statistics: Vec<[f32; 4]> = before.shown_px(camera).into_iter().map(seen).collect();
         for (record, g) in self.visible.iter().zip(&self.gradients_2d) {
             let id = record.id as usize;
             let out = project_backward(

@@ -3,8 +3,9 @@
 use kiln::gaussians::Gaussians;
 use kiln::kernels::cpu::adam::{Adam, GroupStep, GroupSteps, Moments, adam};
 use kiln::kernels::cpu::gaussian::{Gaussian, View};
+use kiln::kernels::cpu::jitter::resample;
 use kiln::kernels::cpu::loss::Weights;
-use kiln::kernels::cpu::project::{Filter2d, Settings};
+use kiln::kernels::cpu::project::{Filter2d, Settings, shown_radius};
 use kiln::kernels::cpu::statistics::{Statistics, accumulate};
 use kiln::kernels::cpu::step::{Step, step, target_from_u8};
 use kiln::kernels::uniforms::{StepUniforms, flags};
@@ -24,7 +25,7 @@ pub fn uniforms(camera: &Camera, sh_degree: u32, iteration: u32) -> StepUniforms
     let mut u = StepUniforms::for_camera(camera, BACKGROUND, KERNEL_SIZE);
     u.iteration = iteration;
     u.sh_degree = sh_degree;
-    u.flags = flags::STATISTICS | flags::UPDATE;
+    u.flags = flags::STATISTICS | flags::COUNT_FAINT | flags::UPDATE;
     for (group, rate) in RATES.iter().enumerate() {
         let f = Adam::default().factors::<f32>(GroupStep {
             rate: *rate,
@@ -47,8 +48,10 @@ pub struct Twin {
     pub moments: Vec<Moments<f32>>,
     /// Densification statistics.
     pub statistics: Vec<Statistics<f32>>,
-    /// Filter, degree.
+    /// Filter, degree, jitter.
     pub settings: Settings,
+    /// The image is compared where the jittered samples lie.
+    pub resample: bool,
 }
 
 impl Twin {
@@ -66,7 +69,29 @@ impl Twin {
                 },
                 sh_degree: model.sh_degree,
                 tight_tiles: true,
+                jitter: None,
             },
+            resample: false,
+        }
+    }
+
+    /// Radius on screen of every Gaussian that has one, visible or not.
+    #[must_use]
+    pub fn shown_px(&self, camera: &Camera) -> Vec<Option<f32>> {
+        let view = View::new(camera);
+        let pairs = self.gaussians.iter().zip(&self.filter_3d);
+        pairs
+            .map(|(gaussian, &filter)| shown_radius(gaussian, filter, &view, &self.settings))
+            .collect()
+    }
+
+    /// What the samples of a step are compared with.
+    #[must_use]
+    pub fn target(&self, camera: &Camera, rgb: &[u8]) -> Vec<[f32; 3]> {
+        let image = target_from_u8(rgb);
+        match self.settings.jitter.filter(|_| self.resample) {
+            Some(jitter) => resample([camera.width_px, camera.height_px], &image, jitter),
+            None => image,
         }
     }
 
@@ -79,7 +104,7 @@ impl Twin {
             &View::new(camera),
             &self.settings,
             BACKGROUND,
-            &target_from_u8(target),
+            &self.target(camera, target),
             Weights::default(),
         )
     }
@@ -88,7 +113,14 @@ impl Twin {
     pub fn train(&mut self, camera: &Camera, target: &[u8], iteration: u32) -> Step<f32> {
         let out = self.step(camera, target);
         let size = [camera.width_px, camera.height_px];
-        accumulate(size, &out.forward.visible, &out.gradients_2d, &mut self.statistics);
+        let shown = self.shown_px(camera);
+        accumulate(
+            size,
+            &shown,
+            &out.forward.visible,
+            &out.gradients_2d,
+            &mut self.statistics,
+        );
         let group = |i: usize| {
             Some(GroupStep {
                 rate: RATES[i],

@@ -1,185 +1,18 @@
 //! Steps in bands, and steps done again after a stall, leave what whole steps would have left.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use std::path::Path;
-use std::sync::Arc;
-
-use kiln::config::{Inputs, Override, Profile, resolve};
-use kiln::gaussians::Gaussians;
+use kiln::config::Profile;
 use kiln::kernels::bands;
-use kiln::kernels::counters::Stall;
 use kiln::kernels::cpu::bands::{count_in_band, tile_histogram};
 use kiln::kernels::views::Reduction;
-use kiln::memory::{Budget, Gpu};
-use kiln::scene::{Camera, SceneIndex, SceneOptions};
 use kiln::step::{Capacities, StepTensors, evaluate_view};
 use kiln::train::events::{Event, EventRow, StallBuffer};
-use kiln::train::{StepStatus, TrainError, Trainer, plan};
-use kiln::vk;
+use kiln_tests::banded::{BUSY, Run, behind, camera, profile, scene, told, trainer, words};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu as Device, Keep, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::{Stages, staged};
-use kiln_tests::twin::uniforms;
-
-/// 10 by 6 tiles, of which the right column and the bottom row are cut by the image's edge.
-fn scene() -> Scene {
-    Scene {
-        seed: 5,
-        count: 500,
-        size: [150, 90],
-        focal: 140.0,
-        scales: [0.06, 0.5],
-        opacities: [0.3, 0.95],
-        ..Scene::default()
-    }
-}
-
-/// Near and far views take turns, so that they need more and fewer intersections.
-fn camera(scene: &Scene, iteration: u32) -> Camera {
-    let mut camera = scene.camera();
-    camera.translation[0] += 0.2 * (iteration % 4) as f32 - 0.3;
-    camera.translation[2] += 3.0 * (iteration % 3) as f32;
-    camera
-}
-
-/// In the middle of the view, 92 behind the camera.
-fn behind() -> [f32; 3] {
-    scene().camera().rotation[2].map(|axis| -96.0 * axis)
-}
-
-fn profile(settings: &[(&str, &str)]) -> Profile {
-    let set = |(key, value): &(&str, &str)| Override {
-        key: (*key).to_owned(),
-        value: (*value).to_owned(),
-        flag: "--set".to_owned(),
-    };
-    let common = [
-        ("memory.max_gaussians", "500"),
-        ("schedule.iterations", "1000"),
-        ("schedule.sh_every", "3"),
-        ("debug.chunk", "256"),
-        ("strategy.densify.from", "990"),
-        ("strategy.densify.until", "999"),
-    ];
-    let inputs = Inputs {
-        profile: Some("cpu".to_owned()),
-        recipe: Some("demo".to_owned()),
-        overrides: common.iter().chain(settings).map(set).collect(),
-        ..Inputs::default()
-    };
-    resolve(&inputs).expect("a profile")
-}
-
-fn trainer(device: &Arc<vk::Device>, profile: &Profile, reduction: Reduction, model: &Gaussians) -> Trainer {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/stilllife");
-    let mut index = SceneIndex::load(&root, &SceneOptions::default()).expect("bundled scene");
-    index.train.truncate(6);
-    index.test.truncate(1);
-    for (view, iteration) in index.train.iter_mut().chain(&mut index.test).zip(0..) {
-        view.camera = camera(&scene(), iteration);
-    }
-    let budget = Budget::of_device(device, Some(4 << 30), 0.97);
-    let initial = u32::try_from(model.len()).expect("few");
-    let limits = Gpu::limits(device);
-    let (plan, report) = plan(profile, &index, initial, budget, limits, &variants(reduction)).expect("fits");
-    Trainer::new(device, profile.clone(), plan, report, &index, Some(model)).expect("commits")
-}
-
-/// What a run tells and leaves.
-struct Run {
-    statuses: Vec<StepStatus>,
-    events: Vec<EventRow>,
-    model: Gaussians,
-    sums: Vec<f32>,
-    image: Vec<[f32; 4]>,
-    tile_counts: Vec<u32>,
-    banded: u32,
-    skipped: u32,
-}
-
-impl Run {
-    fn new(trainer: &mut Trainer, iterations: u32, view: impl Fn(u32) -> Camera, patient: bool) -> Self {
-        let target = scene().target();
-        let mut statuses = Vec::new();
-        for iteration in 1..=iterations {
-            statuses.extend(trainer.advance(&view(iteration), &target).expect("a step"));
-            if patient {
-                statuses.extend(trainer.drain().expect("a step"));
-            }
-        }
-        statuses.extend(trainer.drain().expect("steps"));
-        let shown = trainer
-            .evaluate(&camera(&scene(), 3), &target, true)
-            .expect("an evaluation");
-        Self {
-            statuses,
-            events: trainer.take_events(),
-            model: trainer.model().expect("download"),
-            sums: shown.sums,
-            image: shown.image.expect("asked for"),
-            tile_counts: shown.tile_counts.expect("asked for"),
-            banded: trainer.banded_steps(),
-            skipped: trainer.skipped_steps(),
-        }
-    }
-
-    fn wanted(&self) -> Vec<u32> {
-        self.statuses.iter().map(|s| s.counters.intersections).collect()
-    }
-
-    fn stalls(&self) -> usize {
-        let stall = |row: &&EventRow| matches!(row.event, Event::Stall { .. });
-        self.events.iter().filter(stall).count()
-    }
-
-    fn assert_same(&self, other: &Self, what: &str) {
-        assert_eq!(told(self), told(other), "{what}: status words");
-        let events = |run: &Self| -> Vec<EventRow> {
-            let kept = |row: &&EventRow| !matches!(row.event, Event::Stall { .. });
-            run.events.iter().filter(kept).cloned().collect()
-        };
-        assert_eq!(events(self), events(other), "{what}: events");
-        assert_eq!(words(&self.model), words(&other.model), "{what}: model");
-        assert_eq!(bits(&self.sums), bits(&other.sums), "{what}: metrics");
-        assert_eq!(
-            bits(self.image.as_flattened()),
-            bits(other.image.as_flattened()),
-            "{what}: image"
-        );
-        assert_eq!(self.tile_counts, other.tile_counts, "{what}: tile counts");
-    }
-}
-
-fn told(run: &Run) -> Vec<[u32; 6]> {
-    let of = |s: &StepStatus| {
-        let c = &s.counters;
-        [
-            s.iteration,
-            c.iteration,
-            c.gaussians,
-            c.visible,
-            c.intersections,
-            c.loss.to_bits(),
-        ]
-    };
-    run.statuses.iter().map(of).collect()
-}
-
-fn bits(values: &[f32]) -> Vec<u32> {
-    values.iter().map(|v| v.to_bits()).collect()
-}
-
-fn words(model: &Gaussians) -> Vec<u32> {
-    let mut all = bits(model.means.as_flattened());
-    all.extend(bits(model.quats.as_flattened()));
-    all.extend(bits(model.log_scales.as_flattened()));
-    all.extend(bits(&model.logit_opacities));
-    all.extend(bits(model.sh0.as_flattened()));
-    all.extend(bits(&model.sh_rest));
-    all.extend(bits(&model.filter_3d));
-    all
-}
+use kiln_tests::twin::{Twin, uniforms};
 
 /// The two counting kernels against their twins, for bands that begin and end anywhere.
 #[test]
@@ -195,6 +28,7 @@ fn counts_follow_the_reference() {
     let status = whole.run(0, &uniforms(&view, 3, 1), &scene.target());
     let visible = Stages::read(&mut whole, &status, &view).visible;
     drop(whole);
+    let settings = Twin::new(&scene.model()).settings;
     let histogram = |t: &StepTensors| t.metric_sums.slice(0, 4 * tiles);
     let program = |t: &StepTensors| {
         let mut program = evaluate_view(t, &[]);
@@ -217,10 +51,14 @@ fn counts_follow_the_reference() {
         let status = gpu.run(0, &u, &scene.target());
         assert_eq!(status.visible as usize, visible.len());
         let found: Vec<u32> = gpu.kept(counts_at, "band_count", n);
-        let wanted: Vec<u32> = visible.iter().map(|v| count_in_band(v, 10, &band, true)).collect();
+        let wanted: Vec<u32> = visible.iter().map(|v| count_in_band(v, 10, &band, &settings)).collect();
         same(&format!("tiles in {band:?}"), &found[..wanted.len()], &wanted);
         let found: Vec<u32> = gpu.kept(histogram_at, "band_count.histogram", tiles as usize);
-        same("histogram", &found, &tile_histogram(&visible, 10, tiles as usize, true));
+        same(
+            "histogram",
+            &found,
+            &tile_histogram(&visible, 10, tiles as usize, &settings),
+        );
     }
     gpu.assert_valid();
 }
@@ -250,9 +88,18 @@ fn any_number_of_bands_gives_the_same_bytes() {
 
 #[test]
 fn atomic_sums_in_bands_agree() {
+    unordered_sums_in_bands_agree(Reduction::Atomic);
+}
+
+#[test]
+fn exchanged_sums_in_bands_agree() {
+    unordered_sums_in_bands_agree(Reduction::CompareExchange);
+}
+
+fn unordered_sums_in_bands_agree(reduction: Reduction) {
     let device = open();
     let run = |profile: &Profile, steps: u32| {
-        let mut trainer = trainer(&device, profile, Reduction::Atomic, &scene().model());
+        let mut trainer = trainer(&device, profile, reduction, &scene().model());
         Run::new(&mut trainer, steps, |i| camera(&scene(), i), false)
     };
     let rendered = run(&profile(&[]), 0);
@@ -305,19 +152,6 @@ fn a_run_that_never_fits_gives_the_same_bytes() {
     }
     assert_valid(&device);
 }
-
-/// Densification at 6 and 12, reset at 8, filter regularly: all while some views fit and others do not.
-const BUSY: [(&str, &str); 9] = [
-    ("memory.max_gaussians", "1600"),
-    ("strategy.densify.from", "3"),
-    ("strategy.densify.until", "100"),
-    ("strategy.densify.every", "6"),
-    ("strategy.densify.grad_threshold", "0.00001"),
-    ("strategy.reset.every", "8"),
-    ("strategy.reset.until", "100"),
-    ("mip.filter_from", "4"),
-    ("mip.filter_every", "5"),
-];
 
 #[test]
 fn stalls_among_events_change_nothing() {
@@ -410,26 +244,26 @@ fn a_step_left_out_changes_nothing() {
     assert_eq!((trainer.skipped_steps(), before == after), (1, true));
     let told = trainer.drain().expect("nothing in flight");
     assert_eq!(told.iter().map(|s| s.iteration).collect::<Vec<_>>(), [2, 3]);
-    assert_valid(&device);
-}
-
-#[test]
-fn too_many_visible_end_the_run() {
-    let device = open();
-    let mut trainer = trainer(
-        &device,
-        &profile(&[("debug.v_cap", "256")]),
-        Reduction::Segmented,
-        &scene().model(),
-    );
-    let (view, target) = (camera(&scene(), 1), scene().target());
-    let Err(TrainError::Stalled { counters, v_cap, .. }) = trainer.evaluate(&view, &target, false) else {
-        unreachable!("more than 256 are visible")
+    let left_out = |events: Vec<EventRow>| -> Vec<u32> {
+        let rows = events
+            .into_iter()
+            .filter(|row| matches!(row.event, Event::Nonfinite { .. }));
+        rows.map(|row| row.it).collect()
     };
-    assert_eq!((counters.stall(), v_cap), (Some(Stall::Visible), 256));
-    trainer.advance(&view, &target).expect("submits");
-    let error = trainer.drain().expect_err("stalls again, on its own");
-    assert!(error.to_string().contains("iteration 1 sees"), "{error}");
+    assert_eq!(left_out(trainer.take_events()), [4]);
+    // The same when the next to look is LPIPS, which borrows the idle device, or an evaluation.
+    for patient in [false, true] {
+        trainer.advance(&bad, &target).expect("a step");
+        if patient {
+            trainer.idle_gpu().expect("nothing in flight");
+        } else {
+            trainer
+                .evaluate(&camera(&scene(), 1), &target, false)
+                .expect("an evaluation");
+        }
+        assert!(trainer.drain().expect("nothing in flight").is_empty());
+        assert_eq!(left_out(trainer.take_events()), [5 + u32::from(patient)]);
+    }
     assert_valid(&device);
 }
 
@@ -453,7 +287,11 @@ fn a_model_larger_than_a_binding() {
         Run::new(&mut trainer, 3, |i| camera(&scene(), i), false)
     };
     let whole = run(&[]);
-    for settings in [[("debug.bands", "3")], [("debug.i_cap", "1")]] {
+    for settings in [
+        [("debug.bands", "3")],
+        [("debug.i_cap", "1")],
+        [("debug.v_cap", "250000")],
+    ] {
         let banded = run(&settings);
         banded.assert_same(&whole, &format!("{settings:?}"));
     }

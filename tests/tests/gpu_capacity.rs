@@ -10,7 +10,7 @@ use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
 
-const REDUCTIONS: [Reduction; 2] = [Reduction::Segmented, Reduction::Atomic];
+const REDUCTIONS: [Reduction; 3] = [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange];
 
 fn capacities(scene: &Scene) -> Capacities {
     let mut c = Capacities::new(

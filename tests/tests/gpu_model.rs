@@ -6,11 +6,14 @@ use std::path::Path;
 use kiln::kernels::counters::Args;
 use kiln::kernels::cpu::adam::Moments;
 use kiln::kernels::cpu::gaussian::{Gaussian, View as Eye};
-use kiln::kernels::cpu::{filter_3d as filter_twin, metrics as metrics_twin, opacity_reset as reset_twin};
+use kiln::kernels::cpu::{
+    filter_3d as filter_twin, histogram as histogram_twin, metrics as metrics_twin, opacity_reset as reset_twin,
+};
 use kiln::kernels::filter_3d::{FilterCamera, FilterIo};
+use kiln::kernels::histogram::{BINS, BYTES, Quantity};
 use kiln::kernels::uniforms::{StepUniforms, TILE_PX};
 use kiln::kernels::views::{Pixels, Reduction, Shared};
-use kiln::kernels::{begin, filter_3d, loss, opacity_reset};
+use kiln::kernels::{begin, filter_3d, histogram, loss, opacity_reset};
 use kiln::memory::{Class, Gpu as Device, Program, Tag, TensorTable, fold_groups};
 use kiln::scene::Camera;
 use kiln::step::{Capacities, evaluate_view};
@@ -254,6 +257,16 @@ fn opacities_after_a_reset() {
             _ => *logit,
         };
     }
+    // Factors of the filter from 0 to 1: scales that vanish with and without a filter, and filters that do.
+    for (i, (log_scale, filter)) in std::iter::zip(&mut model.log_scales, &mut model.filter_3d).enumerate() {
+        match i % 11 {
+            3 => *log_scale = [-60.0; 3],
+            5 => (*log_scale, *filter) = ([-60.0; 3], 0.0),
+            7 => *filter = 1e-30,
+            9 => *filter = 1e6,
+            _ => {}
+        }
+    }
     gpu.load(&model);
     let n = model.len();
     for chunk in gpu.tensors.chunks.clone() {
@@ -268,6 +281,7 @@ fn opacities_after_a_reset() {
     let after = gpu.model();
     let wanted: Vec<f32> = gaussians.iter().map(|g| g.logit_opacity).collect();
     close("logits", &after.logit_opacities, &wanted, 1e-5, 1e-5);
+    assert!(after.logit_opacities.iter().all(|logit| logit.is_finite()));
     let kept = (0..n).filter(|i| wanted[*i] == model.logit_opacities[*i]).count();
     assert!(kept > 50);
     for (i, wanted) in wanted.iter().enumerate() {
@@ -288,6 +302,88 @@ fn opacities_after_a_reset() {
     );
     for planes in [gpu.planes(|c| c.geometry_m, 11, n), gpu.planes(|c| c.geometry_v, 11, n)] {
         assert!(planes.iter().all(|v| v[..10].iter().all(|m| *m == 1.5) && v[10] == 0.0));
+    }
+    gpu.assert_valid();
+}
+
+/// Every bin holds the twin's count, give or take the values so close to an edge that the last bits of an exponential
+/// or a square root decide.
+#[test]
+fn histograms_count_every_gaussian() {
+    let scene = Scene {
+        seed: 35,
+        count: 700,
+        sh_degree: 0,
+        ..Scene::default()
+    };
+    let mut model = scene.model();
+    let n = model.len();
+    for i in 0..n {
+        let t = i as f32 / n as f32;
+        model.logit_opacities[i] = 16.0 * t - 8.0;
+        model.log_scales[i] = [12.0 * t - 15.0, 20.0 * t - 10.0, -40.0 * t];
+        model.quats[i] = [0.02 + 20.0 * t * t, 0.1, -t, 0.5 * t];
+        model.means[i] = [40.0 * t, 1e3 * t * t, -3.0 * t];
+    }
+    // In the middle of their bins there is nothing to give or take.
+    let middle = |quantity: Quantity, bin: usize| {
+        let edges = quantity.edges();
+        (0.5 * (edges[bin] + edges[bin + 1])) as f32
+    };
+    for bin in 0..BINS {
+        let p = middle(Quantity::Opacity, bin);
+        model.logit_opacities[bin] = (p / (1.0 - p)).ln();
+        model.log_scales[bin] = [middle(Quantity::Scale, bin).ln(); 3];
+        model.quats[bin] = [0.0, middle(Quantity::Rotation, bin), 0.0, 0.0];
+        model.means[bin] = [0.0, 0.0, -middle(Quantity::Distance, bin)];
+    }
+    model.log_scales[BINS] = [f32::NAN, 200.0, -200.0];
+    let gaussians = Gaussian::<f32>::from_model(&model);
+    let wanted = histogram_twin::histogram(&gaussians);
+    let mut unsure = [[0u32; BINS]; 4];
+    for gaussian in &gaussians {
+        for quantity in Quantity::ALL {
+            for value in histogram_twin::values(gaussian, quantity) {
+                let bins = [1.0 - 1e-5, 1.0, 1.0 + 1e-5].map(|f| histogram_twin::bin(quantity, value * f));
+                if bins[0] != bins[2] {
+                    bins.into_iter()
+                        .flatten()
+                        .for_each(|b| unsure[quantity as usize][b] += 1);
+                }
+            }
+        }
+    }
+    let mut counted = None;
+    let mut gpu = Gpu::new(
+        &capacities(&scene),
+        &variants(Reduction::Segmented),
+        |t| {
+            let mut program = Program::new("histogram");
+            let words = t.splats.gradient_a.slice(0, BYTES);
+            counted = Some(words);
+            begin::record(&mut program, &t.shared, &t.chunks);
+            histogram::record(&mut program, &t.shared, &t.chunks, words);
+            program
+        },
+        |t| {
+            vec![Keep {
+                view: t.splats.gradient_a.slice(0, BYTES),
+                after: "histogram",
+            }]
+        },
+    );
+    gpu.load(&model);
+    gpu.run(0, &uniforms(&scene.camera(), 3, 1), &[]);
+    let words: Vec<u32> = gpu.kept(counted.expect("a view"), "histogram", 4 * BINS);
+    for (q, quantity) in Quantity::ALL.into_iter().enumerate() {
+        let found = &words[q * BINS..(q + 1) * BINS];
+        assert_eq!(found.iter().sum::<u32>(), wanted[q].iter().sum::<u32>(), "{quantity:?}");
+        for bin in 0..BINS {
+            let difference = found[bin].abs_diff(wanted[q][bin]);
+            assert!(difference <= unsure[q][bin], "{quantity:?} bin {bin}: {difference}");
+            assert!(found[bin] > 0, "{quantity:?} bin {bin} is empty");
+        }
+        assert!(unsure[q].iter().sum::<u32>() < 12, "{quantity:?}");
     }
     gpu.assert_valid();
 }

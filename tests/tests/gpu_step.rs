@@ -1,6 +1,9 @@
 //! Every kernel of the training step on the device against its CPU twin, over shapes, variants and odd inputs.
 
 use kiln::gaussians::Gaussians;
+use kiln::kernels::cpu::jitter::Jitter;
+use kiln::kernels::cpu::project::Filter2d;
+use kiln::kernels::uniforms::flags;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::step::Capacities;
 use kiln_tests::child;
@@ -30,6 +33,9 @@ const ALL: [Variants; 4] = [
     portable(Reduction::Atomic, false),
 ];
 
+/// Sums added by comparing and exchanging, with the rasteriser of devices that need it.
+const EXCHANGE: Variants = portable(Reduction::CompareExchange, false);
+
 const fn portable(reduction: Reduction, columns: bool) -> Variants {
     Variants {
         reduction,
@@ -46,13 +52,27 @@ fn check(scene: &Scene, model: &Gaussians, list: &[Variants], chunk: u32) -> usi
 
 /// [`check`] with or without the update.
 fn check_until(scene: &Scene, model: &Gaussians, list: &[Variants], chunk: u32, update: bool) -> usize {
+    check_flags(scene, model, list, chunk, update, 0)
+}
+
+/// [`check_until`] with further flags of the step, which the reference follows.
+fn check_flags(scene: &Scene, model: &Gaussians, list: &[Variants], chunk: u32, update: bool, bits: u32) -> usize {
     let (camera, target) = (scene.camera(), scene.target());
+    let mut u = uniforms(&camera, scene.sh_degree, 1);
+    u.flags |= bits;
+    u.seed = 77;
+    let mut before = Twin::new(model);
+    if bits & flags::CLASSIC != 0 {
+        before.settings.filter_2d = Filter2d::Classic;
+        u.background[3] = before.settings.filter_2d.variance_px2() as f32;
+    }
+    before.settings.jitter = (bits & flags::RAY_JITTER != 0).then_some(Jitter { seed: 77, iteration: 1 });
+    before.resample = bits & flags::RESAMPLE != 0;
     let mut visible = 0;
     for variants in list {
         let mut gpu = staged(&capacities(scene, chunk), variants);
         gpu.load(model);
-        let before = Twin::new(model);
-        let status = gpu.run(1, &uniforms(&camera, scene.sh_degree, 1), &target);
+        let status = gpu.run(1, &u, &target);
         assert_eq!(
             (status.stalled, status.nonfinite, status.skipped),
             (0, 0, 0),
@@ -79,6 +99,49 @@ fn check_scene(scene: &Scene, list: &[Variants], chunk: u32) -> usize {
 #[test]
 fn plain_scene_in_all_variants() {
     assert!(check_scene(&Scene::default(), &ALL, 1024) > 200);
+    let exchange = [EXCHANGE, portable(Reduction::CompareExchange, true)];
+    assert!(check_scene(&Scene::default(), &exchange, 1024) > 200);
+}
+
+/// Rasterisers built for jitter.
+fn jittered() -> [Variants; 4] {
+    ALL.map(|variants| Variants {
+        jitter: true,
+        ..variants
+    })
+}
+
+#[test]
+fn jittered_rays_follow_the_reference() {
+    let scene = Scene {
+        seed: 41,
+        size: [70, 45],
+        ..Scene::default()
+    };
+    for bits in [flags::RAY_JITTER, flags::RAY_JITTER | flags::RESAMPLE] {
+        assert!(check_flags(&scene, &scene.model(), &jittered(), 512, true, bits) > 200);
+    }
+    // Evaluation uses the same kernels with the flag off, and samples pixel centres.
+    check_flags(&scene, &scene.model(), &jittered(), 512, true, 0);
+}
+
+#[test]
+fn classic_models_follow_the_reference() {
+    let scene = Scene {
+        seed: 42,
+        scales: [0.002, 0.3],
+        filter_3d: 0.0,
+        ..Scene::default()
+    };
+    let mut model = scene.model();
+    // Nothing keeps a scale from vanishing; the dilation still shows such a Gaussian.
+    for log_scale in model.log_scales.iter_mut().step_by(17) {
+        *log_scale = [-60.0; 3];
+    }
+    let visible = check_flags(&scene, &model, &ALL, 512, true, flags::CLASSIC);
+    assert!(visible > 200, "{visible}");
+    let both = flags::CLASSIC | flags::RAY_JITTER;
+    check_flags(&scene, &model, &jittered(), 512, true, both);
 }
 
 #[test]
@@ -269,10 +332,14 @@ fn every_subgroup_width() {
             size: [50, 40],
             ..Scene::default()
         };
-        check_scene(&scene, &[list[0], list[3]], 512);
+        let exchange = Variants {
+            sort_subgroup,
+            ..EXCHANGE
+        };
+        check_scene(&scene, &[list[0], list[3], exchange], 512);
         return;
     }
-    for width in ["128", "512"] {
+    for width in ["128", "256", "512"] {
         let environment = [("LP_NATIVE_VECTOR_WIDTH", width), ("LP_NUM_THREADS", "1")];
         child::run("every_subgroup_width", width, &environment);
     }

@@ -12,10 +12,11 @@ use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::kernels::{begin, densify, opacity_reset};
+use kiln::kernels::{begin, densify, histogram, opacity_reset};
 use kiln::memory::{Access, Command, Program, TensorTable};
 use kiln::step::{
-    BandTensors, Capacities, DensifyTensors, STAGING_BYTES, StepTensors, banded, evaluate_view, train_step,
+    BandTensors, Capacities, DensifyTensors, RecordBandTensors, STAGING_BYTES, StepTensors, banded, banded_records,
+    evaluate_view, train_step,
 };
 use kiln_tests::spirv::{Module, reflect};
 
@@ -172,6 +173,7 @@ fn programs() -> Vec<Program> {
         (Reduction::Segmented, 0, true, false),
         (Reduction::Atomic, 16, false, false),
         (Reduction::Segmented, 32, false, false),
+        (Reduction::CompareExchange, 0, false, false),
         (Reduction::Segmented, 0, true, true),
         (Reduction::Atomic, 16, false, true),
     ] {
@@ -194,6 +196,8 @@ fn programs() -> Vec<Program> {
         programs.push(evaluate_view(&t, &[]));
         let bands = BandTensors::new(&mut table, &capacities, &variants);
         programs.extend(banded(&t, &bands, &[]).all().map(Program::clone));
+        let records = RecordBandTensors::new(&mut table, &t, true);
+        programs.extend(banded_records(&t, &bands, &records, &[]).all().map(Program::clone));
         let mut program = Program::new("others");
         begin::record(&mut program, &t.shared, &t.chunks);
         let io = FilterIo {
@@ -204,6 +208,7 @@ fn programs() -> Vec<Program> {
         };
         filter_3d::record(&mut program, &t.shared, &t.chunks, &io);
         opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
+        histogram::record(&mut program, &t.shared, &t.chunks, t.shared.args);
         programs.push(program);
     }
     let mut table = TensorTable::default();

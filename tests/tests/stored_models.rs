@@ -91,6 +91,12 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
     let again: EvalFile = serde_json::from_str(&kiln(&line).expect("evaluates")).expect("JSON");
     assert!(differences(&written, &again)[0] < 0.02);
 
+    // fewer visible records than Gaussians in view
+    let half = format!("debug.v_cap={}", written.gaussians / 2);
+    let line = ["eval", text(&fused), text(&scene), "--json", "-q", "--set", &half];
+    let few: EvalFile = serde_json::from_str(&kiln(&line).expect("evaluates")).expect("JSON");
+    assert_eq!(differences(&again, &few), [0.0; 2]);
+
     // pictures
     let out = folder.join("views");
     let printed = kiln(&["render", text(&run), "-q", "-o", text(&out)]).expect("renders");
@@ -103,6 +109,12 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
             "{}",
             row.name
         );
+    }
+    let bands = folder.join("bands");
+    kiln(&["render", text(&run), "-q", "-o", text(&bands), "--set", &half]).expect("renders");
+    for row in &written.set(Split::Test).expect("test views").views {
+        let name = format!("{}.png", row.name);
+        assert_eq!(picture_difference(&bands.join(&name), &out.join(&name)), 0, "{name}");
     }
     let cameras = run.join("cameras.json");
     kiln(&[
@@ -136,6 +148,12 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
     assert!(index.contains("\"eval/iteration_60/metrics.json\"") && index.contains("\"status\": \"done\""));
 
     // refusals
+    let line = ["render", text(&run), "-q", "-o", text(&out), "--set", "debug.v_cap=256"];
+    let refusal = kiln(&line).expect_err("hundreds of splats touch a tile");
+    assert!(
+        refusal.to_string().contains("256 visible records") && refusal.exit() == Exit::DoesNotFit,
+        "{refusal}"
+    );
     let error = |line: &[&str]| {
         let error = kiln(line).expect_err("a refusal");
         (error.exit(), error.to_string())

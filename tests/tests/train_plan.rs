@@ -1,14 +1,18 @@
-//! What plugins declare is what the plan allocates.
+//! What plugins declare is what the plan allocates, what cameras see is what it has room for, and a run reserves what it says.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::path::Path;
 
+use kiln::kernels::cpu::filter_3d::filter_3d;
+use kiln::kernels::cpu::gaussian::{Gaussian, View};
+use kiln::kernels::cpu::project::{Filter2d, Settings, project};
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::memory::{Budget, GIB, PlanLimits};
+use kiln::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
 use kiln::plugins::NeedClass;
 use kiln::scene::SceneIndex;
-use kiln::train::{plan, scene_options};
-use kiln_tests::runs;
+use kiln::train::interrupt::Interrupt;
+use kiln::train::{Demand, DemandSource, initial_model, open_device, plan, scene_options, variants_for};
+use kiln_tests::runs::{self, EVENTFUL, Scratch};
 
 #[test]
 fn declared_needs_are_the_bytes_of_the_plan() {
@@ -25,6 +29,7 @@ fn declared_needs_are_the_bytes_of_the_plan() {
         let limits = PlanLimits {
             block_bytes: GIB,
             binding_bytes: GIB,
+            rounding: BlockRounding::NONE,
         };
         let variants = Variants {
             reduction: Reduction::Segmented,
@@ -33,7 +38,9 @@ fn declared_needs_are_the_bytes_of_the_plan() {
             jitter: false,
         };
         let budget = Budget::new(GIB, None, Some(GIB), 1.0);
-        let (plan, report) = plan(&profile, &scene, 3500, budget, limits, &variants).unwrap();
+        let model = initial_model(&profile, &scene).unwrap();
+        let demand = Demand::count(&profile, &scene, &model);
+        let (plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
         let bytes = |parts: &[&str]| -> u64 {
             let tensors = plan.table.tensors().iter();
             let named = tensors.filter(|t| parts.iter().any(|part| t.name.starts_with(part)));
@@ -56,4 +63,126 @@ fn declared_needs_are_the_bytes_of_the_plan() {
             "{way:?}"
         );
     }
+}
+
+#[test]
+fn the_count_over_the_training_views_is_what_steps_see() {
+    let settings = [
+        ("dataset.resolution", "160"),
+        ("init", "{ kind: random_box, count: 9000 }"),
+    ];
+    let profile = runs::profile(Path::new("unused"), &[&settings]);
+    let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
+    let model = initial_model(&profile, &scene).unwrap();
+    let demand = Demand::count(&profile, &scene, &model);
+    assert_eq!(demand, Demand::count(&profile, &scene, &model), "threads do not matter");
+    let views = scene.train.len() as u32;
+    assert_eq!(demand.from, DemandSource::Counted { sample: 4096, views });
+    // The whole model, by the twin of the step.
+    let gaussians = Gaussian::<f64>::from_model(&model);
+    let cameras: Vec<View<f64>> = scene.train.iter().map(|v| View::new(&v.camera)).collect();
+    let means: Vec<_> = gaussians.iter().map(|g| g.mean).collect();
+    let filters = filter_3d(&means, &cameras);
+    let settings = Settings {
+        filter_2d: Filter2d::Mip { kernel_size: 0.1 },
+        sh_degree: 3,
+        tight_tiles: true,
+        jitter: None,
+    };
+    let counts = cameras.iter().map(|view| {
+        let each = gaussians.iter().zip(&filters);
+        let visible = each.filter_map(|(g, f)| project(0, g, *f, view, &settings));
+        visible.fold((0.0, 0.0), |(v, i), splat| (v + 1.0, i + f64::from(splat.n_tiles)))
+    });
+    let counts: Vec<(f64, f64)> = counts.collect();
+    let n = model.len() as f64;
+    let most = |f: fn(&(f64, f64)) -> f64| counts.iter().map(f).fold(0.0, f64::max) / n;
+    let (visible, intersections) = (most(|c| c.0), most(|c| c.1));
+    let sum = |f: fn(&(f64, f64)) -> f64| counts.iter().map(f).sum::<f64>();
+    let per_visible = sum(|c| c.1) / sum(|c| c.0);
+    assert!(
+        (demand.visible_share - visible).abs() < 0.03,
+        "{demand:?}, all: {visible}"
+    );
+    assert!(
+        (demand.intersections / intersections - 1.0).abs() < 0.1,
+        "{demand:?}, all: {intersections}"
+    );
+    assert!(
+        (demand.per_visible / per_visible - 1.0).abs() < 0.05,
+        "{demand:?}, all: {per_visible}"
+    );
+}
+
+#[test]
+fn counting_takes_no_time() {
+    let profile = runs::profile(
+        Path::new("unused"),
+        &[&[("init", "{ kind: random_box, count: 100000 }")]],
+    );
+    let mut scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
+    let model = initial_model(&profile, &scene).unwrap();
+    scene.train = scene.train.iter().cycle().take(300).cloned().collect();
+    let start = std::time::Instant::now();
+    let demand = Demand::count(&profile, &scene, &model);
+    let took = start.elapsed();
+    assert!(demand.visible_share > 0.0);
+    // A second is the promise for two idle cores and an optimised build; tests run on busy ones, and less optimised.
+    assert!(took.as_secs_f64() < 10.0, "{took:?}");
+    println!("300 views of 100000 Gaussians: {took:?}");
+}
+
+#[test]
+fn a_run_reserves_what_was_planned_and_says_where_capacities_come_from() {
+    let scratch = Scratch::new("reserved");
+    let root = scratch.join("run");
+    let profile = runs::profile(&root, &[EVENTFUL, &[("schedule.iterations", "2")]]);
+    let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
+    let model = initial_model(&profile, &scene).unwrap();
+    let demand = Demand::count(&profile, &scene, &model);
+    runs::train(profile.clone(), None, &Interrupt::unattached()).unwrap();
+    let open = open_device(&profile).unwrap();
+    let budget = Budget::of_device(&open.device, None, profile.memory.cap_fraction);
+    let variants = variants_for(open.device.caps(), open.tier, &profile).unwrap();
+    let limits = Gpu::limits(&open.device);
+    let (_, report) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
+    let rows = runs::rows(&root.join("memory.jsonl"));
+    assert_eq!(rows[0]["reserved"], report.device_bytes);
+    assert_eq!(rows[0]["capacities_from"], "generous");
+    assert_eq!(rows[0]["v_cap"], report.capacities.v_cap);
+    assert!(rows.iter().all(|row| row["reserved"] == report.device_bytes));
+    assert!(rows.iter().skip(1).all(|row| row["capacities_from"].is_null()));
+}
+
+#[test]
+fn growth_towards_a_capacity_is_said_once_and_with_the_numbers() {
+    let scratch = Scratch::new("headroom");
+    let root = scratch.join("run");
+    let probe = scratch.join("probe");
+    runs::train(runs::profile(&probe, &[EVENTFUL]), None, &Interrupt::unattached()).unwrap();
+    assert!(
+        runs::events(&probe, "warning").is_empty(),
+        "there is room for everything"
+    );
+    let rows = runs::rows(&probe.join("metrics.jsonl"));
+    let intersections = rows.iter().filter_map(|row| row["intersections"].as_u64());
+    let most = intersections.max().unwrap().to_string();
+    // About enough; after some densification it looks as if it will not be.
+    let tight = [("debug.i_cap", most.as_str())];
+    runs::train(
+        runs::profile(&root, &[EVENTFUL, &tight]),
+        None,
+        &Interrupt::unattached(),
+    )
+    .unwrap();
+    let said = runs::events(&root, "warning");
+    assert!((1..=3).contains(&said.len()), "{said:?}");
+    let text = said[0]["detail"]["message"].as_str().unwrap();
+    let first = &runs::rows(&root.join("memory.jsonl"))[0];
+    assert!(
+        text.contains(&format!("of {} tile intersections", first["i_cap"])),
+        "{text}"
+    );
+    assert!(said[0]["it"].as_u64().unwrap().is_multiple_of(8), "{said:?}");
+    assert_eq!(first["capacities_from"], "debug");
 }

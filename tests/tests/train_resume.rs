@@ -253,3 +253,29 @@ fn what_does_not_belong_to_the_run_is_refused() {
     }
     assert_eq!(fs::read(root.join("run.json")).unwrap(), before);
 }
+
+/// Deterministic runs keep their kernels: another driver setting that brings others is refused.
+#[test]
+fn other_kernels_do_not_go_on_with_a_deterministic_run() {
+    let scratch = Scratch::new("kernels");
+    let root = scratch.join("run");
+    let command = |settings: &[(&str, &str)]| {
+        let mut command = runs::train_command(&root, &[EVENTFUL, settings]);
+        // Subgroups of 16 lanes, where the sort may use them.
+        command.env("LP_NATIVE_VECTOR_WIDTH", "512");
+        command
+    };
+    let off = ("debug.subgroup", "off");
+    let (code, text) = runs::outcome(&mut command(&[("schedule.iterations", "2"), off]));
+    assert_eq!(code, Some(0), "{text}");
+    let longer = ("schedule.iterations", "4");
+    let (code, text) = runs::outcome(command(&[longer]).arg("--resume"));
+    assert_eq!(code, Some(i32::from(Exit::Data as u8)), "{text}");
+    assert!(
+        text.contains("train.deterministic") && text.contains(r#""sort_subgroup":0"#) && text.contains(":16"),
+        "{text}"
+    );
+    let (code, text) = runs::outcome(command(&[longer, off]).arg("--resume"));
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(json(&root.join("run.json"))["iterations"]["done"], 4);
+}

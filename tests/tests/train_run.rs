@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use kiln::cli::{Exit, Failure as _};
 use kiln::train::interrupt::Interrupt;
 use kiln_tests::runs::{self, QUICK, Scratch, json, profile, rows};
 use kiln_tests::schema::problem;
@@ -111,6 +112,9 @@ fn a_short_run_learns_and_leaves_a_complete_folder() {
     assert_eq!(allocations, at_start, "98 steps more allocate nothing more");
 }
 
+/// Fewer visible records than most views of the bundled scene need.
+const FEW_RECORDS: &str = "2500";
+
 /// Settings that choose other kernels or other sizes train as well, and the validation layer has nothing to say.
 #[test]
 fn every_way_of_training_learns() {
@@ -120,11 +124,13 @@ fn every_way_of_training_learns() {
         ("dataset.eval", "false"),
         ("eval.lpips", "false"),
     ];
-    let ways: [&[(&str, &str)]; 5] = [
+    let ways: [&[(&str, &str)]; 7] = [
         &[("device.tier", "portable"), ("debug.validation", "true")],
         &[("debug.reduction", "atomic"), ("debug.validation", "true")],
-        &[("debug.reduction", "fold")],
+        &[("debug.reduction", "compare_exchange"), ("debug.validation", "true")],
+        &[("debug.reduction", "segmented")],
         &[("debug.chunk", "256")],
+        &[("debug.v_cap", FEW_RECORDS), ("debug.validation", "true")],
         &[
             ("debug.chunk", "1024"),
             ("debug.subgroup", "off"),
@@ -144,12 +150,77 @@ fn every_way_of_training_learns() {
         if has(("device.tier", "portable")) {
             assert_eq!(environment["tier"], "portable");
         }
-        if has(("debug.reduction", "atomic")) && environment["tier"] == "fast" {
-            assert_eq!(environment["kernels"]["reduction"], "atomic");
+        for reduction in ["atomic", "compare_exchange", "segmented"] {
+            if has(("debug.reduction", reduction)) {
+                assert_eq!(environment["kernels"]["reduction"], reduction);
+            }
+        }
+        assert!(
+            runs::events(&root, "warning").is_empty(),
+            "{way:?}: a kernel failed its test"
+        );
+        if has(("debug.v_cap", FEW_RECORDS)) {
+            let stalls = runs::events(&root, "stall");
+            let told = |row: &Value| (row["detail"]["buffer"].clone(), row["detail"]["capacity"].to_string());
+            assert!(
+                stalls
+                    .iter()
+                    .any(|row| told(row) == ("visible".into(), FEW_RECORDS.to_owned())),
+                "{stalls:?}"
+            );
+            for row in &stalls {
+                check("metrics", row);
+                assert!(row["detail"]["wanted"].as_u64() > row["detail"]["capacity"].as_u64());
+            }
         }
         let metrics = rows(&root.join("metrics.jsonl"));
         let (first, last) = (mean_loss(&metrics, 1..=10), mean_loss(&metrics, 25..=39));
         assert!(last < 0.9 * first, "{way:?}: {first} -> {last}");
         assert!(!runs::events(&root, "densify").is_empty());
+    }
+}
+
+/// A fast kernel that computes something else at start is not used: the run says so and keeps to the portable one.
+#[test]
+fn a_kernel_that_fails_its_test_is_replaced() {
+    let scratch = Scratch::new("self-test");
+    for reduction in ["atomic", "compare_exchange"] {
+        let root = scratch.join(reduction);
+        let way = [
+            ("schedule.iterations", "3"),
+            ("schedule.test", "[]"),
+            ("debug.reduction", reduction),
+            ("debug.fail_self_test", "true"),
+            ("debug.validation", "true"),
+        ];
+        runs::train(profile(&root, &[QUICK, &way]), None, &Interrupt::unattached()).unwrap();
+        let environment = json(&root.join("env.json"));
+        assert_eq!(environment["kernels"]["reduction"], "segmented");
+        let device = environment["device"]["name"].as_str().unwrap();
+        let warnings = runs::events(&root, "warning");
+        let texts: Vec<&str> = warnings
+            .iter()
+            .filter_map(|row| row["detail"]["message"].as_str())
+            .collect();
+        let kernel = format!("`rasterize_backward.{reduction}` on `{device}` differs by 1.0e-3");
+        assert!(texts.iter().any(|text| text.contains(&kernel)), "{kernel}: {texts:?}");
+    }
+}
+
+/// What was asked for and cannot be had ends the run before it starts.
+#[test]
+fn sums_that_the_tier_cannot_make_are_refused() {
+    let scratch = Scratch::new("refused-reduction");
+    for reduction in ["atomic", "compare_exchange"] {
+        let root = scratch.join(reduction);
+        let way = [("device.tier", "portable"), ("debug.reduction", reduction)];
+        let error = runs::train(profile(&root, &[QUICK, &way]), None, &Interrupt::unattached()).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains(reduction) && text.ends_with("it can do: auto, segmented"),
+            "{text}"
+        );
+        assert_eq!(error.exit(), Exit::NoDevice);
+        assert!(!root.exists(), "nothing was written");
     }
 }

@@ -45,6 +45,9 @@ pub(super) struct TrainArgs {
         hide = true
     )]
     pub(super) start_checkpoint: Option<PathBuf>,
+    /// Print events as JSON, one object a line, on standard output
+    #[arg(long)]
+    pub(super) json: bool,
     /// No progress line
     #[arg(short, long)]
     pub(super) quiet: bool,
@@ -166,6 +169,9 @@ pub(super) struct SettingsArgs {
     /// Image folder inside the scene [dataset.images]
     #[arg(short = 'i', long)]
     pub(super) images: Option<String>,
+    /// Start from the points of a PLY file [init.path]
+    #[arg(long, alias = "init_ply", value_name = "FILE")]
+    pub(super) init_ply: Option<String>,
     /// Down-scaling rule [dataset.resolution]
     #[arg(short = 'r', long, allow_negative_numbers = true)]
     pub(super) resolution: Option<i32>,

@@ -31,14 +31,14 @@ impl Failure for MemoryError {
         match self {
             Self::Vulkan(error) => error.exit(),
             Self::OverBudget { .. } | Self::TooLarge { .. } => Exit::DoesNotFit,
-            Self::OutOfRange { .. } => Exit::Internal,
+            Self::OutOfRange { .. } | Self::NotAsPlanned { .. } => Exit::Internal,
         }
     }
     fn hint(&self) -> Option<String> {
         match self {
             Self::Vulkan(error) => error.hint(),
             Self::OverBudget { .. } | Self::TooLarge { .. } => Some(KNOBS.to_owned()),
-            Self::OutOfRange { .. } => None,
+            Self::OutOfRange { .. } | Self::NotAsPlanned { .. } => None,
         }
     }
 }
@@ -83,9 +83,9 @@ impl Failure for TrainError {
             Self::Vulkan(error) => error.exit(),
             Self::Export(error) => error.exit(),
             Self::Folder(error) => error.exit(),
-            Self::Picture(_) | Self::Report(_) => Exit::Internal,
+            Self::Picture(_) | Self::Report(_) | Self::Grew { .. } => Exit::Internal,
             Self::NoDevice(_) => Exit::NoDevice,
-            Self::DoesNotFit { .. } => Exit::DoesNotFit,
+            Self::DoesNotFit { .. } | Self::TileTooFull { .. } => Exit::DoesNotFit,
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible | Stall::Intersections) => Exit::DoesNotFit,
                 _ => Exit::Internal,
@@ -101,6 +101,7 @@ impl Failure for TrainError {
             Self::Export(error) => error.hint(),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
             Self::DoesNotFit { .. } => Some(KNOBS.to_owned()),
+            Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` or more")),
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible) => Some("`--set debug.v_cap=N` plans more visible records".to_owned()),
                 Some(Stall::Intersections) => Some("`--set debug.i_cap=N` plans more intersections".to_owned()),

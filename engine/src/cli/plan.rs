@@ -3,11 +3,13 @@
 use std::io::{self, Write};
 
 use super::{Exit, Failure, Settings};
-use crate::config::{self, Profile};
+use crate::config::{self, Profile, Storage};
 use crate::kernels::views::{Reduction, Variants};
-use crate::memory::{Budget, GIB, Gpu, MIB, PlanLimits};
+use crate::memory::{BlockRounding, Budget, Class, GIB, Gpu, MIB, PlanLimits};
 use crate::scene::SceneIndex;
-use crate::train::{self, PlanReport, TrainError, TrainPlan, initial_model, open_device, variants_for};
+use crate::train::{
+    self, Demand, DemandSource, Pinned, PlanReport, TrainError, TrainPlan, Unit, initial_model, open_device,
+};
 use crate::vk::DeviceKind;
 
 /// Plans and prints to `out`.
@@ -35,7 +37,7 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
     let scene_path = Settings::scene(&profile).map_err(boxed)?;
     let scene = SceneIndex::load(&scene_path, &train::scene_options(&profile).map_err(boxed)?).map_err(boxed)?;
     let model = initial_model(&profile, &scene).map_err(boxed)?;
-    let initial = u32::try_from(model.len()).unwrap_or(u32::MAX);
+    let demand = Demand::count(&profile, &scene, &model);
     let cap = profile.memory.cap_gib.map(train::gib_to_bytes);
     // A named profile plans for its own card, whatever this machine has: that is what the command is for.
     let foreign = !by_device && cap.is_some_and(|cap| cap > here.cap_bytes);
@@ -48,11 +50,11 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
         )
     } else {
         let budget = Budget::of_device(device, cap, fraction);
-        (
-            budget,
-            Gpu::limits(device),
-            variants_for(device.caps(), open.tier, &profile),
-        )
+        let pinned = Pinned::for_training(&open, &profile).map_err(boxed)?;
+        for warning in &pinned.warnings {
+            eprintln!("warning: {warning}");
+        }
+        (budget, Gpu::limits(device), pinned.variants)
     };
     if foreign {
         eprintln!(
@@ -61,8 +63,9 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
             here.cap_bytes as f64 / GIB as f64
         );
     }
-    let (plan, report) = train::plan(&profile, &scene, initial, budget, limits, &variants).map_err(boxed)?;
-    print(&plan, &report, initial, explain, out).map_err(|e| boxed(TrainError::from(output_error(e))))?;
+    let (plan, report) = train::plan(&profile, &scene, &demand, budget, limits, &variants).map_err(boxed)?;
+    print(&plan, &report, profile.memory.storage, explain, out)
+        .map_err(|e| boxed(TrainError::from(output_error(e))))?;
     Ok(Exit::Ok)
 }
 
@@ -78,6 +81,7 @@ fn card_limits() -> PlanLimits {
     PlanLimits {
         block_bytes: GIB,
         binding_bytes: 4 * GIB - 1,
+        rounding: BlockRounding::NONE,
     }
 }
 
@@ -95,14 +99,35 @@ fn card_variants(profile: &Profile) -> Variants {
     }
 }
 
-fn print(plan: &TrainPlan, report: &PlanReport, initial: u32, explain: bool, out: &mut dyn Write) -> io::Result<()> {
-    let c = &report.capacities;
+fn print(
+    plan: &TrainPlan,
+    report: &PlanReport,
+    storage: Storage,
+    explain: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (c, demand) = (&report.capacities, &report.demand);
     let mib = |bytes: u64| bytes as f64 / MIB as f64;
     writeln!(out, "capacity")?;
-    writeln!(out, "  Gaussians         {:>12}  (initial {initial})", c.n_cap)?;
+    writeln!(
+        out,
+        "  Gaussians         {:>12}  (initial {})",
+        c.n_cap, demand.gaussians
+    )?;
     writeln!(out, "  visible records   {:>12}", c.v_cap)?;
     writeln!(out, "  intersections     {:>12}", c.i_cap)?;
     writeln!(out, "  pixels            {:>12}  ({} tiles)", c.max_pixels, c.max_tiles)?;
+    writeln!(out, "  source            {}", report.capacities_from.describe())?;
+    if let DemandSource::Counted { sample, views } = demand.from {
+        writeln!(
+            out,
+            "  counted           at most {:.1} % visible, {:.2} intersections a Gaussian; {:.2} a visible one on average \
+             ({sample} Gaussians in {views} views)",
+            100.0 * demand.visible_share,
+            demand.intersections,
+            demand.per_visible
+        )?;
+    }
     writeln!(out, "memory, MiB")?;
     for (class, bytes) in &report.classes {
         writeln!(
@@ -115,6 +140,19 @@ fn print(plan: &TrainPlan, report: &PlanReport, initial: u32, explain: bool, out
     writeln!(out, "  {:<16} {:>12.1}", "device total", mib(report.device_bytes))?;
     writeln!(out, "  {:<16} {:>12.1}", "cap", mib(report.budget.cap_bytes))?;
     writeln!(out, "  arena live peak  {:>12.1}", mib(report.arena_live_bytes))?;
+    let table = train::ByteTable::new(storage, c, &plan.tensors.variants);
+    writeln!(
+        out,
+        "  bytes            {:>12.1}  a Gaussian; a visible record {}, an intersection {}, a pixel {} before sharing",
+        table.per(Class::Persistent, Unit::Gaussian),
+        table.per(Class::Arena, Unit::Visible),
+        table.per(Class::Arena, Unit::Intersection),
+        table.per(Class::Arena, Unit::Pixel)
+    )?;
+    writeln!(out, "arena, MiB live at the worst moment")?;
+    for usage in &report.arena_uses {
+        writeln!(out, "  {:<16} {:>12.1}  {}", usage.name, mib(usage.bytes), usage.pass)?;
+    }
     writeln!(out, "step: {} commands", plan.step.commands.len())?;
     writeln!(
         out,

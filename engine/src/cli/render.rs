@@ -1,6 +1,6 @@
 //! `kiln render`: pictures of a model.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::request::{Render, RenderViews};
@@ -28,6 +28,9 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
         },
     };
     let stored = Stored::load(&location, &profile, &open).map_err(boxed)?;
+    for warning in stored.warnings() {
+        let _ = writeln!(io::stderr(), "warning: {warning}");
+    }
     let paths = stored
         .render(&cameras, &output, &mut progress(model.quiet))
         .map_err(boxed)?;

@@ -34,6 +34,8 @@ pub struct Train {
     pub settings: Settings,
     /// Where to resume, when asked to.
     pub resume: Option<Resume>,
+    /// Events as JSON lines on standard output.
+    pub json: bool,
     /// No progress line.
     pub quiet: bool,
 }
@@ -226,6 +228,7 @@ where
             Request::Train(Train {
                 settings: settings(train.settings)?,
                 resume,
+                json: train.json,
                 quiet: train.quiet,
             })
         }
@@ -271,6 +274,10 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
     set("run.output", "--output", args.output.map(text));
     set("run.name", "--name", args.name.map(text));
     set("dataset.images", "--images", args.images.map(text));
+    if let Some(path) = args.init_ply {
+        set("init.kind", "--init-ply", Some("ply".to_owned()));
+        set("init.path", "--init-ply", Some(text(path)));
+    }
     set("dataset.resolution", "--resolution", args.resolution.map(number));
     set("dataset.eval", "--eval", args.eval.then(|| number(true)));
     set("dataset.eval", "--no-eval", args.no_eval.then(|| number(false)));
@@ -462,6 +469,7 @@ mod tests {
             Some(Resume::From("a".into()))
         );
         assert!(train("kiln train s --quiet").quiet && !train("kiln train s").quiet);
+        assert!(train("kiln train s --json").json && !train("kiln train s").json);
         let plan = parse(["kiln", "plan", "s", "--profile", "8gb", "--explain"]).unwrap();
         assert!(matches!(plan, Request::Plan(Plan { explain: true, .. })));
         assert_eq!(

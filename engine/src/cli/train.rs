@@ -19,6 +19,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     let Train {
         settings,
         resume,
+        json,
         quiet,
     } = request;
     let preliminary = settings.preliminary().map_err(boxed)?;
@@ -46,8 +47,13 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
             Resume::From(path) => ResumeFrom::File(path),
         }),
         terminal: (!quiet).then(Terminal::stderr),
+        json: json.then(|| Box::new(std::io::stdout()) as _),
     };
     let end = run_training(request, &interrupt).map_err(boxed)?;
+    if json {
+        // A reader that has left misses nothing but this line, and the exit code says the same.
+        let _ = writeln!(std::io::stdout(), "{}", last_line(&end));
+    }
     if !quiet {
         let _ = writeln!(err, "{}", summary(&end));
     }
@@ -60,6 +66,17 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
 
 fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
     Box::new(error)
+}
+
+/// The last JSON line.
+fn last_line(end: &RunEnd) -> serde_json::Value {
+    serde_json::json!({
+        "type": "end",
+        "status": if end.signal.is_some() { "interrupted" } else { "done" },
+        "iterations": end.iterations,
+        "test_psnr": end.test_psnr,
+        "folder": end.folder.display().to_string(),
+    })
 }
 
 fn summary(end: &RunEnd) -> String {

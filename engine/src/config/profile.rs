@@ -3,6 +3,8 @@
 //! A [`Profile`] is only made by [`resolve`](super::resolve); it serialises to the `config.resolved.yaml` of a run, and
 //! reading that file back gives an equal profile. Doc comments of the keys become the JSON Schema.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +64,12 @@ impl Profile {
         }
         list
     }
+
+    /// True when the model has a 3D smoothing filter.
+    #[must_use]
+    pub fn has_filter_3d(&self) -> bool {
+        self.model.kind == ModelKind::Mip && self.mip.filter_3d
+    }
 }
 
 /// `run`
@@ -80,16 +88,21 @@ pub struct Run {
 pub struct Dataset {
     /// Scene folder; null = the one named on the command line.
     pub path: Option<String>,
-    /// Format of the scene; `auto` looks for `sparse/` and `transforms_train.json`.
+    /// Format of the scene; `auto` looks for `sparse/`, `transforms_train.json`, `metadata.json` and `transforms.json`.
     pub kind: DatasetKind,
-    /// Image folder inside the scene.
+    /// Image folder inside a COLMAP scene; `images` also stands for `images_2`, `images_4` or `images_8` where that folder
+    /// holds what `resolution` asks for (`./images` does not).
     pub images: String,
     /// Down-scaling: -1 = to 1600 pixels wide if wider; 1, 2, 4, 8, 16, 32, 64 = divide by it; else the width wanted.
     pub resolution: i32,
     /// Hold out every 8th view by name for testing.
     pub eval: bool,
+    /// Use the principal points of the cameras; false = the centre of the image, as the reference code assumes.
+    pub respect_principal_point: bool,
     /// Where decoded training images live.
     pub residency: Residency,
+    /// Read files that links lead out of the scene folder.
+    pub follow_links: bool,
 }
 
 /// `dataset.kind`
@@ -102,6 +115,10 @@ pub enum DatasetKind {
     Colmap,
     /// Blender `transforms_*.json`.
     Blender,
+    /// Blender at several image scales, `metadata.json`.
+    Multiscale,
+    /// Nerfstudio or instant-ngp `transforms.json`.
+    Nerfstudio,
 }
 
 /// `dataset.residency`
@@ -128,8 +145,11 @@ pub struct Model {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelKind {
-    /// 3D Gaussians with the 2D Mip filter.
+    /// 3D Gaussians with the filters of `mip`.
     Mip,
+    /// Plain 3D Gaussians: 0.3 square pixels of dilation, no compensation, no 3D filter; `mip.kernel_size` and the
+    /// `mip.filter_*` keys say nothing then.
+    Classic,
 }
 
 /// `model.background`
@@ -154,9 +174,9 @@ pub struct Mip {
     pub filter_from: u32,
     /// Iterations between two regular recomputations; the last one lies more than this before the end.
     pub filter_every: u32,
-    /// Move each pixel's sample by a random sub-pixel offset.
+    /// Move each training pixel's sample by a random offset of up to half a pixel, new in every step.
     pub ray_jitter: bool,
-    /// Sample the training image at the jittered position.
+    /// Sample the training image, bilinearly, at the jittered positions too; needs `ray_jitter`.
     pub resample_gt_image: bool,
 }
 
@@ -228,6 +248,50 @@ pub struct Schedule {
     pub sh_every: u32,
     /// Coarse-to-fine phases in order; after the last one the scale is 1.
     pub resolution: Vec<ResolutionPhase>,
+    /// End the run when evaluations stop improving; null = never.
+    pub early_stop: Option<EarlyStop>,
+}
+
+/// `schedule.early_stop`
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EarlyStop {
+    /// Evaluations in a row that may be no better than the best one before them; 1 to 1000.
+    pub patience: u32,
+    /// Least difference that counts as better, in the metric's unit; 0 or more.
+    #[serde(default)]
+    pub min_delta: f64,
+    /// What is watched: means over the test views, or over the evaluated training views when there are no test views.
+    #[serde(default)]
+    pub metric: PlateauMetric,
+}
+
+/// `schedule.early_stop.metric`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlateauMetric {
+    /// PSNR of one squared error per image, dB; higher is better.
+    #[default]
+    Psnr,
+    /// SSIM over whole windows; higher is better.
+    Ssim,
+    /// LPIPS; lower is better.
+    Lpips,
+    /// Mean absolute error; lower is better.
+    L1,
+}
+
+impl PlateauMetric {
+    /// The word in a profile.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Psnr => "psnr",
+            Self::Ssim => "ssim",
+            Self::Lpips => "lpips",
+            Self::L1 => "l1",
+        }
+    }
 }
 
 /// A phase of `schedule.resolution`.
@@ -298,7 +362,7 @@ pub enum Tier {
     Auto,
     /// Only what every Vulkan 1.2 device can run.
     Portable,
-    /// Float atomics and large bindings; an error where the device lacks them.
+    /// Subgroup operations, and float atomics where there are any; an error where the device lacks the former.
     Fast,
 }
 
@@ -318,6 +382,8 @@ pub struct Debug {
     pub reduction: Reduction,
     /// Use of subgroup operations.
     pub subgroup: Subgroup,
+    /// Spoil what fast kernels compute in the self-test at start, to see the portable ones step in.
+    pub fail_self_test: bool,
     /// Turn on the Vulkan validation layer.
     pub validation: bool,
     /// After the run, time each pass of the step over this many views and write `timings.json`; 0 to 1000.
@@ -331,9 +397,22 @@ pub enum Reduction {
     /// By device and `train.deterministic`.
     Auto,
     /// Fixed-order segmented fold.
-    Fold,
-    /// Native float atomics.
+    Segmented,
+    /// Subgroup sums, added with native float atomics.
     Atomic,
+    /// Subgroup sums, added by compare-exchange loops.
+    CompareExchange,
+}
+
+impl fmt::Display for Reduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Segmented => "segmented",
+            Self::Atomic => "atomic",
+            Self::CompareExchange => "compare_exchange",
+        })
+    }
 }
 
 /// `debug.subgroup`

@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, what is documented but not available yet, and what is derived at the end.
 
-use super::profile::{Memory, Mip, Profile, Schedule};
-use crate::plugins::{Auto, Checker};
+use super::profile::{Memory, Mip, Profile, Reduction, Schedule};
+use crate::plugins::{AbsStatistic, Auto, Checker, Strategy};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
@@ -20,7 +20,6 @@ const NOT_YET: &[(&str, Option<&str>)] = &[
     ("memory.fragmentation", None),
     ("memory.on_spill", None),
     ("memory.trace", None),
-    ("model.kind", Some("classic")),
     ("dataset.residency", Some("device")),
     ("dataset.residency", Some("stream")),
 ];
@@ -63,6 +62,13 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             let ok = chunk.is_power_of_two() && (64..=1 << 19).contains(&chunk);
             c.require("chunk", ok, chunk, || "a power of two, 64 to 524288".to_owned());
         }
+        let ordered = matches!(debug.reduction, Reduction::Auto | Reduction::Segmented);
+        c.require(
+            "reduction",
+            ordered || !profile.train.deterministic,
+            debug.reduction,
+            || "auto or segmented, because `train.deterministic` is on".to_owned(),
+        );
         if let (Some(v_cap), Some(i_cap)) = (debug.v_cap, debug.i_cap) {
             c.require("i_cap", i_cap >= v_cap, i_cap, || {
                 format!("at least `debug.v_cap`, {v_cap}")
@@ -70,7 +76,17 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         }
     });
     c.within("init", |c| profile.init.check(c));
-    c.within("strategy", |c| profile.strategy.check(c));
+    c.within("strategy", |c| {
+        profile.strategy.check(c);
+        if let Strategy::Adc(adc) = &profile.strategy {
+            let mean = adc.densify.abs_statistic == AbsStatistic::Mean;
+            c.within("densify", |c| {
+                c.require("abs_statistic", mean, "max", || {
+                    "mean where `strategy.kind` is adc: only adc_abs reads the statistic".to_owned()
+                });
+            });
+        }
+    });
     c.within("optimizer", |c| profile.optimizer.check(c));
     c.within("losses", |c| check_list(&profile.losses, c, |loss, c| loss.check(c)));
     c.require(
@@ -99,16 +115,14 @@ fn check_list<T>(items: &[T], c: &mut Checker, check: impl Fn(&T, &mut Checker))
     }
 }
 
-fn unavailable(c: &mut Checker, key: &str, on: bool, what: &str) {
-    c.require(key, !on, on, || format!("false ({what} is not available yet)"));
-}
-
 fn check_mip(mip: &Mip, c: &mut Checker) {
     c.range("kernel_size", mip.kernel_size, 0.0..=10.0);
     c.range("filter_from", mip.filter_from, 0..=MAX_STEPS);
     c.range("filter_every", mip.filter_every, 1..=MAX_STEPS);
-    unavailable(c, "ray_jitter", mip.ray_jitter, "jittered sampling");
-    unavailable(c, "resample_gt_image", mip.resample_gt_image, "jittered sampling");
+    let resample = mip.resample_gt_image;
+    c.require("resample_gt_image", mip.ray_jitter || !resample, resample, || {
+        "false while `mip.ray_jitter` is false: it samples the image at the jittered positions".to_owned()
+    });
 }
 
 fn check_memory(memory: &Memory, c: &mut Checker) {
@@ -138,6 +152,12 @@ fn check_schedule(schedule: &Schedule, c: &mut Checker) {
         });
     }
     c.range("sh_every", schedule.sh_every, 1..=MAX_STEPS);
+    if let Some(stop) = schedule.early_stop {
+        c.within("early_stop", |c| {
+            c.range("patience", stop.patience, 1..=1000);
+            c.range("min_delta", stop.min_delta, 0.0..=1e6);
+        });
+    }
     c.within("resolution", |c| {
         let mut last = 0;
         for (i, phase) in schedule.resolution.iter().enumerate() {

@@ -224,7 +224,7 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "strategy:\n  densify:\n    grad_treshold: 1\n",
             "unknown key `strategy.densify.grad_treshold` (f.yaml:4) / known keys, nearest first: grad_threshold, \
-             from, until, every, percent_dense",
+             from, until, every, percent_dense, abs_statistic, count_faint",
         ),
         (
             "memroy: {}\n",
@@ -239,11 +239,28 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "sinks:\n  - kind: consle\n",
             "`sinks.0.kind` is `consle`, which does not exist (f.yaml:3) / known, nearest first: console, \
-             memory_jsonl, metrics_jsonl",
+             tensorboard, memory_jsonl, metrics_jsonl",
         ),
         (
             "sinks: [console]\n",
             "`sinks.0` is the text `console`, expected a block: `kind: console` (f.yaml:2)",
+        ),
+        (
+            "sinks:\n  - kind: tensorboard\n    histogram_every: 50\n",
+            "`sinks.0.histogram_every` is 50, allowed: 100 to 1000000 (f.yaml:4)",
+        ),
+        (
+            "schedule:\n  early_stop: { patience: 0 }\n",
+            "`schedule.early_stop.patience` is 0, allowed: 1 to 1000 (f.yaml:3)",
+        ),
+        (
+            "schedule:\n  early_stop: { min_delta: 1 }\n",
+            "`schedule.early_stop.patience` is missing (f.yaml:3)",
+        ),
+        (
+            "schedule:\n  early_stop: { patience: 1, metric: psn }\n",
+            "`schedule.early_stop.metric` is `psn`, which does not exist (f.yaml:3) / known, nearest first: psnr, \
+             ssim, l1, lpips",
         ),
         ("sinks:\n  - every: 5\n", "`sinks.0.kind` is missing (f.yaml:3)"),
         (
@@ -257,11 +274,21 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "dataset: {kind: colmop}\n",
-            "`dataset.kind` is `colmop`, which does not exist (f.yaml:2) / known, nearest first: colmap, auto, blender",
+            "`dataset.kind` is `colmop`, which does not exist (f.yaml:2) / known, nearest first: colmap, auto, blender, multiscale, nerfstudio",
         ),
         (
             "memory: {storage: half}\n",
             "`memory.storage: half` is not available yet (f.yaml:2)",
+        ),
+        (
+            "mip: {resample_gt_image: true}\n",
+            "`mip.resample_gt_image` is true, allowed: false while `mip.ray_jitter` is false: it samples the image at the \
+             jittered positions (f.yaml:2)",
+        ),
+        (
+            "strategy: {kind: adc, densify: {abs_statistic: max}}\n",
+            "`strategy.densify.abs_statistic` is max, allowed: mean where `strategy.kind` is adc: only adc_abs reads the \
+             statistic (f.yaml:2)",
         ),
         (
             "memory: {backend: {kind: vma}}\n",
@@ -351,6 +378,10 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "losses: [{kind: l1}, {kind: l1}]\n",
             "`losses.1.kind` is l1, allowed: each loss once (f.yaml:2)",
+        ),
+        (
+            "train: {deterministic: true}\ndebug: {reduction: atomic}\n",
+            "`debug.reduction` is atomic, allowed: auto or segmented, because `train.deterministic` is on (f.yaml:3)",
         ),
         (
             "debug: {chunk: 100}\n",

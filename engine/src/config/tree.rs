@@ -175,17 +175,23 @@ impl Node {
         node.at.clone()
     }
 
-    /// Lays `over` on top: maps merge key by key, everything else replaces. A block whose `kind` changes is replaced
+    /// Lays `over` on top: maps merge key by key, everything else replaces. A plugin whose `kind` changes is replaced
     /// whole, because the old plugin's options mean nothing to the new one. A map with decimal keys addresses the
     /// items of a list (`--set losses.0.weight=0.7`).
     pub(crate) fn overlay(&mut self, over: Self) {
+        self.lay(over, true);
+    }
+
+    fn lay(&mut self, over: Self, is_plugin: bool) {
         match (&mut self.value, over.value) {
-            (Value::Map(below), Value::Map(above)) if !kind_changes(below, &above) => {
+            (Value::Map(below), Value::Map(above)) if !(is_plugin && kind_changes(below, &above)) => {
                 for entry in above {
                     match below.iter_mut().find(|existing| existing.key == entry.key) {
                         Some(existing) => {
                             existing.key_at = entry.key_at;
-                            existing.node.overlay(entry.node);
+                            existing
+                                .node
+                                .lay(entry.node, !SAME_FOR_ALL_KINDS.contains(&entry.key.as_str()));
                         }
                         None => below.push(entry),
                     }
@@ -204,6 +210,9 @@ impl Node {
         self.at = over.at;
     }
 }
+
+/// Blocks with a `kind` among keys that every kind has.
+const SAME_FOR_ALL_KINDS: [&str; 2] = ["dataset", "model"];
 
 fn kind_changes(below: &[Entry], above: &[Entry]) -> bool {
     let kind = |entries: &[Entry]| entries.iter().find(|e| e.key == "kind").map(|e| e.node.value.clone());
@@ -437,6 +446,12 @@ mod tests {
         assert_eq!(base.get("a").unwrap().get("y").unwrap().value, Value::Int(3));
         assert!(base.get("l").unwrap().get("1").is_none());
         assert!(base.get("s").unwrap().get("every").is_none());
+        let mut sections = Node::parse("model: {kind: mip, sh_degree: 3}\n", "base").unwrap();
+        sections.overlay(Node::parse("model: {kind: classic}\n", "over").unwrap());
+        assert_eq!(
+            sections.get("model").unwrap().get("sh_degree").unwrap().value,
+            Value::Int(3)
+        );
         base.overlay(Node::nested("l.0", Value::Int(4), "--set"));
         assert_eq!(base.get("l").unwrap().get("0").unwrap().value, Value::Int(4));
         base.overlay(Node::nested("a.x", Value::Null, "--set"));

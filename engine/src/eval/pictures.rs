@@ -126,6 +126,56 @@ impl Picture {
         Ok(Self { size_px, rgb })
     }
 
+    /// A proxy for density that needs the rendering only: colour (d, 0, 1 - d), where d is five times the standard
+    /// deviation over the channels of the rendering (with 2 = 3 - 1 in the denominator), cut off at 0 and 1.
+    ///
+    /// # Errors
+    /// [`PictureError`] when the values are not `stride` a pixel.
+    pub fn density_proxy(size_px: [u32; 2], values: &[f32], stride: usize) -> Result<Self, PictureError> {
+        check_rendering(size_px, values, stride)?;
+        let color = |pixel: &[f32]| {
+            let rgb = first_three(pixel);
+            let mean = rgb.iter().sum::<f32>() / 3.0;
+            let variance = rgb.iter().map(|c| (c - mean) * (c - mean)).sum::<f32>() / 2.0;
+            let d = (5.0 * variance.sqrt()).clamp(0.0, 1.0);
+            rgb8([d, 0.0, 1.0 - d])
+        };
+        let rgb = values.chunks_exact(stride).flat_map(color);
+        Ok(Self {
+            size_px,
+            rgb: rgb.collect(),
+        })
+    }
+
+    /// The picture with its longest side at most `longest_px`: blocks of pixels become their mean, those at the right
+    /// and lower edge of what there is of them. A picture that is small enough stays as it is.
+    #[must_use]
+    pub fn reduced(&self, longest_px: u32) -> Self {
+        let [width, height] = self.size_px;
+        let block = width.max(height).div_ceil(longest_px.max(1)).max(1);
+        let size_px = [width.div_ceil(block), height.div_ceil(block)];
+        if block == 1 {
+            return self.clone();
+        }
+        let mut rgb = Vec::with_capacity(pixels(size_px) * 3);
+        for y in 0..size_px[1] {
+            for x in 0..size_px[0] {
+                let rows = y * block..(y * block + block).min(height);
+                let columns = x * block..(x * block + block).min(width);
+                let count = (rows.len() * columns.len()) as u32;
+                let mut sums = [0u32; 3];
+                for at in rows.flat_map(|row| columns.clone().map(move |column| row * width + column)) {
+                    let pixel = self.rgb.iter().skip(3 * at as usize);
+                    sums.iter_mut()
+                        .zip(pixel)
+                        .for_each(|(sum, value)| *sum += u32::from(*value));
+                }
+                rgb.extend(sums.map(|sum| ((sum + count / 2) / count) as u8));
+            }
+        }
+        Self { size_px, rgb }
+    }
+
     /// Width and height, pixels.
     #[must_use]
     pub const fn size_px(&self) -> [u32; 2] {
@@ -143,15 +193,27 @@ impl Picture {
     /// # Errors
     /// [`ExportError`] when the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), ExportError> {
-        write_atomic(path, |file| {
-            let [width, height] = self.size_px;
-            PngEncoder::new_with_quality(file, CompressionType::Fast, FilterType::Adaptive)
-                .write_image(&self.rgb, width, height, ExtendedColorType::Rgb8)
-                .map_err(|error| match error {
-                    image::ImageError::IoError(error) => error,
-                    other => io::Error::other(other),
-                })
-        })
+        write_atomic(path, |file| self.encode(file))
+    }
+
+    /// The bytes of a PNG file.
+    ///
+    /// # Errors
+    /// What the encoder refuses; nothing is known to make it.
+    pub fn png(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn encode(&self, out: impl io::Write) -> io::Result<()> {
+        let [width, height] = self.size_px;
+        PngEncoder::new_with_quality(out, CompressionType::Fast, FilterType::Adaptive)
+            .write_image(&self.rgb, width, height, ExtendedColorType::Rgb8)
+            .map_err(|error| match error {
+                image::ImageError::IoError(error) => error,
+                other => io::Error::other(other),
+            })
     }
 }
 
@@ -260,6 +322,48 @@ mod tests {
             assert!(now >= before);
             before = now;
         }
+    }
+
+    #[test]
+    fn the_proxy_goes_from_blue_to_red() {
+        // grey; a deviation of 0.05; one beyond the scale; not a number
+        let values = [
+            0.4,
+            0.4,
+            0.4,
+            0.0,
+            0.45,
+            0.5,
+            0.55,
+            0.0,
+            0.0,
+            1.0,
+            0.0,
+            0.0,
+            f32::NAN,
+            0.0,
+            0.0,
+            0.0,
+        ];
+        let picture = Picture::density_proxy([4, 1], &values, 4).unwrap();
+        assert_eq!(
+            picture.rgb().chunks(3).collect::<Vec<_>>(),
+            [[0, 0, 255], [64, 0, 191], [255, 0, 0], [0, 0, 0]]
+        );
+    }
+
+    #[test]
+    fn reduction_takes_the_mean_of_blocks() {
+        let gray = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
+        let rgb: Vec<u8> = gray.iter().flat_map(|v| [*v, *v, v + 1]).collect();
+        let picture = Picture::photo([5, 2], &rgb).unwrap();
+        let small = picture.reduced(3);
+        assert_eq!(small.size_px(), [3, 1]);
+        assert_eq!(small.rgb(), [40, 40, 41, 60, 60, 61, 75, 75, 76]);
+        assert_eq!(picture.reduced(5), picture);
+        assert_eq!(picture.reduced(1).size_px(), [1, 1]);
+        let png = image::load_from_memory(&small.png().unwrap()).unwrap().to_rgb8();
+        assert_eq!(png.into_raw(), small.rgb());
     }
 
     #[test]

@@ -46,4 +46,14 @@ impl ExportError {
             _ => Self::Io { path, reason: source },
         }
     }
+
+    /// The same error once more, for everyone else who meets it.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let (path, source) = match self {
+            Self::DiskFull { path, source } | Self::NotWritable { path, source } => (path, source),
+            Self::Io { path, reason } => (path, reason),
+        };
+        Self::new(path, Error::new(source.kind(), source.to_string()))
+    }
 }

@@ -3,15 +3,19 @@
 //! `cull` runs per chunk: it projects each Gaussian and sets a bit when it meets a tile. `visible_scan` turns the counts
 //! of every 256 Gaussians into offsets, so that records lie in id order without an atomic cursor; it also checks the
 //! capacity of visible records and writes the group counts of everything that runs once per visible Gaussian.
+//!
+//! `cull.band` does the same for a band of tiles, among the Gaussians that are visible at all.
 
 use super::counters::Args;
 use super::views::{Chunk, Shared};
-use crate::memory::{ALIGNMENT, Program, Shader, View};
+use crate::memory::{ALIGNMENT, Groups, Program, Shader, View};
 use crate::shader;
 
 /// Visibility of a chunk.
 pub static CULL: Shader =
     shader!("cull", r uniforms, r counters, r geometry, r filter_3d, w visible_mask, w group_visible);
+/// Visibility of a chunk in a band of tiles.
+pub static CULL_BAND: Shader = shader!("cull.band", r uniforms, r counters, r geometry, r filter_3d, w visible_mask, w group_visible, r whole_mask);
 /// Offsets of the records.
 pub static SCAN: Shader = shader!("visible_scan", rw counters, w args, rw group_visible);
 
@@ -50,14 +54,39 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
         let push = ChunkPush::new(chunk, first_group);
         program.pass(&CULL, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
-    let views = [shared.counters, shared.args, group_visible];
-    program.pass(
-        &SCAN,
-        &[],
-        &views,
-        &visible_cap,
-        crate::memory::Groups::Direct([1, 1, 1]),
-    );
+    record_scan(program, shared, group_visible, visible_cap);
+}
+
+/// Appends `cull.band` for every chunk, then the scan. `inside` are the chunks with the mask to write instead of that of
+/// the whole view, `groups` takes the offsets of the band's records.
+pub fn record_band(
+    program: &mut Program,
+    shared: &Shared,
+    chunks: &[Chunk],
+    inside: &[Chunk],
+    groups: View,
+    visible_cap: u32,
+) {
+    for (chunk, inside) in chunks.iter().zip(inside) {
+        let (window, first_group) = group_window(groups, chunk);
+        let views = [
+            shared.uniforms,
+            shared.counters,
+            chunk.geometry,
+            chunk.filter_3d,
+            inside.visible_mask,
+            window,
+            chunk.visible_mask,
+        ];
+        let push = ChunkPush::new(chunk, first_group);
+        program.pass(&CULL_BAND, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+    }
+    record_scan(program, shared, groups, visible_cap);
+}
+
+fn record_scan(program: &mut Program, shared: &Shared, groups: View, visible_cap: u32) {
+    let views = [shared.counters, shared.args, groups];
+    program.pass(&SCAN, &[], &views, &visible_cap, Groups::Direct([1, 1, 1]));
 }
 
 /// What to bind of the per-group table for `chunk`, and the index of the chunk's first group in it.

@@ -1,7 +1,7 @@
 //! Clones, splits and prunes Gaussians in place: adaptive density control (Kerbl et al. 2023, section 5.2) with the abs
 //! statistic of Gaussian Opacity Fields (Yu et al. 2024) as a second way to be selected.
 //!
-//! With `g` and `ga` a Gaussian's mean gradient and mean abs statistic, and `a` the number of `N` Gaussians with
+//! With `g` and `ga` a Gaussian's mean gradient and mean (or largest) abs statistic, and `a` the number of `N` Gaussians with
 //! `g >= threshold`, selected means `g >= threshold` or `ga >= Q`, where `Q` is the quantile `1 - a / N` of `ga` over all
 //! Gaussians, those never seen included, with linear interpolation. If there is no room for all births, the highest
 //! scores `max(g / threshold, ga / Q)` win, of equal scores the lowest ids. Small selected Gaussians are copied, large
@@ -162,7 +162,13 @@ fn select_parents(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &
             window(w.keys, chunk),
         ];
         let clone_max = (options.clone_extent * event.extent) as f32;
-        let push = [chunk.stride, chunk.first, threshold.to_bits(), clone_max.to_bits()];
+        let push = [
+            chunk.stride,
+            chunk.first,
+            threshold.to_bits(),
+            clone_max.to_bits(),
+            u32::from(options.abs_max),
+        ];
         program.pass(&SCORE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
     if options.use_abs {

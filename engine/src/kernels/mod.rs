@@ -9,6 +9,8 @@ pub mod cpu;
 pub mod cull;
 pub mod densify;
 pub mod filter_3d;
+pub mod gradient_store;
+pub mod histogram;
 pub mod loss;
 pub mod lpips;
 pub mod max_pool2x2;
@@ -18,6 +20,7 @@ pub mod radix_sort;
 pub mod rasterize;
 pub mod rasterize_backward;
 pub mod relocate;
+pub mod survey;
 pub mod tile_intersect;
 pub mod tile_ranges;
 pub mod uniforms;
@@ -32,8 +35,14 @@ pub fn all() -> Vec<&'static Shader> {
     vec![
         &bands::COUNT,
         &bands::HISTOGRAM,
+        &survey::SHADER,
+        &gradient_store::CLEAR,
+        &gradient_store::LOAD,
+        &gradient_store::SAVE,
+        &gradient_store::CHECK,
         &begin::SHADER,
         &cull::CULL,
+        &cull::CULL_BAND,
         &cull::SCAN,
         &project::SHADER,
         &radix_sort::COUNT,
@@ -53,11 +62,13 @@ pub fn all() -> Vec<&'static Shader> {
         &rasterize_backward::CLEAR,
         &rasterize_backward::COLUMN,
         &rasterize_backward::ATOMIC,
+        &rasterize_backward::COMPARE_EXCHANGE,
         &rasterize_backward::FOLD,
         &rasterize_backward::CHECK,
         &update::SHADER,
         &filter_3d::DISTANCE,
         &filter_3d::APPLY,
+        &histogram::SHADER,
         &opacity_reset::SHADER,
         &densify::BEGIN,
         &densify::SCORE,

@@ -1,8 +1,8 @@
 //! Gradients of the visible splats' position, conic, opacity and colour, and the absolute-gradient statistic.
 //!
 //! `segmented`: each tile stores its sums at the splat's emission slot, `gradient_fold` adds a splat's slots in order.
-//! `atomic`: subgroup sums go to the splat's record with float atomics. Both end with `gradient_check`, which stalls the
-//! step when anything is not finite.
+//! `atomic`: subgroup sums go to the splat's record with float atomics. `compare_exchange`: the same with integer
+//! atomics alone. All end with `gradient_check`, which stalls the step when anything is not finite.
 
 use super::counters::Args;
 use super::views::{Intersections, Pixels, Reduction, Shared, Splats, Variants};
@@ -19,6 +19,12 @@ pub static ATOMIC: Shader = shader!(
     "rasterize_backward.atomic", r uniforms, r counters, r tile_ranges, r payloads, r owners, r splat_position,
     r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, rw gradient_a, rw gradient_b,
     rw gradient_c
+);
+/// With compare-exchange loops on the bits of the sums.
+pub static COMPARE_EXCHANGE: Shader = shader!(
+    "rasterize_backward.compare_exchange", r uniforms, r counters, r tile_ranges, r payloads, r owners,
+    r splat_position, r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, rw gradient_a,
+    rw gradient_b, rw gradient_c
 );
 /// Zeroes the records.
 pub static CLEAR: Shader = shader!("splat_clear", r counters, w gradient_a, w gradient_b, w gradient_c);
@@ -84,7 +90,7 @@ pub fn record_sums(
         b,
         c,
     ];
-    let shader = if segmented { &COLUMN } else { &ATOMIC };
+    let shader = sums(variants.reduction);
     program.pass(shader, &variants.raster_spec(), &views, &(), shared.groups(Args::Tiles));
     if segmented {
         let views = [
@@ -100,6 +106,16 @@ pub fn record_sums(
             intersections.owners,
         ];
         program.pass(&FOLD, &[], &views, &(), shared.groups(Args::Visible));
+    }
+}
+
+/// The shader that makes the sums of a tile.
+#[must_use]
+pub fn sums(reduction: Reduction) -> &'static Shader {
+    match reduction {
+        Reduction::Segmented => &COLUMN,
+        Reduction::Atomic => &ATOMIC,
+        Reduction::CompareExchange => &COMPARE_EXCHANGE,
     }
 }
 

@@ -37,10 +37,16 @@ pub mod flags {
     pub const STATISTICS: u32 = 1;
     /// Plain dilation without opacity compensation instead of the Mip filter.
     pub const CLASSIC: u32 = 2;
-    /// Jitter the sample inside each pixel.
+    /// Jitter the sample inside each pixel; takes rasterisers built for it ([`super::views::Variants::jitter`]).
     pub const RAY_JITTER: u32 = 4;
     /// Run the optimiser.
     pub const UPDATE: u32 = 8;
+    /// Sample the ground truth at the jittered positions; only with `RAY_JITTER`.
+    pub const RESAMPLE: u32 = 16;
+    /// The abs statistic is a maximum over steps, not a sum.
+    pub const ABS_MAX: u32 = 32;
+    /// Steps count in which a Gaussian is on screen but too faint for any pixel.
+    pub const COUNT_FAINT: u32 = 64;
 }
 
 /// Mirror of `StepUniforms` in `shaders/common/step.glsl`.

@@ -45,7 +45,7 @@ pub struct Chunk {
     pub sh_v: View,
     /// 3D filter, 1 plane.
     pub filter_3d: View,
-    /// Gradient sum, absolute sum, count, largest radius: 4 planes.
+    /// Gradient sum, absolute sum (or maximum), count, largest radius: 4 planes.
     pub statistics: View,
     /// One bit a Gaussian.
     pub visible_mask: View,
@@ -114,6 +114,8 @@ pub enum Reduction {
     Segmented,
     /// Subgroup sums added with native float atomics.
     Atomic,
+    /// Subgroup sums added by compare-exchange loops on their bits, for devices without float atomics.
+    CompareExchange,
 }
 
 /// Kernel variants pinned for a device.
@@ -125,7 +127,7 @@ pub struct Variants {
     pub sort_subgroup: u32,
     /// Rasterise one pixel column a thread instead of one pixel.
     pub columns: bool,
-    /// Sample each pixel at a random offset.
+    /// The rasterisers can sample each pixel at a random offset, and do in steps whose flags say so.
     pub jitter: bool,
 }
 

@@ -10,6 +10,9 @@ pub struct Memory {
     table: TensorTable,
     plan: Plan,
     blocks: Vec<Block>,
+    /// Bytes of the tensors that have a place on the device.
+    allocated_bytes: u64,
+    peak_allocated_bytes: u64,
 }
 
 impl Memory {
@@ -17,7 +20,8 @@ impl Memory {
     ///
     /// # Errors
     /// [`MemoryError::OverBudget`] above `cap_bytes`, naming the largest tensors; [`MemoryError::Vulkan`] when the
-    /// driver refuses a block (everything taken so far is freed).
+    /// driver refuses a block (everything taken so far is freed); [`MemoryError::NotAsPlanned`] when a block takes other
+    /// bytes than the plan says.
     pub fn commit(device: &Arc<Device>, table: TensorTable, plan: Plan, cap_bytes: u64) -> Result<Self, MemoryError> {
         let needed_bytes = plan.device_bytes();
         if needed_bytes > cap_bytes {
@@ -34,14 +38,48 @@ impl Memory {
                 Class::Readback => BlockKind::Readback,
                 _ => BlockKind::Device,
             };
-            blocks.push(Block::new(
-                device,
-                kind,
-                block.bytes,
-                &format!("block {index} ({:?})", block.class),
-            )?);
+            let name = format!("block {index} ({:?})", block.class);
+            let made = Block::new(device, kind, block.bytes, &name)?;
+            if made.allocated_bytes() != block.request_bytes {
+                return Err(MemoryError::NotAsPlanned {
+                    block: name,
+                    planned_bytes: block.request_bytes,
+                    requested_bytes: made.allocated_bytes(),
+                });
+            }
+            blocks.push(made);
         }
-        Ok(Self { table, plan, blocks })
+        let mut memory = Self {
+            table,
+            plan,
+            blocks,
+            allocated_bytes: 0,
+            peak_allocated_bytes: 0,
+        };
+        let own = |class| matches!(class, Class::Persistent | Class::Images | Class::Small);
+        let tensors = memory.table.tensors().iter().filter(|t| own(t.class)).map(|t| t.bytes);
+        // Arena tensors share bytes; together they have what the arena has.
+        let allocated = tensors.sum::<u64>() + memory.plan.arena_bytes();
+        memory.take(allocated);
+        Ok(memory)
+    }
+
+    /// Counts bytes that tensors take.
+    fn take(&mut self, bytes: u64) {
+        self.allocated_bytes += bytes;
+        self.peak_allocated_bytes = self.peak_allocated_bytes.max(self.allocated_bytes);
+    }
+
+    /// Bytes that tensors have on the device now; the arena, whose tensors share bytes, counts once.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> u64 {
+        self.allocated_bytes
+    }
+
+    /// Most that [`Memory::allocated_bytes`] ever was, kept where tensors get their bytes.
+    #[must_use]
+    pub fn peak_allocated_bytes(&self) -> u64 {
+        self.peak_allocated_bytes
     }
 
     /// Bytes the driver was asked for in device-local blocks.

@@ -61,6 +61,7 @@ impl Gpu {
         PlanLimits {
             block_bytes: BLOCK_BYTES.min(caps.max_allocation_bytes),
             binding_bytes: caps.max_binding_bytes,
+            rounding: device.block_rounding(),
         }
     }
 

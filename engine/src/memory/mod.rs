@@ -11,10 +11,11 @@ mod plan;
 mod program;
 mod tensor;
 
+pub use crate::vk::BlockRounding;
 pub use budget::{Budget, GIB, MIB};
 pub use commit::Memory;
 pub use gpu::Gpu;
-pub use plan::{ALIGNMENT, Plan, PlanLimits, Slot};
+pub use plan::{ALIGNMENT, ArenaPeak, Plan, PlanLimits, PlannedBlock, Slot};
 pub use program::{Access, Binding, Command, Groups, Pass, Program, Shader, fold_groups};
 pub use tensor::{Class, Tag, TensorDesc, TensorId, TensorTable, View};
 
@@ -42,6 +43,19 @@ pub enum MemoryError {
         limit: &'static str,
         /// The limit.
         limit_bytes: u64,
+    },
+    /// The driver was asked for other sizes than were planned.
+    #[error(
+        "internal error: the plan counts {planned_bytes} bytes for {block} but the driver was asked for \
+         {requested_bytes}; please report this with the driver's name and version"
+    )]
+    NotAsPlanned {
+        /// Which block.
+        block: String,
+        /// What the plan says.
+        planned_bytes: u64,
+        /// What the driver was asked for.
+        requested_bytes: u64,
     },
     /// A host transfer outside a tensor.
     #[error("transfer of {bytes} bytes at {offset} lies outside tensor `{tensor}`")]

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Class, MemoryError, Program, TensorTable};
+use crate::vk::BlockRounding;
 
 /// Offsets are multiples of this many bytes: it satisfies every device's binding alignment seen so far.
 pub const ALIGNMENT: u64 = 256;
@@ -17,10 +18,26 @@ pub const ALIGNMENT: u64 = 256;
 /// Limits the plan must respect.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanLimits {
-    /// Largest block, bytes.
+    /// Largest allocation, bytes.
     pub block_bytes: u64,
     /// Largest tensor that can be bound, bytes.
     pub binding_bytes: u64,
+    /// What the driver asks for beyond a block's bytes; counts towards `block_bytes`.
+    pub rounding: BlockRounding,
+}
+
+impl PlanLimits {
+    /// Bytes of the largest block.
+    #[must_use]
+    pub fn largest_block(&self) -> u64 {
+        self.rounding.largest_block(self.block_bytes)
+    }
+
+    /// Bytes of the largest tensor that fits a block and can be bound.
+    #[must_use]
+    pub fn largest_tensor(&self) -> u64 {
+        self.largest_block().min(self.binding_bytes)
+    }
 }
 
 /// Place of a tensor.
@@ -37,7 +54,20 @@ pub struct Slot {
 pub struct PlannedBlock {
     /// Class of everything in it.
     pub class: Class,
-    /// Size in bytes.
+    /// Usable size in bytes.
+    pub bytes: u64,
+    /// Bytes the driver is asked for.
+    pub request_bytes: u64,
+}
+
+/// The worst moment of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ArenaPeak {
+    /// Name of the program.
+    pub program: String,
+    /// Name of the first command at which most arena bytes are live.
+    pub command: &'static str,
+    /// Those bytes.
     pub bytes: u64,
 }
 
@@ -50,6 +80,8 @@ pub struct Plan {
     pub slots: Vec<Slot>,
     /// First and last command per program for arena tensors (`None` elsewhere).
     pub lifetimes: Vec<Vec<Option<(usize, usize)>>>,
+    /// The worst moment of every program, in the order of the programs.
+    pub arena_peaks: Vec<ArenaPeak>,
     /// Largest sum of simultaneously live arena bytes: no placement can need less.
     pub arena_live_bytes: u64,
 }
@@ -60,10 +92,11 @@ impl Plan {
     /// # Errors
     /// [`MemoryError::TooLarge`] when a tensor exceeds a block or a binding.
     pub fn new(table: &TensorTable, programs: &[&Program], limits: PlanLimits) -> Result<Self, MemoryError> {
+        let block_bytes = limits.largest_block();
         for tensor in table.tensors() {
             let host = matches!(tensor.class, Class::Upload | Class::Readback);
             let checks = [
-                ("block", limits.block_bytes, true),
+                ("block", block_bytes, true),
                 ("storage-buffer binding", limits.binding_bytes, !host),
             ];
             for (limit, limit_bytes, applies) in checks {
@@ -87,32 +120,50 @@ impl Plan {
             Class::Upload,
             Class::Readback,
         ] {
-            pack(table, class, limits.block_bytes, &mut blocks, &mut slots);
+            pack(table, class, block_bytes, &mut blocks, &mut slots);
         }
-        place_arena(table, &lifetimes, limits.block_bytes, &mut blocks, &mut slots);
-        let arena_live_bytes = peak_live(table, &lifetimes, programs);
+        place_arena(table, &lifetimes, block_bytes, &mut blocks, &mut slots);
+        for block in &mut blocks {
+            block.request_bytes = limits.rounding.request(block.bytes);
+        }
+        let arena_peaks: Vec<ArenaPeak> = (0..)
+            .zip(programs)
+            .map(|(index, program)| peak(table, &lifetimes, index, program))
+            .collect();
         Ok(Self {
+            arena_live_bytes: arena_peaks.iter().map(|peak| peak.bytes).max().unwrap_or(0),
+            arena_peaks,
             blocks,
             slots,
             lifetimes,
-            arena_live_bytes,
         })
     }
 
-    /// Bytes of device-local blocks.
+    /// Bytes the driver is asked for in device-local blocks.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
         self.blocks
             .iter()
             .filter(|b| !matches!(b.class, Class::Upload | Class::Readback))
-            .map(|b| b.bytes)
+            .map(|b| b.request_bytes)
             .sum()
     }
 
-    /// Bytes of blocks of one class.
+    /// Bytes the driver is asked for in blocks of one class.
     #[must_use]
     pub fn class_bytes(&self, class: Class) -> u64 {
-        self.blocks.iter().filter(|b| b.class == class).map(|b| b.bytes).sum()
+        self.blocks
+            .iter()
+            .filter(|b| b.class == class)
+            .map(|b| b.request_bytes)
+            .sum()
+    }
+
+    /// Bytes of the arena that tensors may lie in.
+    #[must_use]
+    pub fn arena_bytes(&self) -> u64 {
+        let arena = self.blocks.iter().filter(|b| b.class == Class::Arena);
+        arena.map(|b| b.bytes).sum()
     }
 
     /// Bytes of host-visible rings.
@@ -173,7 +224,11 @@ fn pack(table: &TensorTable, class: Class, block_bytes: u64, blocks: &mut Vec<Pl
             .find(|(_, b)| b.bytes + bytes <= block_bytes)
             .map(|(i, _)| i);
         let block = found.unwrap_or_else(|| {
-            blocks.push(PlannedBlock { class, bytes: 0 });
+            blocks.push(PlannedBlock {
+                class,
+                bytes: 0,
+                request_bytes: 0,
+            });
             blocks.len() - 1
         });
         if let (Some(b), Some(slot)) = (blocks.get_mut(block), slots.get_mut(index)) {
@@ -239,32 +294,40 @@ fn place_arena(
         blocks.push(PlannedBlock {
             class: Class::Arena,
             bytes,
+            request_bytes: 0,
         });
     }
 }
 
-fn peak_live(table: &TensorTable, lifetimes: &[Vec<Option<(usize, usize)>>], programs: &[&Program]) -> u64 {
-    let mut peak = 0;
-    for (p, program) in programs.iter().enumerate() {
-        let mut change = vec![0i128; program.commands.len() + 1];
-        for (tensor, life) in table.tensors().iter().zip(lifetimes) {
-            if let Some((first, last)) = life.get(p).copied().flatten() {
-                let bytes = i128::from(tensor.bytes.next_multiple_of(ALIGNMENT));
-                if let Some(c) = change.get_mut(first) {
-                    *c += bytes;
-                }
-                if let Some(c) = change.get_mut(last + 1) {
-                    *c -= bytes;
-                }
+/// The worst moment of `program`, which is number `index`.
+fn peak(table: &TensorTable, lifetimes: &[Vec<Option<(usize, usize)>>], index: usize, program: &Program) -> ArenaPeak {
+    let mut change = vec![0i128; program.commands.len() + 1];
+    for (tensor, life) in table.tensors().iter().zip(lifetimes) {
+        if let Some((first, last)) = life.get(index).copied().flatten() {
+            let bytes = i128::from(tensor.bytes.next_multiple_of(ALIGNMENT));
+            if let Some(c) = change.get_mut(first) {
+                *c += bytes;
+            }
+            if let Some(c) = change.get_mut(last + 1) {
+                *c -= bytes;
             }
         }
-        let mut live = 0i128;
-        for c in change {
-            live += c;
-            peak = peak.max(u64::try_from(live).unwrap_or(0));
+    }
+    let mut worst = ArenaPeak {
+        program: program.name.clone(),
+        command: "",
+        bytes: 0,
+    };
+    let mut live = 0i128;
+    for (command, c) in program.commands.iter().zip(change) {
+        live += c;
+        let bytes = u64::try_from(live).unwrap_or(0);
+        if bytes > worst.bytes {
+            worst.bytes = bytes;
+            worst.command = command.name();
         }
     }
-    peak
+    worst
 }
 
 #[cfg(test)]
@@ -280,6 +343,7 @@ mod tests {
     const LIMITS: PlanLimits = PlanLimits {
         block_bytes: 1 << 20,
         binding_bytes: 1 << 20,
+        rounding: BlockRounding::NONE,
     };
 
     #[test]

@@ -48,6 +48,24 @@ pub enum Tag {
     Other,
 }
 
+impl Tag {
+    /// The word in memory reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Parameters => "parameters",
+            Self::Optimizer => "optimizer",
+            Self::Statistics => "statistics",
+            Self::Visible => "visible",
+            Self::Intersections => "intersections",
+            Self::Pixels => "pixels",
+            Self::Images => "images",
+            Self::Staging => "staging",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// A tensor before placement.
 #[derive(Clone, Debug, Serialize)]
 pub struct TensorDesc {

@@ -10,6 +10,8 @@ family! {
     Init {
         SfmPoints(SfmPointsOptions) = "sfm_points", "one Gaussian a sparse point of the scene";
         RandomBox(RandomBoxOptions) = "random_box", "uniform random points in a cube, for scenes without points";
+        RandomFrustum(RandomFrustumOptions) = "random_frustum", "random points in front of the cameras, for scenes without points";
+        Ply(PointsPlyOptions) = "ply", "one Gaussian a point of a PLY file";
     }
 }
 
@@ -59,6 +61,61 @@ impl Options for RandomBoxOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("count", self.count, 1..=10_000_000);
         checker.positive("half_side", self.half_side.into(), 1e6);
+        checker.range("opacity", self.opacity, 0.01..=0.99);
+    }
+}
+
+/// Options of `random_frustum`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RandomFrustumOptions {
+    /// Number of points; 1 to 10 000 000.
+    pub count: u32,
+    /// Opacity of a new Gaussian, after the sigmoid; 0.01 to 0.99.
+    pub opacity: f32,
+}
+
+impl Default for RandomFrustumOptions {
+    fn default() -> Self {
+        Self {
+            count: 100_000,
+            opacity: 0.1,
+        }
+    }
+}
+
+impl Options for RandomFrustumOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("count", self.count, 1..=10_000_000);
+        checker.range("opacity", self.opacity, 0.01..=0.99);
+    }
+}
+
+/// Options of `ply`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PointsPlyOptions {
+    /// The file, ASCII or binary, in the scene's coordinates: `x, y, z` and colours where it has them. Of a Gaussian
+    /// splatting file centres and colours are taken.
+    pub path: String,
+    /// Opacity of a new Gaussian, after the sigmoid; 0.01 to 0.99.
+    pub opacity: f32,
+}
+
+impl Default for PointsPlyOptions {
+    fn default() -> Self {
+        Self {
+            path: String::new(),
+            opacity: 0.1,
+        }
+    }
+}
+
+impl Options for PointsPlyOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.require("path", !self.path.is_empty(), "empty", || {
+            "the path of a PLY file".to_owned()
+        });
         checker.range("opacity", self.opacity, 0.01..=0.99);
     }
 }

@@ -18,13 +18,13 @@ mod strategy;
 pub use check::{Checker, Problem};
 pub use exporters::{Exporter, PlyOptions, PlyRawOptions};
 pub use family::{Entry, Family, Options, families};
-pub use init::{Init, RandomBoxOptions, SfmPointsOptions};
+pub use init::{Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
 pub use losses::{DssimOptions, L1Options, Loss};
 pub use needs::{Need, NeedClass, NeedList};
 pub use optimizer::{AdamOptions, LearningRates, Optimizer};
 pub use regularizers::Regularizer;
-pub use sinks::{ConsoleOptions, MemoryJsonlOptions, MetricsJsonlOptions, Sink};
-pub use strategy::{AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy};
+pub use sinks::{ConsoleOptions, MemoryJsonlOptions, MetricsJsonlOptions, Sink, TensorboardOptions};
+pub use strategy::{AbsStatistic, AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy};
 
 use serde::{Deserialize, Serialize};
 

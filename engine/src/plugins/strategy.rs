@@ -80,6 +80,22 @@ pub struct Densify {
     pub grad_threshold: f32,
     /// Largest scale that is cloned rather than split, as a share of the scene extent; 0 to 1.
     pub percent_dense: f32,
+    /// What `adc_abs` makes of a Gaussian's per-pixel absolute gradients between two densifications.
+    pub abs_statistic: AbsStatistic,
+    /// Means are over all steps in which a Gaussian had a radius on screen, as in the published code, not only over those
+    /// in which some pixel could see it.
+    pub count_faint: bool,
+}
+
+/// `strategy.densify.abs_statistic`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AbsStatistic {
+    /// The mean over the steps that saw it.
+    #[default]
+    Mean,
+    /// The largest.
+    Max,
 }
 
 impl Default for Densify {
@@ -90,6 +106,8 @@ impl Default for Densify {
             every: 100,
             grad_threshold: 2e-4,
             percent_dense: 0.01,
+            abs_statistic: AbsStatistic::Mean,
+            count_faint: false,
         }
     }
 }
@@ -116,7 +134,8 @@ pub struct Prune {
     pub world: f32,
     /// Iteration after which `world` applies.
     pub world_from: u32,
-    /// Largest screen radius allowed after `world_from`, pixels; null = no limit.
+    /// Largest screen radius since the last densification that is allowed after `world_from`, pixels; null = no limit,
+    /// which is also what the reference code comes to: it tests radii that it has just cleared.
     pub screen_px: Option<f32>,
 }
 

@@ -88,18 +88,41 @@ pub enum SceneError {
         /// The largest size read.
         limit: u64,
     },
-    /// A lens model with distortion, or one that is unknown.
+    /// A camera model that is unknown.
     #[error(
-        "{}: camera {camera} uses the model {model}; only SIMPLE_PINHOLE and PINHOLE are read; \
-         undistort the images first (colmap image_undistorter writes such a data set)", path.display()
+        "{}: camera {camera} uses the model {model}, which is not known; known are {}; \
+         undistort the images first (colmap image_undistorter writes such a data set)",
+        path.display(), super::lens::MODELS.join(", ")
     )]
     CameraModel {
         /// File concerned.
         path: PathBuf,
-        /// Camera id in that file.
-        camera: u32,
+        /// The camera: its id, or the frame it belongs to.
+        camera: String,
         /// The model's name, or its number when it has none.
         model: String,
+    },
+    /// Distortion that leaves next to nothing of a picture.
+    #[error(
+        "{}: undistorting this {model} camera leaves no usable picture; its coefficients cannot be right, \
+         calibrate it again", path.display()
+    )]
+    Distortion {
+        /// The first image of the camera.
+        path: PathBuf,
+        /// The camera model's name.
+        model: &'static str,
+    },
+    /// A link that leads out of the data set.
+    #[error(
+        "{} leads to {}, outside of the data set; if that is meant, set dataset.follow_links=true",
+        path.display(), target.display()
+    )]
+    LinkOut {
+        /// The file or folder.
+        path: PathBuf,
+        /// Where it really is.
+        target: PathBuf,
     },
     /// An image name that would leave the images folder.
     #[error(

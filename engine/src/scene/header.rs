@@ -1,39 +1,69 @@
-//! Image sizes from file headers, without decoding.
+//! Image sizes and orientations from file headers, without decoding.
+//!
+//! JPEG files are walked segment by segment, so that a data set of thousands of photographs is indexed by reading some
+//! kilobytes of each; other formats go through their decoder, which reads no more than it needs.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use image::{ImageError, ImageReader};
+use image::metadata::Orientation;
+use image::{ImageDecoder as _, ImageError, ImageReader};
 
 use super::SceneError;
+use super::fence::Fence;
 use super::resolution::MAX_SIDE_PX;
 
 /// Most pixels an image may have: 2^28, a gigabyte as RGBA.
 const MAX_PIXELS: u64 = 1 << 28;
 /// Header reads wait on the disk, so a few more threads than cores pay.
 const THREADS: usize = 8;
+/// Most segments of a JPEG file that are walked to find its size.
+const MAX_SEGMENTS: u32 = 4096;
+/// Before the orientation's directory in a JPEG segment.
+const EXIF: &[u8] = b"Exif\0\0";
 
-/// What a header said: the size in pixels, or `None` when there is no such file.
-pub(super) type Size = Option<(u32, u32)>;
+/// What a header said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Width of the stored picture, pixels.
+    pub(super) width: u32,
+    /// Height of the stored picture, pixels.
+    pub(super) height: u32,
+    /// How the picture must be turned to be upright.
+    pub(super) orientation: Orientation,
+}
 
-/// Sizes of many files, read by a few threads; the result has the order of `paths`.
-pub(super) fn sizes(paths: &[PathBuf]) -> Result<Vec<Size>, SceneError> {
+impl Header {
+    #[cfg(test)]
+    pub(super) const fn of_size(width: u32, height: u32) -> Self {
+        Self {
+            width,
+            height,
+            orientation: Orientation::NoTransforms,
+        }
+    }
+}
+
+/// Headers of many files, read by a few threads; `None` where there is no such file. The result has the order of `paths`.
+/// Files that links lead out of the fence are an error.
+pub(super) fn read_all(paths: &[PathBuf], fence: &Fence) -> Result<Vec<Option<Header>>, SceneError> {
     let share = paths.len().div_ceil(THREADS).max(1);
-    let parts: Vec<Result<Vec<Size>, SceneError>> = std::thread::scope(|scope| {
+    let parts: Vec<Result<Vec<Option<Header>>, SceneError>> = std::thread::scope(|scope| {
         let threads: Vec<_> = paths
             .chunks(share)
-            .map(|part| scope.spawn(move || part.iter().map(|path| size(path)).collect()))
+            .map(|part| scope.spawn(move || part.iter().map(|path| read(path, fence)).collect()))
             .collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|_| Err(decoder_panic(paths))))
             .collect()
     });
-    let mut sizes = Vec::with_capacity(paths.len());
+    let mut headers = Vec::with_capacity(paths.len());
     for part in parts {
-        sizes.extend(part?);
+        headers.extend(part?);
     }
-    Ok(sizes)
+    Ok(headers)
 }
 
 fn decoder_panic(paths: &[PathBuf]) -> SceneError {
@@ -44,26 +74,44 @@ fn decoder_panic(paths: &[PathBuf]) -> SceneError {
     }
 }
 
-fn size(path: &Path) -> Result<Size, SceneError> {
+fn read(path: &Path, fence: &Fence) -> Result<Option<Header>, SceneError> {
     let bad = |detail: String| SceneError::Image {
         path: path.to_owned(),
         detail,
     };
-    let reader = match ImageReader::open(path) {
-        Ok(reader) => reader,
+    let cut_short = |e: io::Error| bad(format!("the header is cut short ({e})"));
+    let file = match File::open(path) {
+        Ok(file) => file,
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
         Err(e) => return Err(SceneError::io(path, "open", e)),
     };
-    // formats are known by content: a JPEG named .png is common and harmless
-    let reader = reader
-        .with_guessed_format()
-        .map_err(|e| SceneError::io(path, "read", e))?;
-    let (width, height) = reader.into_dimensions().map_err(|e| match e {
-        ImageError::IoError(e) => bad(format!("the header is cut short ({e})")),
-        e => bad(e.to_string()),
-    })?;
+    fence.check(path)?;
+    let mut file = BufReader::with_capacity(1 << 12, file);
+    let mut start = [0; 2];
+    let is_jpeg = file.read_exact(&mut start).is_ok() && start == [0xff, 0xd8];
+    let (width, height, orientation) = if is_jpeg {
+        jpeg(&mut file)
+            .map_err(cut_short)?
+            .ok_or_else(|| bad("it has no JPEG frame header".to_owned()))?
+    } else {
+        file.rewind().map_err(|e| SceneError::io(path, "read", e))?;
+        // formats are known by content: a JPEG named .png is common and harmless
+        let reader = ImageReader::new(file).with_guessed_format();
+        let decoder = reader.map_err(|e| SceneError::io(path, "read", e))?.into_decoder();
+        let mut decoder = decoder.map_err(|e| match e {
+            ImageError::IoError(e) => cut_short(e),
+            e => bad(e.to_string()),
+        })?;
+        let (width, height) = decoder.dimensions();
+        // a damaged tag is no tag: the picture itself may be fine
+        (
+            width,
+            height,
+            decoder.orientation().unwrap_or(Orientation::NoTransforms),
+        )
+    };
     let sides = 1..=MAX_SIDE_PX;
     let pixels = u64::from(width) * u64::from(height);
     if !sides.contains(&width) || !sides.contains(&height) || pixels > MAX_PIXELS {
@@ -71,34 +119,113 @@ fn size(path: &Path) -> Result<Size, SceneError> {
             "its size of {width}x{height} pixels is outside 1..={MAX_SIDE_PX} or above 2^28 pixels"
         )));
     }
-    Ok(Some((width, height)))
+    Ok(Some(Header {
+        width,
+        height,
+        orientation,
+    }))
+}
+
+/// Size and orientation of a JPEG file after its first two bytes; `None` when picture data comes before any size.
+fn jpeg(file: &mut (impl Read + Seek)) -> io::Result<Option<(u32, u32, Orientation)>> {
+    let mut orientation = Orientation::NoTransforms;
+    for _ in 0..MAX_SEGMENTS {
+        let mut byte = [0; 1];
+        file.read_exact(&mut byte)?;
+        if byte != [0xff] {
+            return Ok(None);
+        }
+        // fill bytes may precede a marker
+        while byte == [0xff] {
+            file.read_exact(&mut byte)?;
+        }
+        let marker = byte[0];
+        if matches!(marker, 0x01 | 0xd0..=0xd7) {
+            continue;
+        }
+        // end of image, start of scan
+        if matches!(marker, 0x00 | 0xd8..=0xda) {
+            return Ok(None);
+        }
+        let mut length = [0; 2];
+        file.read_exact(&mut length)?;
+        let Some(length) = u16::from_be_bytes(length).checked_sub(2) else {
+            return Ok(None);
+        };
+        match marker {
+            // every kind of frame; 0xc4, 0xc8 and 0xcc are tables
+            0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
+                let mut frame = [0; 5];
+                file.read_exact(&mut frame)?;
+                let [_, h1, h0, w1, w0] = frame;
+                let side = |high, low| u32::from(u16::from_be_bytes([high, low]));
+                return Ok(Some((side(w1, w0), side(h1, h0), orientation)));
+            }
+            0xe1 => {
+                let mut segment = vec![0; length.into()];
+                file.read_exact(&mut segment)?;
+                let found = segment.strip_prefix(EXIF).and_then(Orientation::from_exif_chunk);
+                orientation = found.unwrap_or(orientation);
+            }
+            _ => {
+                file.seek(SeekFrom::Current(length.into()))?;
+            }
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use super::super::scratch::Scratch;
+    use super::super::scratch::{Scratch, jpeg_with_orientation};
     use super::*;
 
     #[test]
-    fn sizes_keep_their_order_and_missing_files_are_none() {
+    fn headers_keep_their_order_and_missing_files_are_none() {
         let folder = Scratch::new();
         let mut paths: Vec<PathBuf> = (1..30)
             .map(|n| folder.write_png(&format!("{n}.png"), n, 2, 3, &vec![0; n as usize * 6]))
             .collect();
         paths.push(folder.path().join("absent.png"));
-        let sizes = sizes(&paths).unwrap();
-        assert!((1..30).all(|n| sizes[n as usize - 1] == Some((n, 2))));
-        assert_eq!(sizes[29], None);
-        assert_eq!(super::sizes(&[]).unwrap(), []);
+        let headers = read_all(&paths, &Fence::open()).unwrap();
+        assert!((1..30).all(|n| headers[n as usize - 1] == Some(Header::of_size(n, 2))));
+        assert_eq!(headers[29], None);
+        assert_eq!(read_all(&[], &Fence::open()).unwrap(), []);
+    }
+
+    #[test]
+    fn jpeg_headers_agree_with_the_decoder() {
+        let folder = Scratch::new();
+        for tag in 0..=8 {
+            let path = folder.write("a.jpg", jpeg_with_orientation(37, 21, tag));
+            let mut decoder = ImageReader::open(&path).unwrap().into_decoder().unwrap();
+            let header = read(&path, &Fence::open()).unwrap().unwrap();
+            assert_eq!((header.width, header.height), decoder.dimensions());
+            assert_eq!(header.orientation, decoder.orientation().unwrap(), "tag {tag}");
+        }
     }
 
     #[test]
     fn broken_headers_name_the_file() {
         let folder = Scratch::new();
-        for bytes in [&b"not an image"[..], b"", b"\x89PNG\r\n\x1a\n\0\0"] {
+        let whole = jpeg_with_orientation(37, 21, 6);
+        let cut = &whole[..whole.len().min(60)];
+        let endless = [&[0xff, 0xd8][..], &[0xff, 0x01].repeat(5000)].concat();
+        for bytes in [
+            &b"not an image"[..],
+            b"",
+            b"\x89PNG\r\n\x1a\n\0\0",
+            b"\xff\xd8",
+            b"\xff\xd8\xff\xe1\0",
+            b"\xff\xd8\xff\xda\0\x08",
+            b"\xff\xd8\xff\xc0\0\x0b\x08\0\0\0\0",
+            b"\xff\xd8\xff\xe0\0\x01",
+            cut,
+            &endless,
+        ] {
             let path = folder.write("broken.png", bytes);
-            let message = sizes(&[path]).unwrap_err().to_string();
+            let message = read_all(&[path], &Fence::open()).unwrap_err().to_string();
             assert!(message.contains("broken.png"), "{message}");
         }
     }

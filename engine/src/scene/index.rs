@@ -1,29 +1,37 @@
 //! A data set's views and points, without pixels: what a run is planned from.
 //!
-//! Owns the detection of the kind of data set, the pairing of poses with image files, resolution, order and split.
-//! Promises train views that are not empty, finite poses, and images that exist with the size it states. Image
-//! orientation tags are not applied, as COLMAP does not apply them either.
+//! Owns what is known of a data set once it is read. Promises train views that are not empty, finite poses, and images
+//! that exist with the size it states.
 
 use std::path::{Path, PathBuf};
 
-use super::posed::PosedImage;
-use super::view::{self, Alpha, Point, Split, View, ViewId};
-use super::{Resolution, SceneError, blender, colmap, header, split};
-
-/// Image folder of COLMAP data sets unless told otherwise.
-const IMAGES: &str = "images";
-/// Missing images that a message lists by name.
-const NAMES_SHOWN: usize = 3;
-/// Training images narrower than this draw a warning, pixels.
-const TINY_WIDTH_PX: u32 = 32;
+use super::view::{Point, Split, View, ViewId};
+use super::{Resolution, SceneError, load};
 
 /// The kinds of data set that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SceneKind {
-    /// `sparse/0` or `sparse` with cameras, images and points3D.
+    /// `sparse/0`, another folder below `sparse`, or `sparse` with cameras, images and points3D.
     Colmap,
     /// `transforms_train.json`.
     Blender,
+    /// `metadata.json` with several image scales.
+    Multiscale,
+    /// `transforms.json`.
+    Nerfstudio,
+}
+
+impl SceneKind {
+    /// The word that `dataset.kind` has for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Colmap => "colmap",
+            Self::Blender => "blender",
+            Self::Multiscale => "multiscale",
+            Self::Nerfstudio => "nerfstudio",
+        }
+    }
 }
 
 /// The kind a user asked for.
@@ -41,7 +49,8 @@ pub enum KindChoice {
 pub struct SceneOptions {
     /// Kind of data set.
     pub kind: KindChoice,
-    /// Image folder of a COLMAP data set, relative to its root; `images` when absent.
+    /// Image folder of a COLMAP data set, relative to its root. When absent it is `images`, or `images_2`, `images_4`,
+    /// `images_8` where that folder holds what the resolution asks for.
     pub images: Option<String>,
     /// Training resolution.
     pub resolution: Resolution,
@@ -51,6 +60,10 @@ pub struct SceneOptions {
     pub eval: bool,
     /// Blend COLMAP images with an alpha channel over the background; Blender images always are.
     pub use_alpha: bool,
+    /// Read files that links lead out of the data set.
+    pub follow_links: bool,
+    /// Use the principal points of the cameras instead of the image centres.
+    pub respect_principal_point: bool,
 }
 
 impl Default for SceneOptions {
@@ -62,6 +75,8 @@ impl Default for SceneOptions {
             scale: 1.0,
             eval: true,
             use_alpha: false,
+            follow_links: false,
+            respect_principal_point: true,
         }
     }
 }
@@ -77,13 +92,38 @@ pub struct SceneIndex {
     pub train: Vec<View>,
     /// Held-out views, sorted by name.
     pub test: Vec<View>,
-    /// Points of the sparse model in file order; empty for Blender data sets.
+    /// Points of the sparse model or point cloud in file order; empty when there are none.
     pub points: Vec<Point>,
     /// 1.1 times the largest distance of a training camera from their mean, world units; always above 0.
     pub extent: f32,
     /// What is odd but usable, for the user to read.
     pub warnings: Vec<String>,
-    resolution: Resolution,
+    /// What was chosen where there was a choice, and what undistortion cost, for the user to read.
+    pub notices: Vec<String>,
+    /// The folder or file that lists the images.
+    pub model: PathBuf,
+    /// The folder that image names are relative to.
+    pub images: PathBuf,
+    /// Names of listed images that are not there, sorted.
+    pub missing: Vec<String>,
+    /// The cameras that took the images, in the order of their first image.
+    pub cameras: Vec<CameraUse>,
+    pub(super) resolution: Resolution,
+}
+
+/// A camera and how many images it took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CameraUse {
+    /// The camera model's name.
+    pub model: &'static str,
+    /// Width and height of its image files, upright, pixels.
+    pub file_px: (u32, u32),
+    /// Width and height after undistortion, pixels.
+    pub source_px: (u32, u32),
+    /// Images.
+    pub images: usize,
+    /// Share of a file's area that undistortion loses, 0 to 1; `None` for cameras without distortion.
+    pub lost: Option<f64>,
 }
 
 impl SceneIndex {
@@ -92,10 +132,7 @@ impl SceneIndex {
     /// # Errors
     /// [`SceneError`] naming the file when the data set is of no known kind, damaged, or leaves no training view.
     pub fn load(root: &Path, options: &SceneOptions) -> Result<Self, SceneError> {
-        match detect(root, options.kind)? {
-            Found::Colmap(folder) => load_colmap(root, &folder, options),
-            Found::Blender => load_blender(root, options),
-        }
+        load::load(root, options)
     }
 
     /// The same scene at its resolution divided by `scale`, for training that starts coarse.
@@ -140,244 +177,6 @@ impl SceneIndex {
             (w.max(view.camera.width_px), h.max(view.camera.height_px))
         })
     }
-}
-
-enum Found {
-    Colmap(PathBuf),
-    Blender,
-}
-
-fn detect(root: &Path, choice: KindChoice) -> Result<Found, SceneError> {
-    let wants = |kind| choice == KindChoice::Auto || choice == KindChoice::Only(kind);
-    let mut looked_for = Vec::new();
-    if wants(SceneKind::Colmap) {
-        if let Some(folder) = colmap::find(root) {
-            return Ok(Found::Colmap(folder));
-        }
-        looked_for.extend(
-            colmap::MODEL_FOLDERS
-                .iter()
-                .map(|folder| format!("{folder}/cameras.bin or .txt")),
-        );
-    }
-    if wants(SceneKind::Blender) {
-        if root.join(blender::TRAIN_FILE).is_file() {
-            return Ok(Found::Blender);
-        }
-        looked_for.push(blender::TRAIN_FILE.to_owned());
-    }
-    let entries = std::fs::read_dir(root).map_err(|e| SceneError::io(root, "open the data set", e))?;
-    let mut names: Vec<String> = entries
-        .flatten()
-        .take(1000)
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    let found = if names.is_empty() {
-        "an empty folder".to_owned()
-    } else {
-        listed(&names)
-    };
-    Err(SceneError::UnknownKind {
-        root: root.to_owned(),
-        looked_for: looked_for.join(", "),
-        found,
-    })
-}
-
-fn load_colmap(root: &Path, folder: &Path, options: &SceneOptions) -> Result<SceneIndex, SceneError> {
-    let model = colmap::read(folder)?;
-    let images = root.join(options.images.as_deref().unwrap_or(IMAGES));
-    let mut warnings = Vec::new();
-    if model.points.is_empty() {
-        let what = if model.points_missing {
-            "has no points3D file"
-        } else {
-            "has no points"
-        };
-        warnings.push(format!(
-            "{} {what}; initialisation from points is not possible",
-            folder.display()
-        ));
-    }
-    let alpha = if options.use_alpha {
-        Alpha::Composite
-    } else {
-        Alpha::Ignore
-    };
-    let views = open_views(&images, &model.images_file, model.images, alpha, &mut warnings)?;
-    let (train, test) = split_views(views, options.eval);
-    finish(SceneKind::Colmap, root, (train, test), model.points, warnings, options)
-}
-
-fn load_blender(root: &Path, options: &SceneOptions) -> Result<SceneIndex, SceneError> {
-    let mut warnings = Vec::new();
-    let mut open = |name: &str| -> Result<Vec<View>, SceneError> {
-        let file = root.join(name);
-        let frames = blender::read(&file)?;
-        open_views(root, &file, frames, Alpha::Composite, &mut warnings)
-    };
-    let train = open(blender::TRAIN_FILE)?;
-    let has_test = root.join(blender::TEST_FILE).is_file();
-    let test = if has_test {
-        open(blender::TEST_FILE)?
-    } else {
-        Vec::new()
-    };
-    let views = if options.eval && has_test {
-        (train, test)
-    } else {
-        if options.eval {
-            warnings.push(format!(
-                "no {}; every eighth training view is held out instead",
-                blender::TEST_FILE
-            ));
-        }
-        let mut all = train;
-        all.extend(test);
-        split::sort(&mut all);
-        split_views(all, options.eval)
-    };
-    finish(SceneKind::Blender, root, views, Vec::new(), warnings, options)
-}
-
-/// Train and test views of a sorted list.
-fn split_views(views: Vec<View>, eval: bool) -> (Vec<View>, Vec<View>) {
-    if eval {
-        split::hold_out(views)
-    } else {
-        (views, Vec::new())
-    }
-}
-
-/// Pairs poses with image files, sorted by name; images that are not there are left out with a warning.
-fn open_views(
-    folder: &Path,
-    listed_in: &Path,
-    posed: Vec<PosedImage>,
-    alpha: Alpha,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<View>, SceneError> {
-    let paths: Vec<PathBuf> = posed.iter().map(|image| folder.join(&image.name)).collect();
-    let sizes = header::sizes(&paths)?;
-    let listed_images = posed.len();
-    let (mut views, mut missing) = (Vec::with_capacity(listed_images), Vec::new());
-    for ((posed, path), size) in posed.into_iter().zip(paths).zip(sizes) {
-        match size {
-            Some(size) => views.push(View::new(posed, path, size, alpha)?),
-            None => missing.push(posed.name),
-        }
-    }
-    missing.sort();
-    if views.is_empty() {
-        let why = if listed_images == 0 {
-            "it lists no images; export the model again".to_owned()
-        } else {
-            let (count, folder) = (missing.len(), folder.display());
-            format!(
-                "none of its {count} images is in {folder} (missing: {}); check dataset.images",
-                listed(&missing)
-            )
-        };
-        return Err(SceneError::NoViews {
-            path: listed_in.to_owned(),
-            why,
-        });
-    }
-    if !missing.is_empty() {
-        warnings.push(format!(
-            "{} of {listed_images} images listed in {} are missing and left out: {}",
-            missing.len(),
-            listed_in.display(),
-            listed(&missing)
-        ));
-    }
-    split::sort(&mut views);
-    if let Some(pair) = views.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        let (path, id) = (listed_in.to_owned(), pair[0].name.clone());
-        return Err(SceneError::Duplicate {
-            path,
-            what: "image name",
-            id,
-        });
-    }
-    Ok(views)
-}
-
-/// The first few names, and how many more there are.
-fn listed(names: &[String]) -> String {
-    let shown: Vec<&str> = names.iter().take(NAMES_SHOWN).map(String::as_str).collect();
-    match names.len() - shown.len() {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
-fn finish(
-    kind: SceneKind,
-    root: &Path,
-    (train, test): (Vec<View>, Vec<View>),
-    points: Vec<Point>,
-    mut warnings: Vec<String>,
-    options: &SceneOptions,
-) -> Result<SceneIndex, SceneError> {
-    if train.is_empty() {
-        let why = format!(
-            "{} usable view, and it is held out; train on all views (--no-eval)",
-            test.len()
-        );
-        return Err(SceneError::NoViews {
-            path: root.to_owned(),
-            why,
-        });
-    }
-    let trained = train.len();
-    let mut views = train;
-    views.extend(test);
-    view::assign_ids(&mut views);
-    for view in &mut views {
-        view.set_size(
-            options
-                .resolution
-                .apply(view.source_width, view.source_height, options.scale),
-        );
-    }
-    let test = views.split_off(trained);
-    let train = views;
-    if let Some(view) = train.iter().find(|view| view.camera.width_px < TINY_WIDTH_PX) {
-        let (width, height) = (view.camera.width_px, view.camera.height_px);
-        warnings.push(format!(
-            "{} is trained at only {width}x{height} pixels; is the resolution meant?",
-            view.name
-        ));
-    }
-    let mut extent = split::camera_extent(&train);
-    if extent <= 0.0 {
-        extent = split::point_extent(&train, &points);
-        warnings.push(format!(
-            "all training cameras share one position; scene extent taken as {extent}"
-        ));
-    }
-    if !extent.is_finite() {
-        let remedy = "camera positions must be within the range of f32, export the model again";
-        return Err(SceneError::malformed(
-            root,
-            "camera poses",
-            "cameras that are infinitely far apart",
-            remedy,
-        ));
-    }
-    let (root, resolution) = (root.to_owned(), options.resolution);
-    Ok(SceneIndex {
-        kind,
-        root,
-        train,
-        test,
-        points,
-        extent,
-        warnings,
-        resolution,
-    })
 }
 
 #[cfg(test)]

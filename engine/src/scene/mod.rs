@@ -1,7 +1,7 @@
 //! Cameras, images and points of a data set; no Vulkan, no training.
 //!
-//! [`SceneIndex::load`] reads poses, sizes and points from a COLMAP or Blender folder without decoding a pixel, so
-//! that a run can be planned first. [`ImageStore`] decodes images to training resolution in bounded memory;
+//! [`SceneIndex::load`] reads poses, sizes and points from a COLMAP, Blender or Nerfstudio folder without decoding a
+//! pixel, so that a run can be planned first. [`ImageStore`] decodes images to training resolution in bounded memory;
 //! [`ViewSampler`] says which view comes next. Everything here treats its input as hostile: a damaged or lying file
 //! is a [`SceneError`] that names it, never a panic and never an allocation the file's size does not justify.
 
@@ -9,12 +9,21 @@ mod blender;
 mod camera;
 mod colmap;
 mod error;
+mod fence;
 mod header;
 mod images;
 mod index;
+mod json;
+mod lens;
+mod load;
+mod multiscale;
+mod nerfstudio;
 mod pixels;
+mod points_ply;
 mod posed;
 mod random;
+mod rectify;
+mod report;
 mod resize;
 mod resolution;
 mod sampler;
@@ -22,13 +31,16 @@ mod sampler;
 #[expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 pub(crate) mod scratch;
 mod split;
+mod upright;
 mod view;
 
 pub use camera::Camera;
 pub use error::SceneError;
 pub use images::{ImageOptions, ImageStore, estimate_host_bytes};
-pub use index::{KindChoice, SceneIndex, SceneKind, SceneOptions};
+pub use index::{CameraUse, KindChoice, SceneIndex, SceneKind, SceneOptions};
+pub use points_ply::read_points;
 pub use random::SplitMix64;
+pub use report::{CameraReport, SceneReport, SizeReport};
 pub use resize::resize_rgb;
 pub use resolution::Resolution;
 pub use sampler::{SamplerStateError, ViewSampler};

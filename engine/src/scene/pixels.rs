@@ -26,7 +26,7 @@ pub(super) fn load(view: &View, background: [f32; 3]) -> Result<Vec<u8>, SceneEr
         path: path.clone(),
         detail,
     };
-    let (width, height) = (view.source_width, view.source_height);
+    let (width, height) = view.upright.file_px;
     let pixels = u64::from(width) * u64::from(height);
     let bytes = read_file(path, pixels)?;
     let mut reader = ImageReader::new(Cursor::new(bytes))
@@ -36,27 +36,37 @@ pub(super) fn load(view: &View, background: [f32; 3]) -> Result<Vec<u8>, SceneEr
     (limits.max_image_width, limits.max_image_height) = (Some(width), Some(height));
     limits.max_alloc = Some(pixels * DECODER_BYTES_PER_PIXEL + DECODER_SLACK_BYTES);
     reader.limits(limits);
-    let picture = reader.decode().map_err(|e| bad(e.to_string()))?;
+    let mut picture = reader.decode().map_err(|e| bad(e.to_string()))?;
     if (picture.width(), picture.height()) != (width, height) {
         let now = format!("{}x{}", picture.width(), picture.height());
         return Err(bad(format!(
             "it is {now} now but was {width}x{height} when the scene was read"
         )));
     }
-    let rgb = to_rgb(picture, view.alpha, background);
+    view.upright.turn(&mut picture);
+    let rgb = view.upright.undistort::<3>(to_rgb(picture, view.alpha, background));
+    let source = (view.source_width, view.source_height);
     let to = (view.camera.width_px, view.camera.height_px);
-    if to == (width, height) {
+    if to == source {
         return Ok(rgb);
     }
-    resize_rgb(&rgb, (width, height), to).ok_or_else(|| bad(format!("it cannot be resized to {to:?}")))
+    resize_rgb(&rgb, source, to).ok_or_else(|| bad(format!("it cannot be resized to {to:?}")))
 }
 
 /// The most memory [`load`] needs at once for this view, bytes.
 pub(super) fn working_bytes(view: &View) -> u64 {
-    let source = u64::from(view.source_width) * u64::from(view.source_height);
+    let area = |(width, height): (u32, u32)| u64::from(width) * u64::from(height);
+    let source = area((view.source_width, view.source_height));
+    // turning and undistorting hold the picture twice
+    let upright = match view.upright.is_nothing() {
+        true => 0,
+        false => area(view.upright.file_px) * 8 + source * 3,
+    };
     let between = u64::from(view.camera.width_px) * u64::from(view.source_height);
     // the file and its picture with alpha, then the picture, the half-resized one and the result
-    (source * 8).max(source * 3 + between * 3 + 2 * view.rgb_bytes())
+    (area(view.upright.file_px) * 8)
+        .max(source * 3 + between * 3 + 2 * view.rgb_bytes())
+        .max(upright)
 }
 
 /// Reads a whole file that should hold a picture of so many pixels.

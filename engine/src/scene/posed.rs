@@ -1,10 +1,12 @@
 //! What every reader hands over: posed image files with a lens, before any image file is looked at.
 //!
-//! Owns the checks that poses, lenses and names must pass whatever format they came from.
+//! Owns the checks that poses and names must pass whatever format they came from, and the change of axes of the formats
+//! that have OpenGL cameras.
 
 use std::path::Path;
 
 use super::SceneError;
+use super::lens::Lens;
 
 /// One image as a reader found it.
 #[derive(Clone, Debug)]
@@ -17,22 +19,6 @@ pub(super) struct PosedImage {
     pub(super) translation: [f64; 3],
     /// How the camera projects.
     pub(super) lens: Lens,
-}
-
-/// A projection, in the terms of the format it came from.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Lens {
-    /// Lengths in pixels of an image of the stated size.
-    Pinhole {
-        width: u64,
-        height: u64,
-        fx: f64,
-        fy: f64,
-        cx: f64,
-        cy: f64,
-    },
-    /// Horizontal field of view in radians, square pixels, principal point in the centre.
-    FieldOfView { angle_x: f64 },
 }
 
 /// Rotation matrix of a quaternion (w, x, y, z) of any length; `None` when it is zero or not finite.
@@ -86,6 +72,44 @@ pub(super) fn safe_name(file: &Path, name: &str) -> Result<String, SceneError> {
     Ok(parts.join("/"))
 }
 
+/// How far a pose's axes may be from unit length and right angles.
+const RIGID_TOLERANCE: f64 = 1e-3;
+
+/// Rotation and translation, world to camera, of a camera-to-world matrix with OpenGL axes (x right, y up, z backward);
+/// `None` when the matrix is not finite or not rigid. A fourth row is not looked at.
+///
+/// The y and z axes are flipped and the result is inverted.
+pub(super) fn from_opengl(matrix: &[[f64; 4]]) -> Option<([[f64; 3]; 3], [f64; 3])> {
+    let &[a, b, c] = matrix.first_chunk()?;
+    let matrix = [a, b, c];
+    if !matrix.iter().all(|row| fits_f32(row)) {
+        return None;
+    }
+    let flip = [1.0, -1.0, -1.0];
+    // the inverse of a rotation is its transpose, so row i of the result is flipped column i
+    let rotation: [[f64; 3]; 3] = std::array::from_fn(|axis| std::array::from_fn(|row| flip[axis] * matrix[row][axis]));
+    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    for a in 0..3 {
+        for b in a..3 {
+            let want = if a == b { 1.0 } else { 0.0 };
+            if (dot(rotation[a], rotation[b]) - want).abs() > RIGID_TOLERANCE {
+                return None;
+            }
+        }
+    }
+    let [x, y, z] = rotation;
+    let cross = [
+        x[1] * y[2] - x[2] * y[1],
+        x[2] * y[0] - x[0] * y[2],
+        x[0] * y[1] - x[1] * y[0],
+    ];
+    if dot(cross, z) < 0.0 {
+        return None;
+    }
+    let centre = [matrix[0][3], matrix[1][3], matrix[2][3]];
+    Some((rotation, rotation.map(|row| -dot(row, centre))))
+}
+
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
@@ -112,6 +136,22 @@ mod tests {
                 "{bad:?}"
             );
         }
+    }
+
+    #[test]
+    fn opengl_cameras_are_turned_and_inverted() {
+        // a camera at (2, -5, 3) that looks along +y with z up
+        let look = [[1.0, 0.0, 0.0, 2.0], [0.0, 0.0, -1.0, -5.0], [0.0, 1.0, 0.0, 3.0]];
+        let (rotation, translation) = from_opengl(&look).unwrap();
+        assert_eq!(rotation, [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]);
+        assert_eq!(translation, [-2.0, 3.0, 5.0]);
+        let mut mirrored = look;
+        mirrored[0][0] = -1.0;
+        assert_eq!(from_opengl(&mirrored), None);
+        let mut stretched = look;
+        stretched[0][0] = 1.1;
+        assert_eq!(from_opengl(&stretched), None);
+        assert_eq!(from_opengl(&look[..2]), None);
     }
 
     #[test]

@@ -51,3 +51,24 @@ impl Drop for Scratch {
         std::fs::remove_dir_all(&self.0).ok();
     }
 }
+
+/// A grey JPEG of this size with an EXIF orientation; 0 writes no tag.
+pub(crate) fn jpeg_with_orientation(width: u32, height: u32, orientation: u16) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let pixels: Vec<u8> = (0..height)
+        .flat_map(|y| {
+            (0..width).flat_map(move |x| [if x < width / 2 { 20 } else { 220 }, (y * 255 / height) as u8, 90])
+        })
+        .collect();
+    let encoder = image::codecs::jpeg::JpegEncoder::new_with_quality(&mut bytes, 95);
+    image::ImageEncoder::write_image(encoder, &pixels, width, height, image::ExtendedColorType::Rgb8).unwrap();
+    if orientation > 0 {
+        // little-endian TIFF header, one directory with one entry: tag 0x112, a short, once
+        let mut exif = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
+        exif.extend([orientation as u8, 0, 0, 0, 0, 0, 0, 0]);
+        let length = (exif.len() as u16 + 2).to_be_bytes();
+        let segment = [&[0xff, 0xe1][..], &length, &exif].concat();
+        bytes.splice(2..2, segment);
+    }
+    bytes
+}

@@ -1,12 +1,14 @@
 //! One image of a scene and how it was taken.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::posed::{Lens, PosedImage};
+use super::header::Header;
+use super::posed::PosedImage;
+use super::upright::{Planner, Upright};
 use super::{Camera, SceneError};
 
 /// A coloured point of the sparse model.
@@ -57,7 +59,7 @@ pub enum Alpha {
     Composite,
 }
 
-/// Focal lengths and principal point in pixels of the image file, COLMAP's convention (first pixel centre at 0.5).
+/// Focal lengths and principal point in pixels of a picture, COLMAP's convention (first pixel centre at 0.5).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Intrinsics {
     /// Horizontal focal length.
@@ -81,21 +83,29 @@ pub struct View {
     pub image_path: PathBuf,
     /// The camera at training resolution.
     pub camera: Camera,
-    /// Width of the image file, pixels.
+    /// Width of the picture before it is resized, pixels: the file's, after turning it upright and undistorting it.
     pub source_width: u32,
-    /// Height of the image file, pixels.
+    /// Height of that picture, pixels.
     pub source_height: u32,
-    /// Intrinsics at the size of the image file.
+    /// Intrinsics at that size.
     pub intrinsics: Intrinsics,
     /// How alpha is handled.
     pub alpha: Alpha,
+    /// What is done to the file's picture first.
+    pub(super) upright: Upright,
 }
 
 impl View {
-    /// A view of a file of `size` pixels, still at that resolution and without an output stem.
-    pub(super) fn new(posed: PosedImage, path: PathBuf, size: (u32, u32), alpha: Alpha) -> Result<Self, SceneError> {
-        let (width, height) = size;
-        let intrinsics = scaled_to_file(&posed.lens, &path, width, height)?;
+    /// A view of a file, still at that resolution and without an output stem. `upright` plans what is done to pictures of
+    /// this size that such a lens took; it may remember its answers.
+    pub(super) fn new(
+        posed: PosedImage,
+        path: PathBuf,
+        header: Header,
+        alpha: Alpha,
+        upright: &mut Planner,
+    ) -> Result<Self, SceneError> {
+        let (upright, intrinsics, (width, height)) = upright.plan(&posed.lens, &path, header)?;
         let camera = Camera {
             width_px: width,
             height_px: height,
@@ -115,7 +125,18 @@ impl View {
             source_height: height,
             intrinsics,
             alpha,
+            upright,
         })
+    }
+
+    /// Forgets where the principal point is and takes the centre of the image; [`View::set_size`] must follow. The
+    /// principal point of an undistorted picture is known to be where it is and stays.
+    pub(super) fn centre(&mut self) {
+        if self.upright.lens.is_some() {
+            return;
+        }
+        self.intrinsics.cx = 0.5 * f64::from(self.source_width);
+        self.intrinsics.cy = 0.5 * f64::from(self.source_height);
     }
 
     /// Moves the camera to another resolution; the field of view and the pose stay.
@@ -135,52 +156,6 @@ impl View {
     #[must_use]
     pub fn rgb_bytes(&self) -> u64 {
         u64::from(self.camera.width_px) * u64::from(self.camera.height_px) * 3
-    }
-}
-
-/// Intrinsics in pixels of the file; a file that is a uniformly scaled copy of the camera's image is accepted.
-fn scaled_to_file(lens: &Lens, path: &Path, width: u32, height: u32) -> Result<Intrinsics, SceneError> {
-    let (w, h) = (f64::from(width), f64::from(height));
-    match *lens {
-        Lens::FieldOfView { angle_x } => {
-            let focal = 0.5 * w / (0.5 * angle_x).tan();
-            Ok(Intrinsics {
-                fx: focal,
-                fy: focal,
-                cx: 0.5 * w,
-                cy: 0.5 * h,
-            })
-        }
-        Lens::Pinhole {
-            width: camera_width,
-            height: camera_height,
-            fx,
-            fy,
-            cx,
-            cy,
-        } => {
-            let (x, y) = (w / camera_width as f64, h / camera_height as f64);
-            // each side of the smaller image was rounded by less than a pixel of its own
-            let aspect = camera_height as f64 / camera_width as f64;
-            let off_px = (w * aspect - h).abs() / x.max(1.0);
-            let same = (width.into(), height.into()) == (camera_width, camera_height);
-            if !same && off_px >= 1.0 + aspect {
-                let path = path.to_owned();
-                return Err(SceneError::SizeMismatch {
-                    path,
-                    width,
-                    height,
-                    camera_width,
-                    camera_height,
-                });
-            }
-            Ok(Intrinsics {
-                fx: fx * x,
-                fy: fy * y,
-                cx: cx * x,
-                cy: cy * y,
-            })
-        }
     }
 }
 
@@ -238,16 +213,16 @@ pub(crate) fn file_safe(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::super::lens::{Distortion, Focal, Lens};
     use super::*;
 
     fn view(name: &str) -> View {
-        let lens = Lens::Pinhole {
-            width: 400,
-            height: 300,
-            fx: 500.0,
-            fy: 510.0,
-            cx: 190.0,
-            cy: 160.0,
+        let lens = Lens {
+            model: "PINHOLE",
+            size: Some([400, 300]),
+            focal: Focal::Pixels([500.0, 510.0]),
+            centre: Some([190.0, 160.0]),
+            distortion: Distortion::None,
         };
         let posed = PosedImage {
             name: name.into(),
@@ -255,7 +230,8 @@ mod tests {
             translation: [0.0; 3],
             lens,
         };
-        View::new(posed, name.into(), (400, 300), Alpha::Ignore).unwrap()
+        let header = Header::of_size(400, 300);
+        View::new(posed, name.into(), header, Alpha::Ignore, &mut Planner::default()).unwrap()
     }
 
     #[test]
@@ -269,28 +245,10 @@ mod tests {
             (125.0, 129.2, 47.5, 160.0 * 76.0 / 300.0)
         );
         assert_eq!(view.rgb_bytes(), 22_800);
-    }
-
-    #[test]
-    fn scaled_files_are_accepted_and_others_refused() {
-        let lens = Lens::Pinhole {
-            width: 1297,
-            height: 840,
-            fx: 961.0,
-            fy: 962.0,
-            cx: 648.5,
-            cy: 420.0,
-        };
-        let path = Path::new("x.jpg");
-        let half = scaled_to_file(&lens, path, 648, 420).unwrap();
-        assert!((half.fx - 961.0 * 648.0 / 1297.0).abs() < 1e-9 && (half.cy - 210.0).abs() < 1e-9);
-        assert!(scaled_to_file(&lens, path, 5187, 3361).is_ok());
-        let error = scaled_to_file(&lens, path, 840, 1297).unwrap_err().to_string();
-        assert!(
-            error.contains("x.jpg") && error.contains("840x1297") && error.contains("1297x840"),
-            "{error}"
-        );
-        assert!(scaled_to_file(&lens, path, 1297, 843).is_err());
+        view.centre();
+        view.set_size((100, 76));
+        let camera = &view.camera;
+        assert_eq!((camera.fx, camera.fy, camera.cx, camera.cy), (125.0, 129.2, 50.0, 38.0));
     }
 
     #[test]

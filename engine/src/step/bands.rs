@@ -6,6 +6,8 @@
 //! without bands and sums go on where the last band left them, so image, gradients and, with the segmented reduction,
 //! every byte are those of the unbanded step.
 //!
+//! Views with more visible Gaussians than records take the programs of [`super::record_bands`] instead.
+//!
 //! Parts are programs of their own and repeat, so each holds the tensors that pass between them from its first command
 //! to its last (see [`Program::hold`]).
 
@@ -16,7 +18,7 @@ use super::passes::{intersect, status, update, upload, upload_uniforms, visible}
 use super::{Capacities, StepTensors};
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::Variants;
+use crate::kernels::views::{Intersections, Variants};
 use crate::kernels::{bands, begin, loss, rasterize, rasterize_backward};
 use crate::memory::{Class, Program, Tag, TensorTable, View};
 
@@ -126,6 +128,7 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
 
     let mut forward = Program::new("banded step, forward");
     forward.hold(&image);
+    band_range(&mut forward, t, b);
     let lists = band_lists(&mut forward, t, b, depth_order);
     rasterize::record(&mut forward, s, splats, &lists, pixels, &t.variants);
     forward.hold(&image);
@@ -138,6 +141,7 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
 
     let mut backward = Program::new("banded step, backward");
     backward.hold(&all);
+    band_range(&mut backward, t, b);
     let lists = band_lists(&mut backward, t, b, depth_order);
     rasterize_backward::record_sums(&mut backward, s, splats, &lists, pixels, &t.partials, &t.variants);
     backward.hold(&all);
@@ -165,15 +169,14 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
     }
 }
 
-/// Takes the band's range into the uniforms and lists its intersections.
-fn band_lists(
-    program: &mut Program,
-    t: &StepTensors,
-    b: &BandTensors,
-    depth_order: View,
-) -> crate::kernels::views::Intersections {
+/// Takes the band's range into the uniforms.
+pub(super) fn band_range(program: &mut Program, t: &StepTensors, b: &BandTensors) {
     let at = offset_of!(StepUniforms, band_begin) as u64;
     program.copy_from_ring(b.range(0), b.ranges_stride, t.shared.uniforms.slice(at, 8));
+}
+
+/// Lists the intersections of the band in the uniforms.
+pub(super) fn band_lists(program: &mut Program, t: &StepTensors, b: &BandTensors, depth_order: View) -> Intersections {
     bands::record_count(program, &t.shared, &t.splats);
     intersect(program, t, depth_order, &b.sort, t.capacities.band_cap())
 }
@@ -201,16 +204,35 @@ pub fn clear_stall(t: &StepTensors) -> Program {
 /// Makes at least `least` bands where there are as many tiles. A tile with more than `capacity` splats is alone.
 #[must_use]
 pub fn pack_bands(histogram: &[u32], capacity: u32, least: u32) -> Vec<Range<u32>> {
+    let sums = running_sums(histogram);
+    let tiles = u32::try_from(histogram.len()).unwrap_or(u32::MAX);
+    pack(tiles, least, |band| span(&sums, band) <= u64::from(capacity))
+}
+
+/// Sums of the first 0, 1, 2, ... values.
+pub(super) fn running_sums(values: &[u32]) -> Vec<u64> {
+    let mut sum = 0;
+    let mut sums = vec![0];
+    sums.extend(values.iter().map(|value| {
+        sum += u64::from(*value);
+        sum
+    }));
+    sums
+}
+
+/// Sum over a range from [`running_sums`].
+pub(super) fn span(sums: &[u64], range: &Range<u32>) -> u64 {
+    let at = |index: u32| sums.get(index as usize).copied().unwrap_or(0);
+    at(range.end).saturating_sub(at(range.start))
+}
+
+/// Cuts `tiles` tiles into the longest bands that fit, at least `least` of them; a tile that fits nowhere is alone.
+pub(super) fn pack(tiles: u32, least: u32, fits: impl Fn(&Range<u32>) -> bool) -> Vec<Range<u32>> {
     let mut list: Vec<Range<u32>> = Vec::new();
-    let mut sum = u64::MAX;
-    for (tile, splats) in (0u32..).zip(histogram) {
-        sum = sum.saturating_add(u64::from(*splats));
+    for tile in 0..tiles {
         match list.last_mut() {
-            Some(band) if sum <= u64::from(capacity) => band.end = tile + 1,
-            _ => {
-                list.push(tile..tile + 1);
-                sum = u64::from(*splats);
-            }
+            Some(band) if fits(&(band.start..tile + 1)) => band.end = tile + 1,
+            _ => list.push(tile..tile + 1),
         }
     }
     while list.len() < least as usize {
@@ -262,10 +284,11 @@ mod tests {
     #[test]
     fn bands_add_little_to_the_arena() {
         use crate::kernels::views::Reduction;
-        use crate::memory::{MIB, Plan, PlanLimits};
+        use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
         let limits = PlanLimits {
             block_bytes: 1024 * MIB,
             binding_bytes: 128 * MIB,
+            rounding: BlockRounding::NONE,
         };
         for reduction in [Reduction::Segmented, Reduction::Atomic] {
             let variants = Variants {

@@ -71,6 +71,12 @@ impl Capacities {
         self.v_cap.max(self.i_cap / 3)
     }
 
+    /// True when a view may see more Gaussians than there are records.
+    #[must_use]
+    pub fn may_see_too_many(&self) -> bool {
+        self.v_cap < self.n_limit
+    }
+
     /// Bits of the largest tile key; one key more than there are tiles marks "none".
     #[must_use]
     pub fn tile_bits(&self) -> u32 {

@@ -5,7 +5,7 @@ use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
 use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
-use crate::kernels::views::Intersections;
+use crate::kernels::views::{Chunk, Intersections};
 use crate::kernels::{begin, cull, loss, project, rasterize, rasterize_backward, tile_ranges, update};
 use crate::memory::{Program, View};
 
@@ -38,14 +38,20 @@ pub(super) fn status(program: &mut Program, t: &StepTensors) {
 
 /// Appends what makes the visible records and returns their order by depth.
 pub(super) fn visible(program: &mut Program, t: &StepTensors) -> View {
-    let (s, c, v) = (&t.shared, &t.capacities, &t.variants);
-    begin::record(program, s, &t.chunks);
-    cull::record(program, s, &t.chunks, t.group_visible, c.v_cap);
-    project::record(program, s, &t.chunks, t.group_visible, &t.splats);
+    begin::record(program, &t.shared, &t.chunks);
+    cull::record(program, &t.shared, &t.chunks, t.group_visible, t.capacities.v_cap);
+    records(program, t, &t.chunks, t.group_visible)
+}
+
+/// Appends what makes the records of the Gaussians in the masks of `chunks`, whose offsets are in `groups`, and returns
+/// their order by depth.
+pub(super) fn records(program: &mut Program, t: &StepTensors, chunks: &[Chunk], groups: View) -> View {
+    let (s, v) = (&t.shared, &t.variants);
+    project::record(program, s, chunks, groups, &t.splats);
     let job = SortJob {
         counter: WORD_VISIBLE,
         args: Args::VisibleSort,
-        capacity: c.v_cap,
+        capacity: t.capacities.v_cap,
         key_bits: 32,
         index_payload: true,
     };
@@ -87,10 +93,21 @@ pub(super) fn intersect(
     intersections
 }
 
+/// SH coefficients that are stored.
+pub(super) fn coefficients(t: &StepTensors) -> u32 {
+    u32::try_from(layout::sh_coefficients(t.capacities.sh_degree)).unwrap_or(u32::MAX)
+}
+
 /// Appends the update of every Gaussian.
 pub(super) fn update(program: &mut Program, t: &StepTensors) {
-    let coefficients = u32::try_from(layout::sh_coefficients(t.capacities.sh_degree)).unwrap_or(u32::MAX);
-    update::record(program, &t.shared, &t.chunks, t.group_visible, &t.splats, coefficients);
+    update::record(
+        program,
+        &t.shared,
+        &t.chunks,
+        t.group_visible,
+        &t.splats,
+        coefficients(t),
+    );
 }
 
 /// Appends everything up to the rendered image and returns the tensors the backward pass needs.
@@ -118,6 +135,31 @@ pub fn train_step(t: &StepTensors) -> Program {
         &t.variants,
     );
     update(&mut program, t);
+    status(&mut program, t);
+    program
+}
+
+/// Renders one view and makes the gradients of its splats for a given gradient of the image, without a loss or an update.
+/// `keep` receives copies of tensors that the host reads afterwards.
+#[must_use]
+pub fn gradients_of_view(t: &StepTensors, image_gradient: View, keep: &[(View, View)]) -> Program {
+    let mut program = Program::new("gradients_of_view");
+    upload_uniforms(&mut program, t);
+    let intersections = forward(&mut program, t);
+    program.copy(image_gradient, t.pixels.gradient.slice(0, image_gradient.bytes));
+    let (splats, pixels) = (&t.splats, &t.pixels);
+    rasterize_backward::record(
+        &mut program,
+        &t.shared,
+        splats,
+        &intersections,
+        pixels,
+        &t.partials,
+        &t.variants,
+    );
+    for (from, to) in keep {
+        program.copy(*from, *to);
+    }
     status(&mut program, t);
     program
 }

@@ -3,7 +3,7 @@
 use super::TrainError;
 use super::planning::TrainPlan;
 use crate::memory::{Gpu, Program};
-use crate::step::BAND_SLOTS;
+use crate::step::{BAND_SLOTS, BandedPrograms};
 use crate::vk::{CompiledProgram, RecordOptions};
 
 /// Parts of banded steps and evaluations; see [`crate::step::BandedPrograms`].
@@ -26,8 +26,11 @@ pub(super) struct Programs {
     pub(super) reset: CompiledProgram,
     pub(super) densify: Option<[CompiledProgram; 2]>,
     pub(super) banded: Banded,
+    /// None when the plan has a record for every Gaussian.
+    pub(super) banded_records: Option<Banded>,
     pub(super) clear_stall: CompiledProgram,
     pub(super) left_out: CompiledProgram,
+    pub(super) histogram: CompiledProgram,
 }
 
 impl Programs {
@@ -42,6 +45,16 @@ impl Programs {
         let once = |program: &Program| compile(program, 1, false);
         let ring = |program: &Program| compile(program, slots, false);
         let band = |program: &Program| compile(program, BAND_SLOTS, false);
+        let banded = |parts: &BandedPrograms| -> Result<Banded, TrainError> {
+            Ok(Banded {
+                prefix: ring(&parts.prefix)?,
+                forward: band(&parts.forward)?,
+                loss: once(&parts.loss)?,
+                backward: band(&parts.backward)?,
+                finish: ring(&parts.finish)?,
+                metrics: once(&parts.metrics)?,
+            })
+        };
         let timed = gpu.device().caps().timestamp_period_ns > 0.0;
         Ok(Self {
             step: ring(&plan.step)?,
@@ -54,16 +67,11 @@ impl Programs {
                 Some([small, large]) => Some([once(small)?, once(large)?]),
                 None => None,
             },
-            banded: Banded {
-                prefix: ring(&plan.banded.prefix)?,
-                forward: band(&plan.banded.forward)?,
-                loss: once(&plan.banded.loss)?,
-                backward: band(&plan.banded.backward)?,
-                finish: ring(&plan.banded.finish)?,
-                metrics: once(&plan.banded.metrics)?,
-            },
+            banded: banded(&plan.banded)?,
+            banded_records: plan.banded_records.as_ref().map(banded).transpose()?,
             clear_stall: once(&plan.clear_stall)?,
             left_out: ring(&plan.left_out)?,
+            histogram: once(&plan.histogram)?,
         })
     }
 }

@@ -71,6 +71,38 @@ pub enum TrainError {
         /// Bytes allowed.
         cap_bytes: u64,
     },
+    /// The model grew although nothing may add to it any more.
+    #[error(
+        "the model grew from {before} to {after} Gaussians at iteration {iteration}, after its last densification at \
+         {last_densify}; this is a defect of kiln, please report it"
+    )]
+    Grew {
+        /// Iteration that saw it.
+        iteration: u32,
+        /// Iteration of the last densification.
+        last_densify: u32,
+        /// Gaussians before.
+        before: u32,
+        /// Gaussians now.
+        after: u32,
+    },
+    /// A view cannot be cut into bands: one tile alone has more splats than there are visible records.
+    #[error(
+        "iteration {iteration}: {splats} Gaussians touch the tile in column {column}, row {row}, and the plan has \
+         {v_cap} visible records: not even a band of one tile fits"
+    )]
+    TileTooFull {
+        /// Iteration of the view, or of the model when it is evaluated.
+        iteration: u32,
+        /// Tiles to the left.
+        column: u32,
+        /// Tiles above.
+        row: u32,
+        /// Gaussians that touch the tile.
+        splats: u32,
+        /// Capacity of visible records.
+        v_cap: u32,
+    },
     /// A step became a no-op and the run cannot go on.
     #[error("{}", stall_text(.counters, *.v_cap, *.i_cap))]
     Stalled {

@@ -2,13 +2,14 @@
 //! give the same figures for the same model.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::events::{Progress, Stage};
-use super::run_folder::{PictureKind, RunFolder};
+use super::pictures::EvaluatedView;
 use super::{TrainError, Trainer, ViewSums};
 use crate::config::{Eval, LpipsRange};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
-use crate::eval::{EvalFile, Picture, ViewRow, view_metrics};
+use crate::eval::{EvalFile, ViewRow, view_metrics};
 use crate::scene::{Camera, ImageStore, SceneIndex, Split, View, ViewId};
 
 /// Views of the training set that are evaluated: every fifth up to the 25th, as the reference report does.
@@ -55,10 +56,16 @@ pub(super) struct Evaluation<'a> {
     pub(super) store: &'a ImageStore,
     /// Sets whose views get LPIPS.
     pub(super) lpips_of: &'a [Split],
-    /// Views a set whose pictures are written.
-    pub(super) pictures: usize,
-    /// Where pictures go; none are made without.
-    pub(super) folder: Option<&'a RunFolder>,
+    /// Views a set that are shown.
+    pub(super) shown: usize,
+}
+
+/// What an evaluation tells while it goes on.
+pub(super) enum Told {
+    /// One view more is done.
+    Progress(Progress),
+    /// A view to be shown.
+    View(EvaluatedView),
 }
 
 impl Evaluation<'_> {
@@ -67,7 +74,7 @@ impl Evaluation<'_> {
         &self,
         device: &mut dyn Measure,
         file: &mut EvalFile,
-        progress: &mut dyn FnMut(Progress) -> Result<(), TrainError>,
+        tell: &mut dyn FnMut(Told) -> Result<(), TrainError>,
     ) -> Result<(), TrainError> {
         for (split, indices) in chosen(self.scene) {
             let mut rows = Vec::with_capacity(indices.len());
@@ -75,14 +82,17 @@ impl Evaluation<'_> {
                 let id = ViewId { split, index };
                 let Some(view) = self.scene.view(id) else { continue };
                 let photo = self.store.get(id)?;
-                let folder = self.folder.filter(|_| position < self.pictures);
-                rows.push(self.view(device, split, view, &photo, file, folder)?);
+                let (row, shown) = self.view(device, split, view, &photo, file, position < self.shown)?;
+                rows.push(row);
+                if let Some(shown) = shown {
+                    tell(Told::View(shown))?;
+                }
                 let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-                progress(Progress {
+                tell(Told::Progress(Progress {
                     stage: Stage::Eval,
                     done: count(position + 1),
                     total: count(indices.len()),
-                })?;
+                }))?;
             }
             file.put(split, rows);
         }
@@ -94,13 +104,13 @@ impl Evaluation<'_> {
         device: &mut dyn Measure,
         split: Split,
         view: &View,
-        photo: &[u8],
+        photo: &Arc<[u8]>,
         file: &EvalFile,
-        folder: Option<&RunFolder>,
-    ) -> Result<ViewRow, TrainError> {
+        is_shown: bool,
+    ) -> Result<(ViewRow, Option<EvaluatedView>), TrainError> {
         let size_px = [view.camera.width_px, view.camera.height_px];
         let with_lpips = self.lpips_of.contains(&split) && size_px.iter().all(|side| *side >= LPIPS_LEAST_PX);
-        let result = device.sums(&view.camera, photo, with_lpips || folder.is_some())?;
+        let result = device.sums(&view.camera, photo, with_lpips || is_shown)?;
         let mut lpips = None;
         if let (Some(image), true) = (&result.image, with_lpips) {
             let pair = Pair {
@@ -110,26 +120,27 @@ impl Evaluation<'_> {
             };
             lpips = device.lpips(&pair, file.lpips_range)?.filter(|value| value.is_finite());
         }
-        if let (Some(folder), Some(image), Some(tiles)) = (folder, &result.image, &result.tile_counts) {
-            let values: &[f32] = bytemuck::cast_slice(image);
-            let pictures = [
-                (PictureKind::Render, Picture::rendering(size_px, values, 4)?),
-                (PictureKind::Error, Picture::error(size_px, values, 4, photo)?),
-                (PictureKind::Density, Picture::density(size_px, tiles)?),
-            ];
-            for (kind, picture) in pictures {
-                picture.write(&folder.picture_path(file.iteration, kind, split, &view.id))?;
-            }
-            folder.write_photo(split, &view.id, &Picture::photo(size_px, photo)?)?;
-        }
-        Ok(ViewRow {
+        let row = ViewRow {
             name: view.id.clone(),
             width: size_px[0],
             height: size_px[1],
             metrics: view_metrics(&result.sums, size_px)?,
             lpips,
-            images: folder.is_some(),
-        })
+            images: is_shown,
+        };
+        let shown = match (is_shown, result.image, result.tile_counts) {
+            (true, Some(image), Some(tile_counts)) => Some(EvaluatedView {
+                it: file.iteration,
+                set: split,
+                stem: view.id.clone(),
+                size_px,
+                image,
+                photo: photo.clone(),
+                tile_counts,
+            }),
+            _ => None,
+        };
+        Ok((row, shown))
     }
 }
 

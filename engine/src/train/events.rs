@@ -6,15 +6,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::LpipsRange;
+use super::CapacitySource;
+use super::pictures::EvaluatedView;
+use crate::config::{LpipsRange, PlateauMetric};
 use crate::eval::{EvalFile, Means};
 use crate::export::{milliseconds, null_as_nan};
 use crate::kernels::counters::Stall;
+use crate::kernels::histogram::BINS;
 use crate::scene::Split;
+use crate::step;
+use crate::vk::GpuSample;
 
 /// Everything the sinks are told.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +37,31 @@ pub enum RunEvent {
     Event(EventRow),
     /// Memory figures; see [`Sinks::memory_due`](super::sinks::Sinks::memory_due).
     Memory(MemoryRow),
+    /// What the card says of itself; see [`Sinks::gpu_due`](super::sinks::Sinks::gpu_due). Comes from cards that can
+    /// tell.
+    Gpu(GpuRow),
+    /// How the parameters are spread.
+    Histograms(Histograms),
+    /// A view of an evaluation that is to be looked at.
+    View(Arc<EvaluatedView>),
+}
+
+/// Telemetry of the card.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuRow {
+    /// Iteration.
+    pub it: u32,
+    /// The figures, some seconds old at most.
+    pub sample: GpuSample,
+}
+
+/// Counts over all Gaussians, in the order of [`Quantity::ALL`](crate::kernels::histogram::Quantity::ALL).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histograms {
+    /// Iteration.
+    pub it: u32,
+    /// Values in each bin.
+    pub counts: Box<[[u32; BINS]; 4]>,
 }
 
 /// The frame of a run.
@@ -55,6 +86,16 @@ pub struct Capacities {
     pub v_cap: u64,
     /// Tile intersections.
     pub i_cap: u64,
+}
+
+impl From<step::Capacities> for Capacities {
+    fn from(c: step::Capacities) -> Self {
+        Self {
+            n_cap: c.n_cap.into(),
+            v_cap: c.v_cap.into(),
+            i_cap: c.i_cap.into(),
+        }
+    }
 }
 
 /// Parts of a run as the progress line names them.
@@ -278,6 +319,17 @@ pub enum Event {
         /// Bytes now.
         to: u64,
     },
+    /// The run ends before its last iteration, because evaluations stopped improving.
+    EarlyStop {
+        /// What was watched.
+        metric: PlateauMetric,
+        /// Its best value; null when no evaluation had one.
+        best: Option<f64>,
+        /// Iteration of the best value.
+        best_it: u32,
+        /// Evaluations since then.
+        evaluations: u32,
+    },
     /// Training goes on from a checkpoint.
     Resume {
         /// The checkpoint file, relative to the run folder where it lies inside.
@@ -374,6 +426,20 @@ impl fmt::Display for Event {
                 from >> 20,
                 to >> 20
             ),
+            Self::EarlyStop {
+                metric,
+                best,
+                best_it,
+                evaluations,
+            } => {
+                let best = best.map_or_else(|| "no value".to_owned(), |best| format!("{best:.4}"));
+                write!(
+                    f,
+                    "stopping early: {} was best at iteration {best_it} ({best}) and {evaluations} evaluations since \
+                     were no better",
+                    metric.name()
+                )
+            }
             Self::Resume { checkpoint } => write!(f, "resumed from {checkpoint}"),
             Self::Save { files } => write!(f, "saved {}", files.join(", ")),
             Self::Warning { message } => write!(f, "warning: {message}"),
@@ -390,6 +456,10 @@ pub struct MemoryRow {
     pub allocated: u64,
     /// Sum of the driver's allocations.
     pub reserved: u64,
+    /// `allocated` less its value at the first row after the number of Gaussians last changed by plan (densification); 0
+    /// unless something grows that should not.
+    #[serde(default)]
+    pub vram_creep: i64,
     /// Largest `allocated` so far, kept inside the allocator.
     pub peak_allocated: u64,
     /// Largest `reserved` so far, kept inside the allocator.
@@ -402,13 +472,22 @@ pub struct MemoryRow {
     pub host_heap_usage: Option<u64>,
     /// `allocated` by purpose.
     pub tags: BTreeMap<String, u64>,
+    /// Tensors of 512 MiB and more.
+    #[serde(default)]
+    pub large_tensors: u32,
     /// Share of `reserved` that no tensor uses, 0 to 1; null when not finite.
     #[serde(deserialize_with = "null_as_nan")]
     #[schemars(with = "Option<f64>")]
     pub overhead: f64,
+    /// What the card says of itself; absent where it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<GpuSample>,
     /// Capacities, on the first line that a process writes.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub capacities: Option<Capacities>,
+    /// Where visible records and intersections come from, beside the capacities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacities_from: Option<CapacitySource>,
 }
 
 #[cfg(test)]
@@ -539,6 +618,15 @@ mod tests {
                     to: 8 << 20,
                 },
             ),
+            (
+                "early_stop",
+                Event::EarlyStop {
+                    metric: PlateauMetric::Psnr,
+                    best: Some(25.5),
+                    best_it: 3000,
+                    evaluations: 4,
+                },
+            ),
             ("resume", Event::Resume { checkpoint: text("c") }),
             (
                 "save",
@@ -565,7 +653,7 @@ mod tests {
             ..MemoryRow::default()
         };
         let text = serde_json::to_string(&row).unwrap();
-        assert!(!text.contains("n_cap"), "{text}");
+        assert!(!text.contains("n_cap") && !text.contains("gpu"), "{text}");
         assert_eq!(serde_json::from_str::<MemoryRow>(&text).unwrap(), row);
         row.capacities = Some(Capacities {
             n_cap: 1,
@@ -575,6 +663,14 @@ mod tests {
         let text = serde_json::to_string(&row).unwrap();
         assert!(text.ends_with(r#""n_cap":1,"v_cap":2,"i_cap":3}"#), "{text}");
         assert_eq!(serde_json::from_str::<MemoryRow>(&text).unwrap(), row);
+    }
+
+    #[test]
+    fn rows_of_older_runs_can_be_read() {
+        let text = r#"{"it":1,"allocated":2,"reserved":3,"peak_allocated":2,"peak_reserved":3,"heap_budget":null,
+            "heap_usage":null,"host_heap_usage":null,"tags":{},"overhead":0.25}"#;
+        let row: MemoryRow = serde_json::from_str(text).unwrap();
+        assert_eq!((row.vram_creep, row.large_tensors, row.gpu), (0, 0, None));
     }
 
     #[test]

@@ -4,33 +4,50 @@
 //! on disk. [`Stored`] is a model that a run left behind, to be evaluated and rendered. [`events`] are the rows a run emits and [`sinks`] where they go; [`clock`] and [`interrupt`] are time and
 //! Ctrl-C.
 
+mod bands;
+mod bytes;
+mod capacity;
 pub mod checkpoint;
 pub mod clock;
 mod compiled;
+mod counting;
+mod early_stop;
 mod environment;
 mod error;
 mod evaluation;
 pub mod events;
+mod growth;
+mod headroom;
 pub mod interrupt;
+mod memory_watch;
 mod model;
+mod monitor;
 mod open;
 mod phases;
+pub mod pictures;
 mod planning;
 mod renderer;
 mod replay;
 pub mod run_folder;
 pub mod schedule;
+mod self_test;
 mod session;
 pub mod sinks;
 mod stored;
+mod telemetry;
 mod timing;
 mod trainer;
 mod uniforms;
 
+pub use bytes::{ByteTable, Row, Unit};
+pub use capacity::CapacitySource;
+pub use counting::{Demand, DemandSource};
 pub use error::TrainError;
+pub use memory_watch::Peaks;
 pub use model::{gib_to_bytes, initial_model, scene_options};
 pub use open::{OpenDevice, list_devices, open_device, variants_for};
-pub use planning::{PlanReport, TrainPlan, plan};
+pub use planning::{ArenaUse, PlanReport, TrainPlan, plan};
+pub use self_test::Pinned;
 pub use session::{ResumeFrom, RunEnd, RunRequest, run};
 pub use stored::{Cameras, Evaluated, Location, Stored, StoredError};
 pub use timing::{PassRow, StepTimes};

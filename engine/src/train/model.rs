@@ -1,32 +1,44 @@
 //! Scene and first model of a run, as the profile asks for them.
 
+use std::path::Path;
+
 use super::TrainError;
 use crate::config::{DatasetKind, Profile};
 use crate::gaussians::Gaussians;
 use crate::gaussians::init;
 use crate::plugins::Init;
-use crate::scene::{KindChoice, Point, Resolution, SceneIndex, SceneKind, SceneOptions};
+use crate::scene::{Camera, KindChoice, Point, Resolution, SceneIndex, SceneKind, SceneOptions, read_points};
 
-/// Makes the model that `profile.init` asks for. A scene without points falls back to the random box, as Blender scenes
-/// have none.
+/// Makes the model that `profile.init` asks for. A scene without points starts from random ones: in front of the cameras,
+/// or, as is usual for NeRF-synthetic objects, in a box.
 ///
 /// # Errors
-/// [`TrainError::Init`] when no Gaussian can be made.
+/// [`TrainError::Scene`] when a file of points cannot be read, [`TrainError::Init`] when no Gaussian can be made.
 pub fn initial_model(profile: &Profile, scene: &SceneIndex) -> Result<Gaussians, TrainError> {
+    let seed = profile.train.seed;
+    let in_front = |count| {
+        let cameras: Vec<Camera> = scene.train.iter().map(|view| view.camera.clone()).collect();
+        init::frustum_points(&cameras, scene.extent, count, seed)
+    };
     let (points, opacity): (Vec<Point>, f32) = match &profile.init {
         Init::SfmPoints(options) if !scene.points.is_empty() => (scene.points.clone(), options.opacity),
-        Init::SfmPoints(options) => (
-            init::random_points(init::RANDOM_POINTS, profile.train.seed),
-            options.opacity,
-        ),
+        Init::SfmPoints(options) => {
+            let points = match scene.kind {
+                SceneKind::Blender | SceneKind::Multiscale => init::random_points(init::RANDOM_POINTS, seed),
+                SceneKind::Colmap | SceneKind::Nerfstudio => in_front(init::RANDOM_POINTS),
+            };
+            (points, options.opacity)
+        }
         Init::RandomBox(options) => {
-            let mut points = init::random_points(options.count, profile.train.seed);
+            let mut points = init::random_points(options.count, seed);
             let scale = options.half_side / 1.3;
             for point in &mut points {
                 point.position = point.position.map(|x| x * scale);
             }
             (points, options.opacity)
         }
+        Init::RandomFrustum(options) => (in_front(options.count), options.opacity),
+        Init::Ply(options) => (read_points(Path::new(&options.path))?, options.opacity),
     };
     let mut model = init::from_points(&points, profile.model.sh_degree)?;
     let logit = (opacity / (1.0 - opacity)).ln();
@@ -44,12 +56,16 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, TrainError> {
             DatasetKind::Auto => KindChoice::Auto,
             DatasetKind::Colmap => KindChoice::Only(SceneKind::Colmap),
             DatasetKind::Blender => KindChoice::Only(SceneKind::Blender),
+            DatasetKind::Multiscale => KindChoice::Only(SceneKind::Multiscale),
+            DatasetKind::Nerfstudio => KindChoice::Only(SceneKind::Nerfstudio),
         },
         images: (profile.dataset.images != "images").then(|| profile.dataset.images.clone()),
         resolution: Resolution::from_number(i64::from(profile.dataset.resolution))?,
         scale: 1.0 / f64::from(profile.train.resolution_scale),
         eval: profile.dataset.eval,
         use_alpha: false,
+        follow_links: profile.dataset.follow_links,
+        respect_principal_point: profile.dataset.respect_principal_point,
     })
 }
 

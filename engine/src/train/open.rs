@@ -53,7 +53,7 @@ pub fn open_device(profile: &Profile) -> Result<OpenDevice, TrainError> {
         config::Tier::Fast if chosen.tier() == Tier::Fast => Tier::Fast,
         config::Tier::Fast => {
             return Err(TrainError::NoDevice(format!(
-                "`device.tier` is fast but `{}` lacks float atomics or subgroup operations",
+                "`device.tier` is fast but `{}` lacks subgroup operations for subgroups of 4 to 32 lanes",
                 chosen.name
             )));
         }
@@ -73,22 +73,155 @@ fn rank(kind: DeviceKind) -> u32 {
 }
 
 /// Kernel variants for a device: what the tier allows, what the profile asks for, and on software drivers the variants
-/// that are quicker there.
-#[must_use]
-pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile) -> Variants {
+/// that are quicker there. What comes out is not proven yet, see [`super::Pinned`].
+///
+/// # Errors
+/// [`TrainError::NoDevice`] when `debug.reduction` asks for what the device cannot do.
+pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile) -> Result<Variants, TrainError> {
     let cpu = caps.kind == DeviceKind::Cpu;
     let fast = tier == Tier::Fast;
     let reduction = match profile.debug.reduction {
-        config::Reduction::Fold => Reduction::Segmented,
-        config::Reduction::Atomic if fast => Reduction::Atomic,
-        _ if fast && !cpu && !profile.train.deterministic => Reduction::Atomic,
-        _ => Reduction::Segmented,
+        // On software drivers too: the segmented kernel is the one that is made for their short subgroups.
+        config::Reduction::Auto if !fast || cpu || profile.train.deterministic => Reduction::Segmented,
+        config::Reduction::Auto if caps.float_atomics => Reduction::Atomic,
+        config::Reduction::Auto => Reduction::CompareExchange,
+        config::Reduction::Segmented => Reduction::Segmented,
+        config::Reduction::Atomic if fast && caps.float_atomics => Reduction::Atomic,
+        config::Reduction::CompareExchange if fast => Reduction::CompareExchange,
+        asked @ (config::Reduction::Atomic | config::Reduction::CompareExchange) => {
+            return Err(impossible(asked, caps, fast));
+        }
     };
+    Ok(Variants {
+        reduction,
+        ..rendering_variants(caps, tier, profile)
+    })
+}
+
+/// The same for rendering: how gradients are summed does not matter there.
+pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile) -> Variants {
+    let fast = tier == Tier::Fast;
     let subgroup = fast && profile.debug.subgroup != config::Subgroup::Off && caps.subgroup_size >= 16;
     Variants {
-        reduction,
+        reduction: Reduction::Segmented,
         sort_subgroup: if subgroup { caps.subgroup_size } else { 0 },
-        columns: cpu || !fast,
+        columns: caps.kind == DeviceKind::Cpu || !fast,
         jitter: profile.mip.ray_jitter,
+    }
+}
+
+fn impossible(asked: config::Reduction, caps: &Caps, fast: bool) -> TrainError {
+    let (lacks, possible) = if fast {
+        ("float atomics", "auto, segmented, compare_exchange")
+    } else if caps.tier() == Tier::Fast {
+        ("subgroup operations on the portable tier", "auto, segmented")
+    } else {
+        ("subgroup operations for subgroups of 4 to 32 lanes", "auto, segmented")
+    };
+    TrainError::NoDevice(format!(
+        "`debug.reduction` is {asked} but `{}` has no {lacks}; it can do: {possible}",
+        caps.name
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::config::{Inputs, resolve};
+
+    fn device(kind: DeviceKind, subgroup_size: u32, subgroup_ops: bool, float_atomics: bool) -> Caps {
+        let mut caps = Caps::default();
+        caps.name = "Some card".to_owned();
+        (caps.kind, caps.subgroup_size) = (kind, subgroup_size);
+        (caps.subgroup_ops, caps.float_atomics) = (subgroup_ops, float_atomics);
+        caps
+    }
+
+    fn settings(reduction: config::Reduction) -> Profile {
+        let inputs = Inputs {
+            profile: Some("cpu".to_owned()),
+            ..Inputs::default()
+        };
+        let mut profile = resolve(&inputs).unwrap();
+        profile.debug.reduction = reduction;
+        profile
+    }
+
+    /// Every kind of card: what it runs when nothing is asked for.
+    #[test]
+    fn subgroups_and_float_atomics_decide() {
+        let profile = settings(config::Reduction::Auto);
+        let mut deterministic = profile.clone();
+        deterministic.train.deterministic = true;
+        for size in [1, 2, 4, 8, 16, 24, 32, 64, 128] {
+            for (ops, atomics) in [(true, true), (true, false), (false, true), (false, false)] {
+                let what = format!("{size} lanes, operations: {ops}, float atomics: {atomics}");
+                let caps = device(DeviceKind::Discrete, size, ops, atomics);
+                let of = |tier, profile: &Profile| variants_for(&caps, tier, profile).unwrap();
+                let found = of(caps.tier(), &profile);
+                let fast = ops && [4, 8, 16, 32].contains(&size);
+                assert_eq!(caps.tier() == Tier::Fast, fast, "{what}");
+                let wanted = match (fast, atomics) {
+                    (true, true) => Reduction::Atomic,
+                    (true, false) => Reduction::CompareExchange,
+                    (false, _) => Reduction::Segmented,
+                };
+                assert_eq!(found.reduction, wanted, "{what}");
+                assert_eq!(found.sort_subgroup, if fast && size >= 16 { size } else { 0 }, "{what}");
+                assert_eq!(found.columns, !fast, "{what}");
+                assert_eq!(
+                    of(caps.tier(), &deterministic).reduction,
+                    Reduction::Segmented,
+                    "{what}"
+                );
+                let portable = of(Tier::Portable, &profile);
+                assert_eq!((portable.reduction, portable.sort_subgroup), (Reduction::Segmented, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn software_drivers_fold_unless_told_otherwise() {
+        let caps = device(DeviceKind::Cpu, 8, true, true);
+        for (asked, wanted) in [
+            (config::Reduction::Auto, Reduction::Segmented),
+            (config::Reduction::Segmented, Reduction::Segmented),
+            (config::Reduction::Atomic, Reduction::Atomic),
+            (config::Reduction::CompareExchange, Reduction::CompareExchange),
+        ] {
+            let found = variants_for(&caps, Tier::Fast, &settings(asked)).unwrap();
+            assert_eq!((found.reduction, found.columns), (wanted, true));
+        }
+    }
+
+    #[test]
+    fn what_a_device_cannot_do_is_refused_by_name() {
+        let refused = |caps: &Caps, tier, asked| {
+            let error = variants_for(caps, tier, &settings(asked)).unwrap_err();
+            assert!(matches!(error, TrainError::NoDevice(_)));
+            error.to_string()
+        };
+        let (atomic, exchange) = (config::Reduction::Atomic, config::Reduction::CompareExchange);
+        let without = device(DeviceKind::Discrete, 32, true, false);
+        assert_eq!(
+            refused(&without, Tier::Fast, atomic),
+            "`debug.reduction` is atomic but `Some card` has no float atomics; it can do: auto, segmented, \
+             compare_exchange"
+        );
+        assert!(variants_for(&without, Tier::Fast, &settings(exchange)).is_ok());
+        let wide = device(DeviceKind::Discrete, 64, true, true);
+        for asked in [atomic, exchange] {
+            let text = refused(&wide, wide.tier(), asked);
+            assert!(
+                text.contains("subgroups of 4 to 32 lanes") && text.ends_with("auto, segmented"),
+                "{text}"
+            );
+            let text = refused(&device(DeviceKind::Discrete, 32, true, true), Tier::Portable, asked);
+            assert!(
+                text.contains("on the portable tier") && text.ends_with("auto, segmented"),
+                "{text}"
+            );
+        }
     }
 }

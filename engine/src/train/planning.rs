@@ -2,17 +2,22 @@
 
 use serde::Serialize;
 
+use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST};
+use super::counting::Demand;
 use super::{TrainError, ViewSums};
 use crate::config::Profile;
 use crate::eval::lpips::LpipsTensors;
 use crate::kernels::densify::{Event, Options};
+use crate::kernels::histogram;
 use crate::kernels::loss::METRIC_WORDS;
 use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Reduction, Variants};
+use crate::kernels::views::Variants;
 use crate::memory::{Budget, Class, Gpu, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
-use crate::plugins::Strategy;
+use crate::plugins::{AbsStatistic, Strategy};
 use crate::scene::SceneIndex;
-use crate::step::{self, BandTensors, BandedPrograms, Capacities, DensifyTensors, STAGING_BYTES, StepTensors};
+use crate::step::{
+    self, BandTensors, BandedPrograms, Capacities, DensifyTensors, RecordBandTensors, STAGING_BYTES, StepTensors,
+};
 
 /// Tensors that the host reads after an evaluation.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +68,7 @@ impl EvalReadback {
     }
 
     /// What is copied, and where to: sums, image, tile ranges.
-    fn copies(&self, tensors: &StepTensors) -> [(View, View); 3] {
+    pub(super) fn copies(&self, tensors: &StepTensors) -> [(View, View); 3] {
         [
             (tensors.metric_sums, self.sums),
             (tensors.pixels.image, self.image),
@@ -91,6 +96,8 @@ pub struct TrainPlan {
     pub readback: EvalReadback,
     /// What only banded steps need.
     pub bands: BandTensors,
+    /// What only banded steps with too many visible Gaussians need; none when there is a record for every Gaussian.
+    pub record_bands: Option<RecordBandTensors>,
     /// The programs, in the order of [`TrainPlan::programs`].
     pub step: Program,
     /// Evaluation without the image.
@@ -105,10 +112,16 @@ pub struct TrainPlan {
     pub densify: Option<[Program; 2]>,
     /// The parts of banded steps and evaluations.
     pub banded: BandedPrograms,
+    /// The same with records in bands.
+    pub banded_records: Option<BandedPrograms>,
     /// Clears the sticky word of a stall.
     pub clear_stall: Program,
     /// Stands in for a step that is left out.
     pub left_out: Program,
+    /// Counts the parameters.
+    pub histogram: Program,
+    /// What that leaves for the host, [`histogram::BYTES`].
+    pub histogram_back: View,
     /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
     pub lpips: Option<LpipsTensors>,
 }
@@ -139,12 +152,26 @@ impl TrainPlan {
         let mut reset = Program::new("opacity_reset");
         let ceiling = profile.strategy.adc().map_or(0.01, |adc| adc.reset.opacity);
         crate::kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
+        let counts = table.add("small/histogram", Class::Small, Tag::Other, histogram::BYTES);
+        let histogram_back = table.add("ring/histogram", Class::Readback, Tag::Staging, histogram::BYTES);
+        let mut counting = Program::new("histogram");
+        crate::kernels::begin::record(&mut counting, &tensors.shared, &tensors.chunks);
+        histogram::record(&mut counting, &tensors.shared, &tensors.chunks, counts);
+        counting.copy(counts, histogram_back);
         let densify = densify_programs(&mut table, &tensors, profile, extent);
         let bands = BandTensors::new(&mut table, capacities, variants);
+        let too_many = capacities.may_see_too_many();
+        let record_bands = too_many.then(|| RecordBandTensors::new(&mut table, &tensors, true));
+        let copies = readback.copies(&tensors);
+        let records = |r: &RecordBandTensors| step::banded_records(&tensors, &bands, r, &copies[..2]);
         Self {
-            banded: step::banded(&tensors, &bands, &readback.copies(&tensors)[..2]),
+            banded: step::banded(&tensors, &bands, &copies[..2]),
+            banded_records: record_bands.as_ref().map(records),
+            record_bands,
             clear_stall: step::clear_stall(&tensors),
             left_out: step::left_out(&tensors),
+            histogram: counting,
+            histogram_back,
             bands,
             step: step::train_step(&tensors),
             evaluate,
@@ -181,8 +208,10 @@ impl TrainPlan {
             &self.reset,
             &self.clear_stall,
             &self.left_out,
+            &self.histogram,
         ];
         list.extend(self.banded.all());
+        list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));
         list.extend(self.densify.iter().flatten());
         list.extend(self.lpips.iter().map(LpipsTensors::program));
         list
@@ -204,9 +233,13 @@ impl TrainPlan {
 pub struct PlanReport {
     /// Sizes.
     pub capacities: Capacities,
-    /// Why they are what they are.
+    /// Where visible records and intersections come from.
+    pub capacities_from: CapacitySource,
+    /// What the run was seen to need.
+    pub demand: Demand,
+    /// What it may take.
     pub budget: Budget,
-    /// Device bytes of the plan.
+    /// Device bytes of the plan, as the driver will be asked for them.
     pub device_bytes: u64,
     /// Host-visible bytes of the plan.
     pub host_bytes: u64,
@@ -214,67 +247,118 @@ pub struct PlanReport {
     pub classes: Vec<(Class, u64)>,
     /// Arena bytes that live at the same time at the worst moment.
     pub arena_live_bytes: u64,
+    /// Who needs the arena, most bytes first.
+    pub arena_uses: Vec<ArenaUse>,
 }
 
-/// Most visible records a portable 128 MiB binding reaches, 16 bytes each.
-const RECORD_BYTES: u64 = 16;
+/// Arena bytes of one use at its worst moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ArenaUse {
+    /// Name of the program; parts of a banded step and programs that differ in a setting are one.
+    pub name: String,
+    /// Pass at the worst moment; empty when the use needs no arena.
+    pub pass: &'static str,
+    /// Bytes live then.
+    pub bytes: u64,
+}
+
+/// The worst moment of each use, most bytes first. The arena is as large as the first.
+fn arena_uses(placed: &Plan) -> Vec<ArenaUse> {
+    // Models are written to disk through the host-visible window.
+    let mut uses = vec![ArenaUse {
+        name: "export".to_owned(),
+        pass: "",
+        bytes: 0,
+    }];
+    for peak in &placed.arena_peaks {
+        let name = peak.program.split(',').next().unwrap_or_default();
+        let at = uses.iter().position(|u| u.name == name).unwrap_or_else(|| {
+            uses.push(ArenaUse {
+                name: name.to_owned(),
+                pass: "",
+                bytes: 0,
+            });
+            uses.len() - 1
+        });
+        if let Some(entry) = uses.get_mut(at).filter(|u| peak.bytes > u.bytes) {
+            entry.bytes = peak.bytes;
+            entry.pass = peak.command;
+        }
+    }
+    // Stable: of equal needs the program listed first owns the arena, the step before all others.
+    uses.rotate_left(1);
+    uses.sort_by_key(|u| std::cmp::Reverse(u.bytes));
+    uses
+}
+
+/// Gaussians between two sizes that the search for the largest plan tries: finer than anyone's budget.
+const SIZE_STEP: u32 = 1 << 14;
 
 /// Finds the largest capacities that fit the budget.
 ///
 /// The Gaussian capacity is `memory.max_gaussians`, or the recipe's ceiling lowered to what the budget holds, but never
-/// below `initial` Gaussians.
+/// below the Gaussians at the start. Where that many do not fit with generous room for records and intersections, the
+/// room is lowered first, as far as `demand` allows; see [`super::capacity`].
 ///
 /// # Errors
-/// [`TrainError::DoesNotFit`] when not even `initial` Gaussians fit.
+/// [`TrainError::DoesNotFit`] when not even the Gaussians at the start fit.
 pub fn plan(
     profile: &Profile,
     scene: &SceneIndex,
-    initial: u32,
+    demand: &Demand,
     budget: Budget,
     limits: PlanLimits,
     variants: &Variants,
 ) -> Result<(TrainPlan, PlanReport), TrainError> {
+    let initial = demand.gaussians;
     let wanted = profile
         .memory
         .max_gaussians
         .unwrap_or(profile.train.gaussian_ceiling)
         .max(initial);
-    let build = |n: u32| -> Result<(TrainPlan, Plan), TrainError> {
-        let capacities = capacities(profile, scene, n, limits, variants);
+    let build = |n: u32, level: u32| -> Result<Candidate, TrainError> {
+        let (capacities, source) = capacity::capacities(profile, scene, demand, n, level, limits, variants);
         let mut plan = TrainPlan::new(&capacities, variants, profile, max_focal(scene), scene.extent);
         if profile.eval.lpips {
             plan = plan.with_lpips(scene.largest_px().into())?;
         }
         let placed = plan.place(limits)?;
-        Ok((plan, placed))
+        Ok(Candidate { plan, placed, source })
     };
-    let fits = |placed: &Plan| placed.device_bytes() <= budget.cap_bytes;
-    let mut best = build(wanted)?;
-    if !fits(&best.1) {
-        let smallest = build(initial)?;
-        if !fits(&smallest.1) || !matches!(profile.memory.max_gaussians, crate::plugins::Auto::Auto) {
-            let shown = if fits(&smallest.1) { &best } else { &smallest };
-            return Err(TrainError::DoesNotFit {
-                needed_bytes: shown.1.device_bytes(),
-                gaussians: shown.0.tensors.capacities.n_cap,
-                cap_bytes: budget.cap_bytes,
-            });
-        }
-        let (mut low, mut high) = (initial, wanted);
-        best = smallest;
-        // 64 Ki steps are finer than anyone's budget and keep this under twenty plans.
-        while high - low > 1 << 14 {
-            let middle = low + (high - low) / 2;
-            let candidate = build(middle)?;
-            if fits(&candidate.1) {
-                low = middle;
-                best = candidate;
+    let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
+    let is_auto = matches!(profile.memory.max_gaussians, crate::plugins::Auto::Auto);
+    let mut best = build(wanted, GENEROUS)?;
+    if !fits(&best) {
+        let counted = build(wanted, COUNTED)?;
+        best = if fits(&counted) {
+            largest(COUNTED, GENEROUS, counted, |level| build(wanted, level), fits)?
+        } else {
+            let n = if is_auto { initial } else { wanted };
+            let counted = build(n, COUNTED)?;
+            if fits(&counted) {
+                // Sizes on a fixed grid: a run that goes on with more Gaussians finds the same capacity.
+                let (low, high) = (n.div_ceil(SIZE_STEP), wanted / SIZE_STEP + 1);
+                largest(
+                    low.saturating_sub(1),
+                    high,
+                    counted,
+                    |k| build((k * SIZE_STEP).max(n), COUNTED),
+                    fits,
+                )?
             } else {
-                high = middle;
+                let least = build(n, LEAST)?;
+                if !fits(&least) {
+                    return Err(TrainError::DoesNotFit {
+                        needed_bytes: least.placed.device_bytes(),
+                        gaussians: least.plan.tensors.capacities.n_cap,
+                        cap_bytes: budget.cap_bytes,
+                    });
+                }
+                largest(LEAST, COUNTED, least, |level| build(n, level), fits)?
             }
-        }
+        };
     }
-    let (plan, placed) = best;
+    let Candidate { plan, placed, source } = best;
     let classes = [
         Class::Persistent,
         Class::Arena,
@@ -285,38 +369,45 @@ pub fn plan(
     ];
     let report = PlanReport {
         capacities: plan.tensors.capacities,
+        capacities_from: source,
+        demand: *demand,
         budget,
         device_bytes: placed.device_bytes(),
         host_bytes: placed.host_bytes(),
         classes: classes.map(|c| (c, placed.class_bytes(c))).to_vec(),
         arena_live_bytes: placed.arena_live_bytes,
+        arena_uses: arena_uses(&placed),
     };
     Ok((plan, report))
 }
 
-fn capacities(profile: &Profile, scene: &SceneIndex, n: u32, limits: PlanLimits, variants: &Variants) -> Capacities {
-    let bound = |bytes: u64| u32::try_from(limits.binding_bytes.min(limits.block_bytes) / bytes).unwrap_or(u32::MAX);
-    let v_cap = profile.debug.v_cap.unwrap_or(n).min(bound(RECORD_BYTES));
-    let per_intersection = if variants.reduction == Reduction::Segmented {
-        RECORD_BYTES
-    } else {
-        4
-    };
-    // Small models have large splats: at least a million slots. Large ones were seen to need two to five a splat.
-    let i_cap = profile
-        .debug
-        .i_cap
-        .unwrap_or(v_cap.saturating_mul(6).max(1 << 20))
-        .min(bound(per_intersection));
-    let sizes = scene
-        .views()
-        .map(|(_, view)| (view.camera.width_px, view.camera.height_px));
-    let mut c = Capacities::new(n, v_cap, i_cap, profile.model.sh_degree, sizes);
-    c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
-    if let Some(chunk) = profile.debug.chunk {
-        c.chunk = chunk.next_multiple_of(256);
+/// A plan that may or may not fit.
+struct Candidate {
+    plan: TrainPlan,
+    placed: Plan,
+    source: CapacitySource,
+}
+
+/// What `build` makes of the largest number from `low` to `high` that fits; `high` is known not to, and `best` is what
+/// there is when nothing above `low` does.
+fn largest(
+    mut low: u32,
+    mut high: u32,
+    mut best: Candidate,
+    build: impl Fn(u32) -> Result<Candidate, TrainError>,
+    fits: impl Fn(&Candidate) -> bool,
+) -> Result<Candidate, TrainError> {
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        let candidate = build(middle)?;
+        if fits(&candidate) {
+            low = middle;
+            best = candidate;
+        } else {
+            high = middle;
+        }
     }
-    c
+    Ok(best)
 }
 
 /// The strategy's densification as programs; the 3D filter is recomputed at their end.
@@ -331,6 +422,7 @@ fn densify_programs(
     let options = Options {
         gradient_threshold: adc.densify.grad_threshold.into(),
         use_abs: matches!(profile.strategy, Strategy::AdcAbs(_)),
+        abs_max: adc.densify.abs_statistic == AbsStatistic::Max,
         clone_extent: adc.densify.percent_dense.into(),
         prune_opacity: adc.prune.opacity.into(),
         ..Options::default()
@@ -351,7 +443,7 @@ fn densify_programs(
     ])
 }
 
-/// Largest focal length over the training cameras, pixels.
+/// Largest horizontal focal length over the training cameras of `scene`, pixels: `f_max` of the 3D filter.
 pub(super) fn max_focal(scene: &SceneIndex) -> f32 {
     scene.train.iter().map(|v| v.camera.fx).fold(1e-6, f32::max)
 }

@@ -1,21 +1,23 @@
 //! A model on a device for rendering only: no moments, no statistics, no steps.
 //!
-//! Capacities start at a guess and grow when a view needs more, so that any model that fits the budget with its
-//! largest view renders; the image never depends on them.
+//! Room for intersections starts at a guess and grows when a view needs more, so that any model that fits the budget with
+//! its largest view renders. A view with more visible Gaussians than records, where a binding ends before the model does
+//! or under `debug.v_cap`, is drawn in bands. The image depends on neither.
 
+use super::bands::{BandRing, Turns};
 use super::evaluation::Measure;
 use super::planning::EvalReadback;
-use super::uniforms;
-use super::{OpenDevice, TrainError, ViewSums, variants_for};
+use super::uniforms::{self, Look};
+use super::{OpenDevice, TrainError, ViewSums};
 use crate::config::{LpipsRange, Profile};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair};
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::{Counters, Stall};
-use crate::kernels::uniforms::{StepUniforms, flags};
+use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Gpu, Program, TensorTable};
 use crate::scene::Camera;
-use crate::step::{self, Capacities, StepTensors};
+use crate::step::{self, BAND_SLOTS, BandTensors, BandedRender, Capacities, RecordBandTensors, StepTensors};
 use crate::vk::{CompiledProgram, RecordOptions};
 
 /// Bytes of a visible record.
@@ -23,23 +25,13 @@ const RECORD_BYTES: u64 = 16;
 /// Bytes of a sort key.
 const KEY_BYTES: u64 = 4;
 
-/// How a model is meant to be drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Look {
-    /// Variance of the screen-space filter, square pixels.
-    pub(super) kernel_size: f32,
-    /// Plain dilation without opacity compensation (Kerbl et al. 2023) instead of the Mip filter.
-    pub(super) classic: bool,
-    /// Highest SH degree that is evaluated.
-    pub(super) sh_degree: u32,
-}
-
 /// Draws one model.
 pub(super) struct Renderer<'a> {
     /// None until the first view, and while it is planned anew.
     stage: Option<Stage>,
     open: &'a OpenDevice,
     profile: &'a Profile,
+    variants: Variants,
     model: Gaussians,
     look: Look,
     sizes_px: Vec<[u32; 2]>,
@@ -55,9 +47,19 @@ struct Stage {
     lpips: Option<Lpips>,
     evaluate: CompiledProgram,
     evaluate_image: CompiledProgram,
+    bands: Option<Bands>,
     tensors: StepTensors,
     readback: EvalReadback,
     gpu: Gpu,
+}
+
+/// What draws views with more visible Gaussians than records.
+struct Bands {
+    ring: BandRing,
+    clear_stall: CompiledProgram,
+    prefix: CompiledProgram,
+    forward: CompiledProgram,
+    metrics: CompiledProgram,
 }
 
 impl<'a> Renderer<'a> {
@@ -65,6 +67,7 @@ impl<'a> Renderer<'a> {
     pub(super) fn new(
         open: &'a OpenDevice,
         profile: &'a Profile,
+        variants: &Variants,
         model: Gaussians,
         look: Look,
         sizes_px: Vec<[u32; 2]>,
@@ -74,6 +77,11 @@ impl<'a> Renderer<'a> {
             stage: None,
             open,
             profile,
+            // How gradients are summed does not matter here, and this variant needs no room for partial sums.
+            variants: Variants {
+                reduction: Reduction::Atomic,
+                ..*variants
+            },
             model,
             look,
             sizes_px,
@@ -89,15 +97,16 @@ impl<'a> Renderer<'a> {
 
     /// Draws and measures a view; without a photograph the sums say nothing.
     fn draw(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
-        let mut block = uniforms::render(self.profile, camera, self.look.sh_degree);
-        block.background[3] = self.look.kernel_size;
-        block.flags |= if self.look.classic { flags::CLASSIC } else { 0 };
+        let block = uniforms::render(self.profile, camera, &self.look);
         loop {
             let stage = self.stage()?;
             let counters = stage.run(&block, photo, keep_image)?;
             let Some(stall) = counters.stall() else {
                 return Ok(stage.readback.read(stage.gpu.memory(), &block, keep_image)?);
             };
+            if stall == Stall::Visible && stage.bands.is_some() {
+                return stage.run_in_bands(&block, keep_image);
+            }
             let planned = stage.tensors.capacities;
             let wanted = counters.intersections_wanted;
             // An eighth more, so that views only a little heavier need no plan of their own.
@@ -123,6 +132,7 @@ impl<'a> Renderer<'a> {
                 Stage::new(
                     self.open,
                     self.profile,
+                    &self.variants,
                     &self.model,
                     &self.sizes_px,
                     &capacities,
@@ -133,13 +143,12 @@ impl<'a> Renderer<'a> {
         Ok(self.stage.insert(stage))
     }
 
-    /// Room for every Gaussian to be visible at once, and for the intersections as far as bindings reach.
+    /// Room for every Gaussian to be visible at once and for the intersections, as far as bindings reach.
     fn capacities(&self) -> Capacities {
         let limits = Gpu::limits(&self.open.device);
-        let reach = limits.binding_bytes.min(limits.block_bytes);
-        let bound = |bytes: u64| u32::try_from(reach / bytes).unwrap_or(u32::MAX);
+        let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
         let n = u32::try_from(self.model.len()).unwrap_or(u32::MAX);
-        let v_cap = n.min(bound(RECORD_BYTES));
+        let v_cap = self.profile.debug.v_cap.unwrap_or(n).min(n).min(bound(RECORD_BYTES));
         // Small models have large splats, large models two to five intersections a splat.
         let guess = v_cap.saturating_mul(6).max(1 << 20);
         let i_cap = self
@@ -174,21 +183,29 @@ impl Stage {
     fn new(
         open: &OpenDevice,
         profile: &Profile,
+        variants: &Variants,
         model: &Gaussians,
         sizes_px: &[[u32; 2]],
         capacities: &Capacities,
         weights: Option<LpipsWeights>,
     ) -> Result<Self, TrainError> {
-        // How gradients are summed does not matter here, and this variant needs no room for partial sums.
-        let variants = Variants {
-            reduction: Reduction::Atomic,
-            ..variants_for(open.device.caps(), open.tier, profile)
-        };
         let mut table = TensorTable::default();
-        let tensors = StepTensors::for_rendering(&mut table, capacities, &variants);
+        let tensors = StepTensors::for_rendering(&mut table, capacities, variants);
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
-        let mut programs = vec![&evaluate, &evaluate_image];
+        let in_bands = capacities.may_see_too_many().then(|| {
+            let bands = BandTensors::new(&mut table, capacities, &variants);
+            let records = RecordBandTensors::new(&mut table, &tensors, false);
+            let keep = &readback.copies(&tensors)[..2];
+            let parts = step::render_in_bands(&tensors, &bands, &records, keep);
+            (
+                BandRing::new(bands, Some(&records), profile.debug.bands, *capacities),
+                parts,
+            )
+        });
+        let clear_stall = step::clear_stall(&tensors);
+        let mut programs = vec![&evaluate, &evaluate_image, &clear_stall];
+        programs.extend(in_bands.iter().flat_map(|(_, parts)| parts.all()));
         let workspace = match &weights {
             Some(_) => {
                 let side = |axis: usize| sizes_px.iter().map(|size| size[axis]).max().unwrap_or(1);
@@ -201,10 +218,34 @@ impl Stage {
         let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
         let gpu = Gpu::new(&open.device, table, &programs, budget.cap_bytes)?;
         let compile = |program: &Program| gpu.compile(program, RecordOptions::default());
+        let bands = match in_bands {
+            Some((
+                ring,
+                BandedRender {
+                    prefix,
+                    forward,
+                    metrics,
+                },
+            )) => Some(Bands {
+                ring,
+                clear_stall: compile(&clear_stall)?,
+                prefix: compile(&prefix)?,
+                forward: gpu.compile(
+                    &forward,
+                    RecordOptions {
+                        slots: BAND_SLOTS,
+                        ..RecordOptions::default()
+                    },
+                )?,
+                metrics: compile(&metrics)?,
+            }),
+            None => None,
+        };
         let mut stage = Self {
             lpips: None,
             evaluate: compile(&evaluate)?,
             evaluate_image: compile(&evaluate_image)?,
+            bands,
             tensors,
             readback,
             gpu,
@@ -226,7 +267,38 @@ impl Stage {
             &self.evaluate
         };
         self.gpu.run_compiled(program)?;
-        let status = rings.status.slice(0, size_of::<Counters>() as u64);
+        self.status()
+    }
+
+    fn status(&self) -> Result<Counters, TrainError> {
+        let status = self.tensors.rings.status.slice(0, size_of::<Counters>() as u64);
         Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&status)?))
+    }
+    /// Draws the view that [`Stage::run`] had no records for.
+    fn run_in_bands(&mut self, block: &StepUniforms, keep_image: bool) -> Result<ViewSums, TrainError> {
+        let mut histogram = Vec::new();
+        if let Some(bands) = &mut self.bands {
+            self.gpu.run_compiled(&bands.clear_stall)?;
+            self.gpu.run_compiled(&bands.prefix)?;
+            let status = self.tensors.rings.status.slice(0, size_of::<Counters>() as u64);
+            let counters = bytemuck::pod_read_unaligned(self.gpu.memory().host(&status)?);
+            let view = bands.ring.pack(&self.gpu, block, &counters, Turns::Records)?;
+            bands.ring.submit(&mut self.gpu, &bands.forward, &view.bands)?;
+            self.gpu.run_compiled(&bands.metrics)?;
+            histogram = view.histogram;
+        }
+        let counters = self.status()?;
+        if counters.stall().is_some() {
+            return Err(TrainError::Stalled {
+                counters: Box::new(counters),
+                v_cap: self.tensors.capacities.v_cap,
+                i_cap: self.tensors.capacities.i_cap,
+            });
+        }
+        let mut view = self.readback.read(self.gpu.memory(), block, keep_image)?;
+        if let Some(counts) = &mut view.tile_counts {
+            *counts = histogram;
+        }
+        Ok(view)
     }
 }

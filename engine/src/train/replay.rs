@@ -7,71 +7,57 @@
 //!
 //! - Too many intersections: the step runs in bands of tiles. So do the steps after it, without being tried whole, until
 //!   one would have fit.
+//! - Too many visible Gaussians: the same with bands that make their own records, where the plan has fewer records than
+//!   Gaussians. What ends a run is one tile with more splats than records, [`TrainError::TileTooFull`].
 //! - Not finite: the step is left out and does not count as an optimiser step; what follows its iteration still happens.
-//! - Too many visible Gaussians: [`TrainError::Stalled`]. Plans hold as many visible records as Gaussians, except under
-//!   `debug.v_cap` and where a binding of 128 MiB ends at 8.3 million records.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
+use super::bands::{BandRing, BandedView, Turns};
+use super::compiled::{Banded, Programs};
 use super::events::{Event, StallBuffer};
 use super::schedule;
 use super::trainer::{Finished, Flight, StepStatus};
 use super::{TrainError, Trainer, uniforms};
 use crate::kernels::counters::{Counters, Stall};
-use crate::step::{self, BAND_SLOTS, BandTensors};
-use crate::vk::{CompiledProgram, Ticket};
+use crate::kernels::uniforms::StepUniforms;
 
-/// The host's side of banded steps.
+/// How steps run when they do not run whole.
 pub(super) struct Banding {
-    tensors: BandTensors,
-    /// `debug.bands`: every step runs in at least this many bands.
-    least: Option<u32>,
-    /// True when the last banded step would not have fit whole.
-    crowded: bool,
-    /// Per slot: the range it holds and the last submission that reads it.
-    slots: Vec<(Range<u32>, Option<Ticket>)>,
+    ring: BandRing,
+    /// `debug.bands`: every step runs in bands.
+    forced: bool,
+    /// What the last banded step would not have fit whole for.
+    crowded: Option<Turns>,
     /// Steps done in bands.
     steps: u32,
     /// Steps left out.
-    skipped: u32,
-}
-
-/// The first part of a banded step or evaluation is done.
-pub(super) struct BandedView {
-    /// Splats per tile.
-    pub(super) histogram: Vec<u32>,
-    bands: Vec<Range<u32>>,
-}
-
-impl BandedView {
-    fn intersections(&self) -> u32 {
-        let sum: u64 = self.histogram.iter().map(|n| u64::from(*n)).sum();
-        u32::try_from(sum).unwrap_or(u32::MAX)
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pass {
-    Forward,
-    Backward,
+    pub(super) skipped: u32,
 }
 
 impl Banding {
-    pub(super) fn new(tensors: BandTensors, least: Option<u32>) -> Self {
+    pub(super) fn new(ring: BandRing, forced: bool) -> Self {
         Self {
-            tensors,
-            least,
-            crowded: false,
-            slots: vec![(0..0, None); BAND_SLOTS as usize],
+            ring,
+            forced,
+            crowded: None,
             steps: 0,
             skipped: 0,
         }
     }
 
-    /// True when the next step is not worth trying whole.
-    pub(super) fn is_on(&self) -> bool {
-        self.least.is_some() || self.crowded
+    /// How the next step starts; none when it is tried whole.
+    pub(super) fn turns(&self) -> Option<Turns> {
+        self.crowded.or(self.forced.then_some(Turns::Lists))
+    }
+
+    /// How to go on after a stall; none when there is no way.
+    pub(super) fn way_out(&self, stall: Stall) -> Option<Turns> {
+        match stall {
+            Stall::Intersections => Some(Turns::Lists),
+            Stall::Visible => self.ring.has_records_in_turns().then_some(Turns::Records),
+            Stall::NonFinite => None,
+        }
     }
 }
 
@@ -82,7 +68,7 @@ impl Trainer {
         self.banding.steps
     }
 
-    /// Steps left out because they were not finite, since start.
+    /// Steps left out because they were not finite, also before the run was resumed.
     #[must_use]
     pub fn skipped_steps(&self) -> u32 {
         self.banding.skipped
@@ -120,23 +106,24 @@ impl Trainer {
     pub(super) fn settle(&mut self, slot: u32, flight: &Flight, known: Option<Counters>) -> Result<bool, TrainError> {
         let iteration = flight.block.iteration;
         let mut events = Vec::new();
-        let mut counters = match known {
-            Some(counters) => counters,
-            None if self.banding.is_on() => self.step_in_bands(slot, flight)?,
-            None => {
+        let mut counters = match (known, self.banding.turns()) {
+            (Some(counters), _) => counters,
+            (None, Some(turns)) => self.step_in_bands(slot, flight, turns)?,
+            (None, None) => {
                 let ticket = self.gpu.submit(&self.programs.step, slot)?;
                 self.gpu.queue().wait(ticket, "a training step")?;
                 self.status(slot)?
             }
         };
-        if counters.stall() == Some(Stall::Intersections) {
-            self.gpu.run_compiled(&self.programs.clear_stall)?;
-            counters = self.step_in_bands(slot, flight)?;
-            events.push(Event::Stall {
-                buffer: StallBuffer::Intersections,
-                wanted: counters.intersections.into(),
-                capacity: self.report.capacities.i_cap.into(),
-            });
+        // Lists in turns may turn out to be not enough.
+        for reason in [Stall::Intersections, Stall::Visible] {
+            if counters.stall() == Some(reason)
+                && let Some(turns) = self.banding.way_out(reason)
+            {
+                self.gpu.run_compiled(&self.programs.clear_stall)?;
+                counters = self.step_in_bands(slot, flight, turns)?;
+                events.extend(self.stall_events(&counters));
+            }
         }
         let done = match counters.stall() {
             None => true,
@@ -147,7 +134,7 @@ impl Trainer {
             }
             Some(_) => return Err(self.stalled(counters)),
         };
-        self.submit_events(&schedule::events_at(&self.profile, iteration))?;
+        self.submit_events(iteration)?;
         self.finished.push_back(Finished {
             status: StepStatus { iteration, counters },
             done,
@@ -156,94 +143,100 @@ impl Trainer {
         Ok(done)
     }
 
+    /// One for each buffer that a step with these counts has no room in.
+    fn stall_events(&self, counters: &Counters) -> impl Iterator<Item = Event> + use<> {
+        let capacities = &self.report.capacities;
+        let buffers = [
+            (StallBuffer::Visible, counters.visible, capacities.v_cap),
+            (StallBuffer::Intersections, counters.intersections, capacities.i_cap),
+        ];
+        let over = buffers.into_iter().filter(|(_, wanted, capacity)| wanted > capacity);
+        over.map(|(buffer, wanted, capacity)| Event::Stall {
+            buffer,
+            wanted: wanted.into(),
+            capacity: capacity.into(),
+        })
+    }
+
     fn leave_out(&mut self, slot: u32, iteration: u32) -> Result<(), TrainError> {
         self.gpu.run_compiled(&self.programs.clear_stall)?;
-        self.gpu.submit(&self.programs.left_out, slot)?;
+        let ticket = self.gpu.submit(&self.programs.left_out, slot)?;
+        // No flight keeps this slot, so nobody would wait before filling it again: a densification that follows would
+        // read the seed of a later iteration.
+        self.gpu.queue().wait(ticket, "what is left of a step")?;
         self.steps.retract(schedule::adam_skip_mask(&self.profile, iteration));
         self.banding.skipped += 1;
         Ok(())
     }
 
-    /// Runs the step of slot `slot` in bands and returns its status word, with the intersections of all bands.
-    fn step_in_bands(&mut self, slot: u32, flight: &Flight) -> Result<Counters, TrainError> {
-        let tiles = flight.block.tiles_x * flight.block.tiles_y;
-        let view = match self.banded_forward(slot, tiles)? {
+    /// Runs the step of slot `slot` in bands and returns its status word, with what all bands together had.
+    fn step_in_bands(&mut self, slot: u32, flight: &Flight, turns: Turns) -> Result<Counters, TrainError> {
+        let view = match self.banded_forward(slot, &flight.block, turns)? {
             Ok(view) => view,
             Err(counters) => return Ok(counters),
         };
-        self.gpu.submit(&self.programs.banded.loss, 0)?;
-        self.submit_bands(&view.bands, Pass::Backward)?;
-        let ticket = self.gpu.submit(&self.programs.banded.finish, slot)?;
+        let banded = banded(&self.programs, turns);
+        self.gpu.submit(&banded.loss, 0)?;
+        self.banding.ring.submit(&mut self.gpu, &banded.backward, &view.bands)?;
+        let ticket = self.gpu.submit(&banded.finish, slot)?;
         self.gpu.queue().wait(ticket, "a banded training step")?;
-        let intersections = view.intersections();
-        let counters = self.status(slot)?;
-        // A step that is about to be left out says nothing about those that follow.
-        if counters.stall().is_none() {
-            self.banding.crowded = intersections > self.report.capacities.i_cap;
-        }
+        let counters = Counters {
+            visible: view.visible,
+            intersections: view.intersections(),
+            ..self.status(slot)?
+        };
+        let capacities = &self.report.capacities;
+        self.banding.crowded = if counters.visible > capacities.v_cap {
+            Some(Turns::Records)
+        } else {
+            (counters.intersections > capacities.i_cap).then_some(Turns::Lists)
+        };
         self.banding.steps += 1;
-        Ok(Counters {
-            intersections,
-            ..counters
-        })
+        Ok(counters)
     }
 
     /// Renders the view in slot `slot` in bands, up to the image. The inner error is the status word of a stall.
-    fn banded_forward(&mut self, slot: u32, tiles: u32) -> Result<Result<BandedView, Counters>, TrainError> {
-        let ticket = self.gpu.submit(&self.programs.banded.prefix, slot)?;
+    fn banded_forward(
+        &mut self,
+        slot: u32,
+        block: &StepUniforms,
+        turns: Turns,
+    ) -> Result<Result<BandedView, Counters>, TrainError> {
+        let banded = banded(&self.programs, turns);
+        let ticket = self.gpu.submit(&banded.prefix, slot)?;
         self.gpu.queue().wait(ticket, "the first part of a banded step")?;
         let counters = self.status(slot)?;
         if counters.stall().is_some() {
             return Ok(Err(counters));
         }
-        let back = self.banding.tensors.histogram_back.slice(0, 4 * u64::from(tiles));
-        let bytes = self.gpu.memory().host(&back)?;
-        let histogram: Vec<u32> = bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
-        let least = self.banding.least.unwrap_or(1);
-        let bands = step::pack_bands(&histogram, self.report.capacities.band_cap(), least);
-        self.submit_bands(&bands, Pass::Forward)?;
-        Ok(Ok(BandedView { histogram, bands }))
-    }
-
-    fn submit_bands(&mut self, bands: &[Range<u32>], pass: Pass) -> Result<(), TrainError> {
-        for (slot, band) in (0..BAND_SLOTS).cycle().zip(bands) {
-            let program: &CompiledProgram = match pass {
-                Pass::Forward => &self.programs.banded.forward,
-                Pass::Backward => &self.programs.banded.backward,
-            };
-            let Some((range, last)) = self.banding.slots.get_mut(slot as usize) else {
-                continue;
-            };
-            if range != band {
-                if let Some(ticket) = last {
-                    self.gpu.queue().wait(*ticket, "a band")?;
-                }
-                let words = [band.start, band.end];
-                let view = self.banding.tensors.range(slot);
-                let host = self.gpu.memory_mut().host_mut(&view)?;
-                host.copy_from_slice(bytemuck::cast_slice(&words));
-                *range = band.clone();
-            }
-            *last = Some(self.gpu.submit(program, slot)?);
-        }
-        Ok(())
+        let view = self.banding.ring.pack(&self.gpu, block, &counters, turns)?;
+        self.banding.ring.submit(&mut self.gpu, &banded.forward, &view.bands)?;
+        Ok(Ok(view))
     }
 
     /// Evaluates the view in slot 0 in bands; what the host reads back is there afterwards.
-    pub(super) fn evaluate_in_bands(&mut self, tiles: u32) -> Result<BandedView, TrainError> {
-        match self.banded_forward(0, tiles)? {
-            Ok(view) => {
-                self.gpu.run_compiled(&self.programs.banded.metrics)?;
+    pub(super) fn evaluate_in_bands(
+        &mut self,
+        block: &StepUniforms,
+        mut turns: Turns,
+    ) -> Result<BandedView, TrainError> {
+        loop {
+            let mut drawn = self.banded_forward(0, block, turns)?;
+            if drawn.is_ok() {
+                self.gpu.run_compiled(&banded(&self.programs, turns).metrics)?;
                 let counters = self.status(0)?;
                 if counters.stall().is_some() {
-                    self.gpu.run_compiled(&self.programs.clear_stall)?;
-                    return Err(self.stalled(counters));
+                    drawn = Err(counters);
                 }
-                Ok(view)
             }
-            Err(counters) => {
-                self.gpu.run_compiled(&self.programs.clear_stall)?;
-                Err(self.stalled(counters))
+            let counters = match drawn {
+                Ok(view) => return Ok(view),
+                Err(counters) => counters,
+            };
+            self.gpu.run_compiled(&self.programs.clear_stall)?;
+            match counters.stall().and_then(|stall| self.banding.way_out(stall)) {
+                Some(Turns::Records) if turns == Turns::Lists => turns = Turns::Records,
+                _ => return Err(self.stalled(counters)),
             }
         }
     }
@@ -254,6 +247,14 @@ impl Trainer {
             v_cap: self.report.capacities.v_cap,
             i_cap: self.report.capacities.i_cap,
         }
+    }
+}
+
+/// The programs of a way to take turns; there are none for records where the plan has one for every Gaussian.
+fn banded(programs: &Programs, turns: Turns) -> &Banded {
+    match (turns, &programs.banded_records) {
+        (Turns::Records, Some(records)) => records,
+        _ => &programs.banded,
     }
 }
 

@@ -4,7 +4,7 @@
 //! Mip-Splatting (Yu et al. 2024).
 
 use crate::config::{Background, Profile};
-use crate::plugins::{AdamOptions, Optimizer};
+use crate::plugins::{AdamOptions, Optimizer, Sink};
 
 /// Parameter groups of the optimiser, as bits of [`Events::adam_skip_mask`].
 pub mod group {
@@ -37,6 +37,8 @@ pub struct Events {
     pub reset: bool,
     /// The 3D filter is recomputed after the update.
     pub filter: bool,
+    /// Parameters are counted into histograms, for sinks that show them.
+    pub histograms: bool,
     /// Groups the optimiser leaves alone: moments, step counts and values ([`group`]).
     pub adam_skip_mask: u32,
 }
@@ -84,14 +86,22 @@ pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
 }
 
 /// True when the 3D filter is recomputed after an iteration: after every densification, and regularly after
-/// `filter_from` until `filter_every` steps before the end. It is also computed before the first iteration and on
-/// resume, which is not an iteration's business.
+/// `filter_from` until `filter_every` steps before the end. It is also computed before the first iteration and when the
+/// image size changes, which is not an iteration's business. A resumed run takes it from the checkpoint: recomputing it
+/// from centres that have moved since would make the pause visible.
 #[must_use]
 pub fn is_filter(profile: &Profile, iteration: u32) -> bool {
     let mip = &profile.mip;
     let end = profile.schedule.iterations.saturating_sub(mip.filter_every);
     let regular = iteration > mip.filter_from && iteration < end && iteration.is_multiple_of(mip.filter_every.max(1));
-    mip.filter_3d && (regular || is_densify(profile, iteration))
+    profile.has_filter_3d() && (regular || is_densify(profile, iteration))
+}
+
+/// True when a sink wants histograms of the parameters after an iteration. Evaluations bring their own.
+#[must_use]
+pub fn is_histogram(profile: &Profile, iteration: u32) -> bool {
+    let wanted = |every: u32| iteration > 0 && iteration.is_multiple_of(every);
+    profile.sinks.iter().filter_map(Sink::histogram_every).any(wanted)
 }
 
 /// Groups without an optimiser step: all at a densification and at the last iteration (the model that is saved is the
@@ -118,6 +128,7 @@ pub fn events_at(profile: &Profile, iteration: u32) -> Events {
         prune_large: densify && adc.is_some_and(|adc| iteration > adc.prune.world_from),
         reset: is_reset(profile, iteration),
         filter: is_filter(profile, iteration),
+        histograms: is_histogram(profile, iteration),
         adam_skip_mask: adam_skip_mask(profile, iteration),
     }
 }

@@ -1,24 +1,31 @@
 //! A run from the first step to the last file: the order of steps, evaluations, exports and checkpoints.
 
+use std::collections::VecDeque;
+use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::checkpoint::{self, OpenCheckpoint};
 use super::clock::{Rate, Stopwatch};
-use super::evaluation::{self, Evaluation, Trained, lpips_sets};
-use super::events::{EvalRow, Event, EventRow, MemoryRow, RunEvent, Start, TrainRow};
+use super::evaluation::{self, Evaluation, Told, Trained, lpips_sets};
+use super::events::{EvalRow, Event, EventRow, RunEvent, Start, TrainRow};
 use super::interrupt::{Interrupt, Signal};
+use super::monitor::Monitor;
 use super::phases::Phase;
+use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
-use super::sinks::{Sinks, Terminal};
-use super::{OpenDevice, PlanReport, StepStatus, StepTimes, TrainError, Trainer, environment, events};
-use super::{initial_model, plan, scene_options, variants_for};
-use crate::config::Profile;
+use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
+use super::uniforms::Look;
+use super::{CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer};
+use super::{early_stop, environment, initial_model, plan, scene_options};
+use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
-use crate::memory::{Budget, Class, Gpu};
+use crate::kernels::views::Variants;
+use crate::memory::{Budget, Gpu, MIB};
 use crate::plugins::Exporter;
 use crate::scene::{SceneIndex, Split, ViewId, ViewSampler};
 use crate::vk::DeviceKind;
@@ -35,6 +42,8 @@ pub struct RunRequest {
     pub resume: Option<ResumeFrom>,
     /// Where progress is shown; `None` shows nothing.
     pub terminal: Option<Terminal>,
+    /// Where events go as JSON lines.
+    pub json: Option<Box<dyn Write + Send>>,
 }
 
 /// Where a run goes on.
@@ -92,11 +101,14 @@ struct Session {
     watch: Stopwatch,
     rate: Rate,
     test_psnr: Option<f64>,
-    said_capacities: bool,
-    last_memory: Option<u32>,
+    monitor: Monitor,
+    pictures: PictureWriter,
+    /// Evaluations whose pictures are being written, with the number of their last one.
+    unindexed: VecDeque<(u64, EvalFile)>,
+    early_stop: Option<early_stop::Plateau>,
     on_cpu: bool,
-    /// Why LPIPS will be null although it was asked for.
-    lpips_warning: Option<String>,
+    /// What people should know before the first step.
+    warnings: Vec<String>,
 }
 
 impl Session {
@@ -107,6 +119,7 @@ impl Session {
             scene: path,
             resume,
             terminal,
+            json,
         } = request;
         let scene = SceneIndex::load(&path, &scene_options(&profile)?)?;
         let root = output_folder(&profile, &scene, resume.is_some());
@@ -116,21 +129,31 @@ impl Session {
             Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
         };
         let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
+        let Pinned { variants, mut warnings } = Pinned::for_training(&open, &profile)?;
         if let Some(checkpoint) = &from {
-            checkpoint.check(&profile, &scene)?;
+            checkpoint.check(&profile, &scene, &variants)?;
         }
         let model = match &from {
             Some(_) => None,
             None => Some(initial_model(&profile, &scene)?),
         };
-        let (plan, report) = make_plan(&profile, &scene, &open, model.as_ref(), from.as_ref())?;
+        let (plan, report) = make_plan(&profile, &scene, &open, &variants, model.as_ref(), from.as_ref())?;
         // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
         let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
+        let (started, stamp) = (Instant::now(), Stamp::now());
+        warnings.extend(
+            scene
+                .notices
+                .iter()
+                .chain(&scene.warnings)
+                .cloned()
+                .chain(lpips_warning),
+        );
         let run = NewRun {
             name: profile.run.name.clone().unwrap_or_else(|| RunScene::of(&scene).name),
             scene: RunScene::of(&scene),
             iterations: profile.schedule.iterations,
-            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+            started_unix_s: stamp.unix.as_secs(),
         };
         let existing = match &resume {
             Some(ResumeFrom::Latest) => Existing::Resume,
@@ -139,16 +162,24 @@ impl Session {
             _ => Existing::Refuse,
         };
         let mut folder = RunFolder::create(&root, existing, run)?;
-        let variants = plan.tensors.variants;
         let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model.as_ref())?;
         folder.write_setup(&profile, &environment::of(&profile, &open, &variants))?;
         folder.write_inputs(&scene, &scene.points)?;
-        let sinks = Sinks::open(&profile.sinks, folder.root(), terminal)?;
+        let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
+        folder.list(sinks.files().iter().map(String::as_str))?;
+        if let Some(out) = json {
+            sinks.add(Box::new(JsonEvents::new(out)));
+        }
+        let caps = open.device.caps();
         let views = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
         let sampler = ViewSampler::new(views, profile.train.seed)
             .ok_or_else(|| TrainError::NoDevice("the scene has no training view".to_owned()))?;
         let phase = Phase::at(&profile, &scene, 1)?;
         let mut session = Self {
+            monitor: Monitor::new(&profile, caps, &sinks),
+            pictures: PictureWriter::default(),
+            unindexed: VecDeque::new(),
+            early_stop: profile.schedule.early_stop.map(early_stop::Plateau::new),
             profile,
             scene,
             lpips,
@@ -157,16 +188,13 @@ impl Session {
             sampler,
             sinks,
             folder,
-            started: Instant::now(),
+            started,
             watch: Stopwatch::default(),
             rate: Rate::default(),
             test_psnr: None,
-            said_capacities: false,
-            last_memory: None,
-            on_cpu: open.device.caps().kind == DeviceKind::Cpu,
-            lpips_warning,
+            on_cpu: caps.kind == DeviceKind::Cpu,
+            warnings,
         };
-        session.folder.list(["metrics.jsonl", "memory.jsonl"])?;
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;
         }
@@ -189,6 +217,12 @@ impl Session {
         self.sampler = state.sampler.clone();
         self.watch = Stopwatch::showing(t_s);
         self.folder.rewind(iteration)?;
+        if let Some(plateau) = &mut self.early_stop {
+            for eval in &self.folder.record().evals {
+                // Whether it should have ended before is not asked again: someone wants it to go on.
+                let _ = plateau.take(eval.iteration, eval.test.or(eval.train));
+            }
+        }
         // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
         self.phase = Phase::at(&self.profile, &self.scene, iteration.max(1))?;
         self.trainer.set_cameras(&self.phase.scene, false)?;
@@ -207,14 +241,23 @@ impl Session {
             from: self.trainer.iteration(),
             iterations: self.profile.schedule.iterations,
             cap_bytes: report.budget.cap_bytes,
-            capacities: capacities(report),
+            capacities: report.capacities.into(),
         };
         self.emit(&RunEvent::Start(start))?;
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        let warnings = self.scene.warnings.clone().into_iter();
-        for message in warnings.chain(self.lpips_warning.take()) {
+        let report = self.trainer.report();
+        let short = (report.capacities_from == CapacitySource::Short).then(|| {
+            format!(
+                "the cap of {} MiB holds {} visible records and {} tile intersections, {}",
+                report.budget.cap_bytes / MIB,
+                report.capacities.v_cap,
+                report.capacities.i_cap,
+                report.capacities_from.describe()
+            )
+        });
+        for message in std::mem::take(&mut self.warnings).into_iter().chain(short) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         Ok(())
@@ -237,22 +280,36 @@ impl Session {
                 self.checkpoint()?;
             }
             self.step(next)?;
-            let due = |list: &[u32]| list.contains(&next);
-            if due(&self.profile.schedule.test) {
+            // Measured and saved before a densification or reset of the same iteration, as the reference does; a
+            // checkpoint holds the state after it, from which the next iteration starts.
+            if self.is_due(next, |s| &s.test) {
                 self.settle()?;
-                self.evaluate()?;
+                let stop = self.evaluate()?.filter(|_| next < total);
+                if let Some(stop) = stop {
+                    self.event(next, stop)?;
+                    self.save()?;
+                    self.trainer.release()?;
+                    self.settle()?;
+                    self.checkpoint()?;
+                    return Ok(None);
+                }
             }
-            if due(&self.profile.schedule.save) {
+            if self.is_due(next, |s| &s.save) {
                 self.settle()?;
                 self.save()?;
             }
-            if due(&self.profile.schedule.checkpoint) && next != total {
+            self.trainer.release()?;
+            if self.is_due(next, |s| &s.checkpoint) && next != total {
                 self.settle()?;
                 self.checkpoint()?;
             }
         }
         self.settle()?;
         Ok(None)
+    }
+
+    fn is_due(&self, iteration: u32, list: impl Fn(&Schedule) -> &[u32]) -> bool {
+        list(&self.profile.schedule).contains(&iteration)
     }
 
     fn step(&mut self, iteration: u32) -> Result<(), TrainError> {
@@ -273,7 +330,7 @@ impl Session {
         };
         let camera = view.camera.clone();
         self.watch.start(self.now());
-        let status = self.trainer.advance(&camera, &image)?;
+        let status = self.trainer.advance_and_hold(&camera, &image)?;
         self.watch.stop(self.now());
         self.report(status)
     }
@@ -291,9 +348,10 @@ impl Session {
     }
 
     fn report(&mut self, status: Option<StepStatus>) -> Result<(), TrainError> {
-        let Some(StepStatus { iteration, counters }) = status else {
+        let Some(status) = status else {
             return Ok(());
         };
+        let StepStatus { iteration, counters } = status;
         let t = self.watch.elapsed(self.now());
         let its = self.rate.step(iteration, t);
         #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
@@ -309,65 +367,27 @@ impl Session {
         };
         self.emit(&RunEvent::Train(row))?;
         self.tell_events()?;
-        if self.sinks.memory_due(iteration) && self.last_memory != Some(iteration) {
-            self.last_memory = Some(iteration);
-            self.memory(iteration)?;
+        for event in self.monitor.after_step(&status, &mut self.trainer, &self.sinks)? {
+            self.emit(&event)?;
         }
-        Ok(())
+        self.index_evaluations(false)
     }
 
     fn tell_events(&mut self) -> Result<(), TrainError> {
         for event in self.trainer.take_events() {
+            self.monitor.note(&event);
             self.emit(&RunEvent::Event(event))?;
         }
         Ok(())
     }
 
-    fn memory(&mut self, iteration: u32) -> Result<(), TrainError> {
-        let report = self.trainer.report();
-        let gpu = self.trainer.gpu();
-        let memory = gpu.memory();
-        let device = |class: Class| !matches!(class, Class::Upload | Class::Readback);
-        let mut tags = std::collections::BTreeMap::new();
-        for tensor in memory
-            .table()
-            .tensors()
-            .iter()
-            .filter(|t| device(t.class) && t.class != Class::Arena)
-        {
-            let name = serde_json::to_value(tensor.tag)
-                .ok()
-                .and_then(|v| v.as_str().map(str::to_owned));
-            *tags.entry(name.unwrap_or_default()).or_insert(0) += tensor.bytes;
-        }
-        tags.insert("arena".to_owned(), memory.plan().class_bytes(Class::Arena));
-        let allocated: u64 = tags.values().sum();
-        let reserved = memory.reserved_bytes();
-        let heap = gpu
-            .device()
-            .caps()
-            .device_heap()
-            .and_then(|(heap, _)| gpu.device().heap_budget(heap));
-        let row = MemoryRow {
-            it: iteration,
-            allocated,
-            reserved,
-            peak_allocated: allocated,
-            peak_reserved: reserved,
-            heap_budget: heap.map(|(budget, _)| budget),
-            heap_usage: heap.map(|(_, usage)| usage),
-            host_heap_usage: gpu.device().host_heap_usage(),
-            tags,
-            overhead: 1.0 - allocated as f64 / reserved.max(1) as f64,
-            capacities: (!self.said_capacities).then(|| capacities(report)),
-        };
-        self.said_capacities = true;
-        self.emit(&RunEvent::Memory(row))
-    }
-
-    /// Evaluates the test views and five training views with the model as it is.
-    fn evaluate(&mut self) -> Result<(), TrainError> {
+    /// Evaluates the test views and five training views with the model as it is. Gives the event with which the run
+    /// ends, when it is to stop early.
+    fn evaluate(&mut self) -> Result<Option<Event>, TrainError> {
         let iteration = self.trainer.iteration();
+        if let Some(histograms) = self.monitor.at_evaluation(&mut self.trainer, &self.sinks)? {
+            self.emit(&histograms)?;
+        }
         let full;
         let phase = if self.phase.is_full() {
             &self.phase
@@ -383,23 +403,53 @@ impl Session {
             scene: &phase.scene,
             store: &phase.store,
             lpips_of: lpips_sets(self.on_cpu, is_last),
-            pictures: self.profile.eval.views_logged as usize,
-            folder: Some(&self.folder),
+            shown: self.profile.eval.views_logged as usize,
         };
         let mut device = Trained {
             trainer: &mut self.trainer,
             lpips: self.lpips.as_mut(),
         };
         let (sinks, started) = (&mut self.sinks, self.started);
-        evaluation.run(&mut device, &mut file, &mut |progress| {
-            Ok(sinks.emit(&RunEvent::Progress(progress), started.elapsed())?)
+        let (pictures, folder) = (&mut self.pictures, &self.folder);
+        let mut last_picture = 0;
+        evaluation.run(&mut device, &mut file, &mut |told| {
+            let event = match told {
+                Told::Progress(progress) => RunEvent::Progress(progress),
+                Told::View(view) => {
+                    let view = Arc::new(view);
+                    last_picture = pictures.give(folder, view.clone())?;
+                    RunEvent::View(view)
+                }
+            };
+            Ok(sinks.emit(&event, started.elapsed())?)
         })?;
-        if let Some(test) = file.set(Split::Test) {
-            self.test_psnr = Some(test.mean.metrics.psnr_image);
+        let mean = |set| file.set(set).map(|report| report.mean);
+        let (test, train) = (mean(Split::Test), mean(Split::Train));
+        if let Some(test) = test {
+            self.test_psnr = Some(test.metrics.psnr_image);
         }
-        self.folder.write_eval(&file)?;
-        for row in EvalRow::of(&file) {
+        let plateau = self.early_stop.as_mut();
+        let stop = plateau.and_then(|plateau| plateau.take(iteration, test.or(train)));
+        let rows = EvalRow::of(&file);
+        self.unindexed.push_back((last_picture, file));
+        for row in rows {
             self.emit(&RunEvent::Eval(row))?;
+        }
+        self.index_evaluations(false)?;
+        Ok(stop)
+    }
+
+    /// Adds evaluations to the index of the run whose pictures are written; all of them when the caller can wait.
+    fn index_evaluations(&mut self, wait: bool) -> Result<(), TrainError> {
+        if self.unindexed.is_empty() {
+            return Ok(());
+        }
+        if wait {
+            self.pictures.wait()?;
+        }
+        let done = self.pictures.done()?;
+        while let Some((_, file)) = self.unindexed.pop_front_if(|(last, _)| *last <= done) {
+            self.folder.write_eval(&file)?;
         }
         Ok(())
     }
@@ -407,15 +457,22 @@ impl Session {
     fn save(&mut self) -> Result<(), TrainError> {
         let iteration = self.trainer.iteration();
         let model = self.trainer.model()?;
+        let look = Look::of(&self.profile, self.profile.model.sh_degree);
         let comments = PlyComments {
-            render_mode: Some(RenderMode::Mip),
-            kernel_size: Some(self.profile.mip.kernel_size),
+            render_mode: Some(if look.classic {
+                RenderMode::Default
+            } else {
+                RenderMode::Mip
+            }),
+            kernel_size: Some(look.kernel_size),
             iteration: Some(iteration.into()),
         };
         let mut files = Vec::new();
         for exporter in self.profile.exporters.clone() {
             let (kind, flavor) = match exporter {
                 Exporter::Ply(_) => (PlyKind::Fused, PlyFlavor::Fused),
+                // Without a filter there is nothing to fold, nor a column for it: both files are the same.
+                Exporter::PlyRaw(_) if look.classic => (PlyKind::Raw, PlyFlavor::Fused),
                 Exporter::PlyRaw(_) => (PlyKind::Raw, PlyFlavor::Raw),
             };
             let path = self.folder.ply_path(iteration, kind);
@@ -430,6 +487,8 @@ impl Session {
     }
 
     fn checkpoint(&mut self) -> Result<(), TrainError> {
+        // A resumed run does not evaluate again what lies before its checkpoint.
+        self.index_evaluations(true)?;
         let t_s = self.watch.elapsed(self.now()).as_secs_f64();
         let path = self
             .trainer
@@ -470,6 +529,7 @@ impl Session {
         if signal.is_none() {
             self.time_passes()?;
         }
+        self.index_evaluations(true)?;
         self.sinks.flush()?;
         let iterations = self.trainer.iteration();
         let folder = self.folder.root().to_owned();
@@ -489,6 +549,7 @@ impl Session {
 
     fn abandon(mut self, status: Status, error: &TrainError) {
         // The error itself is what people need to see; a second one while tidying up would only hide it.
+        let _ = self.index_evaluations(true);
         let _ = self.sinks.flush();
         let iterations = self.trainer.iteration();
         let _ = self.folder.finish(status, iterations, Some(error.to_string()));
@@ -508,15 +569,6 @@ impl Session {
     }
 }
 
-fn capacities(report: &PlanReport) -> events::Capacities {
-    let c = &report.capacities;
-    events::Capacities {
-        n_cap: c.n_cap.into(),
-        v_cap: c.v_cap.into(),
-        i_cap: c.i_cap.into(),
-    }
-}
-
 fn output_folder(profile: &Profile, scene: &SceneIndex, resume: bool) -> PathBuf {
     let runs = PathBuf::from("runs");
     let name = profile.run.name.clone().unwrap_or_else(|| RunScene::of(scene).name);
@@ -531,16 +583,16 @@ fn make_plan(
     profile: &Profile,
     scene: &SceneIndex,
     open: &OpenDevice,
+    variants: &Variants,
     model: Option<&Gaussians>,
     from: Option<&OpenCheckpoint>,
 ) -> Result<(super::TrainPlan, PlanReport), TrainError> {
-    let caps = open.device.caps();
-    let initial = model.map_or_else(
-        || from.map_or(0, |c| c.state().gaussians),
-        |m| u32::try_from(m.len()).unwrap_or(0),
-    );
+    let demand = match (model, from.map(OpenCheckpoint::state)) {
+        (Some(model), _) => Demand::count(profile, scene, model),
+        (None, Some(state)) => Demand::of_checkpoint(&state.capacities, state.gaussians),
+        (None, None) => Demand::count(profile, scene, &Gaussians::default()),
+    };
     let cap = profile.memory.cap_gib.map(super::gib_to_bytes);
     let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
-    let variants = variants_for(caps, open.tier, profile);
-    plan(profile, scene, initial, budget, Gpu::limits(&open.device), &variants)
+    plan(profile, scene, &demand, budget, Gpu::limits(&open.device), variants)
 }

@@ -4,22 +4,22 @@
 //! on the device, and views, photographs and passes are the same. Writes nothing unless told where.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::evaluation::{self, Evaluation, lpips_sets};
+use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::events::{Progress, Stage};
 use super::phases::Phase;
-use super::renderer::{Look, Renderer};
+use super::pictures::PictureWriter;
+use super::renderer::Renderer;
 use super::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
-use super::{OpenDevice, TrainError, scene_options, schedule};
+use super::uniforms::{CLASSIC_KERNEL_SIZE, Look};
+use super::{OpenDevice, Pinned, TrainError, scene_options, schedule};
 use crate::config::Profile;
 use crate::eval::{EvalFile, Picture};
 use crate::export::{RenderMode, read_cameras, read_ply};
 use crate::gaussians::Gaussians;
 use crate::scene::{Camera, SceneIndex, Split};
 use crate::vk::DeviceKind;
-
-/// Variance of the screen-space dilation of plain 3D Gaussian Splatting (Kerbl et al. 2023), square pixels.
-const CLASSIC_KERNEL_SIZE: f32 = 0.3;
 
 /// Why a path names no model.
 #[derive(Debug, thiserror::Error)]
@@ -128,6 +128,7 @@ fn models(run: &Path) -> Vec<(u32, PathBuf)> {
 pub struct Stored<'a> {
     profile: &'a Profile,
     open: &'a OpenDevice,
+    pinned: Pinned,
     model: Gaussians,
     look: Look,
     iteration: u32,
@@ -184,10 +185,17 @@ impl<'a> Stored<'a> {
         Ok(Self {
             profile,
             open,
+            pinned: Pinned::for_rendering(open, profile)?,
             model,
             look,
             iteration,
         })
+    }
+
+    /// What is odd about the device.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.pinned.warnings
     }
 
     /// Evaluates all test views and five training views of `scene`. With `run`, the figures and the pictures of the
@@ -218,19 +226,41 @@ impl<'a> Stored<'a> {
             scene: &phase.scene,
             store: &phase.store,
             lpips_of: lpips_sets(self.open.device.caps().kind == DeviceKind::Cpu, true),
-            pictures: self.profile.eval.views_logged as usize,
-            folder: folder.as_ref(),
+            shown: match folder {
+                Some(_) => self.profile.eval.views_logged as usize,
+                None => 0,
+            },
         };
         let sizes_px = phase.scene.views().map(|(_, view)| size_px(&view.camera)).collect();
-        let mut renderer = Renderer::new(self.open, self.profile, self.model, self.look, sizes_px, weights);
-        evaluation.run(&mut renderer, &mut file, &mut |now| {
-            progress(now);
+        let Self {
+            open,
+            profile,
+            pinned: Pinned { variants, warnings },
+            model,
+            look,
+            ..
+        } = self;
+        let mut renderer = Renderer::new(open, profile, &variants, model, look, sizes_px, weights);
+        let mut pictures = PictureWriter::default();
+        evaluation.run(&mut renderer, &mut file, &mut |told| {
+            match (told, &folder) {
+                (Told::Progress(now), _) => progress(now),
+                (Told::View(view), Some(folder)) => {
+                    pictures.give(folder, Arc::new(view))?;
+                }
+                (Told::View(_), None) => {}
+            }
             Ok(())
         })?;
         if let Some(folder) = &mut folder {
+            pictures.wait()?;
             folder.write_eval(&file)?;
         }
-        let warnings = phase.scene.warnings.iter().cloned().chain(warning).collect();
+        let warnings = warnings
+            .into_iter()
+            .chain(phase.scene.warnings.iter().cloned())
+            .chain(warning)
+            .collect();
         Ok(Evaluated { file, warnings })
     }
 
@@ -246,7 +276,15 @@ impl<'a> Stored<'a> {
     ) -> Result<Vec<PathBuf>, TrainError> {
         let views = self.views(cameras)?;
         let sizes_px = views.iter().map(|(_, camera)| size_px(camera)).collect();
-        let mut renderer = Renderer::new(self.open, self.profile, self.model, self.look, sizes_px, None);
+        let Self {
+            open,
+            profile,
+            pinned: Pinned { variants, .. },
+            model,
+            look,
+            ..
+        } = self;
+        let mut renderer = Renderer::new(open, profile, &variants, model, look, sizes_px, None);
         let mut paths = Vec::with_capacity(views.len());
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         for (stem, camera) in &views {

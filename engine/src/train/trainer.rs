@@ -4,20 +4,22 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::bands::BandRing;
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use super::compiled::Programs;
-use super::events::{Event, EventRow};
+use super::events::{Event, EventRow, Histograms};
+use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
 use super::schedule::{self, Events};
-use super::uniforms::{self, GroupSteps};
-use super::{PlanReport, TrainError};
+use super::uniforms::{self, GroupSteps, Look};
+use super::{Peaks, PlanReport, TrainError};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
-use crate::kernels::counters::{Counters, Stall};
+use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::StepUniforms;
-use crate::memory::Gpu;
+use crate::memory::{Gpu, View};
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step::{self, StepTensors};
 use crate::vk::{Device, PassTime, Ticket};
@@ -83,6 +85,16 @@ pub struct Trainer {
     events: Vec<EventRow>,
     /// Last iteration whose events are known.
     noted: u32,
+    /// Last iteration whose step is known to be over for good.
+    over: u32,
+    /// Histograms that the device counts after an iteration, not read yet.
+    counting: Option<(u32, Ticket)>,
+    histogram_back: View,
+    /// Largest memory figures of earlier processes of this run.
+    earlier_peaks: Peaks,
+    /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
+    held: Option<u32>,
+    headroom: Headroom,
 }
 
 impl Trainer {
@@ -100,8 +112,11 @@ impl Trainer {
     ) -> Result<Self, TrainError> {
         let gpu = Gpu::new(device, plan.table.clone(), &plan.programs(), report.budget.cap_bytes)?;
         let programs = Programs::new(&gpu, &plan)?;
-        let banding = Banding::new(plan.bands, profile.debug.bands);
+        let least = profile.debug.bands;
+        let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
+        let banding = Banding::new(ring, least.is_some());
         let slots = report.capacities.slots as usize;
+        let headroom = Headroom::new(report.capacities.into());
         let mut trainer = Self {
             programs,
             tensors: plan.tensors,
@@ -118,6 +133,12 @@ impl Trainer {
             gaussians: model.map_or(0, |m| u32::try_from(m.len()).unwrap_or(u32::MAX)),
             events: Vec::new(),
             noted: 0,
+            over: 0,
+            counting: None,
+            histogram_back: plan.histogram_back,
+            earlier_peaks: Peaks::default(),
+            held: None,
+            headroom,
         };
         if let Some(model) = model {
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -147,14 +168,15 @@ impl Trainer {
     /// The device with no step in flight, for work in arena memory between steps.
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when a step turned out to have stalled.
+    /// See [`Trainer::advance`].
     pub fn idle_gpu(&mut self) -> Result<&mut Gpu, TrainError> {
         self.finish()?;
         Ok(&mut self.gpu)
     }
 
-    /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of cameras and the largest
-    /// focal length are those of the plan; a scene at another scale changes the focal length's share per camera only.
+    /// Uses the training cameras of `scene` for the 3D filter and, with `recompute`, computes it now. The number of
+    /// cameras and the largest focal length are those of the plan, at the run's full resolution: a coarser phase changes
+    /// whose image border a Gaussian lies inside, by rounding, and nothing else, so that its filter is the final one.
     ///
     /// # Errors
     /// [`TrainError::Memory`].
@@ -162,7 +184,7 @@ impl Trainer {
         self.finish()?;
         let cameras: Vec<FilterCamera> = scene.train.iter().map(|v| FilterCamera::from(&v.camera)).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
-        if recompute && self.profile.mip.filter_3d {
+        if recompute && self.profile.has_filter_3d() {
             self.gpu.run_compiled(&self.programs.filter)?;
         }
         Ok(())
@@ -175,14 +197,27 @@ impl Trainer {
     /// A step that the device gave up is done again in bands or left out here, see [`Trainer::take_events`].
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when an earlier step saw more Gaussians than there are visible records.
+    /// [`TrainError::TileTooFull`] when an earlier step saw a tile with more splats than there are visible records.
     pub fn advance(&mut self, camera: &Camera, image: &[u8]) -> Result<Option<StepStatus>, TrainError> {
+        let status = self.advance_and_hold(camera, image)?;
+        self.release()?;
+        Ok(status)
+    }
+
+    /// [`Trainer::advance`] without what follows the step: densification, 3D filter and opacity reset wait for
+    /// [`Trainer::release`], so that the model can be measured and saved as the step left it.
+    ///
+    /// # Errors
+    /// See [`Trainer::advance`].
+    pub fn advance_and_hold(&mut self, camera: &Camera, image: &[u8]) -> Result<Option<StepStatus>, TrainError> {
+        self.release()?;
         let slot = self.iteration % self.report.capacities.slots;
         self.collect(slot)?;
-        if self.banding.is_on() {
+        if self.banding.turns().is_some() {
             self.finish()?;
         }
         self.iteration += 1;
+        self.held = Some(self.iteration);
         let events = schedule::events_at(&self.profile, self.iteration);
         self.steps.advance(events.adam_skip_mask);
         let block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
@@ -192,19 +227,34 @@ impl Trainer {
             block,
             steps: self.steps,
         };
-        if self.banding.is_on() {
+        if self.banding.turns().is_some() {
             self.settle(slot, &flight, None)?;
         } else {
             flight.ticket = self.gpu.submit(&self.programs.step, slot)?;
             if let Some(entry) = self.in_flight.get_mut(slot as usize) {
                 *entry = Some(flight);
             }
-            self.submit_events(&events)?;
         }
         Ok(self.deliver())
     }
 
-    pub(super) fn submit_events(&mut self, events: &Events) -> Result<(), TrainError> {
+    /// Submits what follows the step of [`Trainer::advance_and_hold`], if it was not submitted yet.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub fn release(&mut self) -> Result<(), TrainError> {
+        match self.held.take() {
+            Some(iteration) => self.submit_events(iteration),
+            None => Ok(()),
+        }
+    }
+
+    /// Submits what follows the step of `iteration`, unless it is held back.
+    pub(super) fn submit_events(&mut self, iteration: u32) -> Result<(), TrainError> {
+        if self.held == Some(iteration) {
+            return Ok(());
+        }
+        let events = schedule::events_at(&self.profile, iteration);
         if events.densify
             && let Some([small, large]) = &self.programs.densify
         {
@@ -216,7 +266,52 @@ impl Trainer {
         if events.reset {
             self.gpu.submit(&self.programs.reset, 0)?;
         }
+        if events.histograms {
+            self.counting = Some((iteration, self.gpu.submit(&self.programs.histogram, 0)?));
+        }
         Ok(())
+    }
+
+    /// Histograms that have arrived since the last call. They come some steps late, like status words, so that nothing
+    /// waits for them.
+    ///
+    /// # Errors
+    /// [`TrainError::Vulkan`] when the device is lost.
+    pub fn take_histograms(&mut self) -> Result<Option<Histograms>, TrainError> {
+        let Some((iteration, ticket)) = self.counting else {
+            return Ok(None);
+        };
+        // A step that is about to be done again takes what followed it along.
+        if iteration > self.over || !self.gpu.queue().is_done(ticket)? {
+            return Ok(None);
+        }
+        self.counting = None;
+        self.read_histograms(iteration).map(Some)
+    }
+
+    /// Histograms of the model as it is, for evaluations.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub fn histograms(&mut self) -> Result<Histograms, TrainError> {
+        self.finish()?;
+        self.counting = None;
+        self.gpu.run_compiled(&self.programs.histogram)?;
+        self.read_histograms(self.iteration)
+    }
+
+    fn read_histograms(&self, it: u32) -> Result<Histograms, TrainError> {
+        let bytes = self.gpu.memory().host(&self.histogram_back)?;
+        let mut words = bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned::<u32>);
+        let mut next = || words.next().unwrap_or_default();
+        let counts = Box::new(std::array::from_fn(|_| std::array::from_fn(|_| next())));
+        Ok(Histograms { it, counts })
+    }
+
+    /// Largest memory figures of the run.
+    #[must_use]
+    pub fn peaks(&self) -> Peaks {
+        Peaks::of(&self.gpu).max(self.earlier_peaks)
     }
 
     /// Waits for every step in flight and returns the status of all steps that were not returned yet, in order. What the
@@ -230,7 +325,7 @@ impl Trainer {
         let Events {
             densify, filter, reset, ..
         } = schedule::events_at(&self.profile, self.iteration);
-        if self.noted < self.iteration && (densify || filter || reset) {
+        if self.held.is_none() && self.noted < self.iteration && (densify || filter || reset) {
             let counters = self.counters()?;
             self.gaussians = counters.gaussians;
             self.note_events(self.iteration, &counters);
@@ -273,7 +368,9 @@ impl Trainer {
         while let Some(Finished { status, done, events }) = self.finished.pop_front() {
             let StepStatus { iteration, counters } = status;
             self.gaussians = counters.gaussians;
+            self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);
+            self.headroom.step(&counters);
             let rows = events.into_iter().map(|event| EventRow { it: iteration, event });
             self.events.extend(rows);
             if done {
@@ -312,6 +409,9 @@ impl Trainer {
                     dropped: capped,
                     n_cap: self.report.capacities.n_limit.into(),
                 });
+            }
+            if let Some(warning) = self.headroom.grown(gaussians) {
+                note(warning);
             }
         }
         if of.reset {
@@ -358,6 +458,8 @@ impl Trainer {
             sampler: sampler.clone(),
             t_s,
             skipped: counters.skipped,
+            peaks: self.peaks(),
+            skipped_steps: self.banding.skipped,
             capacities: self.report.capacities,
             variants: self.tensors.variants,
             scene: scene_digest(scene),
@@ -377,6 +479,10 @@ impl Trainer {
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
         self.noted = self.iteration;
+        self.over = self.iteration;
+        self.earlier_peaks = from.state().peaks;
+        self.banding.skipped = from.state().skipped_steps;
+        self.held = None;
         Ok(())
     }
 
@@ -416,18 +522,16 @@ impl Trainer {
     /// Renders one view with the model as it is and sums its metrics against `image`.
     ///
     /// # Errors
-    /// [`TrainError::Stalled`] when the view exceeds a capacity.
+    /// [`TrainError::TileTooFull`] when a tile of the view has more splats than there are visible records.
     pub fn evaluate(&mut self, camera: &Camera, image: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
         self.finish()?;
-        let degree = schedule::sh_degree_at(&self.profile, self.iteration);
-        let mut block = uniforms::render(&self.profile, camera, degree);
+        let look = Look::of(&self.profile, schedule::sh_degree_at(&self.profile, self.iteration));
+        let mut block = uniforms::render(&self.profile, camera, &look);
+        // A densification that waits draws its samples by seed and iteration from this block.
         block.iteration = self.iteration;
         self.fill_slot(0, &block, image)?;
-        let tile_count = block.tiles_x * block.tiles_y;
-        let mut banded = None;
-        if self.banding.is_on() {
-            banded = Some(self.evaluate_in_bands(tile_count)?);
-        } else {
+        let mut turns = self.banding.turns();
+        if turns.is_none() {
             let programs = &self.programs;
             let program = if keep_image {
                 &programs.evaluate_image
@@ -438,12 +542,16 @@ impl Trainer {
             let counters = self.status(0)?;
             if let Some(reason) = counters.stall() {
                 self.gpu.run_compiled(&self.programs.clear_stall)?;
-                if reason != Stall::Intersections {
+                turns = self.banding.way_out(reason);
+                if turns.is_none() {
                     return Err(self.stalled(counters));
                 }
-                banded = Some(self.evaluate_in_bands(tile_count)?);
             }
         }
+        let banded = match turns {
+            Some(turns) => Some(self.evaluate_in_bands(&block, turns)?),
+            None => None,
+        };
         let mut view = self.readback.read(self.gpu.memory(), &block, keep_image)?;
         // A banded evaluation leaves the ranges of its last band only.
         if let (Some(counts), Some(banded)) = (&mut view.tile_counts, banded) {

@@ -1,9 +1,9 @@
 //! The uniform block of a training step, from profile, camera and iteration.
 
 use super::schedule::{self, Events};
-use crate::config::{Background, Profile};
+use crate::config::{Background, ModelKind, Profile};
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
-use crate::plugins::{Loss, Optimizer};
+use crate::plugins::{AbsStatistic, AdcOptions, Loss, Optimizer};
 use crate::scene::Camera;
 
 /// Background colour of a profile.
@@ -35,11 +35,46 @@ impl GroupSteps {
     }
 }
 
-/// Uniforms that render `camera` with the model as it is.
+/// Variance of the screen-space dilation of plain 3D Gaussian Splatting (Kerbl et al. 2023), square pixels.
+pub(super) const CLASSIC_KERNEL_SIZE: f32 = 0.3;
+
+/// How a model is meant to be drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Look {
+    /// Variance of the screen-space filter, square pixels.
+    pub(super) kernel_size: f32,
+    /// Plain dilation without opacity compensation (Kerbl et al. 2023) instead of the Mip filter.
+    pub(super) classic: bool,
+    /// Highest SH degree that is evaluated.
+    pub(super) sh_degree: u32,
+}
+
+impl Look {
+    /// The look that `profile` trains.
+    pub(super) fn of(profile: &Profile, sh_degree: u32) -> Self {
+        let classic = profile.model.kind == ModelKind::Classic;
+        Self {
+            kernel_size: if classic {
+                CLASSIC_KERNEL_SIZE
+            } else {
+                profile.mip.kernel_size
+            },
+            classic,
+            sh_degree,
+        }
+    }
+}
+
+/// Uniforms that render `camera` with the model as it is: samples at pixel centres, whatever training does.
 #[must_use]
-pub(super) fn render(profile: &Profile, camera: &Camera, sh_degree: u32) -> StepUniforms {
-    let mut uniforms = StepUniforms::for_camera(camera, background(profile), profile.mip.kernel_size);
-    uniforms.sh_degree = sh_degree;
+pub(super) fn render(profile: &Profile, camera: &Camera, look: &Look) -> StepUniforms {
+    let mut uniforms = StepUniforms::for_camera(camera, background(profile), look.kernel_size);
+    uniforms.sh_degree = look.sh_degree;
+    uniforms.flags |= if look.classic { flags::CLASSIC } else { 0 };
+    // The generators take 32 bits; both halves of the seed count.
+    #[expect(clippy::cast_possible_truncation, reason = "folding 64 bits into 32 on purpose")]
+    let seed = (profile.train.seed ^ (profile.train.seed >> 32)) as u32;
+    uniforms.seed = seed;
     uniforms
 }
 
@@ -53,13 +88,27 @@ pub(super) fn train(
     events: &Events,
     steps: &GroupSteps,
 ) -> StepUniforms {
-    let mut u = render(profile, camera, schedule::sh_degree_at(profile, iteration));
+    let look = Look::of(profile, schedule::sh_degree_at(profile, iteration));
+    let mut u = render(profile, camera, &look);
     let Optimizer::AdamFused(adam) = &profile.optimizer;
     u.iteration = iteration;
-    // The generators take 32 bits; both halves of the seed count.
-    #[expect(clippy::cast_possible_truncation, reason = "folding 64 bits into 32 on purpose")]
-    let seed = (profile.train.seed ^ (profile.train.seed >> 32)) as u32;
-    u.seed = seed;
+    u.flags |= if profile.mip.ray_jitter { flags::RAY_JITTER } else { 0 };
+    u.flags |= if profile.mip.resample_gt_image {
+        flags::RESAMPLE
+    } else {
+        0
+    };
+    let abs_max = |adc: &AdcOptions| adc.densify.abs_statistic == AbsStatistic::Max;
+    u.flags |= if profile.strategy.adc().is_some_and(abs_max) {
+        flags::ABS_MAX
+    } else {
+        0
+    };
+    u.flags |= if profile.strategy.adc().is_some_and(|adc| adc.densify.count_faint) {
+        flags::COUNT_FAINT
+    } else {
+        0
+    };
     u.flags |= if events.statistics { flags::STATISTICS } else { 0 };
     u.flags |= flags::UPDATE;
     u.adam_skip_mask = events.adam_skip_mask;

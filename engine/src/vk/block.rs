@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use super::rounding::BLOCK_USAGE;
 use super::{Device, VkError};
 
 /// What a block's memory must be.
@@ -20,6 +21,7 @@ pub enum BlockKind {
 /// One `VkDeviceMemory` and the `VkBuffer` that covers it.
 pub struct Block {
     device: Arc<Device>,
+    kind: BlockKind,
     pub(super) buffer: vk::Buffer,
     memory: vk::DeviceMemory,
     bytes: u64,
@@ -44,16 +46,12 @@ impl Block {
         let info = vk::BufferCreateInfo::default()
             .size(bytes)
             .sharing_mode(vk::SharingMode::EXCLUSIVE)
-            .usage(
-                vk::BufferUsageFlags::STORAGE_BUFFER
-                    | vk::BufferUsageFlags::TRANSFER_SRC
-                    | vk::BufferUsageFlags::TRANSFER_DST
-                    | vk::BufferUsageFlags::INDIRECT_BUFFER,
-            );
+            .usage(BLOCK_USAGE);
         // SAFETY: `info` is valid for the call.
         let buffer = unsafe { raw.create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
         let mut block = Self {
             device: device.clone(),
+            kind,
             buffer,
             memory: vk::DeviceMemory::null(),
             bytes,
@@ -84,6 +82,9 @@ impl Block {
             result,
         })?;
         block.allocated_bytes = needs.size;
+        if kind == BlockKind::Device {
+            device.take_bytes(needs.size);
+        }
         // SAFETY: memory and buffer belong together and the memory is not bound yet.
         unsafe { raw.bind_buffer_memory(buffer, block.memory, 0) }.map_err(VkError::call("vkBindBufferMemory"))?;
         if kind != BlockKind::Device {
@@ -137,6 +138,9 @@ impl Drop for Block {
         unsafe {
             self.device.raw().destroy_buffer(self.buffer, None);
             self.device.raw().free_memory(self.memory, None);
+        }
+        if self.kind == BlockKind::Device {
+            self.device.give_bytes(self.allocated_bytes);
         }
     }
 }

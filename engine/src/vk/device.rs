@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
 
-use super::{Caps, Instance, VkError};
+use super::{BlockRounding, Caps, Instance, VkError};
 
 /// A logical device. Everything made from it keeps it alive.
 pub struct Device {
@@ -14,7 +14,10 @@ pub struct Device {
     raw: ash::Device,
     queue: vk::Queue,
     queue_family: u32,
+    block_rounding: BlockRounding,
     allocations: AtomicU64,
+    reserved_bytes: AtomicU64,
+    peak_reserved_bytes: AtomicU64,
 }
 
 impl Device {
@@ -73,14 +76,19 @@ impl Device {
             unsafe { instance.raw.create_device(caps.handle, &info, None) }.map_err(VkError::call("vkCreateDevice"))?;
         // SAFETY: family and index were requested above.
         let queue = unsafe { raw.get_device_queue(queue_family, 0) };
-        Ok(Arc::new(Self {
+        let mut device = Self {
             instance: instance.clone(),
             caps,
             raw,
             queue,
             queue_family,
+            block_rounding: BlockRounding::NONE,
             allocations: AtomicU64::new(0),
-        }))
+            reserved_bytes: AtomicU64::new(0),
+            peak_reserved_bytes: AtomicU64::new(0),
+        };
+        device.block_rounding = BlockRounding::measure(&device.raw)?;
+        Ok(Arc::new(device))
     }
 
     /// What the device can do.
@@ -95,10 +103,28 @@ impl Device {
         &self.instance
     }
 
+    /// How many bytes the driver wants for a block of a given size.
+    #[must_use]
+    pub fn block_rounding(&self) -> BlockRounding {
+        self.block_rounding
+    }
+
     /// Driver allocations made so far; constant once a run has started.
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of device memory taken from the driver and not given back.
+    #[must_use]
+    pub fn reserved_bytes(&self) -> u64 {
+        self.reserved_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Most that [`Device::reserved_bytes`] ever was; kept when memory is taken, so that no sampling misses it.
+    #[must_use]
+    pub fn peak_reserved_bytes(&self) -> u64 {
+        self.peak_reserved_bytes.load(Ordering::Relaxed)
     }
 
     /// Budget and usage of heap `heap` in bytes, where `VK_EXT_memory_budget` is present.
@@ -158,6 +184,17 @@ impl Device {
 
     pub(super) fn count_allocation(&self) {
         self.allocations.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that device memory was taken.
+    pub(super) fn take_bytes(&self, bytes: u64) {
+        let now = self.reserved_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak_reserved_bytes.fetch_max(now, Ordering::Relaxed);
+    }
+
+    /// Notes that device memory was given back.
+    pub(super) fn give_bytes(&self, bytes: u64) {
+        self.reserved_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 

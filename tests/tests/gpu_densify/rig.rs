@@ -56,6 +56,7 @@ pub(crate) fn random(n: u32, degree: u32, key: u32) -> State {
             _ => Statistics {
                 gradient_sum: 2.5e-4 * coarse(5) * steps as f32,
                 abs_sum: 1e-3 * uniform(6) * steps as f32,
+                abs_max: 1e-3 * (1.0 + uniform(8)),
                 count: steps,
                 max_radius_px: 30.0 * uniform(7),
             },
@@ -68,6 +69,8 @@ pub(crate) struct Rig {
     pub(crate) gpu: Gpu,
     pub(crate) tensors: StepTensors,
     degree: u32,
+    /// The plane of the abs statistic holds maxima.
+    abs_max: bool,
 }
 
 impl Rig {
@@ -79,7 +82,13 @@ impl Rig {
         let extra = DensifyTensors::new(&mut table, &capacities, staging_bytes);
         let program = densify(&tensors, &extra, event);
         let gpu = Gpu::new(&open(), table, &[&program], 4 * GIB).expect("memory");
-        let rig = Self { gpu, tensors, degree };
+        let abs_max = event.options.abs_max;
+        let rig = Self {
+            gpu,
+            tensors,
+            degree,
+            abs_max,
+        };
         (rig, program)
     }
 
@@ -113,7 +122,10 @@ impl Rig {
         let statistics: Vec<_> = state
             .statistics
             .iter()
-            .map(|s| [s.gradient_sum, s.abs_sum, s.count as f32, s.max_radius_px])
+            .map(|s| {
+                let abs = if self.abs_max { s.abs_max } else { s.abs_sum };
+                [s.gradient_sum, abs, s.count as f32, s.max_radius_px]
+            })
             .collect();
         self.put(|c| c.statistics, 4, |i, p| statistics[i][p], n);
         let camera = Camera {

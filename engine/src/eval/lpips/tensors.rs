@@ -4,7 +4,7 @@ use super::network::{BLOCKS, CONVS, FIRST_WHOLE_BLOCK, GRID_PX, channels, consta
 use super::tiles::{POOLED_BYTES_PER_PX, SUMS_CAP, Tile, TileLimits, WHOLE_BYTES_PER_PX, strip_halo};
 use super::{LpipsError, passes};
 use crate::kernels::conv3x3::packed_words;
-use crate::memory::{Class, MIB, Plan, PlanLimits, Program, Tag, TensorTable, View};
+use crate::memory::{BlockRounding, Class, MIB, Plan, PlanLimits, Program, Tag, TensorTable, View};
 
 /// Budget without a reason for another.
 pub const DEFAULT_BUDGET_BYTES: u64 = 256 * MIB;
@@ -98,6 +98,7 @@ impl LpipsTensors {
         let unlimited = PlanLimits {
             block_bytes: u64::MAX,
             binding_bytes: u64::MAX,
+            rounding: BlockRounding::NONE,
         };
         let taken = Plan::new(table, programs, unlimited)?.class_bytes(Class::Arena);
         let least = LEAST_BUDGET_BYTES.max(Self::smallest_budget_bytes(max_size_px));
@@ -188,6 +189,7 @@ mod tests {
     const LIMITS: PlanLimits = PlanLimits {
         block_bytes: 1 << 30,
         binding_bytes: 128 << 20,
+        rounding: BlockRounding::NONE,
     };
 
     fn planned(budget_bytes: u64, size: [u32; 2]) -> (LpipsTensors, u64) {

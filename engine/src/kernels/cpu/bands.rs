@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use super::math::Real;
-use super::project::{Visible, tile_span};
+use super::project::{Settings, Visible, tile_span};
 
 /// Tiles that `splat` touches inside `band`, a range of row-major tile numbers. `tiles_across` is the width of the tile
-/// grid; `tight` as in [`tile_span`].
+/// grid; `settings` as in [`tile_span`].
 #[must_use]
-pub fn count_in_band<R: Real>(splat: &Visible<R>, tiles_across: u32, band: &Range<u32>, tight: bool) -> u32 {
+pub fn count_in_band<R: Real>(splat: &Visible<R>, tiles_across: u32, band: &Range<u32>, settings: &Settings) -> u32 {
     (splat.rect.min[1]..splat.rect.max[1])
         .map(|row| {
-            let [first, end] = tile_span(splat, row, tight).map(|x| row * tiles_across + x);
+            let [first, end] = tile_span(splat, row, settings).map(|x| row * tiles_across + x);
             let clip = |tile: u32| tile.clamp(band.start, band.end);
             clip(end) - clip(first)
         })
@@ -20,11 +20,16 @@ pub fn count_in_band<R: Real>(splat: &Visible<R>, tiles_across: u32, band: &Rang
 
 /// Splats of each of `n_tiles` tiles.
 #[must_use]
-pub fn tile_histogram<R: Real>(visible: &[Visible<R>], tiles_across: u32, n_tiles: usize, tight: bool) -> Vec<u32> {
+pub fn tile_histogram<R: Real>(
+    visible: &[Visible<R>],
+    tiles_across: u32,
+    n_tiles: usize,
+    settings: &Settings,
+) -> Vec<u32> {
     let mut counts = vec![0; n_tiles];
     for splat in visible {
         for row in splat.rect.min[1]..splat.rect.max[1] {
-            let [first, end] = tile_span(splat, row, tight);
+            let [first, end] = tile_span(splat, row, settings);
             for x in first..end {
                 counts[(row * tiles_across + x) as usize] += 1;
             }
@@ -36,7 +41,8 @@ pub fn tile_histogram<R: Real>(visible: &[Visible<R>], tiles_across: u32, n_tile
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::project::TileRect;
+    use crate::kernels::cpu::project::{Filter2d, TileRect};
+    use crate::kernels::cpu::scenes::settings;
 
     fn splat(min: [u32; 2], max: [u32; 2]) -> Visible<f64> {
         Visible {
@@ -56,11 +62,15 @@ mod tests {
     #[test]
     fn counts_over_any_bands_add_up_to_the_tiles_touched() {
         let all = [splat([1, 0], [4, 3]), splat([0, 2], [5, 3]), splat([2, 1], [3, 2])];
-        let histogram = tile_histogram(&all, 5, 15, false);
+        let wide = Settings {
+            tight_tiles: false,
+            ..settings(Filter2d::Classic, 0)
+        };
+        let histogram = tile_histogram(&all, 5, 15, &wide);
         assert_eq!(histogram, [0, 1, 1, 1, 0, 0, 1, 2, 1, 0, 1, 2, 2, 2, 1]);
         for cut in 0..=15 {
             for s in &all {
-                let parts = [0..cut, cut..15].map(|band| count_in_band(s, 5, &band, false));
+                let parts = [0..cut, cut..15].map(|band| count_in_band(s, 5, &band, &wide));
                 assert_eq!(parts[0] + parts[1], s.n_tiles, "cut at {cut}");
             }
         }

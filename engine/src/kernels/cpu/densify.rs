@@ -23,6 +23,8 @@ pub struct Options {
     pub gradient_threshold: f64,
     /// Also select by the abs statistic, as large a share of the model as the gradient does.
     pub use_abs: bool,
+    /// The abs statistic is the largest of the steps instead of their mean.
+    pub abs_max: bool,
     /// Largest standard deviation that is cloned, larger ones are split; share of the scene extent.
     pub clone_extent: f64,
     /// Children of a split are smaller than the parent by this factor.
@@ -40,6 +42,7 @@ impl Default for Options {
         Self {
             gradient_threshold: 2e-4,
             use_abs: true,
+            abs_max: false,
             clone_extent: 0.01,
             split_divisor: 1.6,
             prune_opacity: 0.005,
@@ -107,7 +110,7 @@ fn max_scale<R: Real>(gaussian: &Gaussian<R>) -> R {
 /// Decides for every Gaussian and gives the score by which births are rationed: the larger of the two statistics in
 /// units of their thresholds.
 ///
-/// With `g` and `ga` the mean gradient and abs statistic, selected means `g >= threshold` or `ga >= Q`, `Q` the quantile
+/// With `g` and `ga` the mean gradient and the abs statistic, selected means `g >= threshold` or `ga >= Q`, `Q` the quantile
 /// of `ga` above which as large a share of the model lies as is selected by `g`.
 #[must_use]
 pub fn decide<R: Real>(
@@ -117,7 +120,13 @@ pub fn decide<R: Real>(
     extent: f64,
 ) -> Vec<(Decision, R)> {
     let threshold = R::of(options.gradient_threshold);
-    let means: Vec<(R, R)> = statistics.iter().map(Statistics::means).collect();
+    let means: Vec<(R, R)> = statistics
+        .iter()
+        .map(|s| {
+            let (g, mean) = s.means();
+            (g, if options.abs_max { s.abs_max } else { mean })
+        })
+        .collect();
     let abs_threshold = options.use_abs.then(|| {
         let above = means.iter().filter(|(g, _)| *g >= threshold).count();
         let ratio = above as f64 / means.len().max(1) as f64;

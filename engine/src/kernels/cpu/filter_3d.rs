@@ -54,6 +54,10 @@ pub fn filter_3d<R: Real>(means: &[Vec3<R>], views: &[View<R>]) -> Vec<R> {
 /// A scale with the filter applied: `s' = sqrt(s^2 + filter^2)` per axis, and the mass factor `c3`.
 #[must_use]
 pub fn apply<R: Real>(scales: Vec3<R>, filter: R) -> (Vec3<R>, R) {
+    if filter == R::ZERO {
+        // Squares of scales below 1e-19 would underflow f32.
+        return (scales, R::ONE);
+    }
     let filtered = scales.map(|s| (s * s + filter * filter).sqrt());
     // The product of ratios instead of the ratio of products: six squared scales of 1e-4 would underflow f32.
     let ratio = |i: usize| scales[i] / filtered[i];

@@ -19,6 +19,9 @@ pub mod conv3x3;
 pub mod densify;
 pub mod filter_3d;
 pub mod gaussian;
+pub mod gradient_store;
+pub mod histogram;
+pub mod jitter;
 pub mod loss;
 pub mod lpips;
 pub mod math;
@@ -37,6 +40,7 @@ mod scenes;
 pub mod sh;
 pub mod statistics;
 pub mod step;
+pub mod survey;
 pub mod tile_intersect;
 pub mod tile_ranges;
 

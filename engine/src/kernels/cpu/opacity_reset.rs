@@ -8,17 +8,22 @@ use super::math::{Real, logit, sigmoid};
 /// Opacity after the 3D filter that a reset leaves at most.
 pub const CEILING: f64 = 0.01;
 
+/// Bounds of a new opacity.
+const LEAST: f64 = 1e-7;
+const MOST: f64 = 1.0 - 1e-6;
+
 /// New logit of one Gaussian: opacity after the 3D filter becomes `min(sigmoid(logit) c3, 0.01)`.
 ///
 /// A Gaussian already below keeps its bits; only for the others is the filter divided out again,
-/// `logit(0.01 / c3)`, where the quotient is below 1 because it is below the old opacity.
+/// `logit(0.01 / c3)`. The quotient is below the old opacity; it is kept a hair away from 1, which it may round to, so
+/// that the logit is finite for every `c3`.
 #[must_use]
 pub fn reset_logit<R: Real>(logit_opacity: R, c3: R) -> R {
     let ceiling = R::of(CEILING);
     if sigmoid(logit_opacity) * c3 <= ceiling {
         logit_opacity
     } else {
-        logit(ceiling / c3)
+        logit((ceiling / c3).max(R::of(LEAST)).min(R::of(MOST)))
     }
 }
 
@@ -43,7 +48,17 @@ mod tests {
         assert!((reset_logit(logit(0.9), 1.0) + 4.595_119_850_1).abs() < 1e-9);
         assert_eq!(reset_logit(-7.0, 1.0), -7.0);
         // Saturated or vanishing factors stay finite.
-        assert!(reset_logit(60.0_f32, 0.0101).is_finite() && reset_logit(60.0_f32, 0.0).is_finite());
+        let just_above = f32::from_bits(0.01_f32.to_bits() + 1);
+        for c3 in [0.0, 1e-38, 1e-12, 0.0099, 0.01, just_above, 0.0101, 1.0] {
+            for logit_opacity in [-90.0, -4.0, 0.0, 17.0, 60.0, 90.0_f32] {
+                let after = reset_logit(logit_opacity, c3);
+                assert!(
+                    after.is_finite() && after <= logit_opacity.max(14.0),
+                    "{c3} {logit_opacity}: {after}"
+                );
+                assert!(sigmoid(after) * c3 <= 0.010_000_1);
+            }
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 use super::filter_3d::{self, NEAR};
 use super::gaussian::{Gaussian, View};
+use super::jitter::{Jitter, REACH_PX};
 use super::math::{Mat3, Real, Sym2, Vec3, cross, dot, mat_mul, norm, rotation, scale, sigmoid, sub, transpose};
 use super::sh::sh_basis;
 use super::{TILE, tile_grid};
@@ -45,6 +46,8 @@ pub struct Settings {
     pub sh_degree: u32,
     /// Off: every tile of the 3-sigma rectangle counts. For tests and comparisons only.
     pub tight_tiles: bool,
+    /// Pixels are sampled at random points; evaluation never does that.
+    pub jitter: Option<Jitter>,
 }
 
 /// Below this alpha a pixel is left alone.
@@ -254,7 +257,7 @@ pub fn project<R: Real>(
     }
     let [a, b, c] = f.filtered_cov;
     let conic = [c / det, -b / det, a / det];
-    let mean_px = std::array::from_fn(|i| view.focal[i] * f.camera[i] / f.camera[2] + view.centre[i] - R::of(0.5));
+    let mean_px = centre_px(&f, view);
     let radius_px = radius(f.filtered_cov, det);
     let rect = tile_rect(mean_px, radius_px, view.size_px);
     let (unclamped, _, _) = colour(gaussian, view, settings.sh_degree);
@@ -271,10 +274,29 @@ pub fn project<R: Real>(
         n_tiles: 0,
     };
     visible.n_tiles = (rect.min[1]..rect.max[1])
-        .map(|row| tile_span(&visible, row, settings.tight_tiles))
+        .map(|row| tile_span(&visible, row, settings))
         .map(|[a, b]| b - a)
         .sum();
     (visible.n_tiles > 0).then_some(visible)
+}
+
+/// Radius on screen of a Gaussian that is before the camera and whose rectangle meets the image, pixels, however faint it
+/// is there: what counts as seen for densification.
+#[must_use]
+pub fn shown_radius<R: Real>(gaussian: &Gaussian<R>, filter_3d: R, view: &View<R>, settings: &Settings) -> Option<R> {
+    let f = footprint(gaussian, filter_3d, view, settings.filter_2d)?;
+    let det = f.filtered_det;
+    if det.is_nan() || det <= R::ZERO || R::ONE / det == R::ZERO {
+        return None;
+    }
+    let radius_px = radius(f.filtered_cov, det);
+    let rect = tile_rect(centre_px(&f, view), radius_px, view.size_px);
+    (0..2).all(|i| rect.min[i] < rect.max[i]).then_some(radius_px)
+}
+
+/// Centre on the image, pixels, pixel centres on integers.
+fn centre_px<R: Real>(f: &Footprint<R>, view: &View<R>) -> [R; 2] {
+    std::array::from_fn(|i| view.focal[i] * f.camera[i] / f.camera[2] + view.centre[i] - R::of(0.5))
 }
 
 /// Three standard deviations along the longer axis, rounded up to whole pixels; the spread of the eigenvalues is at
@@ -306,25 +328,28 @@ fn clamp_index<R: Real>(value: R, limit: u32) -> u32 {
 
 /// Tile columns `[first, end)` that a visible Gaussian touches in one tile row of its rectangle.
 ///
-/// With `tight`, the ellipse `A dx^2 + 2 B dx dy + C dy^2 <= 2 t`, `t = ln(255 opacity)`, is cut by the band of the
+/// With [`Settings::tight_tiles`], the ellipse `A dx^2 + 2 B dx dy + C dy^2 <= 2 t`, `t = ln(255 opacity)`, is cut by the band of the
 /// row's pixel centres. Its right extreme over the band is at the dy nearest to the ellipse's own rightmost point, and
-/// likewise on the left; a tile counts when its pixel centres overlap the interval between the two.
+/// likewise on the left; a tile counts when its pixel centres overlap the interval between the two. With jitter, the reach
+/// of the samples widens every tile.
 #[must_use]
-pub fn tile_span<R: Real>(visible: &Visible<R>, row: u32, tight: bool) -> [u32; 2] {
+pub fn tile_span<R: Real>(visible: &Visible<R>, row: u32, settings: &Settings) -> [u32; 2] {
     let TileRect {
         min: [first, _],
         max: [end, _],
     } = visible.rect;
-    if !tight || first >= end {
+    if !settings.tight_tiles || first >= end {
         return [first, end.max(first)];
     }
     let [a, b, c] = visible.conic;
     let two_t = R::of(2.0) * ((R::of(255.0) * visible.opacity).ln() + R::of(TILE_SLACK));
     let det = a * c - b * b;
     let tile = R::of(f64::from(TILE));
+    let margin = R::of(settings.jitter.map_or(0.0, |_| REACH_PX));
     let top = R::of(f64::from(row)) * tile - visible.mean_px[1];
     let dy_max = (two_t * a / det).sqrt();
-    let (band_low, band_high) = (top.max(-dy_max), (top + tile - R::ONE).min(dy_max));
+    let bottom = top + tile - R::ONE + margin;
+    let (band_low, band_high) = ((top - margin).max(-dy_max), bottom.min(dy_max));
     if band_low > band_high {
         return [first, first];
     }
@@ -335,8 +360,8 @@ pub fn tile_span<R: Real>(visible: &Visible<R>, row: u32, tight: bool) -> [u32; 
     };
     let right = visible.mean_px[0] + extreme(dy_right, R::ONE);
     let left = visible.mean_px[0] + extreme(-dy_right, -R::ONE);
-    let span_first = clamp_index(((left - tile + R::ONE) / tile).ceil(), end).max(first);
-    let span_end = clamp_index((right / tile).floor() + R::ONE, end);
+    let span_first = clamp_index(((left - margin - tile + R::ONE) / tile).ceil(), end).max(first);
+    let span_end = clamp_index(((right + margin) / tile).floor() + R::ONE, end);
     [span_first, span_end.max(span_first)]
 }
 

@@ -152,6 +152,9 @@ pub fn project_backward<R: Real>(
     let filtered_opacity = f.raw_opacity * f.c3;
     let log_scale = std::array::from_fn(|i| {
         let (s, filtered) = (f.scale[i], f.filtered_scale[i]);
+        if filter_3d == R::ZERO {
+            return d_scale[i] * s;
+        }
         d_scale[i] * (s * s / filtered)
             + d_filtered_opacity * filtered_opacity * (filter_3d * filter_3d / (filtered * filtered))
     });

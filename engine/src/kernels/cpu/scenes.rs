@@ -29,6 +29,7 @@ pub(super) fn settings(filter_2d: Filter2d, sh_degree: u32) -> Settings {
         filter_2d,
         sh_degree,
         tight_tiles: true,
+        jitter: None,
     }
 }
 

@@ -12,7 +12,9 @@ pub struct Statistics<R> {
     pub gradient_sum: R,
     /// The same without cancellation between pixels, see [`Gradient2d::abs_ndc`].
     pub abs_sum: R,
-    /// Steps in which the Gaussian was visible.
+    /// Largest of what `abs_sum` adds up.
+    pub abs_max: R,
+    /// Steps in which the Gaussian had a radius on screen, visible or not.
     pub count: u32,
     /// Largest radius on screen, pixels.
     pub max_radius_px: R,
@@ -30,19 +32,27 @@ impl<R: Real> Statistics<R> {
     }
 }
 
-/// Adds one step: `gradients` has one record per visible Gaussian, `statistics` one entry per Gaussian of the model.
+/// Adds one step: `shown_px` has the radius on screen of every Gaussian of the model that has one
+/// ([`shown_radius`](super::project::shown_radius)), `gradients` one record per visible Gaussian, `statistics` one entry per
+/// Gaussian of the model.
 pub fn accumulate<R: Real>(
     size_px: [u32; 2],
+    shown_px: &[Option<R>],
     visible: &[Visible<R>],
     gradients: &[Gradient2d<R>],
     statistics: &mut [Statistics<R>],
 ) {
+    for (entry, &radius_px) in statistics.iter_mut().zip(shown_px) {
+        if let Some(radius_px) = radius_px {
+            entry.count += 1;
+            entry.max_radius_px = entry.max_radius_px.max(radius_px);
+        }
+    }
     for (record, gradient) in visible.iter().zip(gradients) {
         let entry = &mut statistics[record.id as usize];
         entry.gradient_sum += mean_ndc_norm(size_px, gradient);
         entry.abs_sum += gradient.abs_ndc;
-        entry.count += 1;
-        entry.max_radius_px = entry.max_radius_px.max(record.radius_px);
+        entry.abs_max = entry.abs_max.max(gradient.abs_ndc);
     }
 }
 
@@ -72,16 +82,24 @@ mod tests {
         };
         let mut statistics = [Statistics::default(); 3];
         for _ in 0..2 {
-            accumulate([200, 100], &[record], &[gradient], &mut statistics);
+            let shown = [None, Some(6.0), Some(2.0)];
+            accumulate([200, 100], &shown, &[record], &[gradient], &mut statistics);
         }
         // (0.03 * 100, 0.08 * 50) = (3, 4).
         let wanted = Statistics {
             gradient_sum: 10.0,
             abs_sum: 18.0,
+            abs_max: 9.0,
             count: 2,
             max_radius_px: 6.0,
         };
-        assert_eq!(statistics, [Statistics::default(), wanted, Statistics::default()]);
+        // The third was on screen, too faint for any pixel: its means are over these steps too.
+        let faint = Statistics {
+            count: 2,
+            max_radius_px: 2.0,
+            ..Statistics::default()
+        };
+        assert_eq!(statistics, [Statistics::default(), wanted, faint]);
         assert_eq!(statistics[1].means(), (5.0, 9.0));
         assert_eq!(statistics[0].means(), (0.0, 0.0));
     }

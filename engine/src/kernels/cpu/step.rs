@@ -64,18 +64,19 @@ pub fn forward<R: Real>(
         .collect();
     let grid = tile_grid(view.size_px[0], view.size_px[1]);
     let order = tile_intersect::depth_order(&visible);
-    let pairs = tile_intersect::emit(&visible, &order, grid[0], settings.tight_tiles);
+    let pairs = tile_intersect::emit(&visible, &order, grid[0], settings);
     let (tiles, sorted) = radix_sort::sort_pairs(&pairs.tiles, &pairs.visible);
     let ranges = tile_ranges::tile_ranges(&tiles, (grid[0] * grid[1]) as usize);
     let lists = TileLists {
         ranges,
         visible: sorted,
     };
-    let raster = rasterize(view.size_px, &visible, &lists, background);
+    let raster = rasterize(view.size_px, &visible, &lists, background, settings.jitter);
     Forward { visible, lists, raster }
 }
 
-/// Forward and backward for one view. `target` has one entry a pixel.
+/// Forward and backward for one view. `target` has one entry a pixel: what each pixel's sample is compared with, see
+/// [`resample`](super::jitter::resample).
 #[must_use]
 pub fn step<R: Real>(
     gaussians: &[Gaussian<R>],
@@ -95,6 +96,7 @@ pub fn step<R: Real>(
         background,
         &forward.raster,
         &loss.gradient,
+        settings.jitter,
     );
     let mut gradients = vec![Gaussian::ZERO; gaussians.len()];
     let mut mean_ndc_norms = vec![R::ZERO; forward.visible.len()];

@@ -4,7 +4,7 @@
 //! short sorts replace one sort by (tile, depth).
 
 use super::math::Real;
-use super::project::{Visible, tile_span};
+use super::project::{Settings, Visible, tile_span};
 use super::{radix_sort, scan};
 
 /// Pairs in emission order.
@@ -24,9 +24,10 @@ pub fn depth_order<R: Real>(visible: &[Visible<R>]) -> Vec<u32> {
     radix_sort::sort_pairs(&keys, &indices).1
 }
 
-/// Emits every pair: Gaussians in `order`, each one's tiles row by row. `tiles_across` is the width of the tile grid.
+/// Emits every pair: Gaussians in `order`, each one's tiles row by row, by the settings they were projected with.
+/// `tiles_across` is the width of the tile grid.
 #[must_use]
-pub fn emit<R: Real>(visible: &[Visible<R>], order: &[u32], tiles_across: u32, tight: bool) -> Intersections {
+pub fn emit<R: Real>(visible: &[Visible<R>], order: &[u32], tiles_across: u32, settings: &Settings) -> Intersections {
     let counts: Vec<u32> = order.iter().map(|&i| visible[i as usize].n_tiles).collect();
     let (starts, total) = scan::exclusive(&counts);
     let mut out = Intersections {
@@ -37,7 +38,7 @@ pub fn emit<R: Real>(visible: &[Visible<R>], order: &[u32], tiles_across: u32, t
         let splat = &visible[index as usize];
         let mut at = start as usize;
         for row in splat.rect.min[1]..splat.rect.max[1] {
-            let [first, end] = tile_span(splat, row, tight);
+            let [first, end] = tile_span(splat, row, settings);
             for column in first..end {
                 out.tiles[at] = row * tiles_across + column;
                 out.visible[at] = index;

@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::super::{Point, SceneError};
-use super::{CameraRecord, ImageRecord, LENS_MODELS, parameter_count, point};
+use super::{CameraRecord, ImageRecord, known_model, lens, point};
 
 /// Longest image name read, bytes.
 const MAX_NAME_BYTES: usize = 4096;
@@ -18,15 +18,16 @@ pub(super) fn cameras(path: &Path) -> Result<Vec<CameraRecord>, SceneError> {
     for _ in 0..count {
         let id = file.u32("camera id")?;
         let number = file.u32("camera model")?;
-        let model = usize::try_from(number).ok().and_then(|number| LENS_MODELS.get(number));
+        let model = usize::try_from(number).ok().and_then(|number| lens::MODELS.get(number));
         let model = model.map_or_else(|| format!("number {number}"), |name| (*name).to_owned());
-        let params = parameter_count(path, id, &model)?;
+        let (model, params) = known_model(path, id, &model)?;
         let (width, height) = (file.u64("camera width")?, file.u64("camera height")?);
         let params = (0..params)
             .map(|_| file.f64("lens parameter"))
             .collect::<Result<_, _>>()?;
         cameras.push(CameraRecord {
             id,
+            model,
             width,
             height,
             params,
@@ -36,10 +37,17 @@ pub(super) fn cameras(path: &Path) -> Result<Vec<CameraRecord>, SceneError> {
     Ok(cameras)
 }
 
+/// Bytes of the shortest image record: id, quaternion, translation, camera, the name's NUL, observation count.
+const IMAGE_BYTES: u64 = 4 + 32 + 24 + 4 + 1 + 8;
+
+/// The count that starts the file, if the file can back it.
+pub(super) fn count_images(path: &Path) -> Result<u64, SceneError> {
+    Ok(RecordFile::open(path)?.count("images", IMAGE_BYTES)? as u64)
+}
+
 pub(super) fn images(path: &Path) -> Result<Vec<ImageRecord>, SceneError> {
     let mut file = RecordFile::open(path)?;
-    // id, quaternion, translation, camera, the name's NUL, observation count
-    let count = file.count("images", 4 + 32 + 24 + 4 + 1 + 8)?;
+    let count = file.count("images", IMAGE_BYTES)?;
     let mut images = Vec::with_capacity(count);
     for _ in 0..count {
         let id = file.u32("image id")?;

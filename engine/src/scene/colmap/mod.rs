@@ -1,8 +1,7 @@
 //! COLMAP sparse models, binary or text.
 //!
-//! Owns the meaning of `cameras`, `images` and `points3D`: pinhole lenses with their principal points, poses, points.
-//! Promises that nothing is allocated for a count the file cannot back. Refuses lenses with distortion: the images
-//! must be undistorted first, because the rasteriser projects straight lines to straight lines.
+//! Owns the choice among several models, and the meaning of `cameras`, `images` and `points3D`: lenses of every model,
+//! poses, points. Promises that nothing is allocated for a count the file cannot back.
 
 mod binary;
 mod text;
@@ -10,11 +9,17 @@ mod text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::posed::{Lens, PosedImage, fits_f32, rotation_of, safe_name};
+use super::fence::Fence;
+use super::lens::{self, Focal, Lens};
+use super::posed::{PosedImage, fits_f32, rotation_of, safe_name};
 use super::{Point, SceneError};
 
-/// Sub-folders searched for a model, best first.
-pub(super) const MODEL_FOLDERS: [&str; 2] = ["sparse/0", "sparse"];
+/// Where models are looked for, as messages say it.
+pub(super) const MARKER: &str = "sparse/0/cameras.bin, sparse/cameras.bin or another folder of sparse (or .txt)";
+/// The folder of models.
+const SPARSE: &str = "sparse";
+/// Most folders in it that are looked at.
+const MAX_MODELS: usize = 10_000;
 
 /// A model as its files describe it.
 #[derive(Debug)]
@@ -27,17 +32,54 @@ pub(super) struct Model {
     pub(super) points_missing: bool,
 }
 
-/// The folder of the model under `root`, if there is one.
-pub(super) fn find(root: &Path) -> Option<PathBuf> {
-    MODEL_FOLDERS.iter().map(|folder| root.join(folder)).find(|folder| {
-        ["bin", "txt"]
-            .iter()
-            .any(|kind| folder.join(format!("cameras.{kind}")).is_file())
-    })
+/// The folder of the model under `root`, if there is one, and a notice when there was a choice.
+///
+/// The model with most images is taken; among equals `sparse/0`, then the first by name, then `sparse` itself.
+pub(super) fn find(root: &Path) -> Option<(PathBuf, Option<String>)> {
+    let sparse = root.join(SPARSE);
+    let entries = std::fs::read_dir(&sparse).ok()?;
+    let names = entries.flatten().take(MAX_MODELS).map(|entry| entry.path());
+    let mut folders: Vec<PathBuf> = names
+        .chain([sparse.clone()])
+        .filter(|folder| is_model(folder))
+        .collect();
+    folders.sort_by_key(|folder| (*folder == sparse, *folder != sparse.join("0"), folder.clone()));
+    if folders.len() < 2 {
+        return Some((folders.pop()?, None));
+    }
+    let counts: Vec<Option<u64>> = folders.iter().map(|folder| count_images(folder)).collect();
+    // of equals, max_by_key gives the last
+    let (best, _) = counts.iter().enumerate().rev().max_by_key(|(_, count)| **count)?;
+    let name = |folder: &Path| match folder.strip_prefix(root) {
+        Ok(name) => name.to_string_lossy().replace('\\', "/"),
+        Err(_) => folder.display().to_string(),
+    };
+    let told = folders.iter().zip(&counts).take(8).map(|(folder, count)| match count {
+        Some(count) => format!("{} with {count} images", name(folder)),
+        None => format!("{}, whose images cannot be counted", name(folder)),
+    });
+    let told = told.collect::<Vec<_>>().join("; ");
+    let notice = format!("{} models: {told}; {} is used", folders.len(), name(&folders[best]));
+    Some((folders.swap_remove(best), Some(notice)))
 }
 
-/// Reads the model in `folder`; binary files win over text files.
-pub(super) fn read(folder: &Path) -> Result<Model, SceneError> {
+fn is_model(folder: &Path) -> bool {
+    let file = |kind: &str| folder.join(format!("cameras.{kind}")).is_file();
+    file("bin") || file("txt")
+}
+
+/// How many images a model registers; `None` when its list cannot be read.
+fn count_images(folder: &Path) -> Option<u64> {
+    let binary = folder.join("images.bin");
+    if folder.join("cameras.bin").is_file() {
+        return binary::count_images(&binary).ok();
+    }
+    let images = text::images(&folder.join("images.txt")).ok()?;
+    Some(images.len() as u64)
+}
+
+/// Reads the model in `folder`; binary files win over text files. With a fence, its files must be inside.
+pub(super) fn read(folder: &Path, fence: &Fence) -> Result<Model, SceneError> {
     let extension = if folder.join("cameras.bin").is_file() {
         "bin"
     } else {
@@ -46,6 +88,9 @@ pub(super) fn read(folder: &Path) -> Result<Model, SceneError> {
     let file = |stem: &str| folder.join(format!("{stem}.{extension}"));
     let (cameras_file, images_file, points_file) = (file("cameras"), file("images"), file("points3D"));
     let points_missing = !points_file.exists();
+    for file in [&cameras_file, &images_file, &points_file] {
+        fence.check(file)?;
+    }
     let (cameras, images, points) = if extension == "bin" {
         (
             binary::cameras(&cameras_file)?,
@@ -79,37 +124,19 @@ pub(super) fn read(folder: &Path) -> Result<Model, SceneError> {
     })
 }
 
-/// Lens models by COLMAP's numbers; the first two are read.
-const LENS_MODELS: [&str; 11] = [
-    "SIMPLE_PINHOLE",
-    "PINHOLE",
-    "SIMPLE_RADIAL",
-    "RADIAL",
-    "OPENCV",
-    "OPENCV_FISHEYE",
-    "FULL_OPENCV",
-    "FOV",
-    "SIMPLE_RADIAL_FISHEYE",
-    "RADIAL_FISHEYE",
-    "THIN_PRISM_FISHEYE",
-];
-
-/// How many parameters a lens model has, or the error that names the model.
-fn parameter_count(path: &Path, camera: u32, model: &str) -> Result<usize, SceneError> {
-    match model {
-        "SIMPLE_PINHOLE" => Ok(3),
-        "PINHOLE" => Ok(4),
-        _ => Err(SceneError::CameraModel {
-            path: path.to_owned(),
-            camera,
-            model: model.chars().take(60).collect(),
-        }),
-    }
+/// A camera model's name and its number of parameters, or the error that names the model.
+fn known_model(path: &Path, camera: u32, name: &str) -> Result<(&'static str, usize), SceneError> {
+    lens::model(name).ok_or_else(|| SceneError::CameraModel {
+        path: path.to_owned(),
+        camera: camera.to_string(),
+        model: name.chars().take(60).collect(),
+    })
 }
 
 /// A camera record: id, size in pixels and lens parameters in the file's order.
 struct CameraRecord {
     id: u32,
+    model: &'static str,
     width: u64,
     height: u64,
     params: Vec<f64>,
@@ -124,53 +151,18 @@ struct ImageRecord {
     name: String,
 }
 
-/// Largest lens length that is not nonsense, pixels; it stays finite at any training resolution.
-const MAX_LENS_PX: f64 = 1e9;
-
 const EXPORT_AGAIN: &str = "export the model again";
 
 fn camera_table(path: &Path, records: Vec<CameraRecord>) -> Result<BTreeMap<u32, Lens>, SceneError> {
     let mut table = BTreeMap::new();
-    for CameraRecord {
-        id,
-        width,
-        height,
-        params,
-    } in records
-    {
-        let lens = match params[..] {
-            [f, cx, cy] => Lens::Pinhole {
-                width,
-                height,
-                fx: f,
-                fy: f,
-                cx,
-                cy,
-            },
-            [fx, fy, cx, cy] => Lens::Pinhole {
-                width,
-                height,
-                fx,
-                fy,
-                cx,
-                cy,
-            },
-            _ => {
-                let found = format!("{} lens parameters", params.len());
-                return Err(SceneError::malformed(path, format!("camera {id}"), found, EXPORT_AGAIN));
-            }
-        };
+    for record in records {
+        let CameraRecord { id, width, height, .. } = record;
+        let damaged = |found| SceneError::malformed(path, format!("camera {id}"), found, EXPORT_AGAIN);
         let sides = 1..=u64::from(super::resolution::MAX_SIDE_PX);
         if !sides.contains(&width) || !sides.contains(&height) {
-            let found = format!("a size of {width}x{height} pixels");
-            return Err(SceneError::malformed(path, format!("camera {id}"), found, EXPORT_AGAIN));
+            return Err(damaged(format!("a size of {width}x{height} pixels")));
         }
-        let focal = &params[..params.len() - 2];
-        let sane = |value: &f64| value.abs() <= MAX_LENS_PX;
-        if !params.iter().all(sane) || focal.iter().any(|&f| f <= 0.0) {
-            let found = format!("lens parameters {params:?}");
-            return Err(SceneError::malformed(path, format!("camera {id}"), found, EXPORT_AGAIN));
-        }
+        let lens = lens_of(&record).ok_or_else(|| damaged(format!("lens parameters {:?}", record.params)))?;
         if table.insert(id, lens).is_some() {
             return Err(SceneError::Duplicate {
                 path: path.to_owned(),
@@ -180,6 +172,30 @@ fn camera_table(path: &Path, records: Vec<CameraRecord>) -> Result<BTreeMap<u32,
         }
     }
     Ok(table)
+}
+
+/// The lens of a record; `None` when its parameters cannot be those of a lens.
+fn lens_of(record: &CameraRecord) -> Option<Lens> {
+    let params = &record.params[..];
+    let (focal, rest) = match record.model {
+        "PINHOLE" | "OPENCV" | "OPENCV_FISHEYE" | "FULL_OPENCV" | "FOV" | "THIN_PRISM_FISHEYE" => {
+            let (&[fx, fy], rest) = params.split_first_chunk()?;
+            ([fx, fy], rest)
+        }
+        _ => {
+            let (&f, rest) = params.split_first()?;
+            ([f, f], rest)
+        }
+    };
+    let (&centre, coefficients) = rest.split_first_chunk()?;
+    let lens = Lens {
+        model: record.model,
+        size: Some([record.width, record.height]),
+        focal: Focal::Pixels(focal),
+        centre: Some(centre),
+        distortion: lens::distortion(record.model, coefficients),
+    };
+    lens.is_sane().then_some(lens)
 }
 
 fn pose_images(

@@ -4,6 +4,10 @@
 use super::super::scratch::Scratch;
 use super::*;
 
+fn load(folder: &Path) -> Result<Model, SceneError> {
+    read(folder, &Fence::open())
+}
+
 /// Little-endian bytes of a model file.
 #[derive(Clone, Default)]
 struct Bytes(Vec<u8>);
@@ -69,12 +73,12 @@ fn write(folder: &Scratch, cameras: &Bytes, images: &Bytes, points: &Bytes) -> P
     for (name, bytes) in [("cameras", cameras), ("images", images), ("points3D", points)] {
         folder.write(&format!("sparse/0/{name}.bin"), &bytes.0);
     }
-    find(folder.path()).unwrap()
+    find(folder.path()).unwrap().0
 }
 
 fn fails(cameras: &Bytes, images: &Bytes, points: &Bytes, needles: &[&str]) {
     let folder = Scratch::new();
-    let message = read(&write(&folder, cameras, images, points)).unwrap_err().to_string();
+    let message = load(&write(&folder, cameras, images, points)).unwrap_err().to_string();
     assert!(
         needles.iter().all(|needle| message.contains(needle)),
         "{needles:?} not all in: {message}"
@@ -91,7 +95,7 @@ fn write_text(folder: &Scratch, cameras: &str, images: &str, points: &str) -> Pa
     for (name, text) in [("cameras", cameras), ("images", images), ("points3D", points)] {
         folder.write(&format!("sparse/{name}.txt"), text);
     }
-    find(folder.path()).unwrap()
+    find(folder.path()).unwrap().0
 }
 
 fn check(model: &Model) {
@@ -102,27 +106,18 @@ fn check(model: &Model) {
     assert_eq!(first.rotation, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
     assert_eq!(second.rotation, [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]]);
     assert_eq!(first.translation, [1.0, 2.0, 3.0]);
-    assert!(matches!(
-        first.lens,
-        Lens::Pinhole {
-            width: 64,
-            height: 48,
-            fx: 50.0,
-            fy: 51.0,
-            cx: 31.0,
-            cy: 25.0
-        }
-    ));
-    assert!(matches!(
+    let lens = |model, size, focal, centre| Lens {
+        model,
+        size: Some(size),
+        focal: Focal::Pixels(focal),
+        centre: Some(centre),
+        distortion: lens::Distortion::None,
+    };
+    assert_eq!(first.lens, lens("PINHOLE", [64, 48], [50.0, 51.0], [31.0, 25.0]));
+    assert_eq!(
         second.lens,
-        Lens::Pinhole {
-            width: 32,
-            fx: 40.0,
-            fy: 40.0,
-            cx: 16.0,
-            ..
-        }
-    ));
+        lens("SIMPLE_PINHOLE", [32, 32], [40.0, 40.0], [16.0, 16.0])
+    );
     assert_eq!(
         model.points[0],
         Point {
@@ -136,11 +131,11 @@ fn check(model: &Model) {
 #[test]
 fn binary_and_text_read_the_same() {
     let folder = Scratch::new();
-    check(&read(&write(&folder, &cameras(), &images(), &points())).unwrap());
+    check(&load(&write(&folder, &cameras(), &images(), &points())).unwrap());
     let folder = Scratch::new();
-    check(&read(&write_text(&folder, CAMERAS_TXT, IMAGES_TXT, POINTS_TXT)).unwrap());
+    check(&load(&write_text(&folder, CAMERAS_TXT, IMAGES_TXT, POINTS_TXT)).unwrap());
     // COLMAP's own files may end without the last, empty line
-    check(&read(&write_text(&folder, CAMERAS_TXT, IMAGES_TXT.trim_end(), POINTS_TXT)).unwrap());
+    check(&load(&write_text(&folder, CAMERAS_TXT, IMAGES_TXT.trim_end(), POINTS_TXT)).unwrap());
 }
 
 #[test]
@@ -221,8 +216,90 @@ fn values_that_are_not_finite_are_errors() {
     fails(&camera, &images(), &points(), &["cameras.bin", "0x48"]);
 }
 
+/// Every model by COLMAP's number with parameters that all differ, and what the lens must be.
 #[test]
-fn distorted_lenses_name_model_and_remedy() {
+fn every_camera_model_is_read() {
+    use lens::Distortion;
+    let fisheye = |radial, tangential, prism| Distortion::Fisheye {
+        radial,
+        tangential,
+        prism,
+    };
+    let polynomial = Distortion::polynomial;
+    let k = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08];
+    let models: [(&str, usize, usize, Distortion); 11] = [
+        ("SIMPLE_PINHOLE", 1, 0, Distortion::None),
+        ("PINHOLE", 2, 0, Distortion::None),
+        (
+            "SIMPLE_RADIAL",
+            1,
+            1,
+            polynomial([0.01, 0.0, 0.0, 0.0], [0.0; 3], [0.0; 2]),
+        ),
+        ("RADIAL", 1, 2, polynomial([0.01, 0.02, 0.0, 0.0], [0.0; 3], [0.0; 2])),
+        (
+            "OPENCV",
+            2,
+            4,
+            polynomial([0.01, 0.02, 0.0, 0.0], [0.0; 3], [0.03, 0.04]),
+        ),
+        (
+            "OPENCV_FISHEYE",
+            2,
+            4,
+            fisheye([0.01, 0.02, 0.03, 0.04], [0.0; 2], [0.0; 2]),
+        ),
+        (
+            "FULL_OPENCV",
+            2,
+            8,
+            polynomial([0.01, 0.02, 0.05, 0.0], [0.06, 0.07, 0.08], [0.03, 0.04]),
+        ),
+        ("FOV", 2, 1, Distortion::Fov { omega: 0.01 }),
+        (
+            "SIMPLE_RADIAL_FISHEYE",
+            1,
+            1,
+            fisheye([0.01, 0.0, 0.0, 0.0], [0.0; 2], [0.0; 2]),
+        ),
+        (
+            "RADIAL_FISHEYE",
+            1,
+            2,
+            fisheye([0.01, 0.02, 0.0, 0.0], [0.0; 2], [0.0; 2]),
+        ),
+        (
+            "THIN_PRISM_FISHEYE",
+            2,
+            8,
+            fisheye([0.01, 0.02, 0.05, 0.06], [0.03, 0.04], [0.07, 0.08]),
+        ),
+    ];
+    for (number, (name, focals, coefficients, distortion)) in models.into_iter().enumerate() {
+        let params = [&[50.0, 51.0][..focals], &[31.0, 25.0], &k[..coefficients]].concat();
+        let number = number as u32;
+        let camera = Bytes::default().u64(2).u32(7).u32(number).u64(64).u64(48).f64s(&params);
+        let camera = camera.u32(9).u32(0).u64(32).u64(32).f64s(&[40.0, 16.0, 16.0]);
+        let folder = Scratch::new();
+        let binary = load(&write(&folder, &camera, &images(), &points())).unwrap().images[0].lens;
+        let expected = Lens {
+            model: name,
+            size: Some([64, 48]),
+            focal: Focal::Pixels([50.0, [50.0, 51.0][focals - 1]]),
+            centre: Some([31.0, 25.0]),
+            distortion,
+        };
+        assert_eq!(binary, expected);
+        let words: Vec<String> = params.iter().map(f64::to_string).collect();
+        let text = format!("7 {name} 64 48 {}\n9 SIMPLE_PINHOLE 32 32 40 16 16\n", words.join(" "));
+        let folder = Scratch::new();
+        let text = load(&write_text(&folder, &text, IMAGES_TXT, POINTS_TXT)).unwrap();
+        assert_eq!(text.images[0].lens, expected);
+    }
+}
+
+#[test]
+fn unknown_lenses_name_model_and_remedy() {
     let camera = |model| {
         Bytes::default()
             .u64(1)
@@ -232,22 +309,70 @@ fn distorted_lenses_name_model_and_remedy() {
             .u64(48)
             .f64s(&[1.0; 12])
     };
-    fails(
-        &camera(2),
-        &images(),
-        &points(),
-        &["cameras.bin", "SIMPLE_RADIAL;", "undistort"],
-    );
-    fails(&camera(4), &images(), &points(), &["OPENCV"]);
-    fails(&camera(99), &images(), &points(), &["number 99"]);
+    let needles = [
+        "cameras.bin",
+        "camera 7",
+        "number 99",
+        "THIN_PRISM_FISHEYE",
+        "image_undistorter",
+    ];
+    fails(&camera(99), &images(), &points(), &needles);
+    fails(&camera(u32::MAX), &images(), &points(), &["number 4294967295"]);
     let folder = Scratch::new();
-    let model = write_text(
-        &folder,
-        "7 FULL_OPENCV 64 48 1 1 1 1 0 0 0 0 0 0 0 0\n",
-        IMAGES_TXT,
-        POINTS_TXT,
+    let model = write_text(&folder, "7 GLASS_BALL 64 48 1 1 1 1\n", IMAGES_TXT, POINTS_TXT);
+    assert!(matches!(load(&model), Err(SceneError::CameraModel { model, .. }) if model == "GLASS_BALL"));
+    for (number, params) in [
+        (2, &[9.0, 9.0, 9.0, f64::NAN][..]),
+        (2, &[9.0, 9.0, 9.0, 1e300]),
+        (7, &[9.0, 9.0, 9.0, 9.0, 4.0]),
+    ] {
+        let camera = Bytes::default().u64(1).u32(7).u32(number).u64(64).u64(48).f64s(params);
+        fails(&camera, &images(), &points(), &["camera 7", "lens parameters"]);
+    }
+}
+
+#[test]
+fn of_several_models_the_one_with_most_images_is_read() {
+    let folder = Scratch::new();
+    let put = |name: &str, count: u64, extension: &str| {
+        folder.write(&format!("sparse/{name}cameras.{extension}"), "");
+        let bytes = [&count.to_le_bytes()[..], &vec![0; 73 * count as usize]].concat();
+        match extension {
+            "bin" => folder.write(&format!("sparse/{name}images.bin"), bytes),
+            _ => folder.write(
+                &format!("sparse/{name}images.txt"),
+                (0..count)
+                    .map(|n| format!("{n} 1 0 0 0 0 0 0 1 a{n}.png\n\n"))
+                    .collect::<String>(),
+            ),
+        };
+    };
+    let found = || {
+        let (path, notice) = find(folder.path()).unwrap();
+        let name = path.strip_prefix(folder.path()).unwrap().to_str().unwrap().to_owned();
+        (name, notice.unwrap_or_default())
+    };
+    assert!(find(folder.path()).is_none());
+    put("", 3, "bin");
+    assert_eq!(found(), ("sparse".to_owned(), String::new()));
+    put("0/", 3, "bin");
+    assert_eq!(found().0, "sparse/0");
+    put("1/", 12, "txt");
+    put("2/", 5, "bin");
+    let (name, notice) = found();
+    assert_eq!(name, "sparse/1");
+    assert_eq!(
+        notice,
+        "4 models: sparse/0 with 3 images; sparse/1 with 12 images; sparse/2 with 5 images; sparse with 3 images; \
+         sparse/1 is used"
     );
-    assert!(matches!(read(&model), Err(SceneError::CameraModel { model, .. }) if model == "FULL_OPENCV"));
+    // a count that its file cannot back wins nothing
+    folder.write("sparse/2/images.bin", u64::MAX.to_le_bytes());
+    let (name, notice) = found();
+    assert!(
+        name == "sparse/1" && notice.contains("sparse/2, whose images cannot be counted"),
+        "{notice}"
+    );
 }
 
 #[test]
@@ -297,7 +422,7 @@ fn names_are_bounded_utf8() {
 fn damaged_text_names_file_and_line() {
     let folder = Scratch::new();
     let fails = |cameras: &str, images: &str, points: &str, needles: &[&str]| {
-        let message = read(&write_text(&folder, cameras, images, points))
+        let message = load(&write_text(&folder, cameras, images, points))
             .unwrap_err()
             .to_string();
         assert!(
@@ -343,7 +468,7 @@ fn damaged_text_names_file_and_line() {
         &["points3D.txt", "\"300\"", "colour"],
     );
     let endless = format!("1 0 0 0 1 2 3 0 {}", "9 ".repeat(1 << 20));
-    let model = read(&write_text(&folder, CAMERAS_TXT, IMAGES_TXT, &endless)).unwrap();
+    let model = load(&write_text(&folder, CAMERAS_TXT, IMAGES_TXT, &endless)).unwrap();
     assert_eq!(model.points.len(), 1);
 }
 
@@ -365,7 +490,7 @@ fn random_damage_never_panics() {
         for (name, bytes) in ["cameras", "images", "points3D"].iter().zip(&damaged) {
             folder.write(&format!("{kind}/{name}.{kind}"), &bytes.0);
         }
-        refused += u32::from(read(&folder.path().join(kind)).is_err());
+        refused += u32::from(load(&folder.path().join(kind)).is_err());
     }
     assert!(refused > 300, "{refused} of 1500 damaged models were refused");
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::super::{Point, SceneError};
-use super::{CameraRecord, ImageRecord, parameter_count, point};
+use super::{CameraRecord, ImageRecord, known_model, point};
 
 /// Longest record line read, bytes. Lines of observations are skipped without being held.
 const MAX_LINE_BYTES: u64 = 1 << 20;
@@ -21,7 +21,7 @@ pub(super) fn cameras(path: &Path) -> Result<Vec<CameraRecord>, SceneError> {
         let mut fields = line.split_ascii_whitespace();
         let id = lines.field(fields.next(), "camera id")?;
         let model: String = lines.field(fields.next(), "camera model")?;
-        let count = parameter_count(path, id, &model)?;
+        let (model, count) = known_model(path, id, &model)?;
         let width = lines.field(fields.next(), "width")?;
         let height = lines.field(fields.next(), "height")?;
         let params = (0..count)
@@ -29,6 +29,7 @@ pub(super) fn cameras(path: &Path) -> Result<Vec<CameraRecord>, SceneError> {
             .collect::<Result<_, _>>()?;
         cameras.push(CameraRecord {
             id,
+            model,
             width,
             height,
             params,

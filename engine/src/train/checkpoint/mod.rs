@@ -15,6 +15,7 @@ use serde_json::Value;
 pub use file::CheckpointError;
 use file::{CheckpointReader, CheckpointWriter};
 
+use super::Peaks;
 use super::uniforms::GroupSteps;
 use crate::config::Profile;
 use crate::export::{ExportError, write_atomic};
@@ -47,6 +48,12 @@ pub struct CheckpointState {
     pub t_s: f64,
     /// Gaussians skipped so far for a non-finite gradient.
     pub skipped: u32,
+    /// Largest memory figures so far.
+    #[serde(default)]
+    pub peaks: Peaks,
+    /// Steps left out so far because they were not finite.
+    #[serde(default)]
+    pub skipped_steps: u32,
     /// Sizes of the run.
     pub capacities: Capacities,
     /// Kernel variants of the run.
@@ -62,9 +69,9 @@ impl CheckpointState {
     pub const VERSION: u32 = 1;
 
     /// What keeps a run with `profile` and `scene` from going on from this state; `None` when nothing does. Iterations,
-    /// outputs, evaluation, device and memory caps may differ.
+    /// outputs, evaluation, device and memory caps may differ, and `variants` as long as bytes need not be the same.
     #[must_use]
-    pub fn mismatch(&self, profile: &Profile, scene: &SceneIndex) -> Option<String> {
+    pub fn mismatch(&self, profile: &Profile, scene: &SceneIndex, variants: &Variants) -> Option<String> {
         if self.version != Self::VERSION {
             return Some(format!(
                 "it has version {}, this engine reads {}",
@@ -81,7 +88,18 @@ impl CheckpointState {
         if self.scene != scene_digest(scene) {
             return Some("it was trained on another scene, split or resolution".to_owned());
         }
-        difference("", &core(self.profile.clone()), &core(settings(profile)))
+        let settings = difference("", &core(self.profile.clone()), &core(settings(profile)));
+        let kernels = || {
+            let text = |variants| serde_json::to_string(variants).unwrap_or_default();
+            (profile.train.deterministic && self.variants != *variants).then(|| {
+                format!(
+                    "`train.deterministic` is on, it was trained with kernels {} and this run has {}",
+                    text(&self.variants),
+                    text(variants)
+                )
+            })
+        };
+        settings.or_else(kernels)
     }
 }
 
@@ -104,6 +122,7 @@ fn core(mut profile: Value) -> Value {
         "schedule.test",
         "schedule.save",
         "schedule.checkpoint",
+        "schedule.early_stop",
         "eval",
         "device",
         "debug",
@@ -307,12 +326,12 @@ impl OpenCheckpoint {
         self.reader.state()
     }
 
-    /// Checks that a run with `profile` and `scene` may go on from here.
+    /// Checks that a run with `profile`, `scene` and kernels `variants` may go on from here.
     ///
     /// # Errors
     /// [`CheckpointError::Mismatch`] naming what differs.
-    pub fn check(&self, profile: &Profile, scene: &SceneIndex) -> Result<(), CheckpointError> {
-        let what = match self.state().mismatch(profile, scene) {
+    pub fn check(&self, profile: &Profile, scene: &SceneIndex, variants: &Variants) -> Result<(), CheckpointError> {
+        let what = match self.state().mismatch(profile, scene, variants) {
             Some(what) => what,
             None if self.state().iteration >= profile.schedule.iterations => {
                 format!(

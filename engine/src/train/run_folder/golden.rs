@@ -9,6 +9,7 @@
 mod checker;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -21,11 +22,17 @@ use crate::config::{Inputs, LpipsRange, resolve};
 use crate::eval::{ViewRow, view_metrics};
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
 use crate::gaussians::Gaussians;
+use crate::kernels::cpu::gaussian::Gaussian;
+use crate::kernels::cpu::histogram::histogram;
 use crate::kernels::cpu::loss::ssim_map;
 use crate::scene::SceneOptions;
 use crate::scene::scratch::Scratch;
-use crate::train::events::{Capacities, EvalRow, Event, EventRow, MemoryRow, MetricsRow, RunEvent, Start, TrainRow};
-use crate::train::sinks::Sinks;
+use crate::train::events::{
+    Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, RunEvent, Start, TrainRow,
+};
+use crate::train::pictures::{EvaluatedView, PictureWriter};
+use crate::train::sinks::{Sinks, Stamp};
+use crate::vk::{GpuSample, Throttle};
 
 const SIZE_PX: [u32; 2] = [16, 12];
 
@@ -203,8 +210,14 @@ fn make(scratch: &Scratch, root: &Path) {
     });
     folder.write_inputs(&scene, &points).unwrap();
 
-    let mut sinks = Sinks::open(&profile.sinks, root, None).unwrap();
-    folder.list([METRICS_FILE, MEMORY_FILE]).unwrap();
+    let stamp = Stamp {
+        unix: Duration::from_secs(1_750_000_000),
+        host: "example-host".to_owned(),
+        process: 4242,
+    };
+    let mut sinks = Sinks::open(&profile.sinks, root, None, &stamp).unwrap();
+    folder.list(sinks.files().iter().map(String::as_str)).unwrap();
+    let mut pictures = PictureWriter::default();
     let mut tell = |event: RunEvent| sinks.emit(&event, Duration::ZERO).unwrap();
     let capacities = Capacities {
         n_cap: 64,
@@ -239,6 +252,7 @@ fn make(scratch: &Scratch, root: &Path) {
                 peak_reserved: 786_432,
                 tags: BTreeMap::from([("parameters".to_owned(), 400_000), ("other".to_owned(), 200_000)]),
                 overhead: 0.25,
+                gpu: Some(gpu_sample()),
                 ..MemoryRow::default()
             }));
         }
@@ -252,12 +266,21 @@ fn make(scratch: &Scratch, root: &Path) {
             tell(RunEvent::Event(EventRow { it, event }));
         }
         if it % 20 == 0 {
+            let counts = Box::new(histogram(&Gaussian::from_model(&model(gaussians as usize))));
+            tell(RunEvent::Histograms(Histograms { it, counts }));
             let mut eval = EvalFile::new(it, gaussians, f64::from(it) * 0.08, LpipsRange::ZeroOne);
             for (set, views) in [(Split::Test, &scene.test), (Split::Train, &scene.train)] {
                 let error = if set == Split::Test { 4.0 } else { 3.0 } / it as f32;
-                let rows = views.iter().map(|view| measure(&folder, it, set, &view.id, error));
-                eval.put(set, rows.collect());
+                let mut rows = Vec::new();
+                for view in views {
+                    let (row, shown) = measure(it, set, &view.id, error);
+                    rows.push(row);
+                    pictures.give(&folder, shown.clone()).unwrap();
+                    tell(RunEvent::View(shown));
+                }
+                eval.put(set, rows);
             }
+            pictures.wait().unwrap();
             folder.write_eval(&eval).unwrap();
             for row in EvalRow::of(&eval) {
                 tell(RunEvent::Eval(row));
@@ -282,32 +305,41 @@ fn make(scratch: &Scratch, root: &Path) {
     folder.finish(Status::Done, 40, None).unwrap();
 }
 
-/// Writes a view's pictures and gives its row.
-fn measure(folder: &RunFolder, it: u32, set: Split, stem: &str, error: f32) -> ViewRow {
-    let values = rendering(error);
-    let photo = photo();
-    let pictures = [
-        (PictureKind::Render, Picture::rendering(SIZE_PX, &values, 3)),
-        (PictureKind::Error, Picture::error(SIZE_PX, &values, 3, &photo)),
-        (PictureKind::Density, Picture::density(SIZE_PX, &[5])),
-    ];
-    for (kind, picture) in pictures {
-        picture
-            .unwrap()
-            .write(&folder.picture_path(it, kind, set, stem))
-            .unwrap();
+/// What a card might say.
+fn gpu_sample() -> GpuSample {
+    GpuSample {
+        compute_percent: Some(97),
+        memory_percent: Some(43.5),
+        temperature_celsius: Some(61),
+        power_watts: Some(287.5),
+        power_limit_watts: Some(320.0),
+        clock_sm_mhz: Some(1905),
+        throttle: Some(vec![Throttle::SwPowerCap]),
+        ..GpuSample::default()
     }
-    folder
-        .write_photo(set, stem, &Picture::photo(SIZE_PX, &photo).unwrap())
-        .unwrap();
-    ViewRow {
+}
+
+/// A view's row and what is shown of it.
+fn measure(it: u32, set: Split, stem: &str, error: f32) -> (ViewRow, Arc<EvaluatedView>) {
+    let values = rendering(error);
+    let shown = EvaluatedView {
+        it,
+        set,
+        stem: stem.to_owned(),
+        size_px: SIZE_PX,
+        image: values.chunks(3).map(|rgb| [rgb[0], rgb[1], rgb[2], 0.0]).collect(),
+        photo: photo().into(),
+        tile_counts: vec![5],
+    };
+    let row = ViewRow {
         name: stem.to_owned(),
         width: SIZE_PX[0],
         height: SIZE_PX[1],
         metrics: view_metrics(&sums(&values), SIZE_PX).unwrap(),
         lpips: None,
         images: true,
-    }
+    };
+    (row, Arc::new(shown))
 }
 
 /// All files below a folder, relative, sorted.

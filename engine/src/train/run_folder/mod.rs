@@ -5,9 +5,9 @@
 //! it does not know: replacing a run removes only names that a run writes.
 //!
 //! ```text
-//! run.json  env.json  config.resolved.yaml  metrics.jsonl  memory.jsonl  cameras.json  input.ply
+//! run.json  env.json  config.resolved.yaml  metrics.jsonl  memory.jsonl  events.out.tfevents.*  cameras.json  input.ply
 //! point_cloud/iteration_N/{point_cloud.ply, point_cloud_raw.ply}     checkpoints/
-//! eval/iteration_N/{metrics.json, {render,error,density}/{test,train}/STEM.png}     eval/gt/{test,train}/STEM.png
+//! eval/iteration_N/{metrics.json, {render,error,density,density_proxy}/{test,train}/STEM.png}     eval/gt/{test,train}/STEM.png
 //! ```
 
 mod environment;
@@ -26,9 +26,10 @@ pub use environment::{COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
 pub use record::{EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, Status};
 
-use super::sinks::{MEMORY_FILE, METRICS_FILE};
+use super::pictures::PictureKind;
+use super::sinks::{EVENTS_PREFIX, MEMORY_FILE, METRICS_FILE};
 use crate::config::{Profile, to_yaml};
-use crate::eval::{EvalFile, Picture};
+use crate::eval::EvalFile;
 use crate::export::{ExportError, write_atomic, write_cameras, write_json, write_points};
 use crate::scene::{Point, SceneIndex, Split};
 
@@ -43,7 +44,7 @@ const METRICS: &str = "metrics.json";
 const CHECKPOINTS: &str = "checkpoints";
 const TIMINGS: &str = "timings.json";
 
-/// Every name a run writes at the top of its folder. The index comes last: a folder that lost only some of these is
+/// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
 /// still known as a run.
 const NAMES: [&str; 11] = [
     ENVIRONMENT,
@@ -81,32 +82,6 @@ pub struct NewRun {
     pub iterations: u32,
     /// The time, seconds since 1970 UTC; a resumed run keeps its first.
     pub started_unix_s: u64,
-}
-
-/// Pictures of an evaluated view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PictureKind {
-    /// [`Picture::rendering`]
-    Render,
-    /// [`Picture::error`]
-    Error,
-    /// [`Picture::density`]
-    Density,
-}
-
-impl PictureKind {
-    /// All, in the order they are written.
-    pub const ALL: [Self; 3] = [Self::Render, Self::Error, Self::Density];
-
-    /// The folder's name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Render => "render",
-            Self::Error => "error",
-            Self::Density => "density",
-        }
-    }
 }
 
 /// A run folder that this process writes to. Dropped without [`RunFolder::finish`], the run counts as failed.
@@ -308,18 +283,6 @@ impl RunFolder {
         folder.join(set.name()).join(format!("{stem}.png"))
     }
 
-    /// Writes the photograph of a view unless an earlier evaluation did.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write_photo(&self, set: Split, stem: &str, photo: &Picture) -> Result<(), RunFolderError> {
-        let path = self.photo_path(set, stem);
-        if !path.exists() {
-            photo.write(&path)?;
-        }
-        Ok(())
-    }
-
     /// Writes an evaluation's `metrics.json`, after its pictures, and adds it to the index.
     ///
     /// # Errors
@@ -458,7 +421,18 @@ fn present(root: &Path) -> Result<Option<RunRecord>, RunFolderError> {
 
 /// Removes a run's files and nothing else.
 fn clear(root: &Path) -> Result<(), RunFolderError> {
-    for name in NAMES {
+    let fail = |source| ExportError::new(root, source);
+    let mut events = Vec::new();
+    for entry in fs::read_dir(root).map_err(fail)? {
+        let name = entry.map_err(fail)?.file_name();
+        events.extend(
+            name.to_str()
+                .filter(|name| name.starts_with(EVENTS_PREFIX))
+                .map(str::to_owned),
+        );
+    }
+    // The index comes last, see `NAMES`.
+    for name in events.iter().map(String::as_str).chain(NAMES) {
         let path = root.join(name);
         let removed = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,

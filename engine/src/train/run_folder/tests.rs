@@ -113,7 +113,10 @@ fn another_run_in_the_folder_is_kept_unless_asked() {
     }
     assert!(root.join("metrics.jsonl").exists());
 
+    let events = root.join("events.out.tfevents.1750000000.host.7.0");
+    fs::write(&events, "").unwrap();
     let folder = RunFolder::create(root, Existing::Replace, run()).unwrap();
+    assert!(!events.exists());
     assert!(!root.join("metrics.jsonl").exists() && !root.join("eval").exists());
     assert_eq!(fs::read_to_string(root.join("notes.txt")).unwrap(), "mine");
     assert_eq!(folder.record().iterations.done, 0);
@@ -196,22 +199,6 @@ fn unused_names_are_numbered() {
     fs::create_dir(root.join("run")).unwrap();
     fs::create_dir(root.join("run-2")).unwrap();
     assert_eq!(RunFolder::unused(root, "run"), root.join("run-3"));
-}
-
-#[test]
-fn photographs_are_written_once() {
-    let scratch = Scratch::new();
-    let folder = RunFolder::create(scratch.path(), Existing::Refuse, run()).unwrap();
-    for value in [10, 20] {
-        let photo = Picture::photo([1, 1], &[value; 3]).unwrap();
-        folder.write_photo(Split::Test, "view", &photo).unwrap();
-    }
-    let path = scratch.path().join("eval/gt/test/view.png");
-    assert_eq!(image::open(path).unwrap().to_rgb8().into_raw(), [10; 3]);
-    assert_eq!(
-        folder.picture_path(7, PictureKind::Density, Split::Train, "a"),
-        scratch.path().join("eval/iteration_7/density/train/a.png")
-    );
 }
 
 #[test]

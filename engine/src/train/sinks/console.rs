@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use super::{HostLoad, Receiver};
 use crate::export::ExportError;
-use crate::train::events::{EvalRow, Event, EventRow, Progress, RunEvent, Stage, Start, TrainRow};
+use crate::train::events::{EvalRow, Event, EventRow, MemoryRow, Progress, RunEvent, Stage, Start, TrainRow};
 
 /// Least time between two redraws on a terminal.
 const REDRAW_EVERY: Duration = Duration::from_millis(100);
 /// Least time between two messages of the same kind.
 const REPEAT_EVERY: Duration = Duration::from_secs(10);
+/// Iterations between two lines about memory. Its GB are GiB, as in the tools whose logs look like this.
+const MEMORY_LINE_EVERY: u32 = 1000;
 /// Cells of the bar.
 const BAR_CELLS: u64 = 20;
 /// To the line's start, without wrapping at the right edge.
@@ -150,6 +152,21 @@ impl Console {
         self.say(&text);
     }
 
+    fn memory(&mut self, row: &MemoryRow) {
+        self.reserved_bytes = Some(row.reserved);
+        if row.it > 0 && row.it.is_multiple_of(MEMORY_LINE_EVERY) {
+            let gib = |bytes: f64| bytes / (1u64 << 30) as f64;
+            let text = format!(
+                "[Training] Iter {}: Allocated: {:.2}GB, Reserved: {:.2}GB, Creep: {:.3}GB",
+                row.it,
+                gib(row.allocated as f64),
+                gib(row.reserved as f64),
+                gib(row.vram_creep as f64),
+            );
+            self.say(&text);
+        }
+    }
+
     fn event(&mut self, row: &EventRow, now: Duration) {
         match voice(&row.event) {
             Voice::Silent => return,
@@ -213,7 +230,8 @@ impl Receiver for Console {
             RunEvent::Train(row) => self.train(row, now),
             RunEvent::Eval(row) => self.eval(row),
             RunEvent::Event(row) => self.event(row, now),
-            RunEvent::Memory(row) => self.reserved_bytes = Some(row.reserved),
+            RunEvent::Memory(row) => self.memory(row),
+            RunEvent::Gpu(_) | RunEvent::Histograms(_) | RunEvent::View(_) => {}
         }
         Ok(())
     }
@@ -247,7 +265,7 @@ fn voice(event: &Event) -> Voice {
         Event::Spill { .. } => Voice::Sparing("spill"),
         Event::SlowStep { .. } => Voice::Sparing("slow_step"),
         Event::BudgetShrunk { .. } => Voice::Sparing("budget_shrunk"),
-        Event::Resume { .. } | Event::Save { .. } | Event::Warning { .. } => Voice::Always,
+        Event::EarlyStop { .. } | Event::Resume { .. } | Event::Save { .. } | Event::Warning { .. } => Voice::Always,
     }
 }
 
@@ -280,7 +298,7 @@ fn rate(its: f32) -> String {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::train::events::{Capacities, MemoryRow};
+    use crate::train::events::Capacities;
     use std::sync::{Arc, Mutex};
 
     #[derive(Clone, Default)]
@@ -468,6 +486,26 @@ mod tests {
             "eval  [--------------------] 0/40 0:00:07\neval  [####################] 40/40 0:00:07\n\
              evaluated 40 test views at 7000: PSNR 28.25 dB (28.50 per channel), SSIM 0.9000, valid 0.9100, L1 0.0200, \
              9 Gaussians\n"
+        );
+    }
+
+    #[test]
+    fn memory_has_a_line_every_thousand_iterations() {
+        let (mut console, buffer) = console(false);
+        for it in (100..=2000).step_by(100) {
+            let row = MemoryRow {
+                it,
+                allocated: (7.52 * (1u64 << 30) as f64) as u64,
+                reserved: 8 << 30,
+                vram_creep: if it == 1000 { 22_548_578 } else { 0 },
+                ..MemoryRow::default()
+            };
+            console.take(&RunEvent::Memory(row), seconds(1)).unwrap();
+        }
+        assert_eq!(
+            buffer.text(),
+            "[Training] Iter 1000: Allocated: 7.52GB, Reserved: 8.00GB, Creep: 0.021GB\n\
+             [Training] Iter 2000: Allocated: 7.52GB, Reserved: 8.00GB, Creep: 0.000GB\n"
         );
     }
 

@@ -66,7 +66,11 @@ impl Receiver for MetricsJsonl {
                     _ => self.rows.flush(),
                 }
             }
-            RunEvent::Progress(_) | RunEvent::Memory(_) => Ok(()),
+            RunEvent::Progress(_)
+            | RunEvent::Memory(_)
+            | RunEvent::Gpu(_)
+            | RunEvent::Histograms(_)
+            | RunEvent::View(_) => Ok(()),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::kernels::cpu::TILE;
 use crate::kernels::cpu::gaussian::VALUES;
+use crate::kernels::cpu::jitter::{Jitter, resample};
 use crate::kernels::cpu::loss::loss_value;
 use crate::kernels::cpu::project::{ALPHA_MIN, Filter2d, footprint, tile_span};
 use crate::kernels::cpu::rasterize::{TRANSMITTANCE_MIN, coverage};
@@ -150,6 +151,69 @@ fn gradients_match_differences_classic_degree_3() {
 }
 
 #[test]
+fn gradients_match_differences_under_ray_jitter() {
+    let jitter = Jitter { seed: 5, iteration: 9 };
+    let jittered = Settings {
+        jitter: Some(jitter),
+        ..settings(MIP, 2)
+    };
+    let mut scene = smooth_scene(17);
+    check(&scene, &jittered);
+    scene.target = resample(scene.view.size_px, &scene.target, jitter);
+    check(&scene, &jittered);
+}
+
+#[test]
+fn classic_gradients_match_differences_with_every_scale_and_under_jitter() {
+    // Smaller and larger than the dilation, and no filter in 3D: what `model.kind: classic` trains.
+    let mut scene = random(Options {
+        seed: 18,
+        count: 50,
+        scales: [0.01, 0.4],
+        opacities: [0.15, 0.6],
+    });
+    scene.filter_3d.fill(0.0);
+    let jittered = Settings {
+        jitter: Some(Jitter { seed: 1, iteration: 2 }),
+        ..settings(Filter2d::Classic, 1)
+    };
+    for settings in [settings(Filter2d::Classic, 1), jittered] {
+        let (compared, skipped) = compare(&scene, &settings);
+        let total: usize = compared.iter().sum();
+        assert!(
+            compared[..6].iter().all(|n| *n >= 40) && skipped * 50 < total,
+            "{compared:?} {skipped}"
+        );
+    }
+}
+
+#[test]
+fn jittered_images_need_no_tile_that_is_culled() {
+    let mut tiles = [0; 3];
+    for seed in 0..6 {
+        let scene = rough_scene(seed);
+        let centred = settings(MIP, 3);
+        let tight = Settings {
+            jitter: Some(Jitter { seed, iteration: 3 }),
+            ..centred
+        };
+        let wide = Settings {
+            tight_tiles: false,
+            ..tight
+        };
+        let render = |s: &Settings| forward(&scene.gaussians, &scene.filter_3d, &scene.view, s, BACKGROUND);
+        let [a, b, c] = [tight, wide, centred].map(|s| render(&s));
+        assert_eq!(a.raster.rgb, b.raster.rgb);
+        assert_ne!(a.raster.rgb, c.raster.rgb, "the jitter shows");
+        for (sum, out) in tiles.iter_mut().zip([a, b, c]) {
+            *sum += out.lists.visible.len();
+        }
+    }
+    let [tight, wide, centred] = tiles;
+    assert!(centred < tight && tight * 10 < wide * 9, "{tiles:?}");
+}
+
+#[test]
 fn gradients_match_differences_lower_degrees() {
     for degree in 0..3 {
         check(&smooth_scene(13 + degree), &settings(MIP, degree));
@@ -220,7 +284,7 @@ fn tight_spans_hold_every_covered_pixel_and_little_else() {
     let (mut counted, mut covered) = (0, 0);
     for v in &out.visible {
         for row in v.rect.min[1]..v.rect.max[1] {
-            let [first, end] = tile_span(v, row, true);
+            let [first, end] = tile_span(v, row, &settings(MIP, 3));
             for column in v.rect.min[0]..v.rect.max[0] {
                 let touched = (0..TILE * TILE).any(|i| {
                     let pixel = [column * TILE + i % TILE, row * TILE + i / TILE].map(f64::from);

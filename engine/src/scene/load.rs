@@ -1,0 +1,507 @@
+//! Reading a data set of any kind.
+//!
+//! Owns the detection of the kind, the pairing of poses with image files, the choice of the image folder, order and
+//! split. Images that are listed but not there are left out and counted; when all are missing, that is an error.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::fence::Fence;
+use super::header::Header;
+use super::index::{CameraUse, KindChoice, SceneIndex, SceneKind, SceneOptions};
+use super::lens::Lens;
+use super::posed::PosedImage;
+use super::upright::Planner;
+use super::view::{self, Alpha, Point, View};
+use super::{Resolution, SceneError, blender, colmap, header, multiscale, nerfstudio, points_ply, split};
+
+/// Image folder of COLMAP data sets unless told otherwise.
+const IMAGES: &str = "images";
+/// Divisors that ready-made image folders come in.
+const READY_MADE: [u32; 3] = [2, 4, 8];
+/// Missing images, or cameras, that a message lists one by one.
+const SHOWN: usize = 3;
+/// Training images narrower than this draw a warning, pixels.
+const TINY_WIDTH_PX: u32 = 32;
+
+/// Reads the data set in `root`.
+pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, SceneError> {
+    let found = detect(root, options.kind)?;
+    let fence = match options.follow_links {
+        true => Fence::open(),
+        false => Fence::around(root)?,
+    };
+    let loader = Loader {
+        root,
+        options,
+        fence,
+        planner: Planner::default(),
+        resolution: options.resolution,
+        missing: Vec::new(),
+        cameras: Vec::new(),
+        warnings: Vec::new(),
+        notices: Vec::new(),
+    };
+    match found {
+        Found::Colmap(folder, notice) => loader.colmap(&folder, notice),
+        Found::Blender => loader.blender(),
+        Found::Multiscale => loader.multiscale(),
+        Found::Nerfstudio => loader.nerfstudio(),
+    }
+}
+
+enum Found {
+    Colmap(PathBuf, Option<String>),
+    Blender,
+    Multiscale,
+    Nerfstudio,
+}
+
+fn detect(root: &Path, choice: KindChoice) -> Result<Found, SceneError> {
+    let wants = |kind| choice == KindChoice::Auto || choice == KindChoice::Only(kind);
+    let mut looked_for = Vec::new();
+    if wants(SceneKind::Colmap) {
+        if let Some((folder, notice)) = colmap::find(root) {
+            return Ok(Found::Colmap(folder, notice));
+        }
+        looked_for.push(colmap::MARKER);
+    }
+    for (kind, marker, found) in [
+        (SceneKind::Blender, blender::TRAIN_FILE, Found::Blender),
+        (SceneKind::Multiscale, multiscale::FILE, Found::Multiscale),
+        (SceneKind::Nerfstudio, nerfstudio::FILE, Found::Nerfstudio),
+    ] {
+        if wants(kind) {
+            if root.join(marker).is_file() {
+                return Ok(found);
+            }
+            looked_for.push(marker);
+        }
+    }
+    let entries = std::fs::read_dir(root).map_err(|e| SceneError::io(root, "open the data set", e))?;
+    let mut names: Vec<String> = entries
+        .flatten()
+        .take(1000)
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let found = if names.is_empty() {
+        "an empty folder".to_owned()
+    } else {
+        listed(&names)
+    };
+    Err(SceneError::UnknownKind {
+        root: root.to_owned(),
+        looked_for: looked_for.join(", "),
+        found,
+    })
+}
+
+/// What is gathered while a data set is read.
+struct Loader<'a> {
+    root: &'a Path,
+    options: &'a SceneOptions,
+    fence: Fence,
+    planner: Planner,
+    resolution: Resolution,
+    missing: Vec<String>,
+    cameras: Vec<(Lens, CameraUse)>,
+    warnings: Vec<String>,
+    notices: Vec<String>,
+}
+
+/// Train and test views.
+type Sets = (Vec<View>, Vec<View>);
+
+impl Loader<'_> {
+    fn colmap(mut self, folder: &Path, notice: Option<String>) -> Result<SceneIndex, SceneError> {
+        self.notices.extend(notice);
+        let model = colmap::read(folder, &self.fence)?;
+        if model.points.is_empty() {
+            let what = if model.points_missing {
+                "has no points3D file"
+            } else {
+                "has no points"
+            };
+            self.warn_no_points(&format!("{} {what}", folder.display()));
+        }
+        let alpha = if self.options.use_alpha {
+            Alpha::Composite
+        } else {
+            Alpha::Ignore
+        };
+        let images = self.image_folder(&model.images)?;
+        let views = self.views(&images, &model.images_file, model.images, alpha)?;
+        let sets = split_views(views, self.options.eval);
+        self.finish(SceneKind::Colmap, folder, &images, sets, model.points)
+    }
+
+    fn blender(mut self) -> Result<SceneIndex, SceneError> {
+        let [train, test] = [blender::TRAIN_FILE, blender::TEST_FILE].map(|name| self.root.join(name));
+        let has_test = test.is_file();
+        let mut open = |file: &Path| -> Result<Vec<View>, SceneError> {
+            self.fence.check(file)?;
+            let frames = blender::read(file)?;
+            self.views(self.root, file, frames, Alpha::Composite)
+        };
+        let train_views = open(&train)?;
+        let test_views = has_test.then(|| open(&test)).transpose()?;
+        let sets = self.ready_split(train_views, test_views, blender::TEST_FILE);
+        let root = self.root;
+        self.finish(SceneKind::Blender, &train, root, sets, Vec::new())
+    }
+
+    fn multiscale(mut self) -> Result<SceneIndex, SceneError> {
+        let file = self.root.join(multiscale::FILE);
+        self.fence.check(&file)?;
+        let (train, test) = multiscale::read(&file)?;
+        let train = self.views(self.root, &file, train, Alpha::Composite)?;
+        let test = test.map(|test| self.views(self.root, &file, test, Alpha::Composite));
+        let sets = self.ready_split(train, test.transpose()?, "test split");
+        let root = self.root;
+        self.finish(SceneKind::Multiscale, &file, root, sets, Vec::new())
+    }
+
+    fn nerfstudio(mut self) -> Result<SceneIndex, SceneError> {
+        let file = self.root.join(nerfstudio::FILE);
+        self.fence.check(&file)?;
+        let frames = nerfstudio::read(&file)?;
+        let points = match &frames.points {
+            Some(name) => {
+                let path = self.root.join(name);
+                self.fence.check(&path)?;
+                points_ply::read_points(&path)?
+            }
+            None => {
+                self.warn_no_points(&format!("{} names no ply_file_path", file.display()));
+                Vec::new()
+            }
+        };
+        let views = self.views(self.root, &file, frames.images, Alpha::Composite)?;
+        let sets = match frames.held_out.filter(|_| self.options.eval) {
+            Some(held_out) => hold_out_named(views, &held_out),
+            None => split_views(views, self.options.eval),
+        };
+        let root = self.root;
+        self.finish(SceneKind::Nerfstudio, &file, root, sets, points)
+    }
+
+    fn warn_no_points(&mut self, what: &str) {
+        self.warnings.push(format!(
+            "{what}; unless init says otherwise, training starts from random points in front of the cameras"
+        ));
+    }
+
+    /// The folder with the images of a COLMAP data set: the one asked for, one with images of the size asked for, or
+    /// `images`.
+    fn image_folder(&mut self, posed: &[PosedImage]) -> Result<PathBuf, SceneError> {
+        if let Some(images) = &self.options.images {
+            let folder = self.root.join(images);
+            // the user named it, so links in its own path are meant
+            self.fence.allow(&folder);
+            return Ok(folder);
+        }
+        let whole = self.root.join(IMAGES);
+        let divisor = match self.resolution {
+            Resolution::Divide(divisor) if READY_MADE.contains(&divisor) => divisor,
+            _ => return Ok(whole),
+        };
+        let name = format!("{IMAGES}_{divisor}");
+        let folder = self.root.join(&name);
+        if !folder.is_dir() {
+            return Ok(whole);
+        }
+        let paths = |folder: &Path| posed.iter().map(|image| folder.join(&image.name)).collect::<Vec<_>>();
+        let headers = header::read_all(&paths(&folder), &self.fence)?;
+        let there = headers.iter().flatten().count();
+        let whole_there = paths(&whole).iter().filter(|path| path.is_file()).count();
+        let odd = posed.iter().zip(&headers).find_map(|(image, header)| {
+            let header = (*header)?;
+            (!is_divided(&image.lens, header, divisor)).then_some((image, header))
+        });
+        let why_not = match odd {
+            Some((image, Header { width, height, .. })) => {
+                format!(
+                    "{} there is {width}x{height}, which is not its camera's size by {divisor}",
+                    image.name
+                )
+            }
+            None if there == 0 || there < whole_there => {
+                format!("it holds {there} of the images and {IMAGES} {whole_there}")
+            }
+            None => {
+                self.resolution = Resolution::Divide(1);
+                self.notices.push(format!(
+                    "images are taken from {name}, which holds them at the size asked for \
+                     (--images ./{IMAGES} resizes the others instead)"
+                ));
+                return Ok(folder);
+            }
+        };
+        self.notices.push(format!("{name} is not used: {why_not}"));
+        Ok(whole)
+    }
+
+    /// Pairs poses with image files, sorted by name; images that are not there are left out and counted.
+    fn views(
+        &mut self,
+        folder: &Path,
+        listed_in: &Path,
+        posed: Vec<PosedImage>,
+        alpha: Alpha,
+    ) -> Result<Vec<View>, SceneError> {
+        let paths: Vec<PathBuf> = posed.iter().map(|image| folder.join(&image.name)).collect();
+        let headers = header::read_all(&paths, &self.fence)?;
+        let count = posed.len();
+        let (mut views, mut missing) = (Vec::with_capacity(count), Vec::new());
+        for ((posed, path), header) in posed.into_iter().zip(paths).zip(headers) {
+            let Some(header) = header else {
+                missing.push(posed.name);
+                continue;
+            };
+            let lens = posed.lens;
+            let view = View::new(posed, path, header, alpha, &mut self.planner)?;
+            self.count_camera(lens, &view);
+            views.push(view);
+        }
+        missing.sort();
+        if views.is_empty() {
+            let path = listed_in.to_owned();
+            let why = self.why_empty(folder, count, &missing);
+            return Err(SceneError::NoViews { path, why });
+        }
+        if !missing.is_empty() {
+            self.warnings.push(format!(
+                "{} of {count} images listed in {} are missing and left out: {}",
+                missing.len(),
+                listed_in.display(),
+                listed(&missing)
+            ));
+        }
+        self.missing.extend(missing);
+        split::sort(&mut views);
+        if let Some(pair) = views.windows(2).find(|pair| pair[0].name == pair[1].name) {
+            let (path, id) = (listed_in.to_owned(), pair[0].name.clone());
+            return Err(SceneError::Duplicate {
+                path,
+                what: "image name",
+                id,
+            });
+        }
+        Ok(views)
+    }
+
+    fn why_empty(&self, folder: &Path, listed_images: usize, missing: &[String]) -> String {
+        if listed_images == 0 {
+            return "it lists no images; export the model again".to_owned();
+        }
+        let is_there = |name: &String| self.root.join(name).is_dir();
+        let others: Vec<String> = READY_MADE
+            .iter()
+            .map(|n| format!("{IMAGES}_{n}"))
+            .filter(is_there)
+            .collect();
+        let remedy = match &others[..] {
+            [] => "check dataset.images".to_owned(),
+            others => format!("there is {}: name the folder with --images", others.join(", ")),
+        };
+        let state = match std::fs::read_dir(folder) {
+            Ok(_) => "is in",
+            Err(_) if folder.exists() => "can be in",
+            Err(_) => "can be: there is no folder",
+        };
+        format!(
+            "none of its {listed_images} images {state} {} (missing: {}); {remedy}",
+            folder.display(),
+            listed(missing)
+        )
+    }
+
+    fn count_camera(&mut self, lens: Lens, view: &View) {
+        let file_px = view.upright.turned_px();
+        let known = self.cameras.iter_mut().rev();
+        let mut same = known.filter(|(other, camera)| *other == lens && camera.file_px == file_px);
+        if let Some((_, camera)) = same.next() {
+            camera.images += 1;
+            return;
+        }
+        let camera = CameraUse {
+            model: lens.model,
+            file_px,
+            source_px: (view.source_width, view.source_height),
+            images: 1,
+            lost: view.upright.lens.as_ref().map(|lens| lens.lost),
+        };
+        self.cameras.push((lens, camera));
+    }
+
+    /// The split a data set comes with, or every eighth view where it comes without.
+    fn ready_split(&mut self, train: Vec<View>, test: Option<Vec<View>>, absent: &str) -> Sets {
+        match test {
+            Some(test) if self.options.eval => (train, test),
+            test => {
+                if self.options.eval {
+                    let notice = format!("no {absent}; every eighth training view is held out instead");
+                    self.warnings.push(notice);
+                }
+                let mut all = train;
+                all.extend(test.into_iter().flatten());
+                split::sort(&mut all);
+                split_views(all, self.options.eval)
+            }
+        }
+    }
+
+    fn finish(
+        mut self,
+        kind: SceneKind,
+        model: &Path,
+        images: &Path,
+        (train, test): Sets,
+        points: Vec<Point>,
+    ) -> Result<SceneIndex, SceneError> {
+        if train.is_empty() {
+            let why = format!(
+                "{} usable view, and it is held out; train on all views (--no-eval)",
+                test.len()
+            );
+            return Err(SceneError::NoViews {
+                path: self.root.to_owned(),
+                why,
+            });
+        }
+        let trained = train.len();
+        let mut views = train;
+        views.extend(test);
+        view::assign_ids(&mut views);
+        for view in &mut views {
+            if !self.options.respect_principal_point {
+                view.centre();
+            }
+            let (width, height) = (view.source_width, view.source_height);
+            view.set_size(self.resolution.apply(width, height, self.options.scale));
+        }
+        let test = views.split_off(trained);
+        let train = views;
+        if let Some(view) = train.iter().find(|view| view.camera.width_px < TINY_WIDTH_PX) {
+            let (width, height) = (view.camera.width_px, view.camera.height_px);
+            self.warnings.push(format!(
+                "{} is trained at only {width}x{height} pixels; is the resolution meant?",
+                view.name
+            ));
+        }
+        let mut extent = split::camera_extent(&train);
+        if extent <= 0.0 {
+            extent = split::point_extent(&train, &points);
+            self.warnings.push(format!(
+                "all training cameras share one position; scene extent taken as {extent}"
+            ));
+        }
+        if !extent.is_finite() {
+            let remedy = "camera positions must be within the range of f32, export the model again";
+            return Err(SceneError::malformed(
+                self.root,
+                "camera poses",
+                "cameras that are infinitely far apart",
+                remedy,
+            ));
+        }
+        let cameras: Vec<CameraUse> = self.cameras.into_iter().map(|(_, camera)| camera).collect();
+        self.notices.extend(crop_notices(&cameras));
+        let turned = train
+            .iter()
+            .chain(&test)
+            .filter(|view| view.upright.is_turned())
+            .count();
+        if turned > 0 {
+            self.notices.push(format!(
+                "{turned} of the images are turned as their EXIF orientation says, because their cameras' sizes ask for it"
+            ));
+        }
+        self.missing.sort();
+        Ok(SceneIndex {
+            kind,
+            root: self.root.to_owned(),
+            train,
+            test,
+            points,
+            extent,
+            warnings: self.warnings,
+            notices: self.notices,
+            model: model.to_owned(),
+            images: images.to_owned(),
+            missing: self.missing,
+            cameras,
+            resolution: self.resolution,
+        })
+    }
+}
+
+/// True when a file has the size of its camera divided by `divisor`, rounded either way.
+fn is_divided(lens: &Lens, header: Header, divisor: u32) -> bool {
+    let near = |side: u64, file: u32| {
+        let exact = side as f64 / f64::from(divisor);
+        (exact - f64::from(file)).abs() < 1.0
+    };
+    let fits = |[width, height]: [u64; 2]| near(width, header.width) && near(height, header.height);
+    lens.size.is_some_and(|size| fits(size) || fits([size[1], size[0]]))
+}
+
+/// What undistortion did to each camera, and in short to those after the first few.
+fn crop_notices(cameras: &[CameraUse]) -> Vec<String> {
+    let mut lossy: Vec<(&CameraUse, f64)> = cameras.iter().filter_map(|c| Some((c, c.lost?))).collect();
+    lossy.sort_by_key(|(camera, _)| std::cmp::Reverse(camera.images));
+    let mut notices: Vec<String> = lossy
+        .iter()
+        .take(SHOWN)
+        .map(|(camera, lost)| {
+            let images = if camera.images == 1 { "image" } else { "images" };
+            format!(
+                "camera {} {}x{} ({} {images}): undistorted to {}x{}, {:.1} % of a picture are lost at the edges",
+                camera.model,
+                camera.file_px.0,
+                camera.file_px.1,
+                camera.images,
+                camera.source_px.0,
+                camera.source_px.1,
+                100.0 * lost
+            )
+        })
+        .collect();
+    let rest = lossy.get(SHOWN..).unwrap_or_default();
+    if !rest.is_empty() {
+        let most = rest.iter().map(|(_, lost)| *lost).fold(0.0, f64::max);
+        notices.push(format!(
+            "{} more cameras: undistorted, at most {:.1} % of a picture are lost at the edges",
+            rest.len(),
+            100.0 * most
+        ));
+    }
+    notices
+}
+
+/// Train and test views of a sorted list.
+fn split_views(views: Vec<View>, eval: bool) -> Sets {
+    if eval {
+        split::hold_out(views)
+    } else {
+        (views, Vec::new())
+    }
+}
+
+/// Train and test views by name.
+fn hold_out_named(views: Vec<View>, held_out: &BTreeSet<String>) -> Sets {
+    views.into_iter().partition(|view| !held_out.contains(&view.name))
+}
+
+/// The first few names, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,379 @@
+//! A step in bands of tiles, for views with more visible Gaussians than there are records.
+//!
+//! [`super::bands`] keeps the records of a view and takes turns with the lists of its tiles. Here the records take turns
+//! too: each band culls the visible Gaussians again, to those that touch it, and has records, depth order and lists for
+//! these alone. Nothing but image and gradients outlasts a band:
+//!
+//! - `prefix` marks every visible Gaussian and surveys their tiles. The host packs bands from the survey, see [`Survey`];
+//! - `forward` per band makes records and lists and draws the band's tiles; `loss` runs once on the whole image;
+//! - `backward` per band makes them once more. Gradients go on where earlier bands left them: they wait in a store with a
+//!   row for every Gaussian there is room for, in parts as large as the chunks, because records change hands;
+//! - `finish` checks and updates from the store.
+//!
+//! Records lie in id order in every band, so Gaussians of equal depth keep their order, every tile gets the list it would
+//! have had, and image, gradients and, with the segmented reduction, every byte are those of the unbanded step.
+//!
+//! The store is the price: 48 bytes a Gaussian of capacity, in the arena from the loss to the update, when only one band's
+//! records and lists are there beside it. Plans whose records suffice for all Gaussians have none of this.
+
+use std::ops::Range;
+
+use super::bands::{band_lists, band_range, pack, running_sums, span};
+use super::passes::{coefficients, records, status, upload};
+use super::{BandTensors, BandedPrograms, StepTensors};
+use crate::kernels::gradient_store::{self, InBand, Rows};
+use crate::kernels::views::{Chunk, Intersections};
+use crate::kernels::{begin, cull, loss, rasterize, rasterize_backward, survey, update};
+use crate::memory::{Class, Program, Tag, TensorTable, View};
+
+/// Tensors that only steps with records in bands need.
+#[derive(Clone, Debug)]
+pub struct RecordBandTensors {
+    /// Planes of [`survey::PLANES`] words a tile.
+    pub survey: View,
+    /// Its copy for the host.
+    pub survey_back: View,
+    /// The chunks with the mask of a band.
+    inside: Vec<Chunk>,
+    /// First record of every 256 Gaussians, in a band.
+    groups: View,
+    /// Gradients per chunk; none when only rendering.
+    store: Vec<Rows>,
+    /// First row of every 256 Gaussians in their chunk's part of the store.
+    group_rows: View,
+}
+
+impl RecordBandTensors {
+    /// Adds the tensors to `table`, with a gradient store when `training`.
+    #[must_use]
+    pub fn new(table: &mut TensorTable, t: &StepTensors, training: bool) -> Self {
+        let c = &t.capacities;
+        let survey_bytes = 4 * u64::from(survey::PLANES) * u64::from(c.max_tiles);
+        let groups_bytes = 4 * u64::from(c.n_cap.div_ceil(256));
+        let mut arena = |name: String, tag, bytes| table.add(format!("bands/{name}"), Class::Arena, tag, bytes);
+        let mut mask = |chunk: &Chunk| {
+            arena(
+                format!("mask[{}]", chunk.index),
+                Tag::Other,
+                u64::from(chunk.stride) / 8,
+            )
+        };
+        let inside = t
+            .chunks
+            .iter()
+            .map(|chunk| Chunk {
+                visible_mask: mask(chunk),
+                ..*chunk
+            })
+            .collect();
+        let mut store = Vec::new();
+        for chunk in t.chunks.iter().filter(|_| training) {
+            let bytes = 16 * u64::from(chunk.stride);
+            let [a, b, c] = ["a", "b", "c"].map(|stream| {
+                let name = format!("gradient_{stream}[{}]", chunk.index);
+                arena(name, Tag::Other, bytes)
+            });
+            store.push(Rows { a, b, c });
+        }
+        let groups = arena("groups".to_owned(), Tag::Other, groups_bytes);
+        let group_rows = arena(
+            "group_rows".to_owned(),
+            Tag::Other,
+            if training { groups_bytes } else { 4 },
+        );
+        Self {
+            survey: arena("tile_survey".to_owned(), Tag::Pixels, survey_bytes),
+            survey_back: table.add("ring/tile_survey", Class::Readback, Tag::Staging, survey_bytes),
+            inside,
+            groups,
+            store,
+            group_rows,
+        }
+    }
+
+    /// The store and its table.
+    fn kept(&self) -> Vec<View> {
+        let rows = self.store.iter().flat_map(|rows| [rows.a, rows.b, rows.c]);
+        rows.chain([self.group_rows]).collect()
+    }
+
+    fn band(&self) -> InBand<'_> {
+        InBand {
+            chunks: &self.inside,
+            groups: self.groups,
+        }
+    }
+}
+
+/// The parts of [`BandedPrograms`] that draw a view.
+pub struct BandedRender {
+    /// Visible Gaussians, survey of their tiles, status word. Per ring slot.
+    pub prefix: Program,
+    /// Image of one band. Per band slot.
+    pub forward: Program,
+    /// Metrics; copies what the host reads. Slot 0 only.
+    pub metrics: Program,
+}
+
+impl BandedRender {
+    /// All of them, for the placement of arena tensors.
+    #[must_use]
+    pub fn all(&self) -> [&Program; 3] {
+        [&self.prefix, &self.forward, &self.metrics]
+    }
+}
+
+/// Lists what draws a view with records in bands. `keep` receives copies of tensors that the host reads afterwards.
+#[must_use]
+pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(View, View)]) -> BandedRender {
+    let (s, c) = (&t.shared, &t.capacities);
+    let mut prefix = Program::new("records in bands, prefix");
+    upload(&mut prefix, t);
+    begin::record(&mut prefix, s, &t.chunks);
+    // No records are made here, so there is no capacity to hold.
+    cull::record(&mut prefix, s, &t.chunks, t.group_visible, c.n_cap);
+    survey::record(&mut prefix, s, &t.chunks, r.survey, c.max_tiles);
+    prefix.copy(r.survey, r.survey_back);
+    status(&mut prefix, t);
+
+    let image = [t.pixels.image, t.pixels.last_contributor];
+    let mut forward = Program::new("records in bands, forward");
+    forward.hold(&image);
+    let lists = band_records(&mut forward, t, b, r);
+    rasterize::record(&mut forward, s, &t.splats, &lists, &t.pixels, &t.variants);
+    forward.hold(&image);
+
+    let mut metrics = Program::new("records in bands, metrics");
+    metrics.hold(&image);
+    loss::record_metrics(&mut metrics, s, &t.pixels, t.metric_sums);
+    for (from, to) in keep {
+        metrics.copy(*from, *to);
+    }
+    status(&mut metrics, t);
+    BandedRender {
+        prefix,
+        forward,
+        metrics,
+    }
+}
+
+/// Lists the parts of a training step with records in bands, and those of [`render_in_bands`].
+#[must_use]
+pub fn banded_records(
+    t: &StepTensors,
+    b: &BandTensors,
+    r: &RecordBandTensors,
+    keep: &[(View, View)],
+) -> BandedPrograms {
+    let BandedRender {
+        prefix,
+        forward,
+        metrics,
+    } = render_in_bands(t, b, r, keep);
+    let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
+    let image = [pixels.image, pixels.last_contributor];
+    let store = r.kept();
+    let all = [&image[..], &[pixels.gradient], &store].concat();
+
+    let mut whole = Program::new("records in bands, loss");
+    whole.hold(&image);
+    loss::record(&mut whole, s, pixels, t.loss_sums, t.ssim_maps);
+    gradient_store::record_clear(&mut whole, s, &t.chunks, &r.store, r.group_rows);
+    whole.hold(&all);
+
+    let mut backward = Program::new("records in bands, backward");
+    backward.hold(&all);
+    let lists = band_records(&mut backward, t, b, r);
+    gradient_store::record_load(&mut backward, s, &t.chunks, &r.store, &r.band(), splats);
+    rasterize_backward::record_sums(&mut backward, s, splats, &lists, pixels, &t.partials, &t.variants);
+    gradient_store::record_save(&mut backward, s, &t.chunks, &r.store, &r.band(), splats);
+    backward.hold(&all);
+
+    let mut finish = Program::new("records in bands, finish");
+    finish.hold(&store);
+    gradient_store::record_check(&mut finish, s, &t.chunks, &r.store, t.group_visible);
+    for (chunk, rows) in t.chunks.iter().zip(&r.store) {
+        let chunk = std::slice::from_ref(chunk);
+        update::record(
+            &mut finish,
+            s,
+            chunk,
+            r.group_rows,
+            &rows.as_splats(splats),
+            coefficients(t),
+        );
+    }
+    status(&mut finish, t);
+    BandedPrograms {
+        prefix,
+        forward,
+        loss: whole,
+        backward,
+        finish,
+        metrics,
+    }
+}
+
+/// Takes the band's range into the uniforms, makes the records of its Gaussians and lists its intersections.
+fn band_records(program: &mut Program, t: &StepTensors, b: &BandTensors, r: &RecordBandTensors) -> Intersections {
+    band_range(program, t, b);
+    cull::record_band(program, &t.shared, &t.chunks, &r.inside, r.groups, t.capacities.v_cap);
+    let depth_order = records(program, t, &r.inside, r.groups);
+    band_lists(program, t, b, depth_order)
+}
+
+/// A tile with more splats than there are records: no band is small enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileTooFull {
+    /// Row-major number of the tile.
+    pub tile: u32,
+    /// Splats that touch it.
+    pub splats: u32,
+}
+
+/// Where the tiles of the visible Gaussians lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survey {
+    /// Gaussians that touch each tile.
+    pub splats: Vec<u32>,
+    /// Gaussians whose first tile it is, tiles counted row by row.
+    pub first: Vec<u32>,
+    /// Gaussians whose last tile it is.
+    pub last: Vec<u32>,
+}
+
+impl Survey {
+    /// Takes the first `tiles` of each of three equally long planes.
+    #[must_use]
+    pub fn new(words: &[u32], tiles: u32) -> Self {
+        let stride = words.len() / survey::PLANES as usize;
+        let plane = |index: usize| {
+            let words = words.iter().skip(index * stride).take(tiles as usize);
+            words.copied().collect()
+        };
+        Self {
+            splats: plane(0),
+            first: plane(1),
+            last: plane(2),
+        }
+    }
+
+    /// Cuts the tiles into bands of at most `v_cap` visible Gaussians and `band_cap` intersections each, in tile order and
+    /// at least `least` where there are as many tiles.
+    ///
+    /// A Gaussian that touches a band has its first tile before the band's end and its last tile not before its begin;
+    /// there are no more of them than of intersections. A single tile's count is exact. Longer bands leave one record in
+    /// 64 free, because the passes that survey, cull and count may round a tile at the rim of a splat differently.
+    ///
+    /// # Errors
+    /// [`TileTooFull`] when a tile alone has more splats than records.
+    pub fn pack(&self, v_cap: u32, band_cap: u32, least: u32) -> Result<Vec<Range<u32>>, TileTooFull> {
+        let full = (0u32..).zip(&self.splats).find(|(_, splats)| **splats > v_cap);
+        if let Some((tile, splats)) = full {
+            return Err(TileTooFull { tile, splats: *splats });
+        }
+        let [splats, first, last] = [&self.splats, &self.first, &self.last].map(|plane| running_sums(plane));
+        let (room, band_cap) = (u64::from(v_cap - v_cap / 64), u64::from(band_cap));
+        let tiles = u32::try_from(self.splats.len()).unwrap_or(u32::MAX);
+        Ok(pack(tiles, least, |band| {
+            let pairs = span(&splats, band);
+            let begun = span(&first, &(0..band.end));
+            let ended = span(&last, &(0..band.start));
+            pairs <= band_cap && pairs.min(begun.saturating_sub(ended)) <= room
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::kernels::views::{Reduction, Variants};
+    use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
+    use crate::step::Capacities;
+
+    /// Gaussians on a grid of 4 by 3 tiles, each the set of tiles it touches.
+    const TOUCHED: [&[u32]; 7] = [
+        &[0, 1, 4, 5, 8, 9],
+        &[1],
+        &[1, 2],
+        &[2, 6, 10],
+        &[3],
+        &[5, 6, 7, 9, 10, 11],
+        &[11],
+    ];
+
+    fn surveyed() -> Survey {
+        let mut words = vec![0; 36];
+        for tiles in TOUCHED {
+            for tile in tiles {
+                words[*tile as usize] += 1;
+            }
+            words[12 + tiles[0] as usize] += 1;
+            words[24 + *tiles.last().unwrap() as usize] += 1;
+        }
+        Survey::new(&words, 12)
+    }
+
+    #[test]
+    fn bands_hold_what_they_touch() {
+        let survey = surveyed();
+        for v_cap in 3..9 {
+            for band_cap in v_cap..22 {
+                for least in [0, 4, 12] {
+                    let bands = survey.pack(v_cap, band_cap, least).unwrap();
+                    let tiles: Vec<u32> = bands.iter().cloned().flatten().collect();
+                    assert_eq!(tiles, (0..12).collect::<Vec<_>>());
+                    assert!(bands.len() >= least as usize);
+                    for band in &bands {
+                        let inside = |tiles: &&&[u32]| tiles.iter().any(|tile| band.contains(tile));
+                        let visible = TOUCHED.iter().filter(inside).count();
+                        let pairs = TOUCHED.concat().into_iter().filter(|tile| band.contains(tile)).count();
+                        assert!(visible <= v_cap as usize && pairs <= band_cap as usize, "{band:?}");
+                    }
+                }
+            }
+        }
+        assert_eq!(survey.pack(7, 100, 0).unwrap().len(), 1, "all fit");
+    }
+
+    #[test]
+    fn a_tile_with_more_splats_than_records_is_named() {
+        let full = TileTooFull { tile: 1, splats: 3 };
+        assert_eq!(surveyed().pack(2, 100, 0), Err(full));
+    }
+
+    /// Arena bytes with records for a third of two million Gaussians, in the whole step and in bands, against a plan with
+    /// records for all.
+    #[test]
+    fn few_records_and_the_store_cost_less_than_all_records() {
+        let limits = PlanLimits {
+            block_bytes: 1024 * MIB,
+            binding_bytes: 128 * MIB,
+            rounding: BlockRounding::NONE,
+        };
+        let variants = Variants {
+            reduction: Reduction::Atomic,
+            sort_subgroup: 32,
+            columns: false,
+            jitter: false,
+        };
+        let n = 2_000_000;
+        let arena = |v_cap: u32| {
+            let capacities = Capacities::new(n, v_cap, 2 * n, 3, [(1600, 1064)]);
+            let mut table = TensorTable::default();
+            let t = StepTensors::new(&mut table, &capacities, &variants);
+            let b = BandTensors::new(&mut table, &capacities, &variants);
+            let step = crate::step::train_step(&t);
+            let mut parts = vec![crate::step::banded(&t, &b, &[])];
+            if capacities.may_see_too_many() {
+                let r = RecordBandTensors::new(&mut table, &t, true);
+                parts.push(banded_records(&t, &b, &r, &[]));
+            }
+            let programs: Vec<&Program> = parts.iter().flat_map(BandedPrograms::all).chain([&step]).collect();
+            Plan::new(&table, &programs, limits).unwrap().class_bytes(Class::Arena)
+        };
+        let (all, few) = (arena(n), arena(n / 3));
+        assert!(few < all - all / 8, "records for all {all} bytes, for a third {few}");
+    }
+}

@@ -1,0 +1,138 @@
+//! The host's side of views in bands: what the device counted becomes bands, and bands become submissions.
+
+use std::ops::Range;
+
+use super::TrainError;
+use crate::kernels::counters::Counters;
+use crate::kernels::uniforms::StepUniforms;
+use crate::memory::{Gpu, View};
+use crate::step::{self, BAND_SLOTS, BandTensors, Capacities, RecordBandTensors, Survey, TileTooFull};
+use crate::vk::{CompiledProgram, Ticket};
+
+/// What bands take turns with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turns {
+    /// The tiles' lists; there are records for all visible Gaussians. See [`step::banded`].
+    Lists,
+    /// Records and lists. See [`step::banded_records`].
+    Records,
+}
+
+/// The ranges on their way to the device, and how to find them.
+pub(super) struct BandRing {
+    tensors: BandTensors,
+    survey_back: Option<View>,
+    /// Makes at least this many bands.
+    least: u32,
+    capacities: Capacities,
+    /// Per slot: the range it holds and the last submission that reads it.
+    slots: Vec<(Range<u32>, Option<Ticket>)>,
+}
+
+/// A view whose first part is done.
+pub(super) struct BandedView {
+    /// Splats per tile.
+    pub(super) histogram: Vec<u32>,
+    /// Visible Gaussians.
+    pub(super) visible: u32,
+    /// Bands, in tile order.
+    pub(super) bands: Vec<Range<u32>>,
+}
+
+impl BandedView {
+    /// Tile intersections of the whole view.
+    pub(super) fn intersections(&self) -> u32 {
+        let sum: u64 = self.histogram.iter().map(|n| u64::from(*n)).sum();
+        u32::try_from(sum).unwrap_or(u32::MAX)
+    }
+}
+
+impl BandRing {
+    pub(super) fn new(
+        tensors: BandTensors,
+        records: Option<&RecordBandTensors>,
+        least: Option<u32>,
+        capacities: Capacities,
+    ) -> Self {
+        Self {
+            tensors,
+            survey_back: records.map(|r| r.survey_back),
+            least: least.unwrap_or(1),
+            capacities,
+            slots: vec![(0..0, None); BAND_SLOTS as usize],
+        }
+    }
+
+    /// True when there are programs for views with more visible Gaussians than records.
+    pub(super) fn has_records_in_turns(&self) -> bool {
+        self.survey_back.is_some()
+    }
+
+    /// Bands of the view with uniforms `block` and status word `counters`, whose prefix for `turns` is done.
+    ///
+    /// # Errors
+    /// [`TrainError::TileTooFull`].
+    pub(super) fn pack(
+        &self,
+        gpu: &Gpu,
+        block: &StepUniforms,
+        counters: &Counters,
+        turns: Turns,
+    ) -> Result<BandedView, TrainError> {
+        let tiles = block.tiles_x * block.tiles_y;
+        let words = |view: &View| -> Result<Vec<u32>, TrainError> {
+            let bytes = gpu.memory().host(view)?;
+            Ok(bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect())
+        };
+        let (v_cap, band_cap) = (self.capacities.v_cap, self.capacities.band_cap());
+        let (histogram, bands) = match (turns, &self.survey_back) {
+            (Turns::Records, Some(back)) => {
+                let survey = Survey::new(&words(back)?, tiles);
+                let bands = survey.pack(v_cap, band_cap, self.least);
+                let too_full = |TileTooFull { tile, splats }| TrainError::TileTooFull {
+                    iteration: block.iteration,
+                    column: tile % block.tiles_x,
+                    row: tile / block.tiles_x,
+                    splats,
+                    v_cap,
+                };
+                (survey.splats.clone(), bands.map_err(too_full)?)
+            }
+            _ => {
+                let histogram = words(&self.tensors.histogram_back.slice(0, 4 * u64::from(tiles)))?;
+                let bands = step::pack_bands(&histogram, band_cap, self.least);
+                (histogram, bands)
+            }
+        };
+        Ok(BandedView {
+            histogram,
+            visible: counters.visible,
+            bands,
+        })
+    }
+
+    /// Submits `program` once per band, in order.
+    pub(super) fn submit(
+        &mut self,
+        gpu: &mut Gpu,
+        program: &CompiledProgram,
+        bands: &[Range<u32>],
+    ) -> Result<(), TrainError> {
+        for (slot, band) in (0..BAND_SLOTS).cycle().zip(bands) {
+            let Some((range, last)) = self.slots.get_mut(slot as usize) else {
+                continue;
+            };
+            if range != band {
+                if let Some(ticket) = last {
+                    gpu.queue().wait(*ticket, "a band")?;
+                }
+                let words = [band.start, band.end];
+                let host = gpu.memory_mut().host_mut(&self.tensors.range(slot))?;
+                host.copy_from_slice(bytemuck::cast_slice(&words));
+                *range = band.clone();
+            }
+            *last = Some(gpu.submit(program, slot)?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,362 @@
+//! The byte table against the plans of a training run, against a device, and against the figures the project promises.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kiln::config::{Profile, Storage};
+use kiln::kernels::views::{Reduction, Variants};
+use kiln::memory::{BlockRounding, Budget, Class, GIB, Gpu, MIB, PlanLimits};
+use kiln::scene::SceneIndex;
+use kiln::step::Capacities;
+use kiln::train::{ByteTable, CapacitySource, Demand, DemandSource, PlanReport, TrainPlan, Unit, plan, scene_options};
+use kiln_tests::{gpu, runs};
+
+/// The limits of a card.
+const CARD: PlanLimits = PlanLimits {
+    block_bytes: GIB,
+    binding_bytes: 4 * GIB - 1,
+    rounding: BlockRounding::NONE,
+};
+
+/// Kernels of a card with float atomics, and those that give the same bytes everywhere.
+const FAST: Variants = Variants {
+    reduction: Reduction::Atomic,
+    sort_subgroup: 32,
+    columns: false,
+    jitter: false,
+};
+const SEGMENTED: Variants = Variants {
+    reduction: Reduction::Segmented,
+    sort_subgroup: 0,
+    columns: true,
+    jitter: false,
+};
+
+fn profile(settings: &[(&str, &str)]) -> Profile {
+    runs::profile(Path::new("unused"), &[settings])
+}
+
+fn demand(gaussians: u32, visible_share: f64, per_visible: f64) -> Demand {
+    Demand {
+        gaussians,
+        visible_share,
+        intersections: visible_share * per_visible,
+        per_visible,
+        from: DemandSource::Checkpoint,
+    }
+}
+
+/// The bundled scene with images of another size.
+fn scene(profile: &Profile, size_px: [u32; 2]) -> SceneIndex {
+    let mut scene = SceneIndex::load(&runs::scene(), &scene_options(profile).unwrap()).unwrap();
+    for view in scene.train.iter_mut().chain(&mut scene.test) {
+        [view.camera.width_px, view.camera.height_px] = size_px;
+    }
+    scene
+}
+
+/// The plan of a run under a cap.
+fn planned(
+    settings: &[(&str, &str)],
+    size_px: [u32; 2],
+    demand: &Demand,
+    cap_bytes: u64,
+    variants: &Variants,
+) -> (TrainPlan, PlanReport) {
+    let profile = profile(settings);
+    let scene = scene(&profile, size_px);
+    let budget = Budget::new(cap_bytes, None, Some(cap_bytes), 1.0);
+    plan(&profile, &scene, demand, budget, CARD, variants).unwrap()
+}
+
+/// Capacities of many shapes: odd numbers, chunks that are not full, few and many intersections.
+fn shapes() -> Vec<Capacities> {
+    let mut list = Vec::new();
+    for (n, v, i, degree, size, chunk) in [
+        (3500, 3500, 1 << 20, 3, (80, 60), None),
+        (5000, 4001, 4001, 0, (81, 53), Some(1024)),
+        (1_000_001, 300_007, 2_000_003, 3, (1297, 840), None),
+        (100_000, 100_000, 300_000, 1, (4001, 2999), Some(1 << 15)),
+        (6_000_000, 3_500_000, 9_000_000, 3, (1297, 840), None),
+    ] {
+        let mut c = Capacities::new(n, v, i, degree, [size; 7]);
+        c.chunk = chunk.unwrap_or(c.chunk);
+        list.push(c);
+    }
+    list
+}
+
+#[test]
+fn the_table_has_every_tensor_of_a_plan_to_the_byte() {
+    let profile = profile(&[]);
+    for capacities in shapes() {
+        for variants in [FAST, SEGMENTED] {
+            let mut tensors = TrainPlan::new(&capacities, &variants, &profile, 500.0, 3.0).table;
+            Gpu::add_transfer(&mut tensors);
+            let mut named: BTreeMap<String, (Class, u64)> = BTreeMap::new();
+            for tensor in tensors.tensors() {
+                let name = tensor.name.split('[').next().unwrap().to_owned();
+                named.entry(name).or_insert((tensor.class, 0)).1 += tensor.bytes;
+            }
+            let table = ByteTable::new(Storage::Exact, &capacities, &variants);
+            let rows = table.rows().iter();
+            let listed: BTreeMap<String, (Class, u64)> = rows
+                .map(|row| (row.tensor.to_owned(), (row.class, row.bytes(&capacities))))
+                .collect();
+            assert_eq!(listed, named, "{capacities:?} {variants:?}");
+            assert_eq!(listed.len(), table.rows().len(), "no tensor is listed twice");
+        }
+    }
+}
+
+#[test]
+fn the_table_knows_the_worst_moment_of_a_step() {
+    let profile = profile(&[]);
+    let mut seen = std::collections::BTreeSet::new();
+    for capacities in shapes() {
+        for variants in [FAST, SEGMENTED] {
+            let plan = TrainPlan::new(&capacities, &variants, &profile, 500.0, 3.0);
+            let placed = plan.place(CARD).unwrap();
+            let step = placed.arena_peaks.iter().find(|p| p.program == "step").unwrap();
+            let table = ByteTable::new(Storage::Exact, &capacities, &variants);
+            let moments = table.moments(&capacities);
+            let worst = moments.iter().max_by_key(|(_, bytes)| *bytes).unwrap();
+            assert_eq!(worst.1, step.bytes, "{capacities:?} {variants:?}: {moments:?} {step:?}");
+            seen.insert(worst.0);
+        }
+    }
+    assert!(seen.len() >= 3, "{seen:?}");
+}
+
+#[test]
+fn the_device_is_asked_for_what_was_planned() {
+    let device = gpu::open();
+    for capacities in shapes().into_iter().take(2) {
+        for variants in [FAST, SEGMENTED] {
+            let profile = profile(&[]);
+            let plan = TrainPlan::new(&capacities, &variants, &profile, 500.0, 3.0);
+            let placed = plan.place(Gpu::limits(&device)).unwrap();
+            let before = device.allocations();
+            let gpu = Gpu::new(&device, plan.table.clone(), &plan.programs(), GIB).unwrap();
+            assert_eq!(device.allocations() - before, placed.blocks.len() as u64);
+            assert_eq!(gpu.memory().reserved_bytes(), placed.device_bytes());
+            let table = ByteTable::new(Storage::Exact, &capacities, &variants);
+            let persistent = table.class_bytes(Class::Persistent, &capacities);
+            let rounding = device.block_rounding();
+            // Chunks are multiples of 256 Gaussians, so nothing is lost between tensors but a mask's last bytes.
+            let blocks = gpu
+                .memory()
+                .plan()
+                .blocks
+                .iter()
+                .filter(|b| b.class == Class::Persistent);
+            let asked: u64 = blocks.map(|b| b.request_bytes).sum();
+            let slack = 256 * u64::from(capacities.n_cap.div_ceil(capacities.chunk));
+            assert!(asked >= rounding.request(persistent) && asked <= rounding.request(persistent) + slack);
+        }
+    }
+    gpu::assert_valid(&device);
+}
+
+#[test]
+fn a_gaussian_costs_at_most_740_bytes() {
+    for capacities in shapes() {
+        let table = ByteTable::new(Storage::Exact, &capacities, &FAST);
+        let bytes = table.per(Class::Persistent, Unit::Gaussian);
+        assert!(bytes <= 740.0, "{bytes}");
+        let all = table.class_bytes(Class::Persistent, &capacities) as f64;
+        assert!((all - bytes * f64::from(capacities.n_cap)).abs() < 1.0);
+    }
+    let degree_3 = ByteTable::new(Storage::Exact, &shapes()[0], &FAST);
+    assert!((degree_3.per(Class::Persistent, Unit::Gaussian) - 728.125).abs() < 1e-9);
+}
+
+/// Room for every view as counted: nothing will have to run in bands.
+fn has_room(report: &PlanReport) {
+    let (c, d) = (&report.capacities, &report.demand);
+    let n = f64::from(c.n_limit);
+    assert!(f64::from(c.v_cap) >= 1.25 * n * d.visible_share, "{c:?}");
+    assert!(f64::from(c.i_cap) >= 1.25 * n * d.intersections, "{c:?}");
+    assert_ne!(report.capacities_from, CapacitySource::Short);
+}
+
+#[test]
+fn six_million_gaussians_fit_5_6_gib() {
+    let cap = (5.6 * GIB as f64) as u64;
+    let settings = [("memory.max_gaussians", "6000000"), ("eval.lpips", "true")];
+    for (share, per_visible) in [(0.5, 3.0), (0.6, 4.0)] {
+        let demand = demand(6_000_000, share, per_visible);
+        let (plan, report) = planned(&settings, [1297, 840], &demand, cap, &FAST);
+        assert!(plan.lpips.is_some() && report.device_bytes <= cap);
+        assert_eq!(report.capacities.n_limit, 6_000_000);
+        has_room(&report);
+    }
+}
+
+#[test]
+fn eight_and_a_half_million_gaussians_fit_7_2_gib() {
+    let cap = (7.2 * GIB as f64) as u64;
+    let settings = [("memory.max_gaussians", "8500000"), ("eval.lpips", "true")];
+    for (share, per_visible) in [(0.3, 3.0), (0.4, 4.0)] {
+        let demand = demand(8_500_000, share, per_visible);
+        let (plan, report) = planned(&settings, [1297, 840], &demand, cap, &FAST);
+        assert!(plan.lpips.is_some() && report.device_bytes <= cap);
+        assert_eq!(report.capacities.n_limit, 8_500_000);
+        has_room(&report);
+    }
+}
+
+#[test]
+fn a_million_gaussians_of_bonsai_take_at_most_1000_mib() {
+    let settings = [("memory.max_gaussians", "1000000"), ("eval.lpips", "true")];
+    let demand = demand(200_000, 0.3, 2.6);
+    let (plan, report) = planned(&settings, [800, 533], &demand, 24 * GIB, &FAST);
+    assert!(plan.lpips.is_some());
+    assert!(report.device_bytes <= 1000 * MIB, "{} MiB", report.device_bytes / MIB);
+    assert_eq!(report.capacities_from, CapacitySource::Generous);
+    // The bytes that are the same everywhere cost more room, which a cap of that size takes from the intersections.
+    let (_, report) = planned(&settings, [800, 533], &demand, 1000 * MIB, &SEGMENTED);
+    assert!(report.device_bytes <= 1000 * MIB);
+    assert_eq!(report.capacities.n_limit, 1_000_000);
+    has_room(&report);
+}
+
+#[test]
+fn little_is_lost_between_tensors() {
+    for (n, size_px, cap) in [
+        (1_000_000, [800, 533], 24 * GIB),
+        (6_000_000, [1297, 840], 24 * GIB),
+        (6_000_000, [1297, 840], (5.6 * GIB as f64) as u64),
+        (8_500_000, [1297, 840], (7.2 * GIB as f64) as u64),
+        (20_000_000, [1600, 1064], 23 * GIB),
+    ] {
+        for variants in [FAST, SEGMENTED] {
+            let count = n.to_string();
+            let settings = [("memory.max_gaussians", count.as_str()), ("eval.lpips", "true")];
+            let (plan, report) = planned(&settings, size_px, &demand(n, 0.3, 3.0), cap, &variants);
+            let placed = plan.place(CARD).unwrap();
+            let live = report.device_bytes - placed.class_bytes(Class::Arena) + placed.arena_live_bytes;
+            let lost = report.device_bytes as f64 / live as f64;
+            assert!(lost <= 1.02, "{n} Gaussians under {cap} bytes, {variants:?}: {lost}");
+        }
+    }
+}
+
+#[test]
+fn a_step_owns_the_arena_and_everything_else_borrows_it() {
+    let settings = [("memory.max_gaussians", "1000000"), ("eval.lpips", "true")];
+    let (plan, report) = planned(&settings, [800, 533], &demand(200_000, 0.3, 2.6), 24 * GIB, &FAST);
+    let uses: BTreeMap<&str, u64> = report.arena_uses.iter().map(|u| (u.name.as_str(), u.bytes)).collect();
+    for name in [
+        "step",
+        "banded step",
+        "banded evaluation",
+        "evaluate",
+        "densify",
+        "lpips",
+        "export",
+    ] {
+        assert!(uses.contains_key(name), "`{name}` is not among {uses:?}");
+    }
+    let first = &report.arena_uses[0];
+    // With six intersections a Gaussian the worst moment is the gradient of a band: all records and their sums are held
+    // while the band is sorted. A whole step needs nearly as much, for the sort of all intersections.
+    assert_eq!(first.name, "banded step");
+    assert!(uses["step"] > first.bytes - first.bytes / 20, "{uses:?}");
+    assert_eq!(first.bytes, report.arena_live_bytes);
+    assert_eq!(uses.values().max(), Some(&first.bytes));
+    // Evaluation adds nothing: the same plan without LPIPS reserves the same.
+    let without = [("memory.max_gaussians", "1000000"), ("eval.lpips", "false")];
+    let (_, quiet) = planned(&without, [800, 533], &demand(200_000, 0.3, 2.6), 24 * GIB, &FAST);
+    assert!(report.device_bytes - quiet.device_bytes <= quiet.device_bytes / 100);
+    assert!(uses["lpips"] <= first.bytes && plan.lpips.is_some());
+    // A model far larger than its images is densified in more bytes than a step takes.
+    let capacities = Capacities::new(4_000_000, 1000, 1000, 3, [(64, 64)]);
+    let tiny = TrainPlan::new(&capacities, &FAST, &profile(&[]), 50.0, 1.0);
+    let peaks = tiny.place(CARD).unwrap().arena_peaks;
+    let owner = peaks.iter().max_by_key(|p| p.bytes).unwrap();
+    assert_eq!(owner.program, "densify");
+}
+
+#[test]
+fn recipes_stop_at_their_ceilings_however_large_the_card() {
+    for (settings, ceiling) in [
+        (vec![], 6_000_000),
+        (vec![("train.gaussian_ceiling", "250000")], 250_000),
+        (
+            vec![("train.gaussian_ceiling", "250000"), ("memory.max_gaussians", "400000")],
+            400_000,
+        ),
+        // Never below what there is at the start.
+        (vec![("train.gaussian_ceiling", "1000")], 3500),
+    ] {
+        let (_, report) = planned(&settings, [80, 60], &demand(3500, 0.5, 4.0), 80 * GIB, &FAST);
+        assert_eq!(report.capacities.n_limit, ceiling, "{settings:?}");
+        assert!(report.capacities.n_cap - ceiling < 256);
+        assert_eq!(report.capacities_from, CapacitySource::Generous);
+    }
+}
+
+#[test]
+fn a_small_card_lowers_the_ceiling_to_what_fits() {
+    let cap = 2 * GIB;
+    let demand = demand(100_000, 0.3, 3.0);
+    let (_, report) = planned(&[], [800, 533], &demand, cap, &FAST);
+    assert!(
+        report.device_bytes <= cap && report.device_bytes > cap - cap / 50,
+        "{}",
+        report.device_bytes
+    );
+    assert!(
+        (2_000_000..2_900_000).contains(&report.capacities.n_limit),
+        "{:?}",
+        report.capacities
+    );
+    assert_eq!(report.capacities_from, CapacitySource::Counted);
+    has_room(&report);
+    // A run that goes on with more Gaussians gets the same capacity.
+    let later = Demand {
+        gaussians: 1_234_567,
+        ..demand
+    };
+    let (_, again) = planned(&[], [800, 533], &later, cap, &FAST);
+    assert_eq!(again.capacities, report.capacities);
+}
+
+#[test]
+fn room_is_given_up_before_gaussians() {
+    let settings = [("memory.max_gaussians", "1000000"), ("eval.lpips", "false")];
+    let profile = profile(&settings);
+    let scene = scene(&profile, [800, 533]);
+    // What the second scene was seen to need is all that a generous plan has.
+    for (demand, expected) in [
+        (demand(200_000, 0.3, 2.6), CapacitySource::Budget),
+        (demand(200_000, 0.9, 6.0), CapacitySource::Short),
+    ] {
+        let full = planned(&settings, [800, 533], &demand, 24 * GIB, &FAST).1;
+        let mut last = full.capacities;
+        let mut sources = Vec::new();
+        for mib in (700..900).rev().step_by(3) {
+            let budget = Budget::new(mib * MIB, None, Some(mib * MIB), 1.0);
+            let Ok((_, report)) = plan(&profile, &scene, &demand, budget, CARD, &FAST) else {
+                break;
+            };
+            let c = report.capacities;
+            assert!(report.device_bytes <= mib * MIB);
+            assert_eq!(c.n_limit, 1_000_000);
+            assert!(
+                c.v_cap <= last.v_cap && c.i_cap <= last.i_cap && c.i_cap >= c.v_cap,
+                "{c:?} after {last:?}"
+            );
+            last = c;
+            sources.push(report.capacities_from);
+        }
+        assert!(sources.contains(&expected), "{sources:?}");
+    }
+    let demand = demand(200_000, 0.3, 2.6);
+    let forced = [&settings[..], &[("debug.v_cap", "1234"), ("debug.i_cap", "5678")]].concat();
+    let (_, report) = planned(&forced, [800, 533], &demand, 24 * GIB, &FAST);
+    assert_eq!((report.capacities.v_cap, report.capacities.i_cap), (1234, 5678));
+    assert_eq!(report.capacities_from, CapacitySource::Debug);
+}
