@@ -1,7 +1,10 @@
 //! Tells the engine which commit it is built from: `KILN_COMMIT` in the environment, else git's answer, else `unknown`.
+//! Lists the files of the viewer's page, which are embedded.
 //!
 //! Needs nothing: without git, or outside a checkout of this repository, the build goes on.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,6 +14,46 @@ fn main() {
     let commit = std::env::var("KILN_COMMIT").ok().filter(|commit| !commit.is_empty());
     let commit = commit.or_else(from_git).unwrap_or_else(|| "unknown".to_owned());
     println!("cargo::rustc-env=KILN_COMMIT={commit}");
+    if let Err(error) = list_page() {
+        println!("cargo::error=the viewer's page cannot be embedded: {error}");
+    }
+}
+
+/// Writes `viewer_assets.rs`: the files of `viewer-wasm/dist`, each with its brotli version when that lies beside it.
+/// Without the folder the list is empty, and `kiln view` says what to do.
+fn list_page() -> io::Result<()> {
+    let variable = |name| std::env::var_os(name).ok_or_else(|| io::Error::other(format!("{name} is not set")));
+    let dist = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("../viewer-wasm/dist");
+    println!("cargo::rerun-if-changed=../viewer-wasm/dist");
+    let mut names = Vec::new();
+    if dist.is_dir() {
+        for entry in fs::read_dir(&dist)? {
+            names.extend(entry?.file_name().into_string());
+        }
+    }
+    names.sort();
+    let mut rows = String::new();
+    for name in names.iter().filter(|name| is_of_page(name)) {
+        let include = |name: &str| format!("include_bytes!({:?})", dist.join(name));
+        let compressed = format!("{name}.br");
+        let brotli = match names.contains(&compressed) {
+            true => format!("Some({})", include(&compressed)),
+            false => "None".to_owned(),
+        };
+        rows += &format!(
+            "    Asset {{ name: {name:?}, bytes: {}, brotli: {brotli} }},\n",
+            include(name)
+        );
+    }
+    let list = format!("const ASSETS: &[Asset] = &[\n{rows}];\n");
+    fs::write(PathBuf::from(variable("OUT_DIR")?).join("viewer_assets.rs"), list)
+}
+
+/// Files that a browser asks for; the folder also has records of how they were made.
+fn is_of_page(name: &str) -> bool {
+    ["html", "js", "wasm", "css", "svg"]
+        .iter()
+        .any(|extension| name.ends_with(&format!(".{extension}")))
 }
 
 fn from_git() -> Option<String> {

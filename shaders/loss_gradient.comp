@@ -1,8 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+// kiln-variant: -
+// kiln-variant: masked MASKED=1
 // Gradient of  w1 L1 + w2 (1 - SSIM)  with respect to the rendered image.
 //
-// dS/dx = w * p + 2 x (w * q) + y (w * r) with the window w and the maps p, q, r of `ssim_maps`.
+// dS/dx = w * p + 2 x (w * q) + y (w * r) with the window w and the maps p, q, r of `ssim_maps`. The masked variant has
+// x = mask * image and y = mask * target, and by the chain rule the mask as a factor of the result.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
@@ -22,15 +25,6 @@ shared float rows[3 * SIDE * 16];
 
 #include "common/jitter.glsl"
 #include "common/target.glsl"
-
-// Four pixels of a column, from the blurred rows of a map.
-vec4 blur_column(int map, ivec2 first) {
-    int from = map * SIDE * 16 + first.y * 16 + first.x;
-    vec4 sum = vec4(0.0);
-#define ADD_ROW(K) sum += WINDOW_AT(K) * rows[from + K * 16];
-    EACH_INPUT(ADD_ROW)
-    return sum;
-}
 
 void main() {
     uint group = group_index();
@@ -58,23 +52,49 @@ void main() {
         for (int at = lane; at < 3 * SIDE * 4; at += 64) {
             int row = at >> 2, column = (at & 3) * 4;  // rows of all three maps, 26 each
             int from = row / SIDE * SIDE * SIDE + row % SIDE * SIDE + column;
-            vec4 sum = vec4(0.0);
-#define ADD_COLUMN(K) sum += WINDOW_AT(K) * tile[from + K];
-            EACH_INPUT(ADD_COLUMN)
+            float v[14];
+            for (int k = 0; k < 14; ++k) {
+                v[k] = tile[from + k];
+            }
             for (int j = 0; j < 4; ++j) {
-                rows[row * 16 + column + j] = sum[j];
+                float sum = 0.0;
+                for (int k = 0; k < 11; ++k) {
+                    sum += WINDOW[k] * v[j + k];
+                }
+                rows[row * 16 + column + j] = sum;
             }
         }
         barrier();
-        vec4 p = blur_column(0, first), q = blur_column(1, first), r = blur_column(2, first);
+        float blurred[3][4];
+        for (int map = 0; map < 3; ++map) {
+            float v[14];
+            for (int k = 0; k < 14; ++k) {
+                v[k] = rows[map * SIDE * 16 + (first.y + k) * 16 + first.x];
+            }
+            for (int j = 0; j < 4; ++j) {
+                float sum = 0.0;
+                for (int k = 0; k < 11; ++k) {
+                    sum += WINDOW[k] * v[j + k];
+                }
+                blurred[map][j] = sum;
+            }
+        }
         for (int j = 0; j < 4; ++j) {
             ivec2 pixel = origin + first + ivec2(0, j);
             if (pixel.x < size.x && pixel.y < size.y) {
                 uint index = uint(pixel.y * size.x + pixel.x);
                 float x = image[index][channel];
                 float y = target_sample(pixel, channel);
-                float ssim = p[j] + 2.0 * x * q[j] + y * r[j];
+#ifdef MASKED
+                float mask = mask_value(index);
+                x *= mask;
+                y *= mask;
+#endif
+                float ssim = blurred[0][j] + 2.0 * x * blurred[1][j] + y * blurred[2][j];
                 gradient[j][channel] = u.weights.z * (u.weights.x * sign(x - y) - u.weights.y * ssim);
+#ifdef MASKED
+                gradient[j][channel] *= mask;
+#endif
             }
         }
     }

@@ -2,10 +2,14 @@
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: -
 // kiln-variant: metrics METRICS=1
+// kiln-variant: masked MASKED=1
+// kiln-variant: masked_metrics METRICS=1 MASKED=1
 // SSIM of the rendered image against the ground truth, zero-padded, and the three maps its gradient needs.
 //
 // Plain variant (training): writes dS/d(blurred x), dS/d(blurred x^2) and dS/d(blurred x y) per channel and the group's
 // sums of |x - y| and S. Metrics variant (evaluation): x is clamped to [0, 1]; writes eight sums a group.
+// Masked variants multiply x and y by the mask first; masked metrics sum S over pixels that count, and count
+// those once a channel.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
@@ -31,15 +35,6 @@ shared float reduce[64];
 
 #include "common/jitter.glsl"
 #include "common/target.glsl"
-
-// Four pixels of a column, from the blurred rows of a map.
-vec4 blur_column(int map, ivec2 first) {
-    int from = map * SIDE * 16 + first.y * 16 + first.x;
-    vec4 sum = vec4(0.0);
-#define ADD_ROW(K) sum += WINDOW_AT(K) * rows[from + K * 16];
-    EACH_INPUT(ADD_ROW)
-    return sum;
-}
 
 float group_sum(float value) {
     uint lane = gl_LocalInvocationIndex;
@@ -70,6 +65,9 @@ void main() {
 #ifdef METRICS
     vec3 squared = vec3(0.0);
     float ssim_valid = 0.0;
+#ifdef MASKED
+    float counted = 0.0, counted_valid = 0.0;
+#endif
 #endif
     for (uint channel = 0u; channel < 3u; ++channel) {
         barrier();
@@ -81,40 +79,61 @@ void main() {
 #ifdef METRICS
             x = clamp(x, 0.0, 1.0);
 #endif
+            float y = real ? target_sample(p, channel) : 0.0;
+#ifdef MASKED
+            float mask = real ? mask_value(source) : 0.0;
+            x *= mask;
+            y *= mask;
+#endif
             tile_x[at] = x;
-            tile_y[at] = real ? target_sample(p, channel) : 0.0;
+            tile_y[at] = y;
         }
         barrier();
         // Four neighbouring outputs of a row at a time: 26 rows of four.
         for (int at = lane; at < SIDE * 4; at += 64) {
             int row = at >> 2, column = (at & 3) * 4;
-            vec4 mx = vec4(0.0), my = vec4(0.0), xx = vec4(0.0), yy = vec4(0.0), xy = vec4(0.0);
-            int from = row * SIDE + column;
-#define ADD_COLUMN(K) { \
-                float a = tile_x[from + K], b = tile_y[from + K]; \
-                vec4 wa = WINDOW_AT(K) * a, wb = WINDOW_AT(K) * b; \
-                mx += wa; \
-                my += wb; \
-                xx += wa * a; \
-                yy += wb * b; \
-                xy += wa * b; \
+            float x[14], y[14];
+            for (int k = 0; k < 14; ++k) {
+                x[k] = tile_x[row * SIDE + column + k];
+                y[k] = tile_y[row * SIDE + column + k];
             }
-            EACH_INPUT(ADD_COLUMN)
-            int to = row * 16 + column;
             for (int j = 0; j < 4; ++j) {
-                rows[to + j] = mx[j];
-                rows[SIDE * 16 + to + j] = my[j];
-                rows[2 * SIDE * 16 + to + j] = xx[j];
-                rows[3 * SIDE * 16 + to + j] = yy[j];
-                rows[4 * SIDE * 16 + to + j] = xy[j];
+                float mx = 0.0, my = 0.0, xx = 0.0, yy = 0.0, xy = 0.0;
+                for (int k = 0; k < 11; ++k) {
+                    float w = WINDOW[k];
+                    float a = x[j + k], b = y[j + k];
+                    mx += w * a;
+                    my += w * b;
+                    xx += w * a * a;
+                    yy += w * b * b;
+                    xy += w * a * b;
+                }
+                int to = row * 16 + column + j;
+                rows[to] = mx;
+                rows[SIDE * 16 + to] = my;
+                rows[2 * SIDE * 16 + to] = xx;
+                rows[3 * SIDE * 16 + to] = yy;
+                rows[4 * SIDE * 16 + to] = xy;
             }
         }
         barrier();
-        vec4 mean_x = blur_column(0, first), mean_y = blur_column(1, first), square_x = blur_column(2, first),
-             square_y = blur_column(3, first), product = blur_column(4, first);
+        float blurred[5][4];
+        for (int map = 0; map < 5; ++map) {
+            float v[14];
+            for (int k = 0; k < 14; ++k) {
+                v[k] = rows[map * SIDE * 16 + (first.y + k) * 16 + first.x];
+            }
+            for (int j = 0; j < 4; ++j) {
+                float sum = 0.0;
+                for (int k = 0; k < 11; ++k) {
+                    sum += WINDOW[k] * v[j + k];
+                }
+                blurred[map][j] = sum;
+            }
+        }
         for (int j = 0; j < 4; ++j) {
             ivec2 pixel = origin + first + ivec2(0, j);
-            float mx = mean_x[j], my = mean_y[j], xx = square_x[j], yy = square_y[j], xy = product[j];
+            float mx = blurred[0][j], my = blurred[1][j], xx = blurred[2][j], yy = blurred[3][j], xy = blurred[4][j];
             float a1 = 2.0 * mx * my + C1;
             float a2 = 2.0 * (xy - mx * my) + C2;
             float b1 = mx * mx + my * my + C1;
@@ -125,13 +144,21 @@ void main() {
                 int center = (first.y + j + HALO) * SIDE + first.x + HALO;
                 float difference = tile_x[center] - tile_y[center];
                 l1 += abs(difference);
-                ssim += s;
 #ifdef METRICS
+                bool inside = pixel.x >= HALO && pixel.y >= HALO && pixel.x < size.x - HALO && pixel.y < size.y - HALO;
+#ifdef MASKED
+                float mask = mask_value(uint(pixel.y * size.x + pixel.x));
+                s *= mask;
+                counted += mask;
+                counted_valid += inside ? mask : 0.0;
+#endif
                 squared[channel] += difference * difference;
-                if (pixel.x >= HALO && pixel.y >= HALO && pixel.x < size.x - HALO && pixel.y < size.y - HALO) {
+                if (inside) {
                     ssim_valid += s;
                 }
-#else
+#endif
+                ssim += s;
+#ifndef METRICS
                 uint at = channel * 3u * pixels + uint(pixel.y * size.x + pixel.x);
                 ssim_maps[at] = 2.0 * my * (a2 - a1) * inv + 2.0 * mx * s * (1.0 / b2 - 1.0 / b1);
                 ssim_maps[at + pixels] = -s / b2;
@@ -145,6 +172,11 @@ void main() {
 #ifdef METRICS
     float r = group_sum(squared.r), g = group_sum(squared.g), b = group_sum(squared.b);
     float valid = group_sum(ssim_valid);
+#ifdef MASKED
+    float n = group_sum(counted), n_valid = group_sum(counted_valid);
+#else
+    const float n = 0.0, n_valid = 0.0;
+#endif
     if (lane == 0) {
         sums[group * 8u] = total_l1;
         sums[group * 8u + 1u] = total_ssim;
@@ -152,8 +184,8 @@ void main() {
         sums[group * 8u + 3u] = r;
         sums[group * 8u + 4u] = g;
         sums[group * 8u + 5u] = b;
-        sums[group * 8u + 6u] = 0.0;
-        sums[group * 8u + 7u] = 0.0;
+        sums[group * 8u + 6u] = n;
+        sums[group * 8u + 7u] = n_valid;
     }
 #else
     if (lane == 0) {

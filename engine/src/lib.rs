@@ -8,7 +8,8 @@
 //! - [`kernels`] has one file per kernel family and a CPU twin of each under [`kernels::cpu`].
 //! - [`plugins`] is the registry: kinds, typed options and declared memory, as data; `config` reads it.
 //! - [`step`] lists the passes of a training step, chosen and ordered by the plugins of the profile.
-//! - [`train`], [`eval`] and [`export`] are the stages a run goes through; [`cli`] is what people type and read.
+//! - [`train`], [`eval`] and [`export`] are the stages a run goes through; [`serve`] shows runs in a browser; [`cli`]
+//!   is what people type and read.
 
 pub mod cli;
 pub mod config;
@@ -19,6 +20,7 @@ pub mod kernels;
 pub mod memory;
 pub mod plugins;
 pub mod scene;
+pub mod serve;
 pub mod step;
 pub mod train;
 pub mod vk;

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Request::Eval(eval) => cli::run_eval(eval, &mut out),
         Request::Render(render) => cli::run_render(render, &mut out),
         Request::Plan(plan) => cli::run_plan(&plan.settings, plan.explain, &mut out),
+        Request::View(view) => cli::run_view(view, &mut out),
         Request::Doctor(doctor) => cli::run_doctor(doctor.json, &mut out).or(Ok(Exit::Output)),
     };
     match result {

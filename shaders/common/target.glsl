@@ -1,10 +1,21 @@
-// The ground truth of a step: packed u8 RGB at `u.image_offset`. Expects `jitter.glsl`, a uniform block `u` and the buffer
-// `target`.
+// The ground truth of a step: packed u8 RGB from word `u.image_offset` on and, in scenes with masks, one byte a pixel from
+// the next whole word on. Expects `jitter.glsl`, a uniform block `u` and the buffer `target`.
 
-float target_value(uint pixel, uint channel) {
-    uint byte = u.image_offset * 4u + pixel * 3u + channel;
+float target_byte(uint byte) {
     return float((target[byte >> 2] >> ((byte & 3u) * 8u)) & 0xffu) / 255.0;
 }
+
+float target_value(uint pixel, uint channel) {
+    return target_byte(u.image_offset * 4u + pixel * 3u + channel);
+}
+
+#ifdef MASKED
+// 1 where the pixel counts, else 0; a jittered sample counts as its pixel does.
+float mask_value(uint pixel) {
+    uint rgb_words = (3u * u.width * u.height + 3u) / 4u;
+    return target_byte((u.image_offset + rgb_words) * 4u + pixel);
+}
+#endif
 
 // The value that the sample of pixel `p` is compared with: that of the pixel, or, resampled, the bilinear mean of the four
 // pixel centres around the jittered sample, which stays inside the outermost centres.

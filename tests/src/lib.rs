@@ -5,17 +5,23 @@
 //! differences, [`child`] runs a test again in a process of its own with other driver settings, [`spirv`] reads shader
 //! modules, [`runs`] trains the bundled scene and reads what the run left behind, [`banded`] trains a small one that
 //! runs short of memory, [`schema`] checks JSON against the shipped schemas, [`tfevents`] reads TensorBoard's event
-//! files. Helpers stop the test with a message when anything is amiss.
+//! files, [`view`] starts `kiln view`, [`http`] talks to it byte by byte, [`browser`] drives a headless browser,
+//! [`static_host`] serves a folder as any web server would.
+//! Helpers stop the test with a message when anything is amiss.
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 pub mod banded;
+pub mod browser;
 pub mod child;
 pub mod compare;
 pub mod gpu;
+pub mod http;
 pub mod runs;
 pub mod scenes;
 pub mod schema;
 pub mod spirv;
 pub mod stages;
+pub mod static_host;
 pub mod tfevents;
 pub mod twin;
+pub mod view;

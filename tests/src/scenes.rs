@@ -112,4 +112,29 @@ impl Scene {
         }
         bytes
     }
+
+    /// The mask of [`Scene::masked_target`]: an ellipse, a corner and scattered pixels do not count.
+    #[must_use]
+    pub fn mask(&self) -> Vec<bool> {
+        let [w, h] = self.size;
+        let counts = |x: u32, y: u32| {
+            let (dx, dy) = (x as f32 / w as f32 - 0.4, y as f32 / h as f32 - 0.6);
+            let ellipse = dx * dx + 4.0 * dy * dy < 0.06;
+            let corner = x * 3 > w * 2 && y * 3 < h;
+            !(ellipse || corner || bits(self.seed, 6, y * w + x, 0).is_multiple_of(17))
+        };
+        (0..h)
+            .flat_map(|y| (0..w).map(move |x| (x, y)))
+            .map(|(x, y)| counts(x, y))
+            .collect()
+    }
+
+    /// [`Scene::target`] with [`Scene::mask`] behind it, as a masked photo has it.
+    #[must_use]
+    pub fn masked_target(&self) -> Vec<u8> {
+        let mut bytes = self.target();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes.extend(self.mask().iter().map(|counts| if *counts { 255 } else { 0 }));
+        bytes
+    }
 }

@@ -5,7 +5,7 @@
 use kiln::gaussians::layout;
 use kiln::kernels::counters::Counters;
 use kiln::kernels::cpu::gaussian::{Gaussian, View as Eye};
-use kiln::kernels::cpu::loss::{Weights, loss};
+use kiln::kernels::cpu::loss::{Weights, loss, masked_loss};
 use kiln::kernels::cpu::project::{Visible, project, tile_rect};
 use kiln::kernels::cpu::project_backward::project_backward;
 use kiln::kernels::cpu::rasterize::{Raster, TileLists, rasterize};
@@ -41,6 +41,14 @@ fn raster(variants: &Variants) -> &'static str {
     }
 }
 
+fn gradient(t: &StepTensors) -> &'static str {
+    if t.pixels.masked {
+        "loss_gradient.masked"
+    } else {
+        "loss_gradient"
+    }
+}
+
 fn keeps(t: &StepTensors) -> Vec<Keep> {
     let v = &t.variants;
     let (scatter, raster) = (scatter(v), raster(v));
@@ -60,7 +68,7 @@ fn keeps(t: &StepTensors) -> Vec<Keep> {
         (t.intersections.tile_ranges, "tile_ranges"),
         (p.image, raster),
         (p.last_contributor, raster),
-        (p.gradient, "loss_gradient"),
+        (p.gradient, gradient(t)),
         (s.gradient_a, "gradient_check"),
         (s.gradient_b, "gradient_check"),
         (s.gradient_c, "gradient_check"),
@@ -163,7 +171,7 @@ impl Stages {
             splats(gpu.kept(t.tile_sort.values[tile_sorted], scatter(&t.variants), pairs)),
         );
         let image: Vec<[f32; 4]> = gpu.kept(t.pixels.image, raster(&t.variants), pixels);
-        let gradient: Vec<[f32; 4]> = gpu.kept(t.pixels.gradient, "loss_gradient", pixels);
+        let gradient: Vec<[f32; 4]> = gpu.kept(t.pixels.gradient, gradient(&t), pixels);
         let a: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_a, "gradient_check", n);
         let b: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_b, "gradient_check", n);
         let c: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_c, "gradient_check", n);
@@ -251,12 +259,20 @@ impl Stages {
             raster.last.len()
         );
 
-        let wanted = loss(
-            size,
-            &self.raster.rgb,
-            &before.target(camera, target),
-            Weights::default(),
-        );
+        let (rgb, mask) = target.split_at(3 * (size[0] * size[1]) as usize);
+        let wanted = if mask.is_empty() {
+            loss(size, &self.raster.rgb, &before.target(camera, rgb), Weights::default())
+        } else {
+            let mask = &mask[rgb.len().next_multiple_of(4) - rgb.len()..];
+            let mask: Vec<f32> = mask.iter().map(|v| f32::from(*v) / 255.0).collect();
+            masked_loss(
+                size,
+                &self.raster.rgb,
+                &before.target(camera, rgb),
+                &mask,
+                Weights::default(),
+            )
+        };
         let found = [status.loss, status.l1, status.ssim];
         close("loss", &found, &[wanted.total, wanted.l1, wanted.ssim], 1e-5, 1e-5);
         close(

@@ -73,6 +73,7 @@ fn recorded_image_pairs() {
             last_contributor: unused,
             gradient: unused,
             target: small("target", 3 * size[0] * size[1]),
+            masked: false,
         };
         let sums = small("sums", 4 * tiles * loss::METRIC_WORDS);
         let mut program = Program::new("metrics");
@@ -173,6 +174,45 @@ fn metrics_of_a_rendered_view() {
         assert!((found - wanted).abs() < 1e-4, "{found}, not {wanted}");
     }
     same("state", &gpu.state_bytes(model.len()), &before);
+    gpu.assert_valid();
+}
+
+#[test]
+fn metrics_of_a_masked_photo() {
+    let scene = Scene {
+        seed: 33,
+        size: [70, 45],
+        ..Scene::default()
+    };
+    let mut c = capacities(&scene);
+    c.masked = true;
+    let variants = variants(Reduction::Segmented);
+    let (sums, image) = ("ssim_maps.masked_metrics", "rasterize.column");
+    let keep = |view, after| Keep { view, after };
+    let mut gpu = Gpu::new(
+        &c,
+        &variants,
+        |t| evaluate_view(t, &[]),
+        |t| vec![keep(t.metric_sums, sums), keep(t.pixels.image, image)],
+    );
+    gpu.load(&scene.model());
+    let status = gpu.run(1, &uniforms(&scene.camera(), 3, 1), &scene.masked_target());
+    assert_eq!(status.stalled, 0);
+    let n = (scene.size[0] * scene.size[1]) as usize;
+    let image: Vec<[f32; 4]> = gpu.kept(gpu.tensors.pixels.image, image, n);
+    let rgb: Vec<[f32; 3]> = image.iter().map(|p| [p[0], p[1], p[2]]).collect();
+    let target = kiln::kernels::cpu::step::target_from_u8::<f32>(&scene.target());
+    let wanted = metrics_twin::masked_metrics(scene.size, &rgb, &target, &scene.mask());
+    let sums: Vec<f32> = gpu.kept(gpu.tensors.metric_sums, sums, 15 * 8);
+    let found = kiln::eval::view_metrics(&sums, scene.size, true).expect("sums of this size");
+    let close = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-4, "{found}, not {wanted}");
+    close(found.l1, wanted.l1);
+    close(found.psnr, wanted.psnr);
+    close(found.psnr_image, wanted.psnr_image);
+    close(found.ssim, wanted.ssim);
+    close(found.ssim_valid.expect("large"), wanted.ssim_valid.expect("large"));
+    let whole = metrics_twin::metrics(scene.size, &rgb, &target);
+    assert!((whole.psnr - wanted.psnr).abs() > 1e-3, "the mask changes the figures");
     gpu.assert_valid();
 }
 

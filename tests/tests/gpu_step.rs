@@ -96,6 +96,33 @@ fn check_scene(scene: &Scene, list: &[Variants], chunk: u32) -> usize {
     check(scene, &scene.model(), list, chunk)
 }
 
+/// The loss of a masked photo, whose bytes begin and end anywhere in a word and a tile.
+#[test]
+fn masked_photos() {
+    for (seed, size) in [(71, [64, 48]), (72, [37, 51])] {
+        let scene = Scene {
+            seed,
+            size,
+            ..Scene::default()
+        };
+        let (model, camera, target) = (scene.model(), scene.camera(), scene.masked_target());
+        let mut c = capacities(&scene, 512);
+        c.masked = true;
+        let mut gpu = staged(&c, &ALL[0]);
+        gpu.load(&model);
+        let before = Twin::new(&model);
+        let status = gpu.run(1, &uniforms(&camera, scene.sh_degree, 1), &target);
+        let stages = Stages::read(&mut gpu, &status, &camera);
+        stages.check(&before, &camera, &target, &status);
+        let hidden = scene.mask();
+        let gradients = stages.image_gradient.iter().zip(&hidden);
+        assert!(gradients.clone().any(|(_, counts)| !counts));
+        let mut masked = gradients.filter(|(_, counts)| !**counts);
+        assert!(masked.all(|(gradient, _)| *gradient == [0.0; 3]), "masked pixels pull");
+        gpu.assert_valid();
+    }
+}
+
 #[test]
 fn plain_scene_in_all_variants() {
     assert!(check_scene(&Scene::default(), &ALL, 1024) > 200);

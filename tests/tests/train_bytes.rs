@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kiln::config::{Profile, Storage};
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::memory::{BlockRounding, Budget, Class, GIB, Gpu, MIB, PlanLimits};
+use kiln::memory::{BlockRounding, Budget, Class, GIB, Gpu, MIB, PlanLimits, TensorTable};
 use kiln::scene::SceneIndex;
 use kiln::step::Capacities;
 use kiln::train::{ByteTable, CapacitySource, Demand, DemandSource, PlanReport, TrainPlan, Unit, plan, scene_options};
@@ -70,6 +70,18 @@ fn planned(
     plan(&profile, &scene, demand, budget, CARD, variants).unwrap()
 }
 
+/// A plan whose training photos of `resident_bytes` each stay on the device.
+fn train_plan(capacities: &Capacities, variants: &Variants, profile: &Profile, resident_bytes: &[u64]) -> TrainPlan {
+    TrainPlan::new(
+        capacities,
+        variants,
+        profile,
+        (500.0, 3.0),
+        resident_bytes,
+        CARD.largest_tensor(),
+    )
+}
+
 /// Capacities of many shapes: odd numbers, chunks that are not full, few and many intersections.
 fn shapes() -> Vec<Capacities> {
     let mut list = Vec::new();
@@ -87,25 +99,66 @@ fn shapes() -> Vec<Capacities> {
     list
 }
 
+/// Name, class and bytes of every tensor, chunks and pages together.
+fn named(mut tensors: TensorTable) -> BTreeMap<String, (Class, u64)> {
+    Gpu::add_transfer(&mut tensors);
+    let mut named: BTreeMap<String, (Class, u64)> = BTreeMap::new();
+    for tensor in tensors.tensors() {
+        let name = tensor.name.split('[').next().unwrap().to_owned();
+        named.entry(name).or_insert((tensor.class, 0)).1 += tensor.bytes;
+    }
+    named
+}
+
+/// The same as the byte table says it.
+fn listed(table: &ByteTable, capacities: &Capacities) -> BTreeMap<String, (Class, u64)> {
+    let rows = table.rows().iter();
+    let listed: BTreeMap<_, _> = rows
+        .map(|row| (row.tensor.to_owned(), (row.class, row.bytes(capacities))))
+        .collect();
+    assert_eq!(listed.len(), table.rows().len(), "no tensor is listed twice");
+    listed
+}
+
 #[test]
 fn the_table_has_every_tensor_of_a_plan_to_the_byte() {
     let profile = profile(&[]);
     for capacities in shapes() {
         for variants in [FAST, SEGMENTED] {
-            let mut tensors = TrainPlan::new(&capacities, &variants, &profile, 500.0, 3.0).table;
-            Gpu::add_transfer(&mut tensors);
-            let mut named: BTreeMap<String, (Class, u64)> = BTreeMap::new();
-            for tensor in tensors.tensors() {
-                let name = tensor.name.split('[').next().unwrap().to_owned();
-                named.entry(name).or_insert((tensor.class, 0)).1 += tensor.bytes;
-            }
-            let table = ByteTable::new(Storage::Exact, &capacities, &variants);
-            let rows = table.rows().iter();
-            let listed: BTreeMap<String, (Class, u64)> = rows
-                .map(|row| (row.tensor.to_owned(), (row.class, row.bytes(&capacities))))
+            let plan = train_plan(&capacities, &variants, &profile, &[]);
+            let table = ByteTable::new(Storage::Exact, &capacities, &variants, 0);
+            assert_eq!(
+                listed(&table, &capacities),
+                named(plan.table),
+                "{capacities:?} {variants:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn masks_and_photos_that_stay_on_the_device_are_in_the_table() {
+    let profile = profile(&[]);
+    for shape in shapes() {
+        for masked in [false, true] {
+            let capacities = Capacities { masked, ..shape };
+            // Whole words of colour, and a byte a pixel for the mask; every photo begins on 16 bytes.
+            let pixels = u64::from(capacities.max_pixels);
+            let photos: Vec<u64> = [pixels, pixels / 3 + 1, 1]
+                .iter()
+                .map(|n| (3 * n).next_multiple_of(4) + if masked { *n } else { 0 })
                 .collect();
-            assert_eq!(listed, named, "{capacities:?} {variants:?}");
-            assert_eq!(listed.len(), table.rows().len(), "no tensor is listed twice");
+            let resident_bytes = photos.iter().map(|bytes| bytes.next_multiple_of(16)).sum();
+            for (photos, resident_bytes) in [(&photos[..], resident_bytes), (&[], 0)] {
+                let plan = train_plan(&capacities, &FAST, &profile, photos);
+                assert_eq!(plan.tensors.resident.bytes(), resident_bytes);
+                let table = ByteTable::new(Storage::Exact, &capacities, &FAST, resident_bytes);
+                assert_eq!(
+                    listed(&table, &capacities),
+                    named(plan.table),
+                    "{capacities:?} {photos:?}"
+                );
+            }
         }
     }
 }
@@ -116,10 +169,10 @@ fn the_table_knows_the_worst_moment_of_a_step() {
     let mut seen = std::collections::BTreeSet::new();
     for capacities in shapes() {
         for variants in [FAST, SEGMENTED] {
-            let plan = TrainPlan::new(&capacities, &variants, &profile, 500.0, 3.0);
+            let plan = train_plan(&capacities, &variants, &profile, &[]);
             let placed = plan.place(CARD).unwrap();
             let step = placed.arena_peaks.iter().find(|p| p.program == "step").unwrap();
-            let table = ByteTable::new(Storage::Exact, &capacities, &variants);
+            let table = ByteTable::new(Storage::Exact, &capacities, &variants, 0);
             let moments = table.moments(&capacities);
             let worst = moments.iter().max_by_key(|(_, bytes)| *bytes).unwrap();
             assert_eq!(worst.1, step.bytes, "{capacities:?} {variants:?}: {moments:?} {step:?}");
@@ -135,13 +188,13 @@ fn the_device_is_asked_for_what_was_planned() {
     for capacities in shapes().into_iter().take(2) {
         for variants in [FAST, SEGMENTED] {
             let profile = profile(&[]);
-            let plan = TrainPlan::new(&capacities, &variants, &profile, 500.0, 3.0);
+            let plan = train_plan(&capacities, &variants, &profile, &[]);
             let placed = plan.place(Gpu::limits(&device)).unwrap();
             let before = device.allocations();
             let gpu = Gpu::new(&device, plan.table.clone(), &plan.programs(), GIB).unwrap();
             assert_eq!(device.allocations() - before, placed.blocks.len() as u64);
             assert_eq!(gpu.memory().reserved_bytes(), placed.device_bytes());
-            let table = ByteTable::new(Storage::Exact, &capacities, &variants);
+            let table = ByteTable::new(Storage::Exact, &capacities, &variants, 0);
             let persistent = table.class_bytes(Class::Persistent, &capacities);
             let rounding = device.block_rounding();
             // Chunks are multiples of 256 Gaussians, so nothing is lost between tensors but a mask's last bytes.
@@ -162,13 +215,13 @@ fn the_device_is_asked_for_what_was_planned() {
 #[test]
 fn a_gaussian_costs_at_most_740_bytes() {
     for capacities in shapes() {
-        let table = ByteTable::new(Storage::Exact, &capacities, &FAST);
+        let table = ByteTable::new(Storage::Exact, &capacities, &FAST, 0);
         let bytes = table.per(Class::Persistent, Unit::Gaussian);
         assert!(bytes <= 740.0, "{bytes}");
         let all = table.class_bytes(Class::Persistent, &capacities) as f64;
         assert!((all - bytes * f64::from(capacities.n_cap)).abs() < 1.0);
     }
-    let degree_3 = ByteTable::new(Storage::Exact, &shapes()[0], &FAST);
+    let degree_3 = ByteTable::new(Storage::Exact, &shapes()[0], &FAST, 0);
     assert!((degree_3.per(Class::Persistent, Unit::Gaussian) - 728.125).abs() < 1e-9);
 }
 
@@ -273,7 +326,7 @@ fn a_step_owns_the_arena_and_everything_else_borrows_it() {
     assert!(uses["lpips"] <= first.bytes && plan.lpips.is_some());
     // A model far larger than its images is densified in more bytes than a step takes.
     let capacities = Capacities::new(4_000_000, 1000, 1000, 3, [(64, 64)]);
-    let tiny = TrainPlan::new(&capacities, &FAST, &profile(&[]), 50.0, 1.0);
+    let tiny = train_plan(&capacities, &FAST, &profile(&[]), &[]);
     let peaks = tiny.place(CARD).unwrap().arena_peaks;
     let owner = peaks.iter().max_by_key(|p| p.bytes).unwrap();
     assert_eq!(owner.program, "densify");

@@ -1,5 +1,6 @@
 //! What can be typed. Flags that other 3DGS trainers use for the same thing are accepted as aliases.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -22,6 +23,8 @@ pub(super) enum Command {
     Render(RenderArgs),
     /// Print the memory table, the caps and the verdict, without training
     Plan(PlanArgs),
+    /// Show runs in a browser: serve them from here, or write a folder for any web server
+    View(ViewArgs),
     /// Show shipped profiles, recipes and plugins
     #[command(subcommand)]
     Profiles(ProfilesCommand),
@@ -107,6 +110,31 @@ pub(super) struct PlanArgs {
     /// Also print every setting, resolved
     #[arg(long)]
     pub(super) explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ViewArgs {
+    /// Folder with runs, or one run
+    #[arg(value_name = "DIR", default_value = "runs")]
+    pub(super) folder: PathBuf,
+    /// Address to listen on; other machines reach anything but loopback
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(super) host: IpAddr,
+    /// Port to listen on; 0 takes a free one
+    #[arg(long, value_name = "N", default_value_t = 8137)]
+    pub(super) port: u16,
+    /// Let other machines connect; whoever has the printed address can read the runs
+    #[arg(long)]
+    pub(super) allow_remote: bool,
+    /// Also answer to this host name, for example behind a proxy
+    #[arg(long, value_name = "NAME")]
+    pub(super) allow_host: Vec<String>,
+    /// Open the address in a browser
+    #[arg(long)]
+    pub(super) open: bool,
+    /// Write the page and the runs into a folder for any web server, and end
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["host", "port", "allow_remote", "allow_host", "open"])]
+    pub(super) export: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

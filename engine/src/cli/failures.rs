@@ -5,6 +5,7 @@ use crate::eval::lpips::LpipsError;
 use crate::kernels::counters::Stall;
 use crate::memory::MemoryError;
 use crate::scene::SceneError;
+use crate::serve::ServeError;
 use crate::train::TrainError;
 use crate::vk::VkError;
 
@@ -66,6 +67,20 @@ impl Failure for LpipsError {
     }
 }
 
+impl Failure for ServeError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Folder { .. } | Self::NoRuns { .. } => Exit::Data,
+            Self::Beyond { .. } | Self::Listen { .. } => Exit::Usage,
+            Self::System(_) | Self::NoPage => Exit::Internal,
+            Self::NotAnExport { .. } | Self::Write(_) => Exit::Output,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        self.hint()
+    }
+}
+
 const KNOBS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`; a larger \
                      `memory.cap_gib` allows more";
 
@@ -85,7 +100,10 @@ impl Failure for TrainError {
             Self::Folder(error) => error.exit(),
             Self::Picture(_) | Self::Report(_) | Self::Grew { .. } => Exit::Internal,
             Self::NoDevice(_) => Exit::NoDevice,
-            Self::DoesNotFit { .. } | Self::TileTooFull { .. } => Exit::DoesNotFit,
+            Self::DoesNotFit { .. }
+            | Self::TileTooFull { .. }
+            | Self::ImagesDoNotFit { .. }
+            | Self::HostMemory { .. } => Exit::DoesNotFit,
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible | Stall::Intersections) => Exit::DoesNotFit,
                 _ => Exit::Internal,
@@ -102,6 +120,14 @@ impl Failure for TrainError {
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
             Self::DoesNotFit { .. } => Some(KNOBS.to_owned()),
             Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` or more")),
+            Self::ImagesDoNotFit { .. } => Some(format!(
+                "`--set dataset.residency=host` keeps them in host memory; {KNOBS}"
+            )),
+            Self::HostMemory { residency: "host", .. } => Some(
+                "`--set dataset.residency=stream` keeps `dataset.cache_gib` of them; `--resolution 2` makes them smaller"
+                    .to_owned(),
+            ),
+            Self::HostMemory { .. } => Some("`--set dataset.cache_gib=N` keeps fewer of them".to_owned()),
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible) => Some("`--set debug.v_cap=N` plans more visible records".to_owned()),
                 Some(Stall::Intersections) => Some("`--set debug.i_cap=N` plans more intersections".to_owned()),

@@ -16,6 +16,7 @@ mod render;
 mod request;
 mod stored;
 mod train;
+mod view;
 
 pub use doctor::run as run_doctor;
 pub use error::UsageError;
@@ -24,5 +25,8 @@ pub use exit::{Exit, Failure, report};
 pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
 pub use render::run as run_render;
-pub use request::{Doctor, Eval, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings, Train, parse};
+pub use request::{
+    Doctor, Eval, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings, Train, View, ViewAction, parse,
+};
 pub use train::run as run_train;
+pub use view::run as run_view;

@@ -64,7 +64,11 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
         );
     }
     let (plan, report) = train::plan(&profile, &scene, &demand, budget, limits, &variants).map_err(boxed)?;
-    print(&plan, &report, profile.memory.storage, explain, out)
+    let images = (
+        profile.dataset.residency.name(),
+        train::image_host_bytes(&profile, &scene),
+    );
+    print(&plan, &report, profile.memory.storage, images, explain, out)
         .map_err(|e| boxed(TrainError::from(output_error(e))))?;
     Ok(Exit::Ok)
 }
@@ -103,6 +107,7 @@ fn print(
     plan: &TrainPlan,
     report: &PlanReport,
     storage: Storage,
+    (residency, image_bytes): (&str, u64),
     explain: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -140,7 +145,13 @@ fn print(
     writeln!(out, "  {:<16} {:>12.1}", "device total", mib(report.device_bytes))?;
     writeln!(out, "  {:<16} {:>12.1}", "cap", mib(report.budget.cap_bytes))?;
     writeln!(out, "  arena live peak  {:>12.1}", mib(report.arena_live_bytes))?;
-    let table = train::ByteTable::new(storage, c, &plan.tensors.variants);
+    writeln!(
+        out,
+        "  {:<16} {:>12.1}  (residency {residency})",
+        "images in RAM",
+        mib(image_bytes)
+    )?;
+    let table = train::ByteTable::new(storage, c, &plan.tensors.variants, plan.tensors.resident.bytes());
     writeln!(
         out,
         "  bytes            {:>12.1}  a Gaussian; a visible record {}, an intersection {}, a pixel {} before sharing",
@@ -153,7 +164,8 @@ fn print(
     for usage in &report.arena_uses {
         writeln!(out, "  {:<16} {:>12.1}  {}", usage.name, mib(usage.bytes), usage.pass)?;
     }
-    writeln!(out, "step: {} commands", plan.step.commands.len())?;
+    let commands = plan.steps.first().map_or(0, |step| step.commands.len());
+    writeln!(out, "step: {commands} commands")?;
     writeln!(
         out,
         "verdict: fits, {:.1} % of the cap, {:.1} bytes a Gaussian persistent",

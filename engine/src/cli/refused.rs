@@ -27,11 +27,11 @@ pub(super) const REFUSED: &[(&str, &str)] = &[
     ("--enable_lpips", "the key is `eval.lpips` in the configuration file"),
     (
         "--ip",
-        "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run",
+        "`kiln view` follows the run in a browser, from what `metrics_jsonl` under `sinks` records",
     ),
     (
         "--port",
-        "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run",
+        "`kiln view` follows the run in a browser, from what `metrics_jsonl` under `sinks` records",
     ),
     ("--debug", "the key is `debug.validation` in the configuration file"),
     (
@@ -64,8 +64,11 @@ pub(super) const REFUSED: &[(&str, &str)] = &[
     ),
 ];
 
-/// The first refused flag among arguments, up to `--`.
+/// The first refused flag among arguments, up to `--`. `kiln view` is no trainer, and `--port` means something there.
 pub(super) fn find(args: &[String]) -> Option<(&str, &'static str)> {
+    if args.get(1).is_some_and(|command| command == "view") {
+        return None;
+    }
     args.iter().take_while(|arg| *arg != "--").find_map(|arg| {
         let flag = arg.split_once('=').map_or(arg.as_str(), |(flag, _)| flag);
         REFUSED
@@ -93,6 +96,7 @@ mod tests {
         }
         let known = ["train", "scene", "--", "--ip"].map(str::to_owned);
         assert!(find(&known).is_none());
+        assert!(parse(["kiln", "view", "--port", "0"]).is_ok());
     }
 
     #[test]

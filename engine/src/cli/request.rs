@@ -9,6 +9,7 @@ use super::args::{Cli, Command, ModelArgs, ProfilesCommand, SettingsArgs};
 use super::{UsageError, refused};
 use crate::config::{AutoError, Budget, ConfigError, Inputs, Override, Profile, choose, extended_profile, resolve};
 use crate::scene::Split;
+use crate::serve::Listen;
 
 /// What the program is asked to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,8 @@ pub enum Request {
     Render(Render),
     /// Print the plan.
     Plan(Plan),
+    /// Show runs in a browser.
+    View(View),
     /// Show what is shipped.
     Profiles(Profiles),
     /// Show devices.
@@ -100,6 +103,29 @@ pub struct Plan {
     pub settings: Settings,
     /// Also print every setting.
     pub explain: bool,
+}
+
+/// `kiln view`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Folder with runs, or one run.
+    pub folder: PathBuf,
+    /// What to do with them.
+    pub action: ViewAction,
+}
+
+/// What `kiln view` does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ViewAction {
+    /// Serve them until Ctrl-C.
+    Serve {
+        /// Where to listen.
+        listen: Listen,
+        /// Open a browser.
+        open: bool,
+    },
+    /// Write a folder for any web server.
+    Export(PathBuf),
 }
 
 /// `kiln profiles`
@@ -249,6 +275,21 @@ where
         Command::Plan(plan) => Request::Plan(Plan {
             settings: settings(plan.settings)?,
             explain: plan.explain,
+        }),
+        Command::View(view) => Request::View(View {
+            folder: view.folder,
+            action: match view.export {
+                Some(output) => ViewAction::Export(output),
+                None => ViewAction::Serve {
+                    listen: Listen {
+                        host: view.host,
+                        port: view.port,
+                        names: view.allow_host,
+                        remote: view.allow_remote,
+                    },
+                    open: view.open,
+                },
+            },
         }),
         Command::Profiles(command) => Request::Profiles(match command {
             ProfilesCommand::List => Profiles::List,
@@ -480,6 +521,32 @@ mod tests {
             parse(["kiln", "profiles", "list"]).unwrap(),
             Request::Profiles(Profiles::List)
         );
+    }
+
+    #[test]
+    fn view() {
+        let view = |line: &str| match parse(line.split_whitespace()).unwrap() {
+            Request::View(view) => view,
+            other => panic!("{other:?}"),
+        };
+        let serve = |listen, open| ViewAction::Serve { listen, open };
+        let plain = view("kiln view");
+        assert_eq!(plain.folder, PathBuf::from("runs"));
+        assert_eq!(plain.action, serve(Listen::default(), false));
+        let listen = Listen {
+            host: "::".parse().unwrap(),
+            port: 0,
+            names: vec!["rig.lan".to_owned()],
+            remote: true,
+        };
+        let all = view("kiln view garden --host :: --port 0 --allow-remote --allow-host rig.lan --open");
+        assert_eq!(all.action, serve(listen, true));
+        assert_eq!(
+            view("kiln view --export site").action,
+            ViewAction::Export("site".into())
+        );
+        assert!(parse("kiln view --export site --open".split(' ')).is_err());
+        assert!(parse("kiln view --host evil.example".split(' ')).is_err());
     }
 
     #[test]

@@ -101,6 +101,15 @@ pub struct Dataset {
     pub respect_principal_point: bool,
     /// Where decoded training images live.
     pub residency: Residency,
+    /// Host memory for decoded images under `stream` and `device`, GiB; 0.001 to 4096.
+    pub cache_gib: f64,
+    /// Masks: `auto` = in the scene's `masks` folder or beside the images where there are any; `off`; else a folder. White
+    /// pixels count; black ones carry no loss and are left out of the metrics.
+    pub masks: String,
+    /// In mask files, black pixels count and white ones do not.
+    pub mask_invert: bool,
+    /// What an image's alpha channel is.
+    pub alpha: Alpha,
     /// Read files that links lead out of the scene folder.
     pub follow_links: bool,
 }
@@ -125,8 +134,38 @@ pub enum DatasetKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Residency {
-    /// Host memory, 8-bit RGB at training resolution.
+    /// Device memory, all of them, 8-bit RGB at training resolution: steps upload nothing.
+    Device,
+    /// Host memory, all of them.
     Host,
+    /// Host memory, as many as `cache_gib` holds; the rest are decoded again when their turn comes.
+    Stream,
+}
+
+impl Residency {
+    /// The word in the configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Host => "host",
+            Self::Stream => "stream",
+        }
+    }
+}
+
+/// `dataset.alpha`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Alpha {
+    /// `blend` for Blender scenes, `ignore` for others.
+    Auto,
+    /// A mask: pixels less than half opaque do not count.
+    Mask,
+    /// Transparency: colours are blended over the background.
+    Blend,
+    /// Nothing.
+    Ignore,
 }
 
 /// `model`

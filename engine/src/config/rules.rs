@@ -20,8 +20,6 @@ const NOT_YET: &[(&str, Option<&str>)] = &[
     ("memory.fragmentation", None),
     ("memory.on_spill", None),
     ("memory.trace", None),
-    ("dataset.residency", Some("device")),
-    ("dataset.residency", Some("stream")),
 ];
 
 /// True for a documented key (`value` none) or word that is not available yet.
@@ -39,6 +37,10 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         });
         let images = &profile.dataset.images;
         c.require("images", !images.is_empty(), "empty", || "a folder name".to_owned());
+        c.range("cache_gib", profile.dataset.cache_gib, 0.001..=4096.0);
+        c.require("masks", !profile.dataset.masks.is_empty(), "empty", || {
+            "auto, off or a folder".to_owned()
+        });
     });
     c.within("model", |c| c.range("sh_degree", profile.model.sh_degree, 0..=3));
     c.within("mip", |c| check_mip(&profile.mip, c));

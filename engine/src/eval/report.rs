@@ -67,11 +67,17 @@ pub struct ViewMetrics {
 /// Figures of a view from the sums of an evaluation pass.
 ///
 /// `sums` holds eight words for each 16 x 16 tile, row by row: sum of absolute differences and of SSIM over pixels and
-/// channels, SSIM again at least 5 pixels inside, squared error of red, green and blue, two unused.
+/// channels, SSIM again at least 5 pixels inside, squared error of red, green and blue. With `masked`, all of them are over
+/// the pixels that count, and two more words hold the number of those and of those at least 5 pixels inside, once a
+/// channel; the figures are then means over the pixels that count, not finite where there are none.
 ///
 /// # Errors
 /// [`ReportError::Size`] when there are more or fewer sums than the image has tiles for.
-pub fn view_metrics<T: Copy + Into<f64>>(sums: &[T], size_px: [u32; 2]) -> Result<ViewMetrics, ReportError> {
+pub fn view_metrics<T: Copy + Into<f64>>(
+    sums: &[T],
+    size_px: [u32; 2],
+    masked: bool,
+) -> Result<ViewMetrics, ReportError> {
     let [width, height] = size_px;
     let tiles = width.div_ceil(TILE_PX) as usize * height.div_ceil(TILE_PX) as usize;
     let words = METRIC_WORDS as usize;
@@ -85,11 +91,18 @@ pub fn view_metrics<T: Copy + Into<f64>>(sums: &[T], size_px: [u32; 2]) -> Resul
     }
     let sum = |word: usize| -> f64 { sums.iter().skip(word).step_by(words).map(|v| (*v).into()).sum() };
     let area = |width: u32, height: u32| f64::from(width) * f64::from(height);
-    let pixels = area(width, height);
+    let pixels = if masked { sum(6) / 3.0 } else { area(width, height) };
     let squared = [sum(3), sum(4), sum(5)];
     let border = 2 * WINDOW_RADIUS_PX;
+    let inside = || {
+        if masked {
+            sum(7)
+        } else {
+            3.0 * area(width - border, height - border)
+        }
+    };
     let ssim_valid = (width.min(height) > border)
-        .then(|| sum(2) / (3.0 * area(width - border, height - border)))
+        .then(|| sum(2) / inside())
         .filter(|value| value.is_finite());
     Ok(ViewMetrics {
         l1: sum(0) / (3.0 * pixels),
@@ -269,7 +282,7 @@ mod tests {
             let (size, image) = read(&folder.join(format!("pair_{name}_pred.png")));
             let (_, target) = read(&folder.join(format!("pair_{name}_gt.png")));
             let sums = tile_sums(size, &image, &target);
-            let found = view_metrics(&sums, size).unwrap();
+            let found = view_metrics(&sums, size, false).unwrap();
             let twin = metrics(size, &image, &target);
             let close = |a: f64, b: f64, tolerance: f64| assert!((a - b).abs() < tolerance, "{name}: {a} against {b}");
             close(found.l1, twin.l1, 1e-12);
@@ -284,7 +297,7 @@ mod tests {
             close(found.ssim_valid.unwrap(), wanted("ssim_valid"), 1e-7);
             // sums as the device stores them
             let narrow: Vec<f32> = sums.iter().map(|v| *v as f32).collect();
-            let found = view_metrics(&narrow, size).unwrap();
+            let found = view_metrics(&narrow, size, false).unwrap();
             close(found.psnr_image, wanted("psnr_image"), 1e-3);
             close(found.ssim_valid.unwrap(), wanted("ssim_valid"), 2e-5);
         }
@@ -295,20 +308,36 @@ mod tests {
         // equal images
         let mut sums = vec![0.0_f32; 8];
         sums[1] = 3.0 * 60.0;
-        let found = view_metrics(&sums, [10, 6]).unwrap();
+        let found = view_metrics(&sums, [10, 6], false).unwrap();
         assert_eq!((found.l1, found.ssim, found.ssim_valid), (0.0, 1.0, None));
         assert!((found.psnr - 100.0).abs() < 1e-9 && (found.psnr_image - 100.0).abs() < 1e-9);
         // the smallest image with a whole window has one valid pixel
         sums[2] = 1.5;
-        assert_eq!(view_metrics(&sums, [11, 11]).unwrap().ssim_valid, Some(0.5));
-        assert_eq!(view_metrics(&sums, [11, 10]).unwrap().ssim_valid, None);
+        assert_eq!(view_metrics(&sums, [11, 11], false).unwrap().ssim_valid, Some(0.5));
+        assert_eq!(view_metrics(&sums, [11, 10], false).unwrap().ssim_valid, None);
         // not a number is not hidden
-        let found = view_metrics(&[f32::NAN; 8], [16, 16]).unwrap();
+        let found = view_metrics(&[f32::NAN; 8], [16, 16], false).unwrap();
         assert!(found.psnr.is_nan() && found.l1.is_nan() && found.ssim_valid.is_none());
         // sums of another image
-        let error = view_metrics(&sums, [17, 11]).unwrap_err();
+        let error = view_metrics(&sums, [17, 11], false).unwrap_err();
         assert!(error.to_string().contains("17 x 11"), "{error}");
-        assert!(view_metrics::<f32>(&[], [0, 0]).is_err());
+        assert!(view_metrics::<f32>(&[], [0, 0], false).is_err());
+    }
+
+    #[test]
+    fn masked_figures_are_over_the_pixels_that_count() {
+        let mut sums = vec![0.0_f32; 8];
+        // half of an 11x11 image counts, and its one inner pixel
+        (sums[0], sums[1], sums[2]) = (18.0, 90.0, 1.5);
+        (sums[3], sums[4], sums[5]) = (0.6, 0.6, 0.6);
+        (sums[6], sums[7]) = (3.0 * 60.0, 3.0);
+        let found = view_metrics(&sums, [11, 11], true).unwrap();
+        assert!((found.l1 - 0.1).abs() < 1e-12 && (found.ssim - 0.5).abs() < 1e-12);
+        assert!((found.psnr_image - 20.0).abs() < 1e-5 && (found.psnr - 20.0).abs() < 1e-5);
+        assert_eq!(found.ssim_valid, Some(0.5));
+        // nothing counts
+        let found = view_metrics(&[0.0_f32; 8], [11, 11], true).unwrap();
+        assert!(found.l1.is_nan() && found.psnr.is_nan() && found.ssim_valid.is_none());
     }
 
     fn view(name: &str, l1: f64, ssim_valid: Option<f64>, lpips: Option<f64>) -> ViewRow {

@@ -2,6 +2,10 @@
 //!
 //! SSIM uses an 11-tap Gaussian window (sigma 1.5) with zero padding, per channel, averaged over everything (Wang et al.
 //! 2004). The forward pass writes three maps per channel; the gradient pass blurs them again, so no graph is kept.
+//!
+//! With masks, image and target are multiplied by the mask before both terms, which stay means over all pixels: masked
+//! pixels carry no loss and no gradient, the others weigh what they weigh without a mask, and SSIM is 1 where a window
+//! sees only masked pixels. Evaluation takes its means over the pixels that count.
 
 use super::counters::Args;
 use super::views::{Pixels, Shared};
@@ -18,7 +22,18 @@ pub static REDUCE: Shader = shader!("loss_reduce", r uniforms, rw counters, r su
 /// Sums for evaluation.
 pub static METRICS: Shader = shader!("ssim_maps.metrics", r uniforms, r counters, r image, r target, w sums);
 
-/// Words a tile's metric sums take: |d|, SSIM, SSIM inside the border, squared error of r, g, b, two unused.
+/// [`SSIM`] of a masked photo.
+pub static SSIM_MASKED: Shader =
+    shader!("ssim_maps.masked", r uniforms, r counters, r image, r target, w sums, w ssim_maps);
+/// [`GRADIENT`] of a masked photo.
+pub static GRADIENT_MASKED: Shader =
+    shader!("loss_gradient.masked", r uniforms, r counters, r image, r target, r ssim_maps, w image_gradient);
+/// [`METRICS`] of a masked photo.
+pub static METRICS_MASKED: Shader =
+    shader!("ssim_maps.masked_metrics", r uniforms, r counters, r image, r target, w sums);
+
+/// Words a tile's metric sums take: |d|, SSIM, SSIM inside the border, squared error of r, g, b, and of masked photos the
+/// number of pixels that count, and of those inside the border, both once a channel.
 pub const METRIC_WORDS: u32 = 8;
 
 /// Bytes of the per-tile sums of training for `tiles` tiles.
@@ -43,7 +58,8 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Vie
         sums,
         maps,
     ];
-    program.pass(&SSIM, &[], &views, &(), shared.groups(Args::Tiles));
+    let ssim = if pixels.masked { &SSIM_MASKED } else { &SSIM };
+    program.pass(ssim, &[], &views, &(), shared.groups(Args::Tiles));
     let views = [shared.uniforms, shared.counters, sums];
     program.pass(&REDUCE, &[], &views, &(), shared.groups(Args::One));
     let views = [
@@ -54,11 +70,13 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Vie
         maps,
         pixels.gradient,
     ];
-    program.pass(&GRADIENT, &[], &views, &(), shared.groups(Args::Tiles));
+    let gradient = if pixels.masked { &GRADIENT_MASKED } else { &GRADIENT };
+    program.pass(gradient, &[], &views, &(), shared.groups(Args::Tiles));
 }
 
 /// Appends the evaluation pass: eight sums a tile, added up by the host in f64.
 pub fn record_metrics(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: View) {
     let views = [shared.uniforms, shared.counters, pixels.image, pixels.target, sums];
-    program.pass(&METRICS, &[], &views, &(), shared.groups(Args::Tiles));
+    let metrics = if pixels.masked { &METRICS_MASKED } else { &METRICS };
+    program.pass(metrics, &[], &views, &(), shared.groups(Args::Tiles));
 }

@@ -102,8 +102,10 @@ pub struct Pixels {
     pub last_contributor: View,
     /// Gradient of the loss.
     pub gradient: View,
-    /// Packed u8 RGB ground truth, ring slots.
+    /// The ground truth: [`crate::scene::Photo`]s, the step's own from word `image_offset` on.
     pub target: View,
+    /// Photos carry a mask.
+    pub masked: bool,
 }
 
 /// How gradients of a splat's tiles are added up.

@@ -170,6 +170,40 @@ pub enum SceneError {
         /// The camera's height in pixels.
         camera_height: u64,
     },
+    /// A mask has another shape than its image.
+    #[error(
+        "the mask {} is {}x{}, but its image {} is {}x{}, which is another aspect ratio; \
+         make the mask at the size of the image", mask.display(), mask_px.0, mask_px.1, image.display(), image_px.0, image_px.1
+    )]
+    MaskSize {
+        /// The mask.
+        mask: PathBuf,
+        /// Its width and height in pixels.
+        mask_px: (u32, u32),
+        /// The image.
+        image: PathBuf,
+        /// Its width and height in pixels.
+        image_px: (u32, u32),
+    },
+    /// A mask that hides the whole image.
+    #[error("every pixel of {} is masked; white must count, or set dataset.mask_invert", path.display())]
+    AllMasked {
+        /// The image.
+        path: PathBuf,
+    },
+    /// Masks were asked for and there are none.
+    #[error(
+        "no mask in {} belongs to any of the {images} images; looked for {looked_for} and the like; \
+         name another folder or turn masks off (dataset.masks)", folder.display()
+    )]
+    NoMasks {
+        /// The folder.
+        folder: PathBuf,
+        /// Images of the scene.
+        images: usize,
+        /// File names that the first image's mask may have.
+        looked_for: String,
+    },
     /// An image file that cannot be decoded.
     #[error("cannot decode {}: {detail}; PNG and JPEG are read, save the image again", path.display())]
     Image {

@@ -229,4 +229,32 @@ mod tests {
             assert!(message.contains("broken.png"), "{message}");
         }
     }
+
+    /// Nothing is allocated for a picture whose header claims more pixels than any camera has.
+    #[test]
+    fn bombs_are_refused_by_their_header() {
+        let folder = Scratch::new();
+        let path = folder.write_png("bomb.png", 4, 4, 3, &[0; 48]);
+        let mut bytes = std::fs::read(&path).unwrap();
+        for (width, height) in [(100_000_u32, 100_000_u32), (65_000, 65_000), (u32::MAX >> 1, 1)] {
+            bytes[16..20].copy_from_slice(&width.to_be_bytes());
+            bytes[20..24].copy_from_slice(&height.to_be_bytes());
+            let crc = crc32(&bytes[12..29]);
+            bytes[29..33].copy_from_slice(&crc.to_be_bytes());
+            std::fs::write(&path, &bytes).unwrap();
+            let message = read_all(std::slice::from_ref(&path), &Fence::open())
+                .unwrap_err()
+                .to_string();
+            assert!(message.contains("bomb.png"), "{message}");
+        }
+    }
+
+    /// The checksum of a PNG chunk.
+    fn crc32(bytes: &[u8]) -> u32 {
+        !bytes.iter().fold(u32::MAX, |crc, byte| {
+            (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+                (crc >> 1) ^ (0xedb8_8320 & 0_u32.wrapping_sub(crc & 1))
+            })
+        })
+    }
 }

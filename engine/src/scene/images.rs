@@ -1,27 +1,30 @@
 //! Ground-truth images in host memory.
 //!
-//! Owns the decoded pictures, u8 RGB at training resolution, tightly packed, and the threads that decode them. Each
-//! image is decoded once, when it is asked for or prefetched, and kept; the source picture is dropped at once.
-//! Promises at most [`ImageStore::host_bytes`] of memory. Pictures are handed out as shared slices, so that a store
-//! which forgets old pictures, or one that keeps them on the device, can stand behind the same calls.
+//! Owns the decoded [`Photo`]s and the threads that decode them. An image is decoded when it is asked for or prefetched;
+//! the source picture is dropped at once. Without a limit every photo is kept, and decoded once. With
+//! [`ImageOptions::cache_bytes`], photos beyond it are forgotten, the one used last first: views are drawn without
+//! replacement, so that one is needed again last. Promises at most [`ImageStore::host_bytes`] of memory.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use super::{SceneError, SceneIndex, View, ViewId, pixels};
+use super::pixels::Recipe;
+use super::{Photo, SceneError, SceneIndex, ViewId};
 
 /// Fewest and most decoding threads.
 const THREADS: std::ops::RangeInclusive<usize> = 2..=8;
 
-/// How images are decoded.
+/// How images are decoded and kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImageOptions {
     /// Colour behind transparent pixels, 0..=1.
     pub background: [f32; 3],
     /// Decoding threads, taken into 2..=8; one a core when absent.
     pub threads: Option<usize>,
+    /// Most bytes of photos that are kept, though at least the one that is being asked for; all when absent.
+    pub cache_bytes: Option<u64>,
 }
 
 impl Default for ImageOptions {
@@ -29,8 +32,20 @@ impl Default for ImageOptions {
         Self {
             background: [0.0; 3],
             threads: None,
+            cache_bytes: None,
         }
     }
+}
+
+/// What a store has done so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadReport {
+    /// Images decoded, again ones included.
+    pub images: u32,
+    /// Bytes of their photos.
+    pub bytes: u64,
+    /// Decoding threads.
+    pub threads: u32,
 }
 
 /// Decodes and keeps the images of a scene.
@@ -43,8 +58,8 @@ pub struct ImageStore {
 
 #[derive(Debug)]
 struct Shared {
-    views: Vec<View>,
-    background: [f32; 3],
+    recipes: Vec<Recipe>,
+    cache_bytes: u64,
     state: Mutex<State>,
     /// Signalled when there is work or the store closes.
     work: Condvar,
@@ -55,7 +70,16 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     slots: Vec<Slot>,
+    /// Callers that wait for each slot.
+    waiting: Vec<u32>,
+    /// Slots that the last prefetch named, soonest first.
+    soon: Vec<usize>,
     queue: VecDeque<usize>,
+    /// Counts calls of `get`.
+    clock: u64,
+    resident_bytes: u64,
+    decoded: u32,
+    decoded_bytes: u64,
     closing: bool,
 }
 
@@ -64,7 +88,8 @@ enum Slot {
     Empty,
     Queued,
     Decoding,
-    Ready(Arc<[u8]>),
+    /// The photo, and when it was asked for last; 0 for never.
+    Ready(Photo, u64),
     Failed(SceneError),
 }
 
@@ -74,15 +99,21 @@ impl ImageStore {
     /// # Errors
     /// [`SceneError::Io`] when the system refuses a thread.
     pub fn open(scene: &SceneIndex, options: ImageOptions) -> Result<Self, SceneError> {
-        let views: Vec<View> = scene.views().map(|(_, view)| view.clone()).collect();
+        let recipes = recipes(scene, options.background);
         let state = State {
-            slots: vec![Slot::Empty; views.len()],
+            slots: vec![Slot::Empty; recipes.len()],
+            waiting: vec![0; recipes.len()],
+            soon: Vec::new(),
             queue: VecDeque::new(),
+            clock: 0,
+            resident_bytes: 0,
+            decoded: 0,
+            decoded_bytes: 0,
             closing: false,
         };
         let shared = Arc::new(Shared {
-            views,
-            background: options.background,
+            recipes,
+            cache_bytes: options.cache_bytes.unwrap_or(u64::MAX),
             state: Mutex::new(state),
             work: Condvar::new(),
             done: Condvar::new(),
@@ -105,42 +136,55 @@ impl ImageStore {
         Ok(store)
     }
 
-    /// The picture of a view: `width_px * height_px * 3` bytes, rows from the top, RGB.
+    /// The photo of a view.
     ///
-    /// Waits for the decoder when the picture is not there yet; it is then decoded before anything prefetched.
+    /// Waits for the decoder when it is not there yet; it is then decoded before anything prefetched.
     ///
     /// # Errors
     /// [`SceneError`] naming the image that cannot be decoded; the same again on every later call.
-    pub fn get(&self, id: ViewId) -> Result<Arc<[u8]>, SceneError> {
+    pub fn get(&self, id: ViewId) -> Result<Photo, SceneError> {
         let index = self.slot_index(id)?;
         let mut state = self.shared.lock();
-        loop {
-            match &state.slots[index] {
-                Slot::Ready(picture) => return Ok(Arc::clone(picture)),
-                Slot::Failed(error) => return Err(error.clone()),
-                Slot::Empty => {
-                    state.slots[index] = Slot::Queued;
-                    state.queue.push_front(index);
-                    self.shared.work.notify_one();
+        state.clock += 1;
+        let now = state.clock;
+        state.waiting[index] += 1;
+        let found = loop {
+            match &mut state.slots[index] {
+                Slot::Ready(photo, used) => {
+                    *used = now;
+                    break Ok(photo.clone());
                 }
-                Slot::Queued => {
+                Slot::Failed(error) => break Err(error.clone()),
+                Slot::Decoding => state = self.shared.wait(&self.shared.done, state),
+                slot => {
                     // a thread is waited for only when none of them can take the picture at once
+                    *slot = Slot::Queued;
                     state.queue.retain(|&queued| queued != index);
                     state.queue.push_front(index);
+                    self.shared.work.notify_one();
                     state = self.shared.wait(&self.shared.done, state);
                 }
-                Slot::Decoding => state = self.shared.wait(&self.shared.done, state),
             }
-        }
+        };
+        state.waiting[index] -= 1;
+        found
     }
 
-    /// Asks for pictures that will be wanted soon, soonest first; returns at once. Unknown ids are passed over.
+    /// Asks for pictures that will be wanted soon, soonest first; returns at once. Unknown ids are passed over, and so
+    /// are those that would not fit the cache together.
     pub fn prefetch(&self, ids: impl IntoIterator<Item = ViewId>) {
         let mut state = self.shared.lock();
+        state.soon.clear();
+        let mut bytes = 0;
         for id in ids {
             let Ok(index) = self.slot_index(id) else {
                 continue;
             };
+            bytes += self.shared.recipes[index].photo_bytes();
+            if bytes > self.shared.cache_bytes {
+                break;
+            }
+            state.soon.push(index);
             if matches!(state.slots[index], Slot::Empty) {
                 state.slots[index] = Slot::Queued;
                 state.queue.push_back(index);
@@ -149,49 +193,69 @@ impl ImageStore {
         }
     }
 
-    /// The most host memory this store will use, bytes: all pictures plus what the decoding threads work in.
+    /// The most host memory this store will use, bytes: photos, one more in the caller's hands, and what the decoding
+    /// threads work in.
     #[must_use]
     pub fn host_bytes(&self) -> u64 {
-        host_bytes(self.shared.views.iter(), self.threads.len())
+        host_bytes(&self.shared.recipes, self.shared.cache_bytes, self.threads.len())
     }
 
-    /// Bytes of the pictures decoded so far.
+    /// Bytes of the photos that are held now.
     #[must_use]
     pub fn resident_bytes(&self) -> u64 {
-        let ready = |slot: &Slot| {
-            if let Slot::Ready(picture) = slot {
-                picture.len() as u64
-            } else {
-                0
-            }
-        };
-        self.shared.lock().slots.iter().map(ready).sum()
+        self.shared.lock().resident_bytes
+    }
+
+    /// What was decoded so far.
+    #[must_use]
+    pub fn report(&self) -> LoadReport {
+        let state = self.shared.lock();
+        LoadReport {
+            images: state.decoded,
+            bytes: state.decoded_bytes,
+            threads: u32::try_from(self.threads.len()).unwrap_or(u32::MAX),
+        }
     }
 
     fn slot_index(&self, id: ViewId) -> Result<usize, SceneError> {
         let (start, end) = match id.split {
             super::Split::Train => (0, self.test_start),
-            super::Split::Test => (self.test_start, self.shared.views.len()),
+            super::Split::Test => (self.test_start, self.shared.recipes.len()),
         };
         let index = start.checked_add(id.index).filter(|&index| index < end);
         index.ok_or(SceneError::NoSuchView(id.split.name(), id.index))
     }
 }
 
+fn recipes(scene: &SceneIndex, background: [f32; 3]) -> Vec<Recipe> {
+    scene
+        .views()
+        .map(|(_, view)| Recipe::new(view, background, scene.masked))
+        .collect()
+}
+
 /// What [`ImageStore::host_bytes`] will say for a scene, without opening a store.
 #[must_use]
 pub fn estimate_host_bytes(scene: &SceneIndex, options: ImageOptions) -> u64 {
-    host_bytes(scene.views().map(|(_, view)| view), thread_count(options.threads))
+    host_bytes(
+        &recipes(scene, options.background),
+        options.cache_bytes.unwrap_or(u64::MAX),
+        thread_count(options.threads),
+    )
 }
 
-fn host_bytes<'a>(views: impl Iterator<Item = &'a View>, threads: usize) -> u64 {
-    let (mut pictures, mut work) = (0, Vec::new());
-    for view in views {
-        pictures += view.rgb_bytes();
-        work.push(pixels::working_bytes(view));
-    }
+fn host_bytes(recipes: &[Recipe], cache_bytes: u64, threads: usize) -> u64 {
+    let photos: u64 = recipes.iter().map(Recipe::photo_bytes).sum();
+    let largest = recipes.iter().map(Recipe::photo_bytes).max().unwrap_or(0);
+    let kept = if photos <= cache_bytes {
+        photos
+    } else {
+        // a forgotten photo may still be in use, and each thread's allocator keeps the bytes of one for the next
+        cache_bytes.max(largest) + (1 + threads as u64) * largest
+    };
+    let mut work: Vec<u64> = recipes.iter().map(Recipe::working_bytes).collect();
     work.sort_unstable_by(|a, b| b.cmp(a));
-    pictures + work.iter().take(threads).sum::<u64>()
+    kept + work.iter().take(threads).sum::<u64>()
 }
 
 fn thread_count(wanted: Option<usize>) -> usize {
@@ -210,8 +274,47 @@ impl Drop for ImageStore {
     }
 }
 
+impl State {
+    /// Puts in what became of slot `index`, and forgets photos until the rest fits.
+    fn finish(&mut self, index: usize, slot: Slot, cache_bytes: u64) {
+        if let Slot::Ready(photo, _) = &slot {
+            let bytes = photo.bytes().len() as u64;
+            self.resident_bytes += bytes;
+            self.decoded_bytes += bytes;
+            self.decoded += 1;
+        }
+        self.slots[index] = slot;
+        while self.resident_bytes > cache_bytes {
+            let Some(victim) = self.victim(index) else { break };
+            if let Slot::Ready(photo, _) = std::mem::replace(&mut self.slots[victim], Slot::Empty) {
+                self.resident_bytes -= photo.bytes().len() as u64;
+            }
+        }
+    }
+
+    /// The photo that is best forgotten: the one used last, then one that was prefetched for nothing, then what is needed
+    /// soon but latest. Never the one that just came, nor one that a caller waits for.
+    fn victim(&self, newest: usize) -> Option<usize> {
+        let free = |index: usize| index != newest && self.waiting[index] == 0;
+        let used = |(index, slot): (usize, &Slot)| match slot {
+            Slot::Ready(_, used) if free(index) && !self.soon.contains(&index) => Some((*used, index)),
+            _ => None,
+        };
+        let idle = self.slots.iter().enumerate().filter_map(used).max();
+        let soon = || {
+            let ready = |index: usize| matches!(self.slots[index], Slot::Ready(..));
+            self.soon
+                .iter()
+                .rev()
+                .copied()
+                .find(|&index| free(index) && ready(index))
+        };
+        idle.map(|(_, index)| index).or_else(soon)
+    }
+}
+
 impl Shared {
-    /// State survives a poisoned lock: every change to it is a single assignment.
+    /// State survives a poisoned lock: no change to it can panic halfway.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -230,19 +333,19 @@ impl Shared {
             };
             state.slots[index] = Slot::Decoding;
             drop(state);
-            let view = &self.views[index];
+            let recipe = &self.recipes[index];
             // a decoder that panics on a hostile file must cost that image, not a thread and a waiting caller
-            let picture = catch_unwind(AssertUnwindSafe(|| pixels::load(view, self.background)));
-            let slot = match picture {
-                Ok(Ok(picture)) => Slot::Ready(picture.into()),
+            let photo = catch_unwind(AssertUnwindSafe(|| recipe.cook()));
+            let slot = match photo {
+                Ok(Ok(photo)) => Slot::Ready(photo, 0),
                 Ok(Err(error)) => Slot::Failed(error),
                 Err(_) => Slot::Failed(SceneError::Image {
-                    path: view.image_path.clone(),
+                    path: recipe.path().to_owned(),
                     detail: "the decoder failed on its content".to_owned(),
                 }),
             };
             state = self.lock();
-            state.slots[index] = slot;
+            state.finish(index, slot, self.cache_bytes);
             self.done.notify_all();
         }
     }
@@ -301,10 +404,12 @@ mod tests {
             threads: Some(2),
             ..ImageOptions::default()
         };
-        // 40 pictures of 4x4, two threads with an 8x8 RGBA picture and its file
-        assert_eq!(estimate_host_bytes(&scene, options), 40 * 48 + 2 * 64 * 8);
+        // 40 pictures of 4x4, two threads with an 8x8 picture in work
+        assert_eq!(estimate_host_bytes(&scene, options), 40 * 48 + 2 * 64 * 12);
         let (first, again) = (store.get(train(3)).unwrap(), store.get(train(3)).unwrap());
-        assert!(Arc::ptr_eq(&first, &again));
+        assert!(first.is_same(&again));
+        let LoadReport { images, bytes, .. } = store.report();
+        assert_eq!((images, bytes), (40, 40 * 48));
     }
 
     #[test]
@@ -328,12 +433,66 @@ mod tests {
     }
 
     #[test]
+    fn a_cache_holds_what_it_may_and_gives_the_same_pictures() {
+        let folder = Scratch::new();
+        let scene = scene(&folder, 30, 255);
+        // ten of thirty pictures
+        let options = ImageOptions {
+            threads: Some(2),
+            cache_bytes: Some(480),
+            ..ImageOptions::default()
+        };
+        let store = ImageStore::open(&scene, options).unwrap();
+        assert_eq!(store.host_bytes(), 480 + 3 * 48 + 2 * 64 * 12);
+        let epoch = |first: u8| {
+            for n in 0..30_u8 {
+                let ahead = (n + 1..30).take(4).map(|n| train(n.into()));
+                store.prefetch(ahead);
+                let n = (n + first) % 30;
+                assert_eq!(store.get(train(n.into())).unwrap()[..], [n, 2 * n, 3 * n].repeat(16));
+                assert!(store.resident_bytes() <= 480, "{}", store.resident_bytes());
+            }
+            store.report().images
+        };
+        let first = epoch(0);
+        // some of the ten that are there have not been used since, whatever the order
+        let second = epoch(0) - first;
+        assert!(first >= 30 && second < 30, "{first}, then {second} decoded");
+        // views that were prefetched in vain do not crowd out what is asked for
+        epoch(17);
+    }
+
+    #[test]
+    fn a_cache_smaller_than_a_picture_still_serves_everyone() {
+        let folder = Scratch::new();
+        let scene = scene(&folder, 9, 255);
+        let options = ImageOptions {
+            threads: Some(4),
+            cache_bytes: Some(1),
+            ..ImageOptions::default()
+        };
+        let store = ImageStore::open(&scene, options).unwrap();
+        std::thread::scope(|scope| {
+            for caller in 0..3 {
+                let store = &store;
+                scope.spawn(move || {
+                    for n in 0..27_u8 {
+                        let n = (n * (caller + 1)) % 9;
+                        store.prefetch((0..9).map(train));
+                        assert_eq!(store.get(train(n.into())).unwrap()[0], n);
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
     fn alpha_is_blended_over_the_background() {
         let folder = Scratch::new();
         let scene = scene(&folder, 1, 0);
         let options = ImageOptions {
             background: [1.0, 0.5, 0.0],
-            threads: None,
+            ..ImageOptions::default()
         };
         let store = ImageStore::open(&scene, options).unwrap();
         assert_eq!(store.get(train(0)).unwrap()[..3], [255, 127, 0]);

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::view::{Point, Split, View, ViewId};
-use super::{Resolution, SceneError, load};
+use super::view::{Alpha, Point, Split, View, ViewId};
+use super::{MaskChoice, Resolution, SceneError, load};
 
 /// The kinds of data set that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,25 @@ pub enum KindChoice {
     Only(SceneKind),
 }
 
+/// What to make of alpha channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AlphaChoice {
+    /// [`Alpha::Composite`] for Blender images, [`Alpha::Ignore`] for others.
+    #[default]
+    Auto,
+    /// The same for all images.
+    Only(Alpha),
+}
+
+impl AlphaChoice {
+    pub(super) fn or(self, usual: Alpha) -> Alpha {
+        match self {
+            Self::Auto => usual,
+            Self::Only(alpha) => alpha,
+        }
+    }
+}
+
 /// How a data set is to be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneOptions {
@@ -58,12 +77,16 @@ pub struct SceneOptions {
     pub scale: f64,
     /// Hold out test views.
     pub eval: bool,
-    /// Blend COLMAP images with an alpha channel over the background; Blender images always are.
-    pub use_alpha: bool,
     /// Read files that links lead out of the data set.
     pub follow_links: bool,
     /// Use the principal points of the cameras instead of the image centres.
     pub respect_principal_point: bool,
+    /// What to make of alpha channels.
+    pub alpha: AlphaChoice,
+    /// Where masks are looked for.
+    pub masks: MaskChoice,
+    /// Mask files name the pixels that do not count.
+    pub mask_invert: bool,
 }
 
 impl Default for SceneOptions {
@@ -74,9 +97,11 @@ impl Default for SceneOptions {
             resolution: Resolution::Auto,
             scale: 1.0,
             eval: true,
-            use_alpha: false,
             follow_links: false,
             respect_principal_point: true,
+            alpha: AlphaChoice::Auto,
+            masks: MaskChoice::Auto,
+            mask_invert: false,
         }
     }
 }
@@ -98,6 +123,8 @@ pub struct SceneIndex {
     pub extent: f32,
     /// What is odd but usable, for the user to read.
     pub warnings: Vec<String>,
+    /// True when some view's pixels may be masked; all its photos then carry a mask.
+    pub masked: bool,
     /// What was chosen where there was a choice, and what undistortion cost, for the user to read.
     pub notices: Vec<String>,
     /// The folder or file that lists the images.

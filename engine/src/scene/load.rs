@@ -13,7 +13,7 @@ use super::lens::Lens;
 use super::posed::PosedImage;
 use super::upright::Planner;
 use super::view::{self, Alpha, Point, View};
-use super::{Resolution, SceneError, blender, colmap, header, multiscale, nerfstudio, points_ply, split};
+use super::{Resolution, SceneError, blender, colmap, header, masks, multiscale, nerfstudio, points_ply, split};
 
 /// Image folder of COLMAP data sets unless told otherwise.
 const IMAGES: &str = "images";
@@ -125,11 +125,7 @@ impl Loader<'_> {
             };
             self.warn_no_points(&format!("{} {what}", folder.display()));
         }
-        let alpha = if self.options.use_alpha {
-            Alpha::Composite
-        } else {
-            Alpha::Ignore
-        };
+        let alpha = self.options.alpha.or(Alpha::Ignore);
         let images = self.image_folder(&model.images)?;
         let views = self.views(&images, &model.images_file, model.images, alpha)?;
         let sets = split_views(views, self.options.eval);
@@ -142,7 +138,7 @@ impl Loader<'_> {
         let mut open = |file: &Path| -> Result<Vec<View>, SceneError> {
             self.fence.check(file)?;
             let frames = blender::read(file)?;
-            self.views(self.root, file, frames, Alpha::Composite)
+            self.views(self.root, file, frames, self.options.alpha.or(Alpha::Composite))
         };
         let train_views = open(&train)?;
         let test_views = has_test.then(|| open(&test)).transpose()?;
@@ -155,8 +151,8 @@ impl Loader<'_> {
         let file = self.root.join(multiscale::FILE);
         self.fence.check(&file)?;
         let (train, test) = multiscale::read(&file)?;
-        let train = self.views(self.root, &file, train, Alpha::Composite)?;
-        let test = test.map(|test| self.views(self.root, &file, test, Alpha::Composite));
+        let train = self.views(self.root, &file, train, self.options.alpha.or(Alpha::Composite))?;
+        let test = test.map(|test| self.views(self.root, &file, test, self.options.alpha.or(Alpha::Composite)));
         let sets = self.ready_split(train, test.transpose()?, "test split");
         let root = self.root;
         self.finish(SceneKind::Multiscale, &file, root, sets, Vec::new())
@@ -177,7 +173,7 @@ impl Loader<'_> {
                 Vec::new()
             }
         };
-        let views = self.views(self.root, &file, frames.images, Alpha::Composite)?;
+        let views = self.views(self.root, &file, frames.images, self.options.alpha.or(Alpha::Composite))?;
         let sets = match frames.held_out.filter(|_| self.options.eval) {
             Some(held_out) => hold_out_named(views, &held_out),
             None => split_views(views, self.options.eval),
@@ -374,6 +370,10 @@ impl Loader<'_> {
         let mut views = train;
         views.extend(test);
         view::assign_ids(&mut views);
+        masks::attach(&mut views, self.root, self.options, &self.fence, &mut self.warnings)?;
+        let masked = views
+            .iter()
+            .any(|view| view.mask.is_some() || view.alpha == Alpha::Mask);
         for view in &mut views {
             if !self.options.respect_principal_point {
                 view.centre();
@@ -426,6 +426,7 @@ impl Loader<'_> {
             test,
             points,
             extent,
+            masked,
             warnings: self.warnings,
             notices: self.notices,
             model: model.to_owned(),
@@ -495,7 +496,7 @@ fn hold_out_named(views: Vec<View>, held_out: &BTreeSet<String>) -> Sets {
 }
 
 /// The first few names, and how many more there are.
-fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[String]) -> String {
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     match names.len() - shown.len() {
         0 => shown.join(", "),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SceneIndex, View};
+use super::{SceneIndex, View, photo_bytes};
 
 /// Suggested widths stay at or below this, pixels; what `dataset.resolution: -1` does too.
 const COMFORTABLE_WIDTH_PX: u32 = 1600;
@@ -42,8 +42,8 @@ pub struct SceneReport {
     pub cameras_box: [[f32; 3]; 2],
     /// Scene extent: 1.1 times the largest distance of a training camera from their mean, world units.
     pub extent: f32,
-    /// True when a `masks` folder lies in the data set.
-    pub masks_folder: bool,
+    /// Images that a mask belongs to.
+    pub masked_images: usize,
     /// Largest share of an image's area that undistortion loses, 0 to 1; absent without distortion.
     pub largest_crop: Option<f64>,
     /// What is odd but usable.
@@ -107,12 +107,12 @@ impl SceneReport {
             train_views: scene.train.len(),
             test_views: scene.test.len(),
             training_sizes: sizes(views()),
-            image_bytes: views().map(View::rgb_bytes).sum(),
+            image_bytes: views().map(|view| photo_bytes(view.pixels(), scene.masked)).sum(),
             points: scene.points.len(),
             points_box: bounds(points),
             cameras_box: bounds(views().map(|view| view.camera.position())).unwrap_or_default(),
             extent: scene.extent,
-            masks_folder: scene.root.join("masks").is_dir(),
+            masked_images: views().filter(|view| view.mask.is_some()).count(),
             largest_crop: crops.reduce(f64::max),
             warnings: scene.warnings.clone(),
             notices: scene.notices.clone(),
@@ -182,7 +182,7 @@ mod tests {
             .collect();
         folder.write("sparse/0/images.txt", images);
         folder.write("sparse/0/points3D.txt", "1 0 0 5 255 0 0 0.1\n2 -1 2 7 255 0 0 0.1\n");
-        folder.write("masks/x", "");
+        folder.write_png("masks/v3.png", 80, 60, 3, &[255; 80 * 60 * 3]);
         folder.write_png("images/v0.png", 64, 48, 3, &[0; 64 * 48 * 3]);
         folder.write_png("images/v1.png", 64, 48, 3, &[0; 64 * 48 * 3]);
         folder.write_png("images/v3.png", 80, 60, 3, &[0; 80 * 60 * 3]);
@@ -215,14 +215,15 @@ mod tests {
             }
         );
         let pixels = 2 * 64 * 48 + u64::from(radial.source_px[0] * radial.source_px[1]);
-        assert_eq!(report.image_bytes, 3 * pixels);
+        // masks take a byte a pixel
+        assert!((4 * pixels..4 * pixels + 12).contains(&report.image_bytes));
         assert_eq!(
             (report.points, report.points_box),
             (2, Some([[-1.0, 0.0, 5.0], [0.0, 2.0, 7.0]]))
         );
         assert_eq!(report.cameras_box, [[-3.0, 0.0, 0.0], [0.0, 0.0, 0.0]]);
-        assert!(report.masks_folder && report.extent > 0.0);
-        assert_eq!((report.warnings.len(), report.notices.len()), (1, 1));
+        assert_eq!((report.masked_images, report.extent > 0.0), (1, true));
+        assert_eq!((report.warnings.len(), report.notices.len()), (2, 1));
         assert_eq!(
             (report.suggested_resolution, report.suggested_profile.as_str()),
             (1, "8gb")

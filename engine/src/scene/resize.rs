@@ -30,6 +30,21 @@ pub fn resize_rgb(pixels: &[u8], from: (u32, u32), to: (u32, u32)) -> Option<Vec
     Some(resize_columns(pixels, new_width, height, new_height))
 }
 
+/// Resizes one byte a pixel from `from` to `to`, taking the source pixel whose area holds the centre of each new one.
+///
+/// `pixels` must hold a byte for each pixel of `from`; missing ones read as 0.
+#[must_use]
+pub(super) fn resize_nearest(pixels: &[u8], from: (u32, u32), to: (u32, u32)) -> Vec<u8> {
+    let at = |new: u32, from: u32, to: u32| (u64::from(2 * new + 1) * u64::from(from) / (2 * u64::from(to))) as usize;
+    let columns: Vec<usize> = (0..to.0).map(|x| at(x, from.0, to.0)).collect();
+    let mut out = Vec::with_capacity(to.0 as usize * to.1 as usize);
+    for y in 0..to.1 {
+        let start = at(y, from.1, to.1) * from.0 as usize;
+        out.extend(columns.iter().map(|x| pixels.get(start + x).copied().unwrap_or(0)));
+    }
+    out
+}
+
 /// The source pixels that make one output pixel.
 struct Taps {
     first: usize,
@@ -166,5 +181,14 @@ mod tests {
         assert!(resize_rgb(&flat, (31, 18), (7, 40)).is_none());
         assert!(resize_rgb(&flat, (31, 17), (0, 40)).is_none());
         assert!(resize_rgb(&[], (0, 17), (1, 1)).is_none());
+    }
+
+    #[test]
+    fn the_nearest_pixel_is_taken() {
+        let pixels: Vec<u8> = (0..12).collect();
+        assert_eq!(resize_nearest(&pixels, (4, 3), (4, 3)), pixels);
+        assert_eq!(resize_nearest(&pixels, (4, 3), (2, 1)), [5, 7]);
+        assert_eq!(resize_nearest(&[1, 2], (2, 1), (4, 2)), [1, 1, 2, 2, 1, 1, 2, 2]);
+        assert_eq!(resize_nearest(&pixels, (4, 3), (1, 1)), [6]);
     }
 }

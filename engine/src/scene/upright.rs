@@ -57,6 +57,24 @@ impl Upright {
     }
 }
 
+impl Upright {
+    /// Turns and undistorts a mask of the file's size, one byte a pixel; the result is 255 where at least half of what
+    /// comes together counts, else 0.
+    pub(super) fn mask(&self, values: Vec<u8>) -> Vec<u8> {
+        let (width, height) = self.file_px;
+        let Some(plane) = image::GrayImage::from_raw(width, height, values) else {
+            return Vec::new();
+        };
+        let mut picture = DynamicImage::from(plane);
+        self.turn(&mut picture);
+        let mut values = self.undistort::<1>(picture.into_luma8().into_raw());
+        for value in &mut values {
+            *value = if *value >= 128 { u8::MAX } else { 0 };
+        }
+        values
+    }
+}
+
 /// Plans views, remembering lenses: undistortion is planned once for all pictures of a camera.
 #[derive(Debug, Default)]
 pub(super) struct Planner {
@@ -129,14 +147,15 @@ fn fits(lens: &Lens, (width, height): (u32, u32)) -> bool {
     let Some([camera_width, camera_height]) = lens.size else {
         return true;
     };
-    if [camera_width, camera_height] == [u64::from(width), u64::from(height)] {
-        return true;
-    }
-    let (w, h) = (f64::from(width), f64::from(height));
-    // each side of the smaller image was rounded by less than a pixel of its own
-    let aspect = camera_height as f64 / camera_width as f64;
-    let scale = w / camera_width as f64;
-    (w * aspect - h).abs() / scale.max(1.0) < 1.0 + aspect
+    is_scaled_copy((width.into(), height.into()), (camera_width, camera_height))
+}
+
+/// True when a picture of size `a` can be a uniformly scaled one of size `b`: each side of the smaller one was rounded by
+/// less than a pixel of its own.
+pub(super) fn is_scaled_copy(a: (u64, u64), b: (u64, u64)) -> bool {
+    let aspect = b.1 as f64 / b.0 as f64;
+    let off_px = (a.0 as f64 * aspect - a.1 as f64).abs() / (a.0 as f64 / b.0 as f64).max(1.0);
+    a == b || off_px < 1.0 + aspect
 }
 
 fn mismatch(lens: &Lens, path: &Path, (width, height): (u32, u32)) -> SceneError {

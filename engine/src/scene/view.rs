@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::header::Header;
+use super::masks::MaskFile;
 use super::posed::PosedImage;
 use super::upright::{Planner, Upright};
 use super::{Camera, SceneError};
@@ -57,6 +58,8 @@ pub enum Alpha {
     Ignore,
     /// Colours are blended over the background with alpha before anything else.
     Composite,
+    /// Colours are used as they are stored; pixels less than half opaque are masked.
+    Mask,
 }
 
 /// Focal lengths and principal point in pixels of a picture, COLMAP's convention (first pixel centre at 0.5).
@@ -93,6 +96,8 @@ pub struct View {
     pub alpha: Alpha,
     /// What is done to the file's picture first.
     pub(super) upright: Upright,
+    /// The file that says which pixels count.
+    pub mask: Option<MaskFile>,
 }
 
 impl View {
@@ -126,6 +131,7 @@ impl View {
             intrinsics,
             alpha,
             upright,
+            mask: None,
         })
     }
 
@@ -152,10 +158,10 @@ impl View {
         (camera.cx, camera.cy) = ((cx * x) as f32, (cy * y) as f32);
     }
 
-    /// Bytes of the image as u8 RGB at training resolution.
+    /// Pixels at training resolution.
     #[must_use]
-    pub fn rgb_bytes(&self) -> u64 {
-        u64::from(self.camera.width_px) * u64::from(self.camera.height_px) * 3
+    pub fn pixels(&self) -> u64 {
+        u64::from(self.camera.width_px) * u64::from(self.camera.height_px)
     }
 }
 
@@ -244,7 +250,7 @@ mod tests {
             (camera.fx, camera.fy, camera.cx, camera.cy),
             (125.0, 129.2, 47.5, 160.0 * 76.0 / 300.0)
         );
-        assert_eq!(view.rgb_bytes(), 22_800);
+        assert_eq!(view.pixels(), 7_600);
         view.centre();
         view.set_size((100, 76));
         let camera = &view.camera;

@@ -14,11 +14,11 @@
 use std::mem::offset_of;
 use std::ops::Range;
 
-use super::passes::{intersect, status, update, upload, upload_uniforms, visible};
+use super::passes::{intersect, status, targets, update, upload, upload_uniforms, visible};
 use super::{Capacities, StepTensors};
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Intersections, Variants};
+use crate::kernels::views::{Intersections, Pixels, Variants};
 use crate::kernels::{bands, begin, loss, rasterize, rasterize_backward};
 use crate::memory::{Class, Program, Tag, TensorTable, View};
 
@@ -80,12 +80,15 @@ impl BandTensors {
 
 /// The parts of a banded step and of a banded evaluation.
 pub struct BandedPrograms {
-    /// Visible records in depth order, tile histogram, status word. Per ring slot.
+    /// Visible records in depth order, tile histogram, status word; brings the image. Per ring slot, or slot 0 only when
+    /// the images of steps are resident.
     pub prefix: Program,
+    /// The same without the image, when images of steps are resident. Per ring slot.
+    pub resident_prefix: Option<Program>,
     /// Image of one band. Per band slot.
     pub forward: Program,
-    /// Loss, image gradient, cleared gradient records.
-    pub loss: Program,
+    /// Loss, image gradient, cleared gradient records; one for each page of resident images, else one.
+    pub loss: Vec<Program>,
     /// Gradients of one band. Per band slot.
     pub backward: Program,
     /// Check, update, status word. Per ring slot.
@@ -97,15 +100,11 @@ pub struct BandedPrograms {
 impl BandedPrograms {
     /// All of them, for the placement of arena tensors.
     #[must_use]
-    pub fn all(&self) -> [&Program; 6] {
-        [
-            &self.prefix,
-            &self.forward,
-            &self.loss,
-            &self.backward,
-            &self.finish,
-            &self.metrics,
-        ]
+    pub fn all(&self) -> Vec<&Program> {
+        let mut list = vec![&self.prefix, &self.forward, &self.backward, &self.finish, &self.metrics];
+        list.extend(&self.resident_prefix);
+        list.extend(&self.loss);
+        list
     }
 }
 
@@ -113,14 +112,10 @@ impl BandedPrograms {
 #[must_use]
 pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> BandedPrograms {
     let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
-    let mut prefix = Program::new("banded step, prefix");
-    upload(&mut prefix, t);
-    let depth_order = visible(&mut prefix, t);
-    bands::record_histogram(&mut prefix, s, splats, b.histogram);
-    prefix.copy(b.histogram, b.histogram_back);
-    status(&mut prefix, t);
-    let records = [splats.position, splats.conic, splats.color, depth_order];
-    prefix.hold(&records);
+    let is_resident = !t.resident.pages.is_empty();
+    let (prefix, depth_order) = record_prefix(t, b, true);
+    let resident_prefix = is_resident.then(|| record_prefix(t, b, false).0);
+    let records = records(t, depth_order);
 
     let image = [&records[..], &[pixels.image, pixels.last_contributor]].concat();
     let sums = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
@@ -133,11 +128,15 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
     rasterize::record(&mut forward, s, splats, &lists, pixels, &t.variants);
     forward.hold(&image);
 
-    let mut whole = Program::new("banded step, loss");
-    whole.hold(&image);
-    loss::record(&mut whole, s, pixels, t.loss_sums, t.ssim_maps);
-    rasterize_backward::record_clear(&mut whole, s, splats);
-    whole.hold(&all);
+    let whole = |pixels: Pixels| {
+        let mut whole = Program::new("banded step, loss");
+        whole.hold(&image);
+        loss::record(&mut whole, s, &pixels, t.loss_sums, t.ssim_maps);
+        rasterize_backward::record_clear(&mut whole, s, splats);
+        whole.hold(&all);
+        whole
+    };
+    let loss = targets(t).into_iter().map(whole).collect();
 
     let mut backward = Program::new("banded step, backward");
     backward.hold(&all);
@@ -161,12 +160,35 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
     status(&mut metrics, t);
     BandedPrograms {
         prefix,
+        resident_prefix,
         forward,
-        loss: whole,
+        loss,
         backward,
         finish,
         metrics,
     }
+}
+
+/// The first part, with or without the image, and the order of splats by depth.
+fn record_prefix(t: &StepTensors, b: &BandTensors, with_image: bool) -> (Program, View) {
+    let mut prefix = Program::new("banded step, prefix");
+    if with_image {
+        upload(&mut prefix, t);
+    } else {
+        upload_uniforms(&mut prefix, t);
+    }
+    let depth_order = visible(&mut prefix, t);
+    bands::record_histogram(&mut prefix, &t.shared, &t.splats, b.histogram);
+    prefix.copy(b.histogram, b.histogram_back);
+    status(&mut prefix, t);
+    prefix.hold(&records(t, depth_order));
+    (prefix, depth_order)
+}
+
+/// What every later part reads.
+fn records(t: &StepTensors, depth_order: View) -> [View; 4] {
+    let splats = &t.splats;
+    [splats.position, splats.conic, splats.color, depth_order]
 }
 
 /// Takes the band's range into the uniforms.

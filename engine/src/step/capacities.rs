@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gaussians::layout::CHUNK;
 use crate::kernels::uniforms::TILE_PX;
+use crate::scene::photo_bytes;
 
 /// Sizes from which every tensor follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,9 @@ pub struct Capacities {
     pub cameras: u32,
     /// Steps in flight.
     pub slots: u32,
+    /// Photos carry a mask.
+    #[serde(default)]
+    pub masked: bool,
 }
 
 impl Capacities {
@@ -61,6 +65,7 @@ impl Capacities {
             sh_degree,
             cameras,
             slots: Self::SLOTS,
+            masked: false,
         }
     }
 
@@ -83,9 +88,15 @@ impl Capacities {
         32 - self.max_tiles.leading_zeros()
     }
 
-    /// Bytes of one ground-truth slot: packed u8 RGB, whole words.
+    /// Bytes of one ground-truth slot: a photo of the largest size in whole units.
     #[must_use]
     pub fn image_bytes(&self) -> u64 {
-        (3 * u64::from(self.max_pixels)).next_multiple_of(16)
+        Self::whole_units(photo_bytes(self.max_pixels.into(), self.masked))
+    }
+
+    /// Bytes rounded up to the 16 that tensors are made of.
+    #[must_use]
+    pub const fn whole_units(bytes: u64) -> u64 {
+        bytes.next_multiple_of(16)
     }
 }

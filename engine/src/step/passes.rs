@@ -5,7 +5,7 @@ use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
 use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
-use crate::kernels::views::{Chunk, Intersections};
+use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{begin, cull, loss, project, rasterize, rasterize_backward, tile_ranges, update};
 use crate::memory::{Program, View};
 
@@ -118,25 +118,54 @@ pub fn forward(program: &mut Program, t: &StepTensors) -> Intersections {
     intersections
 }
 
-/// One training step.
+/// One training step that brings its image along.
 #[must_use]
 pub fn train_step(t: &StepTensors) -> Program {
     let mut program = Program::new("step");
     upload(&mut program, t);
-    let intersections = forward(&mut program, t);
-    loss::record(&mut program, &t.shared, &t.pixels, t.loss_sums, t.ssim_maps);
+    rest_of_step(&mut program, t, &t.pixels);
+    program
+}
+
+/// One training step for each page of resident images; without such images, the one that brings its own.
+#[must_use]
+pub fn train_steps(t: &StepTensors) -> Vec<Program> {
+    if t.resident.pages.is_empty() {
+        return vec![train_step(t)];
+    }
+    let step = |pixels: Pixels| {
+        let mut program = Program::new("step");
+        upload_uniforms(&mut program, t);
+        rest_of_step(&mut program, t, &pixels);
+        program
+    };
+    targets(t).into_iter().map(step).collect()
+}
+
+/// The step's pixels with what may be its ground truth: each page of resident images, or what it brings along.
+pub(super) fn targets(t: &StepTensors) -> Vec<Pixels> {
+    if t.resident.pages.is_empty() {
+        return vec![t.pixels];
+    }
+    let pages = t.resident.pages.iter();
+    pages.map(|&target| Pixels { target, ..t.pixels }).collect()
+}
+
+/// Appends everything after the upload.
+fn rest_of_step(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
+    let intersections = forward(program, t);
+    loss::record(program, &t.shared, pixels, t.loss_sums, t.ssim_maps);
     rasterize_backward::record(
-        &mut program,
+        program,
         &t.shared,
         &t.splats,
         &intersections,
-        &t.pixels,
+        pixels,
         &t.partials,
         &t.variants,
     );
-    update(&mut program, t);
-    status(&mut program, t);
-    program
+    update(program, t);
+    status(program, t);
 }
 
 /// Renders one view and makes the gradients of its splats for a given gradient of the image, without a loss or an update.

@@ -19,10 +19,10 @@
 use std::ops::Range;
 
 use super::bands::{band_lists, band_range, pack, running_sums, span};
-use super::passes::{coefficients, records, status, upload};
+use super::passes::{coefficients, records, status, targets, upload, upload_uniforms};
 use super::{BandTensors, BandedPrograms, StepTensors};
 use crate::kernels::gradient_store::{self, InBand, Rows};
-use crate::kernels::views::{Chunk, Intersections};
+use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{begin, cull, loss, rasterize, rasterize_backward, survey, update};
 use crate::memory::{Class, Program, Tag, TensorTable, View};
 
@@ -126,15 +126,8 @@ impl BandedRender {
 /// Lists what draws a view with records in bands. `keep` receives copies of tensors that the host reads afterwards.
 #[must_use]
 pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(View, View)]) -> BandedRender {
-    let (s, c) = (&t.shared, &t.capacities);
-    let mut prefix = Program::new("records in bands, prefix");
-    upload(&mut prefix, t);
-    begin::record(&mut prefix, s, &t.chunks);
-    // No records are made here, so there is no capacity to hold.
-    cull::record(&mut prefix, s, &t.chunks, t.group_visible, c.n_cap);
-    survey::record(&mut prefix, s, &t.chunks, r.survey, c.max_tiles);
-    prefix.copy(r.survey, r.survey_back);
-    status(&mut prefix, t);
+    let s = &t.shared;
+    let prefix = record_prefix(t, r, true);
 
     let image = [t.pixels.image, t.pixels.last_contributor];
     let mut forward = Program::new("records in bands, forward");
@@ -157,6 +150,24 @@ pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, 
     }
 }
 
+/// The first part, with or without the image.
+fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_image: bool) -> Program {
+    let (s, c) = (&t.shared, &t.capacities);
+    let mut prefix = Program::new("records in bands, prefix");
+    if with_image {
+        upload(&mut prefix, t);
+    } else {
+        upload_uniforms(&mut prefix, t);
+    }
+    begin::record(&mut prefix, s, &t.chunks);
+    // No records are made here, so there is no capacity to hold.
+    cull::record(&mut prefix, s, &t.chunks, t.group_visible, c.n_cap);
+    survey::record(&mut prefix, s, &t.chunks, r.survey, c.max_tiles);
+    prefix.copy(r.survey, r.survey_back);
+    status(&mut prefix, t);
+    prefix
+}
+
 /// Lists the parts of a training step with records in bands, and those of [`render_in_bands`].
 #[must_use]
 pub fn banded_records(
@@ -175,11 +186,18 @@ pub fn banded_records(
     let store = r.kept();
     let all = [&image[..], &[pixels.gradient], &store].concat();
 
-    let mut whole = Program::new("records in bands, loss");
-    whole.hold(&image);
-    loss::record(&mut whole, s, pixels, t.loss_sums, t.ssim_maps);
-    gradient_store::record_clear(&mut whole, s, &t.chunks, &r.store, r.group_rows);
-    whole.hold(&all);
+    let is_resident = !t.resident.pages.is_empty();
+    let resident_prefix = is_resident.then(|| record_prefix(t, r, false));
+
+    let whole = |pixels: Pixels| {
+        let mut whole = Program::new("records in bands, loss");
+        whole.hold(&image);
+        loss::record(&mut whole, s, &pixels, t.loss_sums, t.ssim_maps);
+        gradient_store::record_clear(&mut whole, s, &t.chunks, &r.store, r.group_rows);
+        whole.hold(&all);
+        whole
+    };
+    let loss = targets(t).into_iter().map(whole).collect();
 
     let mut backward = Program::new("records in bands, backward");
     backward.hold(&all);
@@ -206,8 +224,9 @@ pub fn banded_records(
     status(&mut finish, t);
     BandedPrograms {
         prefix,
+        resident_prefix,
         forward,
-        loss: whole,
+        loss,
         backward,
         finish,
         metrics,

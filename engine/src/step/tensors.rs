@@ -1,6 +1,6 @@
 //! Every tensor of a run, named once.
 
-use super::Capacities;
+use super::{Capacities, ResidentImages};
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
@@ -63,6 +63,8 @@ pub struct StepTensors {
     pub partials: [View; 3],
     /// Image, contributors, gradient, target.
     pub pixels: Pixels,
+    /// Training images on the device; none when steps bring theirs along.
+    pub resident: ResidentImages,
     /// SSIM maps.
     pub ssim_maps: View,
     /// Loss sums per tile.
@@ -79,16 +81,33 @@ impl StepTensors {
     /// Adds every tensor to `table`.
     #[must_use]
     pub fn new(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
-        Self::with_state(table, capacities, variants, true)
+        Self::with_state(table, capacities, variants, ResidentImages::default(), true)
+    }
+
+    /// The same for training images that stay on the device, which are in `table` already.
+    #[must_use]
+    pub fn with_resident(
+        table: &mut TensorTable,
+        capacities: &Capacities,
+        variants: &Variants,
+        resident: ResidentImages,
+    ) -> Self {
+        Self::with_state(table, capacities, variants, resident, true)
     }
 
     /// The same without room for moments and statistics: only programs that render may run on it.
     #[must_use]
     pub fn for_rendering(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
-        Self::with_state(table, capacities, variants, false)
+        Self::with_state(table, capacities, variants, ResidentImages::default(), false)
     }
 
-    fn with_state(table: &mut TensorTable, capacities: &Capacities, variants: &Variants, training: bool) -> Self {
+    fn with_state(
+        table: &mut TensorTable,
+        capacities: &Capacities,
+        variants: &Variants,
+        resident: ResidentImages,
+        training: bool,
+    ) -> Self {
         let c = *capacities;
         let segmented = variants.reduction == views::Reduction::Segmented;
         let chunks = chunks(table, &c, training);
@@ -173,7 +192,9 @@ impl StepTensors {
             ),
             farthest: small("filter_farthest", 4),
         };
-        let rings = rings(table, &c);
+        // Only evaluations bring their images when those of steps are resident, one at a time.
+        let image_slots = if resident.pages.is_empty() { c.slots } else { 1 };
+        let rings = rings(table, &c, image_slots);
         Self {
             capacities: c,
             variants: *variants,
@@ -191,7 +212,9 @@ impl StepTensors {
                 last_contributor,
                 gradient,
                 target,
+                masked: c.masked,
             },
+            resident,
             ssim_maps,
             loss_sums,
             metric_sums,
@@ -201,7 +224,7 @@ impl StepTensors {
     }
 }
 
-fn rings(table: &mut TensorTable, c: &Capacities) -> Rings {
+fn rings(table: &mut TensorTable, c: &Capacities, image_slots: u32) -> Rings {
     let slots = u64::from(c.slots);
     let uniforms_stride = (size_of::<StepUniforms>() as u64).next_multiple_of(256);
     let status_stride = (size_of::<Counters>() as u64).next_multiple_of(256);
@@ -209,7 +232,12 @@ fn rings(table: &mut TensorTable, c: &Capacities) -> Rings {
     Rings {
         uniforms: table.add("ring/uniforms", Class::Upload, Tag::Staging, slots * uniforms_stride),
         uniforms_stride,
-        images: table.add("ring/images", Class::Upload, Tag::Staging, slots * images_stride),
+        images: table.add(
+            "ring/images",
+            Class::Upload,
+            Tag::Staging,
+            u64::from(image_slots) * images_stride,
+        ),
         images_stride,
         status: table.add("ring/status", Class::Readback, Tag::Staging, slots * status_stride),
         status_stride,

@@ -94,17 +94,21 @@ pub struct ByteTable {
 }
 
 impl ByteTable {
-    /// Rows of a plan that densifies. Tables with an entry for every group or block depend on the capacities.
+    /// Rows of a plan that densifies. Tables with an entry for every group or block depend on the capacities. Training
+    /// images that stay on the device take `resident_bytes`; with none, steps bring theirs along.
     #[must_use]
-    pub fn new(storage: Storage, c: &Capacities, variants: &Variants) -> Self {
+    pub fn new(storage: Storage, c: &Capacities, variants: &Variants, resident_bytes: u64) -> Self {
         let segmented = variants.reduction == Reduction::Segmented;
         let mut rows = state(storage, c.sh_degree);
         rows.extend(visible(c, variants));
         rows.extend(intersections(c, variants));
         rows.extend(images(c));
+        if resident_bytes > 0 {
+            rows.push(row("images/resident", Class::Images, Unit::Constant, resident_bytes));
+        }
         rows.extend(record_bands(c));
         rows.extend(densification(c));
-        rows.extend(host(c));
+        rows.extend(host(c, resident_bytes > 0));
         Self { rows, segmented }
     }
 
@@ -285,7 +289,13 @@ fn images(c: &Capacities) -> Vec<Row> {
         tile("step/loss_sums", 8),
         tile("step/metric_sums", 4 * u64::from(loss::METRIC_WORDS)),
         tile("bands/tile_histogram", 4),
-        row("images/target", Class::Images, Unit::Pixel, 3),
+        // Red, green, blue; and whether the pixel counts.
+        row(
+            "images/target",
+            Class::Images,
+            Unit::Pixel,
+            if c.masked { 4 } else { 3 },
+        ),
         grouped("small/group_visible", Class::Small, Unit::Gaussian, 4, c),
         small("small/uniforms", size_of::<StepUniforms>() as u64),
         small("small/counters", size_of::<Counters>() as u64),
@@ -339,11 +349,16 @@ fn densification(c: &Capacities) -> Vec<Row> {
     ]
 }
 
-fn host(c: &Capacities) -> Vec<Row> {
+fn host(c: &Capacities, is_resident: bool) -> Vec<Row> {
     let ring = |tensor, class, bytes: u64| row(tensor, class, Unit::Slot, bytes.next_multiple_of(256));
+    // Only evaluations bring their images when those of steps are resident, one at a time.
+    let image_slots = if is_resident { Unit::Constant } else { Unit::Slot };
     vec![
         ring("ring/uniforms", Class::Upload, size_of::<StepUniforms>() as u64),
-        ring("ring/images", Class::Upload, c.image_bytes()),
+        Row {
+            unit: image_slots,
+            ..ring("ring/images", Class::Upload, c.image_bytes())
+        },
         ring("ring/status", Class::Readback, size_of::<Counters>() as u64),
         row("ring/bands", Class::Upload, Unit::Constant, 256 * u64::from(BAND_SLOTS)),
         row("ring/tile_histogram", Class::Readback, Unit::Tile, 4),

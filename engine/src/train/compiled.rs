@@ -2,15 +2,16 @@
 
 use super::TrainError;
 use super::planning::TrainPlan;
-use crate::memory::{Gpu, Program};
+use crate::memory::{Gpu, MemoryError, Program};
 use crate::step::{BAND_SLOTS, BandedPrograms};
 use crate::vk::{CompiledProgram, RecordOptions};
 
 /// Parts of banded steps and evaluations; see [`crate::step::BandedPrograms`].
 pub(super) struct Banded {
     pub(super) prefix: CompiledProgram,
+    pub(super) resident_prefix: Option<CompiledProgram>,
     pub(super) forward: CompiledProgram,
-    pub(super) loss: CompiledProgram,
+    pub(super) loss: Vec<CompiledProgram>,
     pub(super) backward: CompiledProgram,
     pub(super) finish: CompiledProgram,
     pub(super) metrics: CompiledProgram,
@@ -18,8 +19,10 @@ pub(super) struct Banded {
 
 /// Everything the trainer submits.
 pub(super) struct Programs {
-    pub(super) step: CompiledProgram,
-    pub(super) timed: Option<CompiledProgram>,
+    /// One for each page of resident images, else one.
+    pub(super) steps: Vec<CompiledProgram>,
+    /// The same with timestamps; none where the device has no clock.
+    pub(super) timed: Vec<CompiledProgram>,
     pub(super) evaluate: CompiledProgram,
     pub(super) evaluate_image: CompiledProgram,
     pub(super) filter: CompiledProgram,
@@ -45,20 +48,28 @@ impl Programs {
         let once = |program: &Program| compile(program, 1, false);
         let ring = |program: &Program| compile(program, slots, false);
         let band = |program: &Program| compile(program, BAND_SLOTS, false);
+        let each = |programs: &[Program], of: &dyn Fn(&Program) -> Result<CompiledProgram, MemoryError>| {
+            programs.iter().map(of).collect::<Result<Vec<_>, _>>()
+        };
         let banded = |parts: &BandedPrograms| -> Result<Banded, TrainError> {
             Ok(Banded {
-                prefix: ring(&parts.prefix)?,
+                prefix: match parts.resident_prefix {
+                    Some(_) => once(&parts.prefix)?,
+                    None => ring(&parts.prefix)?,
+                },
+                resident_prefix: parts.resident_prefix.as_ref().map(ring).transpose()?,
                 forward: band(&parts.forward)?,
-                loss: once(&parts.loss)?,
+                loss: each(&parts.loss, &once)?,
                 backward: band(&parts.backward)?,
                 finish: ring(&parts.finish)?,
                 metrics: once(&parts.metrics)?,
             })
         };
-        let timed = gpu.device().caps().timestamp_period_ns > 0.0;
+        let has_clock = gpu.device().caps().timestamp_period_ns > 0.0;
+        let timed: &[Program] = if has_clock { &plan.steps } else { &[] };
         Ok(Self {
-            step: ring(&plan.step)?,
-            timed: timed.then(|| compile(&plan.step, slots, true)).transpose()?,
+            steps: each(&plan.steps, &ring)?,
+            timed: each(timed, &|program| compile(program, slots, true))?,
             evaluate: once(&plan.evaluate)?,
             evaluate_image: once(&plan.evaluate_image)?,
             filter: once(&plan.filter)?,

@@ -103,6 +103,38 @@ pub enum TrainError {
         /// Capacity of visible records.
         v_cap: u32,
     },
+    /// Images that are to stay on the device leave too little of the cap.
+    #[error(
+        "`dataset.residency` is device, but {images} training images need {:.1} MiB of device memory and the rest at least \
+         {:.1} MiB, and the cap is {:.1} MiB",
+        mib(*images_bytes),
+        mib(*other_bytes),
+        mib(*cap_bytes)
+    )]
+    ImagesDoNotFit {
+        /// Training images.
+        images: usize,
+        /// Bytes of them.
+        images_bytes: u64,
+        /// Bytes of the smallest plan without them.
+        other_bytes: u64,
+        /// Bytes allowed.
+        cap_bytes: u64,
+    },
+    /// Decoded images would need more memory than the machine has left.
+    #[error(
+        "`dataset.residency` is {residency}: decoded images need up to {:.1} MiB of memory, and {:.1} MiB are available",
+        mib(*needed_bytes),
+        mib(*available_bytes)
+    )]
+    HostMemory {
+        /// The setting.
+        residency: &'static str,
+        /// Bytes of the estimate.
+        needed_bytes: u64,
+        /// Bytes the system can give without swapping.
+        available_bytes: u64,
+    },
     /// A step became a no-op and the run cannot go on.
     #[error("{}", stall_text(.counters, *.v_cap, *.i_cap))]
     Stalled {

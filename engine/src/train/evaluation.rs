@@ -2,15 +2,15 @@
 //! give the same figures for the same model.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use super::events::{Progress, Stage};
-use super::pictures::EvaluatedView;
+use super::phases::AHEAD;
+use super::pictures::{EvaluatedView, masked_pair};
 use super::{TrainError, Trainer, ViewSums};
 use crate::config::{Eval, LpipsRange};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
 use crate::eval::{EvalFile, ViewRow, view_metrics};
-use crate::scene::{Camera, ImageStore, SceneIndex, Split, View, ViewId};
+use crate::scene::{Camera, ImageStore, Photo, SceneError, SceneIndex, Split, View, ViewId};
 
 /// Views of the training set that are evaluated: every fifth up to the 25th, as the reference report does.
 const TRAIN_VIEWS: [usize; 5] = [5, 10, 15, 20, 25];
@@ -20,8 +20,8 @@ const LPIPS_LEAST_PX: u32 = 16;
 
 /// Renders views and compares pairs, on whatever device holds the model.
 pub(super) trait Measure {
-    /// Renders `camera` and sums its differences from `photo`, packed 8-bit RGB.
-    fn sums(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError>;
+    /// Renders `camera` and sums its differences from `photo`.
+    fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, TrainError>;
 
     /// LPIPS of a pair; `None` without weights or workspace.
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError>;
@@ -36,8 +36,8 @@ pub(super) struct Trained<'a> {
 }
 
 impl Measure for Trained<'_> {
-    fn sums(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
-        self.trainer.evaluate(camera, photo, keep_image)
+    fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, TrainError> {
+        self.trainer.evaluate(camera, photo.bytes(), keep_image)
     }
 
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError> {
@@ -69,23 +69,31 @@ pub(super) enum Told {
 }
 
 impl Evaluation<'_> {
-    /// Evaluates all test views and five training views into `file`.
+    /// Evaluates all test views and five training views into `file`. Those whose images cannot be used are left out and
+    /// returned.
     pub(super) fn run(
         &self,
         device: &mut dyn Measure,
         file: &mut EvalFile,
         tell: &mut dyn FnMut(Told) -> Result<(), TrainError>,
-    ) -> Result<(), TrainError> {
+    ) -> Result<Vec<(ViewId, SceneError)>, TrainError> {
+        let mut left_out = Vec::new();
         for (split, indices) in chosen(self.scene) {
             let mut rows = Vec::with_capacity(indices.len());
             for (position, index) in indices.iter().copied().enumerate() {
                 let id = ViewId { split, index };
                 let Some(view) = self.scene.view(id) else { continue };
-                let photo = self.store.get(id)?;
-                let (row, shown) = self.view(device, split, view, &photo, file, position < self.shown)?;
-                rows.push(row);
-                if let Some(shown) = shown {
-                    tell(Told::View(shown))?;
+                let ahead = indices.iter().skip(position).take(AHEAD);
+                self.store.prefetch(ahead.map(|&index| ViewId { split, index }));
+                match self.store.get(id) {
+                    Ok(photo) => {
+                        let (row, shown) = self.view(device, split, view, &photo, file, position < self.shown)?;
+                        rows.push(row);
+                        if let Some(shown) = shown {
+                            tell(Told::View(shown))?;
+                        }
+                    }
+                    Err(error) => left_out.push((id, error)),
                 }
                 let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
                 tell(Told::Progress(Progress {
@@ -96,7 +104,7 @@ impl Evaluation<'_> {
             }
             file.put(split, rows);
         }
-        Ok(())
+        Ok(left_out)
     }
 
     fn view(
@@ -104,7 +112,7 @@ impl Evaluation<'_> {
         device: &mut dyn Measure,
         split: Split,
         view: &View,
-        photo: &Arc<[u8]>,
+        photo: &Photo,
         file: &EvalFile,
         is_shown: bool,
     ) -> Result<(ViewRow, Option<EvaluatedView>), TrainError> {
@@ -113,18 +121,18 @@ impl Evaluation<'_> {
         let result = device.sums(&view.camera, photo, with_lpips || is_shown)?;
         let mut lpips = None;
         if let (Some(image), true) = (&result.image, with_lpips) {
-            let pair = Pair {
-                image,
-                target: photo,
-                size_px,
-            };
+            let masked = masked_pair(image, photo);
+            let (image, target) = masked
+                .as_ref()
+                .map_or((&image[..], &photo[..]), |(i, t)| (&i[..], &t[..]));
+            let pair = Pair { image, target, size_px };
             lpips = device.lpips(&pair, file.lpips_range)?.filter(|value| value.is_finite());
         }
         let row = ViewRow {
             name: view.id.clone(),
             width: size_px[0],
             height: size_px[1],
-            metrics: view_metrics(&result.sums, size_px)?,
+            metrics: view_metrics(&result.sums, size_px, photo.mask().is_some())?,
             lpips,
             images: is_shown,
         };

@@ -340,6 +340,28 @@ pub enum Event {
         /// Paths relative to the run folder.
         files: Vec<String>,
     },
+    /// Where decoded images will be, before the first is decoded.
+    Images {
+        /// `dataset.residency`.
+        residency: String,
+        /// Images of all sets.
+        images: u32,
+        /// Host memory they need at most, bytes.
+        host_bytes: u64,
+        /// Host memory that could be had then, bytes; null where the system does not say.
+        available_bytes: Option<u64>,
+    },
+    /// The first step of this process was submitted.
+    FirstStep {
+        /// Seconds since the process began to read the scene.
+        seconds: f64,
+        /// Images decoded until then.
+        images: u32,
+        /// Bytes of those, decoded.
+        bytes: u64,
+        /// Decoding threads.
+        threads: u32,
+    },
     /// Odd, but the run goes on.
     Warning {
         /// For people.
@@ -442,6 +464,30 @@ impl fmt::Display for Event {
             }
             Self::Resume { checkpoint } => write!(f, "resumed from {checkpoint}"),
             Self::Save { files } => write!(f, "saved {}", files.join(", ")),
+            Self::Images {
+                residency,
+                images,
+                host_bytes,
+                available_bytes,
+            } => {
+                let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+                write!(
+                    f,
+                    "{images} images, residency {residency}: up to {:.1} MiB of memory",
+                    mib(*host_bytes)
+                )?;
+                available_bytes.map_or(Ok(()), |bytes| write!(f, ", {:.1} MiB available", mib(bytes)))
+            }
+            Self::FirstStep {
+                seconds,
+                images,
+                bytes,
+                threads,
+            } => write!(
+                f,
+                "first step after {seconds:.2} s: {images} images decoded ({:.1} MiB), {threads} threads",
+                *bytes as f64 / f64::from(1 << 20)
+            ),
             Self::Warning { message } => write!(f, "warning: {message}"),
         }
     }

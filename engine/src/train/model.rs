@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use super::TrainError;
-use crate::config::{DatasetKind, Profile};
+use crate::config::{self, DatasetKind, Profile};
 use crate::gaussians::Gaussians;
 use crate::gaussians::init;
 use crate::plugins::Init;
-use crate::scene::{Camera, KindChoice, Point, Resolution, SceneIndex, SceneKind, SceneOptions, read_points};
+use crate::scene::{
+    Alpha, AlphaChoice, Camera, KindChoice, MaskChoice, Point, Resolution, SceneIndex, SceneKind, SceneOptions,
+    read_points,
+};
 
 /// Makes the model that `profile.init` asks for. A scene without points starts from random ones: in front of the cameras,
 /// or, as is usual for NeRF-synthetic objects, in a box.
@@ -63,7 +66,18 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, TrainError> {
         resolution: Resolution::from_number(i64::from(profile.dataset.resolution))?,
         scale: 1.0 / f64::from(profile.train.resolution_scale),
         eval: profile.dataset.eval,
-        use_alpha: false,
+        alpha: match profile.dataset.alpha {
+            config::Alpha::Auto => AlphaChoice::Auto,
+            config::Alpha::Mask => AlphaChoice::Only(Alpha::Mask),
+            config::Alpha::Blend => AlphaChoice::Only(Alpha::Composite),
+            config::Alpha::Ignore => AlphaChoice::Only(Alpha::Ignore),
+        },
+        masks: match profile.dataset.masks.as_str() {
+            "auto" => MaskChoice::Auto,
+            "off" => MaskChoice::Off,
+            folder => MaskChoice::Folder(folder.into()),
+        },
+        mask_invert: profile.dataset.mask_invert,
         follow_links: profile.dataset.follow_links,
         respect_principal_point: profile.dataset.respect_principal_point,
     })

@@ -1,13 +1,13 @@
 //! Image sizes over a run: one scene and image store per resolution phase.
 
 use super::TrainError;
+use super::photos::image_options;
 use super::schedule;
-use super::uniforms::background;
 use crate::config::Profile;
-use crate::scene::{ImageOptions, ImageStore, SceneIndex, ViewSampler};
+use crate::scene::{ImageStore, SceneIndex, ViewSampler};
 
-/// Views decoded ahead of the step that needs them.
-const AHEAD: usize = 8;
+/// Views decoded ahead of the one that is needed.
+pub(super) const AHEAD: usize = 16;
 
 /// One resolution phase.
 pub(super) struct Phase {
@@ -32,11 +32,7 @@ impl Phase {
     }
 
     fn open(profile: &Profile, scene: SceneIndex, scale: f32) -> Result<Self, TrainError> {
-        let options = ImageOptions {
-            background: background(profile),
-            threads: None,
-        };
-        let store = ImageStore::open(&scene, options)?;
+        let store = ImageStore::open(&scene, image_options(profile))?;
         Ok(Self { scale, scene, store })
     }
 

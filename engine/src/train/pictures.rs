@@ -10,7 +10,7 @@ use super::run_folder::RunFolder;
 use super::sinks::Worker;
 use crate::eval::{Picture, PictureError};
 use crate::export::ExportError;
-use crate::scene::Split;
+use crate::scene::{Photo, Split};
 
 /// Views that wait for the writing thread.
 const ROOM: usize = 2;
@@ -57,8 +57,8 @@ pub struct EvaluatedView {
     pub size_px: [u32; 2],
     /// Colour and transmittance of each pixel.
     pub image: Vec<[f32; 4]>,
-    /// The photograph, packed 8-bit RGB.
-    pub photo: Arc<[u8]>,
+    /// The photograph.
+    pub photo: Photo,
     /// Gaussians that touch each tile.
     pub tile_counts: Vec<u32>,
 }
@@ -72,7 +72,10 @@ impl EvaluatedView {
         let values: &[f32] = bytemuck::cast_slice(&self.image);
         match kind {
             PictureKind::Render => Picture::rendering(self.size_px, values, 4),
-            PictureKind::Error => Picture::error(self.size_px, values, 4, &self.photo),
+            PictureKind::Error => match masked_pair(&self.image, &self.photo) {
+                Some((image, photo)) => Picture::error(self.size_px, bytemuck::cast_slice(&image), 4, &photo),
+                None => Picture::error(self.size_px, values, 4, &self.photo),
+            },
             PictureKind::Density => Picture::density(self.size_px, &self.tile_counts),
             PictureKind::DensityProxy => Picture::density_proxy(self.size_px, values, 4),
         }
@@ -85,6 +88,18 @@ impl EvaluatedView {
     pub fn photograph(&self) -> Result<Picture, PictureError> {
         Picture::photo(self.size_px, &self.photo)
     }
+}
+
+/// Rendering and photo as perceptual distance and error see them: black where the photo's mask hides a pixel. `None`
+/// without a mask.
+pub(super) fn masked_pair(image: &[[f32; 4]], photo: &Photo) -> Option<(Vec<[f32; 4]>, Vec<u8>)> {
+    let mask = photo.mask()?;
+    let counts = || mask.iter().map(|value| *value != 0);
+    let image = image.iter().zip(counts());
+    let image = image.map(|(pixel, counts)| if counts { *pixel } else { [0.0; 4] });
+    let photo = photo.chunks_exact(3).zip(counts());
+    let photo = photo.flat_map(|(pixel, counts)| pixel.iter().map(move |value| if counts { *value } else { 0 }));
+    Some((image.collect(), photo.collect()))
 }
 
 struct Job {
@@ -177,7 +192,7 @@ mod tests {
             stem: "view".to_owned(),
             size_px: [2, 1],
             image: vec![[0.0, 0.5, 1.0, 0.25]; 2],
-            photo: vec![photo; 6].into(),
+            photo: Photo::new(vec![photo; 6], None),
             tile_counts: vec![1],
         })
     }
@@ -203,6 +218,28 @@ mod tests {
             pixel(&format!("eval/iteration_7/{kind}/test/view.png"));
         }
         assert_eq!(pixel("eval/gt/test/view.png"), [10; 3]);
+    }
+
+    #[test]
+    fn the_error_is_none_where_a_mask_hides_the_photograph() {
+        let mut shown = EvaluatedView::clone(&view(7, 0));
+        let error = |view: &EvaluatedView| {
+            let scratch = Scratch::new();
+            let path = scratch.path().join("error.png");
+            view.picture(PictureKind::Error).unwrap().write(&path).unwrap();
+            image::open(path).unwrap().to_rgb8()
+        };
+        let whole = error(&shown);
+        assert_eq!(whole.get_pixel(0, 0), whole.get_pixel(1, 0));
+        shown.photo = Photo::new(vec![0; 6], Some(&[255, 0]));
+        let masked = error(&shown);
+        assert_eq!(masked.get_pixel(0, 0), whole.get_pixel(0, 0));
+        let same = Arc::new(EvaluatedView {
+            image: vec![[0.0; 4]; 2],
+            ..shown
+        });
+        assert_eq!(masked.get_pixel(1, 0), error(&same).get_pixel(1, 0));
+        assert_ne!(masked.get_pixel(1, 0), whole.get_pixel(1, 0));
     }
 
     #[test]

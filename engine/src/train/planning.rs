@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST};
 use super::counting::Demand;
 use super::{TrainError, ViewSums};
-use crate::config::Profile;
+use crate::config::{Profile, Residency};
 use crate::eval::lpips::LpipsTensors;
 use crate::kernels::densify::{Event, Options};
 use crate::kernels::histogram;
@@ -14,9 +14,10 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, Class, Gpu, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
 use crate::plugins::{AbsStatistic, Strategy};
-use crate::scene::SceneIndex;
+use crate::scene::{SceneIndex, photo_bytes};
 use crate::step::{
-    self, BandTensors, BandedPrograms, Capacities, DensifyTensors, RecordBandTensors, STAGING_BYTES, StepTensors,
+    self, BandTensors, BandedPrograms, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES,
+    StepTensors,
 };
 
 /// Tensors that the host reads after an evaluation.
@@ -98,8 +99,9 @@ pub struct TrainPlan {
     pub bands: BandTensors,
     /// What only banded steps with too many visible Gaussians need; none when there is a record for every Gaussian.
     pub record_bands: Option<RecordBandTensors>,
-    /// The programs, in the order of [`TrainPlan::programs`].
-    pub step: Program,
+    /// The step, one for each page of resident images, else one; all programs are in the order of
+    /// [`TrainPlan::programs`].
+    pub steps: Vec<Program>,
     /// Evaluation without the image.
     pub evaluate: Program,
     /// Evaluation with image and tile counts.
@@ -127,17 +129,20 @@ pub struct TrainPlan {
 }
 
 impl TrainPlan {
-    /// Names every tensor and lists every pass for `capacities`.
+    /// Names every tensor and lists every pass for `capacities`. Training images of `resident_bytes` each stay on the device
+    /// in pages of at most `page_bytes`; with none, steps bring theirs along.
     #[must_use]
     pub fn new(
         capacities: &Capacities,
         variants: &Variants,
         profile: &Profile,
-        max_focal_px: f32,
-        extent: f32,
+        (max_focal_px, extent): (f32, f32),
+        resident_bytes: &[u64],
+        page_bytes: u64,
     ) -> Self {
         let mut table = TensorTable::default();
-        let tensors = StepTensors::new(&mut table, capacities, variants);
+        let resident = ResidentImages::new(&mut table, resident_bytes.iter().copied(), page_bytes);
+        let tensors = StepTensors::with_resident(&mut table, capacities, variants, resident);
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut filter = Program::new("filter_3d");
@@ -173,7 +178,7 @@ impl TrainPlan {
             histogram: counting,
             histogram_back,
             bands,
-            step: step::train_step(&tensors),
+            steps: step::train_steps(&tensors),
             evaluate,
             evaluate_image,
             filter,
@@ -200,8 +205,8 @@ impl TrainPlan {
     /// All programs, for the placement of arena tensors.
     #[must_use]
     pub fn programs(&self) -> Vec<&Program> {
-        let mut list = vec![
-            &self.step,
+        let mut list: Vec<&Program> = self.steps.iter().collect();
+        list.extend([
             &self.evaluate,
             &self.evaluate_image,
             &self.filter,
@@ -209,7 +214,7 @@ impl TrainPlan {
             &self.clear_stall,
             &self.left_out,
             &self.histogram,
-        ];
+        ]);
         list.extend(self.banded.all());
         list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));
         list.extend(self.densify.iter().flatten());
@@ -316,9 +321,19 @@ pub fn plan(
         .max_gaussians
         .unwrap_or(profile.train.gaussian_ceiling)
         .max(initial);
+    let resident_bytes: Vec<u64> = match profile.dataset.residency {
+        Residency::Device => scene
+            .train
+            .iter()
+            .map(|view| photo_bytes(view.pixels(), scene.masked))
+            .collect(),
+        Residency::Host | Residency::Stream => Vec::new(),
+    };
+    let page_bytes = limits.largest_tensor();
     let build = |n: u32, level: u32| -> Result<Candidate, TrainError> {
         let (capacities, source) = capacity::capacities(profile, scene, demand, n, level, limits, variants);
-        let mut plan = TrainPlan::new(&capacities, variants, profile, max_focal(scene), scene.extent);
+        let view = (max_focal(scene), scene.extent);
+        let mut plan = TrainPlan::new(&capacities, variants, profile, view, &resident_bytes, page_bytes);
         if profile.eval.lpips {
             plan = plan.with_lpips(scene.largest_px().into())?;
         }
@@ -348,6 +363,16 @@ pub fn plan(
             } else {
                 let least = build(n, LEAST)?;
                 if !fits(&least) {
+                    let images_bytes = least.plan.tensors.resident.bytes();
+                    let other_bytes = least.placed.device_bytes().saturating_sub(images_bytes);
+                    if other_bytes <= budget.cap_bytes {
+                        return Err(TrainError::ImagesDoNotFit {
+                            images: scene.train.len(),
+                            images_bytes,
+                            other_bytes,
+                            cap_bytes: budget.cap_bytes,
+                        });
+                    }
                     return Err(TrainError::DoesNotFit {
                         needed_bytes: least.placed.device_bytes(),
                         gaussians: least.plan.tensors.capacities.n_cap,

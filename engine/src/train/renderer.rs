@@ -16,7 +16,7 @@ use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Gpu, Program, TensorTable};
-use crate::scene::Camera;
+use crate::scene::{Camera, Photo};
 use crate::step::{self, BAND_SLOTS, BandTensors, BandedRender, Capacities, RecordBandTensors, StepTensors};
 use crate::vk::{CompiledProgram, RecordOptions};
 
@@ -35,6 +35,8 @@ pub(super) struct Renderer<'a> {
     model: Gaussians,
     look: Look,
     sizes_px: Vec<[u32; 2]>,
+    /// Photos carry a mask.
+    masked: bool,
     /// Intersections there must be room for, when the guess was too small.
     intersections: Option<u32>,
     /// Not on the device yet.
@@ -63,14 +65,15 @@ struct Bands {
 }
 
 impl<'a> Renderer<'a> {
-    /// Draws `model` for views of at most `sizes_px`, and computes LPIPS when there are weights.
+    /// Draws `model` for views of at most `sizes_px`, with masked photos or not, and computes LPIPS when there are
+    /// weights.
     pub(super) fn new(
         open: &'a OpenDevice,
         profile: &'a Profile,
         variants: &Variants,
         model: Gaussians,
         look: Look,
-        sizes_px: Vec<[u32; 2]>,
+        (sizes_px, masked): (Vec<[u32; 2]>, bool),
         weights: Option<LpipsWeights>,
     ) -> Self {
         Self {
@@ -85,6 +88,7 @@ impl<'a> Renderer<'a> {
             model,
             look,
             sizes_px,
+            masked,
             intersections: None,
             weights,
         }
@@ -160,14 +164,15 @@ impl<'a> Renderer<'a> {
         let sizes = self.sizes_px.iter().map(|size| (size[0], size[1]));
         let mut capacities = Capacities::new(n, v_cap, i_cap, self.model.sh_degree, sizes);
         capacities.slots = 1;
+        capacities.masked = self.masked;
         capacities.cameras = 1;
         capacities
     }
 }
 
 impl Measure for Renderer<'_> {
-    fn sums(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
-        self.draw(camera, photo, keep_image)
+    fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, TrainError> {
+        self.draw(camera, photo.bytes(), keep_image)
     }
 
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError> {
@@ -194,7 +199,7 @@ impl Stage {
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let in_bands = capacities.may_see_too_many().then(|| {
-            let bands = BandTensors::new(&mut table, capacities, &variants);
+            let bands = BandTensors::new(&mut table, capacities, variants);
             let records = RecordBandTensors::new(&mut table, &tensors, false);
             let keep = &readback.copies(&tensors)[..2];
             let parts = step::render_in_bands(&tensors, &bands, &records, keep);
@@ -274,6 +279,7 @@ impl Stage {
         let status = self.tensors.rings.status.slice(0, size_of::<Counters>() as u64);
         Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&status)?))
     }
+
     /// Draws the view that [`Stage::run`] had no records for.
     fn run_in_bands(&mut self, block: &StepUniforms, keep_image: bool) -> Result<ViewSums, TrainError> {
         let mut histogram = Vec::new();

@@ -110,7 +110,7 @@ impl Trainer {
             (Some(counters), _) => counters,
             (None, Some(turns)) => self.step_in_bands(slot, flight, turns)?,
             (None, None) => {
-                let ticket = self.gpu.submit(&self.programs.step, slot)?;
+                let ticket = self.submit_step(slot, flight.page)?;
                 self.gpu.queue().wait(ticket, "a training step")?;
                 self.status(slot)?
             }
@@ -171,12 +171,14 @@ impl Trainer {
 
     /// Runs the step of slot `slot` in bands and returns its status word, with what all bands together had.
     fn step_in_bands(&mut self, slot: u32, flight: &Flight, turns: Turns) -> Result<Counters, TrainError> {
-        let view = match self.banded_forward(slot, &flight.block, turns)? {
+        let view = match self.banded_forward(slot, &flight.block, turns, true)? {
             Ok(view) => view,
             Err(counters) => return Ok(counters),
         };
         let banded = banded(&self.programs, turns);
-        self.gpu.submit(&banded.loss, 0)?;
+        if let Some(loss) = banded.loss.get(flight.page) {
+            self.gpu.submit(loss, 0)?;
+        }
         self.banding.ring.submit(&mut self.gpu, &banded.backward, &view.bands)?;
         let ticket = self.gpu.submit(&banded.finish, slot)?;
         self.gpu.queue().wait(ticket, "a banded training step")?;
@@ -195,15 +197,21 @@ impl Trainer {
         Ok(counters)
     }
 
-    /// Renders the view in slot `slot` in bands, up to the image. The inner error is the status word of a stall.
+    /// Renders the view in slot `slot` in bands, up to the image. The inner error is the status word of a stall. The image
+    /// of a step may be resident.
     fn banded_forward(
         &mut self,
         slot: u32,
         block: &StepUniforms,
         turns: Turns,
+        is_step: bool,
     ) -> Result<Result<BandedView, Counters>, TrainError> {
         let banded = banded(&self.programs, turns);
-        let ticket = self.gpu.submit(&banded.prefix, slot)?;
+        let prefix = match &banded.resident_prefix {
+            Some(prefix) if is_step => prefix,
+            _ => &banded.prefix,
+        };
+        let ticket = self.gpu.submit(prefix, slot)?;
         self.gpu.queue().wait(ticket, "the first part of a banded step")?;
         let counters = self.status(slot)?;
         if counters.stall().is_some() {
@@ -221,7 +229,7 @@ impl Trainer {
         mut turns: Turns,
     ) -> Result<BandedView, TrainError> {
         loop {
-            let mut drawn = self.banded_forward(0, block, turns)?;
+            let mut drawn = self.banded_forward(0, block, turns, false)?;
             if drawn.is_ok() {
                 self.gpu.run_compiled(&banded(&self.programs, turns).metrics)?;
                 let counters = self.status(0)?;

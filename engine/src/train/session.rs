@@ -9,16 +9,19 @@ use std::time::{Duration, Instant};
 use super::checkpoint::{self, OpenCheckpoint};
 use super::clock::{Rate, Stopwatch};
 use super::evaluation::{self, Evaluation, Told, Trained, lpips_sets};
-use super::events::{EvalRow, Event, EventRow, RunEvent, Start, TrainRow};
+use super::events::{EvalRow, Event, EventRow, Progress, RunEvent, Stage, Start, TrainRow};
 use super::interrupt::{Interrupt, Signal};
 use super::monitor::Monitor;
-use super::phases::Phase;
+use super::phases::{AHEAD, Phase};
+use super::photos::{LeftOut, check_host_memory, image_host_bytes};
 use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
 use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
 use super::uniforms::Look;
-use super::{CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, TrainError, Trainer};
-use super::{early_stop, environment, initial_model, plan, scene_options};
+use super::{
+    CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, Target, TrainError, Trainer,
+};
+use super::{available_bytes, early_stop, environment, initial_model, plan, scene_options};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
@@ -27,7 +30,7 @@ use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, Gpu, MIB};
 use crate::plugins::Exporter;
-use crate::scene::{SceneIndex, Split, ViewId, ViewSampler};
+use crate::scene::{LoadReport, Photo, SceneError, SceneIndex, Split, ViewId, ViewSampler};
 use crate::vk::DeviceKind;
 
 /// What to run.
@@ -107,6 +110,13 @@ struct Session {
     unindexed: VecDeque<(u64, EvalFile)>,
     early_stop: Option<early_stop::Plateau>,
     on_cpu: bool,
+    /// When the scene began to be read, until the first step is told.
+    opened: Option<Instant>,
+    left_out: LeftOut,
+    /// Host memory that decoded images need at most, and what there is.
+    image_bytes: (u64, Option<u64>),
+    /// The device has the images of this phase.
+    stored: bool,
     /// What people should know before the first step.
     warnings: Vec<String>,
 }
@@ -121,7 +131,10 @@ impl Session {
             terminal,
             json,
         } = request;
+        let opened = Instant::now();
         let scene = SceneIndex::load(&path, &scene_options(&profile)?)?;
+        let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
+        check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
         let root = output_folder(&profile, &scene, resume.is_some());
         let found = match &resume {
             None => None,
@@ -193,6 +206,10 @@ impl Session {
             rate: Rate::default(),
             test_psnr: None,
             on_cpu: caps.kind == DeviceKind::Cpu,
+            opened: Some(opened),
+            left_out: LeftOut::default(),
+            image_bytes,
+            stored: false,
             warnings,
         };
         if let Some(checkpoint) = &mut from {
@@ -244,6 +261,16 @@ impl Session {
             capacities: report.capacities.into(),
         };
         self.emit(&RunEvent::Start(start))?;
+        let (host_bytes, available_bytes) = self.image_bytes;
+        self.event(
+            self.trainer.iteration(),
+            Event::Images {
+                residency: self.profile.dataset.residency.name().to_owned(),
+                images: count(self.scene.views().count()),
+                host_bytes,
+                available_bytes,
+            },
+        )?;
         if !self.phase.is_full() && self.trainer.iteration() == 0 {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
@@ -317,22 +344,88 @@ impl Session {
             self.settle()?;
             self.phase = Phase::at(&self.profile, &self.scene, iteration)?;
             self.trainer.set_cameras(&self.phase.scene, true)?;
+            self.stored = false;
         }
-        let index = self.sampler.draw();
-        self.phase.prefetch(&self.sampler);
-        let id = ViewId {
-            split: Split::Train,
-            index,
-        };
-        let image = self.phase.store.get(id)?;
+        if self.trainer.is_resident() && !self.stored {
+            self.store_images(iteration)?;
+        }
+        let (id, photo) = self.draw(iteration)?;
         let Some(view) = self.phase.scene.view(id) else {
             return Ok(());
         };
         let camera = view.camera.clone();
+        let target = photo
+            .as_ref()
+            .map_or(Target::Resident(id.index), |photo| Target::Bytes(photo.bytes()));
         self.watch.start(self.now());
-        let status = self.trainer.advance_and_hold(&camera, &image)?;
+        let status = self.trainer.advance_and_hold(&camera, target)?;
         self.watch.stop(self.now());
+        if let Some(opened) = self.opened.take() {
+            let LoadReport { images, bytes, threads } = self.phase.store.report();
+            let seconds = opened.elapsed().as_secs_f64();
+            self.event(
+                iteration,
+                Event::FirstStep {
+                    seconds,
+                    images,
+                    bytes,
+                    threads,
+                },
+            )?;
+        }
         self.report(status)
+    }
+
+    /// The next training view, and its photo unless the device has it. Views whose images cannot be used are passed over.
+    fn draw(&mut self, iteration: u32) -> Result<(ViewId, Option<Photo>), TrainError> {
+        loop {
+            let id = ViewId {
+                split: Split::Train,
+                index: self.sampler.draw(),
+            };
+            if self.left_out.contains(id) {
+                continue;
+            }
+            if self.trainer.is_resident() {
+                return Ok((id, None));
+            }
+            self.phase.prefetch(&self.sampler);
+            match self.phase.store.get(id) {
+                Ok(photo) => return Ok((id, Some(photo))),
+                Err(error) => self.leave_out(iteration, id, &error)?,
+            }
+        }
+    }
+
+    /// Leaves out a view whose image cannot be used, and says so once.
+    fn leave_out(&mut self, iteration: u32, id: ViewId, error: &SceneError) -> Result<(), TrainError> {
+        match self.left_out.add(id, error, &self.scene)? {
+            Some(message) => self.event(iteration, Event::Warning { message }),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the training images of this phase into device memory.
+    fn store_images(&mut self, iteration: u32) -> Result<(), TrainError> {
+        let total = self.phase.scene.train.len();
+        let id = |index| ViewId {
+            split: Split::Train,
+            index,
+        };
+        for index in 0..total {
+            self.phase.store.prefetch((index..total).take(AHEAD).map(id));
+            match self.phase.store.get(id(index)) {
+                Ok(photo) => self.trainer.store(index, photo.bytes())?,
+                Err(error) => self.leave_out(iteration, id(index), &error)?,
+            }
+            self.emit(&RunEvent::Progress(Progress {
+                stage: Stage::Load,
+                done: count(index + 1),
+                total: count(total),
+            }))?;
+        }
+        self.stored = true;
+        Ok(())
     }
 
     /// Waits for the steps in flight and reports them.
@@ -412,7 +505,7 @@ impl Session {
         let (sinks, started) = (&mut self.sinks, self.started);
         let (pictures, folder) = (&mut self.pictures, &self.folder);
         let mut last_picture = 0;
-        evaluation.run(&mut device, &mut file, &mut |told| {
+        let left_out = evaluation.run(&mut device, &mut file, &mut |told| {
             let event = match told {
                 Told::Progress(progress) => RunEvent::Progress(progress),
                 Told::View(view) => {
@@ -423,6 +516,9 @@ impl Session {
             };
             Ok(sinks.emit(&event, started.elapsed())?)
         })?;
+        for (id, error) in left_out {
+            self.leave_out(iteration, id, &error)?;
+        }
         let mean = |set| file.set(set).map(|report| report.mean);
         let (test, train) = (mean(Split::Test), mean(Split::Train));
         if let Some(test) = test {
@@ -504,17 +600,21 @@ impl Session {
     /// Times the passes of the step over the first views and writes `timings.json`, when asked to.
     fn time_passes(&mut self) -> Result<(), TrainError> {
         let mut steps = Vec::new();
-        for index in (0..self.phase.scene.train.len())
-            .cycle()
-            .take(self.profile.debug.timed_steps as usize)
-        {
-            let id = ViewId {
-                split: Split::Train,
-                index,
+        let usable = |index: usize| {
+            let split = Split::Train;
+            Some(ViewId { split, index }).filter(|id| !self.left_out.contains(*id))
+        };
+        let views: Vec<ViewId> = (0..self.phase.scene.train.len()).filter_map(usable).collect();
+        for &id in views.iter().cycle().take(self.profile.debug.timed_steps as usize) {
+            let photo = match self.trainer.is_resident() {
+                true => None,
+                false => Some(self.phase.store.get(id)?),
             };
-            let image = self.phase.store.get(id)?;
+            let target = photo
+                .as_ref()
+                .map_or(Target::Resident(id.index), |photo| Target::Bytes(photo.bytes()));
             if let Some(view) = self.phase.scene.view(id) {
-                steps.push(self.trainer.time_passes(&view.camera, &image)?);
+                steps.push(self.trainer.time_passes(&view.camera, target)?);
             }
         }
         if steps.is_empty() {
@@ -567,6 +667,10 @@ impl Session {
     fn now(&self) -> Duration {
         self.started.elapsed()
     }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 fn output_folder(profile: &Profile, scene: &SceneIndex, resume: bool) -> PathBuf {

@@ -240,9 +240,10 @@ impl<'a> Stored<'a> {
             look,
             ..
         } = self;
-        let mut renderer = Renderer::new(open, profile, &variants, model, look, sizes_px, weights);
+        let photos = (sizes_px, phase.scene.masked);
+        let mut renderer = Renderer::new(open, profile, &variants, model, look, photos, weights);
         let mut pictures = PictureWriter::default();
-        evaluation.run(&mut renderer, &mut file, &mut |told| {
+        let left_out = evaluation.run(&mut renderer, &mut file, &mut |told| {
             match (told, &folder) {
                 (Told::Progress(now), _) => progress(now),
                 (Told::View(view), Some(folder)) => {
@@ -256,10 +257,12 @@ impl<'a> Stored<'a> {
             pictures.wait()?;
             folder.write_eval(&file)?;
         }
+        let left_out = left_out.iter().map(|(_, error)| format!("{error} (left out)"));
         let warnings = warnings
             .into_iter()
             .chain(phase.scene.warnings.iter().cloned())
             .chain(warning)
+            .chain(left_out)
             .collect();
         Ok(Evaluated { file, warnings })
     }
@@ -284,7 +287,7 @@ impl<'a> Stored<'a> {
             look,
             ..
         } = self;
-        let mut renderer = Renderer::new(open, profile, &variants, model, look, sizes_px, None);
+        let mut renderer = Renderer::new(open, profile, &variants, model, look, (sizes_px, false), None);
         let mut paths = Vec::with_capacity(views.len());
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         for (stem, camera) in &views {

@@ -19,7 +19,7 @@ use crate::gaussians::Gaussians;
 use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::StepUniforms;
-use crate::memory::{Gpu, View};
+use crate::memory::{Gpu, MemoryError, View};
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step::{self, StepTensors};
 use crate::vk::{Device, PassTime, Ticket};
@@ -51,6 +51,29 @@ pub(super) struct Flight {
     pub(super) block: StepUniforms,
     /// Optimiser steps, this one included.
     pub(super) steps: GroupSteps,
+    /// Page of resident images that has its photo.
+    pub(super) page: usize,
+}
+
+/// Where the photo of a step is.
+#[derive(Clone, Copy, Debug)]
+pub enum Target<'a> {
+    /// Here, as [`Photo::bytes`](crate::scene::Photo::bytes) has it; the step brings it along.
+    Bytes(&'a [u8]),
+    /// On the device, see [`Trainer::store`]: that of a training view.
+    Resident(usize),
+}
+
+impl<'a> From<&'a [u8]> for Target<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Target<'a> {
+    fn from(bytes: &'a Vec<u8>) -> Self {
+        Self::Bytes(bytes)
+    }
 }
 
 /// A step that is over but not yet told to the caller.
@@ -190,7 +213,25 @@ impl Trainer {
         Ok(())
     }
 
-    /// Submits the next iteration with `camera` and its image (packed u8 RGB), and returns the status of the oldest
+    /// True when training images stay on the device: steps then name theirs, and no step brings one.
+    #[must_use]
+    pub fn is_resident(&self) -> bool {
+        !self.tensors.resident.pages.is_empty()
+    }
+
+    /// Puts the photo of training view `index` into device memory, where every later step finds it.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`] when images are not resident or the photo is larger than the plan expects.
+    pub fn store(&mut self, index: usize, photo: &[u8]) -> Result<(), TrainError> {
+        self.finish()?;
+        let resident = &self.tensors.resident;
+        let view = resident.place(index).and_then(|place| resident.view(place));
+        let view = view.ok_or_else(|| no_place(index, photo.len()))?;
+        Ok(self.gpu.upload(&view, photo)?)
+    }
+
+    /// Submits the next iteration with `camera` and its photo, and returns the status of the oldest
     /// finished step that was not returned yet, if there is one. Steps come back in order; those that were left out
     /// do not.
     ///
@@ -198,8 +239,12 @@ impl Trainer {
     ///
     /// # Errors
     /// [`TrainError::TileTooFull`] when an earlier step saw a tile with more splats than there are visible records.
-    pub fn advance(&mut self, camera: &Camera, image: &[u8]) -> Result<Option<StepStatus>, TrainError> {
-        let status = self.advance_and_hold(camera, image)?;
+    pub fn advance<'a>(
+        &mut self,
+        camera: &Camera,
+        target: impl Into<Target<'a>>,
+    ) -> Result<Option<StepStatus>, TrainError> {
+        let status = self.advance_and_hold(camera, target)?;
         self.release()?;
         Ok(status)
     }
@@ -209,7 +254,11 @@ impl Trainer {
     ///
     /// # Errors
     /// See [`Trainer::advance`].
-    pub fn advance_and_hold(&mut self, camera: &Camera, image: &[u8]) -> Result<Option<StepStatus>, TrainError> {
+    pub fn advance_and_hold<'a>(
+        &mut self,
+        camera: &Camera,
+        target: impl Into<Target<'a>>,
+    ) -> Result<Option<StepStatus>, TrainError> {
         self.release()?;
         let slot = self.iteration % self.report.capacities.slots;
         self.collect(slot)?;
@@ -220,22 +269,29 @@ impl Trainer {
         self.held = Some(self.iteration);
         let events = schedule::events_at(&self.profile, self.iteration);
         self.steps.advance(events.adam_skip_mask);
-        let block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
-        self.fill_slot(slot, &block, image)?;
+        let mut block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
+        let page = self.fill_slot(slot, &mut block, target.into())?;
         let mut flight = Flight {
             ticket: Ticket::default(),
             block,
             steps: self.steps,
+            page,
         };
         if self.banding.turns().is_some() {
             self.settle(slot, &flight, None)?;
         } else {
-            flight.ticket = self.gpu.submit(&self.programs.step, slot)?;
+            flight.ticket = self.submit_step(slot, page)?;
             if let Some(entry) = self.in_flight.get_mut(slot as usize) {
                 *entry = Some(flight);
             }
         }
         Ok(self.deliver())
+    }
+
+    /// Submits the step whose photo is in `page` of the resident images, or in the ring.
+    pub(super) fn submit_step(&mut self, slot: u32, page: usize) -> Result<Ticket, TrainError> {
+        let program = self.programs.steps.get(page).ok_or_else(|| no_place(page, 0))?;
+        Ok(self.gpu.submit(program, slot)?)
     }
 
     /// Submits what follows the step of [`Trainer::advance_and_hold`], if it was not submitted yet.
@@ -499,14 +555,25 @@ impl Trainer {
         Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&view)?))
     }
 
-    fn fill_slot(&mut self, slot: u32, block: &StepUniforms, image: &[u8]) -> Result<(), TrainError> {
+    /// Writes uniforms and photo of a ring slot; returns the page of resident images that the photo is in.
+    fn fill_slot(&mut self, slot: u32, block: &mut StepUniforms, target: Target<'_>) -> Result<usize, TrainError> {
+        let page = match target {
+            Target::Bytes(photo) => {
+                let rings = self.tensors.rings;
+                let view = rings
+                    .images
+                    .slice(u64::from(slot) * rings.images_stride, photo.len() as u64);
+                self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(photo);
+                0
+            }
+            Target::Resident(index) => {
+                let place = self.tensors.resident.place(index).ok_or_else(|| no_place(index, 0))?;
+                block.image_offset = u32::try_from(place.offset / 4).map_err(|_| no_place(index, 0))?;
+                place.page
+            }
+        };
         self.write_uniforms(slot, block)?;
-        let rings = self.tensors.rings;
-        let view = rings
-            .images
-            .slice(u64::from(slot) * rings.images_stride, image.len() as u64);
-        self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(image);
-        Ok(())
+        Ok(page)
     }
 
     pub(super) fn write_uniforms(&mut self, slot: u32, block: &StepUniforms) -> Result<(), TrainError> {
@@ -519,17 +586,17 @@ impl Trainer {
         Ok(())
     }
 
-    /// Renders one view with the model as it is and sums its metrics against `image`.
+    /// Renders one view with the model as it is and sums its metrics against `photo`.
     ///
     /// # Errors
     /// [`TrainError::TileTooFull`] when a tile of the view has more splats than there are visible records.
-    pub fn evaluate(&mut self, camera: &Camera, image: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
+    pub fn evaluate(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
         self.finish()?;
         let look = Look::of(&self.profile, schedule::sh_degree_at(&self.profile, self.iteration));
         let mut block = uniforms::render(&self.profile, camera, &look);
         // A densification that waits draws its samples by seed and iteration from this block.
         block.iteration = self.iteration;
-        self.fill_slot(0, &block, image)?;
+        self.fill_slot(0, &mut block, Target::Bytes(photo))?;
         let mut turns = self.banding.turns();
         if turns.is_none() {
             let programs = &self.programs;
@@ -574,7 +641,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`TrainError::Memory`].
-    pub fn time_passes(&mut self, camera: &Camera, image: &[u8]) -> Result<Vec<PassTime>, TrainError> {
+    pub fn time_passes(&mut self, camera: &Camera, target: Target<'_>) -> Result<Vec<PassTime>, TrainError> {
         self.finish()?;
         let events = Events {
             adam_skip_mask: 0,
@@ -593,8 +660,8 @@ impl Trainer {
         // Rates of zero keep the values; the optimiser's traffic stays what it is. Moments do move, so callers time at
         // the end of a run or on a copy.
         block.adam_rate = [0.0; 8];
-        self.fill_slot(0, &block, image)?;
-        let Some(timed) = &self.programs.timed else {
+        let page = self.fill_slot(0, &mut block, target)?;
+        let Some(timed) = self.programs.timed.get(page) else {
             return Ok(Vec::new());
         };
         let ticket = self.gpu.submit(timed, 0)?;
@@ -604,4 +671,12 @@ impl Trainer {
         }
         Ok(timed.times(0)?)
     }
+}
+
+fn no_place(index: usize, bytes: usize) -> TrainError {
+    TrainError::Memory(MemoryError::OutOfRange {
+        tensor: "images/resident".to_owned(),
+        offset: index as u64,
+        bytes: bytes as u64,
+    })
 }

@@ -1,6 +1,6 @@
 //! Imports inside the engine go one way.
 //!
-//! `cli -> train, eval, export -> step, plugins -> kernels -> memory, vk`, where each layer may
+//! `cli -> train, eval, export, serve -> step, plugins -> kernels -> memory, vk`, where each layer may
 //! import itself and everything to its right. `scene`, `gaussians` and `config` stand beside the
 //! line: they know nothing of Vulkan. ARCHITECTURE.md explains why.
 #![expect(clippy::panic, reason = "tests stop at the first surprise")]
@@ -15,7 +15,7 @@ use paths::Import;
 /// The line of layers, from the top down; modules of one layer may import each other.
 const LAYERS: [&[&str]; 5] = [
     &["cli"],
-    &["train", "eval", "export"],
+    &["train", "eval", "export", "serve"],
     &["step", "plugins"],
     &["kernels"],
     &["memory", "vk"],

@@ -23,6 +23,8 @@ pub enum Need {
     ValidationLayer,
     /// The program `spirv-val`.
     SpirvVal,
+    /// A browser that tests drive.
+    Browser,
 }
 
 impl Need {
@@ -33,6 +35,7 @@ impl Need {
             Self::Driver => "mesa-vulkan-drivers",
             Self::ValidationLayer => "vulkan-validationlayers",
             Self::SpirvVal => "spirv-tools",
+            Self::Browser => "chromium",
         }
     }
 
@@ -43,6 +46,7 @@ impl Need {
             Self::Driver => "a Vulkan driver (Mesa brings a CPU driver, lavapipe)",
             Self::ValidationLayer => "the Vulkan validation layer",
             Self::SpirvVal => "the program spirv-val",
+            Self::Browser => "a browser for tests (Chromium or Chrome)",
         }
     }
 
@@ -55,7 +59,8 @@ impl Need {
                 .iter()
                 .any(|file| library_exists(file, "ICD", &environment)),
             Self::ValidationLayer => validation_layer(&environment),
-            Self::SpirvVal => program("spirv-val", &environment),
+            Self::SpirvVal => program("spirv-val", &environment).is_some(),
+            Self::Browser => browser().is_some(),
         }
     }
 }
@@ -172,9 +177,19 @@ fn library(name: &str, environment: Environment<'_>) -> bool {
         .any(|folder| folder.join(name).exists())
 }
 
-fn program(name: &str, environment: Environment<'_>) -> bool {
+/// The program of a browser that understands the DevTools protocol, when one is installed.
+pub fn browser() -> Option<PathBuf> {
+    ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"]
+        .iter()
+        .find_map(|name| program(name, &|name| std::env::var_os(name)))
+}
+
+/// Where the program of that name lies.
+fn program(name: &str, environment: Environment<'_>) -> Option<PathBuf> {
     let paths = environment("PATH").unwrap_or_default();
-    std::env::split_paths(&paths).any(|folder| folder.join(name).is_file())
+    std::env::split_paths(&paths)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
 }
 
 #[cfg(test)]

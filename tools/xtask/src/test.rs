@@ -33,7 +33,13 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
 }
 
 fn checks(root: &Path, full: bool, steps: &mut Steps) -> Result<()> {
-    let needs = [Need::Loader, Need::Driver, Need::ValidationLayer, Need::SpirvVal];
+    let needs = [
+        Need::Loader,
+        Need::Driver,
+        Need::ValidationLayer,
+        Need::SpirvVal,
+        Need::Browser,
+    ];
     steps.time("set-up", || setup::ensure(&needs))?;
     steps.time("shader manifest", || shaders::verify(root))?;
     steps.time("viewer manifest", || viewer::verify(root))?;

@@ -46,6 +46,27 @@ pub struct Loss<R> {
     pub gradient: Vec<Vec3<R>>,
 }
 
+/// A picture with every pixel multiplied by its mask value.
+#[must_use]
+pub fn masked<R: Real>(picture: &[Vec3<R>], mask: &[R]) -> Vec<Vec3<R>> {
+    picture.iter().zip(mask).map(|(p, &m)| p.map(|v| v * m)).collect()
+}
+
+/// [`loss`] of a masked photo: image and target are multiplied by the mask first, and the mask is a factor of the gradient.
+/// Both terms stay means over all pixels.
+#[must_use]
+pub fn masked_loss<R: Real>(
+    size_px: [u32; 2],
+    image: &[Vec3<R>],
+    target: &[Vec3<R>],
+    mask: &[R],
+    weights: Weights,
+) -> Loss<R> {
+    let mut out = loss(size_px, &masked(image, mask), &masked(target, mask), weights);
+    out.gradient = masked(&out.gradient, mask);
+    out
+}
+
 /// Normalised Gaussian taps of the SSIM window.
 #[must_use]
 pub fn window<R: Real>() -> [R; 2 * WINDOW_RADIUS + 1] {
@@ -265,5 +286,55 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// A mask with a blob, an edge and single pixels.
+    fn mask(width: usize, height: usize) -> Vec<f64> {
+        let counts = |i: usize| !(i % width < 5 || (6..9).contains(&(i / width)) || i.is_multiple_of(11));
+        (0..width * height).map(|i| f64::from(u8::from(counts(i)))).collect()
+    }
+
+    #[test]
+    fn masked_gradient_matches_differences_and_is_zero_where_masked() {
+        let size = [17, 14];
+        let (mut image, target, mask) = (noise(17 * 14, 4), noise(17 * 14, 5), mask(17, 14));
+        let exact = masked_loss(size, &image, &target, &mask, Weights::default());
+        let eps = 1e-6;
+        for i in (0..17 * 14).step_by(2) {
+            for c in 0..3 {
+                let kept = image[i][c];
+                let mut at = |value| {
+                    image[i][c] = value;
+                    masked_loss(size, &image, &target, &mask, Weights::default()).total
+                };
+                let numeric = (at(kept + eps) - at(kept - eps)) / (2.0 * eps);
+                at(kept);
+                let found = exact.gradient[i][c];
+                assert!((numeric - found).abs() < 1e-5 * found.abs() + 1e-9, "{i} {c}");
+                assert!(mask[i] == 1.0 || found == 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_masked_does_not_matter() {
+        let size = [17, 14];
+        let (image, target, mask) = (noise(17 * 14, 6), noise(17 * 14, 7), mask(17, 14));
+        let mut other = image.clone();
+        for (pixel, _) in other.iter_mut().zip(&mask).filter(|(_, m)| **m == 0.0) {
+            *pixel = [0.9, 0.1, 7.0];
+        }
+        let weights = Weights::default();
+        assert_eq!(
+            masked_loss(size, &image, &target, &mask, weights),
+            masked_loss(size, &other, &target, &mask, weights)
+        );
+        let all = vec![1.0; 17 * 14];
+        assert_eq!(
+            masked_loss(size, &image, &target, &all, weights),
+            loss(size, &image, &target, weights)
+        );
+        let none = masked_loss(size, &image, &target, &vec![0.0; 17 * 14], weights);
+        assert!(none.total.abs() < 1e-12 && none.gradient.as_flattened().iter().all(|g| *g == 0.0));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Image and target are clamped to [0, 1] and not quantised. Sums are f64 whatever the images are in.
 
-use super::loss::{WINDOW_RADIUS, mean_absolute, ssim_map};
+use super::loss::{WINDOW_RADIUS, masked, mean_absolute, ssim_map};
 use super::math::{Real, Vec3};
 
 /// Figures of one image pair.
@@ -29,10 +29,17 @@ pub fn psnr_of(mse: f64) -> f64 {
 /// Compares two row-major images of the given size.
 #[must_use]
 pub fn metrics<R: Real>(size_px: [u32; 2], image: &[Vec3<R>], target: &[Vec3<R>]) -> Metrics {
+    masked_metrics(size_px, image, target, &vec![true; image.len()])
+}
+
+/// Compares the pixels that count. What does not count is black in both images when SSIM is computed.
+#[must_use]
+pub fn masked_metrics<R: Real>(size_px: [u32; 2], image: &[Vec3<R>], target: &[Vec3<R>], counts: &[bool]) -> Metrics {
     let clamp =
         |pixels: &[Vec3<R>]| -> Vec<Vec3<R>> { pixels.iter().map(|p| p.map(|v| v.max(R::ZERO).min(R::ONE))).collect() };
-    let (image, target) = (clamp(image), clamp(target));
-    let n_px = image.len() as f64;
+    let mask: Vec<R> = counts.iter().map(|&c| if c { R::ONE } else { R::ZERO }).collect();
+    let (image, target) = (masked(&clamp(image), &mask), masked(&clamp(target), &mask));
+    let n_px = counts.iter().filter(|counts| **counts).count() as f64;
     let mut squared = [0.0; 3];
     for (x, y) in image.iter().zip(&target) {
         for (c, sum) in squared.iter_mut().enumerate() {
@@ -41,13 +48,19 @@ pub fn metrics<R: Real>(size_px: [u32; 2], image: &[Vec3<R>], target: &[Vec3<R>]
     }
     let points = ssim_map(size_px, &image, &target);
     let mean_where = |keep: &dyn Fn(usize) -> bool| {
-        let kept = || points.iter().enumerate().filter(|(i, _)| keep(*i)).flat_map(|(_, p)| p);
+        let kept = || {
+            points
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| counts[*i] && keep(*i))
+                .flat_map(|(_, p)| p)
+        };
         kept().map(|s| s.value.to_f64()).sum::<f64>() / kept().count() as f64
     };
     let [width, height] = size_px.map(|v| v as usize);
     let inside = |at: usize, length: usize| at >= WINDOW_RADIUS && at + WINDOW_RADIUS < length;
     Metrics {
-        l1: mean_absolute(&image, &target),
+        l1: mean_absolute(&image, &target) * image.len() as f64 / n_px,
         psnr: squared.map(|s| psnr_of(s / n_px)).iter().sum::<f64>() / 3.0,
         psnr_image: psnr_of(squared.iter().sum::<f64>() / (3.0 * n_px)),
         ssim: mean_where(&|_| true),

@@ -142,7 +142,7 @@ fn a_camera_with_distortion_gives_pinhole_views() {
         (f64::from(a.source_width) / 2.0).round_ties_even() as u32
     );
     for (index, view) in scene.train.iter().enumerate() {
-        assert_eq!(picture(&scene, index), vec![90; view.rgb_bytes() as usize]);
+        assert_eq!(picture(&scene, index), vec![90; 3 * view.pixels() as usize]);
     }
     assert_eq!(scene.cameras.len(), 2);
     let lost = scene.cameras[0].lost.unwrap();

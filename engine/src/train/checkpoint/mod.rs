@@ -117,6 +117,7 @@ fn core(mut profile: Value) -> Value {
         "run",
         "dataset.path",
         "dataset.residency",
+        "dataset.cache_gib",
         "memory",
         "schedule.iterations",
         "schedule.test",

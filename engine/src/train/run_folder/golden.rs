@@ -25,8 +25,8 @@ use crate::gaussians::Gaussians;
 use crate::kernels::cpu::gaussian::Gaussian;
 use crate::kernels::cpu::histogram::histogram;
 use crate::kernels::cpu::loss::ssim_map;
-use crate::scene::SceneOptions;
 use crate::scene::scratch::Scratch;
+use crate::scene::{Photo, SceneOptions};
 use crate::train::events::{
     Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, RunEvent, Start, TrainRow,
 };
@@ -328,14 +328,14 @@ fn measure(it: u32, set: Split, stem: &str, error: f32) -> (ViewRow, Arc<Evaluat
         stem: stem.to_owned(),
         size_px: SIZE_PX,
         image: values.chunks(3).map(|rgb| [rgb[0], rgb[1], rgb[2], 0.0]).collect(),
-        photo: photo().into(),
+        photo: Photo::new(photo(), None),
         tile_counts: vec![5],
     };
     let row = ViewRow {
         name: stem.to_owned(),
         width: SIZE_PX[0],
         height: SIZE_PX[1],
-        metrics: view_metrics(&sums(&values), SIZE_PX).unwrap(),
+        metrics: view_metrics(&sums(&values), SIZE_PX, false).unwrap(),
         lpips: None,
         images: true,
     };

@@ -265,7 +265,12 @@ fn voice(event: &Event) -> Voice {
         Event::Spill { .. } => Voice::Sparing("spill"),
         Event::SlowStep { .. } => Voice::Sparing("slow_step"),
         Event::BudgetShrunk { .. } => Voice::Sparing("budget_shrunk"),
-        Event::EarlyStop { .. } | Event::Resume { .. } | Event::Save { .. } | Event::Warning { .. } => Voice::Always,
+        Event::EarlyStop { .. }
+        | Event::Resume { .. }
+        | Event::Save { .. }
+        | Event::Images { .. }
+        | Event::FirstStep { .. }
+        | Event::Warning { .. } => Voice::Always,
     }
 }
 

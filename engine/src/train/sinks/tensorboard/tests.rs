@@ -6,8 +6,8 @@ use std::fs;
 use super::*;
 use crate::config::LpipsRange;
 use crate::kernels::histogram::BINS;
-use crate::scene::Split;
 use crate::scene::scratch::Scratch;
+use crate::scene::{Photo, Split};
 use crate::train::events::{Capacities, EventRow, Start};
 use crate::vk::GpuSample;
 
@@ -108,7 +108,7 @@ fn view(stem: &str) -> RunEvent {
         stem: stem.to_owned(),
         size_px,
         image: vec![[1.0, 0.0, 0.0, 0.0]; 800],
-        photo: vec![255; 2400].into(),
+        photo: Photo::new(vec![255; 2400], None),
         tile_counts: vec![3; 6],
     }))
 }

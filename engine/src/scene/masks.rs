@@ -1,0 +1,121 @@
+//! Which file says what pixels of an image count.
+//!
+//! Masks are looked for by the image's name, most specific place first: in a tree that mirrors the image folder
+//! (`masks/SUB/x.jpg.png`, `masks/SUB/x.png`), then beside the image (`x.jpg.mask.png`, `x.mask.png`). An image without
+//! one counts whole. In the file, white (128 and above) counts and black does not; a file that holds nothing above 1 is
+//! read as 0 and 1.
+
+use std::path::{Path, PathBuf};
+
+use super::fence::Fence;
+use super::load::listed;
+use super::upright::is_scaled_copy;
+use super::view::without_extension;
+use super::{SceneError, SceneOptions, View, header};
+
+/// Folder of masks unless told otherwise.
+const FOLDER: &str = "masks";
+
+/// Where masks are looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum MaskChoice {
+    /// In `masks` and beside the images, where there are any.
+    #[default]
+    Auto,
+    /// Nowhere.
+    Off,
+    /// In this folder, relative to the scene's; there must be some.
+    Folder(PathBuf),
+}
+
+/// The mask of a view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaskFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its width and height, pixels; the same aspect ratio as the image.
+    pub size_px: (u32, u32),
+    /// Black counts, not white.
+    pub invert: bool,
+}
+
+/// Finds the masks of `views`, whose scene is in `root`.
+///
+/// # Errors
+/// [`SceneError`] when a mask's header is damaged or its shape is not the image's, or when masks of a named folder fit
+/// no image.
+pub(super) fn attach(
+    views: &mut [View],
+    root: &Path,
+    options: &SceneOptions,
+    fence: &Fence,
+    warnings: &mut Vec<String>,
+) -> Result<(), SceneError> {
+    let folder = match &options.masks {
+        MaskChoice::Off => return Ok(()),
+        MaskChoice::Auto => root.join(FOLDER),
+        MaskChoice::Folder(folder) => root.join(folder),
+    };
+    // without the folder, each image costs two look-ups instead of four
+    let has_folder = folder.is_dir();
+    let found: Vec<Option<PathBuf>> = views
+        .iter()
+        .map(|view| candidates(view, has_folder.then_some(&folder)).find(|path| path.is_file()))
+        .collect();
+    let paths: Vec<PathBuf> = found.iter().flatten().cloned().collect();
+    if paths.is_empty() {
+        return match (&options.masks, views.first()) {
+            (MaskChoice::Folder(_), Some(view)) => Err(SceneError::NoMasks {
+                images: views.len(),
+                looked_for: format!("{}.png, {}.png", view.name, without_extension(&view.name)),
+                folder,
+            }),
+            _ => Ok(()),
+        };
+    }
+    let headers = header::read_all(&paths, fence)?.into_iter();
+    let mut sizes = headers.map(|header| header.map(|header| (header.width, header.height)));
+    let mut without = Vec::new();
+    for (view, path) in views.iter_mut().zip(found) {
+        let Some((path, Some(size_px))) = path.map(|path| (path, sizes.next().flatten())) else {
+            without.push(view.name.clone());
+            continue;
+        };
+        let wide = |(w, h): (u32, u32)| (u64::from(w), u64::from(h));
+        // a mask lies over the stored picture: it is turned and undistorted with it
+        let image_px = view.upright.file_px;
+        if !is_scaled_copy(wide(size_px), wide(image_px)) {
+            return Err(SceneError::MaskSize {
+                mask: path,
+                mask_px: size_px,
+                image: view.image_path.clone(),
+                image_px,
+            });
+        }
+        let invert = options.mask_invert;
+        view.mask = Some(MaskFile { path, size_px, invert });
+    }
+    if !without.is_empty() {
+        warnings.push(format!(
+            "{} of {} images have no mask and count whole: {}",
+            without.len(),
+            views.len(),
+            listed(&without)
+        ));
+    }
+    Ok(())
+}
+
+/// Files that may be the mask of a view, in the order they are tried.
+fn candidates(view: &View, folder: Option<&PathBuf>) -> impl Iterator<Item = PathBuf> {
+    let name = &view.name;
+    let stem = without_extension(name);
+    let tree = folder.map(|folder| [folder.join(format!("{name}.png")), folder.join(format!("{stem}.png"))]);
+    let image = view.image_path.file_name().unwrap_or_default().to_string_lossy();
+    let beside =
+        [&*image, without_extension(&image)].map(|name| view.image_path.with_file_name(format!("{name}.mask.png")));
+    tree.into_iter().flatten().chain(beside)
+}
+
+#[cfg(test)]
+mod tests;

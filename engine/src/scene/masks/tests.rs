@@ -1,0 +1,172 @@
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+use super::super::scratch::Scratch;
+use super::super::{Alpha, AlphaChoice, ImageOptions, ImageStore, Photo, Resolution, SceneIndex, Split, ViewId};
+use super::*;
+
+/// A Blender scene of 8x4 images with these names.
+fn scene(folder: &Scratch, names: &[&str]) {
+    let frame = |(n, name): (usize, &&str)| {
+        folder.write_png(&format!("{name}.png"), 8, 4, 4, &[10, 20, 30, 255].repeat(32));
+        format!(r#"{{"file_path":"{name}","transform_matrix":[[1,0,0,{n}],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}}"#)
+    };
+    let frames: Vec<String> = names.iter().enumerate().map(frame).collect();
+    let json = format!(r#"{{"camera_angle_x":0.7,"frames":[{}]}}"#, frames.join(","));
+    folder.write("transforms_train.json", json);
+}
+
+/// A grey picture of one value a pixel.
+fn grey(folder: &Scratch, name: &str, (width, height): (u32, u32), values: &[u8]) {
+    let path = folder.write(name, []);
+    image::save_buffer(path, values, width, height, image::ColorType::L8).unwrap();
+}
+
+fn load(folder: &Scratch, options: SceneOptions) -> Result<SceneIndex, SceneError> {
+    let options = SceneOptions {
+        eval: false,
+        resolution: Resolution::Divide(1),
+        ..options
+    };
+    SceneIndex::load(folder.path(), &options)
+}
+
+fn photo(scene: &SceneIndex, index: usize) -> Result<Photo, SceneError> {
+    let store = ImageStore::open(scene, ImageOptions::default()).unwrap();
+    let split = Split::Train;
+    store.get(ViewId { split, index })
+}
+
+/// Left half white.
+fn left() -> Vec<u8> {
+    [[255_u8; 4], [0; 4]].concat().repeat(4)
+}
+
+fn each(values: &[u8], f: impl Fn(u8) -> u8) -> Vec<u8> {
+    values.iter().map(|&value| f(value)).collect()
+}
+
+#[test]
+fn masks_are_found_by_every_name_and_the_rest_is_counted() {
+    let folder = Scratch::new();
+    let names = ["a", "b", "c", "d", "sub/e", "sub/f"];
+    scene(&folder, &names);
+    let files = [
+        "masks/a.png",
+        "masks/b.png.png",
+        "c.mask.png",
+        "d.png.mask.png",
+        "masks/sub/e.png",
+    ];
+    for file in files {
+        grey(&folder, file, (8, 4), &left());
+    }
+    // the tree comes before the file beside the image, the full name before the stem
+    grey(&folder, "a.mask.png", (8, 4), &[255; 32]);
+    grey(&folder, "masks/b.png", (8, 4), &[255; 32]);
+    let found = load(&folder, SceneOptions::default()).unwrap();
+    assert!(found.masked);
+    let without = found
+        .warnings
+        .iter()
+        .any(|w| w == "1 of 6 images have no mask and count whole: sub/f.png");
+    assert!(without, "{:?}", found.warnings);
+    for (index, name) in names.into_iter().enumerate() {
+        let photo = photo(&found, index).unwrap();
+        let expected = if index == 5 { vec![255; 32] } else { left() };
+        assert_eq!(photo.mask().unwrap(), expected, "{name}");
+        assert_eq!(photo[..3], [10, 20, 30]);
+    }
+    let masks = MaskChoice::Off;
+    let off = load(
+        &folder,
+        SceneOptions {
+            masks,
+            ..SceneOptions::default()
+        },
+    )
+    .unwrap();
+    assert!(!off.masked && photo(&off, 0).unwrap().mask().is_none());
+}
+
+#[test]
+fn masks_scale_to_the_image_and_may_be_inverted_or_labels() {
+    let folder = Scratch::new();
+    scene(&folder, &["a", "b"]);
+    // half the size, in a folder of another name; labels 0 and 1
+    grey(&folder, "people/a.png", (4, 2), &[1, 1, 0, 0, 1, 1, 0, 0]);
+    grey(
+        &folder,
+        "people/b.png",
+        (8, 4),
+        &each(&left(), |v| if v > 0 { 128 } else { 127 }),
+    );
+    let options = |invert| SceneOptions {
+        masks: MaskChoice::Folder("people".into()),
+        mask_invert: invert,
+        ..SceneOptions::default()
+    };
+    let right = each(&left(), |v| 255 - v);
+    for index in 0..2 {
+        let plain = load(&folder, options(false)).unwrap();
+        assert_eq!(photo(&plain, index).unwrap().mask().unwrap(), left());
+        let inverted = load(&folder, options(true)).unwrap();
+        assert_eq!(photo(&inverted, index).unwrap().mask().unwrap(), right);
+    }
+}
+
+#[test]
+fn alpha_masks_and_joins_the_file() {
+    let folder = Scratch::new();
+    scene(&folder, &["a"]);
+    // opaque in the upper half
+    let pixels = [[10, 20, 30, 200].repeat(16), [10, 20, 30, 100].repeat(16)].concat();
+    folder.write_png("a.png", 8, 4, 4, &pixels);
+    let alpha = |alpha| SceneOptions {
+        alpha: AlphaChoice::Only(alpha),
+        ..SceneOptions::default()
+    };
+    let masked = photo(&load(&folder, alpha(Alpha::Mask)).unwrap(), 0).unwrap();
+    assert_eq!(masked.mask().unwrap(), [[255; 16], [0; 16]].concat());
+    assert_eq!(masked[93..], [10, 20, 30], "colours stay as they are stored");
+    let ignored = photo(&load(&folder, alpha(Alpha::Ignore)).unwrap(), 0).unwrap();
+    assert_eq!((&ignored[93..], ignored.mask()), (&[10, 20, 30][..], None));
+    let blended = photo(&load(&folder, SceneOptions::default()).unwrap(), 0).unwrap();
+    assert_eq!((&blended[93..], blended.mask()), (&[3, 7, 11][..], None));
+    grey(&folder, "a.mask.png", (8, 4), &left());
+    let both = photo(&load(&folder, alpha(Alpha::Mask)).unwrap(), 0).unwrap();
+    assert_eq!(both.mask().unwrap(), [left()[..16].to_vec(), vec![0; 16]].concat());
+    // what both leave may be nothing
+    grey(&folder, "a.mask.png", (8, 4), &[[0; 16], [255; 16]].concat());
+    let error = photo(&load(&folder, alpha(Alpha::Mask)).unwrap(), 0).unwrap_err();
+    assert!(
+        error.to_string().contains("every pixel of") && error.to_string().contains("a.png"),
+        "{error}"
+    );
+}
+
+#[test]
+fn wrong_masks_are_named() {
+    let folder = Scratch::new();
+    scene(&folder, &["a", "b"]);
+    let text = |options| load(&folder, options).unwrap_err().to_string();
+    let folder_of = |name: &str| SceneOptions {
+        masks: MaskChoice::Folder(name.into()),
+        ..SceneOptions::default()
+    };
+    let none = text(folder_of("nowhere"));
+    assert!(
+        none.contains("nowhere") && none.contains("2 images") && none.contains("a.png.png"),
+        "{none}"
+    );
+    grey(&folder, "masks/a.png", (4, 4), &[255; 16]);
+    let shape = text(SceneOptions::default());
+    let words = ["masks/a.png", "4x4", "8x4", "the mask"];
+    assert!(words.iter().all(|word| shape.contains(word)), "{shape}");
+    // a damaged one costs its view, not the run
+    grey(&folder, "masks/a.png", (8, 4), &left());
+    let whole = std::fs::read(folder.path().join("masks/a.png")).unwrap();
+    folder.write("masks/a.png", &whole[..whole.len() - 20]);
+    let scene = load(&folder, SceneOptions::default()).unwrap();
+    let error = photo(&scene, 0).unwrap_err().to_string();
+    assert!(error.contains("masks/a.png"), "{error}");
+    assert!(photo(&scene, 1).is_ok());
+}

@@ -1,0 +1,91 @@
+//! Connections: how many, how long they may stall, and how large a request's head may be.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{Sleep, sleep};
+
+/// Connections at once; more wait in the system's queue. A page uses six at most.
+const CONNECTIONS: usize = 64;
+/// Bytes of a request's head; an address with a token is far below. Larger ones are answered 431.
+const HEAD_BYTES: usize = 16 << 10;
+/// Headers of a request.
+const HEADERS: usize = 64;
+/// A request's head must be complete after this time; an idle connection is closed after it too.
+const HEAD_TIME: Duration = Duration::from_secs(20);
+/// A client that takes no byte for this long is gone.
+const STALL_TIME: Duration = Duration::from_secs(120);
+/// Pause after the system refused a connection, for example because no file descriptor is left.
+const REFUSED_PAUSE: Duration = Duration::from_millis(100);
+
+/// Accepts connections for ever.
+pub(super) async fn accept(listener: TcpListener, router: Router) {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(HEAD_BYTES)
+        .max_headers(HEADERS);
+    // The semaphore is never closed.
+    while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(_) => {
+                sleep(REFUSED_PAUSE).await;
+                continue;
+            }
+        };
+        // A system that refuses the option only sends small answers a little later.
+        let _ = stream.set_nodelay(true);
+        let io = TokioIo::new(Patient { stream, stalled: None });
+        let connection = http.serve_connection(io, TowerToHyperService::new(router.clone()));
+        tokio::spawn(async move {
+            // What breaks a connection is the client's affair; others go on.
+            let _ = connection.await;
+            drop(slot);
+        });
+    }
+}
+
+/// A stream that fails when its client takes nothing for [`STALL_TIME`].
+struct Patient {
+    stream: TcpStream,
+    /// Runs while a write waits.
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buf)
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(result) = Pin::new(&mut self.stream).poll_write(context, bytes) {
+            self.stalled = None;
+            return Poll::Ready(result);
+        }
+        let alarm = self.stalled.get_or_insert_with(|| Box::pin(sleep(STALL_TIME)));
+        ready!(alarm.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,118 @@
+//! Which files of a run folder are shown, and what they are.
+//!
+//! One list for serving and for exporting. Everything a person would look at is in it; checkpoints, TensorBoard events
+//! and files that somebody put into the folder are not.
+
+/// Files at the top of a run folder.
+const TOP: [&str; 7] = [
+    "run.json",
+    "cameras.json",
+    "env.json",
+    "config.resolved.yaml",
+    "metrics.jsonl",
+    "memory.jsonl",
+    "input.ply",
+];
+
+/// Folders with pictures below `eval/iteration_N`.
+const PICTURES: [&str; 3] = ["render", "error", "density"];
+
+/// The deepest path inside a run: names of images may have folders of their own.
+pub(super) const DEPTH: usize = 8;
+
+/// Whether a path inside a run folder is one of a run's files.
+pub(super) fn is_shown<S: AsRef<str>>(path: &[S]) -> bool {
+    let path: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+    match path[..] {
+        [name] => TOP.contains(&name),
+        ["eval", iteration, "metrics.json"] => is_iteration(iteration),
+        ["eval", "gt", set, .., name] => is_set(set) && has_extension(name, "png"),
+        ["eval", iteration, kind, set, .., name] => {
+            is_iteration(iteration) && PICTURES.contains(&kind) && is_set(set) && has_extension(name, "png")
+        }
+        ["point_cloud", iteration, name] => is_iteration(iteration) && has_extension(name, "ply"),
+        _ => false,
+    }
+}
+
+/// Whether a folder inside a run may hold files of it.
+pub(super) fn may_hold<S: AsRef<str>>(folder: &[S]) -> bool {
+    let first = folder.first().map(AsRef::as_ref);
+    matches!(first, None | Some("eval" | "point_cloud")) && folder.len() < DEPTH
+}
+
+fn is_iteration(name: &str) -> bool {
+    name.strip_prefix("iteration_")
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn is_set(name: &str) -> bool {
+    matches!(name, "train" | "test")
+}
+
+fn has_extension(name: &str, extension: &str) -> bool {
+    name.rsplit_once('.')
+        .is_some_and(|(stem, found)| !stem.is_empty() && found == extension)
+}
+
+/// The media type of a file by its name.
+pub(super) fn media_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript",
+        Some("wasm") => "application/wasm",
+        Some("css") => "text/css",
+        Some("svg") => "image/svg+xml",
+        Some("json" | "jsonl") => "application/json",
+        Some("yaml") => "text/plain; charset=utf-8",
+        Some("png") => "image/png",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_run_and_nothing_else() {
+        let shown = |path: &str| is_shown(&path.split('/').collect::<Vec<_>>());
+        for path in [
+            "run.json",
+            "metrics.jsonl",
+            "config.resolved.yaml",
+            "input.ply",
+            "eval/iteration_7/metrics.json",
+            "eval/iteration_7/render/test/a.png",
+            "eval/iteration_7/density/train/room/a.b.png",
+            "eval/gt/test/a.png",
+            "point_cloud/iteration_30000/point_cloud.ply",
+            "point_cloud/iteration_7/point_cloud_raw.ply",
+        ] {
+            assert!(shown(path), "{path}");
+        }
+        for path in [
+            "",
+            "notes.txt",
+            "secret.json",
+            "checkpoints/checkpoint_00000010.kiln",
+            "checkpoints/run.json",
+            "events.out.tfevents.1",
+            "eval",
+            "eval/metrics.json",
+            "eval/iteration_/metrics.json",
+            "eval/iteration_x/metrics.json",
+            "eval/iteration_7/metrics.jsonl",
+            "eval/iteration_7/other/test/a.png",
+            "eval/iteration_7/render/a.png",
+            "eval/gt/other/a.png",
+            "eval/gt/test/.png",
+            "eval/gt/test/a.PNG.sh",
+            "point_cloud/a.ply",
+            "point_cloud/iteration_7/a.ply.tmp",
+            "input.ply/x",
+        ] {
+            assert!(!shown(path), "{path}");
+        }
+    }
+}

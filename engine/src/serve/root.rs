@@ -1,0 +1,301 @@
+//! The folder with the runs: which there are, and where a file of one lies.
+//!
+//! A run is a folder with a `run.json`; a run inside a run is not looked for. The folder itself may be one run.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::ServeError;
+use super::layout;
+use super::segments::is_plain;
+
+/// How deep below the folder a run may lie: `runs/sweep/scene/run` has depth 3.
+const DEPTH: usize = 4;
+/// Runs in the index; more are left out.
+const RUNS: usize = 1000;
+/// Entries of folders looked at for one index, so that a folder with a million files costs a moment and no more.
+const ENTRIES: usize = 20_000;
+/// Bytes of a `run.json` that are read for its date.
+const RUN_JSON_BYTES: u64 = 4 << 20;
+
+/// The record that [`super::export`] leaves; a folder with it is a copy, and its runs are listed where they came from.
+pub(super) const EXPORT_RECORD: &str = "kiln-export.json";
+
+/// The file that makes a folder a run.
+const RUN_JSON: &str = "run.json";
+
+/// The folder whose runs are shown.
+#[derive(Clone, Debug)]
+pub(super) struct Root {
+    /// Absolute, with all symbolic links resolved.
+    folder: PathBuf,
+}
+
+/// A run inside the folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// Names of the folders that lead to it; its own name when the root is the run.
+    pub(super) name: Vec<String>,
+    /// Where it lies.
+    pub(super) folder: PathBuf,
+}
+
+impl Run {
+    /// The path as the page knows it: `runs/...`, relative, not percent-encoded.
+    pub(super) fn path(&self) -> String {
+        format!("runs/{}", self.name.join("/"))
+    }
+}
+
+impl Root {
+    /// # Errors
+    /// [`ServeError::Folder`] when there is no such folder.
+    pub(super) fn open(folder: &Path) -> Result<Self, ServeError> {
+        let fail = |source| ServeError::Folder {
+            path: folder.to_owned(),
+            source,
+        };
+        let resolved = folder.canonicalize().map_err(fail)?;
+        fs::read_dir(&resolved).map_err(fail)?;
+        Ok(Self { folder: resolved })
+    }
+
+    /// All runs, the newest first; looked for anew on each call, because training goes on.
+    pub(super) fn runs(&self) -> Vec<Run> {
+        let mut runs = Vec::new();
+        match self.itself() {
+            Some(run) => runs.push(run),
+            None => collect(&self.folder, &mut Vec::new(), &mut ENTRIES.clone(), &mut runs),
+        }
+        let mut dated: Vec<(u64, Run)> = runs.into_iter().map(|run| (started(&run.folder), run)).collect();
+        dated.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.name.cmp(&y.name)));
+        dated.into_iter().map(|(_, run)| run).collect()
+    }
+
+    /// The root as a run, when it is one.
+    fn itself(&self) -> Option<Run> {
+        let name = self.folder.file_name().and_then(|name| name.to_str());
+        let name = name.filter(|name| is_plain(name)).unwrap_or("run").to_owned();
+        self.folder.join(RUN_JSON).is_file().then(|| Run {
+            name: vec![name],
+            folder: self.folder.clone(),
+        })
+    }
+
+    /// The run that a path below `runs/` leads into, and the rest of the path inside it.
+    fn find<'a>(&self, path: &'a [String]) -> Option<(PathBuf, &'a [String])> {
+        if let Some(run) = self.itself() {
+            let rest = path.strip_prefix(run.name.as_slice())?;
+            return Some((run.folder, rest));
+        }
+        let mut folder = self.folder.clone();
+        for (index, name) in path.iter().enumerate().take(DEPTH) {
+            folder.push(name);
+            if folder.join(RUN_JSON).is_file() {
+                return Some((folder, &path[index + 1..]));
+            }
+        }
+        None
+    }
+
+    /// Where the file of a run lies that `path`, plain segments below `runs/`, names. `None` when there is none, when
+    /// it is not one of a run's files, or when a symbolic link leads out of the root.
+    pub(super) fn file(&self, path: &[String]) -> Option<PathBuf> {
+        if !path.iter().all(|name| is_plain(name)) {
+            return None;
+        }
+        let (run, inside) = self.find(path)?;
+        self.file_of(&run, inside)
+    }
+
+    fn file_of(&self, run: &Path, inside: &[String]) -> Option<PathBuf> {
+        if !layout::is_shown(inside) {
+            return None;
+        }
+        let place = inside.iter().fold(run.to_owned(), |place, name| place.join(name));
+        let resolved = place.canonicalize().ok()?;
+        // A pipe or a device would block whoever opens it.
+        (resolved.starts_with(&self.folder) && resolved.is_file()).then_some(resolved)
+    }
+
+    /// All files of a run that are shown: path inside the run, and where the file lies. Sorted.
+    pub(super) fn files(&self, run: &Run) -> Vec<(Vec<String>, PathBuf)> {
+        let mut files = Vec::new();
+        self.walk(&run.folder, &mut Vec::new(), &mut files);
+        files.sort();
+        files
+    }
+
+    fn walk(&self, run: &Path, inside: &mut Vec<String>, files: &mut Vec<(Vec<String>, PathBuf)>) {
+        let folder = inside.iter().fold(run.to_owned(), |place, name| place.join(name));
+        let within = folder
+            .canonicalize()
+            .is_ok_and(|resolved| resolved.starts_with(&self.folder));
+        if !within || !layout::may_hold(inside) {
+            return;
+        }
+        for name in names(&folder) {
+            inside.push(name);
+            match self.file_of(run, inside) {
+                Some(place) => files.push((inside.clone(), place)),
+                None => self.walk(run, inside, files),
+            }
+            inside.pop();
+        }
+    }
+}
+
+/// Names in a folder that can be part of an address.
+fn names(folder: &Path) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_plain(name))
+}
+
+/// Adds the runs below `folder`, called `name` so far. Links are not followed: what they show inside the root is listed
+/// under its own name, and what lies outside is not shown.
+fn collect(folder: &Path, name: &mut Vec<String>, entries: &mut usize, runs: &mut Vec<Run>) {
+    let listing = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in listing {
+        if *entries == 0 || runs.len() == RUNS {
+            return;
+        }
+        *entries -= 1;
+        let Ok(own) = entry.file_name().into_string() else {
+            continue;
+        };
+        if !is_plain(&own) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let path = entry.path();
+        name.push(own);
+        if path.join(RUN_JSON).is_file() {
+            runs.push(Run {
+                name: name.clone(),
+                folder: path,
+            });
+        } else if name.len() < DEPTH && !path.join(EXPORT_RECORD).exists() {
+            collect(&path, name, entries, runs);
+        }
+        name.pop();
+    }
+}
+
+/// When a run started, in Unix seconds; 0 when its `run.json` does not tell.
+fn started(run: &Path) -> u64 {
+    let read = || {
+        let mut text = String::new();
+        let file = File::open(run.join(RUN_JSON)).ok()?;
+        file.take(RUN_JSON_BYTES).read_to_string(&mut text).ok()?;
+        serde_json::from_str::<Value>(&text)
+            .ok()?
+            .get("started_unix_s")?
+            .as_u64()
+    };
+    read().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::scene::scratch::Scratch;
+
+    fn paths(root: &Root) -> Vec<String> {
+        root.runs().iter().map(Run::path).collect()
+    }
+
+    fn file(root: &Root, path: &str) -> Option<PathBuf> {
+        root.file(&path.split('/').map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn runs_are_found_newest_first() {
+        let folder = Scratch::new();
+        folder.write("a/run.json", r#"{"started_unix_s": 5}"#);
+        folder.write("a/inside/run.json", r#"{"started_unix_s": 99}"#);
+        folder.write("sweep/x/y/b/run.json", r#"{"started_unix_s": 9}"#);
+        folder.write("sweep/x/y/z/deep/run.json", "{}");
+        folder.write("half/run.json", r#"{"started_unix_s": "#);
+        folder.write(".hidden/run.json", "{}");
+        folder.write("copy/runs/a/run.json", "{}");
+        folder.write("copy/kiln-export.json", "{}");
+        folder.write("empty/notes.txt", "");
+        let root = Root::open(folder.path()).unwrap();
+        assert_eq!(paths(&root), ["runs/sweep/x/y/b", "runs/a", "runs/half"]);
+        let one = Root::open(&folder.path().join("a")).unwrap();
+        assert_eq!(paths(&one), ["runs/a"]);
+        assert!(file(&one, "a/run.json").is_some());
+        assert!(file(&one, "b/run.json").is_none() && file(&one, "run.json").is_none());
+    }
+
+    #[test]
+    fn files_of_the_layout_inside_runs() {
+        let folder = Scratch::new();
+        folder.write("a/run.json", "{}");
+        folder.write("a/eval/iteration_1/render/test/room/v.png", "");
+        folder.write("a/checkpoints/checkpoint_1.kiln", "");
+        folder.write("a/secret.json", "");
+        folder.write("other/metrics.jsonl", "");
+        let root = Root::open(folder.path()).unwrap();
+        for path in ["a/run.json", "a/eval/iteration_1/render/test/room/v.png"] {
+            assert!(file(&root, path).is_some_and(|place| place.ends_with(path)), "{path}");
+        }
+        for path in [
+            "a",
+            "a/metrics.jsonl",
+            "a/secret.json",
+            "a/checkpoints/checkpoint_1.kiln",
+            "a/eval/iteration_1",
+            "other/metrics.jsonl",
+            "a/../a/run.json",
+            "",
+        ] {
+            assert_eq!(file(&root, path), None, "{path}");
+        }
+        let run = &root.runs()[0];
+        let listed: Vec<String> = root.files(run).iter().map(|(path, _)| path.join("/")).collect();
+        assert_eq!(listed, ["eval/iteration_1/render/test/room/v.png", "run.json"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_inside() {
+        use std::os::unix::fs::symlink;
+        let (folder, outside) = (Scratch::new(), Scratch::new());
+        folder.write("a/run.json", "{}");
+        folder.write("a/env.json", "{}");
+        outside.write("run.json", "secret");
+        outside.write("eval/gt/test/v.png", "secret");
+        symlink(outside.path(), folder.path().join("linked")).unwrap();
+        symlink(outside.path().join("run.json"), folder.path().join("a/metrics.jsonl")).unwrap();
+        symlink(outside.path().join("eval"), folder.path().join("a/eval")).unwrap();
+        symlink(folder.path().join("a/env.json"), folder.path().join("a/memory.jsonl")).unwrap();
+        symlink(folder.path().join("a"), folder.path().join("latest")).unwrap();
+        symlink(folder.path(), folder.path().join("a/point_cloud")).unwrap();
+        let root = Root::open(folder.path()).unwrap();
+        assert_eq!(paths(&root), ["runs/a"]);
+        for path in ["linked/run.json", "a/metrics.jsonl", "a/eval/gt/test/v.png"] {
+            assert_eq!(file(&root, path), None, "{path}");
+        }
+        for path in ["a/memory.jsonl", "latest/run.json"] {
+            assert!(file(&root, path).is_some(), "{path}");
+        }
+        let listed: Vec<String> = root
+            .files(&root.runs()[0])
+            .iter()
+            .map(|(path, _)| path.join("/"))
+            .collect();
+        assert_eq!(listed, ["env.json", "memory.jsonl", "run.json"]);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let error = Root::open(Path::new("/nowhere/runs")).unwrap_err();
+        assert!(error.to_string().contains("/nowhere/runs"), "{error}");
+    }
+}

@@ -1,0 +1,141 @@
+//! A server from its start to Ctrl-C.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
+
+use super::address::{self, Listen, Names};
+use super::open::in_wsl;
+use super::respond::{Site, router};
+use super::root::Root;
+use super::token::Token;
+use super::{ServeError, assets, connection, listens_beyond};
+
+/// Threads that read from the disk.
+const READERS: usize = 8;
+
+/// A server that listens and does not answer yet.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    runtime: Runtime,
+    // Taken over before anybody hears of the address, so that a signal ends a server that is about to start as well.
+    signals: Signals,
+    site: Site,
+}
+
+impl Server {
+    /// Starts listening for the runs in `folder`.
+    ///
+    /// # Errors
+    /// [`ServeError`] when there is no such folder, the address is taken or needs permission, or the page is missing.
+    pub fn bind(folder: &Path, listen: &Listen) -> Result<Self, ServeError> {
+        if listens_beyond(listen.host) && !listen.remote {
+            return Err(ServeError::Beyond {
+                host: listen.host.to_string(),
+            });
+        }
+        if assets::all().is_empty() {
+            return Err(ServeError::NoPage);
+        }
+        let root = Root::open(folder)?;
+        let wanted = SocketAddr::new(listen.host, listen.port);
+        let fail = |source| ServeError::Listen {
+            address: wanted,
+            source,
+        };
+        let listener = TcpListener::bind(wanted).map_err(fail)?;
+        listener.set_nonblocking(true).map_err(fail)?;
+        let address = listener.local_addr().map_err(fail)?;
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(READERS)
+            .build()
+            .map_err(ServeError::System)?;
+        let signals = {
+            let _inside = runtime.enter();
+            signals().map_err(ServeError::System)?
+        };
+        Ok(Self {
+            listener,
+            address,
+            runtime,
+            signals,
+            site: Site {
+                root,
+                names: Names::of(listen),
+                token: Token::random().map_err(ServeError::System)?,
+            },
+        })
+    }
+
+    /// The address to open, with the token.
+    #[must_use]
+    pub fn url(&self) -> String {
+        address::url(self.address, self.site.token.text(), in_wsl())
+    }
+
+    /// Number of runs that the page would list now.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.site.root.runs().len()
+    }
+
+    /// Answers until Ctrl-C or a request to terminate; answers under way are cut off.
+    ///
+    /// # Errors
+    /// [`ServeError::System`] when the system refuses the listening socket.
+    pub fn run(self) -> Result<(), ServeError> {
+        let Self {
+            listener,
+            runtime,
+            signals,
+            site,
+            ..
+        } = self;
+        let result = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            let end = Arc::new(Notify::new());
+            for mut signal in signals {
+                let end = Arc::clone(&end);
+                tokio::spawn(async move {
+                    signal.recv().await;
+                    end.notify_one();
+                });
+            }
+            tokio::spawn(connection::accept(listener, router(site)));
+            end.notified().await;
+            Ok(())
+        });
+        // A reader that waits for a slow disk must not hold the program.
+        runtime.shutdown_background();
+        result.map_err(ServeError::System)
+    }
+}
+
+/// What ends the server: Ctrl-C, and the signal that service managers send.
+#[cfg(unix)]
+type Signals = Vec<tokio::signal::unix::Signal>;
+/// What ends the server: Ctrl-C.
+#[cfg(not(unix))]
+type Signals = Vec<tokio::signal::windows::CtrlC>;
+
+/// Takes the signals over from the system; only inside a runtime.
+#[cfg(unix)]
+fn signals() -> io::Result<Signals> {
+    use tokio::signal::unix::{SignalKind, signal};
+    [SignalKind::interrupt(), SignalKind::terminate()]
+        .into_iter()
+        .map(signal)
+        .collect()
+}
+
+/// Takes the signals over from the system; only inside a runtime.
+#[cfg(not(unix))]
+fn signals() -> io::Result<Signals> {
+    Ok(vec![tokio::signal::windows::ctrl_c()?])
+}

@@ -1,0 +1,76 @@
+//! How much host memory can still be had.
+//!
+//! Read from `/proc` and the control group on Linux; elsewhere nothing is known.
+
+use std::path::Path;
+
+/// Bytes that the system, or the container this process runs in, can give without swapping; `None` when it does not say.
+#[must_use]
+pub fn available_bytes() -> Option<u64> {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let groups = [
+        ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+        (
+            "/sys/fs/cgroup/memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
+    ];
+    let group = groups.iter().find_map(|(folder, limit, usage, cache)| {
+        let file = |name: &str| read(&Path::new(folder).join(name).display().to_string());
+        of_group(&file(limit), &file(usage), &file("memory.stat"), cache)
+    });
+    let system = of_system(&read("/proc/meminfo"));
+    match (system, group) {
+        (Some(system), Some(group)) => Some(system.min(group)),
+        (system, group) => system.or(group),
+    }
+}
+
+/// The line `MemAvailable: N kB`.
+fn of_system(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// Limit less usage, where file pages that can be dropped do not count as used. No limit is the word `max`, or a number
+/// beyond any machine.
+fn of_group(limit: &str, usage: &str, stat: &str, cache: &str) -> Option<u64> {
+    let (limit, usage): (u64, u64) = (limit.trim().parse().ok()?, usage.trim().parse().ok()?);
+    let cached = stat.lines().find_map(|line| {
+        let (name, value) = line.split_once(' ')?;
+        (name == cache).then(|| value.trim().parse().ok()).flatten()
+    });
+    let used = usage.saturating_sub(cached.unwrap_or(0));
+    (limit < 1 << 60).then(|| limit.saturating_sub(used))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_is_read() {
+        assert_eq!(of_system("MemTotal: 9 kB\nMemAvailable:   1024 kB\n"), Some(1 << 20));
+        assert_eq!(of_system("MemTotal: 9 kB\n"), None);
+        assert_eq!(of_system("MemAvailable: x kB\n"), None);
+    }
+
+    #[test]
+    fn limits_of_a_group_are_read() {
+        let stat = "anon 700\ninactive_file 200\n";
+        assert_eq!(of_group("1000\n", "900\n", stat, "inactive_file"), Some(300));
+        assert_eq!(of_group("1000\n", "900\n", "", "inactive_file"), Some(100));
+        assert_eq!(of_group("max\n", "900\n", stat, "inactive_file"), None);
+        assert_eq!(of_group("9223372036854771712\n", "900\n", stat, "inactive_file"), None);
+        assert_eq!(of_group("", "", "", "inactive_file"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_machine_answers() {
+        assert!(available_bytes().is_some_and(|bytes| bytes > 0));
+    }
+}

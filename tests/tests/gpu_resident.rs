@@ -1,0 +1,165 @@
+//! Photos that stay on the device, in several pages, give the bytes of photos that steps bring along: also when steps run
+//! in bands and when stalled ones are done again.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kiln::config::Profile;
+use kiln::kernels::views::Reduction;
+use kiln::memory::{Budget, Gpu, PlanLimits};
+use kiln::scene::{Camera, SceneIndex, SceneOptions};
+use kiln::train::{Demand, Target, Trainer, plan};
+use kiln::vk;
+use kiln_tests::gpu::{assert_valid, open, variants};
+use kiln_tests::runs;
+use kiln_tests::scenes::Scene;
+
+const VIEWS: usize = 30;
+
+fn scene() -> Scene {
+    Scene {
+        seed: 5,
+        count: 500,
+        size: [150, 90],
+        focal: 140.0,
+        scales: [0.06, 0.5],
+        ..Scene::default()
+    }
+}
+
+/// Near and far views take turns, so that they need more and fewer intersections.
+fn camera(view: usize) -> Camera {
+    let mut camera = scene().camera();
+    camera.translation[0] += 0.2 * (view % 4) as f32 - 0.3;
+    camera.translation[2] += 3.0 * (view % 3) as f32;
+    camera
+}
+
+fn photo(view: usize, masked: bool) -> Vec<u8> {
+    let seed = 40 + u32::try_from(view).expect("few");
+    let scene = Scene { seed, ..scene() };
+    if masked { scene.masked_target() } else { scene.target() }
+}
+
+fn profile(settings: &[(&str, &str)]) -> Profile {
+    let common = [
+        ("memory.max_gaussians", "500"),
+        ("schedule.iterations", "1000"),
+        ("schedule.sh_every", "3"),
+        ("debug.chunk", "256"),
+        ("strategy.densify.from", "990"),
+        ("strategy.densify.until", "999"),
+        ("eval.lpips", "false"),
+        ("train.deterministic", "true"),
+    ];
+    runs::profile(Path::new("unused"), &[&common, settings])
+}
+
+fn trainer(device: &Arc<vk::Device>, profile: &Profile, masked: bool) -> Trainer {
+    let mut index = SceneIndex::load(&runs::scene(), &SceneOptions::default()).expect("bundled scene");
+    index.train.truncate(VIEWS);
+    index.test.truncate(1);
+    index.masked = masked;
+    for (number, view) in index.train.iter_mut().chain(&mut index.test).enumerate() {
+        view.camera = camera(number);
+    }
+    let budget = Budget::of_device(device, Some(4 << 30), 0.97);
+    // a page holds about twelve photos
+    let limits = PlanLimits {
+        binding_bytes: 512 << 10,
+        ..Gpu::limits(device)
+    };
+    let model = scene().model();
+    let demand = Demand::count(profile, &index, &model);
+    let (plan, report) = plan(
+        profile,
+        &index,
+        &demand,
+        budget,
+        limits,
+        &variants(Reduction::Segmented),
+    )
+    .expect("fits");
+    let pages = plan.tensors.resident.pages.len();
+    let resident = profile.dataset.residency == kiln::config::Residency::Device;
+    assert!(if resident { pages >= 3 } else { pages == 0 }, "{pages} pages");
+    Trainer::new(device, profile.clone(), plan, report, &index, Some(&model)).expect("commits")
+}
+
+/// Trains over the views out of order, with an evaluation in between; gives loss bits, model bytes and banded steps.
+fn run(trainer: &mut Trainer, masked: bool) -> (Vec<u32>, Vec<f32>, Vec<f32>, u32) {
+    let mut statuses = Vec::new();
+    if trainer.is_resident() {
+        for view in 0..VIEWS {
+            trainer.store(view, &photo(view, masked)).expect("a place");
+        }
+    }
+    let mut sums = Vec::new();
+    for step in 0..40 {
+        let view = (step * 7) % VIEWS;
+        let bytes = photo(view, masked);
+        let target = if trainer.is_resident() {
+            Target::Resident(view)
+        } else {
+            Target::Bytes(&bytes)
+        };
+        statuses.extend(trainer.advance(&camera(view), target).expect("a step"));
+        if step % 16 == 3 {
+            let shown = trainer
+                .evaluate(&camera(1), &photo(77, masked), false)
+                .expect("evaluates");
+            sums.extend(shown.sums);
+        }
+    }
+    statuses.extend(trainer.drain().expect("steps"));
+    assert_eq!(statuses.len(), 40);
+    let model = trainer.model().expect("download");
+    let mut values: Vec<f32> = model.means.as_flattened().to_vec();
+    values.extend(&model.sh_rest);
+    let losses = statuses.iter().map(|s| s.counters.loss.to_bits()).collect();
+    (losses, values, sums, trainer.banded_steps())
+}
+
+#[test]
+fn resident_photos_give_the_bytes_of_photos_brought_along() {
+    let device = open();
+    let ways: [(&str, &str, bool, std::ops::RangeInclusive<u32>); 5] = [
+        ("debug.bands", "null", false, 0..=0),
+        ("debug.bands", "null", true, 0..=0),
+        ("debug.bands", "5", false, 40..=40),
+        // near views stall and are done again in bands, with those in flight behind them
+        ("debug.i_cap", "3000", false, 1..=39),
+        // the same for views with more visible Gaussians than records
+        ("debug.v_cap", "300", true, 1..=40),
+    ];
+    for (key, value, masked, banded) in ways {
+        let with = |residency: &str| {
+            let profile = profile(&[
+                (key, value),
+                ("debug.i_cap", "16000"),
+                (key, value),
+                ("dataset.residency", residency),
+            ]);
+            run(&mut trainer(&device, &profile, masked), masked)
+        };
+        let (resident, brought) = (with("device"), with("host"));
+        assert!(banded.contains(&resident.3), "{key} {value}: {} banded", resident.3);
+        assert!(resident == brought, "{key} {value}, masked {masked}");
+    }
+    assert_valid(&device);
+}
+
+#[test]
+fn a_photo_without_a_place_is_refused() {
+    let device = open();
+    let mut resident = trainer(
+        &device,
+        &profile(&[("dataset.residency", "device"), ("debug.i_cap", "16000")]),
+        false,
+    );
+    assert!(resident.store(VIEWS, &photo(0, false)).is_err());
+    assert!(resident.advance(&camera(0), Target::Resident(VIEWS)).is_err());
+    let mut other = trainer(&device, &profile(&[("debug.i_cap", "16000")]), false);
+    assert!(other.store(0, &photo(0, false)).is_err());
+}

@@ -1,0 +1,12 @@
+//! The viewer in a real browser, served by `kiln view`, showing a run that the trainer has just written.
+//!
+//! With `KILN_SCREENSHOTS=FOLDER` the main states are also written as PNG files.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+mod bad_input;
+mod live;
+mod metrics;
+mod places;
+mod splats;
+mod stage;

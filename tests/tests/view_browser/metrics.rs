@@ -1,0 +1,81 @@
+//! The numbers: curves and evaluation.
+
+use kiln_tests::runs::json;
+
+use crate::stage::{ITERATIONS, Stage, assert_content, keep};
+
+#[test]
+fn curves_are_drawn() {
+    let stage = Stage::shared();
+    let page = stage.page("&tab=metrics");
+    page.wait("!document.getElementById('panel-metrics').hidden");
+    for chart in ["loss", "psnr", "ssim", "gaussians", "its", "vram"] {
+        let figure = format!("#charts figure[data-chart={chart}]");
+        page.wait(&format!("document.querySelector('{figure} svg path.curve')"));
+        let script =
+            format!("Math.max(...[...document.querySelectorAll('{figure} path.curve')].map(p => p.getTotalLength()))");
+        let length = page.eval(&script).as_f64().unwrap();
+        // A curve of several points and no dot; memory does not change in so short a run and is recorded once.
+        assert!(chart == "vram" || length > 20.0, "{chart}: a curve {length} px long");
+    }
+    let budget = page.eval("document.querySelector('#charts figure[data-chart=vram]').textContent");
+    assert!(budget.as_str().unwrap().contains("1.00 GiB"), "{budget}");
+    keep(&page, "metrics");
+    page.click("#tab-splats");
+    page.wait("document.getElementById('panel-metrics').hidden");
+    page.wait("!location.search.includes('tab=metrics')");
+    assert_content(&page);
+}
+
+#[test]
+fn views_are_listed_sorted_and_compared() {
+    let stage = Stage::shared();
+    let page = stage.page("&tab=evaluation");
+    page.wait("document.querySelector('#views tr[data-view]')");
+    let metrics = json(
+        &stage
+            .run()
+            .join(format!("eval/iteration_{}/metrics.json", ITERATIONS[1])),
+    );
+    let rows = "[...document.querySelectorAll('#views tr[data-view]')]";
+    let of_sets: usize = ["test", "train"]
+        .iter()
+        .filter_map(|set| metrics[set]["views"].as_array())
+        .map(Vec::len)
+        .sum();
+    assert_eq!(page.eval(&format!("{rows}.length")), of_sets, "{metrics}");
+    // Sorting turns the list around.
+    let order = || page.eval(&format!("{rows}.map(row => row.dataset.view)"));
+    let before = order();
+    let heading = "#views [data-act=sort][data-value=psnr]";
+    page.click(heading);
+    page.wait(&format!(
+        "JSON.stringify({rows}.map(row => row.dataset.view)) !== {:?}",
+        before.to_string()
+    ));
+    page.click(heading);
+    // A view with pictures: both sides load, and the wipe moves.
+    page.click("#views tr[data-view]:not(.dim)");
+    page.wait("!document.getElementById('stage').hidden");
+    for side in ["left", "right"] {
+        let image = format!("document.getElementById('picture-{side}')");
+        page.wait(&format!("{image}.complete && {image}.naturalWidth === 80"));
+    }
+    let clip = "document.getElementById('clip').style.clipPath";
+    let middle = page.eval(clip);
+    page.set("#wipe", "200");
+    page.wait(&format!("{clip} !== {:?}", middle.as_str().unwrap()));
+    page.click("#pair-render-error");
+    page.wait("document.getElementById('picture-right').src.includes('/error/')");
+    page.wait("document.getElementById('picture-right').naturalWidth === 80");
+    keep(&page, "evaluation");
+    // The evaluation before.
+    let now = page.eval("document.getElementById('evaluation').value");
+    page.click("#panel-evaluation [data-act=eval-step][data-value='-1']");
+    page.wait(&format!(
+        "document.getElementById('evaluation').value !== {:?}",
+        now.as_str().unwrap()
+    ));
+    page.wait("document.querySelector('#views tr[data-view]')");
+    assert_content(&page);
+}

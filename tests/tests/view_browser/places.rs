@@ -1,0 +1,95 @@
+//! Where the page may be served from, and who may not read what it shows.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use kiln_tests::browser::Page;
+use kiln_tests::runs::{kiln, outcome};
+use kiln_tests::static_host;
+
+use crate::stage::{RUN, Stage, assert_content, drawn, messages, ready, status};
+
+#[test]
+fn an_export_works_on_the_plainest_server() {
+    let stage = Stage::shared();
+    // Below a path, as on a site with other pages.
+    let site = stage.scratch.join("site");
+    let mut export = kiln();
+    export
+        .arg("view")
+        .arg(stage.scratch.join("runs"))
+        .arg("--export")
+        .arg(site.join("splats"));
+    assert_eq!(outcome(&mut export).0, Some(0));
+    let address = static_host::serve(site);
+    let page = Page::new(1280, 800);
+    page.go(&format!("http://{address}/splats/index.html"));
+    ready(&page);
+    drawn(&page);
+    assert_eq!(status(&page)["run"], RUN);
+    page.click("#tab-metrics");
+    page.wait("document.querySelector('#charts figure[data-chart=psnr] path.curve')");
+    page.click("#tab-evaluation");
+    page.wait("document.querySelector('#views tr[data-view]')");
+    assert_content(&page);
+}
+
+#[test]
+fn without_the_token_the_page_says_what_to_open() {
+    let stage = Stage::shared();
+    let page = Page::new(800, 600);
+    for token in ["", "?token=0123456789abcdef0123456789abcdef"] {
+        page.go(&format!("http://{}/{token}", stage.view.address));
+        ready(&page);
+        page.wait("document.querySelector('#messages [role=alert]')");
+        let said = messages(&page).join("\n");
+        assert!(said.contains("kiln view"), "{said}");
+        assert_eq!(status(&page)["splats"], 0);
+    }
+}
+
+#[test]
+fn pages_of_other_sites_read_nothing() {
+    let stage = Stage::shared();
+    let site = stage.scratch.join("evil");
+    fs::create_dir_all(&site).unwrap();
+    fs::write(site.join("index.html"), "<!doctype html><title>evil</title><body>").unwrap();
+    let address = static_host::serve(site);
+    let set = stage.run().join("eval/gt/test");
+    let file = fs::read_dir(set).unwrap().next().unwrap().unwrap().file_name();
+    let pictured = format!("eval/gt/test/{}", file.to_str().unwrap());
+    assert_eq!(stage.view.get(&format!("/{RUN}/{pictured}"), &[]).status, 200);
+    let page = Page::new(800, 600);
+    // The worst case: the other site knows the address and the token.
+    for host in [address.to_string(), format!("localhost:{}", address.port())] {
+        page.go(&format!("http://{host}/"));
+        page.wait("document.title === 'evil'");
+        let data = format!("http://{}/runs.json?token={}", stage.view.address, stage.view.token);
+        let picture = format!(
+            "http://{}/{RUN}/{}?token={}",
+            stage.view.address, pictured, stage.view.token
+        );
+        for script in [
+            format!("fetch({data:?}).then(a => a.text()).catch(() => 'refused')"),
+            format!(
+                "fetch({data:?}, {{ mode: 'no-cors' }}).then(a => a.text()).then(t => t || 'refused').catch(() => 'refused')"
+            ),
+            format!(
+                "new Promise(end => {{ const i = new Image(); i.onload = () => end('shown'); \
+                 i.onerror = () => end('refused'); i.src = {picture:?}; }})"
+            ),
+        ] {
+            assert_eq!(page.eval(&script), "refused", "{script}");
+        }
+        // A frame is refused by the page's own policy, which the browser tells on the console only.
+        page.run(&format!(
+            "const frame = document.createElement('iframe'); frame.src = {:?}; document.body.append(frame)",
+            stage.view.url
+        ));
+        let end = Instant::now() + Duration::from_secs(30);
+        while !page.complaints().iter().any(|text| text.contains("frame-ancestors")) {
+            assert!(Instant::now() < end, "framed: {:?}", page.complaints());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}

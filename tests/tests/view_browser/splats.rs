@@ -1,0 +1,145 @@
+//! The model: that it is drawn, and that it is drawn as the trainer draws it.
+
+use std::fs;
+use std::path::Path;
+
+use kiln_tests::browser::Page;
+use kiln_tests::browser::pixels::difference;
+use kiln_tests::runs::json;
+
+use crate::stage::{ITERATIONS, RUN, Stage, assert_content, drawn, keep, status};
+
+/// The bars of the viewer: mean absolute error in steps of 8 bits, and dB.
+const LARGEST_MEAN: f64 = 2.0;
+const LOWEST_PSNR: f64 = 38.0;
+
+/// RGB of the page's own picture of a camera, with its size.
+fn picture(page: &Page, camera: &str) -> (u32, u32, Vec<u8>) {
+    let script =
+        format!("kiln.picture({camera:?}).then(p => ({{ w: p.width, h: p.height, rgba: Array.from(p.rgba) }}))");
+    let answer = page.eval(&script);
+    let size = |key: &str| u32::try_from(answer[key].as_u64().unwrap()).unwrap();
+    let rgba: Vec<u8> = serde_json::from_value(answer["rgba"].clone()).unwrap();
+    let rgb = rgba.chunks_exact(4).flat_map(|pixel| {
+        assert_eq!(pixel[3], 255, "pictures are opaque");
+        [pixel[0], pixel[1], pixel[2]]
+    });
+    (size("w"), size("h"), rgb.collect())
+}
+
+/// Names and files of the pictures that the trainer rendered of a set.
+fn renders(run: &Path, iteration: u64, set: &str) -> Vec<(String, std::path::PathBuf)> {
+    let folder = run.join(format!("eval/iteration_{iteration}/render/{set}"));
+    let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    files
+        .map(|file| (file.file_stem().unwrap().to_str().unwrap().to_owned(), file))
+        .collect()
+}
+
+#[test]
+fn the_page_loads_and_draws_the_newest_model() {
+    let stage = Stage::shared();
+    let page = stage.page("");
+    drawn(&page);
+    let status = status(&page);
+    let run = json(&stage.run().join("run.json"));
+    let newest = run["plys"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .rfind(|ply| ply["kind"] == "fused")
+        .unwrap();
+    assert_eq!(newest["iteration"], ITERATIONS[1]);
+    assert_eq!(status["splats"], newest["gaussians"]);
+    assert_eq!(
+        (&status["iteration"], &status["run"]),
+        (&newest["iteration"], &RUN.into())
+    );
+    assert_eq!(
+        (&status["webgl"], &status["skipped"], &status["sh_degree"]),
+        (&true.into(), &0.into(), &3.into())
+    );
+    assert!(status["sorts"].as_u64() > Some(0), "{status}");
+    assert!(
+        page.eval("document.getElementById('hud').textContent")
+            .as_str()
+            .is_some_and(|text| !text.is_empty())
+    );
+    let context = page.eval("document.getElementById('view').getContext('webgl2') instanceof WebGL2RenderingContext");
+    assert_eq!(context, true);
+    let cameras = page.eval("document.querySelectorAll('#cameras [data-camera]').length");
+    let all = json(&stage.run().join("cameras.json")).as_array().unwrap().len();
+    assert_eq!(cameras, all);
+    keep(&page, "splats");
+    assert_content(&page);
+}
+
+#[test]
+fn pictures_equal_those_of_the_trainer() {
+    let stage = Stage::shared();
+    let page = stage.page("");
+    drawn(&page);
+    let mut compared = 0;
+    for set in ["test", "train"] {
+        for (camera, file) in renders(&stage.run(), ITERATIONS[1], set) {
+            let own = image::open(&file).unwrap().to_rgb8();
+            let (width, height, rgb) = picture(&page, &camera);
+            assert_eq!((width, height), own.dimensions(), "{camera}");
+            let difference = difference(&rgb, own.as_raw());
+            println!("{set} {camera}: {difference:?}");
+            assert!(
+                difference.mean <= LARGEST_MEAN && difference.psnr >= LOWEST_PSNR,
+                "{set} {camera}: {difference:?}"
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared >= 4, "{compared} pictures compared");
+    assert_content(&page);
+}
+
+#[test]
+fn the_slider_steps_through_the_models() {
+    let stage = Stage::shared();
+    let page = stage.page("");
+    drawn(&page);
+    let run = json(&stage.run().join("run.json"));
+    let count = |iteration: u64| {
+        let plys = run["plys"].as_array().unwrap().iter();
+        let mut of = plys.filter(|ply| ply["kind"] == "fused" && ply["iteration"] == iteration);
+        of.next().unwrap()["gaussians"].clone()
+    };
+    let (camera, _) = renders(&stage.run(), ITERATIONS[1], "test").remove(0);
+    let late = picture(&page, &camera).2;
+    assert_eq!(page.eval("document.getElementById('iteration').max"), "1");
+    page.set("#iteration", "0");
+    page.wait(&format!("JSON.parse(kiln.status()).iteration === {}", ITERATIONS[0]));
+    drawn(&page);
+    assert_eq!(status(&page)["splats"], count(ITERATIONS[0]));
+    let early = picture(&page, &camera).2;
+    assert!(difference(&early, &late).mean > 0.5, "another model looks different");
+    assert!(page.eval("location.search").as_str().unwrap().contains("iter=50"));
+    assert_content(&page);
+}
+
+#[test]
+fn an_address_leads_to_a_camera() {
+    let stage = Stage::shared();
+    let (camera, _) = renders(&stage.run(), ITERATIONS[1], "test").remove(0);
+    let page = stage.page(&format!("&cam={camera}&iter={}", ITERATIONS[0]));
+    drawn(&page);
+    assert_eq!(status(&page)["iteration"], ITERATIONS[0]);
+    let search = page.eval("new URLSearchParams(location.search).get('cam')");
+    assert_eq!(search, camera.as_str());
+    // Another camera, by a click in the list.
+    let other = page.eval(&format!(
+        "[...document.querySelectorAll('#cameras [data-camera]')].map(e => e.dataset.camera).find(c => c !== {camera:?})"
+    ));
+    let other = other.as_str().unwrap();
+    page.click(&format!("#cameras [data-camera='{other}']"));
+    page.wait(&format!(
+        "new URLSearchParams(location.search).get('cam') === {other:?}"
+    ));
+    keep(&page, "camera");
+    assert_content(&page);
+}
