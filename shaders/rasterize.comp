@@ -26,7 +26,7 @@ layout(constant_id = 0) const uint OWNERS = 0u;
 layout(constant_id = 1) const uint JITTER = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
-layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
+layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
 layout(set = 0, binding = 2, std430) readonly restrict buffer TileRanges { uvec2 tile_ranges[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer Payloads { uint payloads[]; };
 layout(set = 0, binding = 4, std430) readonly restrict buffer Owners { uint owners[]; };
@@ -42,6 +42,7 @@ uint splat_of(uint at) {
 }
 
 #include "common/jitter.glsl"
+#include "common/turns.glsl"
 
 vec2 sample_point(uvec2 pixel, uint index) {
     return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
@@ -100,6 +101,7 @@ void main() {
         }
         EACH_ROW(STORE)
     }
+    check_loops();
 }
 
 #else
@@ -178,6 +180,7 @@ void main() {
         image[index] = vec4(color + transmittance * u.background.rgb, transmittance);
         last_contributor[index] = last;
     }
+    check_loops();
 }
 
 #endif

@@ -33,7 +33,7 @@ layout(constant_id = 0) const uint OWNERS = 0u;
 layout(constant_id = 1) const uint JITTER = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
-layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
+layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
 layout(set = 0, binding = 2, std430) readonly restrict buffer TileRanges { uvec2 tile_ranges[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer Payloads { uint payloads[]; };
 layout(set = 0, binding = 4, std430) readonly restrict buffer Owners { uint owners[]; };
@@ -61,6 +61,7 @@ layout(set = 0, binding = 13, std430) coherent restrict buffer GradientC { uint 
 #endif
 
 #include "common/jitter.glsl"
+#include "common/turns.glsl"
 
 vec2 sample_point(uvec2 pixel, uint index) {
     return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
@@ -197,6 +198,7 @@ void main() {
         }
         barrier();
     }
+    check_loops();
 }
 
 #else
@@ -336,6 +338,7 @@ void main() {
             }
         }
     }
+    check_loops();
 }
 
 #endif

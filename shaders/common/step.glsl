@@ -74,6 +74,7 @@ struct Counters {
 const uint STALL_VISIBLE = 1u;
 const uint STALL_INTERSECTIONS = 2u;
 const uint STALL_NONFINITE = 3u;
+const uint STALL_LOOPS = 4u;        // the driver cut a loop over the splats of a tile
 
 // Slots of the indirect-dispatch table, three words each with a stride of four.
 const uint ARGS_VISIBLE = 0u;          // 256 visible Gaussians a group

@@ -8,7 +8,8 @@ use kiln::step::Capacities;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;
-use kiln_tests::twin::uniforms;
+use kiln_tests::stages::{Stages, staged};
+use kiln_tests::twin::{Twin, uniforms};
 
 const REDUCTIONS: [Reduction; 3] = [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange];
 
@@ -57,6 +58,38 @@ fn overflow(shrink: impl Fn(&mut Capacities, &Counters), reason: Stall) {
         let again = step(&mut gpu, &scene, 6);
         assert_eq!((again.stall(), again.stall_iteration), (Some(reason), 5));
         same("state after the next", &gpu.state_bytes(scene.count as usize), &before);
+        gpu.assert_valid();
+    }
+}
+
+/// Some drivers end a loop after so many turns, without a word. A step with a tile as long as that misses nothing, or it
+/// changes nothing and says why.
+#[test]
+fn a_tile_too_long_for_the_driver() {
+    let scene = Scene {
+        seed: 12,
+        count: 40_000,
+        size: [16, 16],
+        scales: [0.004, 0.01],
+        opacities: [0.3, 0.95],
+        spread: [0.4, 0.4, 1.0],
+        ..Scene::default()
+    };
+    let (camera, target) = (scene.camera(), scene.target());
+    for reduction in REDUCTIONS {
+        let mut gpu = staged(&capacities(&scene), &variants(reduction));
+        gpu.load(&scene.model());
+        let before = gpu.state_bytes(scene.count as usize);
+        let status = step(&mut gpu, &scene, 1);
+        assert!(status.visible > 20_000, "{status:?}");
+        if status.stall() == Some(Stall::Loops) {
+            assert_eq!(status.stall_iteration, 1);
+            same("state after a stall", &gpu.state_bytes(scene.count as usize), &before);
+        } else {
+            assert_eq!(status.stall(), None);
+            let stages = Stages::read(&mut gpu, &status, &camera);
+            stages.check(&Twin::new(&scene.model()), &camera, &target, &status);
+        }
         gpu.assert_valid();
     }
 }

@@ -124,7 +124,7 @@ impl Failure for TrainError {
             | Self::ImagesDoNotFit { .. }
             | Self::HostMemory { .. } => Exit::DoesNotFit,
             Self::Stalled { counters, .. } => match counters.stall() {
-                Some(Stall::Visible | Stall::Intersections) => Exit::DoesNotFit,
+                Some(Stall::Visible | Stall::Intersections | Stall::Loops) => Exit::DoesNotFit,
                 _ => Exit::Internal,
             },
         }
@@ -151,6 +151,11 @@ impl Failure for TrainError {
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible) => Some("`--set debug.v_cap=N` plans more visible records".to_owned()),
                 Some(Stall::Intersections) => Some("`--set debug.i_cap=N` plans more intersections".to_owned()),
+                Some(Stall::Loops) => Some(
+                    "a GPU's driver has no such limit; on this one, larger images or a smaller `memory.max_gaussians` put \
+                     fewer splats in a tile"
+                        .to_owned(),
+                ),
                 _ => Some(
                     "`kiln inspect SCENE` shows what is odd about the data; `--resume` goes on from the newest checkpoint"
                         .to_owned(),

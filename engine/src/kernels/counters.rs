@@ -60,6 +60,8 @@ pub enum Stall {
     Intersections,
     /// A non-finite loss or 2D gradient.
     NonFinite,
+    /// The driver cut a loop over the splats of a tile: image or gradients would miss some.
+    Loops,
 }
 
 impl Counters {
@@ -70,7 +72,8 @@ impl Counters {
             0 => None,
             1 => Some(Stall::Visible),
             2 => Some(Stall::Intersections),
-            _ => Some(Stall::NonFinite),
+            3 => Some(Stall::NonFinite),
+            _ => Some(Stall::Loops),
         }
     }
 }

@@ -10,12 +10,12 @@ use crate::shader;
 
 /// One pixel a thread.
 pub static PIXEL: Shader = shader!(
-    "rasterize", r uniforms, r counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
+    "rasterize", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
     r splat_color, w image, w last_contributor
 );
 /// One pixel column a thread.
 pub static COLUMN: Shader = shader!(
-    "rasterize.column", r uniforms, r counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
+    "rasterize.column", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
     r splat_color, w image, w last_contributor
 );
 

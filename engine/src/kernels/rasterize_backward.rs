@@ -11,18 +11,18 @@ use crate::shader;
 
 /// Segmented.
 pub static COLUMN: Shader = shader!(
-    "rasterize_backward.column", r uniforms, r counters, r tile_ranges, r payloads, r owners, r splat_position,
+    "rasterize_backward.column", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position,
     r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, w gradient_a, w gradient_b, w gradient_c
 );
 /// With float atomics.
 pub static ATOMIC: Shader = shader!(
-    "rasterize_backward.atomic", r uniforms, r counters, r tile_ranges, r payloads, r owners, r splat_position,
+    "rasterize_backward.atomic", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position,
     r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, rw gradient_a, rw gradient_b,
     rw gradient_c
 );
 /// With compare-exchange loops on the bits of the sums.
 pub static COMPARE_EXCHANGE: Shader = shader!(
-    "rasterize_backward.compare_exchange", r uniforms, r counters, r tile_ranges, r payloads, r owners,
+    "rasterize_backward.compare_exchange", r uniforms, rw counters, r tile_ranges, r payloads, r owners,
     r splat_position, r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, rw gradient_a,
     rw gradient_b, rw gradient_c
 );

@@ -167,6 +167,9 @@ fn stall_text(c: &Counters, v_cap: u32, i_cap: u32) -> String {
                 c.intersections_wanted
             )
         }
+        Some(Stall::Loops) => {
+            format!("iteration {it} has a tile with so many splats that the Vulkan driver cut the loop over them")
+        }
         _ => format!(
             "iteration {it} has a non-finite loss or 2D gradient ({} visible Gaussians, first at {})",
             c.nonfinite, c.nonfinite_index

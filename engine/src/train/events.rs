@@ -380,13 +380,14 @@ pub enum StallBuffer {
 }
 
 impl StallBuffer {
-    /// The buffer behind a device's stall reason; `None` for non-finite values, which are an [`Event::Nonfinite`].
+    /// The buffer behind a device's stall reason; `None` for non-finite values, which are an [`Event::Nonfinite`], and for
+    /// loops that the driver cut, which end the run.
     #[must_use]
     pub const fn of(stall: Stall) -> Option<Self> {
         match stall {
             Stall::Visible => Some(Self::Visible),
             Stall::Intersections => Some(Self::Intersections),
-            Stall::NonFinite => None,
+            Stall::NonFinite | Stall::Loops => None,
         }
     }
 }

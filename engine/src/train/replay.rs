@@ -9,6 +9,7 @@
 //!   one would have fit.
 //! - Too many visible Gaussians: the same with bands that make their own records, where the plan has fewer records than
 //!   Gaussians. What ends a run is one tile with more splats than records, [`TrainError::TileTooFull`].
+//! - Loops cut by the driver: the run ends, because the step would come out wrong again.
 //! - Not finite: the step is left out and does not count as an optimiser step; what follows its iteration still happens.
 
 use std::collections::VecDeque;
@@ -56,7 +57,7 @@ impl Banding {
         match stall {
             Stall::Intersections => Some(Turns::Lists),
             Stall::Visible => self.ring.has_records_in_turns().then_some(Turns::Records),
-            Stall::NonFinite => None,
+            Stall::NonFinite | Stall::Loops => None,
         }
     }
 }

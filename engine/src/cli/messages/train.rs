@@ -92,6 +92,7 @@ fn training() {
         stalled(Stall::Visible),
         stalled(Stall::Intersections),
         stalled(Stall::NonFinite),
+        stalled(Stall::Loops),
     ];
     let examples = complete!(
         TrainError,
