@@ -1,5 +1,7 @@
 //! Tells the engine which commit it is built from: `KILN_COMMIT` in the environment, else git's answer, else `unknown`.
 //! Lists the files of the viewer's page, which are embedded.
+//! Optimised builds carry the LPIPS weights, so that an installed program needs no other file; the others would only
+//! grow by them, and find them in the source tree.
 //!
 //! Needs nothing: without git, or outside a checkout of this repository, the build goes on.
 
@@ -8,12 +10,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Relative to the folder of this crate, where build scripts run.
+const WEIGHTS: &str = "assets/lpips_vgg_f16.safetensors";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=KILN_COMMIT");
     let commit = std::env::var("KILN_COMMIT").ok().filter(|commit| !commit.is_empty());
     let commit = commit.or_else(from_git).unwrap_or_else(|| "unknown".to_owned());
     println!("cargo::rustc-env=KILN_COMMIT={commit}");
+    println!("cargo::rustc-check-cfg=cfg(kiln_weights_inside)");
+    println!("cargo::rerun-if-changed={WEIGHTS}");
+    if Path::new(WEIGHTS).is_file() && std::env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
+        println!("cargo::rustc-cfg=kiln_weights_inside");
+    }
     if let Err(error) = list_page() {
         println!("cargo::error=the viewer's page cannot be embedded: {error}");
     }

@@ -67,6 +67,11 @@ void main() {
     // Not max(): a colour that is no number must reach the loss and stall the step.
     color = mix(color, vec3(0.0), lessThan(color, vec3(0.0)));
 
+    if ((u.flags & FLAG_DEPTH) != 0u) {
+        color = vec3(p.t.z);
+        clamped = 0u;
+    }
+
     Footprint f = footprint(p.mean_px, p.conic, p.opacity, p.radius, uvec2(u.tiles_x, u.tiles_y));
     uint tiles = 0u;
     for (int row = f.rect.y; row < f.rect.w; ++row) {

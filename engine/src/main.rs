@@ -24,6 +24,11 @@ fn main() -> ExitCode {
         Request::Render(render) => cli::run_render(render, &mut out),
         Request::Plan(plan) => cli::run_plan(&plan.settings, plan.explain, &mut out),
         Request::View(view) => cli::run_view(view, &mut out),
+        Request::Inspect(inspect) => cli::run_inspect(&inspect, &mut out),
+        Request::Memory(memory) => cli::run_memory(&memory.target, memory.json, &mut out),
+        Request::Flags => cli::run_text(&mut out, |out| out.write_all(cli::flags_page().as_bytes())),
+        Request::Completions(shell) => cli::run_text(&mut out, |out| cli::completions(shell, out)),
+        Request::Man(command) => cli::run_text(&mut out, |out| cli::man(command.as_deref(), out)),
         Request::Doctor(doctor) => cli::run_doctor(doctor.json, &mut out).or(Ok(Exit::Output)),
     };
     match result {

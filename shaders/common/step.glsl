@@ -36,8 +36,9 @@ const uint FLAG_CLASSIC = 2u;     // plain dilation: no opacity compensation
 const uint FLAG_RAY_JITTER = 4u;  // pixels are sampled at random offsets
 const uint FLAG_UPDATE = 8u;      // the optimiser runs
 const uint FLAG_RESAMPLE = 16u;   // the ground truth is sampled where the jittered pixels are
-const uint FLAG_COUNT_FAINT = 64u;  // steps count in which a Gaussian is on screen but too faint for any pixel
 const uint FLAG_ABS_MAX = 32u;    // the abs statistic is a maximum over steps, not a sum
+const uint FLAG_COUNT_FAINT = 64u;  // steps count in which a Gaussian is on screen but too faint for any pixel
+const uint FLAG_DEPTH = 128u;     // records carry depth in the place of colour
 
 // Parameter groups, the indices of `adam_rate` and the bits of `adam_skip_mask`.
 const uint GROUP_MEANS = 0u;

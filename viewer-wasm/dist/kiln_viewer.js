@@ -167,14 +167,8 @@ function __wbg_get_imports() {
             const ret = arg0.body;
             return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
         },
-        __wbg_bufferData_41b591a9f2d502ad: function(arg0, arg1, arg2, arg3) {
-            arg0.bufferData(arg1 >>> 0, arg2, arg3 >>> 0);
-        },
         __wbg_bufferData_9eb9c4c5053ac480: function(arg0, arg1, arg2, arg3) {
             arg0.bufferData(arg1 >>> 0, arg2, arg3 >>> 0);
-        },
-        __wbg_bufferSubData_8acfdcd4b9f7edeb: function(arg0, arg1, arg2, arg3) {
-            arg0.bufferSubData(arg1 >>> 0, arg2, arg3);
         },
         __wbg_buffer_ee78344e0c4a941f: function(arg0) {
             const ret = arg0.buffer;
@@ -276,9 +270,6 @@ function __wbg_get_imports() {
             const ret = arg0.decode();
             return ret;
         },
-        __wbg_deleteBuffer_673584ba5a55669d: function(arg0, arg1) {
-            arg0.deleteBuffer(arg1);
-        },
         __wbg_deleteFramebuffer_ffdb1bee4c92ae4c: function(arg0, arg1) {
             arg0.deleteFramebuffer(arg1);
         },
@@ -287,9 +278,6 @@ function __wbg_get_imports() {
         },
         __wbg_deleteTexture_1653a9994a44215e: function(arg0, arg1) {
             arg0.deleteTexture(arg1);
-        },
-        __wbg_deleteVertexArray_2589b74b67ba20c8: function(arg0, arg1) {
-            arg0.deleteVertexArray(arg1);
         },
         __wbg_deltaMode_d2ba7673c0228446: function(arg0) {
             const ret = arg0.deltaMode;
@@ -314,11 +302,11 @@ function __wbg_get_imports() {
             const ret = arg0.document;
             return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
         },
-        __wbg_drawArraysInstanced_762b36f2147c7a85: function(arg0, arg1, arg2, arg3, arg4) {
-            arg0.drawArraysInstanced(arg1 >>> 0, arg2, arg3, arg4);
-        },
         __wbg_drawArrays_a9c18db2e94f4a82: function(arg0, arg1, arg2, arg3) {
             arg0.drawArrays(arg1 >>> 0, arg2, arg3);
+        },
+        __wbg_drawElementsInstanced_3240c0c168d6af87: function(arg0, arg1, arg2, arg3, arg4, arg5) {
+            arg0.drawElementsInstanced(arg1 >>> 0, arg2, arg3 >>> 0, arg4, arg5);
         },
         __wbg_drawImage_677012fa94c227b5: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5) {
             arg0.drawImage(arg1, arg2, arg3, arg4, arg5);
@@ -764,6 +752,10 @@ function __wbg_get_imports() {
             const ret = new Object();
             return ret;
         },
+        __wbg_new_from_slice_1ed4a41a79189233: function(arg0, arg1) {
+            const ret = new Uint16Array(getArrayU16FromWasm0(arg0, arg1));
+            return ret;
+        },
         __wbg_new_from_slice_3512352010266e02: function(arg0, arg1) {
             const ret = new Uint32Array(getArrayU32FromWasm0(arg0, arg1));
             return ret;
@@ -973,6 +965,10 @@ function __wbg_get_imports() {
             const ret = arg0.style;
             return ret;
         },
+        __wbg_subarray_06f4deea7e13f965: function(arg0, arg1, arg2) {
+            const ret = arg0.subarray(arg1 >>> 0, arg2 >>> 0);
+            return ret;
+        },
         __wbg_tagName_775bb05619a5c52f: function(arg0, arg1) {
             const ret = arg1.tagName;
             const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
@@ -993,6 +989,9 @@ function __wbg_get_imports() {
         __wbg_texStorage3D_a82e5be79cb278dc: function(arg0, arg1, arg2, arg3, arg4, arg5, arg6) {
             arg0.texStorage3D(arg1 >>> 0, arg2, arg3 >>> 0, arg4, arg5, arg6);
         },
+        __wbg_texSubImage2D_4343af4633b8b8f8: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9) {
+            arg0.texSubImage2D(arg1 >>> 0, arg2, arg3, arg4, arg5, arg6, arg7 >>> 0, arg8 >>> 0, arg9);
+        }, arguments); },
         __wbg_texSubImage3D_00e908f23d33228d: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9, arg10, arg11) {
             arg0.texSubImage3D(arg1 >>> 0, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9 >>> 0, arg10 >>> 0, arg11);
         }, arguments); },
@@ -1081,12 +1080,6 @@ function __wbg_get_imports() {
             getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
             getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
         },
-        __wbg_vertexAttribDivisor_5b64fc697c0496e1: function(arg0, arg1, arg2) {
-            arg0.vertexAttribDivisor(arg1 >>> 0, arg2 >>> 0);
-        },
-        __wbg_vertexAttribIPointer_a6240b64263fb63b: function(arg0, arg1, arg2, arg3, arg4, arg5) {
-            arg0.vertexAttribIPointer(arg1 >>> 0, arg2, arg3 >>> 0, arg4, arg5);
-        },
         __wbg_vertexAttribPointer_39b706eb26c50057: function(arg0, arg1, arg2, arg3, arg4, arg5, arg6) {
             arg0.vertexAttribPointer(arg1 >>> 0, arg2, arg3 >>> 0, arg4 !== 0, arg5, arg6);
         },
@@ -1109,7 +1102,7 @@ function __wbg_get_imports() {
         },
         __wbindgen_generic_0000000000000003: function(arg0, arg1) {
             // Cast intrinsic for `Closure(Closure { owned: true, function: Function { arguments: [NamedExternref("Event")], shim_idx: 21, ret: Unit, inner_ret: Some(Unit) }, mutable: true }) -> Externref`.
-            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_855d287d5ca57b03___features__gen_Event__Event______true_);
+            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_d9c12f549332f088___features__gen_Event__Event______true_);
             return ret;
         },
         __wbindgen_generic_0000000000000004: function(arg0) {
@@ -1137,8 +1130,8 @@ function __wbg_get_imports() {
     };
 }
 
-function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_855d287d5ca57b03___features__gen_Event__Event______true_(arg0, arg1, arg2) {
-    wasm.wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_855d287d5ca57b03___features__gen_Event__Event______true_(arg0, arg1, arg2);
+function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_d9c12f549332f088___features__gen_Event__Event______true_(arg0, arg1, arg2) {
+    wasm.wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_d9c12f549332f088___features__gen_Event__Event______true_(arg0, arg1, arg2);
 }
 
 function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___wasm_bindgen_add5ba9ae41aa938___JsValue__core_34bf945fbed1ecbd___result__Result_____wasm_bindgen_add5ba9ae41aa938___JsError___true_(arg0, arg1, arg2) {
@@ -1180,6 +1173,11 @@ function getArrayF32FromWasm0(ptr, len) {
     return getFloat32ArrayMemory0().subarray(ptr / 4, ptr / 4 + len);
 }
 
+function getArrayU16FromWasm0(ptr, len) {
+    ptr = ptr >>> 0;
+    return getUint16ArrayMemory0().subarray(ptr / 2, ptr / 2 + len);
+}
+
 function getArrayU32FromWasm0(ptr, len) {
     ptr = ptr >>> 0;
     return getUint32ArrayMemory0().subarray(ptr / 4, ptr / 4 + len);
@@ -1214,6 +1212,14 @@ function getFloat32ArrayMemory0() {
 function getStringFromWasm0(ptr, len) {
     ptr = ptr >>> 0;
     return decodeText(getUint8ArrayMemory0().subarray(ptr, ptr + len));
+}
+
+let cachedUint16ArrayMemory0 = null;
+function getUint16ArrayMemory0() {
+    if (cachedUint16ArrayMemory0 === null || cachedUint16ArrayMemory0.byteLength === 0) {
+        cachedUint16ArrayMemory0 = new Uint16Array(wasm.memory.buffer);
+    }
+    return cachedUint16ArrayMemory0;
 }
 
 let cachedUint32ArrayMemory0 = null;
@@ -1367,6 +1373,7 @@ function __wbg_finalize_init(instance, module) {
     wasmModule = module;
     cachedDataViewMemory0 = null;
     cachedFloat32ArrayMemory0 = null;
+    cachedUint16ArrayMemory0 = null;
     cachedUint32ArrayMemory0 = null;
     cachedUint8ArrayMemory0 = null;
     cachedUint8ClampedArrayMemory0 = null;

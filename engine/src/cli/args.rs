@@ -3,7 +3,10 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+
+use super::examples;
+use super::request::Shell;
 
 /// Trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.
 #[derive(Debug, Parser)]
@@ -16,20 +19,80 @@ pub(super) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Train a scene
+    #[command(after_help = examples::TRAIN)]
     Train(TrainArgs),
     /// Evaluate a model of a run, or a PLY file, against the photographs of a scene
+    #[command(after_help = examples::EVAL)]
     Eval(EvalArgs),
     /// Render a model of a run, or a PLY file, into PNG files
+    #[command(after_help = examples::RENDER)]
     Render(RenderArgs),
     /// Print the memory table, the caps and the verdict, without training
+    #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
     /// Show runs in a browser: serve them from here, or write a folder for any web server
     View(ViewArgs),
     /// Show shipped profiles, recipes and plugins
-    #[command(subcommand)]
+    #[command(subcommand, after_help = examples::PROFILES)]
     Profiles(ProfilesCommand),
+    /// Show what a scene, a PLY file or a run holds
+    #[command(after_help = examples::INSPECT)]
+    Inspect(InspectArgs),
+    /// Show what memory a run took and who owned it
+    #[command(after_help = examples::MEMORY)]
+    Memory(MemoryArgs),
     /// Show the Vulkan devices and what is missing
+    #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
+    /// Show what the flags of other trainers mean here
+    #[command(after_help = examples::FLAGS)]
+    Flags,
+    /// Print completions for a shell
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions {
+        /// bash, zsh or fish
+        shell: Shell,
+    },
+    /// Print the manual page
+    #[command(after_help = examples::MAN)]
+    Man {
+        /// Command to print the page of; without it that of the program
+        #[arg(value_parser = command_name)]
+        command: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct InspectArgs {
+    /// Scene folder, run folder, or any 3D Gaussian Splatting PLY file
+    #[arg(value_name = "SCENE|RUN|PLY")]
+    pub(super) target: PathBuf,
+    /// Set any key, for example dataset.resolution=4
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(super) set: Vec<String>,
+    /// Machine-readable output
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MemoryArgs {
+    /// Run folder, a folder of runs, or `latest`: the newest below `runs`
+    #[arg(value_name = "RUN|latest", default_value = super::find::LATEST)]
+    pub(super) target: PathBuf,
+    /// Machine-readable output
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+fn command_name(name: &str) -> Result<String, String> {
+    let known = Cli::command();
+    let found = known.get_subcommands().any(|command| command.get_name() == name);
+    if found {
+        return Ok(name.to_owned());
+    }
+    let names: Vec<&str> = known.get_subcommands().map(clap::Command::get_name).collect();
+    Err(format!("the commands are {}", names.join(", ")))
 }
 
 #[derive(Debug, Args)]
@@ -71,9 +134,8 @@ pub(super) struct ModelArgs {
     /// Set any key, for example dataset.resolution=4
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
-    /// Accept a CPU driver (slow) [device.allow_cpu]
-    #[arg(long, alias = "allow_cpu")]
-    pub(super) allow_cpu: bool,
+    #[command(flatten)]
+    pub(super) device: DeviceArgs,
     /// No progress line
     #[arg(short, long)]
     pub(super) quiet: bool,
@@ -98,6 +160,12 @@ pub(super) struct RenderArgs {
     /// Views: train, test, or a file in the shape of a run's cameras.json
     #[arg(long, value_name = "train|test|FILE", default_value = "test")]
     pub(super) cameras: String,
+    /// Frames of a camera path, see docs/camera-paths.md
+    #[arg(long, value_name = "FILE", conflicts_with = "cameras")]
+    pub(super) path: Option<PathBuf>,
+    /// Write depths as 16-bit pictures, and their scales in depth.json
+    #[arg(long)]
+    pub(super) depth: bool,
     /// Folder of the pictures
     #[arg(short, long, value_name = "DIR")]
     pub(super) output: PathBuf,
@@ -107,7 +175,7 @@ pub(super) struct RenderArgs {
 pub(super) struct PlanArgs {
     #[command(flatten)]
     pub(super) settings: SettingsArgs,
-    /// Also print every setting, resolved
+    /// Also print every tensor with its size, place and lifetime
     #[arg(long)]
     pub(super) explain: bool,
 }
@@ -170,7 +238,7 @@ pub(super) struct SettingsArgs {
     #[arg(
         short = 's',
         long,
-        alias = "source_path",
+        aliases = ["source_path", "scene_path"],
         value_name = "SCENE",
         conflicts_with = "scene",
         hide = true
@@ -188,10 +256,10 @@ pub(super) struct SettingsArgs {
     /// Set any key, for example memory.cap_gib=6.5
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
-    /// Run folder [run.output]
-    #[arg(short = 'o', short_alias = 'm', long, alias = "model_path", value_name = "RUN")]
+    /// Run folder, or with --name the folder of the runs [run.output]
+    #[arg(short = 'o', short_alias = 'm', long, aliases = ["model_path", "model-path"], value_name = "RUN")]
     pub(super) output: Option<String>,
-    /// Run name [run.name]
+    /// Run name; the run goes to runs/NAME, or to RUN/NAME with -o [run.name]
     #[arg(long, aliases = ["experiment_name", "experiment-name"])]
     pub(super) name: Option<String>,
     /// Image folder inside the scene [dataset.images]
@@ -239,7 +307,65 @@ pub(super) struct SettingsArgs {
     /// Scale of the training images [train.resolution_scale]
     #[arg(long, alias = "resolution_scale", value_name = "F")]
     pub(super) resolution_scale: Option<f32>,
+    /// Most Gaussians [memory.max_gaussians]
+    #[arg(long, alias = "max_gaussians", value_name = "N")]
+    pub(super) max_gaussians: Option<u32>,
+    /// Where decoded training images live: cuda or cpu [dataset.residency]
+    #[arg(long, alias = "data_device", value_name = "DEVICE", value_parser = residency_of, hide = true)]
+    pub(super) data_device: Option<&'static str>,
+    /// Keep few training images in memory [dataset.residency]
+    #[arg(long, alias = "low_dram", conflicts_with = "data_device", hide = true)]
+    pub(super) low_dram: bool,
+    /// Keep all training images in memory [dataset.residency]
+    #[arg(long, alias = "high_dram", conflicts_with_all = ["data_device", "low_dram"], hide = true)]
+    pub(super) high_dram: bool,
+    /// Compute LPIPS, True or False [eval.lpips]
+    #[arg(
+        long,
+        alias = "enable_lpips",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        default_missing_value = "true",
+        value_parser = truth,
+        hide = true
+    )]
+    pub(super) enable_lpips: Option<bool>,
+    /// Move each pixel's sample at random [mip.ray_jitter]
+    #[arg(long, alias = "ray_jitter", hide = true)]
+    pub(super) ray_jitter: bool,
+    /// Sample the photographs where the pixels were moved to [mip.resample_gt_image]
+    #[arg(long, alias = "resample_gt_image", hide = true)]
+    pub(super) resample_gt_image: bool,
+    /// Turn on the Vulkan validation layer [debug.validation]
+    #[arg(long, hide = true)]
+    pub(super) debug: bool,
+    #[command(flatten)]
+    pub(super) device: DeviceArgs,
+}
+
+/// Which device, shared by every command that uses one.
+#[derive(Debug, Args)]
+pub(super) struct DeviceArgs {
+    /// Device: its number, a part of its name, or its uuid, as `kiln doctor` lists them [device.index]
+    #[arg(long, alias = "gpu", value_name = "N|NAME|UUID")]
+    pub(super) device: Option<String>,
     /// Accept a CPU driver (slow) [device.allow_cpu]
     #[arg(long, alias = "allow_cpu")]
     pub(super) allow_cpu: bool,
+}
+
+fn residency_of(device: &str) -> Result<&'static str, String> {
+    match device.split(':').next() {
+        Some("cuda") => Ok("device"),
+        Some("cpu") => Ok("host"),
+        _ => Err("cuda or cpu is expected; `--set dataset.residency=NAME` knows more".to_owned()),
+    }
+}
+
+fn truth(word: &str) -> Result<bool, String> {
+    match word.to_ascii_lowercase().as_str() {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err("True or False is expected".to_owned()),
+    }
 }

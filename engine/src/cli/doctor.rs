@@ -57,6 +57,7 @@ fn describe(caps: &Caps, out: &mut dyn Write) -> io::Result<()> {
         gib(caps.max_binding_bytes),
         gib(caps.max_allocation_bytes)
     )?;
+    writeln!(out, "   uuid  {}", caps.uuid)?;
     writeln!(
         out,
         "   tier  {} (float atomics: {}, subgroup operations: {}, subgroup size {})",

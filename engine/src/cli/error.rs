@@ -32,6 +32,12 @@ pub enum UsageError {
         /// What was named.
         shown: String,
     },
+    /// A path that is not there.
+    #[error("{shown} does not exist")]
+    NothingThere {
+        /// What was named.
+        shown: String,
+    },
     /// No scene on the command line and none in the configuration file.
     #[error("no scene is given")]
     NoScene,
@@ -42,10 +48,13 @@ impl UsageError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Arguments(_) | Self::NotText { .. } => None,
+            Self::Arguments(error) if !error.use_stderr() => None,
+            Self::Arguments(_) => Some("`--help` shows what is accepted, with examples".to_owned()),
+            Self::NotText { .. } => None,
             Self::Refused { instead, .. } => Some((*instead).to_owned()),
             Self::SetForm { .. } => Some("for example `--set memory.cap_gib=6.5`".to_owned()),
             Self::WriteNeedsRun { .. } => Some("`--json` prints the figures of every view".to_owned()),
+            Self::NothingThere { .. } => Some("name a scene folder, a run folder or a PLY file".to_owned()),
             Self::NoScene => {
                 Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())
             }
@@ -53,8 +62,11 @@ impl UsageError {
     }
 }
 
-/// The parser starts its messages with `error: `, which the reporter adds for every error.
+/// The parser starts its messages with `error: `, which the reporter adds for every error, and ends them with a sentence
+/// on `--help`, which is a hint.
 fn without_prefix(error: &clap::Error) -> String {
     let text = error.to_string();
-    text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let (text, _) = text.split_once("For more information").unwrap_or((text, ""));
+    text.trim_end().to_owned()
 }

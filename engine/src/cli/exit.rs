@@ -110,6 +110,12 @@ impl Failure for ExportError {
     fn exit(&self) -> Exit {
         Exit::Output
     }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Io { .. } => Some("`-o FOLDER` writes elsewhere".to_owned()),
+            Self::DiskFull { .. } | Self::NotWritable { .. } => None,
+        }
+    }
 }
 
 impl Failure for RunFolderError {
@@ -124,7 +130,14 @@ impl Failure for RunFolderError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Config(error) => error.hint(),
+            Self::Write(error) => error.hint(),
             Self::Exists { .. } => Some("`--resume` goes on with it, `-o FOLDER` writes elsewhere".to_owned()),
+            Self::Unreadable { .. } => Some("it is damaged, or of another version of Kiln".to_owned()),
+            Self::NoRun { .. } => Some("a run folder holds `run.json`; `kiln train SCENE` makes one".to_owned()),
+            Self::OtherScene { .. } | Self::NotARun { .. } => Some(
+                "`-o FOLDER` writes elsewhere; `-o FOLDER --name NAME` keeps several runs side by side in FOLDER"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }

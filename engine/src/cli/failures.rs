@@ -7,6 +7,7 @@ use crate::memory::MemoryError;
 use crate::scene::SceneError;
 use crate::serve::ServeError;
 use crate::train::TrainError;
+use crate::train::checkpoint::CheckpointError;
 use crate::vk::VkError;
 
 impl Failure for VkError {
@@ -22,8 +23,30 @@ impl Failure for VkError {
         match self {
             Self::Loader(_) | Self::NoDevice(_) => Some("`kiln doctor` shows what was found".to_owned()),
             Self::OutOfMemory { .. } => Some("`--set memory.cap_gib=N` plans with less device memory".to_owned()),
-            _ => None,
+            Self::Unsupported { .. } => Some("`kiln doctor` shows what each device can do, `--device` chooses one".to_owned()),
+            Self::Lost { .. } => Some(
+                "`--resume` goes on from the newest checkpoint; a device that is lost again needs another driver or cooling"
+                    .to_owned(),
+            ),
+            Self::Timeout(..) => Some("another program may hold the device; `kiln doctor` lists the others".to_owned()),
+            Self::Call { .. } => Some("a newer driver may know better; `kiln doctor` shows which one is used".to_owned()),
         }
+    }
+}
+
+impl Failure for CheckpointError {
+    fn exit(&self) -> Exit {
+        Exit::Data
+    }
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Read { .. } => "`--resume` without a file takes the newest checkpoint of the run".to_owned(),
+            Self::Damaged { .. } => "`--resume=FILE` goes on from an older one of the same folder".to_owned(),
+            Self::Mismatch { .. } => {
+                "give the settings that the run was started with, or start a run of its own with `-o FOLDER`".to_owned()
+            }
+            Self::None(_) => "without `--resume` the run starts from the beginning".to_owned(),
+        })
     }
 }
 
@@ -87,12 +110,8 @@ const KNOBS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set 
 impl Failure for TrainError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Scene(_)
-            | Self::Init(_)
-            | Self::Checkpoint(_)
-            | Self::Ply(_)
-            | Self::Cameras(_)
-            | Self::Stored(_) => Exit::Data,
+            Self::Scene(_) | Self::Init(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => Exit::Data,
+            Self::Checkpoint(error) => error.exit(),
             Self::Lpips(error) => error.exit(),
             Self::Memory(error) => error.exit(),
             Self::Vulkan(error) => error.exit(),
@@ -115,11 +134,12 @@ impl Failure for TrainError {
             Self::Memory(error) => error.hint(),
             Self::Lpips(error) => error.hint(),
             Self::Vulkan(error) => error.hint(),
+            Self::Checkpoint(error) => error.hint(),
             Self::Folder(error) => error.hint(),
             Self::Export(error) => error.hint(),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
             Self::DoesNotFit { .. } => Some(KNOBS.to_owned()),
-            Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` or more")),
+            Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` plans enough visible records")),
             Self::ImagesDoNotFit { .. } => Some(format!(
                 "`--set dataset.residency=host` keeps them in host memory; {KNOBS}"
             )),
@@ -131,9 +151,17 @@ impl Failure for TrainError {
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible) => Some("`--set debug.v_cap=N` plans more visible records".to_owned()),
                 Some(Stall::Intersections) => Some("`--set debug.i_cap=N` plans more intersections".to_owned()),
-                _ => None,
+                _ => Some(
+                    "`kiln inspect SCENE` shows what is odd about the data; `--resume` goes on from the newest checkpoint"
+                        .to_owned(),
+                ),
             },
-            _ => None,
+            Self::Picture(_) | Self::Report(_) => {
+                Some("this is a defect of Kiln; please report it with the command that led to it".to_owned())
+            }
+            // Its message asks for a report already.
+            Self::Grew { .. } => None,
+            Self::Scene(_) | Self::Init(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
         }
     }
 }

@@ -7,26 +7,58 @@ mod args;
 mod doctor;
 mod error;
 mod eval;
+mod examples;
 mod exit;
+mod explain;
 mod failures;
+mod find;
+mod flags;
+mod generate;
+mod inspect;
+mod memory;
+#[cfg(test)]
+mod messages;
 mod plan;
 mod profiles;
-mod refused;
 mod render;
 mod request;
 mod stored;
 mod train;
 mod view;
 
+use std::io::{self, Write};
+
 pub use doctor::run as run_doctor;
 pub use error::UsageError;
 pub use eval::run as run_eval;
 pub use exit::{Exit, Failure, report};
+pub use generate::{completions, man};
+pub use inspect::run as run_inspect;
+pub use memory::run as run_memory;
 pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
 pub use render::run as run_render;
 pub use request::{
-    Doctor, Eval, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings, Train, View, ViewAction, parse,
+    Doctor, Eval, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings, Shell, Train,
+    View, ViewAction, parse,
 };
 pub use train::run as run_train;
 pub use view::run as run_view;
+
+/// The page on flags of other trainers, as Markdown.
+#[must_use]
+pub fn flags_page() -> String {
+    flags::page()
+}
+
+/// Prints a text that is made without reading anything.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn run_text(
+    out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Exit, Box<dyn Failure>> {
+    write(out).map_err(|error| Box::new(ProfilesError::Write(error)) as Box<dyn Failure>)?;
+    Ok(Exit::Ok)
+}

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Exit, Failure, Settings};
+use super::{Exit, Failure, Settings, explain as explanation};
 use crate::config::{self, Profile, Storage};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Budget, Class, GIB, Gpu, MIB, PlanLimits};
@@ -68,8 +68,10 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
         profile.dataset.residency.name(),
         train::image_host_bytes(&profile, &scene),
     );
-    print(&plan, &report, profile.memory.storage, images, explain, out)
-        .map_err(|e| boxed(TrainError::from(output_error(e))))?;
+    print(&plan, &report, profile.memory.storage, images, out).map_err(|e| boxed(TrainError::from(output_error(e))))?;
+    if explain {
+        explanation::print(&plan, limits, out).map_err(boxed)?;
+    }
     Ok(Exit::Ok)
 }
 
@@ -108,7 +110,6 @@ fn print(
     report: &PlanReport,
     storage: Storage,
     (residency, image_bytes): (&str, u64),
-    explain: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (c, demand) = (&report.capacities, &report.demand);
@@ -172,18 +173,5 @@ fn print(
         100.0 * report.device_bytes as f64 / report.budget.cap_bytes.max(1) as f64,
         report.classes.first().map_or(0, |(_, b)| *b) as f64 / f64::from(c.n_cap)
     )?;
-    if explain {
-        writeln!(out, "tensors")?;
-        for tensor in plan.table.tensors() {
-            writeln!(
-                out,
-                "  {:<28} {:<11} {:<14} {:>14}",
-                tensor.name,
-                format!("{:?}", tensor.class).to_lowercase(),
-                format!("{:?}", tensor.tag).to_lowercase(),
-                tensor.bytes
-            )?;
-        }
-    }
     Ok(())
 }

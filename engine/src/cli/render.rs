@@ -14,7 +14,12 @@ use crate::train::{Cameras, Stored, TrainError};
 /// # Errors
 /// Anything that keeps the model from being rendered; the caller prints it.
 pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
-    let Render { model, views, output } = request;
+    let Render {
+        model,
+        views,
+        depth,
+        output,
+    } = request;
     let Opened {
         location,
         profile,
@@ -22,6 +27,7 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
     } = open(&model)?;
     let cameras = match views {
         RenderViews::File(path) => Cameras::File(path),
+        RenderViews::Path(path) => Cameras::Path(path),
         RenderViews::Set(set) => Cameras::Scene {
             scene: Settings::scene(&profile).map_err(boxed)?,
             set,
@@ -31,9 +37,13 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
     for warning in stored.warnings() {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
-    let paths = stored
-        .render(&cameras, &output, &mut progress(model.quiet))
-        .map_err(boxed)?;
+    let mut progress = progress(model.quiet);
+    let paths = if depth {
+        stored.render_depth(&cameras, &output, &mut progress)
+    } else {
+        stored.render(&cameras, &output, &mut progress)
+    }
+    .map_err(boxed)?;
     for path in paths {
         writeln!(out, "{}", path.display())
             .map_err(|error| boxed(TrainError::from(ExportError::new(Path::new("standard output"), error))))?;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Parser as _;
 
-use super::args::{Cli, Command, ModelArgs, ProfilesCommand, SettingsArgs};
-use super::{UsageError, refused};
+use super::args::{Cli, Command, DeviceArgs, ModelArgs, ProfilesCommand, SettingsArgs};
+use super::{UsageError, flags};
 use crate::config::{AutoError, Budget, ConfigError, Inputs, Override, Profile, choose, extended_profile, resolve};
 use crate::scene::Split;
 use crate::serve::Listen;
@@ -26,8 +26,49 @@ pub enum Request {
     View(View),
     /// Show what is shipped.
     Profiles(Profiles),
+    /// Show what something holds.
+    Inspect(Inspect),
+    /// Show what memory a run took.
+    Memory(Memory),
     /// Show devices.
     Doctor(Doctor),
+    /// Show what flags of other trainers mean.
+    Flags,
+    /// Print completions.
+    Completions(Shell),
+    /// Print a manual page: of the program or of a command.
+    Man(Option<String>),
+}
+
+/// Shells that completions are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Shell {
+    /// bash
+    Bash,
+    /// zsh
+    Zsh,
+    /// fish
+    Fish,
+}
+
+/// `kiln inspect`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inspect {
+    /// Scene folder, run folder or PLY file.
+    pub target: PathBuf,
+    /// How a scene is to be read.
+    pub settings: Settings,
+    /// Machine-readable output.
+    pub json: bool,
+}
+
+/// `kiln memory`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Run folder, folder of runs, or `latest`.
+    pub target: PathBuf,
+    /// Machine-readable output.
+    pub json: bool,
 }
 
 /// `kiln train`
@@ -83,6 +124,8 @@ pub struct Render {
     pub model: Model,
     /// Which views of it.
     pub views: RenderViews,
+    /// Depths instead of colours.
+    pub depth: bool,
     /// Folder of the pictures.
     pub output: PathBuf,
 }
@@ -94,6 +137,8 @@ pub enum RenderViews {
     Set(Split),
     /// Those of a file.
     File(PathBuf),
+    /// The frames of a camera path.
+    Path(PathBuf),
 }
 
 /// `kiln plan`
@@ -237,7 +282,7 @@ where
         })
     };
     let args: Vec<String> = args.into_iter().map(|arg| text(arg.into())).collect::<Result<_, _>>()?;
-    if let Some((flag, instead)) = refused::find(&args) {
+    if let Some((flag, instead)) = flags::find_refused(&args) {
         return Err(UsageError::Refused {
             flag: flag.to_owned(),
             instead,
@@ -265,11 +310,13 @@ where
         }),
         Command::Render(render) => Request::Render(Render {
             model: model(render.model)?,
-            views: match render.cameras.as_str() {
-                "train" => RenderViews::Set(Split::Train),
-                "test" => RenderViews::Set(Split::Test),
-                file => RenderViews::File(file.into()),
+            views: match (render.path, render.cameras.as_str()) {
+                (Some(path), _) => RenderViews::Path(path),
+                (None, "train") => RenderViews::Set(Split::Train),
+                (None, "test") => RenderViews::Set(Split::Test),
+                (None, file) => RenderViews::File(file.into()),
             },
+            depth: render.depth,
             output: render.output,
         }),
         Command::Plan(plan) => Request::Plan(Plan {
@@ -296,20 +343,32 @@ where
             ProfilesCommand::Show { name, recipe } => Profiles::Show { name, recipe },
             ProfilesCommand::Schema => Profiles::Schema,
         }),
+        Command::Inspect(inspect) => Request::Inspect(Inspect {
+            target: inspect.target,
+            settings: Settings {
+                inputs: Inputs {
+                    overrides: settings_of(inspect.set)?,
+                    ..Inputs::default()
+                },
+                auto: false,
+            },
+            json: inspect.json,
+        }),
+        Command::Memory(memory) => Request::Memory(Memory {
+            target: memory.target,
+            json: memory.json,
+        }),
         Command::Doctor(doctor) => Request::Doctor(Doctor { json: doctor.json }),
+        Command::Flags => Request::Flags,
+        Command::Completions { shell } => Request::Completions(shell),
+        Command::Man { command } => Request::Man(command),
     })
 }
 
 fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
     let mut overrides = Vec::new();
     let mut set = |key: &str, flag: &str, value: Option<String>| {
-        if let Some(value) = value {
-            overrides.push(Override {
-                key: key.to_owned(),
-                value,
-                flag: flag.to_owned(),
-            });
-        }
+        overrides.extend(value.map(|value| from_flag(key, flag, value)));
     };
     set("dataset.path", "SCENE", args.scene.or(args.source_path).map(text));
     set("run.output", "--output", args.output.map(text));
@@ -343,11 +402,32 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
         "--resolution-scale",
         args.resolution_scale.map(number),
     );
-    set("device.allow_cpu", "--allow-cpu", args.allow_cpu.then(|| number(true)));
-    for setting in args.set {
-        let (key, value) = split_setting(&setting).ok_or(UsageError::SetForm { found: setting.clone() })?;
-        set(key, "--set", Some(value.to_owned()));
-    }
+    set(
+        "memory.max_gaussians",
+        "--max-gaussians",
+        args.max_gaussians.map(number),
+    );
+    set("dataset.residency", "--data-device", args.data_device.map(number));
+    set(
+        "dataset.residency",
+        "--low-dram",
+        args.low_dram.then(|| "stream".to_owned()),
+    );
+    set(
+        "dataset.residency",
+        "--high-dram",
+        args.high_dram.then(|| "host".to_owned()),
+    );
+    set("eval.lpips", "--enable-lpips", args.enable_lpips.map(number));
+    set("mip.ray_jitter", "--ray-jitter", args.ray_jitter.then(|| number(true)));
+    set(
+        "mip.resample_gt_image",
+        "--resample-gt-image",
+        args.resample_gt_image.then(|| number(true)),
+    );
+    set("debug.validation", "--debug", args.debug.then(|| number(true)));
+    overrides.extend(device(args.device));
+    overrides.extend(settings_of(args.set)?);
     let auto = args.profile.as_deref() == Some("auto");
     Ok(Settings {
         inputs: Inputs {
@@ -367,21 +447,13 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         scene,
         iteration,
         set,
-        allow_cpu,
+        device: device_args,
         quiet,
     } = args;
-    let from_flag = |key: &str, flag: &str, value: String| Override {
-        key: key.to_owned(),
-        value,
-        flag: flag.to_owned(),
-    };
     let mut overrides = Vec::new();
     overrides.extend(scene.map(|scene| from_flag("dataset.path", "SCENE", text(scene))));
-    overrides.extend(allow_cpu.then(|| from_flag("device.allow_cpu", "--allow-cpu", number(true))));
-    for setting in set {
-        let (key, value) = split_setting(&setting).ok_or(UsageError::SetForm { found: setting.clone() })?;
-        overrides.push(from_flag(key, "--set", value.to_owned()));
-    }
+    overrides.extend(device(device_args));
+    overrides.extend(settings_of(set)?);
     Ok(Model {
         target,
         iteration,
@@ -394,6 +466,37 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         },
         quiet,
     })
+}
+
+fn from_flag(key: &str, flag: &str, value: String) -> Override {
+    Override {
+        key: key.to_owned(),
+        value,
+        flag: flag.to_owned(),
+    }
+}
+
+fn device(args: DeviceArgs) -> impl Iterator<Item = Override> {
+    let asked = args.device.map(|device| match device.parse::<u32>() {
+        // A uuid of digits alone is far longer than any number of devices.
+        Ok(index) if device.len() < 10 => number(index),
+        _ => text(device),
+    });
+    let asked = asked.map(|value| from_flag("device.index", "--device", value));
+    let allowed = args
+        .allow_cpu
+        .then(|| from_flag("device.allow_cpu", "--allow-cpu", number(true)));
+    asked.into_iter().chain(allowed)
+}
+
+/// What `--set` was given.
+fn settings_of(set: Vec<String>) -> Result<Vec<Override>, UsageError> {
+    set.into_iter()
+        .map(|setting| match split_setting(&setting) {
+            Some((key, value)) => Ok(from_flag(key, "--set", value.to_owned())),
+            None => Err(UsageError::SetForm { found: setting }),
+        })
+        .collect()
 }
 
 /// `a.b=v` with a path of plain key names.
@@ -419,218 +522,4 @@ fn list(values: Vec<u32>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
-    use super::*;
-    use crate::config::Background;
-
-    const CPU: Budget = Budget {
-        bytes: 1 << 34,
-        is_cpu: true,
-    };
-    const GPU: Budget = Budget {
-        bytes: 16 << 30,
-        is_cpu: false,
-    };
-
-    fn train(line: &str) -> Train {
-        match parse(line.split_whitespace()).unwrap() {
-            Request::Train(train) => train,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn profile(line: &str) -> Profile {
-        train(line).settings.resolve(GPU).unwrap()
-    }
-
-    #[test]
-    fn every_accepted_flag_reaches_its_key() {
-        type Check = fn(&Profile) -> bool;
-        let rows: &[(&str, Check)] = &[
-            ("--source_path garden", |p| p.dataset.path.as_deref() == Some("garden")),
-            ("-s garden", |p| p.dataset.path.as_deref() == Some("garden")),
-            ("garden", |p| p.dataset.path.as_deref() == Some("garden")),
-            ("-m out/x", |p| p.run.output.as_deref() == Some("out/x")),
-            ("--model_path out/x", |p| p.run.output.as_deref() == Some("out/x")),
-            ("-o 17", |p| p.run.output.as_deref() == Some("17")),
-            ("--experiment_name full_30k", |p| {
-                p.run.name.as_deref() == Some("full_30k")
-            }),
-            ("--name full_30k", |p| p.run.name.as_deref() == Some("full_30k")),
-            ("-i images_4", |p| p.dataset.images == "images_4"),
-            ("--images images_4", |p| p.dataset.images == "images_4"),
-            ("-r4", |p| p.dataset.resolution == 4),
-            ("-r -1", |p| p.dataset.resolution == -1),
-            ("--resolution 2", |p| p.dataset.resolution == 2),
-            ("--eval", |p| p.dataset.eval),
-            ("--no-eval", |p| !p.dataset.eval),
-            ("--test_iterations 1000 5000", |p| {
-                p.schedule.test == [1000, 5000, 30_000]
-            }),
-            ("--save_iterations 10", |p| p.schedule.save == [10, 30_000]),
-            ("--checkpoint_iterations 10 20", |p| p.schedule.checkpoint == [10, 20]),
-            ("--iterations 7000", |p| {
-                p.schedule.iterations == 7000 && p.schedule.test == [7000]
-            }),
-            ("--sh_degree 2", |p| p.model.sh_degree == 2),
-            ("-w", |p| p.model.background == Background::White),
-            ("--white_background", |p| p.model.background == Background::White),
-            ("--kernel_size 0.3", |p| p.mip.kernel_size == 0.3),
-            ("--resolution_scale 0.9", |p| p.train.resolution_scale == 0.9),
-            ("--seed 18446744073709551615", |p| p.train.seed == u64::MAX),
-            ("--steps-scaler 0.5", |p| p.schedule.iterations == 15_000),
-            ("--allow-cpu", |p| p.device.allow_cpu),
-            ("--profile 8gb", |p| p.memory.cap_gib == Some(7.0)),
-            ("--profile auto", |p| p.memory.cap_gib == Some(14.5)),
-            ("", |p| p.memory.cap_gib == Some(14.5)),
-            ("--recipe demo", |p| p.schedule.iterations == 1500),
-            ("--iterations 9 --set schedule.iterations=8", |p| {
-                p.schedule.iterations == 8
-            }),
-            ("--set run.name=null --set schedule.save=[]", |p| {
-                p.schedule.save == [30_000]
-            }),
-        ];
-        for (flags, check) in rows {
-            assert!(check(&profile(&format!("kiln train {flags}"))), "{flags}");
-        }
-    }
-
-    #[test]
-    fn resume_quiet_and_other_commands() {
-        assert_eq!(train("kiln train s").resume, None);
-        assert_eq!(train("kiln train --resume s").resume, Some(Resume::Latest));
-        assert_eq!(
-            train("kiln train s --resume=a.ckpt").resume,
-            Some(Resume::From("a.ckpt".into()))
-        );
-        assert_eq!(
-            train("kiln train s --start_checkpoint a").resume,
-            Some(Resume::From("a".into()))
-        );
-        assert!(train("kiln train s --quiet").quiet && !train("kiln train s").quiet);
-        assert!(train("kiln train s --json").json && !train("kiln train s").json);
-        let plan = parse(["kiln", "plan", "s", "--profile", "8gb", "--explain"]).unwrap();
-        assert!(matches!(plan, Request::Plan(Plan { explain: true, .. })));
-        assert_eq!(
-            parse(["kiln", "doctor"]).unwrap(),
-            Request::Doctor(Doctor { json: false })
-        );
-        assert_eq!(
-            parse(["kiln", "profiles", "list"]).unwrap(),
-            Request::Profiles(Profiles::List)
-        );
-    }
-
-    #[test]
-    fn view() {
-        let view = |line: &str| match parse(line.split_whitespace()).unwrap() {
-            Request::View(view) => view,
-            other => panic!("{other:?}"),
-        };
-        let serve = |listen, open| ViewAction::Serve { listen, open };
-        let plain = view("kiln view");
-        assert_eq!(plain.folder, PathBuf::from("runs"));
-        assert_eq!(plain.action, serve(Listen::default(), false));
-        let listen = Listen {
-            host: "::".parse().unwrap(),
-            port: 0,
-            names: vec!["rig.lan".to_owned()],
-            remote: true,
-        };
-        let all = view("kiln view garden --host :: --port 0 --allow-remote --allow-host rig.lan --open");
-        assert_eq!(all.action, serve(listen, true));
-        assert_eq!(
-            view("kiln view --export site").action,
-            ViewAction::Export("site".into())
-        );
-        assert!(parse("kiln view --export site --open".split(' ')).is_err());
-        assert!(parse("kiln view --host evil.example".split(' ')).is_err());
-    }
-
-    #[test]
-    fn eval_and_render() {
-        let parse = |line: &str| parse(line.split_whitespace()).unwrap();
-        let Request::Eval(eval) = parse("kiln eval run scene --iteration 7 --json --set eval.lpips=false") else {
-            panic!("not eval");
-        };
-        let profile = eval.model.settings.preliminary().unwrap();
-        assert_eq!((eval.model.iteration, eval.json, eval.write), (Some(7), true, false));
-        assert_eq!(
-            (profile.dataset.path.as_deref(), profile.eval.lpips),
-            (Some("scene"), false)
-        );
-        let views = |line: &str| match parse(line) {
-            Request::Render(render) => render.views,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(views("kiln render a.ply scene -o out"), RenderViews::Set(Split::Test));
-        assert_eq!(
-            views("kiln render run -o out --cameras train"),
-            RenderViews::Set(Split::Train)
-        );
-        assert_eq!(
-            views("kiln render run -o out --cameras path.json"),
-            RenderViews::File("path.json".into())
-        );
-        assert!(
-            super::parse(["kiln", "render", "run"]).is_err(),
-            "no folder to write to"
-        );
-    }
-
-    #[test]
-    fn cpu_drivers_need_permission() {
-        let resolve = |line: &str| train(line).settings.resolve(CPU);
-        assert!(matches!(resolve("kiln train s"), Err(AutoError::CpuNotAllowed)));
-        assert!(matches!(
-            resolve("kiln train s --profile 8gb"),
-            Err(AutoError::CpuNotAllowed)
-        ));
-        assert_eq!(resolve("kiln train s --allow-cpu").unwrap().memory.cap_gib, Some(1.0));
-        assert_eq!(resolve("kiln train s --profile cpu").unwrap().memory.cap_gib, Some(1.0));
-        assert_eq!(
-            resolve("kiln train s --profile 8gb --allow-cpu")
-                .unwrap()
-                .memory
-                .cap_gib,
-            Some(7.0)
-        );
-    }
-
-    #[test]
-    fn errors_name_the_flag() {
-        let error = train("kiln train s --sh_degree 4").settings.resolve(GPU).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`model.sh_degree` is 4, allowed: 0 to 3 (--sh-degree)"
-        );
-        for bad in ["x", "=1", "a..b=1", "a b=1", ".=1"] {
-            let error = parse(["kiln", "train", "s", "--set", bad]).unwrap_err();
-            assert!(matches!(error, UsageError::SetForm { .. }), "{bad}");
-        }
-        assert!(parse("kiln train s --eval --no-eval".split(' ')).is_err());
-        assert!(parse("kiln train s -s t".split(' ')).is_err());
-        let error = Settings::scene(&profile("kiln train")).unwrap_err();
-        assert_eq!(error.to_string(), "no scene is given");
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn arguments_are_text() {
-        use std::os::unix::ffi::OsStringExt as _;
-        let args = ["kiln", "train"]
-            .map(OsString::from)
-            .into_iter()
-            .chain([OsString::from_vec(vec![b'a', 0xe9])]);
-        let error = parse(args).unwrap_err();
-        assert_eq!(error.to_string(), "the argument `a\u{fffd}` is not UTF-8 text");
-    }
-
-    #[test]
-    fn argument_table_is_consistent() {
-        use clap::CommandFactory as _;
-        Cli::command().debug_assert();
-    }
-}
+mod tests;

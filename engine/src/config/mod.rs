@@ -6,6 +6,7 @@
 //! duplicate keys and tabs. Knows nothing of Vulkan or of the scene.
 
 mod auto;
+mod device_choice;
 mod error;
 mod layers;
 mod profile;
@@ -17,6 +18,7 @@ mod tests;
 mod tree;
 
 pub use auto::{AutoError, Budget, choose};
+pub use device_choice::DeviceChoice;
 pub use error::{At, ConfigError};
 pub use layers::{
     DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, extended_profile, resolve, to_yaml,

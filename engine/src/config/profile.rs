@@ -8,6 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::DeviceChoice;
 use crate::plugins::{Auto, Exporter, Init, Loss, NeedList, Optimizer, Regularizer, Sink, Strategy};
 
 /// Settings of a run.
@@ -385,8 +386,8 @@ pub enum LpipsRange {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
-    /// Number of the device as `kiln doctor` lists it; null = the best one.
-    pub index: Option<u32>,
+    /// Number of the device as `kiln doctor` lists it, a part of its name, or its uuid; null = the best one.
+    pub index: Option<DeviceChoice>,
     /// Kernels to use.
     pub tier: Tier,
     /// Accept a CPU driver (slow).

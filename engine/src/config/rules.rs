@@ -1,5 +1,6 @@
 //! Ranges and cross-checks of a profile, what is documented but not available yet, and what is derived at the end.
 
+use super::DeviceChoice;
 use super::profile::{Memory, Mip, Profile, Reduction, Schedule};
 use crate::plugins::{AbsStatistic, Auto, Checker, Strategy};
 
@@ -52,6 +53,13 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     });
     c.within("eval", |c| {
         c.range("views_logged", profile.eval.views_logged, 0..=10_000);
+    });
+    c.within("device", |c| {
+        if let Some(DeviceChoice::Named(name)) = &profile.device.index {
+            c.require("index", !name.trim().is_empty(), "an empty text", || {
+                "a number, a part of a device's name, or its uuid".to_owned()
+            });
+        }
     });
     c.within("debug", |c| {
         let debug = &profile.debug;

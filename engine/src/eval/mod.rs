@@ -1,11 +1,13 @@
 //! Evaluation: figures of rendered views against the images they were taken from, and pictures of the difference.
 //!
-//! [`report`] turns sums into figures and [`pictures`] pixels into PNG files, both without a device; [`lpips`] runs a
+//! [`report`] turns sums into figures, [`pictures`] and [`depth`] pixels into PNG files, all without a device; [`lpips`] runs a
 //! network on the device, in the memory that the training step leaves idle.
 
+pub mod depth;
 pub mod lpips;
 pub mod pictures;
 pub mod report;
 
+pub use depth::DepthPicture;
 pub use pictures::{Picture, PictureError};
 pub use report::{EvalFile, Means, ReportError, SetReport, ViewMetrics, ViewRow, means, view_metrics};

@@ -4,16 +4,19 @@
 //! tells a full disk from a folder that may not be written to.
 
 mod atomic;
+mod camera_path;
 mod cameras;
 mod error;
 mod json;
 mod ply;
 
 pub use atomic::{AtomicFile, write_atomic};
+pub use camera_path::read_camera_path;
 pub use cameras::{CameraRecord, CamerasError, camera_records, read_cameras, write_cameras};
 pub use error::ExportError;
 pub use json::write_json;
 pub(crate) use json::{milliseconds, null_as_nan};
 pub use ply::{
-    Fused, PlyComments, PlyError, PlyFlavor, PlyWriter, RenderMode, fuse, read_ply, write_ply, write_points,
+    Fused, PlyComments, PlyError, PlyFlavor, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply, summarize_ply,
+    write_ply, write_points,
 };

@@ -47,6 +47,8 @@ pub mod flags {
     pub const ABS_MAX: u32 = 32;
     /// Steps count in which a Gaussian is on screen but too faint for any pixel.
     pub const COUNT_FAINT: u32 = 64;
+    /// Records carry depth in the place of colour: what is blended is expected depth times coverage. For rendering only.
+    pub const DEPTH: u32 = 128;
 }
 
 /// Mirror of `StepUniforms` in `shaders/common/step.glsl`.

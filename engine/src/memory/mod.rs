@@ -19,11 +19,19 @@ pub use plan::{ALIGNMENT, ArenaPeak, Plan, PlanLimits, PlannedBlock, Slot};
 pub use program::{Access, Binding, Command, Groups, Pass, Program, Shader, fold_groups};
 pub use tensor::{Class, Tag, TensorDesc, TensorId, TensorTable, View};
 
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / MIB as f64
+}
+
 /// Why memory could not be planned or committed.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     /// The plan needs more than the cap.
-    #[error("the plan needs {needed_bytes} bytes and the cap is {cap_bytes} bytes; largest tensors: {largest}")]
+    #[error(
+        "the plan needs {:.1} MiB of device memory but the cap is {:.1} MiB; largest tensors: {largest}",
+        mib(*needed_bytes),
+        mib(*cap_bytes)
+    )]
     OverBudget {
         /// Bytes the plan needs.
         needed_bytes: u64,
@@ -33,7 +41,11 @@ pub enum MemoryError {
         largest: String,
     },
     /// One tensor is larger than a block or a binding can be.
-    #[error("tensor `{tensor}` needs {bytes} bytes but a {limit} holds at most {limit_bytes}")]
+    #[error(
+        "tensor `{tensor}` needs {:.1} MiB but a {limit} holds at most {:.1} MiB",
+        mib(*bytes),
+        mib(*limit_bytes)
+    )]
     TooLarge {
         /// Tensor name.
         tensor: String,
@@ -58,7 +70,9 @@ pub enum MemoryError {
         requested_bytes: u64,
     },
     /// A host transfer outside a tensor.
-    #[error("transfer of {bytes} bytes at {offset} lies outside tensor `{tensor}`")]
+    #[error(
+        "internal error: a transfer of {bytes} bytes at {offset} lies outside of tensor `{tensor}`; please report this"
+    )]
     OutOfRange {
         /// Tensor name.
         tensor: String,

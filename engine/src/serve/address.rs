@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn addresses_for_people() {
-        let url = |bound: &str, wsl| super::url(bound.parse().unwrap(), "t", wsl);
+        let url = |bound: &str, wsl| url(bound.parse().unwrap(), "t", wsl);
         assert_eq!(url("127.0.0.1:81", false), "http://127.0.0.1:81/?token=t");
         assert_eq!(url("127.0.0.1:81", true), "http://localhost:81/?token=t");
         assert_eq!(url("[::1]:81", false), "http://[::1]:81/?token=t");

@@ -1,14 +1,18 @@
 //! What `env.json` says of device and kernels.
 
 use super::OpenDevice;
-use super::run_folder::{Engine, Environment, Host};
+use super::run_folder::{Allocation, Engine, Environment, Host};
 use crate::config::Profile;
 use crate::kernels::views::Variants;
+use crate::memory::TensorTable;
 use crate::vk::Tier;
 
-/// The environment of a run.
+/// Tensors that are listed.
+const LARGEST: usize = 20;
+
+/// The environment of a run with the tensors of `table`.
 #[must_use]
-pub(super) fn of(profile: &Profile, open: &OpenDevice, variants: &Variants) -> Environment {
+pub(super) fn of(profile: &Profile, open: &OpenDevice, variants: &Variants, table: &TensorTable) -> Environment {
     let caps = open.device.caps();
     let kernels = serde_json::to_value(variants)
         .ok()
@@ -26,5 +30,19 @@ pub(super) fn of(profile: &Profile, open: &OpenDevice, variants: &Variants) -> E
             .into_iter()
             .map(|(name, value)| (name, value.to_string().replace('"', "")))
             .collect(),
+        allocations: largest(table),
     }
+}
+
+fn largest(table: &TensorTable) -> Vec<Allocation> {
+    let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let mut tensors: Vec<_> = table.tensors().iter().collect();
+    tensors.sort_by_key(|tensor| std::cmp::Reverse(tensor.bytes));
+    let largest = tensors.into_iter().take(LARGEST).map(|tensor| Allocation {
+        name: tensor.name.clone(),
+        class: word(serde_json::to_value(tensor.class).unwrap_or_default()),
+        tag: word(serde_json::to_value(tensor.tag).unwrap_or_default()),
+        bytes: tensor.bytes,
+    });
+    largest.collect()
 }

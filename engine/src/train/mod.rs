@@ -11,6 +11,7 @@ pub mod checkpoint;
 pub mod clock;
 mod compiled;
 mod counting;
+mod device_choice;
 mod early_stop;
 mod environment;
 mod error;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::TrainError;
+use super::{TrainError, device_choice};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, VkError};
@@ -23,30 +23,16 @@ pub fn list_devices() -> Result<Vec<Caps>, VkError> {
     Instance::new(false)?.devices()
 }
 
-/// Opens the device `profile.device` asks for: by number, or the best one (discrete before integrated before software).
+/// Opens the device `profile.device` asks for: by number, name or uuid, or the best one (discrete before integrated
+/// before software).
 ///
 /// # Errors
 /// [`TrainError::NoDevice`] when there is none or the tier cannot be reached.
 pub fn open_device(profile: &Profile) -> Result<OpenDevice, TrainError> {
     let instance = Arc::new(Instance::new(profile.debug.validation)?);
     let mut devices = instance.devices()?;
-    let chosen = match profile.device.index {
-        Some(index) => {
-            let count = devices.len();
-            devices.into_iter().nth(index as usize).ok_or_else(|| {
-                TrainError::NoDevice(format!(
-                    "`device.index` is {index} but the loader lists {count} devices"
-                ))
-            })?
-        }
-        None => {
-            devices.sort_by_key(|caps| (rank(caps.kind), caps.index));
-            devices
-                .into_iter()
-                .next()
-                .ok_or_else(|| TrainError::NoDevice("the loader lists no Vulkan device".to_owned()))?
-        }
-    };
+    let at = device_choice::choose(&devices, profile.device.index.as_ref()).map_err(TrainError::NoDevice)?;
+    let chosen = devices.swap_remove(at);
     let tier = match profile.device.tier {
         config::Tier::Auto => chosen.tier(),
         config::Tier::Portable => Tier::Portable,
@@ -60,16 +46,6 @@ pub fn open_device(profile: &Profile) -> Result<OpenDevice, TrainError> {
     };
     let device = Device::open(&instance, chosen)?;
     Ok(OpenDevice { device, tier })
-}
-
-fn rank(kind: DeviceKind) -> u32 {
-    match kind {
-        DeviceKind::Discrete => 0,
-        DeviceKind::Virtual => 1,
-        DeviceKind::Integrated => 2,
-        DeviceKind::Other => 3,
-        DeviceKind::Cpu => 4,
-    }
 }
 
 /// Kernel variants for a device: what the tier allows, what the profile asks for, and on software drivers the variants

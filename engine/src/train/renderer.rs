@@ -13,7 +13,7 @@ use crate::config::{LpipsRange, Profile};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair};
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::{Counters, Stall};
-use crate::kernels::uniforms::StepUniforms;
+use crate::kernels::uniforms::{StepUniforms, flags};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Gpu, Program, TensorTable};
 use crate::scene::{Camera, Photo};
@@ -99,17 +99,29 @@ impl<'a> Renderer<'a> {
         Ok(self.draw(camera, &[], true)?.image.unwrap_or_default())
     }
 
+    /// Draws the depth of a view: camera-space z blended as a colour over nothing (three times) and transmittance.
+    pub(super) fn depth(&mut self, camera: &Camera) -> Result<Vec<[f32; 4]>, TrainError> {
+        let mut block = uniforms::render(self.profile, camera, &self.look);
+        block.flags |= flags::DEPTH;
+        block.background[..3].fill(0.0);
+        Ok(self.draw_block(&block, &[], true)?.image.unwrap_or_default())
+    }
+
     /// Draws and measures a view; without a photograph the sums say nothing.
     fn draw(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
         let block = uniforms::render(self.profile, camera, &self.look);
+        self.draw_block(&block, photo, keep_image)
+    }
+
+    fn draw_block(&mut self, block: &StepUniforms, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
         loop {
             let stage = self.stage()?;
-            let counters = stage.run(&block, photo, keep_image)?;
+            let counters = stage.run(block, photo, keep_image)?;
             let Some(stall) = counters.stall() else {
-                return Ok(stage.readback.read(stage.gpu.memory(), &block, keep_image)?);
+                return Ok(stage.readback.read(stage.gpu.memory(), block, keep_image)?);
             };
             if stall == Stall::Visible && stage.bands.is_some() {
-                return stage.run_in_bands(&block, keep_image);
+                return stage.run_in_bands(block, keep_image);
             }
             let planned = stage.tensors.capacities;
             let wanted = counters.intersections_wanted;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use super::monitor::Monitor;
 use super::phases::{AHEAD, Phase};
 use super::photos::{LeftOut, check_host_memory, image_host_bytes};
 use super::pictures::PictureWriter;
-use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status};
+use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status, place, stored_name};
 use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
 use super::uniforms::Look;
 use super::{
@@ -135,7 +135,7 @@ impl Session {
         let scene = SceneIndex::load(&path, &scene_options(&profile)?)?;
         let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
         check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
-        let root = output_folder(&profile, &scene, resume.is_some());
+        let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some());
         let found = match &resume {
             None => None,
             Some(ResumeFrom::Latest) => Some(checkpoint::open(&root.join("checkpoints"))?),
@@ -162,21 +162,22 @@ impl Session {
                 .cloned()
                 .chain(lpips_warning),
         );
-        let run = NewRun {
-            name: profile.run.name.clone().unwrap_or_else(|| RunScene::of(&scene).name),
-            scene: RunScene::of(&scene),
-            iterations: profile.schedule.iterations,
-            started_unix_s: stamp.unix.as_secs(),
-        };
         let existing = match &resume {
             Some(ResumeFrom::Latest) => Existing::Resume,
             // A checkpoint of elsewhere may start a run of its own.
             Some(ResumeFrom::File(_)) if root.join("run.json").exists() => Existing::Resume,
             _ => Existing::Refuse,
         };
+        let run = NewRun {
+            name: run_name(&profile, &scene, &root, existing),
+            scene: RunScene::of(&scene),
+            iterations: profile.schedule.iterations,
+            started_unix_s: stamp.unix.as_secs(),
+        };
         let mut folder = RunFolder::create(&root, existing, run)?;
         let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model.as_ref())?;
-        folder.write_setup(&profile, &environment::of(&profile, &open, &variants))?;
+        let table = trainer.gpu().memory().table();
+        folder.write_setup(&profile, &environment::of(&profile, &open, &variants, table))?;
         folder.write_inputs(&scene, &scene.points)?;
         let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
         folder.list(sinks.files().iter().map(String::as_str))?;
@@ -673,14 +674,11 @@ fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-fn output_folder(profile: &Profile, scene: &SceneIndex, resume: bool) -> PathBuf {
-    let runs = PathBuf::from("runs");
-    let name = profile.run.name.clone().unwrap_or_else(|| RunScene::of(scene).name);
-    match &profile.run.output {
-        Some(path) => PathBuf::from(path),
-        None if resume => runs.join(name),
-        None => RunFolder::unused(&runs, &name),
-    }
+/// A resumed run keeps its name unless it is given another one.
+fn run_name(profile: &Profile, scene: &SceneIndex, root: &Path, existing: Existing) -> String {
+    let stored = (existing == Existing::Resume).then(|| stored_name(root)).flatten();
+    let name = profile.run.name.clone().or(stored);
+    name.unwrap_or_else(|| RunScene::of(scene).name)
 }
 
 fn make_plan(

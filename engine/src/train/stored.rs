@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::events::{Progress, Stage};
 use super::phases::Phase;
@@ -15,8 +17,8 @@ use super::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, mo
 use super::uniforms::{CLASSIC_KERNEL_SIZE, Look};
 use super::{OpenDevice, Pinned, TrainError, scene_options, schedule};
 use crate::config::Profile;
-use crate::eval::{EvalFile, Picture};
-use crate::export::{RenderMode, read_cameras, read_ply};
+use crate::eval::{DepthPicture, EvalFile, Picture};
+use crate::export::{RenderMode, read_camera_path, read_cameras, read_ply, write_json};
 use crate::gaussians::Gaussians;
 use crate::scene::{Camera, SceneIndex, Split};
 use crate::vk::DeviceKind;
@@ -53,7 +55,11 @@ pub enum StoredError {
         path: PathBuf,
     },
     /// No views to draw.
-    #[error("the scene {} has no {} views", scene.display(), set.name())]
+    #[error(
+        "the scene {} has no {} views; `--cameras train|test|FILE` chooses others",
+        scene.display(),
+        set.name()
+    )]
     NoViews {
         /// The scene.
         scene: PathBuf,
@@ -155,6 +161,30 @@ pub enum Cameras {
     },
     /// Records in the shape of `cameras.json`.
     File(PathBuf),
+    /// The frames of a camera path.
+    Path(PathBuf),
+}
+
+/// Name of the file beside depth pictures.
+const DEPTH_FILE: &str = "depth.json";
+/// What that file says about itself.
+const DEPTH_ABOUT: &str = "16-bit values times `scale` are depths along the viewing axis in world units; 0 is nothing";
+
+/// `depth.json`.
+#[derive(Serialize)]
+struct DepthFile {
+    about: &'static str,
+    views: Vec<DepthScale>,
+}
+
+/// What the values of a depth picture mean.
+#[derive(Serialize)]
+struct DepthScale {
+    file: String,
+    /// World units of one step.
+    scale: f32,
+    nearest: f32,
+    farthest: f32,
 }
 
 impl<'a> Stored<'a> {
@@ -277,6 +307,55 @@ impl<'a> Stored<'a> {
         out: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<PathBuf>, TrainError> {
+        self.draw(cameras, out, progress, |renderer, camera, path| {
+            let image = renderer.image(camera)?;
+            Picture::rendering(size_px(camera), bytemuck::cast_slice(&image), 4)?.write(path)?;
+            Ok(())
+        })
+    }
+
+    /// Renders the depth of views into `out`, one 16-bit PNG file named after each, and `depth.json` with the scale of
+    /// each; gives the paths of all.
+    ///
+    /// # Errors
+    /// See [`Stored::render`].
+    pub fn render_depth(
+        self,
+        cameras: &Cameras,
+        out: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<PathBuf>, TrainError> {
+        let mut views = Vec::new();
+        let mut paths = self.draw(cameras, out, progress, |renderer, camera, path| {
+            let picture = DepthPicture::new(size_px(camera), &renderer.depth(camera)?)?;
+            picture.write(path)?;
+            views.push(DepthScale {
+                file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                scale: picture.scale,
+                nearest: picture.nearest,
+                farthest: picture.farthest,
+            });
+            Ok(())
+        })?;
+        let side = out.join(DEPTH_FILE);
+        write_json(
+            &side,
+            &DepthFile {
+                about: DEPTH_ABOUT,
+                views,
+            },
+        )?;
+        paths.push(side);
+        Ok(paths)
+    }
+
+    fn draw(
+        self,
+        cameras: &Cameras,
+        out: &Path,
+        progress: &mut dyn FnMut(Progress),
+        mut picture: impl FnMut(&mut Renderer<'_>, &Camera, &Path) -> Result<(), TrainError>,
+    ) -> Result<Vec<PathBuf>, TrainError> {
         let views = self.views(cameras)?;
         let sizes_px = views.iter().map(|(_, camera)| size_px(camera)).collect();
         let Self {
@@ -291,9 +370,8 @@ impl<'a> Stored<'a> {
         let mut paths = Vec::with_capacity(views.len());
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         for (stem, camera) in &views {
-            let image = renderer.image(camera)?;
             let path = out.join(format!("{stem}.png"));
-            Picture::rendering(size_px(camera), bytemuck::cast_slice(&image), 4)?.write(&path)?;
+            picture(&mut renderer, camera, &path)?;
             paths.push(path);
             progress(Progress {
                 stage: Stage::Eval,
@@ -307,6 +385,7 @@ impl<'a> Stored<'a> {
     fn views(&self, cameras: &Cameras) -> Result<Vec<(String, Camera)>, TrainError> {
         match cameras {
             Cameras::File(path) => Ok(read_cameras(path)?),
+            Cameras::Path(path) => Ok(read_camera_path(path)?),
             Cameras::Scene { scene, set } => {
                 let index = SceneIndex::load(scene, &scene_options(self.profile)?)?;
                 let views = index.views_of(*set).iter();

@@ -20,11 +20,11 @@ pub enum VkError {
         what: String,
     },
     /// A driver allocation failed.
-    #[error("the driver refused {bytes} bytes for `{what}` ({result})")]
+    #[error("the driver has no memory left for {}`{what}` ({result})", amount(*bytes))]
     OutOfMemory {
         /// What the memory was for.
         what: String,
-        /// Bytes asked for.
+        /// Bytes asked for; 0 when only the driver knows.
         bytes: u64,
         /// The driver's answer.
         result: vk::Result,
@@ -46,6 +46,13 @@ pub enum VkError {
         /// The driver's answer.
         result: vk::Result,
     },
+}
+
+fn amount(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        bytes => format!("the {:.1} MiB of ", bytes as f64 / f64::from(1 << 20)),
+    }
 }
 
 impl VkError {

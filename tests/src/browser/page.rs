@@ -42,10 +42,18 @@ impl Page {
         for method in ["Page.enable", "Runtime.enable", "Log.enable"] {
             page.call(method, &json!({}));
         }
-        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
-        page.call("Emulation.setDeviceMetricsOverride", &size);
+        page.resize(width, height);
         page.call("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true }));
         page
+    }
+
+    /// Gives the window another size.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub fn resize(&self, width: u32, height: u32) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", &size);
     }
 
     fn call(&self, method: &str, parameters: &Value) -> Value {

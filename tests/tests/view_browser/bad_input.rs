@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use kiln_tests::browser::Page;
 use kiln_tests::runs::json;
 use kiln_tests::view::View;
 
-use crate::stage::{Stage, copy, drawn, messages, ready, status};
+use crate::stage::{Stage, copy, drawn, messages, ready, status, window};
 
 /// A run with something broken.
 struct Case {
@@ -138,7 +137,7 @@ fn what_is_broken_is_said_and_the_rest_works() {
     }
     copy(&stage.run(), &root.join("good"));
     let view = View::start(&root);
-    let page = Page::new(1280, 800);
+    let page = window();
     for case in CASES {
         page.go(&format!("{}&run=runs/{}", view.url, case.name));
         ready(&page);

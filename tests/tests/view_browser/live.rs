@@ -4,11 +4,10 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 
-use kiln_tests::browser::Page;
 use kiln_tests::runs::json;
 use kiln_tests::view::View;
 
-use crate::stage::{Stage, assert_content, copy, drawn, ready};
+use crate::stage::{Stage, assert_content, copy, drawn, ready, window};
 
 fn append(path: &Path, text: &str) {
     OpenOptions::new()
@@ -50,7 +49,7 @@ fn new_lines_and_models_arrive_while_the_page_is_open() {
     fs::write(&metrics, lines[..half].concat() + start).unwrap();
 
     let view = View::start(&root);
-    let page = Page::new(1280, 800);
+    let page = window();
     page.go(&format!("{}&run=runs/now&tab=metrics", view.url));
     ready(&page);
     page.wait("document.getElementById('live').textContent.includes('training')");

@@ -3,11 +3,10 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use kiln_tests::browser::Page;
 use kiln_tests::runs::{kiln, outcome};
 use kiln_tests::static_host;
 
-use crate::stage::{RUN, Stage, assert_content, drawn, messages, ready, status};
+use crate::stage::{RUN, Stage, assert_content, drawn, messages, ready, status, window};
 
 #[test]
 fn an_export_works_on_the_plainest_server() {
@@ -22,7 +21,7 @@ fn an_export_works_on_the_plainest_server() {
         .arg(site.join("splats"));
     assert_eq!(outcome(&mut export).0, Some(0));
     let address = static_host::serve(site);
-    let page = Page::new(1280, 800);
+    let page = window();
     page.go(&format!("http://{address}/splats/index.html"));
     ready(&page);
     drawn(&page);
@@ -37,7 +36,7 @@ fn an_export_works_on_the_plainest_server() {
 #[test]
 fn without_the_token_the_page_says_what_to_open() {
     let stage = Stage::shared();
-    let page = Page::new(800, 600);
+    let page = window();
     for token in ["", "?token=0123456789abcdef0123456789abcdef"] {
         page.go(&format!("http://{}/{token}", stage.view.address));
         ready(&page);
@@ -59,7 +58,7 @@ fn pages_of_other_sites_read_nothing() {
     let file = fs::read_dir(set).unwrap().next().unwrap().unwrap().file_name();
     let pictured = format!("eval/gt/test/{}", file.to_str().unwrap());
     assert_eq!(stage.view.get(&format!("/{RUN}/{pictured}"), &[]).status, 200);
-    let page = Page::new(800, 600);
+    let page = window();
     // The worst case: the other site knows the address and the token.
     for host in [address.to_string(), format!("localhost:{}", address.port())] {
         page.go(&format!("http://{host}/"));

@@ -61,11 +61,16 @@ impl Stage {
 
     /// A page on the trained run; `more` is added to the address, for example `&tab=metrics`.
     pub(crate) fn page(&self, more: &str) -> Page {
-        let page = Page::new(1280, 800);
+        let page = window();
         page.go(&format!("{}&run={RUN}{more}", self.view.url));
         ready(&page);
         page
     }
+}
+
+/// A window that is small, because the browser's software driver draws every pixel on the processor.
+pub(crate) fn window() -> Page {
+    Page::new(640, 400)
 }
 
 /// Waits until a page has loaded everything.
@@ -114,6 +119,11 @@ pub(crate) fn copy(from: &Path, to: &Path) {
 pub(crate) fn keep(page: &Page, name: &str) {
     if let Some(folder) = std::env::var_os("KILN_SCREENSHOTS").map(PathBuf::from) {
         fs::create_dir_all(&folder).unwrap();
+        page.resize(1280, 800);
+        // Two frames after the change, the last before it has been replaced.
+        let _ = page.eval(
+            "new Promise(end => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(end, 1000))))",
+        );
         page.screenshot(&folder.join(format!("{name}.png")));
     }
 }

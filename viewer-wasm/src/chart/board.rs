@@ -85,7 +85,7 @@ pub(crate) fn board(runs: &[Source<'_>], smoothing: f64) -> Vec<Chart> {
         levels: Vec::new(),
         stacked: false,
     };
-    let train = |key: &str| {
+    let train = |key: &str, smoothing: f64| {
         let series = runs.iter().enumerate().map(|(color, run)| {
             let label = if runs.len() > 1 {
                 run.name.to_owned()
@@ -110,12 +110,12 @@ pub(crate) fn board(runs: &[Source<'_>], smoothing: f64) -> Vec<Chart> {
         series.filter(|series| !series.points.is_empty()).collect::<Vec<_>>()
     };
     let mut charts = vec![
-        chart("loss", "Loss", Unit::Plain, train("loss")),
+        chart("loss", "Loss", Unit::Plain, train("loss", smoothing)),
         chart("psnr", "PSNR, dB", Unit::Plain, eval("psnr")),
         chart("ssim", "SSIM", Unit::Plain, eval("ssim")),
         chart("lpips", "LPIPS", Unit::Plain, eval("lpips")),
-        chart("gaussians", "Gaussians", Unit::Count, train("gaussians")),
-        chart("its", "Iterations a second", Unit::Plain, train("its")),
+        chart("gaussians", "Gaussians", Unit::Count, train("gaussians", 0.0)),
+        chart("its", "Iterations a second", Unit::Plain, train("its", smoothing)),
         vram(runs),
     ];
     charts.extend(runs.first().map(|run| stack(run.memory)));

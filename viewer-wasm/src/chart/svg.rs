@@ -97,7 +97,9 @@ pub(crate) fn draw(chart: &Chart, marks: &[Mark], extent: [f64; 2], window: &Win
             .collect()
     };
     let floor = (chart.stacked && !window.log).then_some(0.0);
-    let values = shown.iter().copied().flatten().map(|point| point.1);
+    let raw = chart.series.iter().filter_map(|series| series.raw.as_deref());
+    let shown = shown.into_iter().chain(raw.map(|raw| within(raw, x.domain)));
+    let values = shown.flatten().map(|point| point.1);
     let levels = chart.levels.iter().map(|level| level.1);
     let y = Scale::around(values.chain(levels).chain(floor), [height - BOTTOM, TOP], window.log);
 
@@ -319,6 +321,27 @@ mod tests {
         assert_eq!(values_at(&charts[4], Some(31.0)), ["5"]);
         assert_eq!(values_at(&charts[1], None)[0], "30.66");
         assert_eq!(values_at(&charts[3], None).len(), 0);
+    }
+
+    #[test]
+    fn values_before_smoothing_stay_in_the_plot() {
+        let (mut charts, _) = charts();
+        charts[0].series[0].points = vec![(0.0, 5.0), (40.0, 5.0)];
+        charts[0].series[0].raw = Some(vec![(0.0, 0.0), (40.0, 100.0)]);
+        let svg = draw(&charts[0], &[], [0.0, 40.0], &WINDOW).svg;
+        let path = svg
+            .split("raw run0\" d=\"")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next());
+        let ends = path.into_iter().flat_map(|path| path.split(['M', 'L']));
+        let heights: Vec<f64> = ends
+            .filter_map(|end| crate::number::parse(end.split_once(' ')?.1))
+            .collect();
+        assert_eq!(heights.len(), 2);
+        assert!(
+            heights.iter().all(|y| (TOP..=WINDOW.size[1] - BOTTOM).contains(y)),
+            "{heights:?}"
+        );
     }
 
     #[test]

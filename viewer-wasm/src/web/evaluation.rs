@@ -66,18 +66,18 @@ impl App {
             dom::set_html("views", "<p class=\"faint none\">No run is open.</p>");
             return;
         };
-        let newest = run.evaluations.keys().next_back().copied();
+        let newest = run.evaluations.last().map(|(it, _)| *it);
         let wanted = self
             .evaluation
             .iteration
-            .filter(|it| run.evaluations.contains_key(it))
+            .filter(|it| run.evaluation(*it).is_some())
             .or(newest);
         let options = run.info.evals.iter().rev().map(|(it, _)| {
             let selected = if Some(*it) == wanted { " selected" } else { "" };
             format!("<option value=\"{it}\"{selected}>iteration {it}</option>")
         });
         dom::set_html("evaluation", &options.collect::<String>());
-        let Some(evaluation) = wanted.and_then(|it| run.evaluations.get(&it)) else {
+        let Some(evaluation) = wanted.and_then(|it| run.evaluation(it)) else {
             let text = if run.info.evals.is_empty() {
                 "This run has not been evaluated yet."
             } else {

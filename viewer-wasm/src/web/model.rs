@@ -1,13 +1,16 @@
 //! A model on the GPU: its textures, the colours of the moment and the draw order.
 
 use js_sys::{Object, Uint32Array};
-use web_sys::{WebGl2RenderingContext as Gl, WebGlBuffer, WebGlFramebuffer, WebGlTexture, WebGlVertexArrayObject};
+use web_sys::{WebGl2RenderingContext as Gl, WebGlFramebuffer, WebGlTexture};
 
 use super::gl::{Texels, texture_array, write_rows};
 use crate::pack::{Layout, ROW};
 use crate::ply::{Batch, Model};
 
-/// Textures and buffers of one model.
+/// Entries of the draw order in a row of its texture.
+const ORDER_ROW: u32 = 4096;
+
+/// Textures of one model.
 pub(super) struct GpuModel {
     pub(super) about: Model,
     pub(super) layout: Layout,
@@ -15,9 +18,8 @@ pub(super) struct GpuModel {
     pub(super) harmonics: Option<WebGlTexture>,
     pub(super) colors: WebGlTexture,
     pub(super) color_frame: WebGlFramebuffer,
-    pub(super) vertices: WebGlVertexArrayObject,
-    order: WebGlBuffer,
-    /// Splats to draw, in the order of the buffer.
+    pub(super) order: WebGlTexture,
+    /// Splats to draw, in that order.
     pub(super) drawn: u32,
     /// Splats uploaded.
     pub(super) loaded: u32,
@@ -37,17 +39,8 @@ impl GpuModel {
             texels => Some(texture_array(gl, Texels::Words, size(texels))?),
         };
         let colors = texture_array(gl, Texels::Halves, size(1))?;
-        let missing = "the browser gave no buffer";
-        let color_frame = gl.create_framebuffer().ok_or(missing)?;
-        let vertices = gl.create_vertex_array().ok_or(missing)?;
-        let order = gl.create_buffer().ok_or(missing)?;
-        gl.bind_vertex_array(Some(&vertices));
-        gl.bind_buffer(Gl::ARRAY_BUFFER, Some(&order));
-        gl.buffer_data_with_i32(Gl::ARRAY_BUFFER, (about.count.max(1) * 4) as i32, Gl::DYNAMIC_DRAW);
-        gl.enable_vertex_attrib_array(0);
-        gl.vertex_attrib_i_pointer_with_i32(0, 1, Gl::UNSIGNED_INT, 4, 0);
-        gl.vertex_attrib_divisor(0, 1);
-        gl.bind_vertex_array(None);
+        let color_frame = gl.create_framebuffer().ok_or("the browser gave no framebuffer")?;
+        let order = order_texture(gl, about.count)?;
         Ok(Self {
             about,
             layout,
@@ -55,7 +48,6 @@ impl GpuModel {
             harmonics,
             colors,
             color_frame,
-            vertices,
             order,
             drawn: 0,
             loaded: 0,
@@ -90,9 +82,29 @@ impl GpuModel {
     /// Takes a new draw order.
     pub(super) fn set_order(&mut self, gl: &Gl, order: &Uint32Array) {
         self.drawn = order.length().min(self.about.count);
-        gl.bind_buffer(Gl::ARRAY_BUFFER, Some(&self.order));
-        let view: &Object = order.as_ref();
-        gl.buffer_sub_data_with_i32_and_array_buffer_view(Gl::ARRAY_BUFFER, 0, view);
+        gl.active_texture(Gl::TEXTURE0);
+        gl.bind_texture(Gl::TEXTURE_2D, Some(&self.order));
+        let whole = self.drawn / ORDER_ROW;
+        let part = |first: u32, width: u32, height: u32| {
+            let words: Object = order.subarray(first, first + width * height).into();
+            let _ = gl.tex_sub_image_2d_with_i32_and_i32_and_u32_and_type_and_opt_array_buffer_view(
+                Gl::TEXTURE_2D,
+                0,
+                0,
+                (first / ORDER_ROW) as i32,
+                width as i32,
+                height as i32,
+                Gl::RED_INTEGER,
+                Gl::UNSIGNED_INT,
+                Some(&words),
+            );
+        };
+        if whole > 0 {
+            part(0, ORDER_ROW, whole);
+        }
+        if self.drawn > whole * ORDER_ROW {
+            part(whole * ORDER_ROW, self.drawn - whole * ORDER_ROW, 1);
+        }
     }
 
     pub(super) fn delete(&self, gl: &Gl) {
@@ -100,7 +112,18 @@ impl GpuModel {
         gl.delete_texture(self.harmonics.as_ref());
         gl.delete_texture(Some(&self.colors));
         gl.delete_framebuffer(Some(&self.color_frame));
-        gl.delete_vertex_array(Some(&self.vertices));
-        gl.delete_buffer(Some(&self.order));
+        gl.delete_texture(Some(&self.order));
     }
+}
+
+/// A texture of one word a splat.
+fn order_texture(gl: &Gl, count: u32) -> Result<WebGlTexture, String> {
+    let texture = gl.create_texture().ok_or("the browser gave no texture")?;
+    gl.bind_texture(Gl::TEXTURE_2D, Some(&texture));
+    let rows = count.div_ceil(ORDER_ROW).max(1);
+    gl.tex_storage_2d(Gl::TEXTURE_2D, 1, Gl::R32UI, ORDER_ROW as i32, rows as i32);
+    for name in [Gl::TEXTURE_MIN_FILTER, Gl::TEXTURE_MAG_FILTER] {
+        gl.tex_parameteri(Gl::TEXTURE_2D, name, Gl::NEAREST as i32);
+    }
+    Ok(texture)
 }

@@ -1,8 +1,8 @@
 //! Draws a model: colours for the camera, splats far to near into half floats, then the picture onto the page.
 
-use js_sys::Uint8Array;
+use js_sys::{Object, Uint8Array, Uint16Array};
 use wasm_bindgen::JsCast as _;
-use web_sys::{HtmlCanvasElement, WebGl2RenderingContext as Gl, WebGlTexture};
+use web_sys::{HtmlCanvasElement, WebGl2RenderingContext as Gl, WebGlTexture, WebGlVertexArrayObject};
 
 use super::frusta::Frusta;
 use super::gl::{Program, Target};
@@ -13,6 +13,9 @@ use crate::pack::ROW;
 use crate::ply::Filter;
 
 const GEOMETRY: &str = include_str!("shaders/geometry.glsl");
+
+/// Quads of an instance, as in the shader.
+const QUADS: u32 = 256;
 
 /// How splats are shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +44,7 @@ pub(super) struct Renderer {
     color: Program,
     splat: Program,
     resolve: Program,
+    quads: WebGlVertexArrayObject,
     target: Option<Target>,
     pub(super) model: Option<GpuModel>,
     pub(super) frusta: Frusta,
@@ -68,6 +72,7 @@ impl Renderer {
                 &[include_str!("shaders/splat.frag")],
             )?,
             resolve: Program::new(&gl, &[full], &[include_str!("shaders/resolve.frag")])?,
+            quads: quads(&gl)?,
             frusta: Frusta::new(&gl)?,
             target: None,
             model: None,
@@ -112,7 +117,7 @@ impl Renderer {
         self.resolve_onto(&target.texture, look, false);
         let out = Uint8Array::new_with_length(size[0] * size[1] * 4);
         let (width, height) = (size[0] as i32, size[1] as i32);
-        let view: &js_sys::Object = out.as_ref();
+        let view: &Object = out.as_ref();
         let read =
             gl.read_pixels_with_opt_array_buffer_view(0, 0, width, height, Gl::RGBA, Gl::UNSIGNED_BYTE, Some(view));
         target.delete(gl);
@@ -152,6 +157,10 @@ impl Renderer {
         bind_array(gl, 1, &model.colors);
         gl.uniform1i(program.at("geometry"), 0);
         gl.uniform1i(program.at("colors"), 1);
+        gl.active_texture(Gl::TEXTURE2);
+        gl.bind_texture(Gl::TEXTURE_2D, Some(&model.order));
+        gl.uniform1i(program.at("order"), 2);
+        gl.uniform1i(program.at("drawn"), model.drawn as i32);
         gl.uniform1i(program.at("layer_rows"), model.layout.rows as i32);
         set_shot(gl, program, shot);
         gl.uniform1f(program.at("variance"), model.about.filter.variance());
@@ -161,8 +170,9 @@ impl Renderer {
         gl.uniform1f(program.at("point_px"), look.point_px);
         gl.enable(Gl::BLEND);
         gl.blend_func(Gl::ONE, Gl::ONE_MINUS_SRC_ALPHA);
-        gl.bind_vertex_array(Some(&model.vertices));
-        gl.draw_arrays_instanced(Gl::TRIANGLE_STRIP, 0, 4, model.drawn as i32);
+        gl.bind_vertex_array(Some(&self.quads));
+        let (indices, batches) = (6 * QUADS as i32, model.drawn.div_ceil(QUADS) as i32);
+        gl.draw_elements_instanced_with_i32(Gl::TRIANGLES, indices, Gl::UNSIGNED_SHORT, 0, batches);
         gl.bind_vertex_array(None);
         gl.disable(Gl::BLEND);
     }
@@ -211,4 +221,20 @@ fn recolor(gl: &Gl, program: &Program, model: &mut GpuModel, shot: &Shot, look: 
         gl.uniform1i(program.at("layer"), layer as i32);
         gl.draw_arrays(Gl::TRIANGLES, 0, 3);
     }
+}
+
+/// Indices of the quads of one instance, four vertices each.
+fn quads(gl: &Gl) -> Result<WebGlVertexArrayObject, String> {
+    let missing = "the browser gave no buffer";
+    let vertices = gl.create_vertex_array().ok_or(missing)?;
+    gl.bind_vertex_array(Some(&vertices));
+    let buffer = gl.create_buffer().ok_or(missing)?;
+    gl.bind_buffer(Gl::ELEMENT_ARRAY_BUFFER, Some(&buffer));
+    let indices: Vec<u16> = (0..QUADS as u16)
+        .flat_map(|quad| [0, 1, 2, 2, 1, 3].map(|corner| quad * 4 + corner))
+        .collect();
+    let data: Object = Uint16Array::from(indices.as_slice()).into();
+    gl.buffer_data_with_array_buffer_view(Gl::ELEMENT_ARRAY_BUFFER, &data, Gl::STATIC_DRAW);
+    gl.bind_vertex_array(None);
+    Ok(vertices)
 }

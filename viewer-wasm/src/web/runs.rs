@@ -1,7 +1,5 @@
 //! Opening runs: the index, the folders, their files.
 
-use std::collections::BTreeMap;
-
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlImageElement;
@@ -34,8 +32,8 @@ pub(super) struct Run {
     pub(super) memory_tail: Tail,
     pub(super) config: Leaves,
     pub(super) env: Leaves,
-    /// Evaluations that were read, by iteration.
-    pub(super) evaluations: BTreeMap<u64, Evaluation>,
+    /// Evaluations that were read, by rising iteration.
+    pub(super) evaluations: Vec<(u64, Evaluation)>,
     /// Cameras whose photographs are on the graphics device, by slot.
     pub(super) thumbnails: Vec<String>,
 }
@@ -48,6 +46,16 @@ impl Run {
             .next()
             .filter(|name| !name.is_empty())
             .unwrap_or(&self.info.name)
+    }
+
+    /// The evaluation of an iteration, once it was read.
+    pub(super) fn evaluation(&self, iteration: u64) -> Option<&Evaluation> {
+        let found = self.evaluations.iter().find(|(known, _)| *known == iteration);
+        found.map(|(_, evaluation)| evaluation)
+    }
+
+    pub(super) fn newest_evaluation(&self) -> Option<&Evaluation> {
+        self.evaluations.last().map(|(_, evaluation)| evaluation)
     }
 
     /// Takes new bytes of `metrics.jsonl`.
@@ -162,7 +170,7 @@ pub(super) async fn read_evaluation(path: String, iteration: Option<u64>) {
         let run = app.run_mut(&path)?;
         let at = |it| run.info.evals.iter().find(|(known, _)| *known == it);
         let (it, file) = iteration.and_then(at).or(run.info.evals.last())?.clone();
-        (!run.evaluations.contains_key(&it)).then_some((it, file))
+        run.evaluation(it).is_none().then_some((it, file))
     });
     let Some((it, file)) = wanted.flatten() else {
         with(App::show_evaluation);
@@ -176,7 +184,8 @@ pub(super) async fn read_evaluation(path: String, iteration: Option<u64>) {
         match result {
             Ok(evaluation) => {
                 if let Some(run) = app.run_mut(&path) {
-                    run.evaluations.insert(it, evaluation);
+                    let at = run.evaluations.partition_point(|(known, _)| *known < it);
+                    run.evaluations.insert(at, (it, evaluation));
                 }
                 app.set_frusta();
             }
@@ -191,7 +200,7 @@ pub(super) async fn read_evaluation(path: String, iteration: Option<u64>) {
 async fn load_thumbnails(path: String) {
     let wanted = with(|app| {
         let run = app.run_mut(&path)?;
-        let evaluation = run.evaluations.values().next_back()?;
+        let evaluation = run.newest_evaluation()?;
         let rows = evaluation.views.iter().filter(|row| row.images);
         let names: Vec<_> = rows.map(|row| (row.name.clone(), row.set())).collect();
         Some(names)

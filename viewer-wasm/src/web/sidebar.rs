@@ -89,7 +89,7 @@ impl App {
         let Some(run) = self.runs.first() else {
             return Vec::new();
         };
-        let evaluation = run.evaluations.values().next_back();
+        let evaluation = run.newest_evaluation();
         let psnr = |at: usize| {
             let camera = &run.cameras[at];
             evaluation
@@ -108,7 +108,7 @@ impl App {
             return;
         };
         dom::show("camera-block", !run.cameras.is_empty());
-        let evaluation = run.evaluations.values().next_back();
+        let evaluation = run.newest_evaluation();
         let mut last = None;
         let rows = self.camera_order().into_iter().map(|at| {
             let camera = &run.cameras[at];

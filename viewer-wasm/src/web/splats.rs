@@ -400,7 +400,7 @@ impl App {
         let Some(run) = self.runs.first() else {
             return;
         };
-        let evaluation = run.evaluations.values().next_back();
+        let evaluation = run.newest_evaluation();
         let range = evaluation.and_then(|evaluation| evaluation.psnr_range());
         let depth = self.view.navigator.reach() * 0.08;
         let outlines = run.cameras.iter().map(|camera| {
@@ -452,7 +452,11 @@ impl App {
         let splats = model.map_or(0, |model| model.loaded);
         let mut parts = vec![format!("{} splats", count(f64::from(splats)))];
         parts.extend(view.sort_ms.map(|ms| format!("sort {ms:.1} ms")));
-        parts.extend(view.frame_ms.map(|ms| format!("{:.0} fps", 1000.0 / ms.max(1.0))));
+        parts.extend(view.frame_ms.map(|ms| {
+            let fps = 1000.0 / ms.max(1.0);
+            let digits = usize::from(fps < 9.5);
+            format!("{fps:.digits$} fps")
+        }));
         dom::set_text("hud", &parts.join("  ·  "));
     }
 }

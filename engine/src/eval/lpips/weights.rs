@@ -23,6 +23,13 @@ pub const SHA256: &str = "626ff44591091db670c4ffe1792f86c9caab36366cdc4b38045418
 /// Size of the file, bytes; a file of another size is refused before it is read.
 const FILE_BYTES: u64 = 29_435_440;
 
+/// The file as it is compiled into optimised builds.
+#[cfg(kiln_weights_inside)]
+const INSIDE: Option<&[u8]> = Some(include_bytes!("../../../assets/lpips_vgg_f16.safetensors"));
+/// Other builds look for it.
+#[cfg(not(kiln_weights_inside))]
+const INSIDE: Option<&[u8]> = None;
+
 /// Longest header accepted, bytes.
 const MAX_HEADER_BYTES: usize = 64 << 10;
 
@@ -51,19 +58,27 @@ impl std::fmt::Debug for LpipsWeights {
 
 impl LpipsWeights {
     /// Looks for the file at `configured` (`eval.lpips_weights`), then beside the program, then in the source tree: the
-    /// one the program was built from, the one it lies in, the one it is run from.
+    /// one the program was built from, the one it lies in, the one it is run from. Last come the weights inside the
+    /// program, which optimised builds have.
     ///
     /// # Errors
     /// [`LpipsError::Weights`] when a file is there but is not the one expected.
     pub fn find(configured: Option<&Path>) -> Result<Search, LpipsError> {
         let program = std::env::current_exe().ok();
-        Self::search(&candidates(configured, program.as_deref()))
+        Self::search(&candidates(configured, program.as_deref()), INSIDE)
     }
 
-    fn search(candidates: &[PathBuf]) -> Result<Search, LpipsError> {
-        match candidates.iter().find(|path| path.is_file()) {
-            Some(path) => Ok(Search::Found(Self::read(path)?)),
-            None => {
+    fn search(candidates: &[PathBuf], inside: Option<&[u8]>) -> Result<Search, LpipsError> {
+        match (candidates.iter().find(|path| path.is_file()), inside) {
+            (Some(path), _) => Ok(Search::Found(Self::read(path)?)),
+            (None, Some(bytes)) => {
+                let weights = Self::checked(bytes).map_err(|what| LpipsError::Weights {
+                    path: PathBuf::from("(inside the program)"),
+                    what,
+                })?;
+                Ok(Search::Found(weights))
+            }
+            (None, None) => {
                 let list: Vec<_> = candidates.iter().map(|p| format!("`{}`", p.display())).collect();
                 Ok(Search::Absent(format!(
                     "LPIPS is not computed and reported as null: its weights are at none of {}; put {FILE_NAME} there \
@@ -88,11 +103,15 @@ impl LpipsWeights {
             return Err(refuse(format!("it has {found} bytes, expected {FILE_BYTES}")));
         }
         let bytes = std::fs::read(path).map_err(|e| refuse(e.to_string()))?;
-        let digest: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
+        Self::checked(&bytes).map_err(refuse)
+    }
+
+    fn checked(bytes: &[u8]) -> Result<Self, String> {
+        let digest: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
         if digest != SHA256 {
-            return Err(refuse(format!("its SHA-256 is {digest}, expected {SHA256}")));
+            return Err(format!("its SHA-256 is {digest}, expected {SHA256}"));
         }
-        Self::parse(&bytes).map_err(refuse)
+        Self::parse(bytes)
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
@@ -265,13 +284,31 @@ mod tests {
         assert!(places[2].ends_with(&format!("engine/assets/{FILE_NAME}")));
         assert_eq!(places[3], format!("/tree/engine/assets/{FILE_NAME}"));
         assert_eq!(places[4], format!("engine/assets/{FILE_NAME}"));
-        let Search::Absent(text) = LpipsWeights::search(&["/nowhere/a".into()]).unwrap() else {
+        let Search::Absent(text) = LpipsWeights::search(&["/nowhere/a".into()], None).unwrap() else {
             panic!("found");
         };
         assert!(
             text.contains("`/nowhere/a`") && text.contains("eval.lpips_weights"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn weights_inside_the_program_serve_where_no_file_is() {
+        let nowhere = ["/nowhere/a".into()];
+        let shipped = std::fs::read(candidates(None, None).first().unwrap()).unwrap();
+        assert!(matches!(
+            LpipsWeights::search(&nowhere, Some(&shipped)),
+            Ok(Search::Found(_))
+        ));
+        let error = LpipsWeights::search(&nowhere, Some(&shipped[1..]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("inside the program") && error.contains("SHA-256"),
+            "{error}"
+        );
+        assert_eq!(INSIDE.is_some(), !cfg!(debug_assertions));
     }
 
     #[test]

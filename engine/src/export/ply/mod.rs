@@ -7,10 +7,12 @@
 mod fuse;
 mod header;
 mod read;
+mod summary;
 mod write;
 
 pub use fuse::{Fused, fuse};
 pub use read::{PlyError, read_ply};
+pub use summary::{PlySummary, Spread, summarize_ply};
 pub use write::{PlyFlavor, PlyWriter, write_ply, write_points};
 
 /// How a model is meant to be splatted.
@@ -24,7 +26,9 @@ pub enum RenderMode {
 }
 
 impl RenderMode {
-    const fn name(self) -> &'static str {
+    /// The word in header comments.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
             Self::Mip => "mip",

@@ -84,71 +84,110 @@ pub fn read_ply(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
 }
 
 fn read_file(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
-    let file = File::open(path).map_err(PlyError::Io)?;
-    let size = file.metadata().map_err(PlyError::Io)?.len();
-    let mut reader = BufReader::with_capacity(1 << 18, file);
-    let header = header::read(&mut reader)?;
-    let columns = Columns::find(&header)?;
-    let data = u128::from(header.vertices) * header.stride as u128;
-    let needed = u128::from(header.bytes) + u128::from(header.skip_bytes) + data;
-    if needed > u128::from(size) {
-        return Err(PlyError::Truncated { needed, size });
-    }
-    let count = u32::try_from(header.vertices).map_err(|_| PlyError::TooMany(header.vertices))? as usize;
-    let skip = i64::try_from(header.skip_bytes).map_err(|_| PlyError::TooMany(header.vertices))?;
-    reader.seek_relative(skip).map_err(PlyError::Io)?;
+    let mut open = OpenPly::open(path)?;
+    let mut model = open.columns.empty_model(open.count);
+    let columns = open.columns.clone();
+    open.rows(|vertex, row| {
+        columns.append(row, &mut model).map_err(|column| PlyError::NotFinite {
+            vertex,
+            property: column.name.clone(),
+        })
+    })?;
+    Ok((model, open.header.comments))
+}
 
-    let mut model = columns.empty_model(count);
-    let mut batch = vec![0; header.stride * BATCH.min(count)];
-    let mut done = 0;
-    while done < count {
-        let rows = BATCH.min(count - done);
-        let bytes = &mut batch[..rows * header.stride];
-        reader.read_exact(bytes).map_err(|e| match e.kind() {
-            // the file shrank since its size was read
-            io::ErrorKind::UnexpectedEof => PlyError::Truncated { needed, size },
-            _ => PlyError::Io(e),
-        })?;
-        for (offset, row) in bytes.chunks_exact(header.stride).enumerate() {
-            columns.append(row, &mut model).map_err(|column| {
-                let property = column.name.clone();
-                PlyError::NotFinite {
-                    vertex: done + offset,
-                    property,
-                }
-            })?;
+/// A file whose header has been read and whose size holds what it announces.
+pub(super) struct OpenPly {
+    reader: BufReader<File>,
+    pub(super) header: Header,
+    pub(super) columns: Columns,
+    /// Gaussians.
+    pub(super) count: usize,
+    needed: u128,
+    /// Bytes of the file.
+    pub(super) size: u64,
+}
+
+impl OpenPly {
+    /// Opens a file and checks it; the reader stands at the first vertex.
+    pub(super) fn open(path: &Path) -> Result<Self, PlyError> {
+        let file = File::open(path).map_err(PlyError::Io)?;
+        let size = file.metadata().map_err(PlyError::Io)?.len();
+        let mut reader = BufReader::with_capacity(1 << 18, file);
+        let header = header::read(&mut reader)?;
+        let columns = Columns::find(&header)?;
+        let data = u128::from(header.vertices) * header.stride as u128;
+        let needed = u128::from(header.bytes) + u128::from(header.skip_bytes) + data;
+        if needed > u128::from(size) {
+            return Err(PlyError::Truncated { needed, size });
         }
-        done += rows;
+        let count = u32::try_from(header.vertices).map_err(|_| PlyError::TooMany(header.vertices))? as usize;
+        let skip = i64::try_from(header.skip_bytes).map_err(|_| PlyError::TooMany(header.vertices))?;
+        reader.seek_relative(skip).map_err(PlyError::Io)?;
+        Ok(Self {
+            reader,
+            header,
+            columns,
+            count,
+            needed,
+            size,
+        })
     }
-    Ok((model, header.comments))
+
+    /// Passes every vertex with its number to `take`.
+    pub(super) fn rows(&mut self, mut take: impl FnMut(usize, &[u8]) -> Result<(), PlyError>) -> Result<(), PlyError> {
+        let (needed, size, stride) = (self.needed, self.size, self.header.stride);
+        let mut batch = vec![0; stride * BATCH.min(self.count)];
+        let mut done = 0;
+        while done < self.count {
+            let rows = BATCH.min(self.count - done);
+            let bytes = &mut batch[..rows * stride];
+            self.reader.read_exact(bytes).map_err(|e| match e.kind() {
+                // the file shrank since its size was read
+                io::ErrorKind::UnexpectedEof => PlyError::Truncated { needed, size },
+                _ => PlyError::Io(e),
+            })?;
+            for (offset, row) in bytes.chunks_exact(stride).enumerate() {
+                take(done + offset, row)?;
+            }
+            done += rows;
+        }
+        Ok(())
+    }
 }
 
 /// Where one value of a Gaussian is in a vertex.
 #[derive(Clone, Debug)]
-struct Column {
-    name: String,
+pub(super) struct Column {
+    pub(super) name: String,
     offset: usize,
     scalar: Scalar,
 }
 
 impl Column {
+    /// The value, whatever it is.
+    pub(super) fn raw(&self, row: &[u8]) -> f32 {
+        self.scalar.read(&row[self.offset..])
+    }
+
     fn value<'a>(&'a self, row: &[u8]) -> Result<f32, &'a Self> {
-        let value = self.scalar.read(&row[self.offset..]);
+        let value = self.raw(row);
         if value.is_finite() { Ok(value) } else { Err(self) }
     }
 }
 
 /// The columns of a Gaussian's attributes.
-struct Columns {
-    sh_degree: u32,
-    position: [Column; 3],
-    sh0: [Column; 3],
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    pub(super) sh_degree: u32,
+    pub(super) position: [Column; 3],
+    pub(super) sh0: [Column; 3],
     /// In the engine's order.
-    rest: Vec<Column>,
-    opacity: [Column; 1],
-    scale: [Column; 3],
-    rotation: [Column; 4],
-    filter: Option<Column>,
+    pub(super) rest: Vec<Column>,
+    pub(super) opacity: [Column; 1],
+    pub(super) scale: [Column; 3],
+    pub(super) rotation: [Column; 4],
+    pub(super) filter: Option<Column>,
 }
 
 impl Columns {

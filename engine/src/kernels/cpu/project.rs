@@ -280,6 +280,16 @@ pub fn project<R: Real>(
     (visible.n_tiles > 0).then_some(visible)
 }
 
+/// The record that a depth rendering blends: camera-space z in the place of colour.
+#[must_use]
+pub fn as_depth<R: Real>(visible: &Visible<R>) -> Visible<R> {
+    Visible {
+        rgb: [visible.depth; 3],
+        clamped: [false; 3],
+        ..*visible
+    }
+}
+
 /// Radius on screen of a Gaussian that is before the camera and whose rectangle meets the image, pixels, however faint it
 /// is there: what counts as seen for densification.
 #[must_use]

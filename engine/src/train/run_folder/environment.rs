@@ -1,11 +1,17 @@
 //! `env.json`: what a run was made with.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::RunFolderError;
+
 /// Commit the engine was built from, or `unknown`.
 pub const COMMIT: &str = env!("KILN_COMMIT");
+
+/// Largest `env.json` that is read.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// The machine, the device and the program of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +32,48 @@ pub struct Environment {
     pub deterministic: bool,
     /// Variant in use of each kernel that has several.
     pub kernels: BTreeMap<String, String>,
+    /// The largest tensors of the plan, largest first.
+    #[serde(default)]
+    pub allocations: Vec<Allocation>,
+}
+
+/// A tensor of the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Allocation {
+    /// Its name.
+    pub name: String,
+    /// What it lives in: `persistent`, `arena`, ...; tensors of the arena share bytes.
+    pub class: String,
+    /// What it is for: `parameters`, `optimizer`, ...
+    pub tag: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl Environment {
+    /// Reads an `env.json`.
+    ///
+    /// # Errors
+    /// [`RunFolderError::Unreadable`] when it is absent, too large or damaged.
+    pub fn read(path: &Path) -> Result<Self, RunFolderError> {
+        let fail = |reason: String| RunFolderError::Unreadable {
+            path: path.to_owned(),
+            reason,
+        };
+        let bytes = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
+        if bytes > MAX_BYTES {
+            return Err(fail(format!("it is {bytes} bytes large, more than {MAX_BYTES}")));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+        serde_json::from_str(&text).map_err(|error| fail(error.to_string()))
+    }
+
+    /// Device and driver, for people.
+    #[must_use]
+    pub fn device_line(&self) -> String {
+        let name = self.device.get("name").and_then(serde_json::Value::as_str);
+        format!("{}, {}", name.unwrap_or("unknown"), self.driver)
+    }
 }
 
 /// The program of a run.

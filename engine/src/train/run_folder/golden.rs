@@ -165,6 +165,19 @@ fn environment() -> Environment {
         seed: 0,
         deterministic: true,
         kernels: BTreeMap::from([("rasterize_backward".to_owned(), "column".to_owned())]),
+        allocations: vec![
+            allocation("model/geometry[0]", "persistent", "parameters", 400_000),
+            allocation("step/splat_position", "arena", "visible", 120_000),
+        ],
+    }
+}
+
+fn allocation(name: &str, class: &str, tag: &str, bytes: u64) -> Allocation {
+    Allocation {
+        name: name.to_owned(),
+        class: class.to_owned(),
+        tag: tag.to_owned(),
+        bytes,
     }
 }
 

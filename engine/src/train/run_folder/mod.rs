@@ -14,6 +14,7 @@ mod environment;
 mod error;
 #[cfg(test)]
 mod golden;
+mod place;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -22,8 +23,9 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-pub use environment::{COMMIT, Engine, Environment, Host};
+pub use environment::{Allocation, COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
+pub use place::place;
 pub use record::{EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, Status};
 
 use super::pictures::PictureKind;
@@ -350,6 +352,36 @@ impl Drop for RunFolder {
             let _ = self.write_record();
         }
     }
+}
+
+/// Where the index of the run in `root` is.
+#[must_use]
+pub fn record_path(root: &Path) -> PathBuf {
+    root.join(RUN)
+}
+
+/// Folder of the checkpoints of the run in `root`.
+#[must_use]
+pub fn checkpoints_path(root: &Path) -> PathBuf {
+    root.join(CHECKPOINTS)
+}
+
+/// Where the circumstances of the run in `root` are.
+#[must_use]
+pub fn environment_path(root: &Path) -> PathBuf {
+    root.join(ENVIRONMENT)
+}
+
+/// Where the memory records of the run in `root` are.
+#[must_use]
+pub fn memory_path(root: &Path) -> PathBuf {
+    root.join(MEMORY_FILE)
+}
+
+/// Name of the run in `root`, if there is one that can be read.
+#[must_use]
+pub fn stored_name(root: &Path) -> Option<String> {
+    RunRecord::read(&root.join(RUN)).ok().map(|record| record.name)
 }
 
 /// Where the settings of the run in `root` are.

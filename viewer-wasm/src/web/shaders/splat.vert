@@ -1,5 +1,6 @@
 // One quad a splat: the ellipse at whose edge alpha falls to 1/255. Formulas and names are the trainer's `project`.
-layout(location = 0) in uint order;
+uniform highp usampler2D order;  // 4096 a row
+uniform int drawn;
 uniform highp sampler2DArray colors;
 uniform mat3 world_to_camera;
 uniform vec3 camera;
@@ -13,6 +14,7 @@ uniform float point_px;  // 0: splats
 out vec2 offset;         // standard deviations from the centre
 flat out vec4 color;     // opacity in a
 
+const int QUADS = 256;
 const float NEAR = 0.2;
 const float ALPHA_MIN = 1.0 / 255.0;
 const float DET_MIN = 1e-6;
@@ -21,13 +23,18 @@ void main() {
     gl_Position = vec4(0.0, 0.0, 2.0, 1.0);
     offset = vec2(0.0);
     color = vec4(0.0);
-    int index = int(order);
+    // An instance is a batch of quads: devices of all kinds are slow at instances of four vertices.
+    int slot = gl_InstanceID * QUADS + (gl_VertexID >> 2);
+    if (slot >= drawn) {
+        return;
+    }
+    int index = int(texelFetch(order, ivec2(slot & 4095, slot >> 12), 0).x);
     Geometry g = geometry_of(index);
     vec3 t = world_to_camera * (g.mean - camera);
     if (!(t.z > NEAR)) {
         return;
     }
-    vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2.0 - 1.0;
+    vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1 & 1) * 2.0 - 1.0;
     vec2 mean_px = focal * t.xy / t.z + centre;
     vec3 rgb = texelFetch(colors, texel_of(index, 1), 0).rgb;
     vec2 reach;

@@ -1,0 +1,66 @@
+//! Examples under the help of each command.
+
+pub(super) const TRAIN: &str = "\
+Examples:
+  kiln train garden                              as large as the card allows, into runs/garden
+  kiln train garden --profile 8gb -r 4           plan for an 8 GB card, images at a quarter of their size
+  kiln train garden --recipe mip --iterations 7000 -o runs --name mip-7k
+  kiln train garden -o runs/garden --resume      go on from the latest checkpoint
+
+`kiln flags` lists the flags of other trainers that work here too.";
+
+pub(super) const EVAL: &str = "\
+Examples:
+  kiln eval runs/garden                          the last model against the scene it was trained on
+  kiln eval runs/garden --iteration 7000 --json
+  kiln eval model.ply garden                     a model of another trainer";
+
+pub(super) const RENDER: &str = "\
+Examples:
+  kiln render runs/garden -o pictures            the held-out views
+  kiln render runs/garden -o frames --path fly.json
+  kiln render model.ply -o depth --cameras cameras.json --depth";
+
+pub(super) const PLAN: &str = "\
+Examples:
+  kiln plan garden                               what a run takes on this machine
+  kiln plan garden --profile 8gb                 what it would take on an 8 GB card
+  kiln plan garden --explain                     every tensor";
+
+pub(super) const PROFILES: &str = "\
+Examples:
+  kiln profiles list
+  kiln profiles show 8gb --recipe mip > my.yaml  a file to start from
+  kiln profiles schema > schema.json             for an editor";
+
+pub(super) const INSPECT: &str = "\
+Examples:
+  kiln inspect garden                            cameras, images, points, what is odd
+  kiln inspect runs/garden                       settings, results, files
+  kiln inspect model.ply --json";
+
+pub(super) const MEMORY: &str = "\
+Examples:
+  kiln memory                                    the newest run below runs
+  kiln memory runs/garden
+  kiln memory runs/garden --json";
+
+pub(super) const DOCTOR: &str = "\
+Examples:
+  kiln doctor
+  kiln doctor --json";
+
+pub(super) const FLAGS: &str = "\
+Examples:
+  kiln flags | less";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  kiln completions bash > ~/.local/share/bash-completion/completions/kiln
+  kiln completions zsh > ~/.zfunc/_kiln
+  kiln completions fish > ~/.config/fish/completions/kiln.fish";
+
+pub(super) const MAN: &str = "\
+Examples:
+  kiln man > ~/.local/share/man/man1/kiln.1
+  kiln man train | man -l -";

@@ -1,0 +1,67 @@
+//! `kiln inspect`: what a scene, a PLY file or a run holds, without a device.
+
+mod ply;
+mod run;
+mod scene;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::request::Inspect;
+use super::{Exit, Failure, UsageError};
+use crate::export::ExportError;
+use crate::train::TrainError;
+use crate::train::run_folder::record_path;
+
+/// Prints what `request` names to `out`.
+///
+/// # Errors
+/// When it cannot be read, or `out` cannot be written.
+pub fn run(request: &Inspect, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+    let target = request.target.as_path();
+    let found: Box<dyn Description> = if target.is_file() {
+        Box::new(ply::PlyDescription::of(target).map_err(boxed)?)
+    } else if record_path(target).exists() {
+        Box::new(run::RunDescription::of(target).map_err(boxed)?)
+    } else if target.exists() {
+        let profile = request.settings.preliminary().map_err(boxed)?;
+        Box::new(scene::SceneDescription::of(target, &profile).map_err(boxed)?)
+    } else {
+        let shown = target.display().to_string();
+        return Err(boxed(UsageError::NothingThere { shown }));
+    };
+    let written = if request.json {
+        found.json(out)
+    } else {
+        found.print(out)
+    };
+    written.map_err(|error| boxed(TrainError::from(ExportError::new(Path::new("standard output"), error))))?;
+    Ok(Exit::Ok)
+}
+
+fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
+    Box::new(error)
+}
+
+/// Something that was looked at.
+trait Description {
+    /// For people.
+    fn print(&self, out: &mut dyn Write) -> io::Result<()>;
+    /// For programs.
+    fn json(&self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+fn pretty(value: &impl serde::Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}
+
+/// `1 view`, `2 views`.
+fn count(n: usize, what: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{s}")
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / crate::memory::MIB as f64)
+}

@@ -1,0 +1,215 @@
+//! A run folder.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::{Description, count, mib, pretty};
+use crate::config::{Inputs, Profile, resolve};
+use crate::eval::Means;
+use crate::train::run_folder::{Environment, RunFolderError, RunRecord};
+use crate::train::run_folder::{checkpoints_path, config_path, environment_path, record_path};
+
+/// What a run folder holds.
+#[derive(Debug, Serialize)]
+pub(super) struct RunDescription {
+    folder: String,
+    /// The index as it is.
+    record: RunRecord,
+    /// Device and driver; null when `env.json` cannot be read.
+    device: Option<String>,
+    /// Commit of the program; null when `env.json` cannot be read.
+    commit: Option<String>,
+    /// Settings that set the recipe apart; null when `config.resolved.yaml` cannot be read.
+    recipe: Option<String>,
+    /// Names of the checkpoints, oldest first.
+    checkpoints: Vec<String>,
+    /// Bytes of everything in the folder.
+    bytes: u64,
+    /// What is listed and not there.
+    missing: Vec<String>,
+}
+
+impl RunDescription {
+    pub(super) fn of(root: &Path) -> Result<Self, RunFolderError> {
+        let record = RunRecord::read(&record_path(root))?;
+        let environment = Environment::read(&environment_path(root)).ok();
+        let settings = resolve(&Inputs {
+            file: Some(config_path(root)),
+            ..Inputs::default()
+        });
+        let listed = record.plys.iter().map(|ply| &ply.path);
+        let listed = listed
+            .chain(record.evals.iter().map(|eval| &eval.path))
+            .chain(&record.files);
+        let missing = listed.filter(|path| !root.join(path).exists()).cloned().collect();
+        Ok(Self {
+            folder: root.display().to_string(),
+            device: environment.as_ref().map(Environment::device_line),
+            commit: environment.map(|environment| environment.engine.commit),
+            recipe: settings.ok().map(|profile| recipe(&profile)),
+            checkpoints: names(&checkpoints_path(root)),
+            bytes: size(root, 8),
+            missing,
+            record,
+        })
+    }
+}
+
+/// One line on what is trained, how and for how long.
+fn recipe(profile: &Profile) -> String {
+    let losses: Vec<&str> = profile.losses.iter().map(crate::plugins::Loss::kind).collect();
+    let filter = if profile.mip.filter_3d { "with" } else { "without" };
+    format!(
+        "{} with {}, SH degree {}, 2D filter of {} px^2, {filter} 3D filter, resolution {}, seed {}",
+        profile.strategy.kind(),
+        losses.join(" + "),
+        profile.model.sh_degree,
+        profile.mip.kernel_size,
+        profile.dataset.resolution,
+        profile.train.seed
+    )
+}
+
+/// Names in a folder, sorted; none when it is not there.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.retain(|name| !name.starts_with('.'));
+    names.sort();
+    names
+}
+
+/// Bytes of the files below a folder, links not followed.
+fn size(folder: &Path, depth: u32) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let of = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(found) if found.is_dir() && depth > 0 => size(&entry.path(), depth - 1),
+        Ok(found) if found.is_file() => found.len(),
+        _ => 0,
+    };
+    entries.map(of).sum()
+}
+
+impl Description for RunDescription {
+    fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        let run = &self.record;
+        writeln!(out, "run        {} in {} ({})", run.name, self.folder, mib(self.bytes))?;
+        writeln!(
+            out,
+            "status     {}, {} of {} iterations",
+            run.status.name(),
+            run.iterations.done,
+            run.iterations.total
+        )?;
+        if let Some(message) = &run.message {
+            writeln!(out, "           {message}")?;
+        }
+        writeln!(
+            out,
+            "scene      {} ({}): {} train, {} test",
+            run.scene.name,
+            run.scene.path,
+            count(run.scene.train_views as usize, "view"),
+            count(run.scene.test_views as usize, "view")
+        )?;
+        for (head, line) in [
+            ("recipe", &self.recipe),
+            ("device", &self.device),
+            ("commit", &self.commit),
+        ] {
+            if let Some(line) = line {
+                writeln!(out, "{head:<11}{line}")?;
+            }
+        }
+        for (head, list) in [("models", run.plys.len()), ("results", run.evals.len())] {
+            if list == 0 {
+                writeln!(out, "{head:<11}none yet")?;
+            }
+        }
+        if !run.plys.is_empty() {
+            writeln!(out, "models")?;
+        }
+        for ply in &run.plys {
+            writeln!(
+                out,
+                "  {:<52} {:>9} Gaussians {:>12}",
+                ply.path,
+                ply.gaussians,
+                mib(ply.bytes)
+            )?;
+        }
+        if !run.evals.is_empty() {
+            let heads = ["set", "views", "psnr", "ssim", "lpips"].map(|head| format!("{head:>9}"));
+            writeln!(out, "results\n  {:>9}{}", "iteration", heads.concat())?;
+        }
+        for eval in &run.evals {
+            for (set, means) in [("test", &eval.test), ("train", &eval.train)] {
+                if let Some(means) = means {
+                    writeln!(out, "  {:>9}{set:>9}{}", eval.iteration, figures(means))?;
+                }
+            }
+        }
+        if !self.checkpoints.is_empty() {
+            writeln!(out, "checkpoints\n  {}", self.checkpoints.join("\n  "))?;
+        }
+        writeln!(out, "files\n  {}", run.files.join(", "))?;
+        for path in &self.missing {
+            writeln!(out, "warning: {path} is listed and not there")?;
+        }
+        Ok(())
+    }
+
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        pretty(self, out)
+    }
+}
+
+fn figures(means: &Means) -> String {
+    let figure = |value: Option<f64>, digits: usize| match value.filter(|value| value.is_finite()) {
+        Some(value) => format!("{value:>9.digits$}"),
+        None => format!("{:>9}", "-"),
+    };
+    let m = &means.metrics;
+    format!(
+        "{:>9}{}{}{}",
+        means.n,
+        figure(Some(m.psnr), 2),
+        figure(Some(m.ssim), 4),
+        figure(means.lpips, 4)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    #[test]
+    fn the_golden_run_is_described() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/run");
+        let described = RunDescription::of(&root).unwrap();
+        let mut out = Vec::new();
+        described.print(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        for words in [
+            "run        golden in ",
+            "status     done, 40 of 40 iterations\n",
+            "scene      two-views (scenes/two-views): 1 view train, 1 view test\n",
+            "recipe     adc",
+            "device     example device, example driver 1.0\n",
+            "  point_cloud/iteration_40/point_cloud.ply",
+            "       40     test        1    30.66   0.9493        -\n",
+        ] {
+            assert!(text.contains(words), "{words}\n{text}");
+        }
+        assert!(!text.contains("warning"), "{text}");
+        let mut out = Vec::new();
+        described.json(&mut out).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(json["record"]["scene"]["name"], "two-views");
+    }
+}

@@ -1,0 +1,194 @@
+//! `kiln memory`: what a run took, who owned the peak, and whether it grew.
+
+mod report;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::{Exit, Failure, find};
+use crate::export::ExportError;
+use crate::memory::MIB;
+use crate::train::TrainError;
+use report::MemoryReport;
+
+/// Reads a run's records and prints the report to `out`.
+///
+/// # Errors
+/// When there is no run, its records cannot be read, or `out` cannot be written.
+pub fn run(target: &Path, json: bool, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+    let found = find::run(target).map_err(boxed)?;
+    let report = MemoryReport::of(&found.root, &found.record).map_err(boxed)?;
+    let written = if json {
+        print_json(&report, out)
+    } else {
+        print(&report, out)
+    };
+    written.map_err(|error| boxed(TrainError::from(ExportError::new(Path::new("standard output"), error))))?;
+    Ok(Exit::Ok)
+}
+
+fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
+    Box::new(error)
+}
+
+fn print_json(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    writeln!(out)
+}
+
+fn print(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
+    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
+    let signed = |bytes: i64| format!("{:+.1} MiB", bytes as f64 / MIB as f64);
+    writeln!(
+        out,
+        "run        {} in {}: {}, {} of {} iterations",
+        report.name, report.folder, report.status, report.iterations.done, report.iterations.total
+    )?;
+    if let Some(device) = &report.device {
+        writeln!(out, "device     {device}")?;
+    }
+    writeln!(
+        out,
+        "peak       {} in tensors, {} taken from the driver, at iteration {}",
+        mib(report.peak_allocated),
+        mib(report.peak_reserved),
+        report.peak_it
+    )?;
+    if let Some(owner) = report.tags.first() {
+        writeln!(
+            out,
+            "owner      {}: {}, {:.1} % of it",
+            owner.tag,
+            mib(owner.bytes),
+            owner.percent
+        )?;
+    }
+    writeln!(
+        out,
+        "growth     {} in tensors, {} taken from the driver, since iteration {}",
+        signed(report.growth.allocated),
+        signed(report.growth.reserved),
+        report.growth.since_it
+    )?;
+    writeln!(
+        out,
+        "unused     {:.1} % of what is taken from the driver (fragmentation), {:.1} % at worst",
+        report.fragmentation_percent, report.worst_fragmentation_percent
+    )?;
+    if let Some(budget) = report.least_heap_budget {
+        writeln!(out, "driver     offered {} at least", mib(budget))?;
+    }
+    if let Some(c) = report.capacities {
+        writeln!(
+            out,
+            "capacity   {} Gaussians, {} visible records, {} intersections",
+            c.n_cap, c.v_cap, c.i_cap
+        )?;
+    }
+    writeln!(out, "by purpose, at the peak")?;
+    for tag in &report.tags {
+        writeln!(out, "  {:<16} {:>14} {:>7.1} %", tag.tag, mib(tag.bytes), tag.percent)?;
+    }
+    if !report.largest.is_empty() {
+        writeln!(out, "largest tensors; those of the arena share bytes")?;
+        for tensor in &report.largest {
+            writeln!(
+                out,
+                "  {:<28} {:<11} {:<14} {:>14}",
+                tensor.name,
+                tensor.class,
+                tensor.tag,
+                mib(tensor.bytes)
+            )?;
+        }
+    }
+    for warning in &report.warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::cli::exit::report as say;
+    use crate::scene::scratch::Scratch;
+
+    fn project(path: &str) -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+    }
+
+    /// A run that resumed once, grew by 1 MiB after that, and left half of what it took unused.
+    fn grown(scratch: &Scratch) -> std::path::PathBuf {
+        let root = scratch.path().join("grown");
+        for name in ["run.json", "env.json"] {
+            let text = std::fs::read(project("tests/golden/run").join(name)).unwrap();
+            scratch.write(&format!("grown/{name}"), text);
+        }
+        let row = |it: u32, allocated: u64, reserved: u64, peak: u64, caps: &str| {
+            let (unused, rest) = (1.0 - allocated as f64 / reserved as f64, allocated - (1 << 20));
+            format!(
+                "{{\"it\":{it},\"allocated\":{allocated},\"reserved\":{reserved},\"peak_allocated\":{peak},\
+                 \"peak_reserved\":{reserved},\"heap_budget\":{},\"heap_usage\":null,\"host_heap_usage\":null,\
+                 \"tags\":{{\"arena\":1048576,\"parameters\":{rest}}},\"overhead\":{unused}{caps}}}\n",
+                1_u64 << 32
+            )
+        };
+        let caps = ",\"n_cap\":1000,\"v_cap\":900,\"i_cap\":5000";
+        let text = [
+            row(1, 9 << 20, 12 << 20, 9 << 20, caps),
+            row(100, 9 << 20, 12 << 20, 9 << 20, ""),
+            row(101, 5 << 20, 12 << 20, 9 << 20, caps),
+            row(200, 6 << 20, 12 << 20, 9 << 20, ""),
+            "{\"it\":300,\"alloc".to_owned(),
+        ];
+        scratch.write("grown/memory.jsonl", text.concat());
+        root
+    }
+
+    fn printed(target: &Path, json: bool) -> String {
+        let mut out = Vec::new();
+        assert_eq!(run(target, json, &mut out).ok(), Some(Exit::Ok));
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_report_is_the_golden_one() {
+        let scratch = Scratch::new();
+        let shown = |target: &Path| printed(target, false).replace(&target.display().to_string(), "RUN");
+        let text = format!("{}\n{}", shown(&project("tests/golden/run")), shown(&grown(&scratch)));
+        let path = project("tests/golden/memory_report.txt");
+        if std::env::var_os("KILN_BLESS").is_some_and(|value| value == "1") {
+            std::fs::write(&path, &text).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), text);
+    }
+
+    #[test]
+    fn json_holds_the_same() {
+        let scratch = Scratch::new();
+        let json: serde_json::Value = serde_json::from_str(&printed(&grown(&scratch), true)).unwrap();
+        assert_eq!(json["peak_allocated"], 9 << 20);
+        assert_eq!(json["growth"]["allocated"], 1 << 20);
+        assert_eq!(json["fragmentation_percent"], 50.0);
+        assert_eq!(json["warnings"].as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn damaged_and_missing_records_are_named() {
+        let scratch = Scratch::new();
+        let root = grown(&scratch);
+        let said = |root: &Path| {
+            let mut text = Vec::new();
+            let failure = run(root, false, &mut Vec::new()).err().unwrap();
+            assert_eq!(say(failure.as_ref(), &mut text), Exit::Data);
+            String::from_utf8(text).unwrap()
+        };
+        scratch.write("grown/memory.jsonl", "{}\n{\"it\":1}\n");
+        assert!(said(&root).contains("memory.jsonl: line 1: "), "{}", said(&root));
+        scratch.write("grown/memory.jsonl", "");
+        assert!(said(&root).contains("holds no record"), "{}", said(&root));
+        assert!(said(scratch.path().join("nowhere").as_path()).contains("holds no run"));
+    }
+}

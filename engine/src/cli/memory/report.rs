@@ -1,0 +1,189 @@
+//! A run's memory in figures, from `memory.jsonl`, `run.json` and `env.json`.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::train::events::{Capacities, MemoryRow};
+use crate::train::run_folder::{Allocation, Environment, Iterations, RunFolderError, RunRecord};
+use crate::train::run_folder::{environment_path, memory_path};
+
+/// Share of unused bytes above which something is wrong, percent: planned memory stays far below.
+const HIGH_FRAGMENTATION_PERCENT: f64 = 40.0;
+/// Longest line of `memory.jsonl` that is read, bytes.
+const MAX_LINE_BYTES: usize = 1 << 20;
+
+/// What `kiln memory` says; sizes in bytes.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct MemoryReport {
+    /// Name of the run.
+    pub(super) name: String,
+    /// Its folder, as given.
+    pub(super) folder: String,
+    /// How it stands.
+    pub(super) status: &'static str,
+    /// How far it is.
+    pub(super) iterations: Iterations,
+    /// Device and driver; null when `env.json` cannot be read.
+    pub(super) device: Option<String>,
+    /// Most bytes in tensors.
+    pub(super) peak_allocated: u64,
+    /// Most bytes taken from the driver.
+    pub(super) peak_reserved: u64,
+    /// Iteration of the first record with the peak.
+    pub(super) peak_it: u32,
+    /// Bytes by purpose in that record, most first.
+    pub(super) tags: Vec<TagRow>,
+    /// Change since the process began to train.
+    pub(super) growth: Growth,
+    /// Share of the driver's bytes that no tensor uses, in the last record, percent.
+    pub(super) fragmentation_percent: f64,
+    /// The largest such share of any record, percent.
+    pub(super) worst_fragmentation_percent: f64,
+    /// The least that the driver offered; null when it does not say.
+    pub(super) least_heap_budget: Option<u64>,
+    /// Planned capacities.
+    pub(super) capacities: Option<Capacities>,
+    /// The largest tensors, largest first.
+    pub(super) largest: Vec<Allocation>,
+    /// What is odd.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Bytes of one purpose.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct TagRow {
+    /// The purpose.
+    pub(super) tag: String,
+    /// Bytes.
+    pub(super) bytes: u64,
+    /// Share of the sum.
+    pub(super) percent: f64,
+}
+
+/// Change between the first and the last record of the last process that wrote to the run.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Growth {
+    /// Iteration of the first of the two.
+    pub(super) since_it: u32,
+    /// In tensors.
+    pub(super) allocated: i64,
+    /// Taken from the driver.
+    pub(super) reserved: i64,
+}
+
+impl MemoryReport {
+    /// Reads the records of the run in `root`.
+    ///
+    /// # Errors
+    /// [`RunFolderError::Unreadable`] when `memory.jsonl` is absent, empty or damaged before its last line.
+    pub(super) fn of(root: &Path, record: &RunRecord) -> Result<Self, RunFolderError> {
+        let path = memory_path(root);
+        let fail = |reason: String| RunFolderError::Unreadable {
+            path: path.clone(),
+            reason,
+        };
+        let rows = rows(&path).map_err(fail)?;
+        let (Some(last), Some(peak)) = (rows.last(), peak(&rows)) else {
+            return Err(fail(
+                "it holds no record yet; the sink `memory_jsonl` writes them".to_owned(),
+            ));
+        };
+        let environment = Environment::read(&environment_path(root)).ok();
+        let percent = |row: &MemoryRow| 100.0 * row.overhead;
+        let worst = rows.iter().map(percent).fold(0.0, f64::max);
+        let mut report = Self {
+            name: record.name.clone(),
+            folder: root.display().to_string(),
+            status: record.status.name(),
+            iterations: record.iterations,
+            device: environment.as_ref().map(Environment::device_line),
+            // The running maxima know what happened between two records.
+            peak_allocated: rows.iter().map(|row| row.peak_allocated).max().unwrap_or(0),
+            peak_reserved: rows.iter().map(|row| row.peak_reserved).max().unwrap_or(0),
+            peak_it: peak.it,
+            tags: tags(peak),
+            growth: growth(&rows, last),
+            fragmentation_percent: percent(last),
+            worst_fragmentation_percent: worst,
+            least_heap_budget: rows.iter().filter_map(|row| row.heap_budget).min(),
+            capacities: rows.iter().rev().find_map(|row| row.capacities),
+            largest: environment
+                .map(|environment| environment.allocations)
+                .unwrap_or_default(),
+            warnings: Vec::new(),
+        };
+        report.warn();
+        Ok(report)
+    }
+
+    fn warn(&mut self) {
+        if self.worst_fragmentation_percent > HIGH_FRAGMENTATION_PERCENT {
+            self.warnings.push(format!(
+                "{:.1} % of what was taken from the driver was unused, more than {HIGH_FRAGMENTATION_PERCENT:.0} %; \
+                 a smaller `memory.cap_gib` or `memory.max_gaussians` takes less",
+                self.worst_fragmentation_percent
+            ));
+        }
+        if self.growth.allocated > 0 || self.growth.reserved > 0 {
+            self.warnings.push(format!(
+                "memory grew after iteration {}, although all of it is planned at the start; please report this run",
+                self.growth.since_it
+            ));
+        }
+    }
+}
+
+fn peak(rows: &[MemoryRow]) -> Option<&MemoryRow> {
+    // Of equal ones the first.
+    rows.iter().rev().max_by_key(|row| (row.allocated, row.reserved))
+}
+
+fn tags(row: &MemoryRow) -> Vec<TagRow> {
+    let total = row.tags.values().sum::<u64>().max(1);
+    let mut tags: Vec<TagRow> = row
+        .tags
+        .iter()
+        .map(|(tag, bytes)| TagRow {
+            tag: tag.clone(),
+            bytes: *bytes,
+            percent: 100.0 * *bytes as f64 / total as f64,
+        })
+        .collect();
+    tags.sort_by_key(|row| std::cmp::Reverse(row.bytes));
+    tags
+}
+
+fn growth(rows: &[MemoryRow], last: &MemoryRow) -> Growth {
+    // Each process says its capacities once, in its first record.
+    let first = rows.iter().rev().find(|row| row.capacities.is_some()).or(rows.first());
+    let change = |now: u64, before: u64| i64::try_from(i128::from(now) - i128::from(before)).unwrap_or(i64::MAX);
+    first.map_or_else(Growth::default, |first| Growth {
+        since_it: first.it,
+        allocated: change(last.allocated, first.allocated),
+        reserved: change(last.reserved, first.reserved),
+    })
+}
+
+/// All records. A last line that is cut off belongs to a process that was killed while writing, and is left out.
+fn rows(path: &Path) -> Result<Vec<MemoryRow>, String> {
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let mut rows = Vec::new();
+    for (number, line) in (1..).zip(BufReader::new(file).split(b'\n')) {
+        let line = line.map_err(|error| error.to_string())?;
+        if line.len() > MAX_LINE_BYTES {
+            return Err(format!("line {number}: longer than {MAX_LINE_BYTES} bytes"));
+        }
+        if line.is_empty() {
+            continue;
+        }
+        rows.push(serde_json::from_slice(&line).map_err(|error| (number, error)));
+    }
+    if matches!(rows.last(), Some(Err((_, error))) if error.is_eof()) {
+        rows.pop();
+    }
+    rows.into_iter()
+        .collect::<Result<_, (u32, serde_json::Error)>>()
+        .map_err(|(number, error)| format!("line {number}: {error}"))
+}

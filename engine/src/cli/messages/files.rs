@@ -1,0 +1,85 @@
+//! Files that are written, and run folders and checkpoints that are read.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::{complete, golden, path, system};
+use crate::config::ConfigError;
+use crate::export::ExportError;
+use crate::train::checkpoint::CheckpointError;
+use crate::train::run_folder::RunFolderError;
+
+fn full() -> ExportError {
+    ExportError::new(Path::new("runs/a/run.json"), system(ErrorKind::StorageFull))
+}
+
+#[test]
+fn written_files() {
+    let errors = vec![
+        full(),
+        ExportError::new(Path::new("runs/a"), system(ErrorKind::ReadOnlyFilesystem)),
+        ExportError::new(Path::new("runs/a/run.json"), system(ErrorKind::NotADirectory)),
+    ];
+    golden("export", complete!(ExportError, errors, [DiskFull, NotWritable, Io]));
+}
+
+#[test]
+fn run_folders() {
+    let errors = vec![
+        RunFolderError::Write(full()),
+        RunFolderError::Config(ConfigError::Write {
+            message: "a number is not finite".to_owned(),
+        }),
+        RunFolderError::OtherScene {
+            path: path("runs/a"),
+            found: "garden".to_owned(),
+            wanted: "bonsai".to_owned(),
+        },
+        RunFolderError::Exists {
+            path: path("runs/a"),
+            status: "done",
+            done: 30_000,
+            total: 30_000,
+        },
+        RunFolderError::NotARun {
+            path: path("runs/a"),
+            file: "cameras.json",
+        },
+        RunFolderError::NoRun { path: path("runs/a") },
+        RunFolderError::Unreadable {
+            path: path("runs/a/run.json"),
+            reason: "its schema_version is 9 and this program knows 1".to_owned(),
+        },
+        RunFolderError::Busy { path: path("runs/a") },
+    ];
+    let examples = complete!(
+        RunFolderError,
+        errors,
+        [Write, Config, OtherScene, Exists, NotARun, NoRun, Unreadable, Busy]
+    );
+    golden("run_folder", examples);
+}
+
+#[test]
+fn checkpoints() {
+    let file = || path("runs/a/checkpoints/checkpoint_00003000.kiln");
+    let errors = vec![
+        CheckpointError::Read {
+            path: file(),
+            source: system(ErrorKind::NotFound),
+        },
+        CheckpointError::Damaged {
+            path: file(),
+            what: "its checksum is not that of its content".to_owned(),
+        },
+        CheckpointError::Mismatch {
+            path: file(),
+            what: "`model.sh_degree` is 1 here and 3 there".to_owned(),
+        },
+        CheckpointError::None(path("runs/a/checkpoints")),
+    ];
+    golden(
+        "checkpoint",
+        complete!(CheckpointError, errors, [Read, Damaged, Mismatch, None]),
+    );
+}

@@ -1,0 +1,111 @@
+//! Data sets.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+use super::{complete, golden, path, system};
+use crate::scene::SceneError;
+
+#[test]
+fn data_sets() {
+    let images = || path("garden/sparse/0/images.bin");
+    let errors = vec![
+        SceneError::Io {
+            path: path("garden"),
+            action: "open",
+            reason: Arc::new(system(ErrorKind::PermissionDenied)),
+        },
+        SceneError::UnknownKind {
+            root: path("garden"),
+            looked_for: "sparse/, transforms_train.json, metadata.json, transforms.json".to_owned(),
+            found: "input, notes.txt".to_owned(),
+        },
+        SceneError::Truncated {
+            path: images(),
+            what: "a name",
+            offset: 4096,
+            needed: 64,
+            available: 3,
+        },
+        SceneError::Count {
+            path: images(),
+            what: "images",
+            count: 18_446_744_073_709_551_615,
+            fits: 12,
+            file_bytes: 900,
+        },
+        SceneError::Malformed {
+            path: path("garden/sparse/0/images.txt"),
+            at: "line 7".to_owned(),
+            found: "9 fields".to_owned(),
+            remedy: "export the model again",
+        },
+        SceneError::TooLarge {
+            path: path("garden/transforms.json"),
+            bytes: 5_000_000_000,
+            limit: 1_073_741_824,
+        },
+        SceneError::CameraModel {
+            path: path("garden/sparse/0/cameras.bin"),
+            camera: "3".to_owned(),
+            model: "number 99".to_owned(),
+        },
+        SceneError::Distortion {
+            path: path("garden/images/1.jpg"),
+            model: "OPENCV",
+        },
+        SceneError::LinkOut {
+            path: path("garden/images/1.jpg"),
+            target: path("/home/me/secret.jpg"),
+        },
+        SceneError::UnsafeName {
+            path: images(),
+            name: "../../etc/passwd".to_owned(),
+        },
+        SceneError::Duplicate {
+            path: images(),
+            what: "image",
+            id: "7".to_owned(),
+        },
+        SceneError::NoViews {
+            path: path("garden/images"),
+            why: "none of the 40 images is there; look at the folder's name".to_owned(),
+        },
+        SceneError::SizeMismatch {
+            path: path("garden/images/1.jpg"),
+            width: 840,
+            height: 1297,
+            camera_width: 1297,
+            camera_height: 840,
+        },
+        SceneError::Image {
+            path: path("garden/images/1.jpg"),
+            detail: "the file ends early".to_owned(),
+        },
+        SceneError::Resolution(0),
+        SceneError::NoSuchView("test", 9),
+    ];
+    let examples = complete!(
+        SceneError,
+        errors,
+        [
+            Io,
+            UnknownKind,
+            Truncated,
+            Count,
+            Malformed,
+            TooLarge,
+            CameraModel,
+            Distortion,
+            LinkOut,
+            UnsafeName,
+            Duplicate,
+            NoViews,
+            SizeMismatch,
+            Image,
+            Resolution,
+            NoSuchView,
+        ]
+    );
+    golden("scene", examples);
+}

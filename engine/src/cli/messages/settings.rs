@@ -1,0 +1,170 @@
+//! Command line and configuration.
+
+use super::{complete, golden, path};
+use crate::cli::{ProfilesError, UsageError, parse};
+use crate::config::{At, AutoError, ConfigError};
+
+fn typed(line: &str) -> UsageError {
+    parse(line.split_whitespace()).unwrap_err()
+}
+
+#[test]
+fn command_line() {
+    let usage = vec![
+        typed("kiln trian garden"),
+        typed("kiln train garden --stes 3"),
+        typed("kiln train garden --iterations many"),
+        typed("kiln train garden --resolution"),
+        typed("kiln train garden --enable_lpips maybe"),
+        typed("kiln train garden --data_device tpu"),
+        typed("kiln train garden --eval --no-eval"),
+        typed("kiln render runs/a"),
+        typed("kiln completions tcsh"),
+        typed("kiln man trian"),
+        typed("kiln train garden --skip_coarse True"),
+        typed("kiln train garden --fragmentation aggressive"),
+        typed("kiln train garden --set x"),
+        UsageError::NotText {
+            shown: "a\u{fffd}".to_owned(),
+        },
+        UsageError::WriteNeedsRun {
+            shown: "model.ply".to_owned(),
+        },
+        UsageError::NothingThere {
+            shown: "gaden".to_owned(),
+        },
+        UsageError::NoScene,
+    ];
+    let mut examples = complete!(
+        UsageError,
+        usage,
+        [
+            Arguments,
+            Refused,
+            NotText,
+            SetForm,
+            WriteNeedsRun,
+            NothingThere,
+            NoScene
+        ]
+    );
+    let auto = vec![
+        AutoError::CpuNotAllowed,
+        AutoError::TooSmall {
+            budget_gib: 3.5,
+            smallest_gib: 7.0,
+        },
+        AutoError::Config(ConfigError::Write {
+            message: "a number".to_owned(),
+        }),
+    ];
+    examples.extend(complete!(AutoError, auto, [CpuNotAllowed, TooSmall, Config]));
+    let profiles = vec![
+        ProfilesError::Config(unknown_name()),
+        ProfilesError::Write(super::system(std::io::ErrorKind::BrokenPipe)),
+    ];
+    examples.extend(complete!(ProfilesError, profiles, [Config, Write]));
+    golden("command_line", examples);
+}
+
+fn unknown_name() -> ConfigError {
+    ConfigError::UnknownName {
+        what: "profile",
+        found: "12gb".to_owned(),
+        known: vec!["16gb".to_owned(), "8gb".to_owned()],
+    }
+}
+
+#[test]
+fn configuration() {
+    let at = || At {
+        source: "my.yaml".into(),
+        line: 7,
+    };
+    let known = || vec!["save".to_owned(), "test".to_owned()];
+    let errors = vec![
+        ConfigError::Read {
+            file: path("my.yaml").display().to_string(),
+            source: super::system(std::io::ErrorKind::NotFound),
+        },
+        ConfigError::TooLarge {
+            file: "my.yaml".to_owned(),
+            found: 10_485_760,
+            allowed: 1_048_576,
+        },
+        ConfigError::Syntax {
+            at: at(),
+            message: "tabs are not allowed, indent with spaces".to_owned(),
+        },
+        ConfigError::UnknownKey {
+            at: at(),
+            key: "schedule.savee".to_owned(),
+            known: known(),
+        },
+        ConfigError::UnknownKey {
+            at: at(),
+            key: "strategy.from".to_owned(),
+            known: Vec::new(),
+        },
+        ConfigError::UnknownValue {
+            at: at(),
+            key: "strategy.kind".to_owned(),
+            found: "adcc".to_owned(),
+            known: vec!["adc".to_owned(), "adc_abs".to_owned()],
+        },
+        ConfigError::UnknownValue {
+            at: at(),
+            key: "regularizers.0.kind".to_owned(),
+            found: "depth".to_owned(),
+            known: Vec::new(),
+        },
+        ConfigError::Unavailable {
+            at: at(),
+            what: "`memory.storage: half`".to_owned(),
+        },
+        ConfigError::Type {
+            at: at(),
+            key: "run.name".to_owned(),
+            found: "7".to_owned(),
+            expected: "a text (in quotes if it looks like something else)".to_owned(),
+        },
+        ConfigError::Range {
+            at: At::whole("--sh-degree"),
+            key: "model.sh_degree".to_owned(),
+            found: "4".to_owned(),
+            allowed: "0 to 3".to_owned(),
+        },
+        ConfigError::Missing {
+            at: At::whole("my.yaml"),
+            key: "version".to_owned(),
+        },
+        ConfigError::Missing {
+            at: at(),
+            key: "strategy.kind".to_owned(),
+        },
+        unknown_name(),
+        ConfigError::ExtendsTwice { at: at() },
+        ConfigError::Write {
+            message: "a number is not finite".to_owned(),
+        },
+    ];
+    let examples = complete!(
+        ConfigError,
+        errors,
+        [
+            Read,
+            TooLarge,
+            Syntax,
+            UnknownKey,
+            UnknownValue,
+            Unavailable,
+            Type,
+            Range,
+            Missing,
+            UnknownName,
+            ExtendsTwice,
+            Write,
+        ]
+    );
+    golden("configuration", examples);
+}

@@ -1,0 +1,227 @@
+//! Planning, training and models that are read.
+
+use std::io::ErrorKind;
+
+use super::{complete, golden, path, system};
+use crate::eval::lpips::LpipsError;
+use crate::eval::{PictureError, ReportError};
+use crate::export::{CamerasError, ExportError, PlyError};
+use crate::gaussians::init::InitError;
+use crate::kernels::counters::{Counters, Stall};
+use crate::memory::MemoryError;
+use crate::scene::{SceneError, Split};
+use crate::train::checkpoint::CheckpointError;
+use crate::train::run_folder::RunFolderError;
+use crate::train::{StoredError, TrainError};
+use crate::vk::VkError;
+
+fn stalled(reason: Stall) -> TrainError {
+    let counters = Counters {
+        stalled: 1 + reason as u32,
+        stall_iteration: 1200,
+        visible_wanted: 700_000,
+        intersections_wanted: 9_000_000,
+        nonfinite: 3,
+        nonfinite_index: 17,
+        ..bytemuck::Zeroable::zeroed()
+    };
+    TrainError::Stalled {
+        counters: Box::new(counters),
+        v_cap: 500_000,
+        i_cap: 3_000_000,
+    }
+}
+
+#[test]
+fn training() {
+    let errors = vec![
+        TrainError::Scene(SceneError::Resolution(0)),
+        TrainError::Init(InitError::NoPoints),
+        TrainError::Memory(MemoryError::OverBudget {
+            needed_bytes: 9 << 30,
+            cap_bytes: 7 << 30,
+            largest: "model/sh[0] (1.0 GiB)".to_owned(),
+        }),
+        TrainError::Vulkan(VkError::Timeout("step".to_owned(), 60)),
+        TrainError::Export(ExportError::new(&path("runs/a"), system(ErrorKind::StorageFull))),
+        TrainError::Checkpoint(CheckpointError::None(path("runs/a/checkpoints"))),
+        TrainError::Folder(RunFolderError::Busy { path: path("runs/a") }),
+        TrainError::Picture(PictureError {
+            what: "the photograph",
+            width: 8,
+            height: 8,
+            found: 64,
+            wanted: 192,
+        }),
+        TrainError::Report(ReportError::Size {
+            width: 8,
+            height: 8,
+            found: 16,
+            wanted: 8,
+        }),
+        TrainError::Lpips(LpipsError::Budget { budget_bytes: 1 << 20 }),
+        TrainError::Ply(PlyError::NoVertices),
+        TrainError::Cameras(CamerasError {
+            path: path("cameras.json"),
+            what: "it holds no camera".to_owned(),
+        }),
+        TrainError::Stored(StoredError::Absent { path: path("runs/b") }),
+        TrainError::NoDevice(
+            "`device.index` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
+             0: Card 80, uuid 1234\n  1: Card 80, uuid 5678"
+                .to_owned(),
+        ),
+        TrainError::DoesNotFit {
+            needed_bytes: 9 << 30,
+            gaussians: 6_000_000,
+            cap_bytes: 7 << 30,
+        },
+        TrainError::Grew {
+            iteration: 20_000,
+            last_densify: 15_000,
+            before: 900_000,
+            after: 900_001,
+        },
+        TrainError::TileTooFull {
+            iteration: 1200,
+            column: 3,
+            row: 4,
+            splats: 700_000,
+            v_cap: 500_000,
+        },
+        stalled(Stall::Visible),
+        stalled(Stall::Intersections),
+        stalled(Stall::NonFinite),
+    ];
+    let examples = complete!(
+        TrainError,
+        errors,
+        [
+            Scene,
+            Init,
+            Memory,
+            Vulkan,
+            Export,
+            Checkpoint,
+            Folder,
+            Picture,
+            Report,
+            Lpips,
+            Ply,
+            Cameras,
+            Stored,
+            NoDevice,
+            DoesNotFit,
+            Grew,
+            TileTooFull,
+            Stalled,
+        ]
+    );
+    golden("train", examples);
+}
+
+/// Wraps errors that end the program inside a [`TrainError`] only.
+macro_rules! wrapped {
+    ($enum:ident, $list:expr, [$($variant:ident),* $(,)?]) => {{
+        let name = |error: &$enum| match error {
+            $($enum::$variant { .. } => stringify!($variant),)*
+        };
+        let list = $list;
+        for variant in [$(stringify!($variant)),*] {
+            assert!(list.iter().any(|error| name(error) == variant), "no example of {variant}");
+        }
+        list.into_iter()
+            .map(|error| {
+                let name = format!("{}::{}", stringify!($enum), name(&error));
+                (name, Box::new(TrainError::from(error)) as Box<dyn crate::cli::Failure>)
+            })
+            .collect::<Vec<_>>()
+    }};
+}
+
+#[test]
+fn models() {
+    let file = |problem| PlyError::File {
+        path: path("model.ply"),
+        problem: Box::new(problem),
+    };
+    let ply = vec![
+        file(PlyError::Io(system(ErrorKind::NotFound))),
+        PlyError::Io(system(ErrorKind::PermissionDenied)),
+        PlyError::Header {
+            line: 1,
+            found: "no \"ply\" at the start".to_owned(),
+        },
+        PlyError::Format("ascii".to_owned()),
+        PlyError::NoVertices,
+        PlyError::List("vertex".to_owned()),
+        PlyError::TooMany(5_000_000_000),
+        PlyError::Missing("scale_0, rot_0".to_owned()),
+        PlyError::RestCount(7),
+        PlyError::Truncated {
+            needed: 5_000_000,
+            size: 4_000,
+        },
+        PlyError::NotFinite {
+            vertex: 7,
+            property: "opacity".to_owned(),
+        },
+    ];
+    let mut examples = wrapped!(
+        PlyError,
+        ply,
+        [
+            File, Io, Header, Format, NoVertices, List, TooMany, Missing, RestCount, Truncated, NotFinite
+        ]
+    );
+    let stored = vec![
+        StoredError::Absent { path: path("runs/b") },
+        StoredError::NoModel { path: path("runs/b") },
+        StoredError::NoIteration {
+            path: path("runs/b"),
+            wanted: 7,
+            found: "7000, 30000".to_owned(),
+        },
+        StoredError::OneModel {
+            path: path("model.ply"),
+        },
+        StoredError::NoViews {
+            scene: path("garden"),
+            set: Split::Test,
+        },
+    ];
+    examples.extend(wrapped!(
+        StoredError,
+        stored,
+        [Absent, NoModel, NoIteration, OneModel, NoViews]
+    ));
+    let init = vec![
+        InitError::NoPoints,
+        InitError::NotFinite {
+            index: 3,
+            position: [0.0, f32::NAN, 1.0],
+        },
+        InitError::TooMany(5_000_000_000),
+        InitError::ShDegree(4),
+    ];
+    examples.extend(wrapped!(InitError, init, [NoPoints, NotFinite, TooMany, ShDegree]));
+    let lpips = vec![
+        LpipsError::Weights {
+            path: path("weights.safetensors"),
+            what: "it has 7 bytes, expected 29435440".to_owned(),
+        },
+        LpipsError::Budget { budget_bytes: 1 << 20 },
+        LpipsError::Size {
+            found: [8, 8],
+            what: "is smaller than 16 px",
+        },
+        LpipsError::Length {
+            which: "photograph",
+            found: 3,
+            expected: 192,
+        },
+        LpipsError::Memory(MemoryError::Vulkan(VkError::Timeout("lpips".to_owned(), 60))),
+    ];
+    examples.extend(wrapped!(LpipsError, lpips, [Weights, Budget, Size, Length, Memory]));
+    golden("models", examples);
+}

@@ -1,0 +1,220 @@
+//! The `kiln` program as people use it: flags of other trainers, several runs in a folder, reports on runs, and output
+//! that cannot be written.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kiln_tests::runs::{self, EVENTFUL, Scratch, json, outcome, train_command};
+
+fn kiln(arguments: &[&str]) -> Command {
+    let mut command = runs::kiln();
+    command.args(arguments);
+    command
+}
+
+/// What a command that must end well prints.
+fn printed(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Files below a folder with their content, sorted.
+fn files(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push((path.clone(), fs::read(&path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_command_of_another_trainer_makes_a_named_run_that_reports_find() {
+    let scratch = Scratch::new("flags");
+    let (out, scene) = (scratch.join("out"), runs::scene());
+    let line = "-r 80 --eval --iterations 4 --test_iterations 2 4 --save_iterations 4 --checkpoint_iterations 2 \
+                --experiment_name first --data_device cpu --enable_lpips False --max-gaussians 6000 --allow-cpu --quiet";
+    let train = |name: &str| {
+        let mut command = kiln(&["train", "-s", text(&scene), "-m", text(&out)]);
+        command.args(line.replace("first", name).split_whitespace());
+        outcome(&mut command)
+    };
+    for name in ["first", "second"] {
+        assert_eq!(train(name), (Some(0), String::new()));
+        let run = json(&out.join(name).join("run.json"));
+        assert_eq!((&run["name"], &run["status"]), (&name.into(), &"done".into()));
+        assert_eq!(run["evals"].as_array().unwrap().len(), 2);
+    }
+    let (code, said) = train("first");
+    assert_eq!(code, Some(7), "{said}");
+    assert!(said.contains("already holds a run"), "{said}");
+    // The name is kept when the folder alone is named.
+    let mut resume = kiln(&["train", text(&scene), "-o", text(&out.join("first")), "--resume"]);
+    let longer = line
+        .replace("--experiment_name first", "")
+        .replace("--iterations 4", "--iterations 5");
+    assert_eq!(
+        outcome(resume.args(longer.split_whitespace())),
+        (Some(0), String::new())
+    );
+    assert_eq!(json(&out.join("first/run.json"))["name"], "first");
+
+    let report = printed(&mut kiln(&["memory", text(&out.join("second"))]));
+    for words in [
+        "run        second in ",
+        "peak ",
+        "owner ",
+        "largest tensors",
+        "model/geometry[0]",
+    ] {
+        assert!(report.contains(words), "{words}\n{report}");
+    }
+    assert!(!report.contains("warning: memory grew"), "{report}");
+    let latest: serde_json::Value =
+        serde_json::from_str(&printed(&mut kiln(&["memory", text(&out), "--json"]))).unwrap();
+    assert!(latest["peak_reserved"].as_u64() >= latest["peak_allocated"].as_u64());
+    let inspected = printed(&mut kiln(&["inspect", text(&out.join("second"))]));
+    assert!(
+        inspected.contains("4 of 4 iterations") && inspected.contains("checkpoint_00000002.kiln"),
+        "{inspected}"
+    );
+    let ply = out.join("second/point_cloud/iteration_4/point_cloud.ply");
+    let inspected = printed(&mut kiln(&["inspect", text(&ply)]));
+    assert!(
+        inspected.contains("iteration  4\n") && !inspected.contains("warning"),
+        "{inspected}"
+    );
+}
+
+#[test]
+fn pages_are_generated() {
+    let flags = printed(&mut kiln(&["flags"]));
+    assert_eq!(
+        flags,
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/flags.md")).unwrap()
+    );
+    assert!(printed(&mut kiln(&["completions", "bash"])).contains("max-gaussians"));
+    assert!(printed(&mut kiln(&["man"])).starts_with(".ie"));
+    assert!(printed(&mut kiln(&["train", "--help"])).contains("kiln train garden --profile 8gb"));
+    let scene = printed(&mut kiln(&["inspect", text(&runs::scene())]));
+    assert!(scene.contains("40 of 40 found"), "{scene}");
+}
+
+#[test]
+fn explained_plans_list_every_tensor_with_place_and_lifetime() {
+    let table = printed(&mut kiln(&[
+        "plan",
+        text(&runs::scene()),
+        "--profile",
+        "8gb",
+        "--explain",
+    ]));
+    let row = |name: &str| {
+        let found = table.lines().find(|line| line.trim_start().starts_with(name));
+        found.unwrap_or_else(|| panic!("{name} is not in:\n{table}")).to_owned()
+    };
+    assert!(row("model/geometry[0] ").ends_with("the run"));
+    assert!(row("model/geometry[0] ").contains("persistent"));
+    let arena: Vec<&str> = table.lines().filter(|line| line.contains(" arena ")).collect();
+    assert!(arena.iter().any(|line| line.contains("step ")), "{arena:?}");
+    assert!(
+        arena
+            .iter()
+            .all(|line| line.contains(':') || line.contains("MiB") || !line.contains("never used"))
+    );
+}
+
+#[test]
+fn a_device_is_chosen_by_name() {
+    let devices = printed(&mut kiln(&["doctor", "--json"]));
+    let devices: serde_json::Value = serde_json::from_str(&devices).unwrap();
+    let uuid = devices[0]["uuid"].as_str().unwrap();
+    assert!(printed(&mut kiln(&["doctor"])).contains(uuid));
+    let plan = |device: &str| {
+        outcome(&mut kiln(&[
+            "plan",
+            text(&runs::scene()),
+            "--profile",
+            "8gb",
+            "--device",
+            device,
+        ]))
+    };
+    assert_eq!(plan(uuid).0, Some(0));
+    let (code, said) = plan("no such card");
+    assert_eq!(code, Some(5), "{said}");
+    assert!(said.contains("no device matches") && said.contains(uuid), "{said}");
+}
+
+#[test]
+fn a_folder_with_a_run_of_another_scene_is_left_alone() {
+    let scratch = Scratch::new("other");
+    let root = scratch.join("run");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/run");
+    for (path, bytes) in files(&golden) {
+        let to = root.join(path.strip_prefix(&golden).unwrap());
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::write(to, bytes).unwrap();
+    }
+    let before = files(&root);
+    let (code, said) = outcome(&mut train_command(&root, &[EVENTFUL]));
+    assert_eq!(code, Some(7), "{said}");
+    for words in ["two-views", "stilllife", "-o FOLDER", "--name"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert_eq!(files(&root), before);
+}
+
+/// Where nobody may make a folder, not even the superuser.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let (code, said) = outcome(&mut train_command(Path::new("/proc/kiln-run"), &[EVENTFUL]));
+    assert_eq!(code, Some(7), "{said}");
+    assert!(said.contains("/proc/kiln-run"), "{said}");
+}
+
+/// Files may not grow beyond 256 KiB, as on a disk that is full: the model does not fit, what was there stays.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_ends_the_run_and_spoils_nothing() {
+    let scratch = Scratch::new("full");
+    let root = scratch.join("run");
+    let brief = [("schedule.iterations", "6")];
+    assert_eq!(outcome(&mut train_command(&root, &[EVENTFUL, &brief])).0, Some(0));
+    let model = root.join("point_cloud/iteration_6");
+    let before = files(&model);
+
+    let mut train = train_command(&root, &[EVENTFUL, &[("schedule.iterations", "9")]]);
+    train.arg("--resume");
+    // The signal that the limit sends by default is ignored, as it is where a disk is really full.
+    let mut limited = Command::new("bash");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 256; exec \"$@\"", "bash"]);
+    limited.arg(train.get_program()).args(train.get_args());
+    let (code, said) = outcome(&mut limited);
+    assert_eq!(code, Some(7), "{said}");
+    assert!(said.contains("error: ") && said.contains(text(&root)), "{said}");
+    assert_eq!(files(&model), before, "the model of before");
+    assert_eq!(json(&root.join("run.json"))["status"], "failed");
+    for (path, _) in files(&root) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(!name.ends_with(".tmp"), "{path:?} is half a file");
+    }
+    // With room again the run goes on.
+    let mut train = train_command(&root, &[EVENTFUL, &[("schedule.iterations", "9")]]);
+    assert_eq!(outcome(train.arg("--resume")).0, Some(0));
+    assert_eq!(json(&root.join("run.json"))["iterations"]["done"], 9);
+}
