@@ -325,7 +325,7 @@ fn a_step_owns_the_arena_and_everything_else_borrows_it() {
     assert!(report.device_bytes - quiet.device_bytes <= quiet.device_bytes / 100);
     assert!(uses["lpips"] <= first.bytes && plan.lpips.is_some());
     // A model far larger than its images is densified in more bytes than a step takes.
-    let capacities = Capacities::new(4_000_000, 1000, 1000, 3, [(64, 64)]);
+    let capacities = Capacities::new(1_000_000, 1000, 1000, 3, [(64, 64)]);
     let tiny = train_plan(&capacities, &FAST, &profile(&[]), &[]);
     let peaks = tiny.place(CARD).unwrap().arena_peaks;
     let owner = peaks.iter().max_by_key(|p| p.bytes).unwrap();

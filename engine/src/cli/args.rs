@@ -31,6 +31,7 @@ pub(super) enum Command {
     #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
     /// Show runs in a browser: serve them from here, or write a folder for any web server
+    #[command(after_help = examples::VIEW)]
     View(ViewArgs),
     /// Show shipped profiles, recipes and plugins
     #[command(subcommand, after_help = examples::PROFILES)]

@@ -27,6 +27,12 @@ Examples:
   kiln plan garden --profile 8gb                 what it would take on an 8 GB card
   kiln plan garden --explain                     every tensor";
 
+pub(super) const VIEW: &str = "\
+Examples:
+  kiln view --open                               the runs below runs, while they train or later
+  kiln view runs/garden --port 0                 one run, on a free port
+  kiln view runs/garden --export site            a folder for any web server";
+
 pub(super) const PROFILES: &str = "\
 Examples:
   kiln profiles list

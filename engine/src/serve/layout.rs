@@ -15,7 +15,7 @@ const TOP: [&str; 7] = [
 ];
 
 /// Folders with pictures below `eval/iteration_N`.
-const PICTURES: [&str; 3] = ["render", "error", "density"];
+const PICTURES: [&str; 4] = ["render", "error", "density", "density_proxy"];
 
 /// The deepest path inside a run: names of images may have folders of their own.
 pub(super) const DEPTH: usize = 8;
@@ -85,6 +85,7 @@ mod tests {
             "eval/iteration_7/metrics.json",
             "eval/iteration_7/render/test/a.png",
             "eval/iteration_7/density/train/room/a.b.png",
+            "eval/iteration_7/density_proxy/train/a.png",
             "eval/gt/test/a.png",
             "point_cloud/iteration_30000/point_cloud.ply",
             "point_cloud/iteration_7/point_cloud_raw.ply",

@@ -38,7 +38,7 @@ mod tests {
         let (a, b) = (Token::random().unwrap(), Token::random().unwrap());
         assert_eq!(a.text().len(), 32);
         assert!(a.text().bytes().all(|byte| byte.is_ascii_hexdigit()));
-        assert!(a.is(&a.text().to_owned()) && !a.is(b.text()));
+        assert!(a.is(a.text()) && !a.is(b.text()));
         assert!(!a.is("") && !a.is(&a.text()[1..]) && !a.is(&format!("{}0", a.text())));
         let upper = Token("ab".repeat(16));
         assert!(!upper.is(&"AB".repeat(16)));

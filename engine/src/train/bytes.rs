@@ -13,6 +13,7 @@ use crate::gaussians::layout::{GEOMETRY_PLANES, sh_planes};
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::densify::CONTROL_BYTES;
 use crate::kernels::filter_3d::FilterCamera;
+use crate::kernels::histogram;
 use crate::kernels::loss;
 use crate::kernels::radix_sort::histogram_bytes;
 use crate::kernels::survey;
@@ -307,6 +308,7 @@ fn images(c: &Capacities) -> Vec<Row> {
             size_of::<FilterCamera>() as u64,
         ),
         small("small/filter_farthest", 4),
+        small("small/histogram", histogram::BYTES),
     ]
 }
 
@@ -361,6 +363,7 @@ fn host(c: &Capacities, is_resident: bool) -> Vec<Row> {
         },
         ring("ring/status", Class::Readback, size_of::<Counters>() as u64),
         row("ring/bands", Class::Upload, Unit::Constant, 256 * u64::from(BAND_SLOTS)),
+        row("ring/histogram", Class::Readback, Unit::Constant, histogram::BYTES),
         row("ring/tile_histogram", Class::Readback, Unit::Tile, 4),
         row("ring/eval_image", Class::Readback, Unit::Pixel, 16),
         row("ring/eval_tile_ranges", Class::Readback, Unit::Tile, 8),

@@ -4,8 +4,9 @@
 //! After a densification the largest of both since the last one, times the new number of Gaussians, is what the steps to
 //! come may want. It is an estimate from above: the newborn are smaller than their parents.
 
-use super::events::{Capacities, Event};
+use super::events::Event;
 use crate::kernels::counters::Counters;
+use crate::step::Capacities;
 
 /// Share of a capacity from which on it is said.
 const NEAR: f64 = 0.9;
@@ -47,9 +48,11 @@ impl Headroom {
         // A model never has more visible Gaussians than Gaussians.
         let wanted = [self.visible.min(1.0) * n, self.intersections * n];
         (self.visible, self.intersections) = (0.0, 0.0);
-        let Capacities { n_cap, v_cap, i_cap } = self.capacities;
-        let [v, i] = [v_cap, i_cap].map(|cap| cap as f64);
-        let near = [v_cap < n_cap && wanted[0] > NEAR * v, wanted[1] > NEAR * i];
+        let Capacities { v_cap, i_cap, .. } = self.capacities;
+        let near = [
+            self.capacities.may_see_too_many() && wanted[0] > NEAR * f64::from(v_cap),
+            wanted[1] > NEAR * f64::from(i_cap),
+        ];
         let news = (0..2).any(|k| near[k] && wanted[k] > AGAIN * self.said[k]);
         if !news {
             return None;
@@ -75,12 +78,9 @@ mod tests {
     #![expect(clippy::panic, reason = "tests stop at the first surprise")]
     use super::*;
 
-    fn headroom(v_cap: u64, i_cap: u64) -> Headroom {
-        Headroom::new(Capacities {
-            n_cap: 10_000,
-            v_cap,
-            i_cap,
-        })
+    /// 10 000 Gaussians at most, for which there is room in groups of 256.
+    fn headroom(v_cap: u32, i_cap: u32) -> Headroom {
+        Headroom::new(Capacities::new(10_000, v_cap, i_cap, 3, [(64, 64)]))
     }
 
     fn step(gaussians: u32, visible: u32, intersections: u32) -> Counters {

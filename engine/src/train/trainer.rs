@@ -139,7 +139,7 @@ impl Trainer {
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
         let banding = Banding::new(ring, least.is_some());
         let slots = report.capacities.slots as usize;
-        let headroom = Headroom::new(report.capacities.into());
+        let headroom = Headroom::new(report.capacities);
         let mut trainer = Self {
             programs,
             tensors: plan.tensors,

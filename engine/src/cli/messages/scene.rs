@@ -78,6 +78,20 @@ fn data_sets() {
             camera_width: 1297,
             camera_height: 840,
         },
+        SceneError::MaskSize {
+            mask: path("garden/masks/1.png"),
+            mask_px: (640, 640),
+            image: path("garden/images/1.jpg"),
+            image_px: (1297, 840),
+        },
+        SceneError::AllMasked {
+            path: path("garden/images/1.jpg"),
+        },
+        SceneError::NoMasks {
+            folder: path("garden/masks"),
+            images: 185,
+            looked_for: "1.png, 1.jpg.png".to_owned(),
+        },
         SceneError::Image {
             path: path("garden/images/1.jpg"),
             detail: "the file ends early".to_owned(),
@@ -102,6 +116,9 @@ fn data_sets() {
             Duplicate,
             NoViews,
             SizeMismatch,
+            MaskSize,
+            AllMasked,
+            NoMasks,
             Image,
             Resolution,
             NoSuchView,

@@ -76,6 +76,22 @@ fn training() {
             gaussians: 6_000_000,
             cap_bytes: 7 << 30,
         },
+        TrainError::ImagesDoNotFit {
+            images: 185,
+            images_bytes: 600 << 20,
+            other_bytes: 800 << 20,
+            cap_bytes: 1 << 30,
+        },
+        TrainError::HostMemory {
+            residency: "host",
+            needed_bytes: 9 << 30,
+            available_bytes: 4 << 30,
+        },
+        TrainError::HostMemory {
+            residency: "stream",
+            needed_bytes: 9 << 30,
+            available_bytes: 4 << 30,
+        },
         TrainError::Grew {
             iteration: 20_000,
             last_densify: 15_000,
@@ -113,6 +129,8 @@ fn training() {
             Stored,
             NoDevice,
             DoesNotFit,
+            ImagesDoNotFit,
+            HostMemory,
             Grew,
             TileTooFull,
             Stalled,
