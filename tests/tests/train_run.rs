@@ -155,10 +155,15 @@ fn every_way_of_training_learns() {
                 assert_eq!(environment["kernels"]["reduction"], reduction);
             }
         }
-        assert!(
-            runs::events(&root, "warning").is_empty(),
-            "{way:?}: a kernel failed its test"
-        );
+        let failed: Vec<Value> = runs::events(&root, "warning")
+            .into_iter()
+            .filter(|row| {
+                row["detail"]["message"]
+                    .as_str()
+                    .is_some_and(|m| m.starts_with("self-test"))
+            })
+            .collect();
+        assert!(failed.is_empty(), "{way:?}: {failed:?}");
         if has(("debug.v_cap", FEW_RECORDS)) {
             let stalls = runs::events(&root, "stall");
             let told = |row: &Value| (row["detail"]["buffer"].clone(), row["detail"]["capacity"].to_string());
