@@ -191,6 +191,7 @@ fn floats(out: &mut impl Write, values: &[f64]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::scene::scratch::Scratch;
     use crate::scene::{SceneIndex, SceneOptions};

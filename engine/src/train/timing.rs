@@ -171,9 +171,7 @@ mod tests {
         }
         let report = timing.report(500, 1001, 3.0, Duration::from_millis(1999));
         assert!((report.host_ms - 1.0).abs() < 1e-9, "{}", report.host_ms);
-        let [first, second] = &report.windows[..] else {
-            panic!("{:?}", report.windows);
-        };
+        let (first, second) = (&report.windows[0], &report.windows[1]);
         let rows: Vec<_> = first.passes.iter().map(|p| (p.pass.as_str(), p.calls, p.ms)).collect();
         assert_eq!(rows, [("b", 1.0, 5.0), ("a", 2.0, 4.0)]);
         assert!((first.total_ms - 9.0).abs() < 1e-9, "{}", first.total_ms);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::failure::{Failure, Result};
 
 /// Help text.
-pub const USAGE: &str = "usage: cargo xtask bench SCENE... [--curve] [OPTIONS]
+pub(super) const USAGE: &str = "usage: cargo xtask bench SCENE... [--curve] [OPTIONS]
   --recipe NAME       recipe [default]
   --profile NAME      memory profile [auto]
   --iterations N      steps [7000]

@@ -14,66 +14,66 @@ const STEADY: f64 = 0.2;
 
 /// What a run was made from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scene {
+pub(super) struct Scene {
     /// Name of the scene.
-    pub name: String,
+    pub(super) name: String,
     /// Commit of the source tree.
-    pub commit: String,
+    pub(super) commit: String,
 }
 
 /// One pass of the step at the end of the run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pass {
+pub(super) struct Pass {
     /// Its name.
-    pub name: String,
+    pub(super) name: String,
     /// Dispatches a step.
-    pub calls: f64,
+    pub(super) calls: f64,
     /// Milliseconds a step.
-    pub ms: f64,
+    pub(super) ms: f64,
     /// Bytes a step by the model, where it has a row.
-    pub bytes: Option<f64>,
+    pub(super) bytes: Option<f64>,
 }
 
 impl Pass {
     /// Bytes of the model over time, 10^9 a second.
-    pub fn gb_per_s(&self) -> Option<f64> {
+    pub(super) fn gb_per_s(&self) -> Option<f64> {
         self.bytes.filter(|_| self.ms > 0.0).map(|bytes| bytes / self.ms / 1e6)
     }
 }
 
 /// Everything that is reported of one scene.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figures {
+pub(super) struct Figures {
     /// Scene and commit.
-    pub scene: Scene,
+    pub(super) scene: Scene,
     /// Device and driver as the run's `env.json` has them.
-    pub device: String,
+    pub(super) device: String,
     /// See `device`.
-    pub driver: String,
+    pub(super) driver: String,
     /// Seed.
-    pub seed: f64,
+    pub(super) seed: f64,
     /// Steps of each run.
-    pub iterations: f64,
+    pub(super) iterations: f64,
     /// Steps over training-loop seconds, of the run without timestamps.
-    pub rate: f64,
+    pub(super) rate: f64,
     /// The same over the last fifth of the steps.
-    pub steady_rate: f64,
+    pub(super) steady_rate: f64,
     /// Milliseconds a step that the submitting thread does not wait for the device.
-    pub host_ms: f64,
+    pub(super) host_ms: f64,
     /// Milliseconds of all passes of a step in the last window of timed steps.
-    pub busy_ms: f64,
+    pub(super) busy_ms: f64,
     /// Milliseconds between steps over the same window of the run with timestamps.
-    pub step_ms: f64,
+    pub(super) step_ms: f64,
     /// Gaussians, averaged over the run, and at its end.
-    pub gaussians: [f64; 2],
+    pub(super) gaussians: [f64; 2],
     /// What the model of bytes is given: means of the last window.
-    pub sizes: Sizes,
+    pub(super) sizes: Sizes,
     /// PSNR (one squared error per image) and SSIM (valid) over the test views, where they were evaluated.
-    pub quality: Option<[f64; 2]>,
+    pub(super) quality: Option<[f64; 2]>,
     /// The passes in order of cost.
-    pub passes: Vec<Pass>,
+    pub(super) passes: Vec<Pass>,
     /// Memory rate that the lower bound is computed with, 10^9 bytes a second, and whether it was given.
-    pub bandwidth_gb_s: (f64, bool),
+    pub(super) bandwidth_gb_s: (f64, bool),
 }
 
 impl Figures {
@@ -81,7 +81,7 @@ impl Figures {
     ///
     /// # Errors
     /// [`Failure`] naming the file that is missing or holds something else.
-    pub fn read(scene: Scene, plain: &Path, timed: &Path, bandwidth_gb_s: Option<f64>) -> Result<Self> {
+    pub(super) fn read(scene: Scene, plain: &Path, timed: &Path, bandwidth_gb_s: Option<f64>) -> Result<Self> {
         let environment = Node::file(&plain.join("env.json"))?;
         let rows = Rows::read(&plain.join("metrics.jsonl"))?;
         let timed_rows = Rows::read(&timed.join("metrics.jsonl"))?;
@@ -137,17 +137,17 @@ impl Figures {
     }
 
     /// Share of the time between steps in which no pass runs.
-    pub fn idle(&self) -> f64 {
+    pub(super) fn idle(&self) -> f64 {
         (1.0 - self.busy_ms / self.step_ms).max(0.0)
     }
 
     /// Bytes that a step has to move, by the model.
-    pub fn bytes(&self) -> f64 {
+    pub(super) fn bytes(&self) -> f64 {
         self.passes.iter().filter_map(|pass| pass.bytes).sum()
     }
 
     /// Milliseconds that moving them takes at the memory rate.
-    pub fn bound_ms(&self) -> f64 {
+    pub(super) fn bound_ms(&self) -> f64 {
         match self.bandwidth_gb_s {
             (rate, _) if rate > 0.0 => self.bytes() / rate / 1e6,
             _ => 0.0,
@@ -326,7 +326,7 @@ impl Node {
 ///
 /// # Errors
 /// [`Failure`] when a figure is no number that JSON has.
-pub fn json(all: &[Figures]) -> Result<String> {
+pub(super) fn json(all: &[Figures]) -> Result<String> {
     let list: Vec<JsonValue> = all.iter().map(object).collect();
     let text = JsonValue::from(list).format();
     text.map(|text| text + "\n")

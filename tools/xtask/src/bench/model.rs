@@ -6,23 +6,23 @@
 
 /// What the bytes are counted in.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sizes {
+pub(super) struct Sizes {
     /// Gaussians.
-    pub gaussians: f64,
+    pub(super) gaussians: f64,
     /// Visible Gaussians.
-    pub visible: f64,
+    pub(super) visible: f64,
     /// Tile intersections.
-    pub intersections: f64,
+    pub(super) intersections: f64,
     /// Pixels.
-    pub pixels: f64,
+    pub(super) pixels: f64,
     /// Bits of a tile's number.
-    pub tile_bits: f64,
+    pub(super) tile_bits: f64,
     /// Bytes a Gaussian of centres, rotations, scales and opacity.
-    pub geometry_bytes: f64,
+    pub(super) geometry_bytes: f64,
     /// Bytes a Gaussian of SH coefficients.
-    pub sh_bytes: f64,
+    pub(super) sh_bytes: f64,
     /// Bytes a Gaussian of everything that training keeps: values, moments, statistics, filter.
-    pub state_bytes: f64,
+    pub(super) state_bytes: f64,
 }
 
 /// Position, conic and colour of a visible Gaussian, 16 bytes each; its gradients take as much.
@@ -37,8 +37,7 @@ const MAPS: f64 = 36.0;
 const PHOTO: f64 = 3.0;
 
 /// Bytes that the pass moves in a step; `None` for passes whose traffic is small or unknown.
-#[must_use]
-pub fn bytes(pass: &str, s: &Sizes) -> Option<f64> {
+pub(super) fn bytes(pass: &str, s: &Sizes) -> Option<f64> {
     let (n, m, i, p) = (s.gaussians, s.visible, s.intersections, s.pixels);
     let tile_rounds = (s.tile_bits / 8.0).ceil();
     let family = pass.split('.').next().unwrap_or(pass);

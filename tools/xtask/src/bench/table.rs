@@ -3,7 +3,7 @@
 use super::figures::Figures;
 
 /// The passes of one scene: time, share, bytes of the model, rate.
-pub fn of_passes(of: &Figures) -> String {
+pub(super) fn of_passes(of: &Figures) -> String {
     let mut text = format!(
         "{}: {:.0} Gaussians, {:.0} visible, {:.0} intersections, {:.2} MP, on {} ({})\n",
         of.scene.name,
@@ -46,7 +46,7 @@ pub fn of_passes(of: &Figures) -> String {
 }
 
 /// One line a scene.
-pub fn of_scenes(all: &[Figures]) -> String {
+pub(super) fn of_scenes(all: &[Figures]) -> String {
     let width = all.iter().map(|of| of.scene.name.len()).max().unwrap_or(0).max(5);
     let mut text = format!(
         "{:width$} {:>8} {:>8} {:>8} {:>7} {:>10} {:>10} {:>10} {:>10} {:>8} {:>7}\n",
