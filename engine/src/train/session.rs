@@ -17,9 +17,11 @@ use super::photos::{LeftOut, check_host_memory, image_host_bytes};
 use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status, place, stored_name};
 use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
-use super::timing::Timing;
+use super::timing::{GaussianBytes, Timing};
 use super::uniforms::Look;
-use super::{CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, Target, TrainError, Trainer};
+use super::{
+    ByteTable, CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, Target, TrainError, Trainer,
+};
 use super::{available_bytes, early_stop, environment, initial_model, plan, scene_options};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
@@ -629,7 +631,12 @@ impl Session {
         let (from, t_s) = self.began;
         let iterations = self.trainer.iteration().saturating_sub(from);
         let seconds = self.watch.elapsed(self.now()).as_secs_f64() - t_s;
-        let report = self.timing.report(every, iterations, seconds, self.trainer.waited());
+        let (storage, capacities) = (self.profile.memory.storage, self.trainer.report().capacities);
+        let table = ByteTable::new(storage, &capacities, &self.trainer.variants(), 0);
+        let bytes = GaussianBytes::of(&table);
+        let report = self
+            .timing
+            .report(every, iterations, seconds, self.trainer.waited(), bytes);
         write_json(&self.folder.root().join("timings.json"), &report)?;
         Ok(self.folder.list(["timings.json"])?)
     }
