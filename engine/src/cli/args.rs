@@ -40,7 +40,7 @@ pub(super) enum Command {
     /// Show shipped profiles, recipes and plugins
     #[command(subcommand, after_help = examples::PROFILES)]
     Profiles(ProfilesCommand),
-    /// Show what a scene, a PLY file or a run holds
+    /// Show what a scene, a model file or a run holds
     #[command(after_help = examples::INSPECT)]
     Inspect(InspectArgs),
     /// Show what memory a run took and who owned it
@@ -69,8 +69,8 @@ pub(super) enum Command {
 
 #[derive(Debug, Args)]
 pub(super) struct InspectArgs {
-    /// Scene folder, run folder, or any 3D Gaussian Splatting PLY file
-    #[arg(value_name = "SCENE|RUN|PLY")]
+    /// Scene folder, run folder, any 3D Gaussian Splatting PLY file, or an SPZ or GLB file
+    #[arg(value_name = "SCENE|RUN|FILE")]
     pub(super) target: PathBuf,
     /// Set any key, for example dataset.resolution=4
     #[arg(long, value_name = "KEY=VALUE")]

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use super::{ProfilesError, UsageError};
 use crate::config::{AutoError, ConfigError};
-use crate::export::{DeliveryError, ExportError};
+use crate::export::{DeliveryError, ExportError, FileError};
 use crate::train::run_folder::RunFolderError;
 
 /// How the program ends.
@@ -137,6 +137,12 @@ impl Failure for DeliveryError {
             }
             Self::Write(error) => error.hint(),
         }
+    }
+}
+
+impl Failure for FileError {
+    fn exit(&self) -> Exit {
+        Exit::Data
     }
 }
 

@@ -58,7 +58,7 @@ pub enum Shell {
 /// `kiln inspect`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inspect {
-    /// Scene folder, run folder or PLY file.
+    /// Scene folder, run folder or model file.
     pub target: PathBuf,
     /// How a scene is to be read.
     pub settings: Settings,

@@ -15,7 +15,9 @@ mod ply;
 pub use atomic::{AtomicFile, write_atomic};
 pub use camera_path::read_camera_path;
 pub use cameras::{CameraRecord, CamerasError, camera_records, read_cameras, write_cameras};
-pub use delivery::{Chosen, Delivered, DeliveryError, Format, SpzVersion, deliver};
+pub use delivery::{
+    Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, SpzVersion, deliver, summarize_file,
+};
 pub use error::ExportError;
 pub use json::write_json;
 pub(crate) use json::{milliseconds, null_as_nan};

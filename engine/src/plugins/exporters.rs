@@ -136,3 +136,34 @@ impl Subset {
 pub fn is_box(crop: &[f32; 6]) -> bool {
     crop.iter().all(|value| value.is_finite()) && (0..3).all(|axis| crop[axis] <= crop[axis + 3])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(options: &impl Options) -> Vec<String> {
+        let mut checker = Checker::default();
+        options.check(&mut checker);
+        let told = checker.problems().iter();
+        told.map(|problem| format!("{} {}", problem.path.join("."), problem.found))
+            .collect()
+    }
+
+    #[test]
+    fn versions_degrees_and_boxes_are_checked() {
+        let mut spz = SpzOptions::default();
+        assert!(problems(&spz).is_empty());
+        spz.version = 2;
+        spz.max_splats = Some(0);
+        spz.sh_degree = Some(4);
+        assert_eq!(problems(&spz), ["version 2", "max_splats 0", "sh_degree 4"]);
+        let cropped = |crop| DeliveryOptions {
+            crop: Some(crop),
+            ..DeliveryOptions::default()
+        };
+        assert!(problems(&cropped([-1.0, 0.0, 0.0, 1.0, 0.0, 5.0])).is_empty());
+        for bad in [[1.0, 0.0, 0.0, -1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0, 1.0, f32::NAN]] {
+            assert_eq!(problems(&cropped(bad)).len(), 1);
+        }
+    }
+}

@@ -132,6 +132,7 @@ fn every_degree_comes_back_within_the_stated_errors() {
 fn chunks_are_compact_and_wild_scales_are_cut() {
     let mut model = random(20_000, 0, 50);
     model.log_scales[77] = [-80.0, 60.0, -3.0];
+    model.filter_3d[77] = 0.0;
     let mut subset = Subset::default();
     let (_, splats) = read_all(&written(&model, &subset));
     // 20 000 splats fill the cube of side 6; 256 neighbours fill a cell of side 1.4, and a chunk that reaches into a

@@ -1,6 +1,6 @@
 //! Files for viewers, read back by others than the code that wrote them: compressed PLY by the viewer, GLB by the crate
-//! `gltf`, SPZ by a reader that was written from the description of the format and decompresses with the libraries of
-//! zlib and zstd. Every attribute is held against the error that `docs/export.md` states.
+//! `gltf`, SPZ by a reader that was written from the description of the format and has its own library for zstd. Every
+//! attribute is held against the error that `docs/export.md` states.
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 mod compressed_ply;
@@ -9,6 +9,7 @@ mod model;
 mod program;
 mod spz;
 mod spz_reader;
+mod training;
 
 // The viewer is made for browsers and shares nothing with the engine; these are its parts that read files. Their own
 // tests run here a second time.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{complete, golden, path, system};
 use crate::config::ConfigError;
-use crate::export::{DeliveryError, ExportError};
+use crate::export::{DeliveryError, ExportError, FileError};
 use crate::train::checkpoint::CheckpointError;
 use crate::train::run_folder::RunFolderError;
 
@@ -36,6 +36,17 @@ fn written_files() {
     ];
     let more = complete!(DeliveryError, delivery, [NoGaussians, OutsideCrop, TooLarge, Write]);
     examples.extend(more);
+    let files = vec![
+        FileError::Read {
+            path: path("garden.spz"),
+            source: system(ErrorKind::PermissionDenied),
+        },
+        FileError::Damaged {
+            path: path("garden.glb"),
+            what: "it is truncated: 4000 bytes announced, 300 there".to_owned(),
+        },
+    ];
+    examples.extend(complete!(FileError, files, [Read, Damaged]));
     golden("export", examples);
 }
 

@@ -14,6 +14,8 @@ mod morton;
 mod ply;
 mod quantize;
 mod spz;
+mod summary;
 
 pub use chosen::Chosen;
 pub use format::{Delivered, DeliveryError, Format, SpzVersion, deliver};
+pub use summary::{FileError, FileSummary, summarize_file};

@@ -5,9 +5,8 @@
 //! attribute. Axes are those of the format (y up, z backward).
 
 mod pack;
-mod zstd;
 
-use std::io::{self, Read, Seek as _, SeekFrom, Write};
+use std::io::{self, Seek as _, SeekFrom, Write};
 
 use flate2::{Compression, write::GzEncoder};
 
@@ -21,6 +20,9 @@ const MAGIC: u32 = 0x5053_474e;
 const ANTIALIASED: u8 = 1;
 /// Bytes of the header of version 4, where the table of sizes begins.
 const HEADER_BYTES: u32 = 32;
+/// How hard the compressors try: gzip's usual level, and where more effort of zstd gains little.
+const GZIP_LEVEL: u32 = 6;
+const ZSTD_LEVEL: i32 = 12;
 /// Most binary digits after the point of a position, and how many are usual.
 const MOST_FRACTION_BITS: u32 = 20;
 const USUAL_FRACTION_BITS: u32 = 12;
@@ -82,7 +84,7 @@ pub(super) fn write(
     match version {
         SpzVersion::V3 => {
             header.push(0);
-            let mut gzip = GzEncoder::new(&mut *file, Compression::new(6));
+            let mut gzip = GzEncoder::new(&mut *file, Compression::new(GZIP_LEVEL));
             gzip.write_all(&header)?;
             for part in parts {
                 io::copy(&mut Packed::new(chosen, part, fraction_bits), &mut gzip)?;
@@ -98,11 +100,17 @@ pub(super) fn write(
             // The sizes are not known before the streams are written.
             file.write_all(&vec![0; 16 * parts.len()])?;
             let mut table = Vec::new();
+            let mut start = file.stream_position()?;
             for part in parts {
-                let mut packed = Packed::new(chosen, part, fraction_bits);
-                let written = zstd::compress(packed.by_ref(), part.bytes(chosen), file)?;
-                table.extend(written.to_le_bytes());
+                let mut frame = zstd::Encoder::new(&mut *file, ZSTD_LEVEL)?;
+                // Readers allocate what the frame says before they decompress.
+                frame.set_pledged_src_size(Some(part.bytes(chosen)))?;
+                io::copy(&mut Packed::new(chosen, part, fraction_bits), &mut frame)?;
+                frame.finish()?;
+                let end = file.stream_position()?;
+                table.extend((end - start).to_le_bytes());
                 table.extend(part.bytes(chosen).to_le_bytes());
+                start = end;
             }
             file.seek(SeekFrom::Start(HEADER_BYTES.into()))?;
             file.write_all(&table)
