@@ -115,6 +115,22 @@ fn a_ply_file_is_cut_and_keeps_its_values() {
 }
 
 #[test]
+fn coarse_positions_are_told_and_a_box_helps() {
+    let scratch = Scratch::new("export");
+    let mut model = random(300, 0, 71);
+    model.means[5] = [1e6, 0.0, 0.0];
+    let path = scratch.join("far.ply");
+    write_ply(&path, &model, PlyFlavor::Raw, MIP).expect("a file");
+    let (code, _, said) = export(&[text(&path), "--format", "spz", "-q"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("warning: positions are rounded to 0.125 ") && said.contains("`--crop`"), "{said}");
+    let (code, _, said) = export(&[text(&path), "--format", "spz", "-q", "--crop", "-9,-9,-9,9,9,9"]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    let (header, splats) = spz_reader::read(&fs::read(scratch.join("far.spz")).expect("the file"));
+    assert_eq!((header.fraction_bits, splats.len()), (12, 299));
+}
+
+#[test]
 fn refusals_name_what_to_do_and_leave_files_alone() {
     let scratch = Scratch::new("export");
     let run = run(&scratch);
