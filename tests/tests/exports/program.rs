@@ -123,7 +123,10 @@ fn coarse_positions_are_told_and_a_box_helps() {
     write_ply(&path, &model, PlyFlavor::Raw, MIP).expect("a file");
     let (code, _, said) = export(&[text(&path), "--format", "spz", "-q"]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("warning: positions are rounded to 0.125 ") && said.contains("`--crop`"), "{said}");
+    assert!(
+        said.contains("warning: positions are rounded to 0.125 ") && said.contains("`--crop`"),
+        "{said}"
+    );
     let (code, _, said) = export(&[text(&path), "--format", "spz", "-q", "--crop", "-9,-9,-9,9,9,9"]);
     assert_eq!((code, said.as_str()), (Some(0), ""));
     let (header, splats) = spz_reader::read(&fs::read(scratch.join("far.spz")).expect("the file"));
