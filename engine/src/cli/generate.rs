@@ -59,6 +59,7 @@ mod tests {
                 "plan",
                 "inspect",
                 "memory",
+                "synth",
                 "doctor",
                 "max-gaussians",
             ] {
