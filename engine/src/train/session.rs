@@ -26,7 +26,9 @@ use super::{available_bytes, early_stop, environment, initial_model, plan, scene
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
-use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
+use crate::export::{
+    Chosen, DeliveryError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_json, write_ply,
+};
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, Gpu, MIB};
@@ -589,7 +591,11 @@ impl Session {
         };
         let mut files = Vec::new();
         for exporter in self.profile.exporters.clone() {
-            let (kind, flavor) = match exporter {
+            let (kind, flavor) = match &exporter {
+                Exporter::CompressedPly(_) | Exporter::Spz(_) | Exporter::Glb(_) => {
+                    files.extend(self.deliver(&model, &exporter, comments)?);
+                    continue;
+                }
                 Exporter::Ply(_) => (PlyKind::Fused, PlyFlavor::Fused),
                 // Without a filter there is nothing to fold, nor a column for it: both files are the same.
                 Exporter::PlyRaw(_) if look.classic => (PlyKind::Raw, PlyFlavor::Fused),
@@ -604,6 +610,33 @@ impl Session {
             files.push(self.folder.add_ply(iteration, kind, count)?);
         }
         self.event(iteration, Event::Save { files })
+    }
+
+    /// Writes a model for viewers; a part of it that is empty ends no run.
+    fn deliver(
+        &mut self,
+        model: &Gaussians,
+        exporter: &Exporter,
+        comments: PlyComments,
+    ) -> Result<Option<String>, TrainError> {
+        let Some((format, subset)) = Format::of_exporter(exporter) else {
+            return Ok(None);
+        };
+        let iteration = self.trainer.iteration();
+        let (name, path) = self.folder.delivery_path(iteration, format.ending());
+        let written = Chosen::new(model, &subset).and_then(|chosen| deliver(&path, chosen, format, comments));
+        match written {
+            Ok(_) => {
+                self.folder.list([name.as_str()])?;
+                Ok(Some(name))
+            }
+            Err(DeliveryError::Write(error)) => Err(error.into()),
+            Err(error) => {
+                let message = format!("{name} is not written: {error}");
+                self.event(iteration, Event::Warning { message })?;
+                Ok(None)
+            }
+        }
     }
 
     fn checkpoint(&mut self) -> Result<(), TrainError> {
