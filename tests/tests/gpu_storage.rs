@@ -1,4 +1,5 @@
 //! Models stored in fewer bits: the update against its twin code by code, and the promises that hold in every mode.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::gaussians::layout::Storage;
 use kiln::kernels::cpu::adam::{Adam, Factors, GroupStep, update};
@@ -6,8 +7,10 @@ use kiln::kernels::cpu::codes::Rounding;
 use kiln::kernels::cpu::stored_adam::{Run, Words};
 use kiln::kernels::uniforms::Group;
 use kiln::kernels::views::Reduction;
+use kiln::kernels::{begin, opacity_reset};
+use kiln::memory::Program;
 use kiln::scene::Camera;
-use kiln::step::Capacities;
+use kiln::step::{Capacities, StepTensors};
 use kiln_tests::banded::{self, BUSY};
 use kiln_tests::compare::{close, mean_abs, same};
 use kiln_tests::gpu::{Gpu, assert_valid, open, variants};
@@ -255,6 +258,41 @@ fn equal_steps_leave_equal_bytes_whatever_the_chunks() {
         for chunk in [1024, 256] {
             assert!(run(chunk) == first, "{storage:?}, chunks of {chunk}");
         }
+    }
+}
+
+/// A reset clears what opacities have of the moments, and nothing that shares words with it.
+#[test]
+fn a_reset_clears_the_moments_of_opacities_alone() {
+    for (storage, plane) in [(Storage::Half, 10), (Storage::Compact, 5)] {
+        let scene = scene(1);
+        let n = scene.count as usize;
+        let reset = |t: &StepTensors| {
+            let mut program = Program::new("reset");
+            begin::record(&mut program, &t.shared, &t.chunks);
+            opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
+            program
+        };
+        let capacities = capacities(&scene, 256, storage);
+        let mut gpu = Gpu::new(&capacities, &variants(Reduction::Segmented), reset, |_| Vec::new());
+        gpu.load(&scene.model());
+        for chunk in gpu.tensors.chunks.clone() {
+            for view in [chunk.geometry_m, chunk.geometry_v] {
+                let words = vec![0x4321_1234_u32; (view.bytes / 4) as usize];
+                gpu.device.write(&view, &words).expect("upload");
+            }
+        }
+        gpu.run(0, &uniforms(&scene.camera(), 1, 1), &[]);
+        let planes = storage.planes(1);
+        for (words, planes) in [
+            (gpu.words(|c| c.geometry_m, planes.geometry_m, n), planes.geometry_m),
+            (gpu.words(|c| c.geometry_v, planes.geometry_v, n), planes.geometry_v),
+        ] {
+            let wanted: Vec<u32> = (0..planes).map(|p| if p == plane { 0 } else { 0x4321_1234 }).collect();
+            assert!(words.iter().all(|words| *words == wanted), "{storage:?}");
+        }
+        assert!(gpu.model().logit_opacities.iter().all(|logit| logit.is_finite()));
+        gpu.assert_valid();
     }
 }
 
