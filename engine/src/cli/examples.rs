@@ -51,6 +51,11 @@ Examples:
   kiln memory runs/garden
   kiln memory runs/garden --json";
 
+pub(super) const SYNTH: &str = "\
+Examples:
+  kiln synth scene --gaussians 6000000 --visible 3000000
+  kiln synth scene --size 3840x2160 && kiln train scene -r 1 --iterations 400";
+
 pub(super) const DOCTOR: &str = "\
 Examples:
   kiln doctor

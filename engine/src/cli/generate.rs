@@ -58,6 +58,7 @@ mod tests {
                 "plan",
                 "inspect",
                 "memory",
+                "synth",
                 "doctor",
                 "max-gaussians",
             ] {

@@ -23,6 +23,7 @@ mod profiles;
 mod render;
 mod request;
 mod stored;
+mod synth;
 mod train;
 mod view;
 
@@ -39,9 +40,10 @@ pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
 pub use render::run as run_render;
 pub use request::{
-    Doctor, Eval, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings, Shell, Train,
-    View, ViewAction, parse,
+    Doctor, Eval, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings, Shell, Synth,
+    Train, View, ViewAction, parse,
 };
+pub use synth::run as run_synth;
 pub use train::run as run_train;
 pub use view::run as run_view;
 

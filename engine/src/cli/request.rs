@@ -8,6 +8,7 @@ use clap::Parser as _;
 use super::args::{Cli, Command, DeviceArgs, ModelArgs, ProfilesCommand, SettingsArgs};
 use super::{UsageError, flags};
 use crate::config::{AutoError, Budget, ConfigError, Inputs, Override, Profile, choose, extended_profile, resolve};
+use crate::export::Synthetic;
 use crate::scene::Split;
 use crate::serve::Listen;
 
@@ -30,6 +31,8 @@ pub enum Request {
     Inspect(Inspect),
     /// Show what memory a run took.
     Memory(Memory),
+    /// `kiln synth`
+    Synth(Synth),
     /// Show devices.
     Doctor(Doctor),
     /// Show what flags of other trainers mean.
@@ -69,6 +72,15 @@ pub struct Memory {
     pub target: PathBuf,
     /// Machine-readable output.
     pub json: bool,
+}
+
+/// `kiln synth`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Synth {
+    /// Folder of the scene.
+    pub folder: PathBuf,
+    /// What to make.
+    pub scene: Synthetic,
 }
 
 /// `kiln train`
@@ -357,6 +369,16 @@ where
         Command::Memory(memory) => Request::Memory(Memory {
             target: memory.target,
             json: memory.json,
+        }),
+        Command::Synth(synth) => Request::Synth(Synth {
+            folder: synth.folder,
+            scene: Synthetic {
+                gaussians: synth.gaussians,
+                visible: synth.visible.unwrap_or(synth.gaussians),
+                size_px: synth.size,
+                views: synth.views,
+                seed: synth.seed,
+            },
         }),
         Command::Doctor(doctor) => Request::Doctor(Doctor { json: doctor.json }),
         Command::Flags => Request::Flags,

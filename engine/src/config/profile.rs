@@ -422,8 +422,8 @@ pub struct Debug {
     pub fail_self_test: bool,
     /// Turn on the Vulkan validation layer.
     pub validation: bool,
-    /// After the run, time each pass of the step over this many views and write `timings.json`; 0 to 1000.
-    pub timed_steps: u32,
+    /// Time the passes of every N-th step and write `timings.json`; 0 times none.
+    pub timed_every: u32,
 }
 
 /// `debug.reduction`

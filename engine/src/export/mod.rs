@@ -9,6 +9,7 @@ mod cameras;
 mod error;
 mod json;
 mod ply;
+mod synthetic;
 
 pub use atomic::{AtomicFile, write_atomic};
 pub use camera_path::read_camera_path;
@@ -20,3 +21,4 @@ pub use ply::{
     Fused, PlyComments, PlyError, PlyFlavor, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply, summarize_ply,
     write_ply, write_points,
 };
+pub use synthetic::Synthetic;
