@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Request::Train(train) => cli::run_train(train),
         Request::Eval(eval) => cli::run_eval(eval, &mut out),
         Request::Render(render) => cli::run_render(render, &mut out),
+        Request::Export(export) => cli::run_export(&export, &mut out),
         Request::Plan(plan) => cli::run_plan(&plan.settings, plan.explain, &mut out),
         Request::View(view) => cli::run_view(view, &mut out),
         Request::Inspect(inspect) => cli::run_inspect(&inspect, &mut out),

@@ -55,6 +55,7 @@ mod tests {
                 "train",
                 "eval",
                 "render",
+                "export",
                 "plan",
                 "inspect",
                 "memory",

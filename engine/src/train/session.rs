@@ -17,14 +17,18 @@ use super::photos::{LeftOut, check_host_memory, image_host_bytes};
 use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status, place, stored_name};
 use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
-use super::timing::Timing;
+use super::timing::{GaussianBytes, Timing};
 use super::uniforms::Look;
-use super::{CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, Target, TrainError, Trainer};
+use super::{
+    ByteTable, CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, Target, TrainError, Trainer,
+};
 use super::{available_bytes, early_stop, environment, initial_model, plan, scene_options};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
-use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
+use crate::export::{
+    Chosen, DeliveryError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_json, write_ply,
+};
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, Gpu, MIB};
@@ -587,7 +591,11 @@ impl Session {
         };
         let mut files = Vec::new();
         for exporter in self.profile.exporters.clone() {
-            let (kind, flavor) = match exporter {
+            let (kind, flavor) = match &exporter {
+                Exporter::CompressedPly(_) | Exporter::Spz(_) | Exporter::Glb(_) => {
+                    files.extend(self.deliver(&model, &exporter, comments)?);
+                    continue;
+                }
                 Exporter::Ply(_) => (PlyKind::Fused, PlyFlavor::Fused),
                 // Without a filter there is nothing to fold, nor a column for it: both files are the same.
                 Exporter::PlyRaw(_) if look.classic => (PlyKind::Raw, PlyFlavor::Fused),
@@ -602,6 +610,33 @@ impl Session {
             files.push(self.folder.add_ply(iteration, kind, count)?);
         }
         self.event(iteration, Event::Save { files })
+    }
+
+    /// Writes a model for viewers; a part of it that is empty ends no run.
+    fn deliver(
+        &mut self,
+        model: &Gaussians,
+        exporter: &Exporter,
+        comments: PlyComments,
+    ) -> Result<Option<String>, TrainError> {
+        let Some((format, subset)) = Format::of_exporter(exporter) else {
+            return Ok(None);
+        };
+        let iteration = self.trainer.iteration();
+        let (name, path) = self.folder.delivery_path(iteration, format.ending());
+        let written = Chosen::new(model, &subset).and_then(|chosen| deliver(&path, chosen, format, comments));
+        match written {
+            Ok(_) => {
+                self.folder.list([name.as_str()])?;
+                Ok(Some(name))
+            }
+            Err(DeliveryError::Write(error)) => Err(error.into()),
+            Err(error) => {
+                let message = format!("{name} is not written: {error}");
+                self.event(iteration, Event::Warning { message })?;
+                Ok(None)
+            }
+        }
     }
 
     fn checkpoint(&mut self) -> Result<(), TrainError> {
@@ -629,7 +664,12 @@ impl Session {
         let (from, t_s) = self.began;
         let iterations = self.trainer.iteration().saturating_sub(from);
         let seconds = self.watch.elapsed(self.now()).as_secs_f64() - t_s;
-        let report = self.timing.report(every, iterations, seconds, self.trainer.waited());
+        let (storage, capacities) = (self.profile.memory.storage, self.trainer.report().capacities);
+        let table = ByteTable::new(storage, &capacities, &self.trainer.variants(), 0);
+        let bytes = GaussianBytes::of(&table);
+        let report = self
+            .timing
+            .report(every, iterations, seconds, self.trainer.waited(), bytes);
         write_json(&self.folder.root().join("timings.json"), &report)?;
         Ok(self.folder.list(["timings.json"])?)
     }

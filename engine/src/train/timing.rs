@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::{ByteTable, Unit};
 use crate::kernels::counters::Counters;
+use crate::memory::Class;
 use crate::vk::PassTime;
 
 /// Iterations in a window.
@@ -46,6 +48,33 @@ pub struct WindowTimes {
     pub passes: Vec<PassRow>,
 }
 
+/// Bytes that training keeps of a Gaussian.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GaussianBytes {
+    /// Centre, rotation, scales, opacity.
+    pub geometry: f64,
+    /// SH coefficients.
+    pub sh: f64,
+    /// Everything: values, moments, statistics, filter.
+    pub all: f64,
+}
+
+impl GaussianBytes {
+    /// Reads them off a byte table.
+    #[must_use]
+    pub fn of(table: &ByteTable) -> Self {
+        let of = |tensor: &str| {
+            let rows = table.rows().iter().filter(|row| row.tensor == tensor);
+            rows.map(|row| row.bits as f64 / 8.0).sum()
+        };
+        Self {
+            geometry: of("model/geometry"),
+            sh: of("model/sh"),
+            all: table.per(Class::Persistent, Unit::Gaussian),
+        }
+    }
+}
+
 /// What `timings.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timings {
@@ -59,6 +88,8 @@ pub struct Timings {
     pub waited_s: f64,
     /// What remains, milliseconds a step: the submitting thread's own work.
     pub host_ms: f64,
+    /// What a model of bytes moved needs besides counts.
+    pub gaussian_bytes: GaussianBytes,
     /// Device times, window by window.
     pub windows: Vec<WindowTimes>,
 }
@@ -108,7 +139,14 @@ impl Timing {
     }
 
     /// The report of `iterations` that took `seconds`, `waited` of them for the device.
-    pub(super) fn report(&self, every: u32, iterations: u32, seconds: f64, waited: Duration) -> Timings {
+    pub(super) fn report(
+        &self,
+        every: u32,
+        iterations: u32,
+        seconds: f64,
+        waited: Duration,
+        gaussian_bytes: GaussianBytes,
+    ) -> Timings {
         let waited_s = waited.as_secs_f64();
         Timings {
             every,
@@ -116,6 +154,7 @@ impl Timing {
             loop_s: seconds,
             waited_s,
             host_ms: 1e3 * (seconds - waited_s).max(0.0) / f64::from(iterations.max(1)),
+            gaussian_bytes,
             windows: self.windows.iter().map(|(window, sums)| sums.mean(*window)).collect(),
         }
     }
@@ -169,7 +208,12 @@ mod tests {
         for (iteration, ns) in [(500, 1e6), (1000, 3e6), (1001, 7e6)] {
             timing.add(&step(iteration, ns));
         }
-        let report = timing.report(500, 1001, 3.0, Duration::from_millis(1999));
+        let bytes = GaussianBytes {
+            geometry: 44.0,
+            sh: 192.0,
+            all: 728.125,
+        };
+        let report = timing.report(500, 1001, 3.0, Duration::from_millis(1999), bytes);
         assert!((report.host_ms - 1.0).abs() < 1e-9, "{}", report.host_ms);
         let (first, second) = (&report.windows[0], &report.windows[1]);
         let rows: Vec<_> = first.passes.iter().map(|p| (p.pass.as_str(), p.calls, p.ms)).collect();

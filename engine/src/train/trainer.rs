@@ -21,6 +21,7 @@ use crate::gaussians::Gaussians;
 use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::StepUniforms;
+use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MemoryError, View};
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step::{self, StepTensors};
@@ -184,6 +185,12 @@ impl Trainer {
     #[must_use]
     pub fn report(&self) -> &PlanReport {
         &self.report
+    }
+
+    /// The kernels of this run.
+    #[must_use]
+    pub fn variants(&self) -> Variants {
+        self.tensors.variants
     }
 
     /// Iterations submitted so far.

@@ -97,7 +97,7 @@ impl Figures {
             gaussians: last.number("gaussians")?,
             visible: last.number("visible")?,
             intersections: last.number("intersections")?,
-            ..sizes_of(&environment, &plain.join("cameras.json"))?
+            ..sizes_of(&timings, &plain.join("cameras.json"))?
         };
         let mut passes = Vec::new();
         for row in last.list("passes")? {
@@ -155,26 +155,9 @@ impl Figures {
     }
 }
 
-/// What a run's environment and cameras say about sizes.
-fn sizes_of(environment: &Node, cameras: &Path) -> Result<Sizes> {
-    let (mut geometry, mut sh, mut state, mut statistics) = (0.0, 0.0, 0.0, 0.0);
-    for tensor in environment.list("allocations")? {
-        let (name, bytes) = (tensor.text("name")?, tensor.number("bytes")?);
-        match name.split('[').next().unwrap_or(&name) {
-            "model/geometry" => geometry += bytes,
-            "model/sh" => sh += bytes,
-            "model/statistics" => statistics += bytes,
-            _ => {}
-        }
-        if name.starts_with("model/") && !name.starts_with("model/visible_mask") {
-            state += bytes;
-        }
-    }
-    // Four words a Gaussian.
-    let capacity = statistics / 16.0;
-    if capacity <= 0.0 {
-        return Err(Failure::new(format!("{} lists no model", environment.place)));
-    }
+/// What a run's timings and cameras say about sizes.
+fn sizes_of(timings: &Node, cameras: &Path) -> Result<Sizes> {
+    let gaussian = timings.child("gaussian_bytes")?;
     let (mut pixels, mut tiles) = (0.0_f64, 1.0_f64);
     for camera in Node::file(cameras)?.entries()? {
         let (width, height) = (camera.number("width")?, camera.number("height")?);
@@ -184,9 +167,9 @@ fn sizes_of(environment: &Node, cameras: &Path) -> Result<Sizes> {
     Ok(Sizes {
         pixels,
         tile_bits: tiles.log2().ceil(),
-        geometry_bytes: geometry / capacity,
-        sh_bytes: sh / capacity,
-        state_bytes: state / capacity,
+        geometry_bytes: gaussian.number("geometry")?,
+        sh_bytes: gaussian.number("sh")?,
+        state_bytes: gaussian.number("all")?,
         ..Sizes::default()
     })
 }
@@ -404,10 +387,7 @@ mod tests {
             .chain(["{\"type\":\"eval\",\"set\":\"test\",\"psnr_image\":20,\"ssim_valid\":0.5}".to_owned()])
             .collect();
         fs::write(folder.join("metrics.jsonl"), rows.join("\n")).unwrap();
-        let environment = r#"{"device":{"name":"card"},"driver":"1.0","seed":7,"allocations":[
-            {"name":"model/geometry[0]","bytes":44000},{"name":"model/sh[0]","bytes":12000},
-            {"name":"model/statistics[0]","bytes":16000},{"name":"model/visible_mask[0]","bytes":125},
-            {"name":"step/image","bytes":5}]}"#;
+        let environment = r#"{"device":{"name":"card"},"driver":"1.0","seed":7}"#;
         fs::write(folder.join("env.json"), environment).unwrap();
         fs::write(
             folder.join("cameras.json"),
@@ -420,7 +400,8 @@ mod tests {
                 "{{\"from\":81,\"to\":100,\"gaussians\":100000,\"visible\":0,\"intersections\":0,\
                  \"total_ms\":3,\"passes\":{passes}}}"
             );
-            let timings = format!("{{\"host_ms\":0.25,\"windows\":[{window}]}}");
+            let bytes = r#"{"geometry":44,"sh":12,"all":72}"#;
+            let timings = format!("{{\"host_ms\":0.25,\"gaussian_bytes\":{bytes},\"windows\":[{window}]}}");
             fs::write(folder.join("timings.json"), timings).unwrap();
         }
     }
