@@ -134,7 +134,7 @@ fn configuration() {
         },
         ConfigError::Unavailable {
             at: at(),
-            what: "`memory.storage: half`".to_owned(),
+            what: "`memory.backend.kind: vma`".to_owned(),
         },
         ConfigError::Type {
             at: at(),
