@@ -236,6 +236,10 @@ pub struct Memory {
     pub max_gaussians: Auto<u32>,
     /// What to do when densification would exceed the capacity.
     pub on_overflow: OnOverflow,
+    /// What to do when memory of the device turns out to lie in the host.
+    pub on_spill: OnSpill,
+    /// Steps between two measurements of where the memory lies; 0 = only at the start.
+    pub probe_every: u32,
 }
 
 /// `memory.storage`
@@ -270,6 +274,16 @@ pub enum OnOverflow {
     Cap,
     /// End the run.
     Stop,
+}
+
+/// `memory.on_spill`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnSpill {
+    /// Say so and go on, more slowly.
+    Warn,
+    /// Write a checkpoint and end the run with exit code 8.
+    Error,
 }
 
 /// `schedule`
@@ -428,6 +442,20 @@ pub struct Debug {
     pub validation: bool,
     /// After the run, time each pass of the step over this many views and write `timings.json`; 0 to 1000.
     pub timed_steps: u32,
+    /// Memory budgets that stand in for what the driver reports, in the order of their iterations; [] = what it reports.
+    pub budget: Vec<DebugBudget>,
+    /// From this iteration on, measurements find the first block of memory in the host; null = what they find.
+    pub spill_from: Option<u32>,
+}
+
+/// An entry of `debug.budget`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DebugBudget {
+    /// First iteration it holds for; 0 = planning.
+    pub from: u32,
+    /// Device memory this process may use, MiB.
+    pub mib: u32,
 }
 
 /// `debug.reduction`
