@@ -236,14 +236,20 @@ impl TrainPlan {
         list
     }
 
-    /// Places every tensor, transfer windows included.
+    /// Every tensor that a run commits, transfer windows included.
+    #[must_use]
+    pub fn whole_table(&self) -> TensorTable {
+        let mut table = self.table.clone();
+        Gpu::add_transfer(&mut table);
+        table
+    }
+
+    /// Places every tensor of [`TrainPlan::whole_table`].
     ///
     /// # Errors
     /// See [`Plan::new`].
     pub fn place(&self, limits: PlanLimits) -> Result<Plan, TrainError> {
-        let mut table = self.table.clone();
-        Gpu::add_transfer(&mut table);
-        Ok(Plan::new(&table, &self.programs(), limits)?)
+        Ok(Plan::new(&self.whole_table(), &self.programs(), limits)?)
     }
 }
 

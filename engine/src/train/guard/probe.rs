@@ -9,6 +9,8 @@
 //! Nothing waits for it: it follows a step as one more submission and its times are read some steps later. What looks
 //! like a spill is measured again, [`AGAIN`] times, and believed when the best of all times is as slow.
 
+use std::collections::BTreeSet;
+
 use super::told::{Residency, SpillEvidence, Verdict};
 use crate::kernels::probe::{self, Sample, sums_bytes};
 use crate::memory::{Class, Gpu, MIB, MemoryError, Program, Tag, TensorTable, View};
@@ -213,13 +215,14 @@ impl Rates {
     /// The verdict; `best_reference` is the best rate that the reference ever had, GB/s.
     pub(super) fn residency(&self, best_reference: f64) -> Residency {
         let slowest = self.slowest();
+        let names: BTreeSet<&str> = self.blocks.iter().map(|(name, _)| name.as_str()).collect();
         let mut residency = Residency {
             verdict: Verdict::Resident,
             reason: None,
             reference_gb_s: Some(self.reference_gb_s),
             slowest_gb_s: slowest.map(|(_, gb_s)| *gb_s),
             slowest: slowest.map(|(name, _)| name.clone()),
-            blocks: u32::try_from(self.blocks.len()).unwrap_or(u32::MAX),
+            blocks: u32::try_from(names.len()).unwrap_or(u32::MAX),
         };
         if self.evidence().is_some() {
             residency.verdict = Verdict::Spilled;
