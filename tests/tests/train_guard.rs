@@ -161,6 +161,45 @@ fn ten_percent_too_much_is_refused_or_capped() {
     assert_eq!(runs::checkpoints(&root("stopped")).len(), 1);
 }
 
+/// Probes between steps leave the model alone and take nothing from the driver once the run has begun.
+#[test]
+fn probes_disturb_nothing() {
+    let scratch = Scratch::new("probe");
+    let root = |name: &str| scratch.join(name);
+    let allocations = |name: &str, settings: Settings<'_>| {
+        let profile = runs::profile(&root(name), &[EVENTFUL, settings]);
+        let run = runs::train_scene(profile, runs::scene(), None, &Interrupt::unattached());
+        run.unwrap().1
+    };
+    let probing = [("debug.probe", "true"), ("memory.probe_every", "1")];
+    let with = allocations("with", &probing);
+    assert_eq!(
+        with,
+        allocations("start", &[("debug.probe", "true"), ("memory.probe_every", "0")])
+    );
+    assert_eq!(
+        with,
+        allocations("without", &[]),
+        "the reference lies in a block that there is anyway"
+    );
+    assert_eq!(
+        runs::raw_model(&root("with"), 72),
+        runs::raw_model(&root("without"), 72)
+    );
+    assert!(reserved(&root("with")) >= reserved(&root("without")) + 4 * MIB);
+    let told = runs::events(&root("with"), "residency");
+    assert_eq!(told.len(), 1, "news are told once");
+    let rate = |key: &str| told[0]["detail"][key].as_f64().unwrap();
+    assert!(rate("reference_gb_s") > 0.0 && rate("slowest_gb_s") > 0.0, "{told:?}");
+    let slowest = told[0]["detail"]["slowest"].as_str().unwrap();
+    assert!(slowest.starts_with("block "), "{slowest}");
+    // The model is too small to measure: what is measured is the arena, and the block with the reference.
+    assert!(told[0]["detail"]["blocks"].as_u64().unwrap() >= 2, "{told:?}");
+    // On a device that has memory of its own it says more.
+    let unknown = told[0]["detail"]["verdict"] == "unknown";
+    assert_eq!(unknown, told[0]["detail"]["reason"].is_string());
+}
+
 #[test]
 fn a_spill_is_told_and_ends_the_run_where_that_is_asked_for() {
     let scratch = Scratch::new("spill");

@@ -444,6 +444,8 @@ pub struct Debug {
     pub timed_steps: u32,
     /// Memory budgets that stand in for what the driver reports, in the order of their iterations; [] = what it reports.
     pub budget: Vec<DebugBudget>,
+    /// Measure how fast memory is read even where that does not tell where it lies.
+    pub probe: bool,
     /// From this iteration on, measurements find the first block of memory in the host; null = what they find.
     pub spill_from: Option<u32>,
 }

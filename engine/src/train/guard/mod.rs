@@ -137,13 +137,13 @@ impl Guard {
     }
 
     /// Why nothing can be said of where the memory lies; none where a probe can tell.
-    pub(super) fn unknown(&self, it: u32) -> Option<&'static str> {
+    fn unknown(&self, it: u32) -> Option<&'static str> {
         self.unknown.filter(|_| !self.is_forced(it))
     }
 
     /// True when iteration `it` is to be followed by a probe.
     pub(super) fn is_probe_due(&self, it: u32) -> bool {
-        self.probe_every > 0 && it.is_multiple_of(self.probe_every) && self.unknown(it).is_none()
+        self.probe_every > 0 && it.is_multiple_of(self.probe_every)
     }
 
     fn is_forced(&self, it: u32) -> bool {
@@ -155,15 +155,18 @@ impl Guard {
         self.is_forced(it).then(Rates::spilled_example)
     }
 
-    /// True when these rates are to be measured again before they are believed.
-    pub(super) fn is_suspicious(&self, rates: &Rates) -> bool {
-        rates.evidence().is_some()
+    /// True when rates measured after iteration `it` are to be measured again before they are believed.
+    pub(super) fn is_suspicious(&self, it: u32, rates: &Rates) -> bool {
+        self.unknown(it).is_none() && rates.evidence().is_some()
     }
 
-    /// Takes measured rates: what there is to tell of them. A verdict is told when it is new.
-    pub(super) fn probed(&mut self, rates: &Rates) -> Vec<Event> {
+    /// Takes rates measured after iteration `it`: what there is to tell of them. A verdict is told when it is new.
+    pub(super) fn probed(&mut self, it: u32, rates: &Rates) -> Vec<Event> {
         self.best_reference = self.best_reference.max(rates.reference_gb_s);
-        let residency = rates.residency(self.best_reference);
+        let mut residency = rates.residency(self.best_reference);
+        if let Some(reason) = self.unknown(it) {
+            (residency.verdict, residency.reason) = (Verdict::Unknown, Some(reason.to_owned()));
+        }
         let mut events = Vec::new();
         if self.told == Some(residency.verdict) {
             return events;
@@ -177,8 +180,9 @@ impl Guard {
         events
     }
 
-    /// What there is to tell where no probe can say anything.
-    pub(super) fn unprobed(&mut self, reason: &str) -> Vec<Event> {
+    /// What there is to tell after iteration `it` where the plan has no reference.
+    pub(super) fn unprobed(&mut self, it: u32) -> Vec<Event> {
+        let reason = self.unknown(it).unwrap_or("the plan has no reference");
         let news = self.told != Some(Verdict::Unknown);
         self.told = Some(Verdict::Unknown);
         let told = news.then(|| Event::Residency(Residency::unknown(reason)));
@@ -197,7 +201,7 @@ fn unknown(caps: &Caps) -> Option<&'static str> {
         Some("a CPU driver's memory is that of the host")
     } else if caps.shares_host_memory() {
         Some("device and host share their memory")
-    } else if !source::has_reference(caps) {
+    } else if !source::has_clock(caps) {
         Some("the device has no clock")
     } else {
         None

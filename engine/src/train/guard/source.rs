@@ -74,9 +74,9 @@ pub(super) fn of(device: &Arc<Device>, script: &[DebugBudget]) -> Option<Box<dyn
     known.then(|| Box::new(Driver { device, heap }) as Box<dyn BudgetSource>)
 }
 
-/// True where a plan keeps a reference block for the residency probe.
-pub(super) fn has_reference(caps: &Caps) -> bool {
-    !caps.shares_host_memory() && caps.timestamp_period_ns > 0.0
+/// True where the time that reading takes can be measured.
+pub(super) fn has_clock(caps: &Caps) -> bool {
+    caps.timestamp_period_ns > 0.0
 }
 
 /// What a run with `profile` may take on `device`, by what its driver or `debug.budget` reports now.
@@ -89,7 +89,7 @@ pub fn device_budget(device: &Device, profile: &Profile) -> Budget {
     });
     let cap = profile.memory.cap_gib.map(super::super::gib_to_bytes);
     let budget = Budget::of_caps(caps, reported, cap, profile.memory.cap_fraction);
-    if has_reference(caps) {
+    if has_clock(caps) && (!caps.shares_host_memory() || profile.debug.probe) {
         budget.with_reference(REFERENCE_BYTES)
     } else {
         budget

@@ -51,24 +51,23 @@ impl Session {
         let Some(rates) = self.trainer.take_probe()? else {
             return Ok(());
         };
-        if self.guard.is_suspicious(&rates) {
+        if self.guard.is_suspicious(it, &rates) {
             // A device that somebody else uses too is slow now and then; one that lost memory is slow every time.
             return self.probe(it);
         }
-        let events = self.guard.probed(&rates);
+        let events = self.guard.probed(it, &rates);
         self.guard_tell(it, events)
     }
 
     /// Measures where the memory lies, now.
     fn probe(&mut self, it: u32) -> Result<(), TrainError> {
-        let rates = match (self.guard.forced(it), self.guard.unknown(it)) {
-            (Some(rates), _) => Ok(rates),
-            (None, Some(reason)) => Err(reason),
-            (None, None) => self.trainer.probe()?.ok_or("the plan has no reference block"),
+        let rates = match self.guard.forced(it) {
+            Some(rates) => Some(rates),
+            None => self.trainer.probe()?,
         };
         let events = match rates {
-            Ok(rates) => self.guard.probed(&rates),
-            Err(reason) => self.guard.unprobed(reason),
+            Some(rates) => self.guard.probed(it, &rates),
+            None => self.guard.unprobed(it),
         };
         self.guard_tell(it, events)
     }
