@@ -5,7 +5,7 @@ use kiln::kernels::cpu::probe::probe as twin;
 use kiln::kernels::cpu::rng::bits;
 use kiln::kernels::probe::{RUN_BYTES, Sample, record, sums_bytes};
 use kiln::memory::{Class, Gpu, Program, Tag, TensorTable, View};
-use kiln::vk::DeviceKind;
+use kiln::vk::{DeviceKind, RecordOptions};
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, open};
 
@@ -80,6 +80,45 @@ fn a_whole_block_is_read_where_it_lies() {
     gpu.run(&program).expect("the probe runs");
     let found: Vec<u32> = gpu.read(&sums, sample.runs as usize).expect("sums");
     same("sums of a block", &found, &twin(&words, sample));
+    assert_valid(gpu.device());
+}
+
+/// What the verdicts of the probe rest on: a device with memory of its own reads that of the host at less than a quarter of
+/// the speed. `--nocapture` shows the rates.
+#[test]
+fn memory_of_the_host_shows_by_its_speed() {
+    const SAMPLE: u64 = 4 << 20;
+    let mut table = TensorTable::default();
+    let mut add = |name: &str, class, bytes| table.add(name, class, Tag::Other, bytes);
+    let sweep = add("sweep", Class::Images, 64 << 20);
+    let own = add("own", Class::Persistent, 32 << 20);
+    let host = add("host", Class::Upload, 32 << 20);
+    let sums = add("sums", Class::Small, sums_bytes(64 << 20));
+    let mut program = Program::new("probe");
+    record(&mut program, sweep, sums, Sample::of(sweep.bytes, sweep.bytes));
+    record(&mut program, own, sums, Sample::of(own.bytes, SAMPLE));
+    record(&mut program, host, sums, Sample::of(host.bytes, SAMPLE));
+    let mut gpu = Gpu::new(&open(), table, &[&program], 1 << 30).expect("memory");
+    let options = RecordOptions {
+        slots: 1,
+        timestamps: true,
+    };
+    let compiled = gpu.compile(&program, options).expect("a program with times");
+    let mut best = [0.0f64; 3];
+    for _ in 0..8 {
+        gpu.run_compiled(&compiled).expect("the probe runs");
+        let times = compiled.times(0).expect("times");
+        for ((best, time), bytes) in best.iter_mut().zip(times).zip([64 << 20, SAMPLE, SAMPLE]) {
+            *best = best.max(bytes as f64 / time.ns.max(1.0));
+        }
+    }
+    let [sweep, own, host] = best;
+    println!("a sweep at {sweep:.1} GB/s, a sample at {own:.1} GB/s, of host memory at {host:.1} GB/s");
+    assert!(best.iter().all(|rate| *rate > 0.0));
+    if !gpu.device().caps().shares_host_memory() {
+        assert!(4.0 * host < own, "{best:?}");
+        assert!(4.0 * sweep > own, "{best:?}");
+    }
     assert_valid(gpu.device());
 }
 

@@ -28,6 +28,7 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
         settings
             .resolve(config::Budget {
                 bytes: here.cap_bytes,
+                heap_bytes: here.heap_bytes,
                 is_cpu,
             })
             .map_err(boxed)?

@@ -44,7 +44,7 @@ pub(super) struct Polled {
     /// To be told.
     pub(super) events: Vec<Event>,
     /// To be done from the next step on.
-    pub(super) changes: Vec<Change>,
+    pub(super) change: Option<Change>,
 }
 
 /// The guard of one run.
@@ -110,13 +110,12 @@ impl Guard {
         polled
             .events
             .extend(self.spill.look(&figures).into_iter().map(Event::Spill));
-        if let Some(change) = pressure.poll(&figures) {
-            if let Change::Prefetch(on) = change {
-                self.prefetch = on;
-            }
-            polled.events.push(Event::Pressure(change.told(&figures)));
-            polled.changes.push(change);
+        polled.change = pressure.poll(&figures);
+        if let Some(Change::Prefetch(on)) = polled.change {
+            self.prefetch = on;
         }
+        let told = polled.change.map(|change| Event::Pressure(change.told(&figures)));
+        polled.events.extend(told);
         polled
     }
 

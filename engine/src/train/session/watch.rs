@@ -20,13 +20,11 @@ impl Session {
             .is_poll_due(next, schedule::events_at(&self.profile, next).densify)
         {
             let polled = self.guard.poll(next);
-            for change in polled.changes {
-                match change {
-                    Change::Growth(on) => self.trainer.hold_growth(!on),
-                    Change::Bands(bands, _) => self.trainer.press_bands(bands)?,
-                    // The guard is asked before each prefetch.
-                    Change::Prefetch(_) => {}
-                }
+            match polled.change {
+                Some(Change::Growth(on)) => self.trainer.hold_growth(!on),
+                Some(Change::Bands(bands, _)) => self.trainer.press_bands(bands)?,
+                // The guard is asked before each prefetch.
+                Some(Change::Prefetch(_)) | None => {}
             }
             self.guard_tell(next, polled.events)?;
         }
