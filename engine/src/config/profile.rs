@@ -440,8 +440,8 @@ pub struct Debug {
     pub fail_self_test: bool,
     /// Turn on the Vulkan validation layer.
     pub validation: bool,
-    /// After the run, time each pass of the step over this many views and write `timings.json`; 0 to 1000.
-    pub timed_steps: u32,
+    /// Time the passes of every N-th step and write `timings.json`; 0 times none.
+    pub timed_every: u32,
     /// Memory budgets that stand in for what the driver reports, in the order of their iterations; [] = what it reports.
     pub budget: Vec<DebugBudget>,
     /// Measure how fast memory is read even where that does not tell where it lies.
