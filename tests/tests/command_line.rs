@@ -113,28 +113,146 @@ fn pages_are_generated() {
     assert!(scene.contains("40 of 40 found"), "{scene}");
 }
 
+/// A row of `kiln plan --explain` about a tensor.
+struct Explained<'a> {
+    name: &'a str,
+    class: &'a str,
+    bytes: u64,
+    block: usize,
+    offset: u64,
+    life: String,
+}
+
+/// Blocks (class, bytes, bytes asked of the driver) and tensors of an explained plan.
+fn explained(table: &str) -> (Vec<(&str, u64, u64)>, Vec<Explained<'_>>) {
+    let number = |word: &str| -> u64 { word.parse().unwrap_or_else(|_| panic!("`{word}` in:\n{table}")) };
+    let rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let (mut blocks, mut tensors) = (Vec::new(), Vec::new());
+    let mut listing = false;
+    for words in rows {
+        match words[..] {
+            ["block", at, class, bytes, asked, _, _] => {
+                assert_eq!(number(at), blocks.len() as u64);
+                blocks.push((class, number(bytes), number(asked)));
+            }
+            ["tensors:", ..] => listing = true,
+            [name, class, _, bytes, place, ref life @ ..] if listing => {
+                let (block, offset) = place.split_once(':').unwrap();
+                tensors.push(Explained {
+                    name,
+                    class,
+                    bytes: number(bytes),
+                    block: number(block) as usize,
+                    offset: number(offset),
+                    life: life.join(" "),
+                });
+            }
+            _ => {}
+        }
+    }
+    (blocks, tensors)
+}
+
 #[test]
 fn explained_plans_list_every_tensor_with_place_and_lifetime() {
-    let table = printed(&mut kiln(&[
+    for profile in ["8gb", "cpu"] {
+        let table = printed(&mut kiln(&[
+            "plan",
+            text(&runs::scene()),
+            "--profile",
+            profile,
+            "--explain",
+        ]));
+        let (blocks, tensors) = explained(&table);
+        let find = |name: &str| {
+            tensors
+                .iter()
+                .find(|t| t.name == name)
+                .unwrap_or_else(|| panic!("{name}"))
+        };
+        assert_eq!(
+            (find("model/geometry[0]").class, find("model/geometry[0]").life.as_str()),
+            ("persistent", "the run")
+        );
+        let keys = &find("step/tile_keys").life;
+        assert!(
+            keys.starts_with("step ") && keys.contains("..") && keys.contains("; evaluate "),
+            "{keys}"
+        );
+        assert_eq!(
+            find("staging/upload").class,
+            "upload",
+            "windows of the host are listed too"
+        );
+        // A card keeps memory to compare with; a CPU driver has nothing to compare.
+        assert_eq!(tensors.iter().any(|t| t.name == "probe/reference"), profile == "8gb");
+        for t in &tensors {
+            let (class, bytes, asked) = blocks[t.block];
+            assert!(
+                t.class == class && t.offset + t.bytes <= bytes && bytes <= asked,
+                "{} is outside",
+                t.name
+            );
+            // What a kernel binds without using it is a stub.
+            assert!(t.life != "never used" || t.bytes == 16, "{} is never used", t.name);
+        }
+        for (i, a) in tensors.iter().enumerate().filter(|(_, t)| t.class != "arena") {
+            let apart = |b: &Explained<'_>| a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+            assert!(
+                tensors[..i].iter().all(|b| a.block != b.block || apart(b)),
+                "{} overlaps",
+                a.name
+            );
+        }
+    }
+}
+
+/// What is printed before a run is what the run takes, to the byte.
+#[test]
+fn an_explained_plan_is_what_a_run_takes() {
+    let scratch = Scratch::new("explained");
+    let root = scratch.join("run");
+    let settings: [&[(&str, &str)]; 2] = [EVENTFUL, &[("schedule.iterations", "2")]];
+    let (code, said) = outcome(&mut train_command(&root, &settings));
+    assert_eq!(code, Some(0), "{said}");
+    let mut command = kiln(&[
         "plan",
         text(&runs::scene()),
-        "--profile",
-        "8gb",
         "--explain",
-    ]));
-    let row = |name: &str| {
-        let found = table.lines().find(|line| line.trim_start().starts_with(name));
-        found.unwrap_or_else(|| panic!("{name} is not in:\n{table}")).to_owned()
-    };
-    assert!(row("model/geometry[0] ").ends_with("the run"));
-    assert!(row("model/geometry[0] ").contains("persistent"));
-    let arena: Vec<&str> = table.lines().filter(|line| line.contains(" arena ")).collect();
-    assert!(arena.iter().any(|line| line.contains("step ")), "{arena:?}");
+        "--profile",
+        "cpu",
+        "--recipe",
+        "default",
+    ]);
+    for (key, value) in settings.iter().flat_map(|list| list.iter()) {
+        command.args(["--set", &format!("{key}={value}")]);
+    }
+    let table = printed(&mut command);
+    let (blocks, tensors) = explained(&table);
+    let row = &runs::rows(&root.join("memory.jsonl"))[0];
+    let device = |class: &str| !["upload", "readback"].contains(&class);
+    let asked: u64 = blocks.iter().filter(|b| device(b.0)).map(|b| b.2).sum();
+    assert_eq!(row["reserved"], asked);
     assert!(
-        arena
-            .iter()
-            .all(|line| line.contains(':') || line.contains("MiB") || !line.contains("never used"))
+        table
+            .lines()
+            .any(|line| line.split_whitespace().collect::<Vec<_>>()[..] == ["on", "the", "device", &asked.to_string()])
     );
+    let own = tensors
+        .iter()
+        .filter(|t| device(t.class) && t.class != "arena")
+        .map(|t| t.bytes);
+    let arena = blocks.iter().filter(|b| b.0 == "arena").map(|b| b.1);
+    assert_eq!(row["allocated"], own.sum::<u64>() + arena.sum::<u64>());
+    let environment = json(&root.join("env.json"));
+    for listed in environment["allocations"].as_array().unwrap() {
+        let tensor = tensors.iter().find(|t| listed["name"] == t.name).unwrap();
+        assert_eq!(
+            (&listed["bytes"], &listed["class"]),
+            (&tensor.bytes.into(), &tensor.class.into())
+        );
+    }
+    assert_eq!(environment["allocations"].as_array().unwrap().len(), 20);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::kernels::{begin, densify, histogram, opacity_reset};
+use kiln::kernels::{begin, densify, histogram, opacity_reset, probe};
 use kiln::memory::{Access, Command, Program, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, RecordBandTensors, STAGING_BYTES, StepTensors, banded, banded_records,
@@ -217,6 +217,8 @@ fn programs() -> Vec<Program> {
         filter_3d::record(&mut program, &t.shared, &t.chunks, &io);
         opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
         histogram::record(&mut program, &t.shared, &t.chunks, t.shared.args);
+        let sample = probe::Sample::of(t.shared.args.bytes, probe::RUN_BYTES);
+        probe::record(&mut program, t.shared.args, t.shared.args, sample);
         programs.push(program);
     }
     let mut table = TensorTable::default();

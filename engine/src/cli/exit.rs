@@ -248,6 +248,7 @@ mod tests {
         assert_eq!(
             AutoError::TooSmall {
                 budget_gib: 1.0,
+                heap_gib: 8.0,
                 smallest_gib: 7.0
             }
             .exit(),

@@ -3,7 +3,7 @@
 use super::{Exit, Failure};
 use crate::eval::lpips::LpipsError;
 use crate::kernels::counters::Stall;
-use crate::memory::MemoryError;
+use crate::memory::{BudgetLimit, MemoryError};
 use crate::scene::SceneError;
 use crate::serve::ServeError;
 use crate::train::TrainError;
@@ -104,6 +104,8 @@ impl Failure for ServeError {
     }
 }
 
+const LESS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`";
+
 const KNOBS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`; a larger \
                      `memory.cap_gib` allows more";
 
@@ -119,7 +121,9 @@ impl Failure for TrainError {
             Self::Folder(error) => error.exit(),
             Self::Picture(_) | Self::Report(_) | Self::Grew { .. } => Exit::Internal,
             Self::NoDevice(_) => Exit::NoDevice,
+            Self::Spilled { .. } => Exit::Spilled,
             Self::DoesNotFit { .. }
+            | Self::Overflow { .. }
             | Self::TileTooFull { .. }
             | Self::ImagesDoNotFit { .. }
             | Self::HostMemory { .. } => Exit::DoesNotFit,
@@ -138,7 +142,24 @@ impl Failure for TrainError {
             Self::Folder(error) => error.hint(),
             Self::Export(error) => error.hint(),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
-            Self::DoesNotFit { .. } => Some(KNOBS.to_owned()),
+            Self::DoesNotFit { budget, .. } => Some(match budget.limit {
+                BudgetLimit::Profile => KNOBS.to_owned(),
+                // No setting gives back what others hold, or what is not there.
+                BudgetLimit::Reported => format!("{LESS}; ending other programs that use the device leaves more"),
+                BudgetLimit::Fraction | BudgetLimit::Unreported => LESS.to_owned(),
+            }),
+            Self::Spilled { saved, .. } => {
+                let resume = if *saved { "`--resume` goes on from the checkpoint that was written; " } else { "" };
+                Some(format!(
+                    "{resume}ending other programs that use the device, or a smaller `memory.cap_gib`, keeps memory where \
+                     it belongs; `--set memory.on_spill=warn` goes on, slowly"
+                ))
+            }
+            Self::Overflow { .. } => Some(
+                "`--set memory.on_overflow=cap --resume` goes on with the Gaussians there are; a larger \
+                 `memory.max_gaussians` or `memory.cap_gib` has room for more"
+                    .to_owned(),
+            ),
             Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` plans enough visible records")),
             Self::ImagesDoNotFit { .. } => Some(format!(
                 "`--set dataset.residency=host` keeps them in host memory; {KNOBS}"

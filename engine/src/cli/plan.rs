@@ -28,6 +28,7 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
         settings
             .resolve(config::Budget {
                 bytes: here.cap_bytes,
+                heap_bytes: here.heap_bytes,
                 is_cpu,
             })
             .map_err(boxed)?
@@ -44,12 +45,12 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
     let (budget, limits, variants) = if foreign {
         let bytes = cap.unwrap_or(here.cap_bytes);
         (
-            Budget::new(bytes, None, Some(bytes), 1.0),
+            Budget::new(bytes, None, Some(bytes), 1.0).with_reference(train::REFERENCE_BYTES),
             card_limits(),
             card_variants(&profile),
         )
     } else {
-        let budget = Budget::of_device(device, cap, fraction);
+        let budget = train::device_budget(device, &profile);
         let pinned = Pinned::for_training(&open, &profile).map_err(boxed)?;
         for warning in &pinned.warnings {
             eprintln!("warning: {warning}");

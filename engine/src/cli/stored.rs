@@ -38,8 +38,13 @@ pub(super) fn open(model: &Model) -> Result<Opened, Box<dyn Failure>> {
         }
         preliminary
     } else {
-        let bytes = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction).cap_bytes;
-        settings.resolve(config::Budget { bytes, is_cpu }).map_err(boxed)?
+        let here = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction);
+        let budget = config::Budget {
+            bytes: here.cap_bytes,
+            heap_bytes: here.heap_bytes,
+            is_cpu,
+        };
+        settings.resolve(budget).map_err(boxed)?
     };
     if !model.quiet {
         let caps = open.device.caps();

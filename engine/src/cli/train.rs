@@ -28,6 +28,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     let here = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction);
     let budget = config::Budget {
         bytes: here.cap_bytes,
+        heap_bytes: here.heap_bytes,
         is_cpu: caps.kind == DeviceKind::Cpu,
     };
     let profile = settings.resolve(budget).map_err(boxed)?;

@@ -9,6 +9,8 @@ const GIB: f64 = (1u64 << 30) as f64;
 pub struct Budget {
     /// Bytes of device-local memory that may be used now.
     pub bytes: u64,
+    /// Bytes there are, in use by others or not.
+    pub heap_bytes: u64,
     /// True when the driver runs on the CPU.
     pub is_cpu: bool,
 }
@@ -21,11 +23,14 @@ pub enum AutoError {
     CpuNotAllowed,
     /// Less memory than the smallest profile plans with.
     #[error(
-        "the device offers {budget_gib:.2} GiB, less than the {smallest_gib:.2} GiB of the smallest profile, `8gb`"
+        "the device offers {budget_gib:.2} of its {heap_gib:.2} GiB, less than the {smallest_gib:.2} GiB of the smallest \
+         profile, `8gb`"
     )]
     TooSmall {
         /// What the device offers, GiB.
         budget_gib: f64,
+        /// What it has, GiB.
+        heap_gib: f64,
         /// What the smallest profile plans with, GiB.
         smallest_gib: f64,
     },
@@ -42,10 +47,19 @@ impl AutoError {
             Self::CpuNotAllowed => {
                 Some("`--allow-cpu` or `--profile cpu` accepts it; `kiln doctor` shows what is missing".to_owned())
             }
-            Self::TooSmall { budget_gib, .. } => Some(format!(
-                "`--profile 8gb --set memory.cap_gib={:.1}` plans with less",
-                budget_gib * 0.9
-            )),
+            Self::TooSmall {
+                budget_gib, heap_gib, ..
+            } => {
+                let less = format!(
+                    "`--profile 8gb --set memory.cap_gib={:.1}` plans with less",
+                    budget_gib * 0.9
+                );
+                Some(if *budget_gib < heap_gib * 0.8 {
+                    format!("{less}; ending other programs that use the device leaves more")
+                } else {
+                    less
+                })
+            }
             Self::Config(error) => error.hint(),
         }
     }
@@ -86,6 +100,7 @@ pub fn choose(budget: Budget, allow_cpu: bool) -> Result<&'static str, AutoError
     }
     best.ok_or(AutoError::TooSmall {
         budget_gib,
+        heap_gib: budget.heap_bytes as f64 / GIB,
         smallest_gib,
     })
 }
@@ -101,6 +116,7 @@ mod tests {
             choose(
                 Budget {
                     bytes: (gib * GIB) as u64,
+                    heap_bytes: (gib.max(8.0) * GIB) as u64,
                     is_cpu: false,
                 },
                 false,
@@ -113,14 +129,15 @@ mod tests {
         let error = gpu(4.0).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the device offers 4.00 GiB, less than the 7.00 GiB of the smallest profile, `8gb`"
+            "the device offers 4.00 of its 8.00 GiB, less than the 7.00 GiB of the smallest profile, `8gb`"
         );
         assert_eq!(
             error.hint().unwrap(),
-            "`--profile 8gb --set memory.cap_gib=3.6` plans with less"
+            "`--profile 8gb --set memory.cap_gib=3.6` plans with less; ending other programs that use the device leaves more"
         );
         let cpu = Budget {
             bytes: u64::MAX,
+            heap_bytes: u64::MAX,
             is_cpu: true,
         };
         assert_eq!(choose(cpu, true).unwrap(), "cpu");

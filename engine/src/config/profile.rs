@@ -240,6 +240,10 @@ pub struct Memory {
     pub max_gaussians: Auto<u32>,
     /// What to do when densification would exceed the capacity.
     pub on_overflow: OnOverflow,
+    /// What to do when memory of the device turns out to lie in the host.
+    pub on_spill: OnSpill,
+    /// Steps between two measurements of where the memory lies; 0 = only at the start.
+    pub probe_every: u32,
 }
 
 /// `memory.backend`
@@ -266,6 +270,16 @@ pub enum OnOverflow {
     Cap,
     /// End the run.
     Stop,
+}
+
+/// `memory.on_spill`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnSpill {
+    /// Say so and go on, more slowly.
+    Warn,
+    /// Write a checkpoint and end the run with exit code 8.
+    Error,
 }
 
 /// `schedule`
@@ -424,6 +438,22 @@ pub struct Debug {
     pub validation: bool,
     /// Time the passes of every N-th step and write `timings.json`; 0 times none.
     pub timed_every: u32,
+    /// Memory budgets that stand in for what the driver reports, in the order of their iterations; [] = what it reports.
+    pub budget: Vec<DebugBudget>,
+    /// Measure how fast memory is read even where that does not tell where it lies.
+    pub probe: bool,
+    /// From this iteration on, measurements find the first block of memory in the host; null = what they find.
+    pub spill_from: Option<u32>,
+}
+
+/// An entry of `debug.budget`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DebugBudget {
+    /// First iteration it holds for; 0 = planning.
+    pub from: u32,
+    /// Device memory this process may use, MiB.
+    pub mib: u32,
 }
 
 /// `debug.reduction`

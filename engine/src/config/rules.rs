@@ -18,7 +18,6 @@ const NOT_YET: &[(&str, Option<&str>)] = &[
     ("memory.backend.kind", Some("gpu_allocator")),
     ("memory.backend.kind", Some("naive")),
     ("memory.fragmentation", None),
-    ("memory.on_spill", None),
     ("memory.trace", None),
 ];
 
@@ -78,6 +77,14 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             debug.reduction,
             || "auto or segmented, because `train.deterministic` is on".to_owned(),
         );
+        c.within("budget", |c| {
+            for (i, pair) in debug.budget.windows(2).enumerate() {
+                let (last, next) = (pair[0].from, pair[1].from);
+                c.within(i + 1, |c| {
+                    c.require("from", next > last, next, || format!("above {last}, the entry before"));
+                });
+            }
+        });
         if let (Some(v_cap), Some(i_cap)) = (debug.v_cap, debug.i_cap) {
             c.require("i_cap", i_cap >= v_cap, i_cap, || {
                 format!("at least `debug.v_cap`, {v_cap}")
@@ -158,6 +165,7 @@ fn check_memory(memory: &Memory, c: &mut Checker) {
         c.range("cap_gib", cap, 0.0625..=1024.0);
     }
     c.positive("cap_fraction", memory.cap_fraction, 1.0);
+    c.range("probe_every", memory.probe_every, 0..=MAX_STEPS);
     if let Auto::Set(n) = memory.max_gaussians {
         c.range("max_gaussians", n, 1..=1_000_000_000);
     }

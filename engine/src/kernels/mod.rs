@@ -15,6 +15,7 @@ pub mod loss;
 pub mod lpips;
 pub mod max_pool2x2;
 pub mod opacity_reset;
+pub mod probe;
 pub mod project;
 pub mod radix_sort;
 pub mod rasterize;
@@ -76,6 +77,7 @@ pub fn all() -> Vec<&'static Shader> {
         &filter_3d::APPLY,
         &histogram::SHADER,
         &opacity_reset::SHADER,
+        &probe::SHADER,
         &densify::BEGIN,
         &densify::SCORE,
         &densify::SELECT_COUNT,

@@ -1,8 +1,10 @@
 //! How many bytes a run may take.
 
+use std::fmt;
+
 use serde::Serialize;
 
-use crate::vk::Device;
+use crate::vk::{Caps, Device, DeviceKind};
 
 /// Bytes in a GiB.
 pub const GIB: u64 = 1 << 30;
@@ -11,6 +13,8 @@ pub const MIB: u64 = 1 << 20;
 
 /// Head-room kept below the reported budget: the driver's own pipelines and other processes move it.
 const BUDGET_MARGIN: u64 = 256 * MIB;
+/// Left to the screen and to other programs where the driver does not say what is free.
+const UNREPORTED_MARGIN: u64 = 3 * GIB / 2;
 
 /// The cap and where it came from, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -23,6 +27,24 @@ pub struct Budget {
     pub profile_bytes: Option<u64>,
     /// The result.
     pub cap_bytes: u64,
+    /// Which of them it is.
+    pub limit: BudgetLimit,
+    /// Bytes of the result that the residency probe keeps to compare with; 0 where it can tell nothing.
+    pub reference_bytes: u64,
+}
+
+/// What decides over the cap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetLimit {
+    /// `memory.cap_gib`.
+    Profile,
+    /// `memory.cap_fraction` of the heap.
+    Fraction,
+    /// What the driver reports, less a margin of 256 MiB.
+    Reported,
+    /// The driver reports nothing: the heap less 1.5 GiB.
+    Unreported,
 }
 
 impl Budget {
@@ -35,31 +57,91 @@ impl Budget {
             clippy::cast_sign_loss,
             reason = "0 <= fraction <= 1"
         )]
-        let mut cap = (heap_bytes as f64 * fraction.clamp(0.0, 1.0)) as u64;
-        if let Some(reported) = reported_bytes {
-            cap = cap.min(reported.saturating_sub(BUDGET_MARGIN));
-        }
-        if let Some(profile) = profile_bytes {
-            cap = cap.min(profile);
-        }
-        Self {
+        let share = (heap_bytes as f64 * fraction.clamp(0.0, 1.0)) as u64;
+        let mut budget = Self {
             heap_bytes,
             reported_bytes,
             profile_bytes,
-            cap_bytes: cap,
+            cap_bytes: share,
+            limit: BudgetLimit::Fraction,
+            reference_bytes: 0,
+        };
+        if let Some(reported) = reported_bytes {
+            budget.lower(reported.saturating_sub(BUDGET_MARGIN), BudgetLimit::Reported);
         }
+        if let Some(profile) = profile_bytes {
+            budget.lower(profile, BudgetLimit::Profile);
+        }
+        budget
+    }
+
+    /// The budget on a device with these capabilities, whose driver reports `reported_bytes`. A card whose driver reports
+    /// nothing may have a screen and other programs on it, so 1.5 GiB of it are left alone.
+    #[must_use]
+    pub fn of_caps(caps: &Caps, reported_bytes: Option<u64>, profile_bytes: Option<u64>, fraction: f64) -> Self {
+        let heap_bytes = caps.device_heap().map_or(0, |(_, bytes)| bytes);
+        let mut budget = Self::new(heap_bytes, reported_bytes, profile_bytes, fraction);
+        if reported_bytes.is_none() && caps.kind != DeviceKind::Cpu {
+            budget.lower(heap_bytes.saturating_sub(UNREPORTED_MARGIN), BudgetLimit::Unreported);
+        }
+        budget
     }
 
     /// The budget on `device`.
     #[must_use]
     pub fn of_device(device: &Device, profile_bytes: Option<u64>, fraction: f64) -> Self {
-        let (heap, bytes) = device.caps().device_heap().unwrap_or((0, 0));
-        Self::new(
-            bytes,
-            device.heap_budget(heap).map(|(budget, _)| budget),
-            profile_bytes,
-            fraction,
-        )
+        let heap = device.caps().device_heap().map_or(0, |(heap, _)| heap);
+        let reported = device.heap_budget(heap).map(|(budget, _)| budget);
+        Self::of_caps(device.caps(), reported, profile_bytes, fraction)
+    }
+
+    /// The same with `bytes` of it for the residency probe.
+    #[must_use]
+    pub fn with_reference(self, bytes: u64) -> Self {
+        Self {
+            reference_bytes: bytes,
+            ..self
+        }
+    }
+
+    fn lower(&mut self, bytes: u64, limit: BudgetLimit) {
+        if bytes < self.cap_bytes {
+            (self.cap_bytes, self.limit) = (bytes, limit);
+        }
+    }
+}
+
+/// Why the cap is what it is, for people.
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = |bytes: u64| bytes as f64 / MIB as f64;
+        let heap = mib(self.heap_bytes);
+        match self.limit {
+            BudgetLimit::Profile => f.write_str("as `memory.cap_gib` says"),
+            BudgetLimit::Fraction => write!(f, "`memory.cap_fraction` of the {heap:.1} MiB that the device has"),
+            BudgetLimit::Reported => {
+                let reported = self.reported_bytes.unwrap_or(0);
+                write!(
+                    f,
+                    "because the driver offers {:.1} of the device's {heap:.1} MiB and 256 MiB of that are kept free",
+                    mib(reported)
+                )?;
+                // A driver keeps something for itself; what is missing beyond that is in other hands.
+                if reported < self.heap_bytes / 10 * 9 {
+                    write!(
+                        f,
+                        "; other programs hold the remaining {:.1} MiB",
+                        mib(self.heap_bytes - reported)
+                    )?;
+                }
+                Ok(())
+            }
+            BudgetLimit::Unreported => write!(
+                f,
+                "because the driver does not say how much of the device's {heap:.1} MiB is free and 1536 MiB are left to \
+                 others"
+            ),
+        }
     }
 }
 
@@ -75,5 +157,28 @@ mod tests {
         assert_eq!(b.cap_bytes, 8 * GIB - 256 * MIB);
         let b = Budget::new(10 * GIB, None, None, 0.97);
         assert_eq!(b.cap_bytes, 10_415_295_692);
+    }
+
+    #[test]
+    fn the_numbers_behind_the_cap_are_said() {
+        let crowded = Budget::new(80 * GIB, Some(8 * GIB), Some(16 * GIB), 0.97);
+        assert_eq!(crowded.limit, BudgetLimit::Reported);
+        assert_eq!(
+            crowded.to_string(),
+            "because the driver offers 8192.0 of the device's 81920.0 MiB and 256 MiB of that are kept free; other programs \
+             hold the remaining 73728.0 MiB"
+        );
+        let alone = Budget::new(80 * GIB, Some(79 * GIB), None, 1.0);
+        assert!(!alone.to_string().contains("other programs"), "{alone}");
+        let asked = Budget::new(80 * GIB, Some(79 * GIB), Some(16 * GIB), 1.0);
+        assert_eq!(asked.to_string(), "as `memory.cap_gib` says");
+    }
+
+    #[test]
+    fn nothing_is_left_of_less_than_the_margin() {
+        for reported in [0, 1, BUDGET_MARGIN] {
+            assert_eq!(Budget::new(8 * GIB, Some(reported), None, 0.97).cap_bytes, 0);
+        }
+        assert_eq!(Budget::new(0, None, None, 0.97).cap_bytes, 0);
     }
 }

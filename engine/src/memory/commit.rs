@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Class, MemoryError, Plan, TensorTable, View};
+use super::{Class, MemoryError, Plan, Slot, TensorId, TensorTable, View};
 use crate::vk::{Block, BlockKind, Device, Place, Resolver};
 
 /// Every block of a run. Nothing can be added after [`Memory::commit`].
@@ -39,7 +39,7 @@ impl Memory {
                 _ => BlockKind::Device,
             };
             let name = format!("block {index} ({:?})", block.class);
-            let made = Block::new(device, kind, block.bytes, &name)?;
+            let made = Block::with_priority(device, kind, block.class.priority(), block.bytes, &name)?;
             if made.allocated_bytes() != block.request_bytes {
                 return Err(MemoryError::NotAsPlanned {
                     block: name,
@@ -106,6 +106,18 @@ impl Memory {
         &self.plan
     }
 
+    /// All bytes of block `index` of the plan, whatever lies in it: for work on memory itself.
+    #[must_use]
+    pub fn block_view(&self, index: usize) -> Option<View> {
+        let block = self.blocks.get(index)?;
+        // Names behind the last tensor are those of blocks.
+        Some(View {
+            tensor: TensorId(self.plan.slots.len() + index),
+            offset: 0,
+            bytes: block.bytes(),
+        })
+    }
+
     /// Host bytes of an upload tensor's view.
     ///
     /// # Errors
@@ -143,12 +155,12 @@ impl Memory {
 
 impl Resolver for Memory {
     fn place(&self, view: &View) -> Place {
-        let slot = self
-            .plan
-            .slots
-            .get(view.tensor.0)
-            .copied()
-            .unwrap_or(super::Slot { block: 0, offset: 0 });
+        let slots = &self.plan.slots;
+        let whole = || Slot {
+            block: view.tensor.0.saturating_sub(slots.len()),
+            offset: 0,
+        };
+        let slot = slots.get(view.tensor.0).copied().unwrap_or_else(whole);
         Place {
             block: slot.block,
             offset: slot.offset + view.offset,

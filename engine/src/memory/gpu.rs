@@ -36,14 +36,27 @@ impl Gpu {
         let (upload, readback) = Self::add_transfer(&mut table);
         let plan = Plan::new(&table, programs, Self::limits(device))?;
         let memory = Memory::commit(device, table, plan, cap_bytes)?;
-        Ok(Self {
+        let mut gpu = Self {
             queue: Queue::new(device)?,
             pipelines: PipelineCache::default(),
             memory,
             upload,
             readback,
             device: device.clone(),
-        })
+        };
+        gpu.touch()?;
+        Ok(gpu)
+    }
+
+    /// Writes every byte of device memory once: drivers that only promise memory have to find it now.
+    fn touch(&mut self) -> Result<(), MemoryError> {
+        let mut program = Program::new("touch");
+        for (index, block) in self.memory.plan().blocks.iter().enumerate() {
+            if let Some(view) = self.memory.block_view(index).filter(|_| block.class.is_on_device()) {
+                program.fill(view, 0);
+            }
+        }
+        self.run(&program)
     }
 
     /// Adds the transfer windows that [`Gpu::new`] adds, for callers that plan without committing.

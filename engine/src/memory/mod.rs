@@ -12,7 +12,7 @@ mod program;
 mod tensor;
 
 pub use crate::vk::BlockRounding;
-pub use budget::{Budget, GIB, MIB};
+pub use budget::{Budget, BudgetLimit, GIB, MIB};
 pub use commit::Memory;
 pub use gpu::Gpu;
 pub use plan::{ALIGNMENT, ArenaPeak, Plan, PlanLimits, PlannedBlock, Slot};

@@ -24,6 +24,38 @@ pub enum Class {
     Readback,
 }
 
+impl Class {
+    /// The word in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Persistent => "persistent",
+            Self::Arena => "arena",
+            Self::Images => "images",
+            Self::Small => "small",
+            Self::Upload => "upload",
+            Self::Readback => "readback",
+        }
+    }
+
+    /// True for what lies in device memory.
+    #[must_use]
+    pub const fn is_on_device(self) -> bool {
+        !matches!(self, Self::Upload | Self::Readback)
+    }
+
+    /// Which blocks stay on the device longest when its memory is short, 0 to 1: what lives as long as the run before
+    /// what is made anew in every step.
+    #[must_use]
+    pub const fn priority(self) -> f32 {
+        match self {
+            Self::Persistent | Self::Images | Self::Small => 1.0,
+            Self::Arena => 0.75,
+            Self::Upload | Self::Readback => 0.25,
+        }
+    }
+}
+
 /// What a tensor is for; the unit of memory reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

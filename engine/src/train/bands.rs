@@ -63,6 +63,11 @@ impl BandRing {
         }
     }
 
+    /// Makes at least `least` bands from now on.
+    pub(super) fn set_least(&mut self, least: u32) {
+        self.least = least;
+    }
+
     /// True when there are programs for views with more visible Gaussians than records.
     pub(super) fn has_records_in_turns(&self) -> bool {
         self.survey_back.is_some()

@@ -28,6 +28,8 @@ pub(super) struct Programs {
     pub(super) filter: CompiledProgram,
     pub(super) reset: CompiledProgram,
     pub(super) densify: Option<[CompiledProgram; 2]>,
+    /// The same without births.
+    pub(super) prune: Option<[CompiledProgram; 2]>,
     pub(super) banded: Banded,
     /// None when the plan has a record for every Gaussian.
     pub(super) banded_records: Option<Banded>,
@@ -50,6 +52,12 @@ impl Programs {
         let band = |program: &Program| compile(program, BAND_SLOTS, false);
         let each = |programs: &[Program], of: &dyn Fn(&Program) -> Result<CompiledProgram, MemoryError>| {
             programs.iter().map(of).collect::<Result<Vec<_>, _>>()
+        };
+        let pair = |programs: &Option<[Program; 2]>| -> Result<Option<[CompiledProgram; 2]>, MemoryError> {
+            Ok(match programs {
+                Some([small, large]) => Some([once(small)?, once(large)?]),
+                None => None,
+            })
         };
         let banded = |parts: &BandedPrograms| -> Result<Banded, TrainError> {
             Ok(Banded {
@@ -74,10 +82,8 @@ impl Programs {
             evaluate_image: once(&plan.evaluate_image)?,
             filter: once(&plan.filter)?,
             reset: once(&plan.reset)?,
-            densify: match &plan.densify {
-                Some([small, large]) => Some([once(small)?, once(large)?]),
-                None => None,
-            },
+            densify: pair(&plan.densify)?,
+            prune: pair(&plan.prune)?,
             banded: banded(&plan.banded)?,
             banded_records: plan.banded_records.as_ref().map(banded).transpose()?,
             clear_stall: once(&plan.clear_stall)?,

@@ -1,6 +1,7 @@
 //! What can end a training run.
 
 use super::checkpoint::CheckpointError;
+use super::guard::SpillEvidence;
 use super::run_folder::RunFolderError;
 use super::stored::StoredError;
 use crate::eval::lpips::LpipsError;
@@ -8,7 +9,7 @@ use crate::eval::{PictureError, ReportError};
 use crate::export::{CamerasError, ExportError, PlyError};
 use crate::gaussians::init::InitError;
 use crate::kernels::counters::Counters;
-use crate::memory::MemoryError;
+use crate::memory::{Budget, MemoryError};
 use crate::scene::SceneError;
 use crate::vk::VkError;
 
@@ -59,17 +60,17 @@ pub enum TrainError {
     NoDevice(String),
     /// The model or the smallest useful plan is larger than the cap.
     #[error(
-        "the run needs {:.1} MiB of device memory for {gaussians} Gaussians but the cap is {:.1} MiB",
+        "the run needs {:.1} MiB of device memory for {gaussians} Gaussians but the cap is {:.1} MiB, {budget}",
         mib(*needed_bytes),
-        mib(*cap_bytes)
+        mib(budget.cap_bytes)
     )]
     DoesNotFit {
         /// Bytes of the smallest plan.
         needed_bytes: u64,
         /// Gaussians it was made for.
         gaussians: u32,
-        /// Bytes allowed.
-        cap_bytes: u64,
+        /// What is allowed, and why.
+        budget: Budget,
     },
     /// The model grew although nothing may add to it any more.
     #[error(
@@ -134,6 +135,29 @@ pub enum TrainError {
         needed_bytes: u64,
         /// Bytes the system can give without swapping.
         available_bytes: u64,
+    },
+    /// Memory of the device turned out to lie in the host, and `memory.on_spill` is `error`.
+    #[error("at iteration {iteration} device memory lies in the host: {evidence}")]
+    Spilled {
+        /// Iterations done.
+        iteration: u32,
+        /// What tells of it.
+        evidence: SpillEvidence,
+        /// A checkpoint of that iteration was written.
+        saved: bool,
+    },
+    /// Densification wanted more Gaussians than there is room for, and `memory.on_overflow` is `stop`.
+    #[error(
+        "the densification after iteration {iteration} wanted {dropped} Gaussians more than the {n_cap} there is room for, \
+         and `memory.on_overflow` is stop"
+    )]
+    Overflow {
+        /// Iteration.
+        iteration: u32,
+        /// Births given up.
+        dropped: u32,
+        /// The capacity.
+        n_cap: u64,
     },
     /// A step became a no-op and the run cannot go on.
     #[error("{}", stall_text(.counters, *.v_cap, *.i_cap))]

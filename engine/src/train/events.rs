@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CapacitySource;
+use super::guard::{PressureChange, Residency, SpillEvidence};
 use super::pictures::EvaluatedView;
 use crate::config::{LpipsRange, PlateauMetric};
 use crate::eval::{EvalFile, Means};
@@ -298,16 +299,11 @@ pub enum Event {
         /// Elements.
         count: u64,
     },
-    /// Device memory was moved to the host.
-    Spill {
-        /// Bytes of the process in host memory that the device uses.
-        host_heap_usage: u64,
-        /// Bytes there were at start.
-        baseline: u64,
-    },
-    /// A step took far longer than its neighbours.
+    /// Device memory lies in the host.
+    Spill(SpillEvidence),
+    /// Twenty steps in a row took far longer than those before.
     SlowStep {
-        /// Milliseconds it took.
+        /// Their median, milliseconds.
         ms: f32,
         /// Median of the steps before, milliseconds.
         usual_ms: f32,
@@ -319,6 +315,10 @@ pub enum Event {
         /// Bytes now.
         to: u64,
     },
+    /// Where the memory of the run lies: at the start, and when that changes.
+    Residency(Residency),
+    /// Memory is short, or free again, and the run behaves accordingly.
+    Pressure(PressureChange),
     /// The run ends before its last iteration, because evaluations stopped improving.
     EarlyStop {
         /// What was watched.
@@ -433,16 +433,12 @@ impl fmt::Display for Event {
                 f,
                 "step skipped: `{pass}` found {count} non-finite values in `{tensor}`, the first at {index}"
             ),
-            Self::Spill {
-                host_heap_usage,
-                baseline,
-            } => write!(
-                f,
-                "device memory spilled to the host: {} MiB there, {} MiB at start",
-                host_heap_usage >> 20,
-                baseline >> 20
-            ),
-            Self::SlowStep { ms, usual_ms } => write!(f, "a step took {ms:.1} ms, usually {usual_ms:.1} ms"),
+            Self::Spill(evidence) => write!(f, "device memory lies in the host: {evidence}"),
+            Self::SlowStep { ms, usual_ms } => {
+                write!(f, "steps take {ms:.1} ms, before that they took {usual_ms:.1} ms")
+            }
+            Self::Residency(residency) => residency.fmt(f),
+            Self::Pressure(change) => change.fmt(f),
             Self::BudgetShrunk { from, to } => write!(
                 f,
                 "the driver lowered the memory budget from {} MiB to {} MiB",
@@ -541,6 +537,7 @@ pub struct MemoryRow {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+    use crate::train::{Response, Verdict};
 
     fn train() -> TrainRow {
         TrainRow {
@@ -646,10 +643,39 @@ mod tests {
             ),
             (
                 "spill",
-                Event::Spill {
+                Event::Spill(SpillEvidence::HostHeap {
                     host_heap_usage: 9 << 20,
                     baseline: 1 << 20,
-                },
+                }),
+            ),
+            (
+                "spill",
+                Event::Spill(SpillEvidence::Probe {
+                    block: text("block 1 (arena)"),
+                    gb_s: 12.5,
+                    reference_gb_s: 400.0,
+                }),
+            ),
+            (
+                "residency",
+                Event::Residency(Residency {
+                    verdict: Verdict::Resident,
+                    reason: None,
+                    reference_gb_s: Some(400.0),
+                    slowest_gb_s: Some(380.0),
+                    slowest: Some(text("block 0 (persistent)")),
+                    blocks: 7,
+                }),
+            ),
+            (
+                "pressure",
+                Event::Pressure(PressureChange {
+                    response: Response::MoreBands,
+                    active: true,
+                    bands: Some(2),
+                    heap_usage: 9 << 20,
+                    heap_budget: 8 << 20,
+                }),
             ),
             (
                 "slow_step",

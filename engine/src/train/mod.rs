@@ -18,6 +18,7 @@ mod error;
 mod evaluation;
 pub mod events;
 mod growth;
+mod guard;
 mod headroom;
 pub mod interrupt;
 mod memory_watch;
@@ -46,6 +47,9 @@ pub use bytes::{ByteTable, Row, Unit};
 pub use capacity::CapacitySource;
 pub use counting::{Demand, DemandSource};
 pub use error::TrainError;
+pub use guard::{
+    PressureChange, ProbeTensors, REFERENCE_BYTES, Residency, Response, SpillEvidence, Verdict, device_budget,
+};
 pub use memory_watch::Peaks;
 pub use model::{gib_to_bytes, initial_model, scene_options};
 pub use open::{OpenDevice, list_devices, open_device, variants_for};

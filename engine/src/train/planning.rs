@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST};
 use super::counting::Demand;
+use super::guard::ProbeTensors;
 use super::{TrainError, ViewSums};
 use crate::config::{Profile, Residency};
 use crate::eval::lpips::LpipsTensors;
@@ -112,6 +113,8 @@ pub struct TrainPlan {
     pub reset: Program,
     /// Densification without and with the world-size prune; none when the strategy never densifies.
     pub densify: Option<[Program; 2]>,
+    /// The same without births, for when memory is short.
+    pub prune: Option<[Program; 2]>,
     /// The parts of banded steps and evaluations.
     pub banded: BandedPrograms,
     /// The same with records in bands.
@@ -126,6 +129,8 @@ pub struct TrainPlan {
     pub histogram_back: View,
     /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
     pub lpips: Option<LpipsTensors>,
+    /// What the residency probe compares with; none where it can tell nothing.
+    pub probe: Option<ProbeTensors>,
 }
 
 impl TrainPlan {
@@ -163,7 +168,7 @@ impl TrainPlan {
         crate::kernels::begin::record(&mut counting, &tensors.shared, &tensors.chunks);
         histogram::record(&mut counting, &tensors.shared, &tensors.chunks, counts);
         counting.copy(counts, histogram_back);
-        let densify = densify_programs(&mut table, &tensors, profile, extent);
+        let (densify, prune) = densify_programs(&mut table, &tensors, profile, extent).unzip();
         let bands = BandTensors::new(&mut table, capacities, variants);
         let too_many = capacities.may_see_too_many();
         let record_bands = too_many.then(|| RecordBandTensors::new(&mut table, &tensors, true));
@@ -184,10 +189,12 @@ impl TrainPlan {
             filter,
             reset,
             densify,
+            prune,
             table,
             tensors,
             readback,
             lpips: None,
+            probe: None,
         }
     }
 
@@ -200,6 +207,13 @@ impl TrainPlan {
         self.lpips = LpipsTensors::beside(&mut table, &self.programs(), max_size_px)?;
         self.table = table;
         Ok(self)
+    }
+
+    /// Adds what the residency probe compares with.
+    #[must_use]
+    pub fn with_probe(mut self) -> Self {
+        self.probe = Some(ProbeTensors::new(&mut self.table));
+        self
     }
 
     /// All programs, for the placement of arena tensors.
@@ -217,19 +231,25 @@ impl TrainPlan {
         ]);
         list.extend(self.banded.all());
         list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));
-        list.extend(self.densify.iter().flatten());
+        list.extend(self.densify.iter().chain(&self.prune).flatten());
         list.extend(self.lpips.iter().map(LpipsTensors::program));
         list
     }
 
-    /// Places every tensor, transfer windows included.
+    /// Every tensor that a run commits, transfer windows included.
+    #[must_use]
+    pub fn whole_table(&self) -> TensorTable {
+        let mut table = self.table.clone();
+        Gpu::add_transfer(&mut table);
+        table
+    }
+
+    /// Places every tensor of [`TrainPlan::whole_table`].
     ///
     /// # Errors
     /// See [`Plan::new`].
     pub fn place(&self, limits: PlanLimits) -> Result<Plan, TrainError> {
-        let mut table = self.table.clone();
-        Gpu::add_transfer(&mut table);
-        Ok(Plan::new(&table, &self.programs(), limits)?)
+        Ok(Plan::new(&self.whole_table(), &self.programs(), limits)?)
     }
 }
 
@@ -334,6 +354,9 @@ pub fn plan(
         let (capacities, source) = capacity::capacities(profile, scene, demand, n, level, limits, variants);
         let view = (max_focal(scene), scene.extent);
         let mut plan = TrainPlan::new(&capacities, variants, profile, view, &resident_bytes, page_bytes);
+        if budget.reference_bytes > 0 {
+            plan = plan.with_probe();
+        }
         if profile.eval.lpips {
             plan = plan.with_lpips(scene.largest_px().into())?;
         }
@@ -376,7 +399,7 @@ pub fn plan(
                     return Err(TrainError::DoesNotFit {
                         needed_bytes: least.placed.device_bytes(),
                         gaussians: least.plan.tensors.capacities.n_cap,
-                        cap_bytes: budget.cap_bytes,
+                        budget,
                     });
                 }
                 largest(LEAST, COUNTED, least, |level| build(n, level), fits)?
@@ -435,13 +458,13 @@ fn largest(
     Ok(best)
 }
 
-/// The strategy's densification as programs; the 3D filter is recomputed at their end.
+/// The strategy's densification as programs, with births and without; the 3D filter is recomputed at their end.
 fn densify_programs(
     table: &mut TensorTable,
     tensors: &StepTensors,
     profile: &Profile,
     extent: f32,
-) -> Option<[Program; 2]> {
+) -> Option<([Program; 2], [Program; 2])> {
     let adc = profile.strategy.adc()?;
     let workspace = DensifyTensors::new(table, &tensors.capacities, STAGING_BYTES);
     let options = Options {
@@ -452,20 +475,23 @@ fn densify_programs(
         prune_opacity: adc.prune.opacity.into(),
         ..Options::default()
     };
-    let event = |prune_extent, prune_screen_px| Event {
-        options: Options {
-            prune_extent,
-            prune_screen_px,
-            ..options
-        },
-        extent: extent.into(),
-        capacity: tensors.capacities.n_limit,
+    let programs = |capacity| {
+        let event = |prune_extent, prune_screen_px| Event {
+            options: Options {
+                prune_extent,
+                prune_screen_px,
+                ..options
+            },
+            extent: extent.into(),
+            capacity,
+        };
+        let large = event(Some(adc.prune.world.into()), adc.prune.screen_px.map(f64::from));
+        [
+            step::densify(tensors, &workspace, &event(None, None)),
+            step::densify(tensors, &workspace, &large),
+        ]
     };
-    let large = event(Some(adc.prune.world.into()), adc.prune.screen_px.map(f64::from));
-    Some([
-        step::densify(tensors, &workspace, &event(None, None)),
-        step::densify(tensors, &workspace, &large),
-    ])
+    Some((programs(tensors.capacities.n_limit), programs(0)))
 }
 
 /// Largest horizontal focal length over the training cameras of `scene`, pixels: `f_max` of the 3D filter.

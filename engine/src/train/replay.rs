@@ -26,8 +26,10 @@ use crate::kernels::uniforms::StepUniforms;
 /// How steps run when they do not run whole.
 pub(super) struct Banding {
     ring: BandRing,
-    /// `debug.bands`: every step runs in bands.
-    forced: bool,
+    /// `debug.bands`: every step runs in at least so many bands.
+    asked: Option<u32>,
+    /// Memory is short: every step runs in at least so many bands.
+    pressed: Option<u32>,
     /// What the last banded step would not have fit whole for.
     crowded: Option<Turns>,
     /// Steps done in bands.
@@ -37,10 +39,11 @@ pub(super) struct Banding {
 }
 
 impl Banding {
-    pub(super) fn new(ring: BandRing, forced: bool) -> Self {
+    pub(super) fn new(ring: BandRing, asked: Option<u32>) -> Self {
         Self {
             ring,
-            forced,
+            asked,
+            pressed: None,
             crowded: None,
             steps: 0,
             skipped: 0,
@@ -49,7 +52,14 @@ impl Banding {
 
     /// How the next step starts; none when it is tried whole.
     pub(super) fn turns(&self) -> Option<Turns> {
-        self.crowded.or(self.forced.then_some(Turns::Lists))
+        self.crowded
+            .or(self.asked.or(self.pressed).is_some().then_some(Turns::Lists))
+    }
+
+    /// Steps run in at least `least` bands from now on, or as they did before.
+    fn press(&mut self, least: Option<u32>) {
+        self.pressed = least;
+        self.ring.set_least(self.asked.max(least).unwrap_or(1));
     }
 
     /// How to go on after a stall; none when there is no way.
@@ -67,6 +77,16 @@ impl Trainer {
     #[must_use]
     pub fn banded_steps(&self) -> u32 {
         self.banding.steps
+    }
+
+    /// Runs every step in at least `bands` bands from the next one on; none = whole where they can.
+    ///
+    /// # Errors
+    /// See [`Trainer::advance`].
+    pub(super) fn press_bands(&mut self, bands: Option<u32>) -> Result<(), TrainError> {
+        self.idle_gpu()?;
+        self.banding.press(bands);
+        Ok(())
     }
 
     /// Steps left out because they were not finite, also before the run was resumed.

@@ -1,5 +1,7 @@
 //! A run from the first step to the last file: the order of steps, evaluations, exports and checkpoints.
 
+mod watch;
+
 use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,7 @@ use super::checkpoint::{self, OpenCheckpoint};
 use super::clock::{Rate, Stopwatch};
 use super::evaluation::{self, Evaluation, Told, Trained, lpips_sets};
 use super::events::{EvalRow, Event, EventRow, Progress, RunEvent, Stage, Start, TrainRow};
+use super::guard::{Guard, device_budget};
 use super::interrupt::{Interrupt, Signal};
 use super::monitor::Monitor;
 use super::phases::{AHEAD, Phase};
@@ -31,7 +34,7 @@ use crate::export::{
 };
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
-use crate::memory::{Budget, Gpu, MIB};
+use crate::memory::{Gpu, MIB};
 use crate::plugins::Exporter;
 use crate::scene::{LoadReport, Photo, SceneError, SceneIndex, Split, ViewId, ViewSampler};
 use crate::vk::DeviceKind;
@@ -127,6 +130,13 @@ struct Session {
     stored: bool,
     /// What people should know before the first step.
     warnings: Vec<String>,
+    guard: Guard,
+    /// Steps done in bands when the last one was reported.
+    banded: u32,
+    /// Iterations done before this process began.
+    from: u32,
+    /// What ends the run before its next step.
+    end: Option<TrainError>,
 }
 
 impl Session {
@@ -183,7 +193,14 @@ impl Session {
             started_unix_s: stamp.unix.as_secs(),
         };
         let mut folder = RunFolder::create(&root, existing, run)?;
+        let mut guard = Guard::new(&open.device, &profile);
+        let (device_bytes, host_bytes) = (report.device_bytes, report.host_bytes);
         let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model.as_ref())?;
+        guard.committed(
+            from.as_ref().map_or(0, |c| c.state().iteration),
+            device_bytes,
+            host_bytes,
+        );
         let table = trainer.gpu().memory().table();
         folder.write_setup(&profile, &environment::of(&profile, &open, &variants, table))?;
         folder.write_inputs(&scene, &scene.points)?;
@@ -222,6 +239,10 @@ impl Session {
             image_bytes,
             stored: false,
             warnings,
+            guard,
+            banded: 0,
+            from: 0,
+            end: None,
         };
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;
@@ -299,13 +320,15 @@ impl Session {
         for message in std::mem::take(&mut self.warnings).into_iter().chain(short) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
-        Ok(())
+        self.from = self.trainer.iteration();
+        self.guard_start()
     }
 
     /// Steps until the last iteration or a signal.
     fn train(&mut self, interrupt: &Interrupt) -> Result<Option<Signal>, TrainError> {
         let total = self.profile.schedule.iterations;
         while self.trainer.iteration() < total {
+            self.guard_end()?;
             if let Some(signal) = interrupt.signal() {
                 self.settle()?;
                 self.checkpoint()?;
@@ -352,6 +375,7 @@ impl Session {
     }
 
     fn step(&mut self, iteration: u32) -> Result<(), TrainError> {
+        self.guard_before(iteration)?;
         if self.phase.is_over(&self.profile, iteration) {
             self.settle()?;
             self.watch.stop(self.now());
@@ -403,7 +427,9 @@ impl Session {
             if self.trainer.is_resident() {
                 return Ok((id, None));
             }
-            self.phase.prefetch(&self.sampler);
+            if self.guard.prefetches() {
+                self.phase.prefetch(&self.sampler);
+            }
             let ready = self.phase.store.is_ready(id);
             if !ready {
                 self.trainer.idle_gpu()?;
@@ -484,6 +510,7 @@ impl Session {
         for step in self.trainer.take_timed() {
             self.timing.add(&step);
         }
+        self.guard_after(&status, t.as_secs_f64())?;
         for event in self.monitor.after_step(&status, &mut self.trainer, &self.sinks)? {
             self.emit(&event)?;
         }
@@ -493,6 +520,7 @@ impl Session {
     fn tell_events(&mut self) -> Result<(), TrainError> {
         for event in self.trainer.take_events() {
             self.monitor.note(&event);
+            self.note_overflow(event.it, &event.event);
             self.emit(&RunEvent::Event(event))?;
         }
         Ok(())
@@ -741,7 +769,6 @@ fn make_plan(
         (None, Some(state)) => Demand::of_checkpoint(&state.capacities, state.gaussians),
         (None, None) => Demand::count(profile, scene, &Gaussians::default()),
     };
-    let cap = profile.memory.cap_gib.map(super::gib_to_bytes);
-    let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
+    let budget = device_budget(&open.device, profile);
     plan(profile, scene, &demand, budget, Gpu::limits(&open.device), variants)
 }

@@ -9,6 +9,7 @@ use super::bands::BandRing;
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use super::compiled::Programs;
 use super::events::{Event, EventRow, Histograms};
+use super::guard::{GrowthHold, Probe, Rates};
 use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
@@ -93,6 +94,8 @@ pub(super) struct Finished {
 pub struct Trainer {
     // Dropped before `gpu`, which they were compiled on.
     pub(super) programs: Programs,
+    /// None where it can tell nothing.
+    probe: Option<Probe>,
     tensors: StepTensors,
     readback: EvalReadback,
     pub(super) gpu: Gpu,
@@ -123,6 +126,7 @@ pub struct Trainer {
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
     held: Option<u32>,
     headroom: Headroom,
+    growth: GrowthHold,
     /// Timed steps that were not asked for yet.
     timed: Vec<TimedStep>,
     /// Time spent waiting for steps.
@@ -146,11 +150,16 @@ impl Trainer {
         let programs = Programs::new(&gpu, &plan, profile.debug.timed_every > 0)?;
         let least = profile.debug.bands;
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
-        let banding = Banding::new(ring, least.is_some());
+        let banding = Banding::new(ring, least);
         let slots = report.capacities.slots as usize;
         let headroom = Headroom::new(report.capacities);
+        let probe = match &plan.probe {
+            Some(tensors) => Some(Probe::new(&gpu, tensors)?),
+            None => None,
+        };
         let mut trainer = Self {
             programs,
+            probe,
             tensors: plan.tensors,
             readback: plan.readback,
             gpu,
@@ -171,6 +180,7 @@ impl Trainer {
             earlier_peaks: Peaks::default(),
             held: None,
             headroom,
+            growth: GrowthHold::default(),
             timed: Vec::new(),
             waited: Duration::ZERO,
         };
@@ -335,8 +345,13 @@ impl Trainer {
             return Ok(());
         }
         let events = schedule::events_at(&self.profile, iteration);
+        let held = self.growth.is_held(iteration);
         if events.densify
-            && let Some([small, large]) = &self.programs.densify
+            && let Some([small, large]) = if held {
+                &self.programs.prune
+            } else {
+                &self.programs.densify
+            }
         {
             self.gpu.submit(if events.prune_large { large } else { small }, 0)?;
         }
@@ -386,6 +401,45 @@ impl Trainer {
         let mut next = || words.next().unwrap_or_default();
         let counts = Box::new(std::array::from_fn(|_| std::array::from_fn(|_| next())));
         Ok(Histograms { it, counts })
+    }
+
+    /// Densifications that follow iterations not yet submitted add no Gaussians, or may again.
+    pub(super) fn hold_growth(&mut self, held: bool) {
+        self.growth.set(self.iteration + 1, held);
+    }
+
+    /// Begins a measurement of where the memory lies; [`Trainer::take_probe`] has it some steps later.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub(super) fn begin_probe(&mut self) -> Result<(), TrainError> {
+        match &mut self.probe {
+            Some(probe) => probe.submit(&mut self.gpu),
+            None => Ok(()),
+        }
+    }
+
+    /// The measurement that has arrived since the last call.
+    ///
+    /// # Errors
+    /// [`TrainError::Vulkan`] when the device is lost.
+    pub(super) fn take_probe(&mut self) -> Result<Option<Rates>, TrainError> {
+        match &mut self.probe {
+            Some(probe) => probe.take(&self.gpu),
+            None => Ok(None),
+        }
+    }
+
+    /// Measures now, several times, with nothing else under way; none where it can tell nothing.
+    ///
+    /// # Errors
+    /// See [`Trainer::advance`].
+    pub(super) fn probe(&mut self) -> Result<Option<Rates>, TrainError> {
+        self.finish()?;
+        match &mut self.probe {
+            Some(probe) => probe.measure(&mut self.gpu).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Largest memory figures of the run.
@@ -493,7 +547,8 @@ impl Trainer {
                 deaths,
                 gaussians,
             });
-            if capped > 0 {
+            // Without room for a single birth there is no news in their number.
+            if capped > 0 && !self.growth.is_held(iteration) {
                 note(Event::DensifyCapped {
                     dropped: capped,
                     n_cap: self.report.capacities.n_limit.into(),

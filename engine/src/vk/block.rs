@@ -18,6 +18,9 @@ pub enum BlockKind {
     Readback,
 }
 
+/// Priority of what the host writes and reads: it may leave the device first, if it was there at all.
+const HOST_PRIORITY: f32 = 0.25;
+
 /// One `VkDeviceMemory` and the `VkBuffer` that covers it.
 pub struct Block {
     device: Arc<Device>,
@@ -36,12 +39,27 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// Allocates `bytes` (a multiple of 4) for `what`.
+    /// Allocates `bytes` (a multiple of 4) for `what`; where memory is short, other blocks of the device go first.
+    ///
+    /// # Errors
+    /// See [`Block::with_priority`].
+    pub fn new(device: &Arc<Device>, kind: BlockKind, bytes: u64, what: &str) -> Result<Self, VkError> {
+        Self::with_priority(device, kind, 1.0, bytes, what)
+    }
+
+    /// Allocates `bytes` (a multiple of 4) for `what`. Where drivers know of priorities, blocks of a low `priority`, from
+    /// 0 to 1, leave the device before those of a high one; rings of the host have a low one of their own.
     ///
     /// # Errors
     /// [`VkError::Unsupported`] when no memory type of the right kind exists: a weaker type is never a second choice.
     /// [`VkError::OutOfMemory`] when the driver refuses.
-    pub fn new(device: &Arc<Device>, kind: BlockKind, bytes: u64, what: &str) -> Result<Self, VkError> {
+    pub fn with_priority(
+        device: &Arc<Device>,
+        kind: BlockKind,
+        priority: f32,
+        bytes: u64,
+        what: &str,
+    ) -> Result<Self, VkError> {
         let raw = device.raw();
         let info = vk::BufferCreateInfo::default()
             .size(bytes)
@@ -60,13 +78,14 @@ impl Block {
         };
         // SAFETY: the buffer was just made from this device.
         let needs = unsafe { raw.get_buffer_memory_requirements(buffer) };
-        let type_index = select_type(device, kind, needs.memory_type_bits).ok_or_else(|| VkError::Unsupported {
+        let chosen = device.caps().memory_type(kind, needs.memory_type_bits);
+        let type_index = chosen.ok_or_else(|| VkError::Unsupported {
             device: device.caps().name.clone(),
             what: format!("a {kind:?} memory type for `{what}`"),
         })?;
         let mut priority = vk::MemoryPriorityAllocateInfoEXT::default().priority(match kind {
-            BlockKind::Device => 1.0,
-            BlockKind::Upload | BlockKind::Readback => 0.25,
+            BlockKind::Device => priority.clamp(0.0, 1.0),
+            BlockKind::Upload | BlockKind::Readback => HOST_PRIORITY,
         });
         let mut info = vk::MemoryAllocateInfo::default()
             .allocation_size(needs.size)
@@ -143,32 +162,4 @@ impl Drop for Block {
             self.device.give_bytes(self.allocated_bytes);
         }
     }
-}
-
-/// Picks a memory type. Device blocks avoid host-visible types (resizable BAR) where a plain one exists, because
-/// drivers place large host-visible blocks outside video memory.
-fn select_type(device: &Device, kind: BlockKind, allowed: u32) -> Option<u32> {
-    let caps = device.caps();
-    let score = |t: &super::MemoryType| -> Option<u32> {
-        match kind {
-            BlockKind::Device => t.device_local.then_some(u32::from(!t.host_visible)),
-            BlockKind::Upload => (t.host_visible && t.host_coherent)
-                .then_some(2 * u32::from(!t.device_local) + u32::from(!t.host_cached)),
-            BlockKind::Readback => {
-                (t.host_visible && t.host_coherent).then_some(2 * u32::from(t.host_cached) + u32::from(!t.device_local))
-            }
-        }
-    };
-    let mut best: Option<(u32, u32)> = None;
-    for (index, kind_) in (0u32..).zip(&caps.types) {
-        if allowed & (1 << index) == 0 {
-            continue;
-        }
-        if let Some(s) = score(kind_)
-            && best.is_none_or(|(top, _)| s > top)
-        {
-            best = Some((s, index));
-        }
-    }
-    best.map(|(_, index)| index)
 }

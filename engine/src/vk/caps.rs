@@ -30,7 +30,7 @@ pub enum Tier {
 }
 
 /// One memory heap.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct MemoryHeap {
     /// Size in bytes.
     pub bytes: u64,
@@ -39,7 +39,8 @@ pub struct MemoryHeap {
 }
 
 /// One memory type.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct MemoryType {
     /// Index of the heap it allocates from.
     pub heap: u32,
@@ -51,6 +52,8 @@ pub struct MemoryType {
     pub host_coherent: bool,
     /// Cached on the host side; fast to read back.
     pub host_cached: bool,
+    /// For uses that Kiln has none of (protected, lazily allocated, device-coherent): never chosen.
+    pub special: bool,
 }
 
 /// Capabilities of one physical device; by default of one that can do nothing.
@@ -98,6 +101,10 @@ pub struct Caps {
     pub memory_budget: bool,
     /// `VK_EXT_memory_priority` present.
     pub memory_priority: bool,
+    /// `VK_EXT_pageable_device_local_memory` present: what was paged out comes back when there is room again.
+    pub pageable_memory: bool,
+    /// `VK_AMD_memory_overallocation_behavior` present: the driver can be told to refuse more than there is.
+    pub overallocation_behavior: bool,
     /// Timeline semaphores (core 1.2).
     pub timeline: bool,
     #[serde(skip)]
@@ -205,10 +212,19 @@ impl Caps {
                         host_visible: t.property_flags.contains(vk::MemoryPropertyFlags::HOST_VISIBLE),
                         host_coherent: t.property_flags.contains(vk::MemoryPropertyFlags::HOST_COHERENT),
                         host_cached: t.property_flags.contains(vk::MemoryPropertyFlags::HOST_CACHED),
+                        special: t.property_flags.intersects(
+                            vk::MemoryPropertyFlags::PROTECTED
+                                | vk::MemoryPropertyFlags::LAZILY_ALLOCATED
+                                | vk::MemoryPropertyFlags::DEVICE_COHERENT_AMD
+                                | vk::MemoryPropertyFlags::DEVICE_UNCACHED_AMD,
+                        ),
                     })
                     .collect(),
                 memory_budget: has(ash::ext::memory_budget::NAME),
                 memory_priority: has(ash::ext::memory_priority::NAME),
+                pageable_memory: has(ash::ext::memory_priority::NAME)
+                    && has(ash::ext::pageable_device_local_memory::NAME),
+                overallocation_behavior: has(ash::amd::memory_overallocation_behavior::NAME),
                 timeline: timeline.timeline_semaphore == vk::TRUE,
                 handle,
                 queue_family,
@@ -228,19 +244,5 @@ impl Caps {
         } else {
             Tier::Portable
         }
-    }
-
-    /// Size of the heap that device tensors live in, bytes.
-    #[must_use]
-    pub fn device_heap(&self) -> Option<(u32, u64)> {
-        let kind = self.types.iter().position(|t| t.device_local)?;
-        let heap = self.types.get(kind)?.heap;
-        // The largest device-local heap that a device-local type reaches.
-        self.types
-            .iter()
-            .filter(|t| t.device_local)
-            .filter_map(|t| self.heaps.get(t.heap as usize).map(|h| (t.heap, h.bytes)))
-            .max_by_key(|(index, bytes)| (*bytes, std::cmp::Reverse(*index)))
-            .or_else(|| self.heaps.get(heap as usize).map(|h| (heap, h.bytes)))
     }
 }

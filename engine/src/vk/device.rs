@@ -52,11 +52,22 @@ impl Device {
         let mut atomics =
             vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT::default().shader_buffer_float32_atomic_add(true);
         let mut priority = vk::PhysicalDeviceMemoryPriorityFeaturesEXT::default().memory_priority(true);
+        let mut pageable =
+            vk::PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT::default().pageable_device_local_memory(true);
+        // A driver that gives more than there is pages in silence; one that refuses can be answered.
+        let mut overallocation = vk::DeviceMemoryOverallocationCreateInfoAMD::default()
+            .overallocation_behavior(vk::MemoryOverallocationBehaviorAMD::DISALLOWED);
         if caps.memory_budget {
             extensions.push(ash::ext::memory_budget::NAME.as_ptr());
         }
         if caps.memory_priority {
             extensions.push(ash::ext::memory_priority::NAME.as_ptr());
+        }
+        if caps.pageable_memory {
+            extensions.push(ash::ext::pageable_device_local_memory::NAME.as_ptr());
+        }
+        if caps.overallocation_behavior {
+            extensions.push(ash::amd::memory_overallocation_behavior::NAME.as_ptr());
         }
         if caps.float_atomics {
             extensions.push(ash::ext::shader_atomic_float::NAME.as_ptr());
@@ -70,6 +81,12 @@ impl Device {
         }
         if caps.memory_priority {
             info = info.push_next(&mut priority);
+        }
+        if caps.pageable_memory {
+            info = info.push_next(&mut pageable);
+        }
+        if caps.overallocation_behavior {
+            info = info.push_next(&mut overallocation);
         }
         // SAFETY: the handle comes from this instance and `info` lives through the call.
         let raw =

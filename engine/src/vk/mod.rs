@@ -10,6 +10,7 @@ mod caps;
 mod device;
 mod error;
 mod instance;
+mod memory_type;
 mod nvml;
 mod pipeline;
 mod program;

@@ -27,6 +27,9 @@ pub fn run(target: &Path, json: bool, out: &mut dyn Write) -> Result<Exit, Box<d
     Ok(Exit::Ok)
 }
 
+/// Events that are printed, the last ones; `--json` has all.
+const MOST_TOLD: usize = 20;
+
 fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
     Box::new(error)
 }
@@ -102,6 +105,18 @@ fn print(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
             )?;
         }
     }
+    if let Some(residency) = &report.residency {
+        writeln!(out, "residency  {residency}")?;
+    }
+    if !report.told.is_empty() {
+        writeln!(out, "told during the run")?;
+    }
+    for line in report.told.iter().rev().take(MOST_TOLD).rev() {
+        writeln!(out, "  {line}")?;
+    }
+    for note in &report.notes {
+        writeln!(out, "note: {note}")?;
+    }
     for warning in &report.warnings {
         writeln!(out, "warning: {warning}")?;
     }
@@ -144,6 +159,15 @@ mod tests {
             "{\"it\":300,\"alloc".to_owned(),
         ];
         scratch.write("grown/memory.jsonl", text.concat());
+        let events = [
+            r#"{"it":0,"kind":"residency","detail":{"verdict":"resident","reference_gb_s":412.5,"slowest_gb_s":388.0,"slowest":"block 1 (arena)","blocks":2}}"#,
+            r#"{"it":50,"kind":"budget_shrunk","detail":{"from":8589934592,"to":4294967296}}"#,
+            r#"{"it":50,"kind":"pressure","detail":{"response":"stop_growth","active":true,"bands":null,"heap_usage":5368709120,"heap_budget":4294967296}}"#,
+            r#"{"it":60,"kind":"save","detail":{"files":[]}}"#,
+            r#"{"it":150,"kind":"spill","detail":{"evidence":"probe","block":"block 1 (arena)","gb_s":11.5,"reference_gb_s":410.0}}"#,
+        ];
+        let lines = events.map(|event| event.replacen('{', r#"{"type":"event","#, 1) + "\n");
+        scratch.write("grown/metrics.jsonl", lines.concat() + "{\"type\":\"event\",\"it");
         root
     }
 
@@ -173,6 +197,8 @@ mod tests {
         assert_eq!(json["growth"]["allocated"], 1 << 20);
         assert_eq!(json["fragmentation_percent"], 50.0);
         assert_eq!(json["warnings"].as_array().unwrap().len(), 2);
+        assert_eq!(json["told"].as_array().unwrap().len(), 3);
+        assert_eq!(json["notes"].as_array().unwrap().len(), 1);
     }
 
     #[test]

@@ -5,12 +5,14 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::train::events::{Capacities, MemoryRow};
+use crate::train::events::{Capacities, Event, MemoryRow, MetricsRow};
 use crate::train::run_folder::{Allocation, Environment, Iterations, RunFolderError, RunRecord};
 use crate::train::run_folder::{environment_path, memory_path};
 
 /// Share of unused bytes above which something is wrong, percent: planned memory stays far below.
 const HIGH_FRAGMENTATION_PERCENT: f64 = 40.0;
+/// Share of the peak above which a purpose is worth a word, percent.
+const LARGE_SHARE_PERCENT: f64 = 40.0;
 /// Longest line of `memory.jsonl` that is read, bytes.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
@@ -47,6 +49,12 @@ pub(super) struct MemoryReport {
     pub(super) capacities: Option<Capacities>,
     /// The largest tensors, largest first.
     pub(super) largest: Vec<Allocation>,
+    /// What the guard of the run last found about where its memory lies.
+    pub(super) residency: Option<String>,
+    /// What the guard told besides, oldest first: shrunk budgets, responses to pressure, spills, slow steps.
+    pub(super) told: Vec<String>,
+    /// What could be smaller.
+    pub(super) notes: Vec<String>,
     /// What is odd.
     pub(super) warnings: Vec<String>,
 }
@@ -112,10 +120,31 @@ impl MemoryReport {
             largest: environment
                 .map(|environment| environment.allocations)
                 .unwrap_or_default(),
+            residency: None,
+            told: Vec::new(),
+            notes: Vec::new(),
             warnings: Vec::new(),
         };
+        (report.residency, report.told) = told(&root.join("metrics.jsonl"));
+        report.note();
         report.warn();
         Ok(report)
+    }
+
+    /// A purpose with a large share of the peak is no fault, but the first place to save.
+    fn note(&mut self) {
+        for row in self.tags.iter().filter(|row| row.percent > LARGE_SHARE_PERCENT) {
+            let less = match row.tag.as_str() {
+                "parameters" | "optimizer" | "statistics" => {
+                    "a lower `memory.max_gaussians` or `--sh-degree 2` takes less"
+                }
+                "arena" => "`--resolution 2` or a lower `memory.max_gaussians` takes less",
+                "images" => "`--set dataset.residency=host` keeps them in host memory",
+                _ => continue,
+            };
+            self.notes
+                .push(format!("{} has {:.1} % of the peak; {less}", row.tag, row.percent));
+        }
     }
 
     fn warn(&mut self) {
@@ -133,6 +162,33 @@ impl MemoryReport {
             ));
         }
     }
+}
+
+/// The last verdict of the residency probe, and everything else that concerns memory, from the events of a run. A run
+/// without such a file has nothing to tell, and lines that cannot be read belong to somebody else's report.
+fn told(path: &Path) -> (Option<String>, Vec<String>) {
+    let (mut residency, mut told) = (None, Vec::new());
+    let Ok(file) = std::fs::File::open(path) else {
+        return (residency, Vec::new());
+    };
+    for line in BufReader::new(file).split(b'\n').map_while(Result::ok) {
+        if line.len() > MAX_LINE_BYTES || !line.starts_with(b"{\"type\":\"event\"") {
+            continue;
+        }
+        let Ok(MetricsRow::Event(row)) = serde_json::from_slice(&line) else {
+            continue;
+        };
+        match &row.event {
+            Event::Residency(found) => residency = Some(format!("{found}, at iteration {}", row.it)),
+            Event::Spill(_) | Event::SlowStep { .. } | Event::BudgetShrunk { .. } | Event::Pressure(_) => {
+                told.push((row.it, format!("iteration {}: {}", row.it, row.event)));
+            }
+            // What was told of later iterations is void from here on.
+            Event::Resume { .. } => told.retain(|(it, _)| *it <= row.it),
+            _ => {}
+        }
+    }
+    (residency, told.into_iter().map(|(_, line)| line).collect())
 }
 
 fn peak(rows: &[MemoryRow]) -> Option<&MemoryRow> {

@@ -66,6 +66,7 @@ fn command_line() {
         AutoError::CpuNotAllowed,
         AutoError::TooSmall {
             budget_gib: 3.5,
+            heap_gib: 8.0,
             smallest_gib: 7.0,
         },
         AutoError::Config(ConfigError::Write {

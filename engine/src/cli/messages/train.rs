@@ -8,11 +8,11 @@ use crate::eval::{PictureError, ReportError};
 use crate::export::{CamerasError, ExportError, PlyError};
 use crate::gaussians::init::InitError;
 use crate::kernels::counters::{Counters, Stall};
-use crate::memory::MemoryError;
+use crate::memory::{Budget, MemoryError};
 use crate::scene::{SceneError, Split};
 use crate::train::checkpoint::CheckpointError;
 use crate::train::run_folder::RunFolderError;
-use crate::train::{StoredError, TrainError};
+use crate::train::{SpillEvidence, StoredError, TrainError};
 use crate::vk::VkError;
 
 fn stalled(reason: Stall) -> TrainError {
@@ -74,7 +74,12 @@ fn training() {
         TrainError::DoesNotFit {
             needed_bytes: 9 << 30,
             gaussians: 6_000_000,
-            cap_bytes: 7 << 30,
+            budget: Budget::new(8 << 30, Some(8 << 30), Some(7 << 30), 0.97),
+        },
+        TrainError::DoesNotFit {
+            needed_bytes: 900 << 20,
+            gaussians: 200_000,
+            budget: Budget::new(8 << 30, Some(800 << 20), Some(7 << 30), 0.97),
         },
         TrainError::ImagesDoNotFit {
             images: 185,
@@ -97,6 +102,28 @@ fn training() {
             last_densify: 15_000,
             before: 900_000,
             after: 900_001,
+        },
+        TrainError::Spilled {
+            iteration: 2000,
+            evidence: SpillEvidence::Probe {
+                block: "block 3 (arena)".to_owned(),
+                gb_s: 12.5,
+                reference_gb_s: 410.0,
+            },
+            saved: true,
+        },
+        TrainError::Spilled {
+            iteration: 0,
+            evidence: SpillEvidence::HostHeap {
+                host_heap_usage: 900 << 20,
+                baseline: 40 << 20,
+            },
+            saved: false,
+        },
+        TrainError::Overflow {
+            iteration: 600,
+            dropped: 5000,
+            n_cap: 1_000_000,
         },
         TrainError::TileTooFull {
             iteration: 1200,
@@ -132,6 +159,8 @@ fn training() {
             ImagesDoNotFit,
             HostMemory,
             Grew,
+            Spilled,
+            Overflow,
             TileTooFull,
             Stalled,
         ]

@@ -6,10 +6,12 @@ use crate::plugins::Auto;
 
 const CPU: Budget = Budget {
     bytes: 1 << 34,
+    heap_bytes: 80 << 30,
     is_cpu: true,
 };
 const GPU: Budget = Budget {
     bytes: 16 << 30,
+    heap_bytes: 80 << 30,
     is_cpu: false,
 };
 

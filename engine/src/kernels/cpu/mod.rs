@@ -29,6 +29,7 @@ pub mod math;
 pub mod max_pool2x2;
 pub mod metrics;
 pub mod opacity_reset;
+pub mod probe;
 pub mod project;
 pub mod project_backward;
 pub mod radix_sort;

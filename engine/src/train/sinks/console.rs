@@ -259,10 +259,12 @@ enum Voice {
 fn voice(event: &Event) -> Voice {
     match event {
         Event::Densify { .. } | Event::Reset { .. } | Event::Filter { .. } => Voice::Silent,
+        // That all is well is no news, and what is not has an event of its own.
+        Event::Residency(_) => Voice::Silent,
         Event::DensifyCapped { .. } => Voice::Sparing("densify_capped"),
         Event::Stall { .. } => Voice::Sparing("stall"),
         Event::Nonfinite { .. } => Voice::Sparing("nonfinite"),
-        Event::Spill { .. } => Voice::Sparing("spill"),
+        Event::Spill(_) => Voice::Sparing("spill"),
         Event::SlowStep { .. } => Voice::Sparing("slow_step"),
         Event::BudgetShrunk { .. } => Voice::Sparing("budget_shrunk"),
         Event::EarlyStop { .. }
@@ -270,6 +272,7 @@ fn voice(event: &Event) -> Voice {
         | Event::Save { .. }
         | Event::Images { .. }
         | Event::FirstStep { .. }
+        | Event::Pressure(_)
         | Event::Warning { .. } => Voice::Always,
     }
 }
