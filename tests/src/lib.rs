@@ -16,6 +16,7 @@ pub mod child;
 pub mod compare;
 pub mod gpu;
 pub mod http;
+pub mod replay;
 pub mod runs;
 pub mod scenes;
 pub mod schema;

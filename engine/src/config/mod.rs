@@ -24,8 +24,8 @@ pub use layers::{
     DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, extended_profile, resolve, to_yaml,
 };
 pub use profile::{
-    Alpha, Backend, BackendKind, Background, Dataset, DatasetKind, Debug, Device, EarlyStop, Eval, LpipsRange, Memory,
-    Mip, Model, ModelKind, OnOverflow, PlateauMetric, Profile, Reduction, Residency, ResolutionPhase, Run, Schedule,
-    Storage, Subgroup, Tier, Train,
+    Alpha, Backend, BackendKind, Background, Dataset, DatasetKind, Debug, Device, EarlyStop, Eval, Fragmentation,
+    LpipsRange, Memory, Mip, Model, ModelKind, OnOverflow, PlateauMetric, Profile, Reduction, Residency,
+    ResolutionPhase, Run, Schedule, Storage, Subgroup, Tier, Train,
 };
 pub use schema::schema_json;

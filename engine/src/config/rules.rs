@@ -13,14 +13,7 @@ const MAX_LIST: usize = 1000;
 const NOT_YET: &[(&str, Option<&str>)] = &[
     ("memory.storage", Some("half")),
     ("memory.storage", Some("compact")),
-    ("memory.backend.kind", Some("sparse")),
-    ("memory.backend.kind", Some("tlsf")),
-    ("memory.backend.kind", Some("vma")),
-    ("memory.backend.kind", Some("gpu_allocator")),
-    ("memory.backend.kind", Some("naive")),
-    ("memory.fragmentation", None),
     ("memory.on_spill", None),
-    ("memory.trace", None),
 ];
 
 /// True for a documented key (`value` none) or word that is not available yet.

@@ -4,17 +4,19 @@
 //! [`Plan`] turns both into block sizes and offsets without touching a device; [`Memory`] commits the plan. After that
 //! nothing allocates: there is no way to ask a committed memory for more.
 
+pub mod backend;
 mod budget;
 mod commit;
 mod gpu;
 mod plan;
 mod program;
 mod tensor;
+pub mod trace;
 
 pub use crate::vk::BlockRounding;
 pub use budget::{Budget, GIB, MIB};
 pub use commit::Memory;
-pub use gpu::Gpu;
+pub use gpu::{Gpu, RowCopy};
 pub use plan::{ALIGNMENT, ArenaPeak, Plan, PlanLimits, PlannedBlock, Slot};
 pub use program::{Access, Binding, Command, Groups, Pass, Program, Shader, fold_groups};
 pub use tensor::{Class, Tag, TensorDesc, TensorId, TensorTable, View};
@@ -69,6 +71,17 @@ pub enum MemoryError {
         /// What the driver was asked for.
         requested_bytes: u64,
     },
+    /// The allocator does not work here.
+    #[error("`memory.backend.kind` is {backend}, which is not possible here: {why}")]
+    Unavailable {
+        /// Its word.
+        backend: &'static str,
+        /// What is missing.
+        why: String,
+    },
+    /// A backend has no room.
+    #[error("device memory is full: {0}")]
+    Refused(#[from] backend::Refused),
     /// A host transfer outside a tensor.
     #[error(
         "internal error: a transfer of {bytes} bytes at {offset} lies outside of tensor `{tensor}`; please report this"

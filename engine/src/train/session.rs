@@ -17,6 +17,7 @@ use super::photos::{LeftOut, check_host_memory, image_host_bytes};
 use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status, place, stored_name};
 use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
+use super::tracing::Tracer;
 use super::uniforms::Look;
 use super::{
     CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, Target, TrainError, Trainer,
@@ -28,6 +29,7 @@ use crate::eval::lpips::Lpips;
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
+use crate::memory::trace::{Phase as TracePhase, Process, TRACE_FILE};
 use crate::memory::{Budget, Gpu, MIB};
 use crate::plugins::Exporter;
 use crate::scene::{LoadReport, Photo, SceneError, SceneIndex, Split, ViewId, ViewSampler};
@@ -119,6 +121,7 @@ struct Session {
     stored: bool,
     /// What people should know before the first step.
     warnings: Vec<String>,
+    tracer: Option<Tracer>,
 }
 
 impl Session {
@@ -212,10 +215,12 @@ impl Session {
             image_bytes,
             stored: false,
             warnings,
+            tracer: None,
         };
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;
         }
+        session.open_trace(from.is_some())?;
         session.announce()?;
         Ok(session)
     }
@@ -251,6 +256,33 @@ impl Session {
                 checkpoint: path.display().to_string(),
             },
         )
+    }
+
+    /// Begins the memory trace, when it is asked for.
+    fn open_trace(&mut self, resumed: bool) -> Result<(), TrainError> {
+        if !self.profile.memory.trace {
+            return Ok(());
+        }
+        let (process, phase) = match resumed {
+            true => (Process::Resume, TracePhase::Resume),
+            false => (Process::New, TracePhase::Start),
+        };
+        let path = self.folder.root().join(TRACE_FILE);
+        let scene = RunScene::of(&self.scene).name;
+        self.tracer = Some(Tracer::open(&path, &scene, process, &mut self.trainer)?);
+        self.folder.list([TRACE_FILE])?;
+        self.trace(phase)
+    }
+
+    /// Notes in the memory trace what was done since the last step.
+    fn trace(&mut self, phase: TracePhase) -> Result<(), TrainError> {
+        match &mut self.tracer {
+            Some(tracer) => {
+                let px = self.trainer.report().capacities.max_pixels;
+                tracer.between(phase, px.into(), &mut self.trainer)
+            }
+            None => Ok(()),
+        }
     }
 
     fn announce(&mut self) -> Result<(), TrainError> {
@@ -327,6 +359,9 @@ impl Session {
                 self.save()?;
             }
             self.trainer.release()?;
+            if let Some(tracer) = &mut self.tracer {
+                tracer.step(next, None, &mut self.trainer);
+            }
             if self.is_due(next, |s| &s.checkpoint) && next != total {
                 self.settle()?;
                 self.checkpoint()?;
@@ -361,6 +396,9 @@ impl Session {
         self.watch.start(self.now());
         let status = self.trainer.advance_and_hold(&camera, target)?;
         self.watch.stop(self.now());
+        if let Some(tracer) = &mut self.tracer {
+            tracer.step(iteration, Some(view.pixels()), &mut self.trainer);
+        }
         if let Some(opened) = self.opened.take() {
             let LoadReport { images, bytes, threads } = self.phase.store.report();
             let seconds = opened.elapsed().as_secs_f64();
@@ -447,6 +485,9 @@ impl Session {
         };
         let StepStatus { iteration, counters } = status;
         let t = self.watch.elapsed(self.now());
+        if let Some(tracer) = &mut self.tracer {
+            tracer.status(&status, t.as_secs_f64(), &self.trainer)?;
+        }
         let its = self.rate.step(iteration, t);
         #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
         let row = TrainRow {
@@ -479,6 +520,9 @@ impl Session {
     /// ends, when it is to stop early.
     fn evaluate(&mut self) -> Result<Option<Event>, TrainError> {
         let iteration = self.trainer.iteration();
+        if let (Some(lpips), Some(moved)) = (&mut self.lpips, self.trainer.take_moved_lpips()) {
+            lpips.move_to(moved);
+        }
         if let Some(histograms) = self.monitor.at_evaluation(&mut self.trainer, &self.sinks)? {
             self.emit(&histograms)?;
         }
@@ -520,6 +564,7 @@ impl Session {
         for (id, error) in left_out {
             self.leave_out(iteration, id, &error)?;
         }
+        self.trace(TracePhase::Eval)?;
         let mean = |set| file.set(set).map(|report| report.mean);
         let (test, train) = (mean(Split::Test), mean(Split::Train));
         if let Some(test) = test {
@@ -580,6 +625,7 @@ impl Session {
             let count = u32::try_from(model.len()).unwrap_or(u32::MAX);
             files.push(self.folder.add_ply(iteration, kind, count)?);
         }
+        self.trace(TracePhase::Export)?;
         self.event(iteration, Event::Save { files })
     }
 
@@ -590,6 +636,7 @@ impl Session {
         let path = self
             .trainer
             .checkpoint(&self.scene, &self.sampler, t_s, &self.folder.checkpoints())?;
+        self.trace(TracePhase::Checkpoint)?;
         let path = path
             .strip_prefix(self.folder.root())
             .unwrap_or(&path)

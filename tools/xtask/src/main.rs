@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use xtask::failure::Failure;
-use xtask::{demo, root, shaders, test, viewer};
+use xtask::{demo, replay, root, shaders, test, viewer};
 
 const USAGE: &str = "usage: cargo xtask VERB
   demo      set up this machine, build, train the bundled scene
   test      set up this machine, run every check and test
   shaders   compile the shaders, or check them: see `cargo xtask shaders --help`
+  replay    compare allocators on memory traces of real runs: see `cargo xtask replay --help`
   viewer    build the viewer's bundle, or check it: see `cargo xtask viewer --help`";
 
 fn main() -> ExitCode {
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
             "demo" => demo::run(&root(), rest),
             "test" => test::run(&root(), rest),
             "shaders" => shaders::run(&root(), rest),
+            "replay" => replay::run(&root(), rest),
             "viewer" => viewer::run(&root(), rest),
             "--help" | "-h" | "help" => {
                 println!("{USAGE}");
