@@ -20,7 +20,7 @@ pub const USAGE: &str =
   replays memory traces (`memory_trace.jsonl` of runs with `memory.trace: true`; by default those in tests/traces) on
   every allocator, over a simulated heap
   --cap GIB            size of the heap, 64 unless given; the smallest heap that completes is searched below it
-  --scale N            multiply all sizes; unless given, until a chunk of the model has 2^19 Gaussians
+  --scale N            multiply all sizes that follow counts; unless given, until a chunk of the model has 2^19 Gaussians
   --fragmentation M    aggressive, normal or minimal, for all that know modes
   --call-us N          what a driver call takes, on top of the allocator's own time
   --json               one JSON array instead of the table

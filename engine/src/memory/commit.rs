@@ -13,6 +13,9 @@ enum Held {
     Pages(BlockId),
 }
 
+/// Brings what a tensor held into its new block; the old one is none for a tensor that was not there.
+pub(super) type CopyTensor<'a> = &'a mut dyn FnMut(&str, Option<&Block>, &Block) -> Result<(), MemoryError>;
+
 /// Every block of a run. Nothing can be added after [`Memory::commit`].
 pub struct Memory {
     table: TensorTable,
@@ -114,7 +117,7 @@ impl Memory {
         device: &Arc<Device>,
         (table, plan): (TensorTable, Plan),
         cap_bytes: u64,
-        copy: &mut dyn FnMut(&str, Option<&Block>, &Block) -> Result<(), MemoryError>,
+        copy: CopyTensor<'_>,
     ) -> Result<(), MemoryError> {
         let names = |table: &TensorTable, plan: &Plan| -> Vec<String> {
             let mut names: Vec<String> = plan.blocks.iter().map(|block| format!("{:?}", block.class)).collect();

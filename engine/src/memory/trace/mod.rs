@@ -142,12 +142,24 @@ impl Section {
         Ok(())
     }
 
-    /// The tensors, `scale` times as large.
+    /// The same with `scale` times as much of everything that is counted: Gaussians, records, intersections, pixels.
     #[must_use]
-    pub fn table(&self, scale: u64) -> TensorTable {
+    pub fn scaled(&self, scale: u64) -> Self {
+        let mut scaled = self.clone();
+        for tensor in &mut scaled.tensors {
+            if tensor.unit != Unit::Fixed {
+                tensor.bytes *= scale;
+            }
+        }
+        scaled
+    }
+
+    /// The tensors.
+    #[must_use]
+    pub fn table(&self) -> TensorTable {
         let mut table = TensorTable::default();
         for tensor in &self.tensors {
-            table.add(&*tensor.name, tensor.class, tensor.tag, tensor.bytes * scale);
+            table.add(&*tensor.name, tensor.class, tensor.tag, tensor.bytes);
         }
         table
     }

@@ -22,7 +22,7 @@ pub struct Options {
     pub heap_bytes: u64,
     /// Block policy of `tlsf`, and block size of `planned`; none for what they do by themselves.
     pub fragmentation: Option<Fragmentation>,
-    /// All sizes of the trace times this.
+    /// All sizes that follow counts times this.
     pub scale: u64,
     /// What a driver call takes, nanoseconds, on top of the allocator's own time.
     pub call_ns: u64,
@@ -117,9 +117,9 @@ fn runs(section: &Section) -> impl Iterator<Item = (u32, Counts, &[u32])> {
 #[must_use]
 pub fn live(sections: &[Section], scale: u64) -> Live {
     let mut most = Live::default();
-    for section in sections {
+    for section in sections.iter().map(|section| section.scaled(scale)) {
         let capacity = section.sizes(&section.capacity());
-        for (_, counts, list) in runs(section) {
+        for (_, counts, list) in runs(&section) {
             let sizes = section.sizes(&counts);
             let mixed = std::iter::zip(&sizes, &capacity).zip(&section.tensors);
             let paged: Vec<u64> = mixed
@@ -138,11 +138,7 @@ pub fn live(sections: &[Section], scale: u64) -> Live {
             }
         }
     }
-    Live {
-        current_bytes: most.current_bytes * scale,
-        capacity_bytes: most.capacity_bytes * scale,
-        paged_bytes: most.paged_bytes * scale,
-    }
+    most
 }
 
 /// Runs all processes of a trace, one after the other, each on an empty heap. None when the allocator is not built in.
@@ -158,7 +154,8 @@ pub fn replay(
     let mut times = Vec::new();
     let mut total: Option<Outcome> = None;
     for section in sections {
-        let Some(outcome) = replay_section(section, kind, options, library, &mut times)? else {
+        let section = section.scaled(options.scale);
+        let Some(outcome) = replay_section(&section, kind, options, library, &mut times)? else {
             return Ok(None);
         };
         total = Some(total.map_or(outcome, |sum| sum.and(&outcome)));
@@ -254,7 +251,7 @@ fn replay_section(
     let limits = limits(section);
     let policy = options.fragmentation.unwrap_or(Fragmentation::of(kind)).policy();
     let mut driver = SimulatedDriver::new(options.heap_bytes, u64::MAX, limits.rounding);
-    let table = section.table(options.scale);
+    let table = section.table();
     let scripts = section.scripts(&table);
     let programs: Vec<&Program> = scripts.iter().collect();
     let start = Instant::now();
@@ -383,7 +380,6 @@ impl<'a> Player<'a> {
     /// What to ask for tensor `index`: all of it where the allocator goes by the plan.
     fn request(&self, index: usize, counts: &Counts) -> Option<Request<'a>> {
         let (desc, line) = (self.table.tensors().get(index)?, self.section.tensors.get(index)?);
-        let scale = self.options.scale;
         let is_paged = self.backend.kind() == BackendKind::Sparse && desc.class == Class::Persistent;
         let by_plan = matches!(self.backend.kind(), BackendKind::Planned | BackendKind::Sparse) && !is_paged;
         if by_plan {
@@ -392,11 +388,11 @@ impl<'a> Player<'a> {
         Some(Request {
             tensor: index,
             desc,
-            bytes: (line.bytes_for(counts) * scale).min(desc.bytes),
+            bytes: line.bytes_for(counts).min(desc.bytes),
             rows: Some(Rows {
                 rows: line.rows,
-                row_bytes: line.bytes / line.rows * scale,
-                used_bytes: line.row_bytes_for(counts) * scale,
+                row_bytes: line.bytes / line.rows,
+                used_bytes: line.row_bytes_for(counts),
             }),
         })
     }

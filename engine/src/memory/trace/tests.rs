@@ -1,4 +1,4 @@
-#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 use super::replay::{Options, live, replay, smallest_heap};
 use super::*;
