@@ -14,30 +14,37 @@ layout(set = 0, binding = 1, std430) readonly restrict buffer Control { DensifyC
 layout(set = 0, binding = 2, std430) readonly restrict buffer From { uint from[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer To { uint to[]; };
 layout(set = 0, binding = 4, std430) restrict buffer Geometry { float geometry[]; };
-layout(set = 0, binding = 5, std430) writeonly restrict buffer GeometryM { float geometry_m[]; };
-layout(set = 0, binding = 6, std430) writeonly restrict buffer GeometryV { float geometry_v[]; };
-layout(set = 0, binding = 7, std430) writeonly restrict buffer ShM { float sh_m[]; };
-layout(set = 0, binding = 8, std430) writeonly restrict buffer ShV { float sh_v[]; };
+layout(set = 0, binding = 5, std430) writeonly restrict buffer GeometryM { uint geometry_m[]; };
+layout(set = 0, binding = 6, std430) writeonly restrict buffer GeometryV { uint geometry_v[]; };
+layout(set = 0, binding = 7, std430) writeonly restrict buffer ShM { uint sh_m[]; };
+layout(set = 0, binding = 8, std430) writeonly restrict buffer ShV { uint sh_v[]; };
 layout(set = 0, binding = 9, std430) writeonly restrict buffer Statistics { float statistics[]; };
 
 layout(push_constant) uniform Push {
     uint stride;
     uint first;
-    uint sh_planes;
     float log_divisor;
+    uint geometry_m_planes;
+    uint geometry_v_planes;
+    uint sh_m_planes;
+    uint sh_v_planes;
 };
 
-const uint GEOMETRY_PLANES = 11u;
 const uint STATISTICS_PLANES = 4u;
 
 void clear(uint i) {
-    for (uint p = 0u; p < GEOMETRY_PLANES; ++p) {
-        geometry_m[p * stride + i] = 0.0;
-        geometry_v[p * stride + i] = 0.0;
+    // Every code of 0 is the word 0.
+    for (uint p = 0u; p < geometry_m_planes; ++p) {
+        geometry_m[p * stride + i] = 0u;
     }
-    for (uint p = 0u; p < sh_planes; ++p) {
-        sh_m[p * stride + i] = 0.0;
-        sh_v[p * stride + i] = 0.0;
+    for (uint p = 0u; p < geometry_v_planes; ++p) {
+        geometry_v[p * stride + i] = 0u;
+    }
+    for (uint p = 0u; p < sh_m_planes; ++p) {
+        sh_m[p * stride + i] = 0u;
+    }
+    for (uint p = 0u; p < sh_v_planes; ++p) {
+        sh_v[p * stride + i] = 0u;
     }
     for (uint p = 0u; p < STATISTICS_PLANES; ++p) {
         statistics[p * stride + i] = 0.0;

@@ -10,14 +10,15 @@ layout(local_size_x = 256) in;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer CountersBlock { Counters counters; };
 layout(set = 0, binding = 1, std430) restrict buffer Geometry { float geometry[]; };
-layout(set = 0, binding = 2, std430) writeonly restrict buffer GeometryM { float geometry_m[]; };
-layout(set = 0, binding = 3, std430) writeonly restrict buffer GeometryV { float geometry_v[]; };
+layout(set = 0, binding = 2, std430) writeonly restrict buffer GeometryM { uint geometry_m[]; };
+layout(set = 0, binding = 3, std430) writeonly restrict buffer GeometryV { uint geometry_v[]; };
 layout(set = 0, binding = 4, std430) readonly restrict buffer Filter3d { float filter_3d[]; };
 
 layout(push_constant) uniform Push {
     uint stride;
     uint first;
     float ceiling;
+    uint moment_plane;  // that has nothing but the opacity's moments
 };
 #define STRIDE stride
 #include "common/gaussian.glsl"
@@ -41,6 +42,7 @@ void main() {
         float target = clamp(ceiling / compensation, 1e-7, 1.0 - 1e-6);
         geometry[at] = log(target / (1.0 - target));
     }
-    geometry_m[at] = 0.0;
-    geometry_v[at] = 0.0;
+    uint moment_at = moment_plane * stride + i;
+    geometry_m[moment_at] = 0u;
+    geometry_v[moment_at] = 0u;
 }

@@ -1,5 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+// kiln-variant: -
+// kiln-variant: half HALF=1
 // Writes the record of every visible Gaussian of a chunk: image position, conic, opacity, colour, depth key, tile count.
 #include "common/group.glsl"
 #include "common/step.glsl"
@@ -10,7 +12,11 @@ layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUni
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
 layout(set = 0, binding = 2, std430) readonly restrict buffer Geometry { float geometry[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer Filter3d { float filter_3d[]; };
+#ifdef HALF
+layout(set = 0, binding = 4, std430) readonly restrict buffer Sh { uint sh[]; };
+#else
 layout(set = 0, binding = 4, std430) readonly restrict buffer Sh { float sh[]; };
+#endif
 layout(set = 0, binding = 5, std430) readonly restrict buffer VisibleMask { uint visible_mask[]; };
 layout(set = 0, binding = 6, std430) readonly restrict buffer GroupVisible { uint group_visible[]; };
 layout(set = 0, binding = 7, std430) writeonly restrict buffer SplatPosition { vec4 splat_position[]; };
@@ -30,6 +36,9 @@ layout(push_constant) uniform Push {
 #include "common/projection.glsl"
 #include "common/tiles.glsl"
 #include "common/sh.glsl"
+#ifdef HALF
+#include "common/sh_words.glsl"
+#endif
 
 void main() {
     uint group = group_index();
@@ -58,8 +67,12 @@ void main() {
     vec3 color = vec3(0.5);
     for (uint k = 0u; k < 16u; ++k) {
         if (k < coefficients) {
+#ifdef HALF
+            color += basis[k] * sh_words(k, i);
+#else
             uint at = 3u * k * stride + i;
             color += basis[k] * vec3(sh[at], sh[at + stride], sh[at + 2u * stride]);
+#endif
         }
     }
     // Bit c of the mask: channel c was clamped, so its gradient stops here.

@@ -11,11 +11,11 @@ layout(local_size_x = 256) in;
 layout(set = 0, binding = 0, std430) readonly restrict buffer Control { DensifyControl control; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer Ids { uint ids[]; };
 #ifdef SCATTER
-layout(set = 0, binding = 2, std430) readonly restrict buffer Staging { float staging[]; };
-layout(set = 0, binding = 3, std430) writeonly restrict buffer Values { float values[]; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer Staging { uint staging[]; };
+layout(set = 0, binding = 3, std430) writeonly restrict buffer Values { uint values[]; };
 #else
-layout(set = 0, binding = 2, std430) readonly restrict buffer Values { float values[]; };
-layout(set = 0, binding = 3, std430) writeonly restrict buffer Staging { float staging[]; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer Values { uint values[]; };
+layout(set = 0, binding = 3, std430) writeonly restrict buffer Staging { uint staging[]; };
 #endif
 
 layout(push_constant) uniform Push {

@@ -1,7 +1,16 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+// kiln-variant: -
+// kiln-variant: half HALF=1
+// kiln-variant: compact COMPACT=1
 // Projection backward, densification statistics and Adam (Kingma & Ba 2015) for every Gaussian of a chunk, in one pass:
 // no parameter gradient ever reaches memory.
+//
+// `half` and `compact` are for models that store colours, or colours and all moments, in fewer bits. A Gaussian's codes are
+// its own, its scale of second moments included, so nothing is shared between threads.
+#if defined(HALF) || defined(COMPACT)
+#define CODES
+#endif
 #include "common/group.glsl"
 #include "common/step.glsl"
 
@@ -10,11 +19,22 @@ layout(local_size_x = 256) in;
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
 layout(set = 0, binding = 2, std430) restrict buffer Geometry { float geometry[]; };
+#ifdef COMPACT
+layout(set = 0, binding = 3, std430) restrict buffer GeometryM { uint geometry_m[]; };
+layout(set = 0, binding = 4, std430) restrict buffer GeometryV { uint geometry_v[]; };
+#else
 layout(set = 0, binding = 3, std430) restrict buffer GeometryM { float geometry_m[]; };
 layout(set = 0, binding = 4, std430) restrict buffer GeometryV { float geometry_v[]; };
+#endif
+#ifdef CODES
+layout(set = 0, binding = 5, std430) restrict buffer Sh { uint sh[]; };
+layout(set = 0, binding = 6, std430) restrict buffer ShM { uint sh_m[]; };
+layout(set = 0, binding = 7, std430) restrict buffer ShV { uint sh_v[]; };  // plane 0: the scale, f32
+#else
 layout(set = 0, binding = 5, std430) restrict buffer Sh { float sh[]; };
 layout(set = 0, binding = 6, std430) restrict buffer ShM { float sh_m[]; };
 layout(set = 0, binding = 7, std430) restrict buffer ShV { float sh_v[]; };
+#endif
 layout(set = 0, binding = 8, std430) readonly restrict buffer Filter3d { float filter_3d[]; };
 layout(set = 0, binding = 9, std430) restrict buffer Statistics { float statistics[]; };
 layout(set = 0, binding = 10, std430) readonly restrict buffer VisibleMask { uint visible_mask[]; };
@@ -36,6 +56,11 @@ layout(push_constant) uniform Push {
 #include "common/projection.glsl"
 #include "common/tiles.glsl"
 #include "common/sh.glsl"
+#ifdef CODES
+#include "common/rng.glsl"
+#include "common/codes.glsl"
+#include "common/sh_words.glsl"
+#endif
 
 struct Gradient {
     vec3 mean;
@@ -121,6 +146,7 @@ float adam(float value, float gradient, inout float m, inout float v, uint group
     return value - u.adam_rate[group] * m / (sqrt(v) * u.adam_scale[group] + u.epsilon);
 }
 
+#ifndef COMPACT
 void adam_geometry(uint plane, uint i, float gradient, uint group) {
     uint at = plane * stride + i;
     float m = geometry_m[at], v = geometry_v[at];
@@ -128,10 +154,40 @@ void adam_geometry(uint plane, uint i, float gradient, uint group) {
     geometry_m[at] = m;
     geometry_v[at] = v;
 }
+#endif
 
 bool runs(uint group) {
     return (u.flags & FLAG_UPDATE) != 0u && (u.adam_skip_mask & (1u << group)) == 0u;
 }
+
+#ifdef COMPACT
+// Values 2 j and 2 j + 1, whose moments share words. A value of a group that does not run keeps its codes.
+void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream) {
+    bvec2 run = bvec2(runs(groups.x), runs(groups.y));
+    if (!any(run)) {
+        return;
+    }
+    uint at = j * stride + i;
+    uint m_word = geometry_m[at], v_word = geometry_v[at];
+    for (uint h = 0u; h < 2u; ++h) {
+        uint p = 2u * j + h;
+        if (run[h] && p < 11u) {
+            int shift = int(16u * h);
+            float v = wide_second_value(bitfieldExtract(v_word, shift, 16));
+            float m = ratio16_value(bitfieldExtract(int(m_word), shift, 16)) * sqrt(v);
+            uint value_at = p * stride + i;
+            geometry[value_at] = adam(geometry[value_at], gradient[h], m, v, groups[h]);
+            uint draw = rounding_draw(stream, CHANNEL_GEOMETRY + p);
+            uint v_code = wide_second_code(v, draw >> 16);
+            int m_code = ratio16_code(m * over_root(wide_second_value(v_code)), draw & 0xffffu);
+            v_word = bitfieldInsert(v_word, v_code, shift, 16);
+            m_word = bitfieldInsert(m_word, uint(m_code), shift, 16);
+        }
+    }
+    geometry_m[at] = m_word;
+    geometry_v[at] = v_word;
+}
+#endif
 
 void count_shown(uint i, float radius) {
     statistics[2u * stride + i] += 1.0;
@@ -182,8 +238,12 @@ void main() {
         vec3 d_direction = vec3(0.0);
         for (uint k = 0u; k < 16u; ++k) {
             if (k < live_coefficients) {
+#ifdef CODES
+                d_direction += basis_gradient[k] * dot(sh_words(k, i), d_rgb);
+#else
                 uint at = 3u * k * stride + i;
                 d_direction += basis_gradient[k] * dot(vec3(sh[at], sh[at + stride], sh[at + 2u * stride]), d_rgb);
+#endif
             }
         }
         gradient.mean += (d_direction - direction * dot(direction, d_direction)) * inv_distance;
@@ -212,6 +272,85 @@ void main() {
         }
     }
 
+#ifdef CODES
+    uint stream = rounding_stream(u.seed, u.iteration, first + i);
+    bool sh0_runs = runs(GROUP_SH0), rest_runs = runs(GROUP_SH_REST);
+    // The scale of second moments is the second moment of the largest gradient, which is at least as large as theirs. It
+    // decays only where all of them do.
+    float scale = uintBitsToFloat(sh_v[i]);
+    float largest = 0.0;
+    for (uint k = 0u; k < 16u; ++k) {
+        if (visible && k < live_coefficients) {
+            largest = max(largest, abs(basis[k]));
+        }
+    }
+    largest *= max(abs(d_rgb.r), max(abs(d_rgb.g), abs(d_rgb.b)));
+    float new_scale = (sh0_runs && rest_runs ? u.beta2 : 1.0) * scale + (1.0 - u.beta2) * largest * largest;
+    // A scale of 0 is that of a Gaussian that was never seen: its moments are 0, and it does not move.
+    if ((sh0_runs || rest_runs) && new_scale > 0.0) {
+        sh_v[i] = floatBitsToUint(new_scale);
+        int base = second_base(scale), new_base = second_base(new_scale);
+        for (uint q = 0u; q < 12u; ++q) {
+            if (4u * q < 3u * live_coefficients) {
+                uint at = 2u * q * stride + i;
+                uvec2 words = uvec2(sh[at], sh[at + stride]);
+                vec4 values = vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
+#ifdef COMPACT
+                uint moment_at = q * stride + i;
+                uint m_word = sh_m[moment_at], v_word = sh_v[moment_at + stride];
+#else
+                uvec2 m_words = uvec2(sh_m[at], sh_m[at + stride]);
+                uvec2 v_words = uvec2(sh_v[at + stride], sh_v[at + 2u * stride]);
+#endif
+                uvec2 draws = uvec2(rounding_draw(stream, CHANNEL_SH + 2u * q),
+                                    rounding_draw(stream, CHANNEL_SH + 2u * q + 1u));
+                for (uint j = 0u; j < 4u; ++j) {
+                    uint p = 4u * q + j, k = p / 3u;
+                    uint sh_group = k == 0u ? GROUP_SH0 : GROUP_SH_REST;
+                    if (k < live_coefficients) {
+#ifdef COMPACT
+                        int shift = int(8u * j);
+                        float v = second_value(bitfieldExtract(v_word, shift, 8), base);
+                        float m = ratio8_value(bitfieldExtract(int(m_word), shift, 8)) * sqrt(v);
+#else
+                        int shift = int(16u * (j & 1u));
+                        float v = second_value(bitfieldExtract(v_words[j >> 1], shift, 16), base);
+                        float m = ratio16_value(bitfieldExtract(int(m_words[j >> 1]), shift, 16)) * sqrt(v);
+#endif
+                        if (k == 0u ? sh0_runs : rest_runs) {
+                            values[j] = adam(values[j], visible ? basis[k] * d_rgb[p % 3u] : 0.0, m, v, sh_group);
+                            uint half_draw = draws[j >> 1] >> (16u * (j & 1u)) & 0xffffu;
+                            words[j >> 1] = bitfieldInsert(words[j >> 1], half_code(values[j], half_draw),
+                                                           int(16u * (j & 1u)), 16);
+                        }
+                        uint draw = rounding_draw(stream, CHANNEL_SH_MOMENTS + p);
+                        uint v_code = second_code(v, new_base, draw >> 16);
+                        float ratio = m * over_root(second_value(v_code, new_base));
+#ifdef COMPACT
+                        v_word = bitfieldInsert(v_word, v_code, shift, 8);
+                        m_word = bitfieldInsert(m_word, uint(ratio8_code(ratio, draw & 0xffffu)), shift, 8);
+#else
+                        v_words[j >> 1] = bitfieldInsert(v_words[j >> 1], v_code, shift, 16);
+                        m_words[j >> 1] = bitfieldInsert(m_words[j >> 1], uint(ratio16_code(ratio, draw & 0xffffu)),
+                                                         shift, 16);
+#endif
+                    }
+                }
+                sh[at] = words.x;
+                sh[at + stride] = words.y;
+#ifdef COMPACT
+                sh_m[moment_at] = m_word;
+                sh_v[moment_at + stride] = v_word;
+#else
+                sh_m[at] = m_words.x;
+                sh_m[at + stride] = m_words.y;
+                sh_v[at + stride] = v_words.x;
+                sh_v[at + 2u * stride] = v_words.y;
+#endif
+            }
+        }
+    }
+#else
     for (uint k = 0u; k < 16u; ++k) {
         uint sh_group = k == 0u ? GROUP_SH0 : GROUP_SH_REST;
         if (k < live_coefficients && runs(sh_group)) {
@@ -224,6 +363,15 @@ void main() {
             }
         }
     }
+#endif
+#ifdef COMPACT
+    adam_geometry_pair(0u, i, gradient.mean.xy, uvec2(GROUP_MEANS), stream);
+    adam_geometry_pair(1u, i, vec2(gradient.mean.z, gradient.quat.x), uvec2(GROUP_MEANS, GROUP_QUATS), stream);
+    adam_geometry_pair(2u, i, gradient.quat.yz, uvec2(GROUP_QUATS), stream);
+    adam_geometry_pair(3u, i, vec2(gradient.quat.w, gradient.log_scale.x), uvec2(GROUP_QUATS, GROUP_SCALES), stream);
+    adam_geometry_pair(4u, i, gradient.log_scale.yz, uvec2(GROUP_SCALES), stream);
+    adam_geometry_pair(5u, i, vec2(gradient.logit, 0.0), uvec2(GROUP_OPACITY), stream);
+#else
     if (runs(GROUP_MEANS)) {
         for (uint c = 0u; c < 3u; ++c) {
             adam_geometry(c, i, gradient.mean[c], GROUP_MEANS);
@@ -242,4 +390,5 @@ void main() {
     if (runs(GROUP_OPACITY)) {
         adam_geometry(10u, i, gradient.logit, GROUP_OPACITY);
     }
+#endif
 }

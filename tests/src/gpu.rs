@@ -219,7 +219,15 @@ impl Gpu {
         out
     }
 
-    /// Parameters (or moments) of every Gaussian: geometry planes, then SH planes.
+    /// The same as words.
+    #[must_use]
+    pub fn words(&mut self, pick: impl Fn(&Chunk) -> View, planes: u32, count: usize) -> Vec<Vec<u32>> {
+        let values = self.planes(pick, planes, count);
+        let bits = |list: Vec<f32>| list.into_iter().map(f32::to_bits).collect();
+        values.into_iter().map(bits).collect()
+    }
+
+    /// Parameters (or moments) of every Gaussian where all are f32: geometry planes, then SH planes.
     #[must_use]
     pub fn values(
         &mut self,
@@ -239,15 +247,16 @@ impl Gpu {
     #[must_use]
     pub fn state_bytes(&mut self, count: usize) -> Vec<u8> {
         let mut all = Vec::new();
-        let sh = layout::sh_planes(self.tensors.capacities.sh_degree);
+        let capacities = &self.tensors.capacities;
+        let planes = capacities.storage.planes(capacities.sh_degree);
         type Pick = fn(&Chunk) -> View;
         let groups: [(Pick, u32); 8] = [
-            (|c| c.geometry, layout::GEOMETRY_PLANES),
-            (|c| c.geometry_m, layout::GEOMETRY_PLANES),
-            (|c| c.geometry_v, layout::GEOMETRY_PLANES),
-            (|c| c.sh, sh),
-            (|c| c.sh_m, sh),
-            (|c| c.sh_v, sh),
+            (|c| c.geometry, planes.geometry),
+            (|c| c.geometry_m, planes.geometry_m),
+            (|c| c.geometry_v, planes.geometry_v),
+            (|c| c.sh, planes.sh),
+            (|c| c.sh_m, planes.sh_m),
+            (|c| c.sh_v, planes.sh_v),
             (|c| c.filter_3d, 1),
             (|c| c.statistics, 4),
         ];

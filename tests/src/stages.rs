@@ -2,7 +2,7 @@
 //!
 //! A twin is fed with what the device fed its kernel, so a difference names the kernel and rounding does not add up.
 
-use kiln::gaussians::layout;
+use kiln::gaussians::layout::{self, Storage};
 use kiln::kernels::counters::Counters;
 use kiln::kernels::cpu::gaussian::{Gaussian, View as Eye};
 use kiln::kernels::cpu::loss::{Weights, loss, masked_loss};
@@ -41,6 +41,13 @@ fn raster(variants: &Variants) -> &'static str {
     }
 }
 
+fn project_pass(t: &StepTensors) -> &'static str {
+    match t.capacities.storage {
+        Storage::Exact => "project",
+        Storage::Half | Storage::Compact => "project.half",
+    }
+}
+
 fn gradient(t: &StepTensors) -> &'static str {
     if t.pixels.masked {
         "loss_gradient.masked"
@@ -55,10 +62,10 @@ fn keeps(t: &StepTensors) -> Vec<Keep> {
     let tile_sorted = sorted_in(t.capacities.tile_bits(), v);
     let (s, p) = (&t.splats, &t.pixels);
     [
-        (s.position, "project"),
-        (s.conic, "project"),
-        (s.color, "project"),
-        (s.tile_counts, "project"),
+        (s.position, project_pass(t)),
+        (s.conic, project_pass(t)),
+        (s.color, project_pass(t)),
+        (s.tile_counts, project_pass(t)),
         (t.depth_sort.values[sorted_in(32, v)], scatter),
         (t.tile_sort.keys[0], "emit"),
         (t.tile_sort.values[0], "emit"),
@@ -126,10 +133,10 @@ impl Stages {
         let (n, pairs) = (status.visible as usize, status.intersections as usize);
         let size = [camera.width_px, camera.height_px];
         let (pixels, grid) = ((size[0] * size[1]) as usize, tile_grid(size[0], size[1]));
-        let position: Vec<[f32; 4]> = gpu.kept(t.splats.position, "project", n);
-        let conic: Vec<[f32; 4]> = gpu.kept(t.splats.conic, "project", n);
-        let color: Vec<[f32; 4]> = gpu.kept(t.splats.color, "project", n);
-        let counts: Vec<u32> = gpu.kept(t.splats.tile_counts, "project", n);
+        let position: Vec<[f32; 4]> = gpu.kept(t.splats.position, project_pass(&t), n);
+        let conic: Vec<[f32; 4]> = gpu.kept(t.splats.conic, project_pass(&t), n);
+        let color: Vec<[f32; 4]> = gpu.kept(t.splats.color, project_pass(&t), n);
+        let counts: Vec<u32> = gpu.kept(t.splats.tile_counts, project_pass(&t), n);
         let visible = visible_ids(gpu)
             .into_iter()
             .enumerate()
@@ -337,18 +344,11 @@ impl Stages {
         compare("absolute statistic", |g| vec![g.abs_ndc]);
     }
 
-    /// Checks the update of a first step: moments against the twin's gradients from this step's 2D gradients, new
-    /// parameters against Adam on the device's own moments (a rounding difference in a tiny gradient turns its sign, and
-    /// a first step is as long as the learning rate whatever the gradient), statistics.
-    ///
-    /// # Panics
-    /// When they differ.
-    pub fn check_update(&self, gpu: &mut Gpu, before: &Twin, camera: &Camera) {
-        let n = before.gaussians.len();
-        let degree = gpu.tensors.capacities.sh_degree;
-        let used = (layout::GEOMETRY_PLANES + layout::sh_planes(degree)) as usize;
+    /// The twin's gradients of every Gaussian from this step's 2D gradients, and what the step adds to its statistics.
+    #[must_use]
+    pub fn gradients(&self, before: &Twin, camera: &Camera) -> (Vec<Gaussian<f32>>, Vec<[f32; 4]>) {
         let eye = Eye::new(camera);
-        let mut gradients = vec![Gaussian::<f32>::ZERO; n];
+        let mut gradients = vec![Gaussian::<f32>::ZERO; before.gaussians.len()];
         let seen = |radius: Option<f32>| radius.map_or([0.0; 4], |radius| [0.0, 0.0, 1.0, radius]);
         let mut statistics: Vec<[f32; 4]> = before.shown_px(camera).into_iter().map(seen).collect();
         for (record, g) in self.visible.iter().zip(&self.gradients_2d) {
@@ -366,6 +366,20 @@ impl Stages {
                 statistics[id] = [out.mean_ndc_norm, g.abs_ndc, 1.0, record.radius_px];
             }
         }
+        (gradients, statistics)
+    }
+
+    /// Checks the update of a first step: moments against the twin's gradients from this step's 2D gradients, new
+    /// parameters against Adam on the device's own moments (a rounding difference in a tiny gradient turns its sign, and
+    /// a first step is as long as the learning rate whatever the gradient), statistics.
+    ///
+    /// # Panics
+    /// When they differ.
+    pub fn check_update(&self, gpu: &mut Gpu, before: &Twin, camera: &Camera) {
+        let n = before.gaussians.len();
+        let degree = gpu.tensors.capacities.sh_degree;
+        let used = (layout::GEOMETRY_PLANES + layout::sh_planes(degree)) as usize;
+        let (gradients, statistics) = self.gradients(before, camera);
         let parameters = gpu.values(|c| c.geometry, |c| c.sh, n);
         let first = gpu.values(|c| c.geometry_m, |c| c.sh_m, n);
         let second = gpu.values(|c| c.geometry_v, |c| c.sh_v, n);

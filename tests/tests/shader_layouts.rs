@@ -7,6 +7,7 @@ use std::mem::{offset_of, size_of};
 use std::path::Path;
 
 use kiln::eval::lpips::{DEFAULT_BUDGET_BYTES, LpipsTensors};
+use kiln::gaussians::layout::Storage;
 use kiln::kernels;
 use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
@@ -186,6 +187,11 @@ fn programs() -> Vec<Program> {
         let mut table = TensorTable::default();
         // photos carry masks in every other list
         capacities.masked = !capacities.masked;
+        capacities.storage = match capacities.storage {
+            Storage::Exact => Storage::Half,
+            Storage::Half => Storage::Compact,
+            Storage::Compact => Storage::Exact,
+        };
         let t = StepTensors::new(&mut table, &capacities, &variants);
         let d = DensifyTensors::new(&mut table, &capacities, STAGING_BYTES);
         let event = densify::Event {

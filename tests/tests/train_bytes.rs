@@ -33,6 +33,8 @@ const SEGMENTED: Variants = Variants {
     jitter: false,
 };
 
+const MODES: [Storage; 3] = [Storage::Exact, Storage::Half, Storage::Compact];
+
 fn profile(settings: &[(&str, &str)]) -> Profile {
     runs::profile(Path::new("unused"), &[settings])
 }
@@ -90,11 +92,15 @@ fn shapes() -> Vec<Capacities> {
         (5000, 4001, 4001, 0, (81, 53), Some(1024)),
         (1_000_001, 300_007, 2_000_003, 3, (1297, 840), None),
         (100_000, 100_000, 300_000, 1, (4001, 2999), Some(1 << 15)),
+        (20_000, 20_000, 90_000, 2, (320, 240), None),
         (6_000_000, 3_500_000, 9_000_000, 3, (1297, 840), None),
     ] {
-        let mut c = Capacities::new(n, v, i, degree, [size; 7]);
-        c.chunk = chunk.unwrap_or(c.chunk);
-        list.push(c);
+        for storage in MODES {
+            let mut c = Capacities::new(n, v, i, degree, [size; 7]);
+            c.chunk = chunk.unwrap_or(c.chunk);
+            c.storage = storage;
+            list.push(c);
+        }
     }
     list
 }
@@ -126,7 +132,7 @@ fn the_table_has_every_tensor_of_a_plan_to_the_byte() {
     for capacities in shapes() {
         for variants in [FAST, SEGMENTED] {
             let plan = train_plan(&capacities, &variants, &profile, &[]);
-            let table = ByteTable::new(Storage::Exact, &capacities, &variants, 0);
+            let table = ByteTable::new(capacities.storage, &capacities, &variants, 0);
             assert_eq!(
                 listed(&table, &capacities),
                 named(plan.table),
@@ -152,7 +158,7 @@ fn masks_and_photos_that_stay_on_the_device_are_in_the_table() {
             for (photos, resident_bytes) in [(&photos[..], resident_bytes), (&[], 0)] {
                 let plan = train_plan(&capacities, &FAST, &profile, photos);
                 assert_eq!(plan.tensors.resident.bytes(), resident_bytes);
-                let table = ByteTable::new(Storage::Exact, &capacities, &FAST, resident_bytes);
+                let table = ByteTable::new(capacities.storage, &capacities, &FAST, resident_bytes);
                 assert_eq!(
                     listed(&table, &capacities),
                     named(plan.table),
@@ -172,7 +178,7 @@ fn the_table_knows_the_worst_moment_of_a_step() {
             let plan = train_plan(&capacities, &variants, &profile, &[]);
             let placed = plan.place(CARD).unwrap();
             let step = placed.arena_peaks.iter().find(|p| p.program == "step").unwrap();
-            let table = ByteTable::new(Storage::Exact, &capacities, &variants, 0);
+            let table = ByteTable::new(capacities.storage, &capacities, &variants, 0);
             let moments = table.moments(&capacities);
             let worst = moments.iter().max_by_key(|(_, bytes)| *bytes).unwrap();
             assert_eq!(worst.1, step.bytes, "{capacities:?} {variants:?}: {moments:?} {step:?}");
@@ -185,7 +191,7 @@ fn the_table_knows_the_worst_moment_of_a_step() {
 #[test]
 fn the_device_is_asked_for_what_was_planned() {
     let device = gpu::open();
-    for capacities in shapes().into_iter().take(2) {
+    for capacities in shapes().into_iter().take(6) {
         for variants in [FAST, SEGMENTED] {
             let profile = profile(&[]);
             let plan = train_plan(&capacities, &variants, &profile, &[]);
@@ -194,7 +200,7 @@ fn the_device_is_asked_for_what_was_planned() {
             let gpu = Gpu::new(&device, plan.table.clone(), &plan.programs(), GIB).unwrap();
             assert_eq!(device.allocations() - before, placed.blocks.len() as u64);
             assert_eq!(gpu.memory().reserved_bytes(), placed.device_bytes());
-            let table = ByteTable::new(Storage::Exact, &capacities, &variants, 0);
+            let table = ByteTable::new(capacities.storage, &capacities, &variants, 0);
             let persistent = table.class_bytes(Class::Persistent, &capacities);
             let rounding = device.block_rounding();
             // Chunks are multiples of 256 Gaussians, so nothing is lost between tensors but a mask's last bytes.
@@ -213,16 +219,38 @@ fn the_device_is_asked_for_what_was_planned() {
 }
 
 #[test]
-fn a_gaussian_costs_at_most_740_bytes() {
-    for capacities in shapes() {
-        let table = ByteTable::new(Storage::Exact, &capacities, &FAST, 0);
-        let bytes = table.per(Class::Persistent, Unit::Gaussian);
-        assert!(bytes <= 740.0, "{bytes}");
-        let all = table.class_bytes(Class::Persistent, &capacities) as f64;
-        assert!((all - bytes * f64::from(capacities.n_cap)).abs() < 1.0);
+fn a_gaussian_costs_what_was_promised() {
+    for (storage, most, degree_3) in [
+        (Storage::Exact, 740.0, 728.125),
+        (Storage::Half, 460.0, 444.125),
+        (Storage::Compact, 320.0, 308.125),
+    ] {
+        for capacities in shapes().into_iter().filter(|c| c.storage == storage) {
+            let table = ByteTable::new(storage, &capacities, &FAST, 0);
+            let bytes = table.per(Class::Persistent, Unit::Gaussian);
+            assert!(bytes <= most, "{bytes}");
+            assert!(capacities.sh_degree < 3 || (bytes - degree_3).abs() < 1e-9, "{bytes}");
+            let all = table.class_bytes(Class::Persistent, &capacities) as f64;
+            assert!((all - bytes * f64::from(capacities.n_cap)).abs() < 1.0);
+        }
     }
-    let degree_3 = ByteTable::new(Storage::Exact, &shapes()[0], &FAST, 0);
-    assert!((degree_3.per(Class::Persistent, Unit::Gaussian) - 728.125).abs() < 1e-9);
+}
+
+#[test]
+fn lower_degrees_hold_no_planes_of_higher_ones() {
+    for (storage, wanted) in MODES.into_iter().zip([
+        [188.125, 296.125, 476.125, 728.125],
+        [180.125, 228.125, 324.125, 444.125],
+        [132.125, 164.125, 228.125, 308.125],
+    ]) {
+        for (degree, wanted) in (0..).zip(wanted) {
+            let mut capacities = Capacities::new(1 << 20, 1 << 20, 1 << 20, degree, [(64, 64)]);
+            capacities.storage = storage;
+            let table = ByteTable::new(storage, &capacities, &FAST, 0);
+            let bytes = table.per(Class::Persistent, Unit::Gaussian);
+            assert!((bytes - wanted).abs() < 1e-9, "{storage:?}, degree {degree}: {bytes}");
+        }
+    }
 }
 
 /// Room for every view as counted: nothing will have to run in bands.
@@ -235,28 +263,46 @@ fn has_room(report: &PlanReport) {
 }
 
 #[test]
-fn six_million_gaussians_fit_5_6_gib() {
-    let cap = (5.6 * GIB as f64) as u64;
-    let settings = [("memory.max_gaussians", "6000000"), ("eval.lpips", "true")];
-    for (share, per_visible) in [(0.5, 3.0), (0.6, 4.0)] {
-        let demand = demand(6_000_000, share, per_visible);
-        let (plan, report) = planned(&settings, [1297, 840], &demand, cap, &FAST);
-        assert!(plan.lpips.is_some() && report.device_bytes <= cap);
-        assert_eq!(report.capacities.n_limit, 6_000_000);
-        has_room(&report);
+fn six_million_gaussians_fit() {
+    for (storage, gib) in [("exact", 5.6), ("half", 3.9), ("compact", 3.0)] {
+        let cap = (gib * GIB as f64) as u64;
+        let settings = [
+            ("memory.max_gaussians", "6000000"),
+            ("memory.storage", storage),
+            ("eval.lpips", "true"),
+        ];
+        for (share, per_visible) in [(0.5, 3.0), (0.6, 4.0)] {
+            let demand = demand(6_000_000, share, per_visible);
+            let (plan, report) = planned(&settings, [1297, 840], &demand, cap, &FAST);
+            assert!(plan.lpips.is_some() && report.device_bytes <= cap);
+            assert_eq!(report.capacities.n_limit, 6_000_000);
+            has_room(&report);
+        }
     }
 }
 
 #[test]
-fn eight_and_a_half_million_gaussians_fit_7_2_gib() {
+fn the_largest_models_fit_7_2_gib() {
     let cap = (7.2 * GIB as f64) as u64;
-    let settings = [("memory.max_gaussians", "8500000"), ("eval.lpips", "true")];
-    for (share, per_visible) in [(0.3, 3.0), (0.4, 4.0)] {
-        let demand = demand(8_500_000, share, per_visible);
-        let (plan, report) = planned(&settings, [1297, 840], &demand, cap, &FAST);
-        assert!(plan.lpips.is_some() && report.device_bytes <= cap);
-        assert_eq!(report.capacities.n_limit, 8_500_000);
-        has_room(&report);
+    let views = [(0.3, 3.0), (0.4, 4.0)];
+    for (storage, n, views) in [
+        ("exact", 8_500_000, &views[..]),
+        ("half", 13_000_000, &views),
+        ("compact", 18_000_000, &views[..1]),
+    ] {
+        let count = n.to_string();
+        let settings = [
+            ("memory.max_gaussians", count.as_str()),
+            ("memory.storage", storage),
+            ("eval.lpips", "true"),
+        ];
+        for &(share, per_visible) in views {
+            let demand = demand(n, share, per_visible);
+            let (plan, report) = planned(&settings, [1297, 840], &demand, cap, &FAST);
+            assert!(plan.lpips.is_some() && report.device_bytes <= cap);
+            assert_eq!(report.capacities.n_limit, n);
+            has_room(&report);
+        }
     }
 }
 
@@ -272,6 +318,10 @@ fn a_million_gaussians_of_bonsai_take_at_most_1000_mib() {
     let (_, report) = planned(&settings, [800, 533], &demand, 1000 * MIB, &SEGMENTED);
     assert!(report.device_bytes <= 1000 * MIB);
     assert_eq!(report.capacities.n_limit, 1_000_000);
+    has_room(&report);
+    let compact = [&settings[..], &[("memory.storage", "compact")]].concat();
+    let (_, report) = planned(&compact, [800, 533], &demand, 600 * MIB, &FAST);
+    assert!(report.device_bytes <= 600 * MIB, "{} MiB", report.device_bytes / MIB);
     has_room(&report);
 }
 

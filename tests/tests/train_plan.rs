@@ -16,11 +16,13 @@ use kiln_tests::runs::{self, EVENTFUL, Scratch};
 
 #[test]
 fn declared_needs_are_the_bytes_of_the_plan() {
-    let ways: [&[(&str, &str)]; 4] = [
+    let ways: [&[(&str, &str)]; 6] = [
         &[("strategy.kind", "adc")],
         &[("strategy.kind", "adc_abs"), ("model.sh_degree", "1")],
         &[("strategy.kind", "fixed"), ("model.sh_degree", "0")],
         &[("debug.chunk", "1024")],
+        &[("memory.storage", "half")],
+        &[("memory.storage", "compact"), ("model.sh_degree", "2")],
     ];
     for way in ways {
         let common = [("memory.max_gaussians", "5000"), ("dataset.resolution", "80")];

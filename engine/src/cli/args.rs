@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use super::examples;
-use super::request::Shell;
+use super::request::{FormatName, Shell};
+use crate::plugins::is_box;
 
 /// Trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.
 #[derive(Debug, Parser)]
@@ -27,6 +28,9 @@ pub(super) enum Command {
     /// Render a model of a run, or a PLY file, into PNG files
     #[command(after_help = examples::RENDER)]
     Render(RenderArgs),
+    /// Write a model of a run, or a PLY file, in a format for viewers
+    #[command(after_help = examples::EXPORT)]
+    Export(ExportArgs),
     /// Print the memory table, the caps and the verdict, without training
     #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
@@ -36,12 +40,15 @@ pub(super) enum Command {
     /// Show shipped profiles, recipes and plugins
     #[command(subcommand, after_help = examples::PROFILES)]
     Profiles(ProfilesCommand),
-    /// Show what a scene, a PLY file or a run holds
+    /// Show what a scene, a model file or a run holds
     #[command(after_help = examples::INSPECT)]
     Inspect(InspectArgs),
     /// Show what memory a run took and who owned it
     #[command(after_help = examples::MEMORY)]
     Memory(MemoryArgs),
+    /// Write a made-up scene of any size, for measurements
+    #[command(after_help = examples::SYNTH)]
+    Synth(SynthArgs),
     /// Show the Vulkan devices and what is missing
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
@@ -65,8 +72,8 @@ pub(super) enum Command {
 
 #[derive(Debug, Args)]
 pub(super) struct InspectArgs {
-    /// Scene folder, run folder, or any 3D Gaussian Splatting PLY file
-    #[arg(value_name = "SCENE|RUN|PLY")]
+    /// Scene folder, run folder, any 3D Gaussian Splatting PLY file, or an SPZ or GLB file
+    #[arg(value_name = "SCENE|RUN|FILE")]
     pub(super) target: PathBuf,
     /// Set any key, for example dataset.resolution=4
     #[arg(long, value_name = "KEY=VALUE")]
@@ -74,6 +81,28 @@ pub(super) struct InspectArgs {
     /// Machine-readable output
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SynthArgs {
+    /// Folder of the scene; it must not hold anything yet
+    #[arg(value_name = "DIR")]
+    pub(super) folder: PathBuf,
+    /// Points, which become Gaussians
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) gaussians: u32,
+    /// Points that every view sees; the others lie behind the cameras [default: all]
+    #[arg(long, value_name = "N")]
+    pub(super) visible: Option<u32>,
+    /// Width and height of the photos, px
+    #[arg(long, value_name = "WxH", default_value = "1297x840", value_parser = size)]
+    pub(super) size: [u32; 2],
+    /// Photos
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) views: u32,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) seed: u32,
 }
 
 #[derive(Debug, Args)]
@@ -170,6 +199,37 @@ pub(super) struct RenderArgs {
     /// Folder of the pictures
     #[arg(short, long, value_name = "DIR")]
     pub(super) output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ExportArgs {
+    /// Run folder, or any 3D Gaussian Splatting PLY file
+    #[arg(value_name = "RUN|PLY")]
+    pub(super) target: PathBuf,
+    /// Iteration of the run's model; without it the last one saved
+    #[arg(long, value_name = "N")]
+    pub(super) iteration: Option<u32>,
+    /// Format of the file; without it the ending of the output's name decides
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) format: Option<FormatName>,
+    /// File to write; without it a file beside the model
+    #[arg(short, long, alias = "out", value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Most Gaussians; those that contribute least are left out
+    #[arg(long, alias = "max_splats", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_splats: Option<u32>,
+    /// Highest SH degree, 0 to 3
+    #[arg(long, alias = "sh_degree", value_name = "N", value_parser = clap::value_parser!(u32).range(0..=3))]
+    pub(super) sh_degree: Option<u32>,
+    /// Box that the centres of Gaussians must lie in, in the scene's coordinates: its smallest and its largest corner
+    #[arg(long, value_name = "X,Y,Z,X,Y,Z", allow_hyphen_values = true, value_parser = crop)]
+    pub(super) crop: Option<[f32; 6]>,
+    /// Version of SPZ: 3, which every reader knows, or 4
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=4))]
+    pub(super) spz_version: Option<u32>,
+    /// Print nothing but the path of the file
+    #[arg(short, long)]
+    pub(super) quiet: bool,
 }
 
 #[derive(Debug, Args)]
@@ -355,12 +415,33 @@ pub(super) struct DeviceArgs {
     pub(super) allow_cpu: bool,
 }
 
+/// Width and height, `1297x840`.
+fn size(text: &str) -> Result<[u32; 2], String> {
+    let sides = text
+        .split_once('x')
+        .map(|(width, height)| [width.parse(), height.parse()]);
+    match sides {
+        Some([Ok(width), Ok(height)]) if [width, height].iter().all(|side| (16..=16_384).contains(side)) => {
+            Ok([width, height])
+        }
+        _ => Err("width and height from 16 to 16384 are expected, for example 1297x840".to_owned()),
+    }
+}
+
 fn residency_of(device: &str) -> Result<&'static str, String> {
     match device.split(':').next() {
         Some("cuda") => Ok("device"),
         Some("cpu") => Ok("host"),
         _ => Err("cuda or cpu is expected; `--set dataset.residency=NAME` knows more".to_owned()),
     }
+}
+
+fn crop(text: &str) -> Result<[f32; 6], String> {
+    let numbers: Option<Vec<f32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    let corners = numbers.and_then(|numbers| <[f32; 6]>::try_from(numbers).ok());
+    corners.filter(is_box).ok_or_else(|| {
+        "six numbers are expected, the smallest x,y,z and the largest, for example -1,-1,-1,1,1,1".to_owned()
+    })
 }
 
 fn truth(word: &str) -> Result<bool, String> {

@@ -1,5 +1,7 @@
 //! Errors of the command line itself.
 
+use std::path::PathBuf;
+
 /// Arguments that make no request.
 #[derive(Debug, thiserror::Error)]
 pub enum UsageError {
@@ -32,6 +34,30 @@ pub enum UsageError {
         /// What was named.
         shown: String,
     },
+    /// No format for an export.
+    #[error("{}", match output {
+        Some(path) => format!("the name of {} does not say in which format it is to be written", path.display()),
+        None => "no format is given".to_owned(),
+    })]
+    NoFormat {
+        /// Where the export was to go.
+        output: Option<PathBuf>,
+    },
+    /// `--spz-version` for another format.
+    #[error("`--spz-version` is for SPZ files, and the format is {format}")]
+    NotSpz {
+        /// The format.
+        format: &'static str,
+    },
+    /// PLY beside a PLY file.
+    #[error("a PLY file beside the model would take its name")]
+    PlyWithoutName,
+    /// An export over the model that it is made from.
+    #[error("{shown} is the model itself")]
+    OverTheModel {
+        /// The file.
+        shown: String,
+    },
     /// A path that is not there.
     #[error("{shown} does not exist")]
     NothingThere {
@@ -54,6 +80,15 @@ impl UsageError {
             Self::Refused { instead, .. } => Some((*instead).to_owned()),
             Self::SetForm { .. } => Some("for example `--set memory.cap_gib=6.5`".to_owned()),
             Self::WriteNeedsRun { .. } => Some("`--json` prints the figures of every view".to_owned()),
+            Self::NoFormat { .. } => Some(
+                "`--format` is ply, compressed-ply, spz or glb; or give `-o` a name that ends in .ply, .compressed.ply, \
+                 .spz or .glb"
+                    .to_owned(),
+            ),
+            Self::NotSpz { .. } => Some("leave it out, or use `--format spz`".to_owned()),
+            Self::PlyWithoutName | Self::OverTheModel { .. } => {
+                Some("`-o FILE.ply` writes elsewhere".to_owned())
+            }
             Self::NothingThere { .. } => Some("name a scene folder, a run folder or a PLY file".to_owned()),
             Self::NoScene => {
                 Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())

@@ -21,6 +21,14 @@ Examples:
   kiln render runs/garden -o frames --path fly.json
   kiln render model.ply -o depth --cameras cameras.json --depth";
 
+pub(super) const EXPORT: &str = "\
+Examples:
+  kiln export runs/garden --format spz           point_cloud.spz beside the run's last model
+  kiln export runs/garden -o garden.glb --max-splats 500000 --sh-degree 1
+  kiln export model.ply -o table.compressed.ply --crop -1,-1,-1,1,0.5,1
+
+docs/export.md describes the formats and what each of them rounds.";
+
 pub(super) const PLAN: &str = "\
 Examples:
   kiln plan garden                               what a run takes on this machine
@@ -50,6 +58,11 @@ Examples:
   kiln memory                                    the newest run below runs
   kiln memory runs/garden
   kiln memory runs/garden --json";
+
+pub(super) const SYNTH: &str = "\
+Examples:
+  kiln synth scene --gaussians 6000000 --visible 3000000
+  kiln synth scene --size 3840x2160 && kiln train scene -r 1 --iterations 400";
 
 pub(super) const DOCTOR: &str = "\
 Examples:

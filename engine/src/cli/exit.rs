@@ -5,7 +5,7 @@ use std::io::Write;
 
 use super::{ProfilesError, UsageError};
 use crate::config::{AutoError, ConfigError};
-use crate::export::ExportError;
+use crate::export::{DeliveryError, ExportError, FileError};
 use crate::train::run_folder::RunFolderError;
 
 /// How the program ends.
@@ -115,6 +115,34 @@ impl Failure for ExportError {
             Self::Io { .. } => Some("`-o FOLDER` writes elsewhere".to_owned()),
             Self::DiskFull { .. } | Self::NotWritable { .. } => None,
         }
+    }
+}
+
+impl Failure for DeliveryError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NoGaussians => Exit::Data,
+            Self::OutsideCrop { .. } | Self::TooLarge { .. } => Exit::Usage,
+            Self::Write(error) => error.exit(),
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoGaussians => Some("`kiln inspect FILE` shows what it holds".to_owned()),
+            Self::OutsideCrop { .. } => {
+                Some("`--crop` takes the smallest x,y,z and the largest, in the scene's coordinates".to_owned())
+            }
+            Self::TooLarge { .. } => {
+                Some("these make it smaller: `--max-splats N`, `--sh-degree N`, `--crop`, `--format spz`".to_owned())
+            }
+            Self::Write(error) => error.hint(),
+        }
+    }
+}
+
+impl Failure for FileError {
+    fn exit(&self) -> Exit {
+        Exit::Data
     }
 }
 

@@ -242,7 +242,7 @@ pub(super) const MESHES: &[Row] = &[
     row(
         &["--optimize_memory"],
         "--optimize_memory True",
-        Refused("the precision of the stored model is `memory.storage` in the configuration file"),
+        Refused("the key is `memory.storage`: exact, half or compact; `--set KEY=VALUE` sets it"),
     ),
     row(
         &["--fragmentation"],

@@ -55,9 +55,11 @@ mod tests {
                 "train",
                 "eval",
                 "render",
+                "export",
                 "plan",
                 "inspect",
                 "memory",
+                "synth",
                 "doctor",
                 "max-gaussians",
             ] {

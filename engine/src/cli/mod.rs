@@ -10,6 +10,7 @@ mod eval;
 mod examples;
 mod exit;
 mod explain;
+mod export;
 mod failures;
 mod find;
 mod flags;
@@ -23,6 +24,7 @@ mod profiles;
 mod render;
 mod request;
 mod stored;
+mod synth;
 mod train;
 mod view;
 
@@ -32,6 +34,7 @@ pub use doctor::run as run_doctor;
 pub use error::UsageError;
 pub use eval::run as run_eval;
 pub use exit::{Exit, Failure, report};
+pub use export::run as run_export;
 pub use generate::{completions, man};
 pub use inspect::run as run_inspect;
 pub use memory::run as run_memory;
@@ -39,9 +42,10 @@ pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
 pub use render::run as run_render;
 pub use request::{
-    Doctor, Eval, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings, Shell, Train,
-    View, ViewAction, parse,
+    Doctor, Eval, Export, FormatName, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume,
+    Settings, Shell, Synth, Train, View, ViewAction, parse,
 };
+pub use synth::run as run_synth;
 pub use train::run as run_train;
 pub use view::run as run_view;
 

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use clap::Parser as _;
 
-use super::args::{Cli, Command, DeviceArgs, ModelArgs, ProfilesCommand, SettingsArgs};
+use super::args::{Cli, Command, DeviceArgs, ExportArgs, ModelArgs, ProfilesCommand, SettingsArgs};
 use super::{UsageError, flags};
 use crate::config::{AutoError, Budget, ConfigError, Inputs, Override, Profile, choose, extended_profile, resolve};
+use crate::export::{Format, SpzVersion, Synthetic};
+use crate::plugins::Subset;
 use crate::scene::Split;
 use crate::serve::Listen;
 
@@ -20,6 +22,8 @@ pub enum Request {
     Eval(Eval),
     /// Render a model.
     Render(Render),
+    /// Write a model for viewers.
+    Export(Export),
     /// Print the plan.
     Plan(Plan),
     /// Show runs in a browser.
@@ -30,6 +34,8 @@ pub enum Request {
     Inspect(Inspect),
     /// Show what memory a run took.
     Memory(Memory),
+    /// `kiln synth`
+    Synth(Synth),
     /// Show devices.
     Doctor(Doctor),
     /// Show what flags of other trainers mean.
@@ -54,7 +60,7 @@ pub enum Shell {
 /// `kiln inspect`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inspect {
-    /// Scene folder, run folder or PLY file.
+    /// Scene folder, run folder or model file.
     pub target: PathBuf,
     /// How a scene is to be read.
     pub settings: Settings,
@@ -69,6 +75,15 @@ pub struct Memory {
     pub target: PathBuf,
     /// Machine-readable output.
     pub json: bool,
+}
+
+/// `kiln synth`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Synth {
+    /// Folder of the scene.
+    pub folder: PathBuf,
+    /// What to make.
+    pub scene: Synthetic,
 }
 
 /// `kiln train`
@@ -139,6 +154,36 @@ pub enum RenderViews {
     File(PathBuf),
     /// The frames of a camera path.
     Path(PathBuf),
+}
+
+/// `kiln export`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Export {
+    /// Run folder or PLY file.
+    pub target: PathBuf,
+    /// Iteration of a run.
+    pub iteration: Option<u32>,
+    /// Format of the file.
+    pub format: Format,
+    /// The file; none for one beside the model.
+    pub output: Option<PathBuf>,
+    /// What of the model it gets.
+    pub subset: Subset,
+    /// No message but the path.
+    pub quiet: bool,
+}
+
+/// Formats as they are typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FormatName {
+    /// PLY with the 3D filter folded in
+    Ply,
+    /// PLY in chunks of 256 with 16 bytes a Gaussian, and a byte a further SH coefficient
+    CompressedPly,
+    /// SPZ
+    Spz,
+    /// Binary glTF with KHR_gaussian_splatting
+    Glb,
 }
 
 /// `kiln plan`
@@ -319,6 +364,7 @@ where
             depth: render.depth,
             output: render.output,
         }),
+        Command::Export(args) => Request::Export(export(args)?),
         Command::Plan(plan) => Request::Plan(Plan {
             settings: settings(plan.settings)?,
             explain: plan.explain,
@@ -357,6 +403,16 @@ where
         Command::Memory(memory) => Request::Memory(Memory {
             target: memory.target,
             json: memory.json,
+        }),
+        Command::Synth(synth) => Request::Synth(Synth {
+            folder: synth.folder,
+            scene: Synthetic {
+                gaussians: synth.gaussians,
+                visible: synth.visible.unwrap_or(synth.gaussians),
+                size_px: synth.size,
+                views: synth.views,
+                seed: synth.seed,
+            },
         }),
         Command::Doctor(doctor) => Request::Doctor(Doctor { json: doctor.json }),
         Command::Flags => Request::Flags,
@@ -465,6 +521,37 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
             auto: false,
         },
         quiet,
+    })
+}
+
+fn export(args: ExportArgs) -> Result<Export, UsageError> {
+    let named = args.format.map(|name| match name {
+        FormatName::Ply => Format::Ply,
+        FormatName::CompressedPly => Format::CompressedPly,
+        FormatName::Spz => Format::Spz(SpzVersion::V3),
+        FormatName::Glb => Format::Glb,
+    });
+    let format = named.or_else(|| args.output.as_deref().and_then(Format::of_name));
+    let format = match (format, args.spz_version) {
+        (None, _) => return Err(UsageError::NoFormat { output: args.output }),
+        (Some(Format::Spz(usual)), version) => Format::Spz(version.and_then(SpzVersion::of).unwrap_or(usual)),
+        (Some(format), None) => format,
+        (Some(format), Some(_)) => return Err(UsageError::NotSpz { format: format.name() }),
+    };
+    if format == Format::Ply && args.output.is_none() {
+        return Err(UsageError::PlyWithoutName);
+    }
+    Ok(Export {
+        target: args.target,
+        iteration: args.iteration,
+        format,
+        output: args.output,
+        subset: Subset {
+            max_splats: args.max_splats,
+            sh_degree: args.sh_degree,
+            crop: args.crop,
+        },
+        quiet: args.quiet,
     })
 }
 

@@ -26,6 +26,8 @@ pub use layers::{
 pub use profile::{
     Alpha, Backend, BackendKind, Background, Dataset, DatasetKind, Debug, Device, EarlyStop, Eval, Fragmentation,
     LpipsRange, Memory, Mip, Model, ModelKind, OnOverflow, PlateauMetric, Profile, Reduction, Residency,
-    ResolutionPhase, Run, Schedule, Storage, Subgroup, Tier, Train,
+    ResolutionPhase, Run, Schedule, Subgroup, Tier, Train,
 };
 pub use schema::schema_json;
+
+pub use crate::gaussians::layout::Storage;

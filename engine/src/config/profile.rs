@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::DeviceChoice;
+use crate::gaussians::layout::Storage;
 use crate::plugins::{Auto, Exporter, Init, Loss, NeedList, Optimizer, Regularizer, Sink, Strategy};
 
 /// Settings of a run.
@@ -59,7 +60,8 @@ impl Profile {
     pub fn needs(&self) -> NeedList {
         let mut list = NeedList::default();
         self.strategy.needs(&mut list);
-        self.optimizer.needs(self.model.sh_degree, &mut list);
+        self.optimizer
+            .needs(self.memory.storage, self.model.sh_degree, &mut list);
         for loss in &self.losses {
             loss.needs(&mut list);
         }
@@ -177,6 +179,8 @@ pub struct Model {
     pub kind: ModelKind,
     /// Highest spherical-harmonics degree, 0 to 3; fixes the storage layout.
     pub sh_degree: u32,
+    /// Go on from a checkpoint of a higher degree by dropping what is above `sh_degree`, moments included.
+    pub sh_truncate: bool,
     /// Colour behind the scene.
     pub background: Background,
 }
@@ -240,14 +244,6 @@ pub struct Memory {
     pub max_gaussians: Auto<u32>,
     /// What to do when densification would exceed the capacity.
     pub on_overflow: OnOverflow,
-}
-
-/// `memory.storage`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Storage {
-    /// Everything f32.
-    Exact,
 }
 
 /// `memory.backend`
@@ -456,8 +452,8 @@ pub struct Debug {
     pub fail_allocation: Option<u64>,
     /// Turn on the Vulkan validation layer.
     pub validation: bool,
-    /// After the run, time each pass of the step over this many views and write `timings.json`; 0 to 1000.
-    pub timed_steps: u32,
+    /// Time the passes of every N-th step and write `timings.json`; 0 times none.
+    pub timed_every: u32,
 }
 
 /// `debug.reduction`

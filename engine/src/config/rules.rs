@@ -2,7 +2,8 @@
 
 use super::DeviceChoice;
 use super::profile::{Memory, Mip, Profile, Reduction, Schedule};
-use crate::plugins::{AbsStatistic, Auto, Checker, Strategy};
+use crate::gaussians::layout::{MOMENT_RATIO, Storage};
+use crate::plugins::{AbsStatistic, Auto, Checker, Optimizer, Strategy};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
@@ -10,11 +11,7 @@ const MAX_STEPS: u32 = 10_000_000;
 const MAX_LIST: usize = 1000;
 
 /// Keys and `key=value` words of the documented format that this version refuses as not available yet.
-const NOT_YET: &[(&str, Option<&str>)] = &[
-    ("memory.storage", Some("half")),
-    ("memory.storage", Some("compact")),
-    ("memory.on_spill", None),
-];
+const NOT_YET: &[(&str, Option<&str>)] = &[("memory.on_spill", None)];
 
 /// True for a documented key (`value` none) or word that is not available yet.
 pub(super) fn not_yet(key: &str, value: Option<&str>) -> bool {
@@ -90,7 +87,26 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             });
         }
     });
-    c.within("optimizer", |c| profile.optimizer.check(c));
+    c.within("optimizer", |c| {
+        profile.optimizer.check(c);
+        let Optimizer::AdamFused(adam) = &profile.optimizer;
+        let storage = profile.memory.storage;
+        // A little room for rounding.
+        let fits = adam.largest_ratio() <= 0.95 * f64::from(MOMENT_RATIO);
+        c.require(
+            "betas",
+            storage == Storage::Exact || fits,
+            format!("{:?}", adam.betas),
+            || {
+                format!(
+                    "decays like [0.9, 0.999] with `memory.storage: {}`: it holds first moments of at most \
+                 {MOMENT_RATIO} roots of the second, and these may give {:.1}",
+                    storage.name(),
+                    adam.largest_ratio()
+                )
+            },
+        );
+    });
     c.within("losses", |c| check_list(&profile.losses, c, |loss, c| loss.check(c)));
     c.require(
         "losses",
@@ -204,7 +220,7 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
             scale_period(every);
         }
     }
-    let crate::plugins::Optimizer::AdamFused(adam) = &mut profile.optimizer;
+    let Optimizer::AdamFused(adam) = &mut profile.optimizer;
     adam.lr.means_decay_steps = adam.lr.means_decay_steps.map(|mut steps| {
         scale_period(&mut steps);
         steps

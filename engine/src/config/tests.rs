@@ -277,8 +277,13 @@ fn refusals_say_what_where_and_what_instead() {
             "`dataset.kind` is `colmop`, which does not exist (f.yaml:2) / known, nearest first: colmap, auto, blender, multiscale, nerfstudio",
         ),
         (
-            "memory: {storage: half}\n",
-            "`memory.storage: half` is not available yet (f.yaml:2)",
+            "memory: {storage: double}\n",
+            "`memory.storage` is `double`, which does not exist (f.yaml:2) / known, nearest first: half, exact, compact",
+        ),
+        (
+            "memory: {storage: half}\noptimizer: {kind: adam_fused, betas: [0.5, 0.999]}\n",
+            "`optimizer.betas` is [0.5, 0.999], allowed: decays like [0.9, 0.999] with `memory.storage: half`: it holds \
+             first moments of at most 8 roots of the second, and these may give 18.3 (f.yaml:3)",
         ),
         (
             "mip: {resample_gt_image: true}\n",

@@ -1,4 +1,5 @@
-//! Files a run leaves behind: PLY, JSON, PNG, all written through one atomic writer.
+//! Files a run leaves behind, and those that models are handed out in: PLY, SPZ, GLB, JSON, PNG, all written through
+//! one atomic writer.
 //!
 //! Promises that a reader never sees half a file under its final name ([`AtomicFile`]), and that an [`ExportError`]
 //! tells a full disk from a folder that may not be written to.
@@ -6,17 +7,24 @@
 mod atomic;
 mod camera_path;
 mod cameras;
+mod delivery;
 mod error;
 mod json;
 mod ply;
+mod synthetic;
 
 pub use atomic::{AtomicFile, write_atomic};
 pub use camera_path::read_camera_path;
 pub use cameras::{CameraRecord, CamerasError, camera_records, read_cameras, write_cameras};
+pub use delivery::{
+    Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, SpzVersion, deliver, summarize_file,
+};
 pub use error::ExportError;
 pub use json::write_json;
 pub(crate) use json::{milliseconds, null_as_nan};
+use ply::write_comments as ply_comments;
 pub use ply::{
     Fused, PlyComments, PlyError, PlyFlavor, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply, summarize_ply,
     write_ply, write_points,
 };
+pub use synthetic::Synthetic;

@@ -1,8 +1,15 @@
 //! How a Gaussian's values are laid out in device memory.
 //!
-//! Values live in *planes*: plane `p` of a chunk with stride `s` holds value `p` of Gaussian `i` at float index
+//! Values live in *planes* of 32-bit words: plane `p` of a chunk with stride `s` holds word `p` of Gaussian `i` at index
 //! `p * s + i`, so that neighbouring threads touch neighbouring words. Two plane groups exist, `geometry` (always
 //! f32) and `sh` (degree-dependent); the optimiser keeps one first and one second moment for every value.
+//!
+//! [`Storage`] says how many bits a value takes. Where it is fewer than 32, consecutive values of one Gaussian share a
+//! word, the first in the lowest bits: a Gaussian never shares a word with another, so that moving it copies words. The
+//! codes are those of [`codes`](crate::kernels::cpu::codes).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Gaussians in a full chunk: 2^19 keeps every plane group under a 128 MiB storage-buffer binding.
 pub const CHUNK: u32 = 1 << 19;
@@ -28,4 +35,122 @@ pub const fn sh_coefficients(degree: u32) -> usize {
 #[must_use]
 pub const fn sh_planes(degree: u32) -> u32 {
     3 * (degree + 1) * (degree + 1)
+}
+
+/// `memory.storage`: how many bits the values of a Gaussian take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Storage {
+    /// Everything f32.
+    #[default]
+    Exact,
+    /// Colours and their moments 16-bit, geometry and its moments f32.
+    Half,
+    /// Colours 16-bit, their moments 8-bit, geometry f32, its moments 16-bit.
+    Compact,
+}
+
+/// Words a Gaussian takes in each tensor of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatePlanes {
+    /// Means, rotations, log scales, opacity.
+    pub geometry: u32,
+    /// First moments of the geometry.
+    pub geometry_m: u32,
+    /// Second moments of the geometry.
+    pub geometry_v: u32,
+    /// SH coefficients.
+    pub sh: u32,
+    /// First moments of SH.
+    pub sh_m: u32,
+    /// Second moments of SH. Codes below f32 are relative to a scale, which is plane 0.
+    pub sh_v: u32,
+}
+
+impl StatePlanes {
+    /// The moments' tensors in the order of the fields.
+    #[must_use]
+    pub const fn moments(&self) -> [u32; 4] {
+        [self.geometry_m, self.geometry_v, self.sh_m, self.sh_v]
+    }
+
+    /// Words of all tensors.
+    #[must_use]
+    pub const fn total(&self) -> u32 {
+        self.geometry + self.geometry_m + self.geometry_v + self.sh + self.sh_m + self.sh_v
+    }
+}
+
+impl Storage {
+    /// The word in a profile.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Half => "half",
+            Self::Compact => "compact",
+        }
+    }
+
+    /// Words a Gaussian takes. Shaders work on four consecutive SH values at a time, so 16-bit values of degrees 0 and
+    /// 2 leave the last half of their last word unused.
+    #[must_use]
+    pub const fn planes(self, sh_degree: u32) -> StatePlanes {
+        let (geometry, sh) = (GEOMETRY_PLANES, sh_planes(sh_degree));
+        let quads = sh.div_ceil(4);
+        let (moments, sh, sh_moments, scale) = match self {
+            Self::Exact => (geometry, sh, sh, 0),
+            Self::Half => (geometry, 2 * quads, 2 * quads, 1),
+            Self::Compact => (geometry.div_ceil(2), 2 * quads, quads, 1),
+        };
+        StatePlanes {
+            geometry,
+            geometry_m: moments,
+            geometry_v: moments,
+            sh,
+            sh_m: sh_moments,
+            sh_v: scale + sh_moments,
+        }
+    }
+
+    /// Plane of the moments that has nothing but the opacity's.
+    #[must_use]
+    pub const fn opacity_moment_plane(self) -> u32 {
+        match self {
+            Self::Exact | Self::Half => PLANE_OPACITY,
+            // Eleven values: the last is alone in its word.
+            Self::Compact => PLANE_OPACITY / 2,
+        }
+    }
+}
+
+/// Largest quotient of a first moment and the root of its second that codes below f32 can hold.
+pub const MOMENT_RATIO: f32 = 8.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_every_degree() {
+        for (degree, half, compact) in [
+            (0, (2, 2), (2, 1)),
+            (1, (6, 6), (6, 3)),
+            (2, (14, 14), (14, 7)),
+            (3, (24, 24), (24, 12)),
+        ] {
+            let of = |storage: Storage| storage.planes(degree);
+            let sh = 3 * (degree + 1) * (degree + 1);
+            assert_eq!(of(Storage::Exact).total(), 3 * (11 + sh));
+            for (storage, (words, moments), geometry) in [(Storage::Half, half, 11), (Storage::Compact, compact, 6)] {
+                let planes = of(storage);
+                assert_eq!((planes.sh, planes.sh_m, planes.sh_v), (words, moments, 1 + moments));
+                assert_eq!(
+                    (planes.geometry, planes.geometry_m, planes.geometry_v),
+                    (11, geometry, geometry)
+                );
+                assert!(2 * planes.sh >= sh, "every value has a place");
+            }
+        }
+    }
 }

@@ -29,7 +29,6 @@ use super::counters::Args;
 pub use super::cpu::densify::Options;
 use super::relocate::{self, Planes, Relocation};
 use super::views::{Chunk, Shared};
-use crate::gaussians::layout::GEOMETRY_PLANES;
 use crate::memory::{Groups, Program, Shader, View};
 use crate::shader;
 
@@ -102,10 +101,11 @@ struct SelectPush {
     capacity: u32,
 }
 
-/// Appends a whole event. `sh_planes` is the number of SH planes stored.
-pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event, sh_planes: u32) {
+/// Appends a whole event.
+pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
+    let Some(first) = chunks.first() else { return };
     let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
-    let grid = [count, chunks.first().map_or(0, |c| c.stride)];
+    let (grid, planes) = ([count, first.stride], first.planes);
     let one = Groups::Direct([1, 1, 1]);
     program.pass(
         &BEGIN,
@@ -127,23 +127,23 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
     let views = [w.control, w.gradients, w.keys, w.group_counts, from, to];
     program.pass(&BIRTHS, &[], &views, &(), all());
     let parameters: [Planes; 3] = [
-        (|c| c.geometry, GEOMETRY_PLANES),
-        (|c| c.sh, sh_planes),
+        (|c| c.geometry, planes.geometry),
+        (|c| c.sh, planes.sh),
         // A child starts with its parent's filter.
         (|c| c.filter_3d, 1),
     ];
     relocate::record(program, shared, chunks, w.control, &w.relocation, &parameters);
-    children(program, shared, chunks, w, event, sh_planes);
+    children(program, shared, chunks, w, event);
 
     prune(program, shared, chunks, w, event);
     scan(program, DEATHS_STAGE);
     let views = [w.control, w.keys, w.group_counts, from, to];
     program.pass(&MOVES, &[], &views, &(), all());
     let moments: [Planes; 4] = [
-        (|c| c.geometry_m, GEOMETRY_PLANES),
-        (|c| c.geometry_v, GEOMETRY_PLANES),
-        (|c| c.sh_m, sh_planes),
-        (|c| c.sh_v, sh_planes),
+        (|c| c.geometry_m, planes.geometry_m),
+        (|c| c.geometry_v, planes.geometry_v),
+        (|c| c.sh_m, planes.sh_m),
+        (|c| c.sh_v, planes.sh_v),
     ];
     let state = [&parameters[..], &moments].concat();
     relocate::record(program, shared, chunks, w.control, &w.relocation, &state);
@@ -190,7 +190,7 @@ fn select(program: &mut Program, w: &Workspace, mode: u32, capacity: u32) {
     }
 }
 
-fn children(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event, sh_planes: u32) {
+fn children(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     let log_divisor = event.options.split_divisor.ln() as f32;
     for chunk in chunks {
         let views = [
@@ -205,7 +205,16 @@ fn children(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Worksp
             chunk.sh_v,
             chunk.statistics,
         ];
-        let push = [chunk.stride, chunk.first, sh_planes, log_divisor.to_bits()];
+        let [geometry_m, geometry_v, sh_m, sh_v] = chunk.planes.moments();
+        let push = [
+            chunk.stride,
+            chunk.first,
+            log_divisor.to_bits(),
+            geometry_m,
+            geometry_v,
+            sh_m,
+            sh_v,
+        ];
         program.pass(&CHILDREN, &[], &views, &push, shared.groups(Args::Moves));
     }
 }

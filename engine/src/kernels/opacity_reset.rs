@@ -14,6 +14,7 @@ struct Push {
     stride: u32,
     first: u32,
     ceiling: f32,
+    moment_plane: u32,
 }
 
 /// Appends one pass per chunk.
@@ -23,6 +24,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], ceiling:
             stride: chunk.stride,
             first: chunk.first,
             ceiling,
+            moment_plane: chunk.storage.opacity_moment_plane(),
         };
         let views = [
             shared.counters,

@@ -3,12 +3,18 @@
 use super::counters::Args;
 use super::cull::{ChunkPush, group_window};
 use super::views::{Chunk, Shared, Splats};
+use crate::gaussians::layout::Storage;
 use crate::memory::{Program, Shader, View};
 use crate::shader;
 
-/// The shader.
-pub static SHADER: Shader = shader!(
+/// For f32 colours.
+pub static EXACT: Shader = shader!(
     "project", r uniforms, r counters, r geometry, r filter_3d, r sh, r visible_mask, r group_visible,
+    w splat_position, w splat_conic, w splat_color, w depth_keys, w tile_counts
+);
+/// For 16-bit colours.
+pub static HALF: Shader = shader!(
+    "project.half", r uniforms, r counters, r geometry, r filter_3d, r sh, r visible_mask, r group_visible,
     w splat_position, w splat_conic, w splat_color, w depth_keys, w tile_counts
 );
 
@@ -32,6 +38,10 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
             splats.tile_counts,
         ];
         let push = ChunkPush::new(chunk, first_group);
-        program.pass(&SHADER, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        let shader = match chunk.storage {
+            Storage::Exact => &EXACT,
+            Storage::Half | Storage::Compact => &HALF,
+        };
+        program.pass(shader, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
 }

@@ -3,12 +3,23 @@
 use super::counters::Args;
 use super::cull::group_window;
 use super::views::{Chunk, Shared, Splats};
+use crate::gaussians::layout::Storage;
 use crate::memory::{Program, Shader, View};
 use crate::shader;
 
-/// The shader.
-pub static SHADER: Shader = shader!(
+/// Everything f32.
+pub static EXACT: Shader = shader!(
     "update", r uniforms, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
+    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+);
+/// 16-bit colours and moments of colours.
+pub static HALF: Shader = shader!(
+    "update.half", r uniforms, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
+    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+);
+/// 16-bit colours, 8-bit moments of colours, 16-bit moments of the geometry.
+pub static COMPACT: Shader = shader!(
+    "update.compact", r uniforms, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
     r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
 );
 
@@ -56,6 +67,11 @@ pub fn record(
             first_group,
             sh_coefficients,
         };
-        program.pass(&SHADER, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        let shader = match chunk.storage {
+            Storage::Exact => &EXACT,
+            Storage::Half => &HALF,
+            Storage::Compact => &COMPACT,
+        };
+        program.pass(shader, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
 }

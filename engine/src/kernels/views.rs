@@ -1,6 +1,7 @@
 //! The tensors that kernels share, grouped by what one element is.
 
 use super::counters::Args;
+use crate::gaussians::layout::{StatePlanes, Storage};
 use crate::memory::{Groups, View};
 
 /// Bound by nearly every pass.
@@ -22,7 +23,7 @@ impl Shared {
     }
 }
 
-/// Persistent state of one chunk of Gaussians, planes of `stride` floats.
+/// Persistent state of one chunk of Gaussians, planes of `stride` words.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk {
     /// Position in the list of chunks.
@@ -31,6 +32,10 @@ pub struct Chunk {
     pub first: u32,
     /// Gaussians it can hold, a multiple of 256; also the plane length.
     pub stride: u32,
+    /// How values are stored.
+    pub storage: Storage,
+    /// Planes of each tensor that depends on it.
+    pub planes: StatePlanes,
     /// Means, rotations, log scales, opacity logit: 11 planes.
     pub geometry: View,
     /// First moments of the geometry.

@@ -3,13 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Options, family::family};
+use super::{Checker, Options, family::family};
 
 family! {
     /// A model file format.
     Exporter {
         Ply(PlyOptions) = "ply", "point_cloud.ply with the 3D filter fused in, for any 3DGS viewer";
         PlyRaw(PlyRawOptions) = "ply_raw", "point_cloud_raw.ply, parameters as trained plus filter_3D";
+        CompressedPly(DeliveryOptions) = "compressed_ply", "point_cloud.compressed.ply, 61 bytes a Gaussian, for web viewers";
+        Spz(SpzOptions) = "spz", "point_cloud.spz, 65 bytes a Gaussian before its compression, for web viewers and apps";
+        Glb(DeliveryOptions) = "glb", "point_cloud.glb with KHR_gaussian_splatting, nothing lost, for glTF viewers";
     }
 }
 
@@ -26,3 +29,141 @@ impl Options for PlyOptions {}
 pub struct PlyRawOptions {}
 
 impl Options for PlyRawOptions {}
+
+/// Options of `compressed_ply` and `glb`: what of the model the file gets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeliveryOptions {
+    /// Most Gaussians; those that contribute least are left out. null = all.
+    pub max_splats: Option<u32>,
+    /// Highest SH degree, 0 to 3. null = the model's.
+    pub sh_degree: Option<u32>,
+    /// Smallest x, y, z and largest x, y, z of the centres that are kept, world units. null = everywhere.
+    pub crop: Option<[f32; 6]>,
+}
+
+impl DeliveryOptions {
+    /// What of the model the file gets.
+    #[must_use]
+    pub const fn subset(&self) -> Subset {
+        Subset {
+            max_splats: self.max_splats,
+            sh_degree: self.sh_degree,
+            crop: self.crop,
+        }
+    }
+}
+
+impl Options for DeliveryOptions {
+    fn check(&self, checker: &mut Checker) {
+        self.subset().check(checker);
+    }
+}
+
+/// Options of `spz`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SpzOptions {
+    /// Version of the format: 3, which every reader knows, or 4.
+    pub version: u32,
+    /// Most Gaussians; those that contribute least are left out. null = all.
+    pub max_splats: Option<u32>,
+    /// Highest SH degree, 0 to 3. null = the model's.
+    pub sh_degree: Option<u32>,
+    /// Smallest x, y, z and largest x, y, z of the centres that are kept, world units. null = everywhere.
+    pub crop: Option<[f32; 6]>,
+}
+
+impl Default for SpzOptions {
+    fn default() -> Self {
+        Self {
+            version: 3,
+            max_splats: None,
+            sh_degree: None,
+            crop: None,
+        }
+    }
+}
+
+impl SpzOptions {
+    /// What of the model the file gets.
+    #[must_use]
+    pub const fn subset(&self) -> Subset {
+        Subset {
+            max_splats: self.max_splats,
+            sh_degree: self.sh_degree,
+            crop: self.crop,
+        }
+    }
+}
+
+impl Options for SpzOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("version", self.version, 3..=4);
+        self.subset().check(checker);
+    }
+}
+
+/// What of a model a file gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Subset {
+    /// Most Gaussians.
+    pub max_splats: Option<u32>,
+    /// Highest SH degree.
+    pub sh_degree: Option<u32>,
+    /// Smallest x, y, z and largest x, y, z of the centres, world units, both inside.
+    pub crop: Option<[f32; 6]>,
+}
+
+impl Subset {
+    fn check(&self, checker: &mut Checker) {
+        if let Some(most) = self.max_splats {
+            checker.range("max_splats", most, 1..=u32::MAX);
+        }
+        if let Some(degree) = self.sh_degree {
+            checker.range("sh_degree", degree, 0..=3);
+        }
+        if let Some(crop) = self.crop {
+            checker.require("crop", is_box(&crop), format!("{crop:?}"), || {
+                "smallest x, y, z, then largest x, y, z, six finite numbers".to_owned()
+            });
+        }
+    }
+}
+
+/// Whether six numbers are a box: finite, and none of the smallest above its largest.
+#[must_use]
+pub fn is_box(crop: &[f32; 6]) -> bool {
+    crop.iter().all(|value| value.is_finite()) && (0..3).all(|axis| crop[axis] <= crop[axis + 3])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(options: &impl Options) -> Vec<String> {
+        let mut checker = Checker::default();
+        options.check(&mut checker);
+        let told = checker.problems().iter();
+        told.map(|problem| format!("{} {}", problem.path.join("."), problem.found))
+            .collect()
+    }
+
+    #[test]
+    fn versions_degrees_and_boxes_are_checked() {
+        let mut spz = SpzOptions::default();
+        assert!(problems(&spz).is_empty());
+        spz.version = 2;
+        spz.max_splats = Some(0);
+        spz.sh_degree = Some(4);
+        assert_eq!(problems(&spz), ["version 2", "max_splats 0", "sh_degree 4"]);
+        let cropped = |crop| DeliveryOptions {
+            crop: Some(crop),
+            ..DeliveryOptions::default()
+        };
+        assert!(problems(&cropped([-1.0, 0.0, 0.0, 1.0, 0.0, 5.0])).is_empty());
+        for bad in [[1.0, 0.0, 0.0, -1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0, 1.0, f32::NAN]] {
+            assert_eq!(problems(&cropped(bad)).len(), 1);
+        }
+    }
+}

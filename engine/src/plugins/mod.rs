@@ -16,7 +16,7 @@ mod sinks;
 mod strategy;
 
 pub use check::{Checker, Problem};
-pub use exporters::{Exporter, PlyOptions, PlyRawOptions};
+pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, is_box};
 pub use family::{Entry, Family, Options, families};
 pub use init::{Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
 pub use losses::{DssimOptions, L1Options, Loss};

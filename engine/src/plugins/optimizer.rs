@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Auto, Checker, NeedClass, NeedList, Options, family::family};
-use crate::gaussians::layout::{GEOMETRY_PLANES, sh_planes};
+use crate::gaussians::layout::Storage;
 
 family! {
     /// The optimiser.
@@ -14,13 +14,14 @@ family! {
 }
 
 impl Optimizer {
-    /// Declares the optimiser's device memory for a model of `sh_degree`.
-    pub fn needs(&self, sh_degree: u32, list: &mut NeedList) {
+    /// Declares the optimiser's device memory for a model of `sh_degree` that is stored as `storage` says.
+    pub fn needs(&self, storage: Storage, sh_degree: u32, list: &mut NeedList) {
         match self {
             Self::AdamFused(_) => {
-                let moment = 4 * u64::from(GEOMETRY_PLANES + sh_planes(sh_degree));
-                list.add("adam_fused.first_moment", NeedClass::PerGaussian, moment);
-                list.add("adam_fused.second_moment", NeedClass::PerGaussian, moment);
+                let [geometry_m, geometry_v, sh_m, sh_v] = storage.planes(sh_degree).moments().map(u64::from);
+                let mut of = |name, words| list.add(name, NeedClass::PerGaussian, 4 * words);
+                of("adam_fused.first_moment", geometry_m + sh_m);
+                of("adam_fused.second_moment", geometry_v + sh_v);
             }
         }
     }
@@ -44,6 +45,21 @@ impl Default for AdamOptions {
             lr: LearningRates::default(),
             betas: [0.9, 0.999],
             eps: 1e-15,
+        }
+    }
+}
+
+impl AdamOptions {
+    /// Upper bound of a first moment over the root of its second, whatever the gradients are: by Cauchy and Schwarz
+    /// `(1 - b1) / sqrt((1 - b2) (1 - b1^2 / b2))`, and infinite where `b1^2 >= b2`.
+    #[must_use]
+    pub fn largest_ratio(&self) -> f64 {
+        let [b1, b2] = self.betas.map(f64::from);
+        let left = 1.0 - if b1 == 0.0 { 0.0 } else { b1 * b1 / b2 };
+        if left > 0.0 {
+            (1.0 - b1) / ((1.0 - b2) * left).sqrt()
+        } else {
+            f64::INFINITY
         }
     }
 }

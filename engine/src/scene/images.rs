@@ -170,6 +170,14 @@ impl ImageStore {
         found
     }
 
+    /// True when [`ImageStore::get`] returns at once.
+    #[must_use]
+    pub fn is_ready(&self, id: ViewId) -> bool {
+        let index = self.slot_index(id);
+        let state = self.shared.lock();
+        index.is_ok_and(|index| matches!(state.slots.get(index), Some(Slot::Ready(..) | Slot::Failed(_))))
+    }
+
     /// Asks for pictures that will be wanted soon, soonest first; returns at once. Unknown ids are passed over, and so
     /// are those that would not fit the cache together.
     pub fn prefetch(&self, ids: impl IntoIterator<Item = ViewId>) {

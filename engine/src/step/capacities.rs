@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gaussians::layout::CHUNK;
+use crate::gaussians::layout::{CHUNK, Storage};
 use crate::kernels::uniforms::TILE_PX;
 use crate::scene::photo_bytes;
 
@@ -25,6 +25,9 @@ pub struct Capacities {
     pub max_tiles: u32,
     /// Highest SH degree stored.
     pub sh_degree: u32,
+    /// How values are stored.
+    #[serde(default)]
+    pub storage: Storage,
     /// Training cameras, for the 3D filter.
     pub cameras: u32,
     /// Steps in flight.
@@ -63,6 +66,7 @@ impl Capacities {
             max_pixels,
             max_tiles,
             sh_degree,
+            storage: Storage::Exact,
             cameras,
             slots: Self::SLOTS,
             masked: false,

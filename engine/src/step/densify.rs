@@ -3,7 +3,6 @@
 //! They live in the arena: a densification runs between two steps, so its bytes are the step's.
 
 use super::{Capacities, StepTensors};
-use crate::gaussians::layout::{self, GEOMETRY_PLANES};
 use crate::kernels::densify::{self, CONTROL_BYTES, Event, Workspace};
 use crate::kernels::relocate::Relocation;
 use crate::memory::{Class, MIB, Program, Tag, TensorTable};
@@ -29,7 +28,8 @@ impl DensifyTensors {
         // Births have as many parents, and moves as many deaths: neither can be more than half of the slots.
         let row = (capacities.n_cap / 2).next_multiple_of(64).max(64);
         let row_bytes = 4 * u64::from(row);
-        let all = u64::from(3 * (GEOMETRY_PLANES + layout::sh_planes(capacities.sh_degree)) + 1);
+        // The 3D filter moves too.
+        let all = u64::from(capacities.storage.planes(capacities.sh_degree).total() + 1);
         let rows = (staging_bytes.min(BINDING_BYTES) / row_bytes).clamp(1, all);
         let mut arena = |name: &str, bytes: u64| table.add(format!("densify/{name}"), Class::Arena, Tag::Other, bytes);
         Self {
@@ -60,7 +60,6 @@ pub fn densify(t: &StepTensors, d: &DensifyTensors, event: &Event) -> Program {
         capacity: event.capacity.min(t.capacities.n_cap),
         ..*event
     };
-    let sh_planes = layout::sh_planes(t.capacities.sh_degree);
-    densify::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event, sh_planes);
+    densify::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event);
     program
 }

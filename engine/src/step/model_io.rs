@@ -2,12 +2,16 @@
 
 use super::StepTensors;
 use crate::gaussians::Gaussians;
+use crate::gaussians::layout::Storage;
 use crate::gaussians::layout::{self, PLANE_MEANS, PLANE_OPACITY, PLANE_QUATS, PLANE_SCALES};
 use crate::kernels::counters::Counters;
+use crate::kernels::cpu::codes::Rounding;
+use crate::kernels::cpu::stored_adam::{color_value, color_words};
 use crate::kernels::views::Chunk;
 use crate::memory::{Gpu, MemoryError, View};
 
-/// Writes `model` into the chunks, zeroes moments and statistics, sets the count. The 3D filter is written as given.
+/// Writes `model` into the chunks, zeroes moments and statistics, sets the count. The 3D filter is written as given;
+/// colours below f32 are rounded as in step 0 of seed 0.
 ///
 /// # Errors
 /// [`MemoryError::OutOfRange`] when the model has more Gaussians than the capacity.
@@ -48,8 +52,23 @@ pub fn write_model(gpu: &mut Gpu, t: &StepTensors, model: &Gaussians) -> Result<
         };
         let geometry = put(layout::GEOMETRY_PLANES, &|i, p| geometry_value(model, i, p));
         write_planes(gpu, chunk, &chunk.geometry, &geometry)?;
-        let sh = put(layout::sh_planes(model.sh_degree), &|i, p| sh_value(model, i, p));
-        write_planes(gpu, chunk, &chunk.sh, &sh)?;
+        let colors = layout::sh_planes(model.sh_degree);
+        match chunk.storage {
+            Storage::Exact => write_planes(gpu, chunk, &chunk.sh, &put(colors, &|i, p| sh_value(model, i, p)))?,
+            Storage::Half | Storage::Compact => {
+                let mut words = vec![vec![0_u32; count]; chunk.planes.sh as usize];
+                for (at, i) in ids.clone().enumerate() {
+                    let values: Vec<f32> = (0..colors).map(|p| sh_value(model, i, p)).collect();
+                    let rounding = Rounding::new(0, 0, u32::try_from(i).unwrap_or(u32::MAX));
+                    for (plane, word) in words.iter_mut().zip(color_words(&values, rounding)) {
+                        if let Some(place) = plane.get_mut(at) {
+                            *place = word;
+                        }
+                    }
+                }
+                write_planes(gpu, chunk, &chunk.sh, &words)?;
+            }
+        }
         let filter = put(1, &|i, _| model.filter_3d.get(i).copied().unwrap_or(0.0));
         write_planes(gpu, chunk, &chunk.filter_3d, &filter)?;
     }
@@ -77,7 +96,7 @@ pub fn read_model(gpu: &mut Gpu, t: &StepTensors) -> Result<Gaussians, MemoryErr
     for chunk in t.chunks.iter().filter(|c| c.first < n) {
         let count = (n - chunk.first).min(chunk.stride) as usize;
         let geometry = read_planes(gpu, chunk, &chunk.geometry, layout::GEOMETRY_PLANES, count)?;
-        let sh = read_planes(gpu, chunk, &chunk.sh, layout::sh_planes(model.sh_degree), count)?;
+        let sh = read_colors(gpu, chunk, layout::sh_planes(model.sh_degree), count)?;
         let filter = read_planes(gpu, chunk, &chunk.filter_3d, 1, count)?;
         let g = |plane: u32, i: usize| value(&geometry, plane, i);
         for i in 0..count {
@@ -93,6 +112,19 @@ pub fn read_model(gpu: &mut Gpu, t: &StepTensors) -> Result<Gaussians, MemoryErr
         }
     }
     Ok(model)
+}
+
+/// Planes of colours, decoded.
+fn read_colors(gpu: &mut Gpu, chunk: &Chunk, planes: u32, count: usize) -> Result<Vec<Vec<f32>>, MemoryError> {
+    if chunk.storage == Storage::Exact {
+        return read_planes(gpu, chunk, &chunk.sh, planes, count);
+    }
+    let words: Vec<Vec<u32>> = read_planes(gpu, chunk, &chunk.sh, chunk.planes.sh, count)?;
+    let decoded = |plane: usize| {
+        let words = words.get(plane / 2).into_iter().flatten();
+        words.map(move |word| color_value(&[*word], plane % 2)).collect()
+    };
+    Ok((0..planes as usize).map(decoded).collect())
 }
 
 fn value(planes: &[Vec<f32>], plane: u32, i: usize) -> f32 {
@@ -130,7 +162,12 @@ fn sh_value(model: &Gaussians, i: usize, plane: u32) -> f32 {
         .unwrap_or(0.0)
 }
 
-fn write_planes(gpu: &mut Gpu, chunk: &Chunk, view: &View, planes: &[Vec<f32>]) -> Result<(), MemoryError> {
+fn write_planes<T: bytemuck::NoUninit>(
+    gpu: &mut Gpu,
+    chunk: &Chunk,
+    view: &View,
+    planes: &[Vec<T>],
+) -> Result<(), MemoryError> {
     for (p, plane) in (0u64..).zip(planes) {
         gpu.write(
             &view.slice(p * 4 * u64::from(chunk.stride), 4 * u64::from(chunk.stride)),
@@ -140,13 +177,13 @@ fn write_planes(gpu: &mut Gpu, chunk: &Chunk, view: &View, planes: &[Vec<f32>]) 
     Ok(())
 }
 
-fn read_planes(
+fn read_planes<T: bytemuck::AnyBitPattern>(
     gpu: &mut Gpu,
     chunk: &Chunk,
     view: &View,
     planes: u32,
     count: usize,
-) -> Result<Vec<Vec<f32>>, MemoryError> {
+) -> Result<Vec<Vec<T>>, MemoryError> {
     (0..u64::from(planes))
         .map(|p| {
             gpu.read(

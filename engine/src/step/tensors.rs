@@ -1,7 +1,6 @@
 //! Every tensor of a run, named once.
 
 use super::{Capacities, ResidentImages};
-use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
@@ -245,33 +244,38 @@ fn rings(table: &mut TensorTable, c: &Capacities, image_slots: u32) -> Rings {
 }
 
 fn chunks(table: &mut TensorTable, c: &Capacities, training: bool) -> Vec<Chunk> {
-    let geometry = u64::from(layout::GEOMETRY_PLANES);
-    let sh = u64::from(layout::sh_planes(c.sh_degree));
+    let words = c.storage.planes(c.sh_degree);
     let mut chunks = Vec::new();
     let mut first = 0;
     while first < c.n_cap {
         let index = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
         let stride = (c.n_cap - first).min(c.chunk);
-        let mut planes = |name: &str, tag: Tag, planes: u64| {
+        let mut planes = |name: &str, tag: Tag, planes: u32| {
             table.add(
                 format!("model/{name}[{index}]"),
                 Class::Persistent,
                 tag,
                 // Bound nowhere when not training, but a tensor has at least a word.
-                if planes == 0 { 4 } else { 4 * planes * u64::from(stride) },
+                if planes == 0 {
+                    4
+                } else {
+                    4 * u64::from(planes) * u64::from(stride)
+                },
             )
         };
-        let state = |planes: u64| if training { planes } else { 0 };
+        let state = |planes: u32| if training { planes } else { 0 };
         chunks.push(Chunk {
             index,
             first,
             stride,
-            geometry: planes("geometry", Tag::Parameters, geometry),
-            geometry_m: planes("geometry_m", Tag::Optimizer, state(geometry)),
-            geometry_v: planes("geometry_v", Tag::Optimizer, state(geometry)),
-            sh: planes("sh", Tag::Parameters, sh),
-            sh_m: planes("sh_m", Tag::Optimizer, state(sh)),
-            sh_v: planes("sh_v", Tag::Optimizer, state(sh)),
+            storage: c.storage,
+            planes: words,
+            geometry: planes("geometry", Tag::Parameters, words.geometry),
+            geometry_m: planes("geometry_m", Tag::Optimizer, state(words.geometry_m)),
+            geometry_v: planes("geometry_v", Tag::Optimizer, state(words.geometry_v)),
+            sh: planes("sh", Tag::Parameters, words.sh),
+            sh_m: planes("sh_m", Tag::Optimizer, state(words.sh_m)),
+            sh_v: planes("sh_v", Tag::Optimizer, state(words.sh_v)),
             filter_3d: planes("filter_3d", Tag::Statistics, 1),
             statistics: planes("statistics", Tag::Statistics, state(4)),
             visible_mask: table.add(

@@ -9,7 +9,6 @@
 use serde::Serialize;
 
 use crate::config::Storage;
-use crate::gaussians::layout::{GEOMETRY_PLANES, sh_planes};
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::densify::CONTROL_BYTES;
 use crate::kernels::filter_3d::FilterCamera;
@@ -108,7 +107,7 @@ impl ByteTable {
             rows.push(row("images/resident", Class::Images, Unit::Constant, resident_bytes));
         }
         rows.extend(record_bands(c));
-        rows.extend(densification(c));
+        rows.extend(densification(storage, c));
         rows.extend(host(c, resident_bytes > 0));
         Self { rows, segmented }
     }
@@ -193,19 +192,26 @@ fn grouped(tensor: &'static str, class: Class, unit: Unit, bytes: u64, c: &Capac
 
 /// What lives as long as the run, a Gaussian.
 fn state(storage: Storage, sh_degree: u32) -> Vec<Row> {
-    let (geometry, sh) = (u64::from(GEOMETRY_PLANES), u64::from(sh_planes(sh_degree)));
     let of = |tensor, bytes| row(tensor, Class::Persistent, Unit::Gaussian, bytes);
-    let mut rows = match storage {
-        Storage::Exact => vec![
-            of("model/geometry", 4 * geometry),
-            of("model/geometry_m", 4 * geometry),
-            of("model/geometry_v", 4 * geometry),
-            of("model/sh", 4 * sh),
-            of("model/sh_m", 4 * sh),
-            of("model/sh_v", 4 * sh),
-        ],
+    // Values of the geometry and of SH, the latter in whole groups of four below f32.
+    let (geometry, sh) = (11, 3 * u64::from((sh_degree + 1) * (sh_degree + 1)));
+    let quads = 4 * sh.div_ceil(4);
+    // Bytes of the geometry's moments, of colours, of their moments, of the scale of the second ones.
+    let (geometry_moment, colors, color_moment, scale) = match storage {
+        Storage::Exact => (4 * geometry, 4 * sh, 4 * sh, 0),
+        Storage::Half => (4 * geometry, 2 * quads, 2 * quads, 4),
+        Storage::Compact => (2 * (geometry + 1), 2 * quads, quads, 4),
     };
-    rows.extend([of("model/filter_3d", 4), of("model/statistics", 16)]);
+    let mut rows = vec![
+        of("model/geometry", 4 * geometry),
+        of("model/geometry_m", geometry_moment),
+        of("model/geometry_v", geometry_moment),
+        of("model/sh", colors),
+        of("model/sh_m", color_moment),
+        of("model/sh_v", color_moment + scale),
+        of("model/filter_3d", 4),
+        of("model/statistics", 16),
+    ];
     rows.push(Row {
         bits: 1,
         ..of("model/visible_mask", 0)
@@ -334,11 +340,17 @@ fn record_bands(c: &Capacities) -> Vec<Row> {
     ]
 }
 
-fn densification(c: &Capacities) -> Vec<Row> {
+fn densification(storage: Storage, c: &Capacities) -> Vec<Row> {
     let of = |tensor, bytes| row(tensor, Class::Arena, Unit::Gaussian, bytes);
     // A row of staging holds half of the Gaussians, a word each.
     let n = u64::from(c.n_cap);
-    let all = 3 * u64::from(GEOMETRY_PLANES + sh_planes(c.sh_degree)) + 1;
+    // Parameters, moments and the 3D filter move.
+    let state = state(storage, c.sh_degree).into_iter();
+    let bits: u64 = state
+        .filter(|r| r.bits >= 32 && r.tensor != "model/statistics")
+        .map(|r| r.bits)
+        .sum();
+    let all = bits / 32;
     let rows = (STAGING_BYTES / (2 * n)).clamp(1, all);
     vec![
         row("densify/control", Class::Arena, Unit::Constant, CONTROL_BYTES),

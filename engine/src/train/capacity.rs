@@ -114,6 +114,7 @@ pub(super) fn capacities(
         sizes,
     );
     c.masked = scene.masked;
+    c.storage = profile.memory.storage;
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
     if let Some(chunk) = debug.chunk {
         c.chunk = chunk.next_multiple_of(256);

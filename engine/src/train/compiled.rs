@@ -21,7 +21,7 @@ pub(super) struct Banded {
 pub(super) struct Programs {
     /// One for each page of resident images, else one.
     pub(super) steps: Vec<CompiledProgram>,
-    /// The same with timestamps; none where the device has no clock.
+    /// The same with timestamps; none unless steps are to be timed and the device has a clock.
     pub(super) timed: Vec<CompiledProgram>,
     pub(super) evaluate: CompiledProgram,
     pub(super) evaluate_image: CompiledProgram,
@@ -41,7 +41,7 @@ impl Programs {
     ///
     /// # Errors
     /// [`TrainError::Memory`] when the driver refuses one.
-    pub(super) fn new(gpu: &Gpu, plan: &TrainPlan) -> Result<Self, TrainError> {
+    pub(super) fn new(gpu: &Gpu, plan: &TrainPlan, with_times: bool) -> Result<Self, TrainError> {
         let compile =
             |program: &Program, slots: u32, timestamps: bool| gpu.compile(program, RecordOptions { slots, timestamps });
         let slots = plan.tensors.capacities.slots;
@@ -66,7 +66,7 @@ impl Programs {
             })
         };
         let has_clock = gpu.device().caps().timestamp_period_ns > 0.0;
-        let timed: &[Program] = if has_clock { &plan.steps } else { &[] };
+        let timed: &[Program] = if with_times && has_clock { &plan.steps } else { &[] };
         Ok(Self {
             steps: each(&plan.steps, &ring)?,
             timed: each(timed, &|program| compile(program, slots, true))?,

@@ -115,7 +115,7 @@ impl Trainer {
         );
         let cap_bytes = self.report.budget.cap_bytes;
         self.gpu.grow(plan.table.clone(), &plan.programs(), cap_bytes, &rows)?;
-        self.programs = Programs::new(&self.gpu, &plan)?;
+        self.programs = Programs::new(&self.gpu, &plan, self.profile.debug.timed_every > 0)?;
         let least = self.profile.debug.bands;
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, self.report.capacities);
         self.banding.move_to(ring);

@@ -57,5 +57,5 @@ pub use ram::available_bytes;
 pub use self_test::Pinned;
 pub use session::{ResumeFrom, RunEnd, RunRequest, run};
 pub use stored::{Cameras, Evaluated, Location, Stored, StoredError};
-pub use timing::{PassRow, StepTimes};
+pub use timing::{GaussianBytes, PassRow, TimedStep, Timings, WindowTimes};
 pub use trainer::{StepStatus, Target, Trainer, ViewSums};

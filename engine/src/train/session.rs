@@ -17,16 +17,19 @@ use super::photos::{LeftOut, check_host_memory, image_host_bytes};
 use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status, place, stored_name};
 use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
+use super::timing::{GaussianBytes, Timing};
 use super::tracing::Tracer;
 use super::uniforms::Look;
 use super::{
-    CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, StepTimes, Target, TrainError, Trainer,
+    ByteTable, CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, Target, TrainError, Trainer,
 };
 use super::{available_bytes, early_stop, environment, initial_model, plan, scene_options};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
-use crate::export::{PlyComments, PlyFlavor, RenderMode, write_json, write_ply};
+use crate::export::{
+    Chosen, DeliveryError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_json, write_ply,
+};
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
 use crate::memory::trace::{Phase as TracePhase, Process, TRACE_FILE};
@@ -103,7 +106,12 @@ struct Session {
     sinks: Sinks,
     folder: RunFolder,
     started: Instant,
+    /// Runs from a step's start to the next evaluation, export or checkpoint. Waiting for an image to be decoded does not
+    /// count, as long as the device has nothing else to do.
     watch: Stopwatch,
+    /// Iterations and seconds of the run before this process.
+    began: (u32, f64),
+    timing: Timing,
     rate: Rate,
     test_psnr: Option<f64>,
     monitor: Monitor,
@@ -207,6 +215,8 @@ impl Session {
             folder,
             started,
             watch: Stopwatch::default(),
+            began: (0, 0.0),
+            timing: Timing::default(),
             rate: Rate::default(),
             test_psnr: None,
             on_cpu: caps.kind == DeviceKind::Cpu,
@@ -239,6 +249,7 @@ impl Session {
         let (iteration, t_s) = (state.iteration, state.t_s);
         self.sampler = state.sampler.clone();
         self.watch = Stopwatch::showing(t_s);
+        self.began = (iteration, t_s);
         self.folder.rewind(iteration)?;
         if let Some(plateau) = &mut self.early_stop {
             for eval in &self.folder.record().evals {
@@ -378,13 +389,17 @@ impl Session {
     fn step(&mut self, iteration: u32) -> Result<(), TrainError> {
         if self.phase.is_over(&self.profile, iteration) {
             self.settle()?;
+            self.watch.stop(self.now());
             self.phase = Phase::at(&self.profile, &self.scene, iteration)?;
             self.trainer.set_cameras(&self.phase.scene, true)?;
             self.stored = false;
         }
         if self.trainer.is_resident() && !self.stored {
+            self.trainer.idle_gpu()?;
+            self.watch.stop(self.now());
             self.store_images(iteration)?;
         }
+        self.watch.start(self.now());
         let (id, photo) = self.draw(iteration)?;
         let Some(view) = self.phase.scene.view(id) else {
             return Ok(());
@@ -393,9 +408,7 @@ impl Session {
         let target = photo
             .as_ref()
             .map_or(Target::Resident(id.index), |photo| Target::Bytes(photo.bytes()));
-        self.watch.start(self.now());
         let status = self.trainer.advance_and_hold(&camera, target)?;
-        self.watch.stop(self.now());
         if let Some(tracer) = &mut self.tracer {
             tracer.step(iteration, Some(view.pixels()), &mut self.trainer);
         }
@@ -429,7 +442,16 @@ impl Session {
                 return Ok((id, None));
             }
             self.phase.prefetch(&self.sampler);
-            match self.phase.store.get(id) {
+            let ready = self.phase.store.is_ready(id);
+            if !ready {
+                self.trainer.idle_gpu()?;
+                self.watch.stop(self.now());
+            }
+            let photo = self.phase.store.get(id);
+            if !ready {
+                self.watch.start(self.now());
+            }
+            match photo {
                 Ok(photo) => return Ok((id, Some(photo))),
                 Err(error) => self.leave_out(iteration, id, &error)?,
             }
@@ -469,9 +491,7 @@ impl Session {
 
     /// Waits for the steps in flight and reports them.
     fn settle(&mut self) -> Result<(), TrainError> {
-        self.watch.start(self.now());
         let statuses = self.trainer.drain()?;
-        self.watch.stop(self.now());
         for status in statuses {
             self.report(Some(status))?;
         }
@@ -502,6 +522,9 @@ impl Session {
         };
         self.emit(&RunEvent::Train(row))?;
         self.tell_events()?;
+        for step in self.trainer.take_timed() {
+            self.timing.add(&step);
+        }
         for event in self.monitor.after_step(&status, &mut self.trainer, &self.sinks)? {
             self.emit(&event)?;
         }
@@ -519,6 +542,7 @@ impl Session {
     /// Evaluates the test views and five training views with the model as it is. Gives the event with which the run
     /// ends, when it is to stop early.
     fn evaluate(&mut self) -> Result<Option<Event>, TrainError> {
+        self.watch.stop(self.now());
         let iteration = self.trainer.iteration();
         if let (Some(lpips), Some(moved)) = (&mut self.lpips, self.trainer.take_moved_lpips()) {
             lpips.move_to(moved);
@@ -597,6 +621,7 @@ impl Session {
     }
 
     fn save(&mut self) -> Result<(), TrainError> {
+        self.watch.stop(self.now());
         let iteration = self.trainer.iteration();
         let model = self.trainer.model()?;
         let look = Look::of(&self.profile, self.profile.model.sh_degree);
@@ -611,7 +636,11 @@ impl Session {
         };
         let mut files = Vec::new();
         for exporter in self.profile.exporters.clone() {
-            let (kind, flavor) = match exporter {
+            let (kind, flavor) = match &exporter {
+                Exporter::CompressedPly(_) | Exporter::Spz(_) | Exporter::Glb(_) => {
+                    files.extend(self.deliver(&model, &exporter, comments)?);
+                    continue;
+                }
                 Exporter::Ply(_) => (PlyKind::Fused, PlyFlavor::Fused),
                 // Without a filter there is nothing to fold, nor a column for it: both files are the same.
                 Exporter::PlyRaw(_) if look.classic => (PlyKind::Raw, PlyFlavor::Fused),
@@ -629,7 +658,35 @@ impl Session {
         self.event(iteration, Event::Save { files })
     }
 
+    /// Writes a model for viewers; a part of it that is empty ends no run.
+    fn deliver(
+        &mut self,
+        model: &Gaussians,
+        exporter: &Exporter,
+        comments: PlyComments,
+    ) -> Result<Option<String>, TrainError> {
+        let Some((format, subset)) = Format::of_exporter(exporter) else {
+            return Ok(None);
+        };
+        let iteration = self.trainer.iteration();
+        let (name, path) = self.folder.delivery_path(iteration, format.ending());
+        let written = Chosen::new(model, &subset).and_then(|chosen| deliver(&path, chosen, format, comments));
+        match written {
+            Ok(_) => {
+                self.folder.list([name.as_str()])?;
+                Ok(Some(name))
+            }
+            Err(DeliveryError::Write(error)) => Err(error.into()),
+            Err(error) => {
+                let message = format!("{name} is not written: {error}");
+                self.event(iteration, Event::Warning { message })?;
+                Ok(None)
+            }
+        }
+    }
+
     fn checkpoint(&mut self) -> Result<(), TrainError> {
+        self.watch.stop(self.now());
         // A resumed run does not evaluate again what lies before its checkpoint.
         self.index_evaluations(true)?;
         let t_s = self.watch.elapsed(self.now()).as_secs_f64();
@@ -645,38 +702,28 @@ impl Session {
         self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
     }
 
-    /// Times the passes of the step over the first views and writes `timings.json`, when asked to.
-    fn time_passes(&mut self) -> Result<(), TrainError> {
-        let mut steps = Vec::new();
-        let usable = |index: usize| {
-            let split = Split::Train;
-            Some(ViewId { split, index }).filter(|id| !self.left_out.contains(*id))
-        };
-        let views: Vec<ViewId> = (0..self.phase.scene.train.len()).filter_map(usable).collect();
-        for &id in views.iter().cycle().take(self.profile.debug.timed_steps as usize) {
-            let photo = match self.trainer.is_resident() {
-                true => None,
-                false => Some(self.phase.store.get(id)?),
-            };
-            let target = photo
-                .as_ref()
-                .map_or(Target::Resident(id.index), |photo| Target::Bytes(photo.bytes()));
-            if let Some(view) = self.phase.scene.view(id) {
-                steps.push(self.trainer.time_passes(&view.camera, target)?);
-            }
-        }
-        if steps.is_empty() {
+    /// Writes `timings.json`, when steps were timed.
+    fn write_timings(&mut self) -> Result<(), TrainError> {
+        let every = self.profile.debug.timed_every;
+        if every == 0 {
             return Ok(());
         }
-        let times = StepTimes::mean(&steps, self.trainer.gaussians());
-        write_json(&self.folder.root().join("timings.json"), &times)?;
+        let (from, t_s) = self.began;
+        let iterations = self.trainer.iteration().saturating_sub(from);
+        let seconds = self.watch.elapsed(self.now()).as_secs_f64() - t_s;
+        let (storage, capacities) = (self.profile.memory.storage, self.trainer.report().capacities);
+        let table = ByteTable::new(storage, &capacities, &self.trainer.variants(), 0);
+        let bytes = GaussianBytes::of(&table);
+        let report = self
+            .timing
+            .report(every, iterations, seconds, self.trainer.waited(), bytes);
+        write_json(&self.folder.root().join("timings.json"), &report)?;
         Ok(self.folder.list(["timings.json"])?)
     }
 
     fn finish(mut self, signal: Option<Signal>) -> Result<RunEnd, TrainError> {
-        if signal.is_none() {
-            self.time_passes()?;
-        }
+        self.watch.stop(self.now());
+        self.write_timings()?;
         self.index_evaluations(true)?;
         self.sinks.flush()?;
         let iterations = self.trainer.iteration();

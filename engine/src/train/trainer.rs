@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::bands::BandRing;
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
@@ -13,6 +14,7 @@ use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
 use super::schedule::{self, Events};
+use super::timing::TimedStep;
 use super::uniforms::{self, GroupSteps, Look};
 use super::{Peaks, PlanReport, TrainError};
 use crate::config::Profile;
@@ -20,11 +22,12 @@ use crate::gaussians::Gaussians;
 use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::StepUniforms;
+use crate::kernels::views::Variants;
 use crate::memory::backend::BackendKind;
 use crate::memory::{Gpu, MemoryError, View};
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step::{self, ModelTensor, StepTensors};
-use crate::vk::{Device, PassTime, Ticket};
+use crate::vk::{Device, Ticket};
 
 /// What a finished step reports.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +58,8 @@ pub(super) struct Flight {
     pub(super) steps: GroupSteps,
     /// Page of resident images that has its photo.
     pub(super) page: usize,
+    /// The recording that was submitted writes timestamps.
+    timed: bool,
 }
 
 /// Where the photo of a step is.
@@ -122,6 +127,10 @@ pub struct Trainer {
     headroom: Headroom,
     /// Makes larger plans, for allocators that grow.
     pub(super) growing: Option<Growing>,
+    /// Timed steps that were not asked for yet.
+    timed: Vec<TimedStep>,
+    /// Time spent waiting for steps.
+    waited: Duration,
 }
 
 impl Trainer {
@@ -145,7 +154,7 @@ impl Trainer {
             report.budget.cap_bytes,
             plan.backend,
         )?;
-        let programs = Programs::new(&gpu, &plan)?;
+        let programs = Programs::new(&gpu, &plan, profile.debug.timed_every > 0)?;
         let least = profile.debug.bands;
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
         let banding = Banding::new(ring, least.is_some());
@@ -174,6 +183,8 @@ impl Trainer {
             held: None,
             headroom,
             growing,
+            timed: Vec::new(),
+            waited: Duration::ZERO,
         };
         if let Some(model) = model {
             trainer.make_room(u32::try_from(model.len()).unwrap_or(u32::MAX))?;
@@ -187,6 +198,12 @@ impl Trainer {
     #[must_use]
     pub fn report(&self) -> &PlanReport {
         &self.report
+    }
+
+    /// The kernels of this run.
+    #[must_use]
+    pub fn variants(&self) -> Variants {
+        self.tensors.variants
     }
 
     /// Iterations submitted so far.
@@ -311,11 +328,18 @@ impl Trainer {
             block,
             steps: self.steps,
             page,
+            timed: false,
         };
         if self.banding.turns().is_some() {
             self.settle(slot, &flight, None)?;
         } else {
-            flight.ticket = self.submit_step(slot, page)?;
+            let is_due = self.iteration.checked_rem(self.profile.debug.timed_every) == Some(0);
+            let timed = self.programs.timed.get(page).filter(|_| is_due);
+            flight.timed = timed.is_some();
+            flight.ticket = match timed {
+                Some(program) => self.gpu.submit(program, slot)?,
+                None => self.submit_step(slot, page)?,
+            };
             if let Some(entry) = self.in_flight.get_mut(slot as usize) {
                 *entry = Some(flight);
             }
@@ -442,10 +466,19 @@ impl Trainer {
         let Some(flight) = self.in_flight.get_mut(slot as usize).and_then(Option::take) else {
             return Ok(());
         };
+        let since = Instant::now();
         self.gpu.queue().wait(flight.ticket, "a training step")?;
+        self.waited += since.elapsed();
         let counters = self.status(slot)?;
         if counters.stall().is_some() {
             return self.recover(slot, flight, counters);
+        }
+        if let Some(program) = self.programs.timed.get(flight.page).filter(|_| flight.timed) {
+            self.timed.push(TimedStep {
+                iteration: flight.block.iteration,
+                counters,
+                passes: program.times(slot)?,
+            });
         }
         self.finished.push_back(Finished {
             status: StepStatus {
@@ -676,40 +709,15 @@ impl Trainer {
         Ok(step::read_model(&mut self.gpu, &self.tensors)?)
     }
 
-    /// Runs one more step with timestamps on, without counting it as an iteration, and returns the time of each pass.
-    /// The step's update is off, so the model stays as it is.
-    ///
-    /// # Errors
-    /// [`TrainError::Memory`].
-    pub fn time_passes(&mut self, camera: &Camera, target: Target<'_>) -> Result<Vec<PassTime>, TrainError> {
-        self.finish()?;
-        let events = Events {
-            adam_skip_mask: 0,
-            ..Events::default()
-        };
-        let mut steps = self.steps;
-        steps.advance(0);
-        let mut block = uniforms::train(
-            &self.profile,
-            camera,
-            self.iteration.max(1),
-            self.extent,
-            &events,
-            &steps,
-        );
-        // Rates of zero keep the values; the optimiser's traffic stays what it is. Moments do move, so callers time at
-        // the end of a run or on a copy.
-        block.adam_rate = [0.0; 8];
-        let page = self.fill_slot(0, &mut block, target)?;
-        let Some(timed) = self.programs.timed.get(page) else {
-            return Ok(Vec::new());
-        };
-        let ticket = self.gpu.submit(timed, 0)?;
-        self.gpu.queue().wait(ticket, "a timed step")?;
-        if self.status(0)?.stall().is_some() {
-            self.gpu.run_compiled(&self.programs.clear_stall)?;
-        }
-        Ok(timed.times(0)?)
+    /// Timed steps since the last call, oldest first; see `debug.timed_every`.
+    pub fn take_timed(&mut self) -> Vec<TimedStep> {
+        std::mem::take(&mut self.timed)
+    }
+
+    /// Time that this thread has spent waiting for steps.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        self.waited
     }
 }
 

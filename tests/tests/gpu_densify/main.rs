@@ -7,8 +7,10 @@
 
 mod rig;
 
+use kiln::gaussians::layout::Storage;
 use kiln::kernels::counters::Counters;
 use kiln::kernels::cpu::densify as twin;
+use kiln::kernels::cpu::gaussian::VALUES;
 use kiln::kernels::densify::{Event, Options};
 use kiln::memory::TensorTable;
 use kiln::step::{Capacities, DensifyTensors, STAGING_BYTES};
@@ -18,6 +20,7 @@ struct Case {
     n: u32,
     capacity: u32,
     chunk: u32,
+    storage: Storage,
     degree: u32,
     staging_bytes: u64,
     options: Options,
@@ -29,6 +32,7 @@ impl Default for Case {
             n: 3000,
             capacity: 8192,
             chunk: 1024,
+            storage: Storage::Exact,
             degree: 1,
             staging_bytes: STAGING_BYTES,
             options: Options::default(),
@@ -50,7 +54,7 @@ impl Case {
         let (mut rig, program) = Rig::new(
             self.capacity,
             self.chunk,
-            self.degree,
+            (self.storage, self.degree),
             self.staging_bytes,
             &self.event(),
         );
@@ -97,12 +101,14 @@ impl Case {
             // Copies are exact, whatever was sampled.
             assert_eq!(values[id][3..7], g.quat);
             assert_eq!(values[id][10..], g.values()[10..values[id].len()]);
-            assert_eq!(first[id], m.first.values()[..first[id].len()], "first moments of {id}");
-            assert_eq!(
-                second[id],
-                m.second.values()[..first[id].len()],
-                "second moments of {id}"
-            );
+            let words = |values: [f32; VALUES], geometry: u32, sh: u32| {
+                [&values[..geometry as usize], &values[11..11 + sh as usize]].concat()
+            };
+            let planes = rig.planes;
+            let wanted = words(m.first.values(), planes.geometry_m, planes.sh_m);
+            assert_eq!(first[id], wanted, "first moments of {id}");
+            let wanted = words(m.second.values(), planes.geometry_v, planes.sh_v);
+            assert_eq!(second[id], wanted, "second moments of {id}");
             assert_eq!(filter[id], [values[id][11]], "filter of {id}");
             assert_eq!(statistics[id], [0.0; 4], "statistics of {id}");
         }
@@ -277,7 +283,13 @@ fn all_or_none_above_the_gradient_threshold_is_no_special_case() {
 fn a_stalled_run_stays_as_it_is() {
     let case = Case::default();
     let state = random(case.n, 1, 10);
-    let (mut rig, program) = Rig::new(case.capacity, case.chunk, 1, case.staging_bytes, &case.event());
+    let (mut rig, program) = Rig::new(
+        case.capacity,
+        case.chunk,
+        (case.storage, 1),
+        case.staging_bytes,
+        &case.event(),
+    );
     rig.write(&state, 2);
     let before = (rig.counters(), rig.read(case.capacity as usize));
     rig.gpu.run(&program).unwrap();
@@ -295,7 +307,7 @@ fn bytes_depend_on_neither_run_nor_chunk_nor_staging() {
             staging_bytes,
             ..Case::default()
         };
-        let (mut rig, program) = Rig::new(case.capacity, chunk, 1, staging_bytes, &case.event());
+        let (mut rig, program) = Rig::new(case.capacity, chunk, (case.storage, 1), staging_bytes, &case.event());
         rig.write(&state, 0);
         rig.gpu.run(&program).unwrap();
         let counters = rig.counters();
@@ -308,6 +320,26 @@ fn bytes_depend_on_neither_run_nor_chunk_nor_staging() {
         rig.finish();
     }
     assert!(all.iter().all(|one| *one == all[0]));
+}
+
+/// Codes move with their Gaussian as they are, and newborn Gaussians have none.
+#[test]
+fn codes_move_as_words() {
+    for (storage, degree) in [
+        (Storage::Half, 1),
+        (Storage::Compact, 1),
+        (Storage::Half, 2),
+        (Storage::Compact, 0),
+    ] {
+        let case = Case {
+            storage,
+            degree,
+            staging_bytes: 1 << 16,
+            ..Case::default()
+        };
+        let report = case.check(&random(3000, 3, 1));
+        assert!(report.splits > 100 && report.deaths > 100, "{report:?}");
+    }
 }
 
 #[test]

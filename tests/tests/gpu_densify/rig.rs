@@ -1,6 +1,6 @@
 //! Models around the thresholds, and a device that runs one densification on them.
 
-use kiln::gaussians::layout::{GEOMETRY_PLANES, sh_planes};
+use kiln::gaussians::layout::{GEOMETRY_PLANES, StatePlanes, Storage, sh_planes};
 use kiln::kernels::counters::Counters;
 use kiln::kernels::cpu::adam::Moments;
 use kiln::kernels::cpu::gaussian::{Gaussian, VALUES};
@@ -68,15 +68,22 @@ pub(crate) fn random(n: u32, degree: u32, key: u32) -> State {
 pub(crate) struct Rig {
     pub(crate) gpu: Gpu,
     pub(crate) tensors: StepTensors,
-    degree: u32,
+    /// Words of each tensor. What they stand for does not matter here: they move as they are.
+    pub(crate) planes: StatePlanes,
     /// The plane of the abs statistic holds maxima.
     abs_max: bool,
 }
 
 impl Rig {
-    pub(crate) fn new(capacity: u32, chunk: u32, degree: u32, staging_bytes: u64, event: &Event) -> (Self, Program) {
+    pub(crate) fn new(
+        capacity: u32,
+        chunk: u32,
+        (storage, degree): (Storage, u32),
+        staging_bytes: u64,
+        event: &Event,
+    ) -> (Self, Program) {
         let mut capacities = Capacities::new(capacity, 256, 256, degree, [(16, 16)]);
-        capacities.chunk = chunk;
+        (capacities.chunk, capacities.storage) = (chunk, storage);
         let mut table = TensorTable::default();
         let tensors = StepTensors::new(&mut table, &capacities, &variants(Reduction::Segmented));
         let extra = DensifyTensors::new(&mut table, &capacities, staging_bytes);
@@ -86,7 +93,7 @@ impl Rig {
         let rig = Self {
             gpu,
             tensors,
-            degree,
+            planes: storage.planes(degree),
             abs_max,
         };
         (rig, program)
@@ -107,16 +114,16 @@ impl Rig {
 
     pub(crate) fn write(&mut self, state: &State, stalled: u32) {
         let n = state.gaussians.len();
-        let sh = sh_planes(self.degree);
+        let planes = self.planes;
         let values: Vec<_> = state.gaussians.iter().map(Gaussian::values).collect();
         let first: Vec<_> = state.moments.iter().map(|m| m.first.values()).collect();
         let second: Vec<_> = state.moments.iter().map(|m| m.second.values()).collect();
-        self.put(|c| c.geometry, GEOMETRY_PLANES, |i, p| values[i][p], n);
-        self.put(|c| c.geometry_m, GEOMETRY_PLANES, |i, p| first[i][p], n);
-        self.put(|c| c.geometry_v, GEOMETRY_PLANES, |i, p| second[i][p], n);
-        self.put(|c| c.sh, sh, |i, p| values[i][11 + p], n);
-        self.put(|c| c.sh_m, sh, |i, p| first[i][11 + p], n);
-        self.put(|c| c.sh_v, sh, |i, p| second[i][11 + p], n);
+        self.put(|c| c.geometry, planes.geometry, |i, p| values[i][p], n);
+        self.put(|c| c.geometry_m, planes.geometry_m, |i, p| first[i][p], n);
+        self.put(|c| c.geometry_v, planes.geometry_v, |i, p| second[i][p], n);
+        self.put(|c| c.sh, planes.sh, |i, p| values[i][11 + p], n);
+        self.put(|c| c.sh_m, planes.sh_m, |i, p| first[i][11 + p], n);
+        self.put(|c| c.sh_v, planes.sh_v, |i, p| second[i][11 + p], n);
         // The filter follows its Gaussian until it is recomputed: the first SH value serves as a tag.
         self.put(|c| c.filter_3d, 1, |i, _| values[i][11], n);
         let statistics: Vec<_> = state
@@ -175,18 +182,15 @@ impl Rig {
 
     /// Parameters, first and second moments, filter and statistics of every Gaussian.
     pub(crate) fn read(&mut self, n: usize) -> [Vec<Vec<f32>>; 5] {
-        let sh = sh_planes(self.degree);
-        let mut joined = |geometry, colour| {
-            let both = self
-                .get(geometry, GEOMETRY_PLANES, n)
-                .into_iter()
-                .zip(self.get(colour, sh, n));
+        let planes = self.planes;
+        let mut joined = |geometry, colour, [g, sh]: [u32; 2]| {
+            let both = self.get(geometry, g, n).into_iter().zip(self.get(colour, sh, n));
             both.map(|(a, b)| [a, b].concat()).collect::<Vec<_>>()
         };
         [
-            joined(|c| c.geometry, |c| c.sh),
-            joined(|c| c.geometry_m, |c| c.sh_m),
-            joined(|c| c.geometry_v, |c| c.sh_v),
+            joined(|c| c.geometry, |c| c.sh, [planes.geometry, planes.sh]),
+            joined(|c| c.geometry_m, |c| c.sh_m, [planes.geometry_m, planes.sh_m]),
+            joined(|c| c.geometry_v, |c| c.sh_v, [planes.geometry_v, planes.sh_v]),
             self.get(|c| c.filter_3d, 1, n),
             self.get(|c| c.statistics, 4, n),
         ]

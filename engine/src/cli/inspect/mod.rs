@@ -1,5 +1,6 @@
-//! `kiln inspect`: what a scene, a PLY file or a run holds, without a device.
+//! `kiln inspect`: what a scene, a model file or a run holds, without a device.
 
+mod file;
 mod ply;
 mod run;
 mod scene;
@@ -20,7 +21,10 @@ use crate::train::run_folder::record_path;
 pub fn run(request: &Inspect, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let target = request.target.as_path();
     let found: Box<dyn Description> = if target.is_file() {
-        Box::new(ply::PlyDescription::of(target).map_err(boxed)?)
+        match file::FileDescription::of(target).map_err(boxed)? {
+            Some(file) => Box::new(file),
+            None => Box::new(ply::PlyDescription::of(target).map_err(boxed)?),
+        }
     } else if record_path(target).exists() {
         Box::new(run::RunDescription::of(target).map_err(boxed)?)
     } else if target.exists() {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{complete, golden, path, system};
 use crate::config::ConfigError;
-use crate::export::ExportError;
+use crate::export::{DeliveryError, ExportError, FileError};
 use crate::train::checkpoint::CheckpointError;
 use crate::train::run_folder::RunFolderError;
 
@@ -20,7 +20,34 @@ fn written_files() {
         ExportError::new(Path::new("runs/a"), system(ErrorKind::ReadOnlyFilesystem)),
         ExportError::new(Path::new("runs/a/run.json"), system(ErrorKind::NotADirectory)),
     ];
-    golden("export", complete!(ExportError, errors, [DiskFull, NotWritable, Io]));
+    let mut examples = complete!(ExportError, errors, [DiskFull, NotWritable, Io]);
+    let delivery = vec![
+        DeliveryError::NoGaussians,
+        DeliveryError::OutsideCrop {
+            low: [-3.5, -1.0, 0.25],
+            high: [2.0, 1.5, 9.0],
+        },
+        DeliveryError::TooLarge {
+            path: path("garden.glb"),
+            gaussians: 20_000_000,
+            bytes: 4_880_001_000,
+        },
+        DeliveryError::Write(full()),
+    ];
+    let more = complete!(DeliveryError, delivery, [NoGaussians, OutsideCrop, TooLarge, Write]);
+    examples.extend(more);
+    let files = vec![
+        FileError::Read {
+            path: path("garden.spz"),
+            source: system(ErrorKind::PermissionDenied),
+        },
+        FileError::Damaged {
+            path: path("garden.glb"),
+            what: "it is truncated: 4000 bytes announced, 300 there".to_owned(),
+        },
+    ];
+    examples.extend(complete!(FileError, files, [Read, Damaged]));
+    golden("export", examples);
 }
 
 #[test]

@@ -19,6 +19,16 @@ fn command_line() {
         typed("kiln train garden --data_device tpu"),
         typed("kiln train garden --eval --no-eval"),
         typed("kiln render runs/a"),
+        typed("kiln export runs/a"),
+        typed("kiln export runs/a -o garden.splat"),
+        typed("kiln export runs/a --format glb --spz-version 4"),
+        typed("kiln export runs/a --format ply"),
+        typed("kiln export runs/a --format ksplat"),
+        typed("kiln export runs/a --format spz --crop 0,0,0,1,1"),
+        typed("kiln export runs/a --format spz --sh-degree 4"),
+        UsageError::OverTheModel {
+            shown: "model.ply".to_owned(),
+        },
         typed("kiln completions tcsh"),
         typed("kiln man trian"),
         typed("kiln train garden --skip_coarse True"),
@@ -44,6 +54,10 @@ fn command_line() {
             NotText,
             SetForm,
             WriteNeedsRun,
+            NoFormat,
+            NotSpz,
+            PlyWithoutName,
+            OverTheModel,
             NothingThere,
             NoScene
         ]
@@ -120,7 +134,7 @@ fn configuration() {
         },
         ConfigError::Unavailable {
             at: at(),
-            what: "`memory.storage: half`".to_owned(),
+            what: "`memory.backend.kind: vma`".to_owned(),
         },
         ConfigError::Type {
             at: at(),

@@ -13,6 +13,7 @@ mod write;
 pub use fuse::{Fused, fuse};
 pub use read::{PlyError, read_ply};
 pub use summary::{PlySummary, Spread, summarize_ply};
+pub(super) use write::write_comments;
 pub use write::{PlyFlavor, PlyWriter, write_ply, write_points};
 
 /// How a model is meant to be splatted.

@@ -15,6 +15,7 @@
 
 pub mod adam;
 pub mod bands;
+pub mod codes;
 pub mod conv3x3;
 pub mod densify;
 pub mod filter_3d;
@@ -40,6 +41,7 @@ mod scenes;
 pub mod sh;
 pub mod statistics;
 pub mod step;
+pub mod stored_adam;
 pub mod survey;
 pub mod tile_intersect;
 pub mod tile_ranges;

@@ -2,7 +2,9 @@
 //!
 //! Owns the `checkpoints/` folder: one file per checkpoint, written under a temporary name and renamed, the latest two
 //! kept. A checkpoint holds everything that decides the next step: parameters, both moments, statistics, filter, step
-//! counts, the view sampler. Planes are stored over all Gaussians, so another chunk size may read them.
+//! counts, the view sampler. Planes are stored over all Gaussians, so another chunk size may read them, and as the device
+//! has them: only a run with the same `memory.storage` may go on. SH planes are in the order of degrees, so that a run of
+//! a lower degree reads the first ones, where `model.sh_truncate` allows it.
 
 mod file;
 
@@ -19,7 +21,6 @@ use super::Peaks;
 use super::uniforms::GroupSteps;
 use crate::config::Profile;
 use crate::export::{ExportError, write_atomic};
-use crate::gaussians::layout;
 use crate::kernels::counters::Counters;
 use crate::kernels::views::{Chunk, Variants};
 use crate::memory::{Gpu, MemoryError, View};
@@ -79,10 +80,23 @@ impl CheckpointState {
                 Self::VERSION
             ));
         }
-        if self.sh_degree != profile.model.sh_degree {
+        let (had, asked) = (self.sh_degree, profile.model.sh_degree);
+        if had != asked && !(had > asked && profile.model.sh_truncate) {
+            let way_out = if had > asked {
+                "`model.sh_truncate: true` drops what is above"
+            } else {
+                "there is nothing to fill the others with"
+            };
             return Some(format!(
-                "it was trained with `model.sh_degree` {}, the profile asks for {}",
-                self.sh_degree, profile.model.sh_degree
+                "it was trained with `model.sh_degree` {had}, the profile asks for {asked}; {way_out}"
+            ));
+        }
+        let (had, asked) = (self.capacities.storage, profile.memory.storage);
+        if had != asked {
+            return Some(format!(
+                "it was trained with `memory.storage` {}, the profile asks for {}; stored moments cannot be converted",
+                had.name(),
+                asked.name()
             ));
         }
         if self.scene != scene_digest(scene) {
@@ -118,6 +132,9 @@ fn core(mut profile: Value) -> Value {
         "dataset.path",
         "dataset.residency",
         "dataset.cache_gib",
+        // Degree and storage have messages of their own.
+        "model.sh_degree",
+        "model.sh_truncate",
         "memory",
         "schedule.iterations",
         "schedule.test",
@@ -207,15 +224,15 @@ pub fn list(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Plane groups of a chunk with their names and plane counts.
-fn groups(chunk: &Chunk, sh_degree: u32) -> [(&'static str, View, u32); 8] {
-    let (geometry, sh) = (layout::GEOMETRY_PLANES, layout::sh_planes(sh_degree));
+fn groups(chunk: &Chunk) -> [(&'static str, View, u32); 8] {
+    let planes = &chunk.planes;
     [
-        ("geometry", chunk.geometry, geometry),
-        ("geometry_m", chunk.geometry_m, geometry),
-        ("geometry_v", chunk.geometry_v, geometry),
-        ("sh", chunk.sh, sh),
-        ("sh_m", chunk.sh_m, sh),
-        ("sh_v", chunk.sh_v, sh),
+        ("geometry", chunk.geometry, planes.geometry),
+        ("geometry_m", chunk.geometry_m, planes.geometry_m),
+        ("geometry_v", chunk.geometry_v, planes.geometry_v),
+        ("sh", chunk.sh, planes.sh),
+        ("sh_m", chunk.sh_m, planes.sh_m),
+        ("sh_v", chunk.sh_v, planes.sh_v),
         ("filter_3d", chunk.filter_3d, 1),
         ("statistics", chunk.statistics, 4),
     ]
@@ -237,19 +254,13 @@ pub(super) fn write(
     write_atomic(&path, |file| {
         let mut writer = CheckpointWriter::new(io::BufWriter::with_capacity(1 << 20, file))?;
         for plane_group in 0..8 {
-            let name = tensors
-                .chunks
-                .first()
-                .map(|c| groups(c, state.sh_degree)[plane_group].0);
-            let planes = tensors
-                .chunks
-                .first()
-                .map_or(0, |c| groups(c, state.sh_degree)[plane_group].2);
+            let name = tensors.chunks.first().map(|c| groups(c)[plane_group].0);
+            let planes = tensors.chunks.first().map_or(0, |c| groups(c)[plane_group].2);
             for plane in 0..planes {
                 writer.begin(&format!("{}.{plane}", name.unwrap_or_default()));
                 for chunk in tensors.chunks.iter().filter(|c| c.first < state.gaussians) {
                     let bytes = 4 * u64::from((state.gaussians - chunk.first).min(chunk.stride));
-                    let view = groups(chunk, state.sh_degree)[plane_group].1;
+                    let view = groups(chunk)[plane_group].1;
                     let at = 4 * u64::from(plane) * u64::from(chunk.stride);
                     match gpu.download(&view.slice(at, bytes)) {
                         Ok(values) => writer.put(&values)?,
@@ -355,7 +366,6 @@ impl OpenCheckpoint {
     /// [`CheckpointError`] when a tensor does not match its digest; the device then holds an incomplete model.
     pub(super) fn load(&mut self, gpu: &mut Gpu, tensors: &StepTensors) -> Result<(), super::TrainError> {
         let n = self.state().gaussians;
-        let degree = self.state().sh_degree;
         if n > tensors.capacities.n_cap {
             return Err(CheckpointError::Mismatch {
                 path: self.path.clone(),
@@ -364,12 +374,7 @@ impl OpenCheckpoint {
             .into());
         }
         let mut plane_bytes = Vec::new();
-        let groups_of = |chunk: &Chunk| groups(chunk, degree);
-        let layout: Vec<_> = tensors
-            .chunks
-            .first()
-            .map(|c| groups_of(c).to_vec())
-            .unwrap_or_default();
+        let layout: Vec<_> = tensors.chunks.first().map(|c| groups(c).to_vec()).unwrap_or_default();
         for (index, (name, _, planes)) in layout.into_iter().enumerate() {
             for plane in 0..planes {
                 plane_bytes.clear();
@@ -380,7 +385,7 @@ impl OpenCheckpoint {
                 for chunk in tensors.chunks.iter().filter(|c| c.first < n) {
                     let from = 4 * chunk.first as usize;
                     let bytes = 4 * (n - chunk.first).min(chunk.stride) as usize;
-                    let view: View = groups_of(chunk)[index].1;
+                    let view: View = groups(chunk)[index].1;
                     let at = 4 * u64::from(plane) * u64::from(chunk.stride);
                     if let Some(part) = plane_bytes.get(from..from + bytes) {
                         gpu.upload(&view.slice(at, bytes as u64), part)?;

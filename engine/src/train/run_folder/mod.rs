@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! run.json  env.json  config.resolved.yaml  metrics.jsonl  memory.jsonl  events.out.tfevents.*  cameras.json  input.ply
-//! point_cloud/iteration_N/{point_cloud.ply, point_cloud_raw.ply}     checkpoints/
+//! point_cloud/iteration_N/{point_cloud.ply, point_cloud_raw.ply, point_cloud.{compressed.ply,spz,glb}}     checkpoints/
 //! eval/iteration_N/{metrics.json, {render,error,density,density_proxy}/{test,train}/STEM.png}     eval/gt/{test,train}/STEM.png
 //! ```
 
@@ -243,6 +243,15 @@ impl RunFolder {
         self.root.join(ply_name(iteration, kind))
     }
 
+    /// Where a model of an iteration goes that is handed out in another format: path relative to the folder, and the
+    /// place itself. `ending` is that of the format, without the first dot.
+    #[must_use]
+    pub fn delivery_path(&self, iteration: u32, ending: &str) -> (String, PathBuf) {
+        let name = format!("{}/point_cloud.{ending}", iteration_name(iteration));
+        let path = self.root.join(&name);
+        (name, path)
+    }
+
     /// Adds a model that has been written to [`RunFolder::ply_path`]; gives its path relative to the folder.
     ///
     /// # Errors
@@ -313,13 +322,16 @@ impl RunFolder {
     }
 
     /// Goes back to `iteration` after a resume: later models and evaluations leave the index, because they will be
-    /// written again.
+    /// written again, in whatever formats.
     ///
     /// # Errors
     /// When `run.json` cannot be written.
     pub fn rewind(&mut self, iteration: u32) -> Result<(), RunFolderError> {
         self.record.plys.retain(|ply| ply.iteration <= iteration);
         self.record.evals.retain(|eval| eval.iteration <= iteration);
+        self.record
+            .files
+            .retain(|file| model_iteration(file).is_none_or(|of| of <= iteration));
         self.record.iterations.done = iteration;
         self.write_record()
     }
@@ -405,7 +417,17 @@ pub fn eval_path(root: &Path, iteration: u32) -> PathBuf {
 }
 
 fn ply_name(iteration: u32, kind: PlyKind) -> String {
-    format!("{MODELS}/iteration_{iteration}/{}", kind.file_name())
+    format!("{}/{}", iteration_name(iteration), kind.file_name())
+}
+
+fn iteration_name(iteration: u32) -> String {
+    format!("{MODELS}/iteration_{iteration}")
+}
+
+/// The iteration of a model file, by its path in the index.
+fn model_iteration(file: &str) -> Option<u32> {
+    let inside = file.strip_prefix(MODELS)?.strip_prefix("/iteration_")?;
+    inside.split('/').next()?.parse().ok()
 }
 
 fn eval_name(iteration: u32) -> String {

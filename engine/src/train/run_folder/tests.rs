@@ -135,6 +135,9 @@ fn resuming_keeps_what_was_and_rewinds() {
         folder
             .write_eval(&EvalFile::new(iteration, 9, 1.0, LpipsRange::ZeroOne))
             .unwrap();
+        let (name, path) = folder.delivery_path(iteration, "spz");
+        assert_eq!(path, root.join(&name));
+        folder.list([name.as_str()]).unwrap();
     }
     folder.finish(Status::Interrupted, 20, None).unwrap();
 
@@ -152,6 +155,7 @@ fn resuming_keeps_what_was_and_rewinds() {
     assert_eq!(record.iterations, Iterations { done: 20, total: 60 });
     folder.rewind(15).unwrap();
     assert_eq!(folder.record().evals.len(), 1);
+    assert_eq!(folder.record().files, ["point_cloud/iteration_10/point_cloud.spz"]);
     assert_eq!(index(root)["iterations"]["done"], 15);
 }
 

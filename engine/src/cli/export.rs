@@ -1,0 +1,87 @@
+//! `kiln export`: a model in a format for viewers.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::request::Export;
+use super::stored::boxed;
+use super::{Exit, Failure, UsageError};
+use crate::export::{Chosen, ExportError, Format, deliver, read_ply};
+use crate::train::{Location, TrainError};
+
+/// Writes the file and prints its path to `out`.
+///
+/// # Errors
+/// Anything that keeps the file from being written; the caller prints it.
+pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+    let location = Location::find(&request.target, request.iteration).map_err(|e| boxed(TrainError::from(e)))?;
+    let model_path = location.ply.as_path();
+    let output = match &request.output {
+        Some(path) => path.clone(),
+        None => beside(model_path, request.format),
+    };
+    // Only a path that is there can be the model.
+    if output
+        .canonicalize()
+        .ok()
+        .zip(model_path.canonicalize().ok())
+        .is_some_and(|(a, b)| a == b)
+    {
+        let shown = output.display().to_string();
+        return Err(boxed(UsageError::OverTheModel { shown }));
+    }
+    let (model, comments) = read_ply(model_path).map_err(|e| boxed(TrainError::from(e)))?;
+    let chosen = Chosen::new(&model, &request.subset).map_err(boxed)?;
+    let delivered = deliver(&output, chosen, request.format, comments).map_err(boxed)?;
+    let fail = |error| boxed(ExportError::new(Path::new("standard output"), error));
+    writeln!(out, "{}", output.display()).map_err(fail)?;
+    // Messages are for people; the file is written whether anybody reads them or not.
+    let mut messages = io::stderr();
+    if !request.quiet {
+        let bytes = std::fs::metadata(&output).map_or(0, |found| found.len());
+        let _ = writeln!(
+            messages,
+            "{} of {} Gaussians of {}, SH degree {}, {:.1} MB",
+            delivered.gaussians,
+            model.len(),
+            model_path.display(),
+            delivered.sh_degree,
+            bytes as f64 / 1e6
+        );
+    }
+    if let (true, Some([step, typical])) = (delivered.is_coarse(), delivered.position_step) {
+        let _ = writeln!(
+            messages,
+            "warning: positions are rounded to {step} and half of the Gaussians are smaller than {typical:.2e}, because \
+             some lie far away; `--crop` leaves those out"
+        );
+    }
+    Ok(Exit::Ok)
+}
+
+/// The file beside a model: `point_cloud.spz` in a run, the same stem otherwise.
+fn beside(model: &Path, format: Format) -> PathBuf {
+    let stem = model.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = stem
+        .strip_suffix("_raw")
+        .filter(|stem| *stem == "point_cloud")
+        .unwrap_or(&stem);
+    model.with_file_name(format!("{stem}.{}", format.ending()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::SpzVersion;
+
+    #[test]
+    fn files_go_beside_the_model() {
+        let of = |model: &str, format| beside(Path::new(model), format).display().to_string();
+        assert_eq!(
+            of("run/point_cloud/iteration_7/point_cloud_raw.ply", Format::Glb),
+            "run/point_cloud/iteration_7/point_cloud.glb"
+        );
+        assert_eq!(of("a/my_raw.ply", Format::Spz(SpzVersion::V4)), "a/my_raw.spz");
+        assert_eq!(of("my.ply", Format::CompressedPly), "my.compressed.ply");
+    }
+}

@@ -1,0 +1,216 @@
+//! The formats, their names and endings, and the one way to write any of them.
+
+use std::path::{Path, PathBuf};
+
+use super::{Chosen, compressed_ply, glb, morton, ply, spz};
+use crate::export::{ExportError, PlyComments, write_atomic};
+use crate::plugins::{Exporter, Subset};
+
+/// Versions of SPZ that are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SpzVersion {
+    /// One gzip stream: what every reader of SPZ knows.
+    #[default]
+    V3,
+    /// A zstd frame for each attribute.
+    V4,
+}
+
+impl SpzVersion {
+    /// The number in the file.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::V3 => 3,
+            Self::V4 => 4,
+        }
+    }
+
+    /// The version of a number.
+    #[must_use]
+    pub const fn of(number: u32) -> Option<Self> {
+        match number {
+            3 => Some(Self::V3),
+            4 => Some(Self::V4),
+            _ => None,
+        }
+    }
+}
+
+/// A format that models are handed out in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// PLY with the 3D filter folded in.
+    Ply,
+    /// Compressed PLY.
+    CompressedPly,
+    /// SPZ.
+    Spz(SpzVersion),
+    /// GLB with `KHR_gaussian_splatting`.
+    Glb,
+}
+
+impl Format {
+    /// One of each, SPZ in its usual version.
+    pub const ALL: [Self; 4] = [Self::Ply, Self::CompressedPly, Self::Spz(SpzVersion::V3), Self::Glb];
+
+    /// The word on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ply => "ply",
+            Self::CompressedPly => "compressed-ply",
+            Self::Spz(_) => "spz",
+            Self::Glb => "glb",
+        }
+    }
+
+    /// What names of such files end in, without the first dot.
+    #[must_use]
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Ply => "ply",
+            Self::CompressedPly => "compressed.ply",
+            Self::Spz(_) => "spz",
+            Self::Glb => "glb",
+        }
+    }
+
+    /// The format that a file name asks for, if any.
+    #[must_use]
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let fits = |format: &Self| {
+            let stem = name
+                .strip_suffix(format.ending())
+                .and_then(|stem| stem.strip_suffix('.'));
+            stem.is_some_and(|stem| !stem.is_empty())
+        };
+        // `a.compressed.ply` ends in `.ply` too.
+        Self::ALL
+            .into_iter()
+            .filter(fits)
+            .max_by_key(|format| format.ending().len())
+    }
+
+    /// The format that an exporter of a profile writes and what of the model it gets; none for those that write PLY.
+    #[must_use]
+    pub fn of_exporter(exporter: &Exporter) -> Option<(Self, Subset)> {
+        match exporter {
+            Exporter::Ply(_) | Exporter::PlyRaw(_) => None,
+            Exporter::CompressedPly(options) => Some((Self::CompressedPly, options.subset())),
+            Exporter::Spz(options) => {
+                let version = SpzVersion::of(options.version).unwrap_or_default();
+                Some((Self::Spz(version), options.subset()))
+            }
+            Exporter::Glb(options) => Some((Self::Glb, options.subset())),
+        }
+    }
+}
+
+/// Why a model was not handed out.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliveryError {
+    /// A model without Gaussians, or none with finite values.
+    #[error("the model holds no Gaussian that can be drawn")]
+    NoGaussians,
+    /// A crop box beside the model.
+    #[error(
+        "no Gaussian lies in the crop box; the centres lie between {},{},{} and {},{},{}",
+        low[0], low[1], low[2], high[0], high[1], high[2]
+    )]
+    OutsideCrop {
+        /// Smallest coordinates of the centres.
+        low: [f32; 3],
+        /// Largest coordinates of the centres.
+        high: [f32; 3],
+    },
+    /// More than the format's 32-bit sizes can name.
+    #[error(
+        "{} would have {bytes} bytes with {gaussians} Gaussians, and a GLB file has at most 4294967295",
+        path.display()
+    )]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Gaussians in it.
+        gaussians: usize,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The file cannot be written.
+    #[error(transparent)]
+    Write(#[from] ExportError),
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivered {
+    /// Gaussians in the file.
+    pub gaussians: usize,
+    /// SH degree of the file.
+    pub sh_degree: u32,
+    /// Steps that positions are rounded to and the median of the Gaussians' largest standard deviations, world units,
+    /// where the format rounds positions alike everywhere.
+    pub position_step: Option<[f64; 2]>,
+}
+
+impl Delivered {
+    /// True when positions are so coarse that it shows.
+    #[must_use]
+    pub fn is_coarse(&self) -> bool {
+        self.position_step.is_some_and(|[step, typical]| step > 0.5 * typical)
+    }
+}
+
+/// Writes a file, atomically.
+///
+/// # Errors
+/// [`DeliveryError::TooLarge`] or [`DeliveryError::Write`]; an older file of that name is then untouched.
+pub fn deliver(
+    path: &Path,
+    mut chosen: Chosen<'_>,
+    format: Format,
+    comments: PlyComments,
+) -> Result<Delivered, DeliveryError> {
+    let mut position_step = None;
+    match format {
+        Format::Ply => write_atomic(path, |file| ply::write(file, &chosen, comments))?,
+        Format::CompressedPly => {
+            morton::sort(&mut chosen);
+            write_atomic(path, |file| compressed_ply::write(file, &chosen, comments))?;
+        }
+        Format::Spz(version) => {
+            morton::sort(&mut chosen);
+            let bits = spz::fraction_bits(&chosen);
+            position_step = Some([0.5_f64.powi(bits as i32), f64::from(spz::median_scale(&chosen))]);
+            write_atomic(path, |file| spz::write(file, &chosen, version, bits, comments))?;
+        }
+        Format::Glb => {
+            let text = glb::document(path, &chosen, comments)?;
+            write_atomic(path, |file| glb::write(file, &chosen, &text))?;
+        }
+    }
+    Ok(Delivered {
+        gaussians: chosen.len(),
+        sh_degree: chosen.sh_degree(),
+        position_step,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_ask_for_formats() {
+        let of = |name: &str| Format::of_name(Path::new(name)).map(Format::name);
+        assert_eq!(of("a/b.ply"), Some("ply"));
+        assert_eq!(of("b.compressed.ply"), Some("compressed-ply"));
+        assert_eq!(of("B.SPZ"), Some("spz"));
+        assert_eq!(of("x.y.glb"), Some("glb"));
+        for none in [".spz", "spz", "a.splat", ""] {
+            assert_eq!(of(none), None, "{none}");
+        }
+    }
+}

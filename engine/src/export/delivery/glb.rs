@@ -1,0 +1,181 @@
+//! GLB (binary glTF 2.0) with the extension `KHR_gaussian_splatting`, kernel `ellipse`.
+//!
+//! One mesh of points, an accessor of 32-bit floats for every attribute, one after the other in the binary chunk:
+//! positions, unit rotations (x, y, z, w), scales (linear, as the extension has them since its release candidate),
+//! opacities from 0 to 1 and the SH coefficients. Axes are those of glTF (y up). Nothing is rounded beyond 32-bit floats.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::super::{AtomicFile, PlyComments};
+use super::{Chosen, DeliveryError, axes};
+
+const MAGIC: u32 = 0x4654_6c67;
+const JSON_CHUNK: u32 = 0x4e4f_534a;
+const BINARY_CHUNK: u32 = 0x004e_4942;
+/// glTF's number for 32-bit floats.
+const FLOAT: u32 = 5126;
+/// glTF's number for vertex attributes.
+const ARRAY_BUFFER: u32 = 34_962;
+
+/// The attributes in the order of the binary chunk.
+#[derive(Clone, Copy)]
+enum Attribute {
+    Position,
+    Rotation,
+    Scale,
+    Opacity,
+    /// Degree, order from the first of the degree, and place among all coefficients.
+    Sh(u32, u32, usize),
+}
+
+impl Attribute {
+    fn all(sh_degree: u32) -> Vec<Self> {
+        let mut all = vec![Self::Position, Self::Rotation, Self::Scale, Self::Opacity];
+        for degree in 0..=sh_degree {
+            for order in 0..2 * degree + 1 {
+                all.push(Self::Sh(degree, order, (degree * degree + order) as usize));
+            }
+        }
+        all
+    }
+
+    fn name(self) -> String {
+        match self {
+            Self::Position => "POSITION".to_owned(),
+            Self::Rotation => "KHR_gaussian_splatting:ROTATION".to_owned(),
+            Self::Scale => "KHR_gaussian_splatting:SCALE".to_owned(),
+            Self::Opacity => "KHR_gaussian_splatting:OPACITY".to_owned(),
+            Self::Sh(degree, order, _) => format!("KHR_gaussian_splatting:SH_DEGREE_{degree}_COEF_{order}"),
+        }
+    }
+
+    /// glTF's word for the shape, and how many floats that is.
+    const fn shape(self) -> (&'static str, usize) {
+        match self {
+            Self::Opacity => ("SCALAR", 1),
+            Self::Rotation => ("VEC4", 4),
+            Self::Position | Self::Scale | Self::Sh(..) => ("VEC3", 3),
+        }
+    }
+
+    /// The values of a Gaussian; those beyond the shape's number mean nothing.
+    fn values(self, chosen: &Chosen<'_>, index: usize) -> [f32; 4] {
+        let [x, y, z] = match self {
+            Self::Position => axes::point(chosen.mean(index)),
+            Self::Rotation => return axes::rotation(chosen.quat(index)),
+            Self::Scale => chosen
+                .fused(index)
+                .log_scales
+                .map(|log| (f64::from(log).exp() as f32).min(f32::MAX)),
+            Self::Opacity => [chosen.opacity(index), 0.0, 0.0],
+            Self::Sh(_, _, 0) => chosen.sh0(index),
+            Self::Sh(_, _, place) => {
+                let rest = &chosen.sh_rest(index)[3 * (place - 1)..];
+                [0, 1, 2].map(|channel| axes::sh_sign(place - 1) * rest[channel])
+            }
+        };
+        [x, y, z, 0.0]
+    }
+}
+
+/// Bytes of the binary chunk.
+fn binary_bytes(chosen: &Chosen<'_>) -> u64 {
+    let floats: usize = Attribute::all(chosen.sh_degree()).iter().map(|a| a.shape().1).sum();
+    4 * floats as u64 * chosen.len() as u64
+}
+
+/// The text of the file, padded as it is written.
+pub(super) fn document(path: &Path, chosen: &Chosen<'_>, comments: PlyComments) -> Result<Vec<u8>, DeliveryError> {
+    let mut text = gltf(chosen, comments).to_string().into_bytes();
+    text.resize(text.len().next_multiple_of(4), b' ');
+    // Two headers of chunks and that of the file.
+    let bytes = 28 + text.len() as u64 + binary_bytes(chosen);
+    match u32::try_from(bytes) {
+        Ok(_) => Ok(text),
+        Err(_) => Err(DeliveryError::TooLarge {
+            path: path.to_owned(),
+            gaussians: chosen.len(),
+            bytes,
+        }),
+    }
+}
+
+/// Writes the file with the text of [`document`].
+pub(super) fn write(file: &mut AtomicFile, chosen: &Chosen<'_>, text: &[u8]) -> io::Result<()> {
+    let binary = binary_bytes(chosen);
+    // `document` made sure that all of them fit.
+    let word = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+    let total = 28 + text.len() as u64 + binary;
+    for value in [MAGIC, 2, word(total), word(text.len() as u64), JSON_CHUNK] {
+        file.write_all(&value.to_le_bytes())?;
+    }
+    file.write_all(text)?;
+    for value in [word(binary), BINARY_CHUNK] {
+        file.write_all(&value.to_le_bytes())?;
+    }
+    for attribute in Attribute::all(chosen.sh_degree()) {
+        let (_, floats) = attribute.shape();
+        for index in 0..chosen.len() {
+            for value in &attribute.values(chosen, index)[..floats] {
+                file.write_all(&value.to_le_bytes())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn gltf(chosen: &Chosen<'_>, comments: PlyComments) -> Value {
+    let (mut views, mut accessors) = (Vec::new(), Vec::new());
+    let mut attributes = serde_json::Map::new();
+    let mut offset = 0;
+    for attribute in Attribute::all(chosen.sh_degree()) {
+        let (shape, floats) = attribute.shape();
+        let bytes = 4 * floats as u64 * chosen.len() as u64;
+        let number = accessors.len();
+        attributes.insert(attribute.name(), number.into());
+        views.push(json!({ "buffer": 0, "byteOffset": offset, "byteLength": bytes, "target": ARRAY_BUFFER }));
+        let mut accessor =
+            json!({ "bufferView": number, "componentType": FLOAT, "count": chosen.len(), "type": shape });
+        if let Attribute::Position = attribute {
+            let [low, high] = chosen.bounds().map(axes::point);
+            // The turn swaps the ends of two axes.
+            accessor["min"] = json!([low[0], high[1], high[2]]);
+            accessor["max"] = json!([high[0], low[1], low[2]]);
+        }
+        accessors.push(accessor);
+        offset += bytes;
+    }
+    let mut extras = serde_json::Map::new();
+    if let Some(mode) = comments.render_mode {
+        extras.insert("renderMode".to_owned(), mode.name().into());
+    }
+    if let Some(size) = comments.kernel_size {
+        extras.insert("kernelSize".to_owned(), size.into());
+    }
+    if let Some(iteration) = comments.iteration {
+        extras.insert("iteration".to_owned(), iteration.into());
+    }
+    json!({
+        "asset": { "version": "2.0", "generator": "kiln" },
+        "extensionsUsed": ["KHR_gaussian_splatting"],
+        "scene": 0,
+        "scenes": [{ "nodes": [0] }],
+        "nodes": [{ "mesh": 0 }],
+        "meshes": [{
+            "primitives": [{
+                "attributes": attributes,
+                "mode": 0,
+                "extensions": {
+                    "KHR_gaussian_splatting": { "kernel": "ellipse", "colorSpace": "srgb_rec709_display" },
+                },
+            }],
+            "extras": extras,
+        }],
+        "buffers": [{ "byteLength": offset }],
+        "bufferViews": views,
+        "accessors": accessors,
+    })
+}

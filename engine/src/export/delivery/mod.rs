@@ -1,0 +1,21 @@
+//! Model files to hand out: compressed PLY, SPZ, GLB, and PLY of a part of a model.
+//!
+//! Owns the choice of Gaussians ([`Chosen`]) and the layouts of the formats. In every file the 3D filter is folded into
+//! opacity and scale. Promises that memory beside the model stays small, whatever its size: a few words a Gaussian for
+//! the choice and its order, and a block of output. `docs/export.md` states layouts and errors.
+
+mod axes;
+mod chosen;
+mod compressed_ply;
+mod contribution;
+mod format;
+mod glb;
+mod morton;
+mod ply;
+mod quantize;
+mod spz;
+mod summary;
+
+pub use chosen::Chosen;
+pub use format::{Delivered, DeliveryError, Format, SpzVersion, deliver};
+pub use summary::{FileError, FileSummary, summarize_file};

@@ -1,0 +1,119 @@
+//! SPZ, versions 3 and 4: 20 bytes a Gaussian and one a further SH coefficient, then general compression.
+//!
+//! Both versions hold the same values, attribute after attribute ([`Part`]). Version 3 is a header of 16 bytes and the
+//! attributes in one gzip stream. Version 4 is a plain header of 32 bytes, a table of sizes, and a zstd frame for each
+//! attribute. Axes are those of the format (y up, z backward).
+
+mod pack;
+
+use std::io::{self, Seek as _, SeekFrom, Write};
+
+use flate2::{Compression, write::GzEncoder};
+
+use super::super::{AtomicFile, PlyComments, RenderMode};
+use super::{Chosen, SpzVersion};
+use pack::{Packed, Part};
+
+/// `NGSP`
+const MAGIC: u32 = 0x5053_474e;
+/// Flag: trained with the screen-space filter of Mip-Splatting.
+const ANTIALIASED: u8 = 1;
+/// Bytes of the header of version 4, where the table of sizes begins.
+const HEADER_BYTES: u32 = 32;
+/// How hard the compressors try: gzip's usual level, and where more effort of zstd gains little.
+const GZIP_LEVEL: u32 = 6;
+const ZSTD_LEVEL: i32 = 12;
+/// Most binary digits after the point of a position, and how many are usual.
+const MOST_FRACTION_BITS: u32 = 20;
+const USUAL_FRACTION_BITS: u32 = 12;
+/// Half of the Gaussians shall be at least this many steps of position wide.
+const STEPS_A_GAUSSIAN: f64 = 8.0;
+/// Largest number of steps that 24 bits hold.
+const MOST_STEPS: f64 = 8_388_607.0;
+
+/// Binary digits after the point of the positions: the usual 12, more where that is coarse for half of the Gaussians,
+/// fewer where the farthest Gaussian needs more before the point.
+pub(super) fn fraction_bits(chosen: &Chosen<'_>) -> u32 {
+    let farthest = chosen.bounds().into_iter().flatten().map(f32::abs).fold(0.0, f32::max);
+    let fits = |bits: u32| f64::from(farthest) * f64::from(1_u32 << bits) <= MOST_STEPS;
+    let typical = f64::from(median_scale(chosen));
+    let fine = |bits: &u32| typical * f64::from(1_u32 << bits) >= STEPS_A_GAUSSIAN;
+    let wanted = (USUAL_FRACTION_BITS..MOST_FRACTION_BITS)
+        .find(fine)
+        .unwrap_or(MOST_FRACTION_BITS);
+    (0..=wanted).rev().find(|&bits| fits(bits)).unwrap_or(0)
+}
+
+/// Median of the largest standard deviations, world units.
+pub(super) fn median_scale(chosen: &Chosen<'_>) -> f32 {
+    let largest = |index| {
+        chosen
+            .fused(index)
+            .log_scales
+            .into_iter()
+            .fold(f32::NEG_INFINITY, f32::max)
+    };
+    let mut logs: Vec<f32> = (0..chosen.len()).map(largest).collect();
+    let middle = logs.len() / 2;
+    match logs.is_empty() {
+        true => 0.0,
+        false => logs.select_nth_unstable_by(middle, f32::total_cmp).1.exp(),
+    }
+}
+
+/// Writes the Gaussians in the order they are in.
+pub(super) fn write(
+    file: &mut AtomicFile,
+    chosen: &Chosen<'_>,
+    version: SpzVersion,
+    fraction_bits: u32,
+    comments: PlyComments,
+) -> io::Result<()> {
+    let count = u32::try_from(chosen.len()).unwrap_or(u32::MAX);
+    let flags = match comments.render_mode {
+        Some(RenderMode::Mip) => ANTIALIASED,
+        Some(RenderMode::Default) | None => 0,
+    };
+    let mut header = Vec::new();
+    for word in [MAGIC, version.number(), count] {
+        header.extend(word.to_le_bytes());
+    }
+    // Both fit: they are at most 3 and 20.
+    header.extend([chosen.sh_degree() as u8, fraction_bits as u8, flags]);
+    let parts = Part::ALL.into_iter().filter(|part| part.bytes(chosen) > 0);
+    match version {
+        SpzVersion::V3 => {
+            header.push(0);
+            let mut gzip = GzEncoder::new(&mut *file, Compression::new(GZIP_LEVEL));
+            gzip.write_all(&header)?;
+            for part in parts {
+                io::copy(&mut Packed::new(chosen, part, fraction_bits), &mut gzip)?;
+            }
+            gzip.finish().map(|_| ())
+        }
+        SpzVersion::V4 => {
+            let parts: Vec<Part> = parts.collect();
+            header.push(parts.len() as u8);
+            header.extend(HEADER_BYTES.to_le_bytes());
+            header.extend([0; 12]);
+            file.write_all(&header)?;
+            // The sizes are not known before the streams are written.
+            file.write_all(&vec![0; 16 * parts.len()])?;
+            let mut table = Vec::new();
+            let mut start = file.stream_position()?;
+            for part in parts {
+                let mut frame = zstd::Encoder::new(&mut *file, ZSTD_LEVEL)?;
+                // Readers allocate what the frame says before they decompress.
+                frame.set_pledged_src_size(Some(part.bytes(chosen)))?;
+                io::copy(&mut Packed::new(chosen, part, fraction_bits), &mut frame)?;
+                frame.finish()?;
+                let end = file.stream_position()?;
+                table.extend((end - start).to_le_bytes());
+                table.extend(part.bytes(chosen).to_le_bytes());
+                start = end;
+            }
+            file.seek(SeekFrom::Start(HEADER_BYTES.into()))?;
+            file.write_all(&table)
+        }
+    }
+}

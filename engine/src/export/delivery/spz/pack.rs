@@ -1,0 +1,169 @@
+//! The attributes of SPZ as bytes, made while they are read.
+
+use std::io::{self, Read};
+
+use super::super::quantize::{byte, smallest_three};
+use super::super::{Chosen, axes};
+
+/// What a colour coefficient is multiplied with: a byte then spans coefficients from -3.33 to 3.33.
+const COLOUR_SCALE: f64 = 0.15;
+/// Bytes are steps of 1/128; those of coefficients of degree 1 are rounded to this many steps, for compression,
+const SH1_STEPS: u32 = 8;
+/// and those of higher degrees to this many.
+const SH_STEPS: u32 = 16;
+/// Coefficients of degree 1.
+const SH1_COEFFICIENTS: usize = 3;
+/// Bytes made ahead.
+const BLOCK: usize = 1 << 16;
+
+/// One attribute of all Gaussians, in the order of the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Positions,
+    Opacities,
+    Colours,
+    Scales,
+    Rotations,
+    Harmonics,
+}
+
+impl Part {
+    pub(super) const ALL: [Self; 6] = [
+        Self::Positions,
+        Self::Opacities,
+        Self::Colours,
+        Self::Scales,
+        Self::Rotations,
+        Self::Harmonics,
+    ];
+
+    /// Bytes of all Gaussians.
+    pub(super) fn bytes(self, chosen: &Chosen<'_>) -> u64 {
+        let each = match self {
+            Self::Positions => 9,
+            Self::Opacities => 1,
+            Self::Colours | Self::Scales => 3,
+            Self::Rotations => 4,
+            Self::Harmonics => 3 * chosen.rest_coefficients(),
+        };
+        (each * chosen.len()) as u64
+    }
+
+    fn append(self, chosen: &Chosen<'_>, index: usize, fraction_bits: u32, out: &mut Vec<u8>) {
+        match self {
+            Self::Positions => {
+                let steps = f64::from(1_u32 << fraction_bits);
+                for value in axes::point(chosen.mean(index)) {
+                    let fixed = (f64::from(value) * steps).round().clamp(-8_388_608.0, 8_388_607.0) as i32;
+                    out.extend(&fixed.to_le_bytes()[..3]);
+                }
+            }
+            Self::Opacities => out.push(byte(f64::from(chosen.opacity(index)) * 255.0)),
+            Self::Colours => {
+                let colour = chosen.sh0(index);
+                out.extend(colour.map(|dc| byte((f64::from(dc) * COLOUR_SCALE + 0.5) * 255.0)));
+            }
+            Self::Scales => {
+                let log_scales = chosen.fused(index).log_scales;
+                out.extend(log_scales.map(|log| byte((f64::from(log) + 10.0) * 16.0)));
+            }
+            Self::Rotations => out.extend(rotation(axes::rotation(chosen.quat(index))).to_le_bytes()),
+            Self::Harmonics => {
+                for (coefficient, rgb) in chosen.sh_rest(index).chunks_exact(3).enumerate() {
+                    let steps = if coefficient < SH1_COEFFICIENTS {
+                        SH1_STEPS
+                    } else {
+                        SH_STEPS
+                    };
+                    let sign = axes::sh_sign(coefficient);
+                    out.extend(rgb.iter().map(|value| harmonic(sign * value, steps)));
+                }
+            }
+        }
+    }
+}
+
+/// The place of the largest component of (x, y, z, w), and sign and nine bits of size of each of the others.
+fn rotation(quat: [f32; 4]) -> u32 {
+    let (largest, others) = smallest_three(quat);
+    others.iter().fold(largest, |word, other| {
+        let size = (511.0 * other.abs() * std::f64::consts::SQRT_2).round().min(511.0) as u32;
+        word << 10 | u32::from(*other < 0.0) << 9 | size
+    })
+}
+
+/// A coefficient from -1 to 1 as a byte, 0 at 128, rounded to a multiple of `steps`; the last multiple is cut to 255.
+fn harmonic(value: f32, steps: u32) -> u8 {
+    let steps = f64::from(steps);
+    byte(((f64::from(value) * 128.0 + 128.0) / steps).round() * steps)
+}
+
+/// Reads the bytes of an attribute.
+pub(super) struct Packed<'a> {
+    chosen: &'a Chosen<'a>,
+    part: Part,
+    fraction_bits: u32,
+    next: usize,
+    block: Vec<u8>,
+    taken: usize,
+}
+
+impl<'a> Packed<'a> {
+    pub(super) fn new(chosen: &'a Chosen<'a>, part: Part, fraction_bits: u32) -> Self {
+        Self {
+            chosen,
+            part,
+            fraction_bits,
+            next: 0,
+            block: Vec::new(),
+            taken: 0,
+        }
+    }
+}
+
+impl Read for Packed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.taken == self.block.len() {
+            self.block.clear();
+            self.taken = 0;
+            while self.block.len() < BLOCK && self.next < self.chosen.len() {
+                self.part
+                    .append(self.chosen, self.next, self.fraction_bits, &mut self.block);
+                self.next += 1;
+            }
+        }
+        let left = &self.block[self.taken..];
+        let count = left.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&left[..count]);
+        self.taken += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coefficients_meet_the_nearest_step_and_zero_stays() {
+        for steps in [SH1_STEPS, SH_STEPS] {
+            assert_eq!(harmonic(0.0, steps), 128);
+            let bound = f64::from(steps) / 256.0 + 1e-9;
+            for step in -1000..=990_i16 {
+                let value = f32::from(step) / 1000.0;
+                let back = (f64::from(harmonic(value, steps)) - 128.0) / 128.0;
+                assert!((back - f64::from(value)).abs() <= bound, "{value} {back}");
+            }
+        }
+        assert_eq!([-9.0, 9.0, f32::NAN].map(|v| harmonic(v, SH_STEPS)), [0, 255, 0]);
+    }
+
+    #[test]
+    fn rotations_in_ten_bits_a_component() {
+        assert_eq!(rotation([0.0, 0.0, 0.0, 1.0]), 3 << 30);
+        // the largest is negative: all signs change
+        let word = rotation([-0.8, 0.6, 0.0, 0.0]);
+        let size = (511.0_f64 * 0.6 * std::f64::consts::SQRT_2).round() as u32;
+        assert_eq!(word, 1 << 29 | size << 20);
+    }
+}

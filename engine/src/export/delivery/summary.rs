@@ -1,0 +1,329 @@
+//! What files for viewers say of themselves: SPZ, GLB and compressed PLY, of whoever wrote them.
+//!
+//! Reads headers and sizes, not Gaussians. Files of other formats are none of its business.
+
+use std::fs::File;
+use std::io::{self, Read, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+
+/// Most bytes of text that are read: of a PLY header, of the document in a GLB file.
+const MAX_PLY_BYTES: u64 = 1 << 16;
+const MAX_JSON_BYTES: u64 = 16 << 20;
+const EXTENSION: &str = "KHR_gaussian_splatting";
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct FileSummary {
+    /// The format, for people.
+    pub format: &'static str,
+    /// Version of the format, where it has some.
+    pub version: Option<u32>,
+    /// Size of the file, bytes.
+    pub bytes: u64,
+    /// Gaussians.
+    pub gaussians: u64,
+    /// SH degree.
+    pub sh_degree: u32,
+    /// Made for the screen-space filter of Mip-Splatting, where the file says.
+    pub antialiased: Option<bool>,
+    /// Step that positions are rounded to, world units, where it is the same everywhere.
+    pub position_step: Option<f64>,
+}
+
+/// Why a file for viewers cannot be described.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The operating system refused a read.
+    #[error("{} cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// It begins like a known format and does not go on like it.
+    #[error("{}: {what}; copy or export it again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// Looks at a file; `None` when it is none of the formats.
+///
+/// # Errors
+/// [`FileError`], naming the file and what is wrong.
+pub fn summarize_file(path: &Path) -> Result<Option<FileSummary>, FileError> {
+    let open = || {
+        let mut file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        let mut start = Vec::new();
+        file.by_ref().take(32).read_to_end(&mut start)?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok((file, bytes, start))
+    };
+    let (file, bytes, start) = open().map_err(|source| FileError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let found = match &start[..] {
+        [b'N', b'G', b'S', b'P', ..] => spz_4(file, &start, bytes).map(Some),
+        [0x1f, 0x8b, ..] => spz_3(file, bytes),
+        [b'g', b'l', b'T', b'F', ..] => glb(file, &start, bytes).map(Some),
+        [b'p', b'l', b'y', ..] => compressed_ply(file, bytes),
+        _ => Ok(None),
+    };
+    found.map_err(|what| FileError::Damaged {
+        path: path.to_owned(),
+        what,
+    })
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..at + 4)?;
+    Some(u32::from_le_bytes(four.try_into().ok()?))
+}
+
+/// What both versions of the header begin with.
+fn spz(header: &[u8], bytes: u64) -> Option<FileSummary> {
+    let (&degree, &fraction, &flags) = (header.get(12)?, header.get(13)?, header.get(14)?);
+    Some(FileSummary {
+        format: "SPZ",
+        version: word(header, 4),
+        bytes,
+        gaussians: word(header, 8)?.into(),
+        sh_degree: degree.into(),
+        antialiased: Some(flags & 1 != 0),
+        position_step: Some(0.5_f64.powi(fraction.into())),
+    })
+}
+
+fn spz_4(mut file: File, start: &[u8], bytes: u64) -> Result<FileSummary, String> {
+    let short = || "its header is cut off".to_owned();
+    let summary = spz(start, bytes).ok_or_else(short)?;
+    let (&streams, table) = start.get(15).zip(word(start, 16)).ok_or_else(short)?;
+    let mut sizes = vec![0; 16 * usize::from(streams)];
+    let mut read = || {
+        file.seek(SeekFrom::Start(table.into()))?;
+        file.read_exact(&mut sizes)
+    };
+    read().map_err(|_| short())?;
+    let ahead = u64::from(table) + sizes.len() as u64;
+    let needed = sizes.chunks_exact(16).try_fold(ahead, |sum, entry| {
+        let size = entry.first_chunk().map_or(u64::MAX, |size| u64::from_le_bytes(*size));
+        sum.checked_add(size)
+    });
+    match needed {
+        Some(needed) if needed <= bytes => Ok(summary),
+        Some(needed) => Err(format!("it is truncated: {needed} bytes announced, {bytes} there")),
+        None => Err("its table of sizes makes no sense".to_owned()),
+    }
+}
+
+/// `None` for gzip files of anything else.
+fn spz_3(file: File, bytes: u64) -> Result<Option<FileSummary>, String> {
+    let mut header = [0; 16];
+    let whole = GzDecoder::new(file).read_exact(&mut header);
+    match whole {
+        Ok(()) if header.starts_with(b"NGSP") => Ok(spz(&header, bytes)),
+        Ok(()) => Ok(None),
+        Err(error) => Err(format!("its gzip stream cannot be read ({error})")),
+    }
+}
+
+fn glb(mut file: File, start: &[u8], bytes: u64) -> Result<FileSummary, String> {
+    let short = || "its header is cut off".to_owned();
+    let total = u64::from(word(start, 8).ok_or_else(short)?);
+    if total > bytes {
+        return Err(format!("it is truncated: {total} bytes announced, {bytes} there"));
+    }
+    let text = u64::from(word(start, 12).ok_or_else(short)?);
+    if text > MAX_JSON_BYTES {
+        return Err(format!(
+            "its document has {text} bytes, at most {MAX_JSON_BYTES} are read"
+        ));
+    }
+    let mut json = Vec::new();
+    file.seek(SeekFrom::Start(20))
+        .and_then(|_| file.take(text).read_to_end(&mut json))
+        .map_err(|error| error.to_string())?;
+    let document: Value = serde_json::from_slice(&json).map_err(|error| format!("its document is no JSON: {error}"))?;
+    let meshes = document["meshes"].as_array().map_or(&[][..], Vec::as_slice);
+    let primitives = meshes.iter().flat_map(|mesh| {
+        let primitives = mesh["primitives"].as_array().map_or(&[][..], Vec::as_slice);
+        primitives.iter().map(move |primitive| (mesh, primitive))
+    });
+    let mut splats = primitives.filter(|(_, primitive)| !primitive["extensions"][EXTENSION].is_null());
+    let (mesh, primitive) = splats
+        .next()
+        .ok_or_else(|| format!("it holds no mesh with {EXTENSION}"))?;
+    let accessor = primitive["attributes"]["POSITION"].as_u64();
+    let accessor = accessor.and_then(|number| document["accessors"].get(usize::try_from(number).ok()?));
+    let gaussians = accessor
+        .and_then(|accessor| accessor["count"].as_u64())
+        .ok_or("its document does not say how many Gaussians there are")?;
+    let has = |degree: &u32| {
+        let name = format!("{EXTENSION}:SH_DEGREE_{degree}_COEF_0");
+        primitive["attributes"].get(name).is_some()
+    };
+    Ok(FileSummary {
+        format: "GLB with KHR_gaussian_splatting",
+        version: None,
+        bytes,
+        gaussians,
+        sh_degree: (0..=4).rev().find(has).unwrap_or(0),
+        antialiased: mesh["extras"]["renderMode"].as_str().map(|mode| mode == "mip"),
+        position_step: None,
+    })
+}
+
+/// `None` for PLY files of any other kind.
+fn compressed_ply(file: File, bytes: u64) -> Result<Option<FileSummary>, String> {
+    let mut start = Vec::new();
+    file.take(MAX_PLY_BYTES)
+        .read_to_end(&mut start)
+        .map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&start);
+    let Some((header, _)) = text.split_once("\nend_header") else {
+        return Ok(None);
+    };
+    let lines = || header.lines().map(str::trim);
+    let count = |element: &str| {
+        lines().find_map(|line| {
+            line.strip_prefix("element ")?
+                .strip_prefix(element)?
+                .trim()
+                .parse()
+                .ok()
+        })
+    };
+    let packed = lines().any(|line| line.ends_with(" packed_position"));
+    let (Some(chunks), Some(gaussians), true) = (count("chunk "), count("vertex "), packed) else {
+        return Ok(None);
+    };
+    let rest = lines()
+        .filter(|line| line.starts_with("property uchar f_rest_"))
+        .count();
+    let sh_degree = crate::gaussians::ply_names::degree_of_rest_values(rest)
+        .ok_or_else(|| format!("it has {rest} f_rest properties; 0, 9, 24 or 45 belong to a degree"))?;
+    let floats = lines().filter(|line| line.starts_with("property float ")).count();
+    let (chunks, gaussians): (u64, u64) = (chunks, gaussians);
+    // The header ends with a line of its own, whose break before it is cut off above.
+    let head = header.len() + "\nend_header\n".len();
+    let rows = u128::from(gaussians) * (16 + rest as u128) + u128::from(chunks) * (4 * floats as u128);
+    let needed = rows + head as u128;
+    if needed > u128::from(bytes) {
+        return Err(format!("it is truncated: {needed} bytes announced, {bytes} there"));
+    }
+    let mode = lines().find_map(|line| line.strip_prefix("comment SplatRenderMode:"));
+    Ok(Some(FileSummary {
+        format: "compressed PLY",
+        version: None,
+        bytes,
+        gaussians,
+        sh_degree,
+        antialiased: mode.map(|mode| mode.trim() == "mip"),
+        position_step: None,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::super::{Chosen, Format, SpzVersion, deliver};
+    use super::*;
+    use crate::export::{PlyComments, RenderMode};
+    use crate::gaussians::Gaussians;
+    use crate::plugins::Subset;
+    use crate::scene::SplitMix64;
+    use crate::scene::scratch::Scratch;
+
+    fn written(scratch: &Scratch, format: Format) -> PathBuf {
+        let n = 300;
+        let model = Gaussians {
+            sh_degree: 2,
+            means: (0..n).map(|i| [i as f32 * 0.1, 0.0, 1.0]).collect(),
+            quats: vec![[1.0, 0.0, 0.0, 0.0]; n],
+            log_scales: vec![[-3.0; 3]; n],
+            logit_opacities: vec![0.0; n],
+            sh0: vec![[0.5; 3]; n],
+            sh_rest: vec![0.25; n * 24],
+            filter_3d: vec![0.0; n],
+        };
+        let path = scratch.path().join(format!("a.{}", format.ending()));
+        let comments = PlyComments {
+            render_mode: Some(RenderMode::Mip),
+            ..PlyComments::default()
+        };
+        let chosen = Chosen::new(&model, &Subset::default()).unwrap();
+        deliver(&path, chosen, format, comments).unwrap();
+        path
+    }
+
+    const DELIVERED: [Format; 4] = [
+        Format::CompressedPly,
+        Format::Spz(SpzVersion::V3),
+        Format::Spz(SpzVersion::V4),
+        Format::Glb,
+    ];
+
+    #[test]
+    fn every_format_is_described() {
+        let scratch = Scratch::new();
+        for format in DELIVERED {
+            let path = written(&scratch, format);
+            let found = summarize_file(&path).unwrap().unwrap();
+            assert_eq!(
+                (found.gaussians, found.sh_degree, found.antialiased),
+                (300, 2, Some(true))
+            );
+            assert_eq!(found.bytes, std::fs::metadata(&path).unwrap().len());
+            let (version, step) = match format {
+                Format::Spz(version) => (Some(version.number()), Some(1.0 / 4096.0)),
+                _ => (None, None),
+            };
+            assert_eq!((found.version, found.position_step), (version, step));
+        }
+        for other in [
+            &b"ply\nformat ascii 1.0\nelement vertex 0\nend_header\n"[..],
+            b"",
+            b"text",
+        ] {
+            let path = scratch.write("other", other);
+            assert_eq!(summarize_file(&path).unwrap(), None);
+        }
+        let plain = written(&scratch, Format::Ply);
+        assert_eq!(summarize_file(&plain).unwrap(), None);
+        assert!(matches!(
+            summarize_file(&scratch.path().join("none")),
+            Err(FileError::Read { .. })
+        ));
+    }
+
+    #[test]
+    fn cut_files_are_told_and_random_damage_never_panics() {
+        let scratch = Scratch::new();
+        let mut random = SplitMix64::new(3);
+        for format in DELIVERED {
+            let bytes = std::fs::read(written(&scratch, format)).unwrap();
+            if format != Format::Spz(SpzVersion::V3) {
+                let cut = scratch.write("cut", &bytes[..bytes.len() - 10]);
+                let error = summarize_file(&cut).unwrap_err().to_string();
+                assert!(error.contains("truncated") && error.contains("cut"), "{error}");
+            }
+            for _ in 0..300 {
+                let mut damaged = bytes[..bytes.len().min(1 + random.below(3000) as usize)].to_vec();
+                for _ in 0..4 {
+                    let at = random.below(damaged.len() as u32) as usize;
+                    damaged[at] = random.next_u64() as u8;
+                }
+                let _ = summarize_file(&scratch.write("damaged", &damaged));
+            }
+        }
+    }
+}

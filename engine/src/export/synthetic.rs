@@ -1,0 +1,227 @@
+//! Scenes made up for measurements: any number of points and pixels, and exactly so many points in view.
+//!
+//! Points lie on four wavy sheets in front of a small grid of cameras that all look the same way, so a trained model has
+//! the overlap of surfaces and not that of fog. Points that no camera is to see lie behind the cameras in the same way.
+//! Photos and points share one smooth colour field with a finer pattern in it, so that a loss has something to learn.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
+use image::{ExtendedColorType, ImageEncoder as _};
+
+use super::{AtomicFile, ExportError, write_atomic};
+use crate::kernels::cpu::rng::uniform;
+
+/// Sheets of points.
+const SHEETS: u32 = 4;
+/// Distance of the first sheet, world units; the others follow one unit apart.
+const NEAREST: f64 = 2.5;
+/// Height of a sheet's waves, world units.
+const WAVES: f64 = 0.2;
+/// Share of the image on every side where no point lies, so that all cameras see all of them.
+const MARGIN: f64 = 0.06;
+/// Focal length over image width.
+const FOCAL: f64 = 0.9;
+/// Number of COLMAP's pinhole model.
+const PINHOLE: u32 = 1;
+
+/// What to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Synthetic {
+    /// Points.
+    pub gaussians: u32,
+    /// Points that every view sees, at most all of them.
+    pub visible: u32,
+    /// Image width and height, px.
+    pub size_px: [u32; 2],
+    /// Views.
+    pub views: u32,
+    /// Of every random number.
+    pub seed: u32,
+}
+
+/// A point as `points3D.bin` has it.
+struct Point {
+    position: [f64; 3],
+    color: [u8; 3],
+}
+
+impl Synthetic {
+    /// Writes the scene as a COLMAP model with PNG photos.
+    ///
+    /// # Errors
+    /// [`ExportError`] when `folder` holds something already or cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), ExportError> {
+        let is_empty = match std::fs::read_dir(folder) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if !is_empty {
+            let taken = io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "something is there already; name a new folder",
+            );
+            return Err(ExportError::new(folder, taken));
+        }
+        let model = folder.join("sparse").join("0");
+        self.cameras(&model.join("cameras.bin"))?;
+        self.images(&model.join("images.bin"))?;
+        self.points(&model.join("points3D.bin"))?;
+        let photo = self.photo();
+        let png = |out: &mut AtomicFile| {
+            let [width, height] = self.size_px;
+            PngEncoder::new_with_quality(out, CompressionType::Fast, FilterType::Adaptive)
+                .write_image(&photo, width, height, ExtendedColorType::Rgb8)
+                .map_err(io::Error::other)
+        };
+        for view in 0..self.views {
+            write_atomic(&folder.join("images").join(name(view)), png)?;
+        }
+        Ok(())
+    }
+
+    fn focal(&self) -> f64 {
+        FOCAL * f64::from(self.size_px[0])
+    }
+
+    fn cameras(&self, path: &Path) -> Result<(), ExportError> {
+        let [width, height] = self.size_px;
+        write_atomic(path, |out| {
+            out.write_all(&1_u64.to_le_bytes())?;
+            out.write_all(&1_u32.to_le_bytes())?;
+            out.write_all(&PINHOLE.to_le_bytes())?;
+            for side in [width, height] {
+                out.write_all(&u64::from(side).to_le_bytes())?;
+            }
+            let [cx, cy] = [width, height].map(|side| 0.5 * f64::from(side));
+            floats(out, &[self.focal(), self.focal(), cx, cy])
+        })
+    }
+
+    fn images(&self, path: &Path) -> Result<(), ExportError> {
+        write_atomic(path, |out| {
+            out.write_all(&u64::from(self.views).to_le_bytes())?;
+            for view in 0..self.views {
+                out.write_all(&(view + 1).to_le_bytes())?;
+                let [x, y] = self.place(view);
+                floats(out, &[1.0, 0.0, 0.0, 0.0, -x, -y, 0.0])?;
+                out.write_all(&1_u32.to_le_bytes())?;
+                out.write_all(name(view).as_bytes())?;
+                out.write_all(&[0])?;
+                out.write_all(&0_u64.to_le_bytes())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Centre of a view: on a square grid, so far out at most that the nearest points stay in the image.
+    fn place(&self, view: u32) -> [f64; 2] {
+        let side = f64::from(self.views).sqrt().ceil().max(2.0);
+        let smaller = f64::from(self.size_px[0].min(self.size_px[1]));
+        let farthest = 0.8 * MARGIN * smaller * (NEAREST - WAVES) / self.focal();
+        let at = |index: f64| (2.0 * index / (side - 1.0) - 1.0) * farthest;
+        [at(f64::from(view) % side), at((f64::from(view) / side).floor())]
+    }
+
+    fn points(&self, path: &Path) -> Result<(), ExportError> {
+        write_atomic(path, |out| {
+            out.write_all(&u64::from(self.gaussians).to_le_bytes())?;
+            for id in 0..self.gaussians {
+                let Point { position, color } = self.point(id);
+                out.write_all(&u64::from(id + 1).to_le_bytes())?;
+                floats(out, &position)?;
+                out.write_all(&color)?;
+                floats(out, &[0.5])?;
+                out.write_all(&0_u64.to_le_bytes())?;
+            }
+            Ok(())
+        })
+    }
+
+    fn point(&self, id: u32) -> Point {
+        let [x, y]: [f64; 2] =
+            [0, 1].map(|channel| MARGIN + (1.0 - 2.0 * MARGIN) * uniform::<f64>(self.seed, 1, id, channel));
+        let wave = (9.0 * x).sin() * (7.0 * y).cos();
+        let depth = NEAREST + f64::from(id % SHEETS) + WAVES * wave;
+        let [width, height] = self.size_px.map(f64::from);
+        let side = if id < self.visible { depth } else { -depth };
+        Point {
+            position: [
+                (x - 0.5) * width / self.focal() * depth,
+                (y - 0.5) * height / self.focal() * depth,
+                side,
+            ],
+            color: color([x, y]),
+        }
+    }
+
+    /// Red, green, blue of every pixel, row by row.
+    fn photo(&self) -> Vec<u8> {
+        let [width, height] = self.size_px;
+        let at = |index: u32, side: u32| (f64::from(index) + 0.5) / f64::from(side);
+        (0..height)
+            .flat_map(|row| (0..width).flat_map(move |column| color([at(column, width), at(row, height)])))
+            .collect()
+    }
+}
+
+/// The colour at a place of the image, both coordinates from 0 to 1.
+fn color([x, y]: [f64; 2]) -> [u8; 3] {
+    let fine = (61.0 * x).sin() * (47.0 * y).sin();
+    [0.0, 2.1, 4.2].map(|phase| {
+        let value = 0.5 + 0.28 * (5.0 * x + 3.0 * y + phase).sin() + 0.14 * fine;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0.08 and 0.92"
+        )]
+        let byte = (255.0 * value) as u8;
+        byte
+    })
+}
+
+fn name(view: u32) -> String {
+    format!("view_{view:04}.png")
+}
+
+fn floats(out: &mut impl Write, values: &[f64]) -> io::Result<()> {
+    values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::scene::scratch::Scratch;
+    use crate::scene::{SceneIndex, SceneOptions};
+
+    #[test]
+    fn a_scene_is_read_back_and_as_many_points_are_in_view_as_asked_for() {
+        let folder = Scratch::new();
+        let root = folder.path().join("scene");
+        let made = Synthetic {
+            gaussians: 2000,
+            visible: 700,
+            size_px: [160, 90],
+            views: 9,
+            seed: 3,
+        };
+        made.write(&root).unwrap();
+        let scene = SceneIndex::load(&root, &SceneOptions::default()).unwrap();
+        assert_eq!(scene.points.len(), 2000);
+        assert_eq!(scene.views().count(), 9);
+        for (_, view) in scene.views() {
+            let camera = &view.camera;
+            let seen = scene.points.iter().filter(|point| {
+                let [x, y, z] = [0, 1, 2].map(|i| f64::from(point.position[i]) + f64::from(camera.translation[i]));
+                let u = f64::from(camera.fx) * x / z + f64::from(camera.cx);
+                let v = f64::from(camera.fy) * y / z + f64::from(camera.cy);
+                z > 0.0 && (0.0..160.0).contains(&u) && (0.0..90.0).contains(&v)
+            });
+            assert_eq!(seen.count(), 700, "{}", view.name);
+        }
+        let again = made.write(&root).unwrap_err().to_string();
+        assert!(again.contains("something is there already"), "{again}");
+    }
+}
