@@ -23,6 +23,8 @@ pub struct Memory {
     blocks: Vec<Held>,
     /// What is paged, where anything is.
     pages: Option<Pages<DevicePages>>,
+    /// Bytes in use of the tensors that are.
+    filled_bytes: BTreeMap<usize, u64>,
     /// Bytes of the tensors that have a place on the device.
     allocated_bytes: u64,
     peak_allocated_bytes: u64,
@@ -93,11 +95,18 @@ impl Memory {
             plan,
             blocks,
             pages,
+            filled_bytes: BTreeMap::new(),
             allocated_bytes: 0,
             peak_allocated_bytes: 0,
             backend,
         };
-        let own = |class| matches!(class, Class::Persistent | Class::Images | Class::Small);
+        // What is paged has bytes as it is filled.
+        let paged = memory.is_paged();
+        let own = |class| match class {
+            Class::Persistent => !paged,
+            Class::Images | Class::Small => true,
+            _ => false,
+        };
         let tensors = memory.table.tensors().iter().filter(|t| own(t.class)).map(|t| t.bytes);
         // Arena tensors share bytes; together they have what the arena has.
         let allocated = tensors.sum::<u64>() + memory.plan.arena_bytes();
@@ -187,6 +196,10 @@ impl Memory {
                 rows: Some(rows),
             };
             pages.fill(*space, &request)?;
+            let before = self.filled_bytes.insert(request.tensor, request.bytes);
+            let bytes = request.bytes;
+            self.allocated_bytes -= before.unwrap_or(0);
+            self.take(bytes);
         }
         Ok(())
     }

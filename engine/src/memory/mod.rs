@@ -2,7 +2,8 @@
 //!
 //! A [`TensorTable`] lists every tensor with its class; a [`Program`] lists the passes that read and write them; a
 //! [`Plan`] turns both into block sizes and offsets without touching a device; [`Memory`] commits the plan. After that
-//! nothing allocates: there is no way to ask a committed memory for more.
+//! nothing allocates, but for two of the allocators that [`backend`] offers beside the plan: `sparse` and `naive` grow with
+//! the model, at densifications. [`trace`] is what a run did with memory, to be replayed on all of them.
 
 pub mod backend;
 mod budget;
