@@ -5,7 +5,7 @@
 //! differences, [`child`] runs a test again in a process of its own with other driver settings, [`spirv`] reads shader
 //! modules, [`runs`] trains the bundled scene and reads what the run left behind, [`banded`] trains a small one that
 //! runs short of memory, [`schema`] checks JSON against the shipped schemas, [`tfevents`] reads TensorBoard's event
-//! files, [`view`] starts `kiln view`, [`http`] talks to it byte by byte, [`browser`] drives a headless browser,
+//! files, [`mod@replay`] compares allocators on stored traces, [`view`] starts `kiln view`, [`http`] talks to it byte by byte, [`browser`] drives a headless browser,
 //! [`static_host`] serves a folder as any web server would.
 //! Helpers stop the test with a message when anything is amiss.
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
@@ -16,6 +16,7 @@ pub mod child;
 pub mod compare;
 pub mod gpu;
 pub mod http;
+pub mod replay;
 pub mod runs;
 pub mod scenes;
 pub mod schema;

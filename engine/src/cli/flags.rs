@@ -248,8 +248,8 @@ pub(super) const MESHES: &[Row] = &[
         &["--fragmentation"],
         "--fragmentation aggressive",
         Refused(
-            "all memory is planned and taken at the start, so there is no cache to empty; `memory.backend` names the \
-             allocator and `kiln memory RUN` shows what is unused",
+            "there is no cache to empty; `memory.fragmentation` in the configuration file says how much unused memory the \
+             allocator keeps, and `kiln memory RUN` shows it",
         ),
     ),
     row(

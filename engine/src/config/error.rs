@@ -83,14 +83,6 @@ pub enum ConfigError {
         /// Values that exist, nearest first.
         known: Vec<String>,
     },
-    /// A key or value of the documented format that this version cannot do yet.
-    #[error("{what} is not available yet ({at})")]
-    Unavailable {
-        /// Place.
-        at: At,
-        /// Key, or key and value.
-        what: String,
-    },
     /// A value of the wrong type.
     #[error("`{key}` is {found}, expected {expected} ({at})")]
     Type {

@@ -87,7 +87,7 @@ pub struct Inputs {
 pub fn resolve(inputs: &Inputs) -> Result<Profile, ConfigError> {
     let mut tree = layer(inputs)?;
     tree.take("extends");
-    let mut profile: Profile = read(&tree).map_err(mark_not_yet)?;
+    let mut profile: Profile = read(&tree)?;
     reject_problems(&profile, &tree)?;
     if let Some(factor) = inputs.steps_scaler {
         if !(factor > 0.0 && factor <= 1000.0) {
@@ -266,22 +266,6 @@ fn extends(node: &Node) -> Result<Option<(String, At)>, ConfigError> {
             found: value.describe(),
             expected: "`profiles/NAME`, `recipes/NAME` or a file".to_owned(),
         }),
-    }
-}
-
-fn mark_not_yet(error: ConfigError) -> ConfigError {
-    match error {
-        ConfigError::UnknownKey { at, key, .. } if rules::not_yet(&key, None) => ConfigError::Unavailable {
-            at,
-            what: format!("`{key}`"),
-        },
-        ConfigError::UnknownValue { at, key, found, .. } if rules::not_yet(&key, Some(&found)) => {
-            ConfigError::Unavailable {
-                at,
-                what: format!("`{key}: {found}`"),
-            }
-        }
-        other => other,
     }
 }
 

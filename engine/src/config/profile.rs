@@ -236,6 +236,10 @@ pub struct Memory {
     pub storage: Storage,
     /// The allocator.
     pub backend: Backend,
+    /// How much unused memory the allocator may keep.
+    pub fragmentation: Fragmentation,
+    /// Write what the run does with memory to `memory_trace.jsonl`, for `cargo xtask replay`.
+    pub trace: bool,
     /// Most Gaussians; `auto` = what fits, at most `train.gaussian_ceiling`.
     pub max_gaussians: Auto<u32>,
     /// What to do when densification would exceed the capacity.
@@ -260,6 +264,30 @@ pub struct Backend {
 pub enum BackendKind {
     /// All memory taken at start, offsets from the plan.
     Planned,
+    /// Sparse binding: addresses for the capacity, memory for the Gaussians there are; for devices that have it.
+    Sparse,
+    /// Two-level segregated fit over blocks.
+    Tlsf,
+    /// The crate gpu-allocator.
+    GpuAllocator,
+    /// The Vulkan Memory Allocator; for programs built with the cargo feature `vma`.
+    Vma,
+    /// A driver allocation for each tensor, growth by copying.
+    Naive,
+}
+
+/// `memory.fragmentation`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fragmentation {
+    /// Blocks of 1 GiB for allocators that plan, normal for the others.
+    Auto,
+    /// Blocks of 64 MiB, given back at once, compacted above 10 % of unused bytes.
+    Aggressive,
+    /// Blocks of 256 MiB, one spare, compacted above 20 %.
+    Normal,
+    /// Blocks of 1 GiB, all kept, compacted above 40 %.
+    Minimal,
 }
 
 /// `memory.on_overflow`
@@ -434,6 +462,8 @@ pub struct Debug {
     pub subgroup: Subgroup,
     /// Spoil what fast kernels compute in the self-test at start, to see the portable ones step in.
     pub fail_self_test: bool,
+    /// Let the device allocation with this number, from 0, fail as if the driver had no memory left; null = none.
+    pub fail_allocation: Option<u64>,
     /// Turn on the Vulkan validation layer.
     pub validation: bool,
     /// Time the passes of every N-th step and write `timings.json`; 0 times none.

@@ -1,4 +1,4 @@
-//! Ranges and cross-checks of a profile, what is documented but not available yet, and what is derived at the end.
+//! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::DeviceChoice;
 use super::profile::{Memory, Mip, Profile, Reduction, Schedule};
@@ -9,22 +9,6 @@ use crate::plugins::{AbsStatistic, Auto, Checker, Optimizer, Strategy};
 const MAX_STEPS: u32 = 10_000_000;
 /// Longest list of iterations.
 const MAX_LIST: usize = 1000;
-
-/// Keys and `key=value` words of the documented format that this version refuses as not available yet.
-const NOT_YET: &[(&str, Option<&str>)] = &[
-    ("memory.backend.kind", Some("sparse")),
-    ("memory.backend.kind", Some("tlsf")),
-    ("memory.backend.kind", Some("vma")),
-    ("memory.backend.kind", Some("gpu_allocator")),
-    ("memory.backend.kind", Some("naive")),
-    ("memory.fragmentation", None),
-    ("memory.trace", None),
-];
-
-/// True for a documented key (`value` none) or word that is not available yet.
-pub(super) fn not_yet(key: &str, value: Option<&str>) -> bool {
-    NOT_YET.contains(&(key, value))
-}
 
 /// Every range and cross-check, in the order of the file.
 pub(super) fn check(profile: &Profile, c: &mut Checker) {

@@ -296,12 +296,9 @@ fn refusals_say_what_where_and_what_instead() {
              statistic (f.yaml:2)",
         ),
         (
-            "memory: {backend: {kind: vma}}\n",
-            "`memory.backend.kind: vma` is not available yet (f.yaml:2)",
-        ),
-        (
-            "memory:\n  trace: true\n",
-            "`memory.trace` is not available yet (f.yaml:3)",
+            "memory: {backend: {kind: arena}}\n",
+            "`memory.backend.kind` is `arena`, which does not exist (f.yaml:2) / known, nearest first: vma, sparse, tlsf, \
+             naive, planned, gpu_allocator",
         ),
         (
             "eval: {lpips: 1}\n",

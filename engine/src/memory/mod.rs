@@ -2,19 +2,22 @@
 //!
 //! A [`TensorTable`] lists every tensor with its class; a [`Program`] lists the passes that read and write them; a
 //! [`Plan`] turns both into block sizes and offsets without touching a device; [`Memory`] commits the plan. After that
-//! nothing allocates: there is no way to ask a committed memory for more.
+//! nothing allocates, but for two of the allocators that [`backend`] offers beside the plan: `sparse` and `naive` grow with
+//! the model, at densifications. [`trace`] is what a run did with memory, to be replayed on all of them.
 
+pub mod backend;
 mod budget;
 mod commit;
 mod gpu;
 mod plan;
 mod program;
 mod tensor;
+pub mod trace;
 
 pub use crate::vk::BlockRounding;
 pub use budget::{Budget, BudgetLimit, GIB, MIB};
 pub use commit::Memory;
-pub use gpu::Gpu;
+pub use gpu::{Gpu, RowCopy};
 pub use plan::{ALIGNMENT, ArenaPeak, Plan, PlanLimits, PlannedBlock, Slot};
 pub use program::{Access, Binding, Command, Groups, Pass, Program, Shader, fold_groups};
 pub use tensor::{Class, Tag, TensorDesc, TensorId, TensorTable, View};
@@ -69,6 +72,17 @@ pub enum MemoryError {
         /// What the driver was asked for.
         requested_bytes: u64,
     },
+    /// The allocator does not work here.
+    #[error("`memory.backend.kind` is {backend}, which is not possible here: {why}")]
+    Unavailable {
+        /// Its word.
+        backend: &'static str,
+        /// What is missing.
+        why: String,
+    },
+    /// A backend has no room.
+    #[error("device memory is full: {0}")]
+    Refused(#[from] backend::Refused),
     /// A host transfer outside a tensor.
     #[error(
         "internal error: a transfer of {bytes} bytes at {offset} lies outside of tensor `{tensor}`; please report this"

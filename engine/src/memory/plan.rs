@@ -56,8 +56,10 @@ pub struct PlannedBlock {
     pub class: Class,
     /// Usable size in bytes.
     pub bytes: u64,
-    /// Bytes the driver is asked for.
+    /// Bytes the driver is asked for; at most, where it is paged.
     pub request_bytes: u64,
+    /// Addresses whose memory comes page by page.
+    pub paged: bool,
 }
 
 /// The worst moment of a program.
@@ -84,6 +86,8 @@ pub struct Plan {
     pub arena_peaks: Vec<ArenaPeak>,
     /// Largest sum of simultaneously live arena bytes: no placement can need less.
     pub arena_live_bytes: u64,
+    /// Bytes that arena tensors may lie in.
+    pub(super) arena_bytes: u64,
 }
 
 impl Plan {
@@ -92,6 +96,19 @@ impl Plan {
     /// # Errors
     /// [`MemoryError::TooLarge`] when a tensor exceeds a block or a binding.
     pub fn new(table: &TensorTable, programs: &[&Program], limits: PlanLimits) -> Result<Self, MemoryError> {
+        Self::in_blocks(table, programs, limits, limits.block_bytes)
+    }
+
+    /// The same with blocks of `standard_bytes` where no tensor asks for a larger one.
+    ///
+    /// # Errors
+    /// [`MemoryError::TooLarge`] when a tensor exceeds a block or a binding.
+    pub fn in_blocks(
+        table: &TensorTable,
+        programs: &[&Program],
+        limits: PlanLimits,
+        standard_bytes: u64,
+    ) -> Result<Self, MemoryError> {
         let block_bytes = limits.largest_block();
         for tensor in table.tensors() {
             let host = matches!(tensor.class, Class::Upload | Class::Readback);
@@ -110,6 +127,7 @@ impl Plan {
                 }
             }
         }
+        let block_bytes = block_bytes.min(limits.rounding.largest_block(standard_bytes));
         let lifetimes = lifetimes(table, programs);
         let mut slots = vec![Slot { block: 0, offset: 0 }; table.tensors().len()];
         let mut blocks = Vec::new();
@@ -132,6 +150,7 @@ impl Plan {
             .collect();
         Ok(Self {
             arena_live_bytes: arena_peaks.iter().map(|peak| peak.bytes).max().unwrap_or(0),
+            arena_bytes: blocks.iter().filter(|b| b.class == Class::Arena).map(|b| b.bytes).sum(),
             arena_peaks,
             blocks,
             slots,
@@ -162,8 +181,7 @@ impl Plan {
     /// Bytes of the arena that tensors may lie in.
     #[must_use]
     pub fn arena_bytes(&self) -> u64 {
-        let arena = self.blocks.iter().filter(|b| b.class == Class::Arena);
-        arena.map(|b| b.bytes).sum()
+        self.arena_bytes
     }
 
     /// Bytes of host-visible rings.
@@ -228,6 +246,7 @@ fn pack(table: &TensorTable, class: Class, block_bytes: u64, blocks: &mut Vec<Pl
                 class,
                 bytes: 0,
                 request_bytes: 0,
+                paged: false,
             });
             blocks.len() - 1
         });
@@ -245,7 +264,10 @@ fn place_arena(
     blocks: &mut Vec<PlannedBlock>,
     slots: &mut [Slot],
 ) {
-    // Offsets are found in one address line cut into blocks: a tensor may not straddle a cut.
+    // Offsets are found in one address line cut into blocks: a tensor may not straddle a cut, and fits between two.
+    let arena = table.tensors().iter().filter(|t| t.class == Class::Arena);
+    let longest = arena.map(|t| t.bytes.next_multiple_of(ALIGNMENT)).max().unwrap_or(0);
+    let block_bytes = block_bytes.max(longest);
     let mut placed: Vec<(usize, u64, u64)> = Vec::new();
     let mut extents: BTreeMap<u64, u64> = BTreeMap::new();
     let first = blocks.len();
@@ -295,6 +317,7 @@ fn place_arena(
             class: Class::Arena,
             bytes,
             request_bytes: 0,
+            paged: false,
         });
     }
 }

@@ -1,13 +1,14 @@
 //! Named pieces of device memory, before they have an address.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Index of a tensor in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TensorId(pub(super) usize);
 
 /// Which set of blocks a tensor lives in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// Lives as long as the run: model, moments, statistics.
@@ -57,7 +58,7 @@ impl Class {
 }
 
 /// What a tensor is for; the unit of memory reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tag {
     /// Model parameters.
@@ -122,6 +123,14 @@ pub struct View {
     pub bytes: u64,
 }
 
+impl TensorId {
+    /// Position in the table.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0
+    }
+}
+
 impl View {
     /// The part of this view that starts `offset` bytes in and is `bytes` long.
     #[must_use]
@@ -141,6 +150,11 @@ pub struct TensorTable {
 }
 
 impl TensorTable {
+    /// The id of the tensor at a position.
+    pub(super) const fn id(position: usize) -> TensorId {
+        TensorId(position)
+    }
+
     /// Adds a tensor and returns a view of all of it. Sizes round up to whole 16-byte units, and an empty tensor still
     /// has one unit so that it can be bound.
     pub fn add(&mut self, name: impl Into<String>, class: Class, tag: Tag, bytes: u64) -> View {

@@ -11,6 +11,7 @@ mod model_io;
 mod passes;
 mod record_bands;
 mod resident;
+mod rows;
 mod tensors;
 
 pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, left_out, pack_bands};
@@ -20,4 +21,5 @@ pub use model_io::{read_model, write_model};
 pub use passes::{evaluate_view, forward, gradients_of_view, train_step, train_steps};
 pub use record_bands::{BandedRender, RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands};
 pub use resident::{Place, ResidentImages};
+pub use rows::{ModelTensor, model_tensors};
 pub use tensors::{FilterTensors, Rings, StepTensors};

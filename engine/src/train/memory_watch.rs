@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PlanReport;
 use super::events::MemoryRow;
+use crate::memory::backend::BackendKind;
 use crate::memory::{Class, Gpu, TensorDesc};
 use crate::vk::GpuSample;
 
@@ -96,7 +97,11 @@ impl MemoryWatch {
             it,
             allocated,
             reserved,
-            vram_creep: self.creep.of(allocated),
+            // Some allocators grow by plan, before the densification that they make room for is told.
+            vram_creep: match memory.backend().kind {
+                BackendKind::Naive | BackendKind::Sparse => 0,
+                _ => self.creep.of(allocated),
+            },
             peak_allocated: peaks.allocated,
             peak_reserved: peaks.reserved,
             heap_budget: heap.map(|(budget, _)| budget),

@@ -17,6 +17,7 @@ mod environment;
 mod error;
 mod evaluation;
 pub mod events;
+mod growing;
 mod growth;
 mod guard;
 mod headroom;
@@ -40,6 +41,7 @@ pub mod sinks;
 mod stored;
 mod telemetry;
 mod timing;
+mod tracing;
 mod trainer;
 mod uniforms;
 
@@ -52,7 +54,7 @@ pub use guard::{
 };
 pub use memory_watch::Peaks;
 pub use model::{gib_to_bytes, initial_model, scene_options};
-pub use open::{OpenDevice, list_devices, open_device, variants_for};
+pub use open::{OpenDevice, backend_choice, list_devices, open_device, variants_for};
 pub use photos::image_host_bytes;
 pub use planning::{ArenaUse, PlanReport, TrainPlan, plan};
 pub use ram::available_bytes;

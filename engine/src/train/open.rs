@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{TrainError, device_choice};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
+use crate::memory::backend::{BackendChoice, BackendKind, Fragmentation};
 use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, VkError};
 
 /// An opened device and what was decided about it.
@@ -13,6 +14,27 @@ pub struct OpenDevice {
     pub device: Arc<Device>,
     /// Tier in use.
     pub tier: Tier,
+}
+
+/// The allocator that `profile` asks for.
+#[must_use]
+pub fn backend_choice(profile: &Profile) -> BackendChoice {
+    BackendChoice {
+        kind: match profile.memory.backend.kind {
+            config::BackendKind::Planned => BackendKind::Planned,
+            config::BackendKind::Sparse => BackendKind::Sparse,
+            config::BackendKind::Tlsf => BackendKind::Tlsf,
+            config::BackendKind::GpuAllocator => BackendKind::GpuAllocator,
+            config::BackendKind::Vma => BackendKind::Vma,
+            config::BackendKind::Naive => BackendKind::Naive,
+        },
+        fragmentation: match profile.memory.fragmentation {
+            config::Fragmentation::Auto => None,
+            config::Fragmentation::Aggressive => Some(Fragmentation::Aggressive),
+            config::Fragmentation::Normal => Some(Fragmentation::Normal),
+            config::Fragmentation::Minimal => Some(Fragmentation::Minimal),
+        },
+    }
 }
 
 /// Capabilities of every device the loader finds.
@@ -45,6 +67,9 @@ pub fn open_device(profile: &Profile) -> Result<OpenDevice, TrainError> {
         }
     };
     let device = Device::open(&instance, chosen)?;
+    if let Some(number) = profile.debug.fail_allocation {
+        device.fail_attempt(number);
+    }
     Ok(OpenDevice { device, tier })
 }
 

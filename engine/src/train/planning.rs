@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST};
 use super::counting::Demand;
 use super::guard::ProbeTensors;
+use super::open::backend_choice;
 use super::{TrainError, ViewSums};
 use crate::config::{Profile, Residency};
 use crate::eval::lpips::LpipsTensors;
@@ -13,6 +14,7 @@ use crate::kernels::histogram;
 use crate::kernels::loss::METRIC_WORDS;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
+use crate::memory::backend::BackendChoice;
 use crate::memory::{Budget, Class, Gpu, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
 use crate::plugins::{AbsStatistic, Strategy};
 use crate::scene::{SceneIndex, photo_bytes};
@@ -90,6 +92,8 @@ impl EvalReadback {
 
 /// Everything a run allocates and executes, as data.
 pub struct TrainPlan {
+    /// The allocator that places them.
+    pub backend: BackendChoice,
     /// All tensors.
     pub table: TensorTable,
     /// The step's tensors.
@@ -131,6 +135,19 @@ pub struct TrainPlan {
     pub lpips: Option<LpipsTensors>,
     /// What the residency probe compares with; none where it can tell nothing.
     pub probe: Option<ProbeTensors>,
+    recipe: Recipe,
+}
+
+/// What a plan was made from, besides its capacities.
+#[derive(Clone)]
+struct Recipe {
+    profile: Profile,
+    /// Largest focal length, px, and extent of the scene.
+    view: (f32, f32),
+    resident_bytes: Vec<u64>,
+    page_bytes: u64,
+    /// Image size that LPIPS was asked for.
+    lpips_px: Option<[u32; 2]>,
 }
 
 impl TrainPlan {
@@ -190,11 +207,46 @@ impl TrainPlan {
             reset,
             densify,
             prune,
+            backend: backend_choice(profile),
             table,
             tensors,
             readback,
             lpips: None,
             probe: None,
+            recipe: Recipe {
+                profile: profile.clone(),
+                view: (max_focal_px, extent),
+                resident_bytes: resident_bytes.to_vec(),
+                page_bytes,
+                lpips_px: None,
+            },
+        }
+    }
+
+    /// The same with room for `n_cap` Gaussians now; what they may grow to stays.
+    ///
+    /// # Errors
+    /// See [`TrainPlan::with_lpips`].
+    pub(super) fn resized(&self, n_cap: u32) -> Result<Self, TrainError> {
+        let capacities = Capacities {
+            n_cap: n_cap.max(256).next_multiple_of(256),
+            ..self.tensors.capacities
+        };
+        let Recipe {
+            profile,
+            view,
+            resident_bytes,
+            page_bytes,
+            lpips_px,
+        } = &self.recipe;
+        let variants = &self.tensors.variants;
+        let mut plan = Self::new(&capacities, variants, profile, *view, resident_bytes, *page_bytes);
+        if self.probe.is_some() {
+            plan = plan.with_probe();
+        }
+        match lpips_px {
+            Some(size_px) => plan.with_lpips(*size_px),
+            None => Ok(plan),
         }
     }
 
@@ -205,6 +257,7 @@ impl TrainPlan {
     pub fn with_lpips(mut self, max_size_px: [u32; 2]) -> Result<Self, TrainError> {
         let mut table = self.table.clone();
         self.lpips = LpipsTensors::beside(&mut table, &self.programs(), max_size_px)?;
+        self.recipe.lpips_px = Some(max_size_px);
         self.table = table;
         Ok(self)
     }
@@ -249,7 +302,7 @@ impl TrainPlan {
     /// # Errors
     /// See [`Plan::new`].
     pub fn place(&self, limits: PlanLimits) -> Result<Plan, TrainError> {
-        Ok(Plan::new(&self.whole_table(), &self.programs(), limits)?)
+        Ok(self.backend.place(&self.whole_table(), &self.programs(), limits)?)
     }
 }
 

@@ -21,6 +21,7 @@ use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status, place, stored_name};
 use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
 use super::timing::{GaussianBytes, Timing};
+use super::tracing::Tracer;
 use super::uniforms::Look;
 use super::{
     ByteTable, CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, Target, TrainError, Trainer,
@@ -34,6 +35,7 @@ use crate::export::{
 };
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
+use crate::memory::trace::{Phase as TracePhase, Process, TRACE_FILE};
 use crate::memory::{Gpu, MIB};
 use crate::plugins::Exporter;
 use crate::scene::{LoadReport, Photo, SceneError, SceneIndex, Split, ViewId, ViewSampler};
@@ -137,6 +139,7 @@ struct Session {
     from: u32,
     /// What ends the run before its next step.
     end: Option<TrainError>,
+    tracer: Option<Tracer>,
 }
 
 impl Session {
@@ -243,10 +246,12 @@ impl Session {
             banded: 0,
             from: 0,
             end: None,
+            tracer: None,
         };
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;
         }
+        session.open_trace(from.is_some())?;
         session.announce()?;
         Ok(session)
     }
@@ -283,6 +288,33 @@ impl Session {
                 checkpoint: path.display().to_string(),
             },
         )
+    }
+
+    /// Begins the memory trace, when it is asked for.
+    fn open_trace(&mut self, resumed: bool) -> Result<(), TrainError> {
+        if !self.profile.memory.trace {
+            return Ok(());
+        }
+        let (process, phase) = match resumed {
+            true => (Process::Resume, TracePhase::Resume),
+            false => (Process::New, TracePhase::Start),
+        };
+        let path = self.folder.root().join(TRACE_FILE);
+        let scene = RunScene::of(&self.scene).name;
+        self.tracer = Some(Tracer::open(&path, &scene, process, &mut self.trainer)?);
+        self.folder.list([TRACE_FILE])?;
+        self.trace(phase)
+    }
+
+    /// Notes in the memory trace what was done since the last step.
+    fn trace(&mut self, phase: TracePhase) -> Result<(), TrainError> {
+        match &mut self.tracer {
+            Some(tracer) => {
+                let px = self.trainer.report().capacities.max_pixels;
+                tracer.between(phase, px.into(), &mut self.trainer)
+            }
+            None => Ok(()),
+        }
     }
 
     fn announce(&mut self) -> Result<(), TrainError> {
@@ -361,6 +393,9 @@ impl Session {
                 self.save()?;
             }
             self.trainer.release()?;
+            if let Some(tracer) = &mut self.tracer {
+                tracer.step(next, None, &mut self.trainer);
+            }
             if self.is_due(next, |s| &s.checkpoint) && next != total {
                 self.settle()?;
                 self.checkpoint()?;
@@ -398,6 +433,9 @@ impl Session {
             .as_ref()
             .map_or(Target::Resident(id.index), |photo| Target::Bytes(photo.bytes()));
         let status = self.trainer.advance_and_hold(&camera, target)?;
+        if let Some(tracer) = &mut self.tracer {
+            tracer.step(iteration, Some(view.pixels()), &mut self.trainer);
+        }
         if let Some(opened) = self.opened.take() {
             let LoadReport { images, bytes, threads } = self.phase.store.report();
             let seconds = opened.elapsed().as_secs_f64();
@@ -493,6 +531,9 @@ impl Session {
         };
         let StepStatus { iteration, counters } = status;
         let t = self.watch.elapsed(self.now());
+        if let Some(tracer) = &mut self.tracer {
+            tracer.status(&status, t.as_secs_f64(), &self.trainer)?;
+        }
         let its = self.rate.step(iteration, t);
         #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
         let row = TrainRow {
@@ -531,6 +572,9 @@ impl Session {
     fn evaluate(&mut self) -> Result<Option<Event>, TrainError> {
         self.watch.stop(self.now());
         let iteration = self.trainer.iteration();
+        if let (Some(lpips), Some(moved)) = (&mut self.lpips, self.trainer.take_moved_lpips()) {
+            lpips.move_to(moved);
+        }
         if let Some(histograms) = self.monitor.at_evaluation(&mut self.trainer, &self.sinks)? {
             self.emit(&histograms)?;
         }
@@ -572,6 +616,7 @@ impl Session {
         for (id, error) in left_out {
             self.leave_out(iteration, id, &error)?;
         }
+        self.trace(TracePhase::Eval)?;
         let mean = |set| file.set(set).map(|report| report.mean);
         let (test, train) = (mean(Split::Test), mean(Split::Train));
         if let Some(test) = test {
@@ -637,6 +682,7 @@ impl Session {
             let count = u32::try_from(model.len()).unwrap_or(u32::MAX);
             files.push(self.folder.add_ply(iteration, kind, count)?);
         }
+        self.trace(TracePhase::Export)?;
         self.event(iteration, Event::Save { files })
     }
 
@@ -675,6 +721,7 @@ impl Session {
         let path = self
             .trainer
             .checkpoint(&self.scene, &self.sampler, t_s, &self.folder.checkpoints())?;
+        self.trace(TracePhase::Checkpoint)?;
         let path = path
             .strip_prefix(self.folder.root())
             .unwrap_or(&path)

@@ -9,6 +9,7 @@ use super::bands::BandRing;
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use super::compiled::Programs;
 use super::events::{Event, EventRow, Histograms};
+use super::growing::Growing;
 use super::guard::{GrowthHold, Probe, Rates};
 use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
@@ -23,9 +24,10 @@ use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
+use crate::memory::backend::BackendKind;
 use crate::memory::{Gpu, MemoryError, View};
 use crate::scene::{Camera, SceneIndex, ViewSampler};
-use crate::step::{self, StepTensors};
+use crate::step::{self, ModelTensor, StepTensors};
 use crate::vk::{Device, Ticket};
 
 /// What a finished step reports.
@@ -95,9 +97,9 @@ pub struct Trainer {
     // Dropped before `gpu`, which they were compiled on.
     pub(super) programs: Programs,
     /// None where it can tell nothing.
-    probe: Option<Probe>,
-    tensors: StepTensors,
-    readback: EvalReadback,
+    pub(super) probe: Option<Probe>,
+    pub(super) tensors: StepTensors,
+    pub(super) readback: EvalReadback,
     pub(super) gpu: Gpu,
     pub(super) profile: Profile,
     pub(super) report: PlanReport,
@@ -120,13 +122,15 @@ pub struct Trainer {
     over: u32,
     /// Histograms that the device counts after an iteration, not read yet.
     counting: Option<(u32, Ticket)>,
-    histogram_back: View,
+    pub(super) histogram_back: View,
     /// Largest memory figures of earlier processes of this run.
     earlier_peaks: Peaks,
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
-    held: Option<u32>,
+    pub(super) held: Option<u32>,
     headroom: Headroom,
     growth: GrowthHold,
+    /// Makes larger plans, for allocators that grow.
+    pub(super) growing: Option<Growing>,
     /// Timed steps that were not asked for yet.
     timed: Vec<TimedStep>,
     /// Time spent waiting for steps.
@@ -146,7 +150,14 @@ impl Trainer {
         scene: &SceneIndex,
         model: Option<&Gaussians>,
     ) -> Result<Self, TrainError> {
-        let gpu = Gpu::new(device, plan.table.clone(), &plan.programs(), report.budget.cap_bytes)?;
+        let (plan, growing) = Growing::start(plan, model.map_or(0, Gaussians::len))?;
+        let gpu = Gpu::with_backend(
+            device,
+            plan.table.clone(),
+            &plan.programs(),
+            report.budget.cap_bytes,
+            plan.backend,
+        )?;
         let programs = Programs::new(&gpu, &plan, profile.debug.timed_every > 0)?;
         let least = profile.debug.bands;
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
@@ -181,10 +192,12 @@ impl Trainer {
             held: None,
             headroom,
             growth: GrowthHold::default(),
+            growing,
             timed: Vec::new(),
             waited: Duration::ZERO,
         };
         if let Some(model) = model {
+            trainer.make_room(u32::try_from(model.len()).unwrap_or(u32::MAX))?;
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
         }
         trainer.set_cameras(scene, model.is_some())?;
@@ -213,6 +226,28 @@ impl Trainer {
     #[must_use]
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
+    }
+
+    /// The allocator of the run.
+    #[must_use]
+    pub fn backend(&self) -> BackendKind {
+        self.gpu.memory().backend().kind
+    }
+
+    /// The tensors of the model.
+    #[must_use]
+    pub fn model_tensors(&self) -> Vec<ModelTensor> {
+        step::model_tensors(&self.tensors)
+    }
+
+    /// From now on keeps the names of submitted programs.
+    pub(super) fn record_submissions(&mut self) {
+        self.gpu.record_submissions();
+    }
+
+    /// Names of the programs submitted since the last call.
+    pub(super) fn take_submissions(&mut self) -> Vec<String> {
+        self.gpu.take_submissions()
     }
 
     /// The device with no step in flight, for work in arena memory between steps.
@@ -333,8 +368,12 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Memory`].
     pub fn release(&mut self) -> Result<(), TrainError> {
+        self.make_room_for_births()?;
         match self.held.take() {
-            Some(iteration) => self.submit_events(iteration),
+            Some(iteration) => {
+                self.submit_events(iteration)?;
+                self.give_back_room(schedule::events_at(&self.profile, iteration).densify)
+            }
             None => Ok(()),
         }
     }
@@ -468,7 +507,7 @@ impl Trainer {
     }
 
     /// Waits for every step in flight.
-    fn finish(&mut self) -> Result<(), TrainError> {
+    pub(super) fn finish(&mut self) -> Result<(), TrainError> {
         let slots = self.report.capacities.slots;
         for k in 0..slots {
             self.collect((self.iteration + k) % slots)?;
@@ -618,6 +657,7 @@ impl Trainer {
     /// [`TrainError::Checkpoint`] when the file is damaged.
     pub fn restore(&mut self, from: &mut OpenCheckpoint) -> Result<(), TrainError> {
         self.finish()?;
+        self.make_room(from.state().gaussians)?;
         from.load(&mut self.gpu, &self.tensors)?;
         self.iteration = from.state().iteration;
         self.steps = from.state().steps;
@@ -630,7 +670,7 @@ impl Trainer {
         Ok(())
     }
 
-    fn counters(&mut self) -> Result<Counters, TrainError> {
+    pub(super) fn counters(&mut self) -> Result<Counters, TrainError> {
         let words: Vec<Counters> = self.gpu.read(&self.tensors.shared.counters, 1)?;
         Ok(words.first().copied().unwrap_or_default())
     }

@@ -65,6 +65,7 @@ impl Block {
             .size(bytes)
             .sharing_mode(vk::SharingMode::EXCLUSIVE)
             .usage(BLOCK_USAGE);
+        device.attempt("vkCreateBuffer")?;
         // SAFETY: `info` is valid for the call.
         let buffer = unsafe { raw.create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
         let mut block = Self {
@@ -93,13 +94,17 @@ impl Block {
         if device.caps().memory_priority {
             info = info.push_next(&mut priority);
         }
-        device.count_allocation();
-        // SAFETY: type index and size come from the device's own answers.
-        block.memory = unsafe { raw.allocate_memory(&info, None) }.map_err(|result| VkError::OutOfMemory {
+        let refused = |result| VkError::OutOfMemory {
             what: what.to_owned(),
             bytes: needs.size,
             result,
-        })?;
+        };
+        device
+            .attempt("vkAllocateMemory")
+            .map_err(|_| refused(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY))?;
+        device.count_allocation();
+        // SAFETY: type index and size come from the device's own answers.
+        block.memory = unsafe { raw.allocate_memory(&info, None) }.map_err(refused)?;
         block.allocated_bytes = needs.size;
         if kind == BlockKind::Device {
             device.take_bytes(needs.size);
@@ -113,6 +118,58 @@ impl Block {
                 .cast();
         }
         Ok(block)
+    }
+
+    /// Makes a buffer of `bytes` that has addresses and no memory.
+    ///
+    /// # Errors
+    /// [`VkError::OutOfMemory`] when the driver refuses.
+    pub(super) fn without_memory(device: &Arc<Device>, bytes: u64) -> Result<Self, VkError> {
+        let info = vk::BufferCreateInfo::default()
+            .flags(vk::BufferCreateFlags::SPARSE_BINDING | vk::BufferCreateFlags::SPARSE_RESIDENCY)
+            .size(bytes)
+            .sharing_mode(vk::SharingMode::EXCLUSIVE)
+            .usage(BLOCK_USAGE);
+        device.attempt("vkCreateBuffer")?;
+        // SAFETY: `info` is valid for the call; the device has sparse binding, or its owner would not ask.
+        let buffer = unsafe { device.raw().create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
+        Ok(Self {
+            device: device.clone(),
+            kind: BlockKind::Device,
+            buffer,
+            memory: vk::DeviceMemory::null(),
+            bytes,
+            allocated_bytes: 0,
+            mapped: std::ptr::null_mut(),
+        })
+    }
+
+    /// Bytes of a page of a buffer without memory.
+    pub(super) fn page_bytes(&self) -> u64 {
+        // SAFETY: the buffer is alive and of this device.
+        unsafe { self.device.raw().get_buffer_memory_requirements(self.buffer) }.alignment
+    }
+
+    pub(super) fn memory(&self) -> vk::DeviceMemory {
+        self.memory
+    }
+
+    /// Gives pages of this buffer memory, or takes it from them, and waits until that is done. Nothing that uses the buffer
+    /// is in flight.
+    pub(super) fn bind_pages(&self, binds: &[vk::SparseMemoryBind]) -> Result<(), VkError> {
+        let raw = self.device.raw();
+        let buffers = [vk::SparseBufferMemoryBindInfo::default()
+            .buffer(self.buffer)
+            .binds(binds)];
+        let infos = [vk::BindSparseInfo::default().buffer_binds(&buffers)];
+        // SAFETY: pages and memory are in range by the page driver's books, the queue can bind (it was asked for when the
+        // device was chosen), and waiting makes the binding visible to what is submitted later.
+        unsafe {
+            raw.queue_bind_sparse(self.device.queue(), &infos, vk::Fence::null())
+                .map_err(VkError::call("vkQueueBindSparse"))?;
+            raw.queue_wait_idle(self.device.queue())
+                .map_err(VkError::call("vkQueueWaitIdle"))
+        }
     }
 
     /// Usable bytes.

@@ -16,6 +16,9 @@ pub struct Device {
     queue_family: u32,
     block_rounding: BlockRounding,
     allocations: AtomicU64,
+    /// Calls that may find no memory, and the one of them that is told so.
+    attempts: AtomicU64,
+    failing_attempt: AtomicU64,
     reserved_bytes: AtomicU64,
     peak_reserved_bytes: AtomicU64,
 }
@@ -72,8 +75,12 @@ impl Device {
         if caps.float_atomics {
             extensions.push(ash::ext::shader_atomic_float::NAME.as_ptr());
         }
+        let features = vk::PhysicalDeviceFeatures::default()
+            .sparse_binding(caps.sparse)
+            .sparse_residency_buffer(caps.sparse);
         let mut info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
+            .enabled_features(&features)
             .enabled_extension_names(&extensions)
             .push_next(&mut timeline);
         if caps.float_atomics {
@@ -101,6 +108,8 @@ impl Device {
             queue_family,
             block_rounding: BlockRounding::NONE,
             allocations: AtomicU64::new(0),
+            attempts: AtomicU64::new(0),
+            failing_attempt: AtomicU64::new(u64::MAX),
             reserved_bytes: AtomicU64::new(0),
             peak_reserved_bytes: AtomicU64::new(0),
         };
@@ -130,6 +139,26 @@ impl Device {
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations.load(Ordering::Relaxed)
+    }
+
+    /// Calls so far for which a driver may have no memory left: those that make buffers, memory, pools, sets, pipelines.
+    #[must_use]
+    pub fn attempts(&self) -> u64 {
+        self.attempts.load(Ordering::Relaxed)
+    }
+
+    /// Lets the attempt with this number, counted from 0, fail as if the driver had no memory left.
+    pub fn fail_attempt(&self, number: u64) {
+        self.failing_attempt.store(number, Ordering::Relaxed);
+    }
+
+    /// Counts a call that may find no memory.
+    pub(super) fn attempt(&self, call: &'static str) -> Result<(), VkError> {
+        let number = self.attempts.fetch_add(1, Ordering::Relaxed);
+        if number == self.failing_attempt.load(Ordering::Relaxed) {
+            return Err(VkError::call(call)(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+        }
+        Ok(())
     }
 
     /// Bytes of device memory taken from the driver and not given back.

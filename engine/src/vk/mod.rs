@@ -10,20 +10,27 @@ mod caps;
 mod device;
 mod error;
 mod instance;
+mod library;
 mod memory_type;
 mod nvml;
+mod pages;
 mod pipeline;
 mod program;
 mod queue;
 mod rounding;
+mod simulated;
 mod timestamps;
+#[cfg(feature = "vma")]
+mod vma;
 
 pub use block::{Block, BlockKind};
 pub use caps::{Caps, DeviceKind, MemoryHeap, MemoryType, Tier};
 pub use device::Device;
 pub use error::VkError;
 pub use instance::{Instance, ValidationReport};
+pub use library::open_library;
 pub use nvml::{GpuSample, Nvml, Throttle};
+pub use pages::DevicePages;
 pub use pipeline::{Pipeline, PipelineCache, PipelineKey};
 pub use program::{CompiledProgram, Place, RecordOptions, Resolver};
 pub use queue::{Queue, Ticket};

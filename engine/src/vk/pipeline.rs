@@ -48,6 +48,7 @@ impl Pipeline {
             })
             .collect();
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        device.attempt("vkCreateDescriptorSetLayout")?;
         // SAFETY: `info` lives through the call.
         pipeline.set_layout = unsafe { raw.create_descriptor_set_layout(&info, None) }
             .map_err(VkError::call("vkCreateDescriptorSetLayout"))?;
@@ -59,6 +60,7 @@ impl Pipeline {
         if push_bytes > 0 {
             info = info.push_constant_ranges(&ranges);
         }
+        device.attempt("vkCreatePipelineLayout")?;
         // SAFETY: `info` lives through the call.
         pipeline.layout =
             unsafe { raw.create_pipeline_layout(&info, None) }.map_err(VkError::call("vkCreatePipelineLayout"))?;
@@ -67,6 +69,7 @@ impl Pipeline {
             what: format!("valid SPIR-V: {e}"),
         })?;
         let info = vk::ShaderModuleCreateInfo::default().code(&code);
+        device.attempt("vkCreateShaderModule")?;
         // SAFETY: `code` is a whole SPIR-V module; the repository's tests validate every one.
         let module = unsafe { raw.create_shader_module(&info, None) }.map_err(VkError::call("vkCreateShaderModule"))?;
         let entries: Vec<_> = (0u32..)
@@ -88,11 +91,12 @@ impl Pipeline {
         let infos = [vk::ComputePipelineCreateInfo::default()
             .stage(stage)
             .layout(pipeline.layout)];
+        let attempted = device.attempt("vkCreateComputePipelines");
         // SAFETY: module, layout and specialisation data live through the call.
-        let made = unsafe { raw.create_compute_pipelines(vk::PipelineCache::null(), &infos, None) };
+        let made = attempted.map(|()| unsafe { raw.create_compute_pipelines(vk::PipelineCache::null(), &infos, None) });
         // SAFETY: the module is no longer needed once the pipeline is made.
         unsafe { raw.destroy_shader_module(module, None) };
-        pipeline.raw = match made {
+        pipeline.raw = match made? {
             Ok(list) => list.first().copied().unwrap_or_default(),
             Err((_, result)) => return Err(VkError::call("vkCreateComputePipelines")(result)),
         };

@@ -98,6 +98,7 @@ impl CompiledProgram {
             barriers: 0,
         };
         let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.queue_family());
+        device.attempt("vkCreateCommandPool")?;
         // SAFETY: `info` lives through the call.
         compiled.pool =
             unsafe { raw.create_command_pool(&info, None) }.map_err(VkError::call("vkCreateCommandPool"))?;
@@ -112,6 +113,7 @@ impl CompiledProgram {
             .command_pool(compiled.pool)
             .level(vk::CommandBufferLevel::PRIMARY)
             .command_buffer_count(slots);
+        device.attempt("vkAllocateCommandBuffers")?;
         // SAFETY: `info` lives through the call.
         compiled.buffers =
             unsafe { raw.allocate_command_buffers(&info) }.map_err(VkError::call("vkAllocateCommandBuffers"))?;
@@ -124,6 +126,12 @@ impl CompiledProgram {
         }
         compiled._steps = steps;
         Ok(compiled)
+    }
+
+    /// Name of the program.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Submits the recording of `slot`. The caller has waited for the slot's previous ticket.
@@ -182,6 +190,7 @@ impl CompiledProgram {
             let info = vk::DescriptorPoolCreateInfo::default()
                 .max_sets(u32::try_from(passes).unwrap_or(u32::MAX))
                 .pool_sizes(&sizes);
+            self.device.attempt("vkCreateDescriptorPool")?;
             // SAFETY: `info` lives through the call.
             self.descriptors =
                 unsafe { raw.create_descriptor_pool(&info, None) }.map_err(VkError::call("vkCreateDescriptorPool"))?;
@@ -219,6 +228,7 @@ impl CompiledProgram {
                     let info = vk::DescriptorSetAllocateInfo::default()
                         .descriptor_pool(self.descriptors)
                         .set_layouts(&layouts);
+                    self.device.attempt("vkAllocateDescriptorSets")?;
                     // SAFETY: the pool was sized for exactly these sets.
                     let set = unsafe { raw.allocate_descriptor_sets(&info) }
                         .map_err(VkError::call("vkAllocateDescriptorSets"))?

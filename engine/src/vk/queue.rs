@@ -26,6 +26,7 @@ impl Queue {
     pub fn new(device: &Arc<Device>) -> Result<Self, VkError> {
         let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        device.attempt("vkCreateSemaphore")?;
         // SAFETY: `info` lives through the call.
         let timeline =
             unsafe { device.raw().create_semaphore(&info, None) }.map_err(VkError::call("vkCreateSemaphore"))?;

@@ -28,6 +28,7 @@ impl Timestamps {
         let info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TIMESTAMP)
             .query_count(count);
+        device.attempt("vkCreateQueryPool")?;
         // SAFETY: `info` lives through the call.
         let pool =
             unsafe { device.raw().create_query_pool(&info, None) }.map_err(VkError::call("vkCreateQueryPool"))?;

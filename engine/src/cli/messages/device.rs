@@ -62,6 +62,15 @@ fn memory() {
             offset: 64,
             bytes: 128,
         },
+        MemoryError::Unavailable {
+            backend: "sparse",
+            why: "`llvmpipe` has no sparse binding".to_owned(),
+        },
+        MemoryError::Refused(crate::memory::backend::Refused::Heap {
+            bytes: 3 << 30,
+            free_bytes: 1 << 30,
+            heap_bytes: 8 << 30,
+        }),
         MemoryError::Vulkan(VkError::Lost {
             during: "step".to_owned(),
         }),
@@ -69,7 +78,15 @@ fn memory() {
     let examples = complete!(
         MemoryError,
         errors,
-        [OverBudget, TooLarge, NotAsPlanned, OutOfRange, Vulkan]
+        [
+            OverBudget,
+            TooLarge,
+            NotAsPlanned,
+            OutOfRange,
+            Refused,
+            Unavailable,
+            Vulkan
+        ]
     );
     golden("memory", examples);
 }

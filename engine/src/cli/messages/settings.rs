@@ -133,10 +133,6 @@ fn configuration() {
             found: "depth".to_owned(),
             known: Vec::new(),
         },
-        ConfigError::Unavailable {
-            at: at(),
-            what: "`memory.backend.kind: vma`".to_owned(),
-        },
         ConfigError::Type {
             at: at(),
             key: "run.name".to_owned(),
@@ -172,7 +168,6 @@ fn configuration() {
             Syntax,
             UnknownKey,
             UnknownValue,
-            Unavailable,
             Type,
             Range,
             Missing,

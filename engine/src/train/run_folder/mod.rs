@@ -33,6 +33,7 @@ use super::sinks::{EVENTS_PREFIX, MEMORY_FILE, METRICS_FILE};
 use crate::config::{Profile, to_yaml};
 use crate::eval::EvalFile;
 use crate::export::{ExportError, write_atomic, write_cameras, write_json, write_points};
+use crate::memory::trace::TRACE_FILE;
 use crate::scene::{Point, SceneIndex, Split};
 
 const RUN: &str = "run.json";
@@ -48,7 +49,7 @@ const TIMINGS: &str = "timings.json";
 
 /// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
 /// still known as a run.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     ENVIRONMENT,
     CONFIG,
     CAMERAS,
@@ -59,6 +60,7 @@ const NAMES: [&str; 11] = [
     EVALS,
     CHECKPOINTS,
     TIMINGS,
+    TRACE_FILE,
     RUN,
 ];
 

@@ -12,7 +12,7 @@ use crate::export::ExportError;
 const CHUNK: u64 = 4096;
 
 /// Appends lines to a file through a buffer.
-pub(super) struct JsonLines {
+pub(in crate::train) struct JsonLines {
     path: PathBuf,
     file: BufWriter<File>,
     /// The line being made; kept so that steady state does not allocate.
@@ -21,7 +21,7 @@ pub(super) struct JsonLines {
 
 impl JsonLines {
     /// Opens or makes the file. A last line that a crash cut short is removed, because it would join the next one.
-    pub(super) fn append(path: &Path) -> Result<Self, ExportError> {
+    pub(in crate::train) fn append(path: &Path) -> Result<Self, ExportError> {
         let open = || {
             let mut file = OpenOptions::new()
                 .read(true)
@@ -46,7 +46,7 @@ impl JsonLines {
     }
 
     /// Appends one object. The whole line goes to the buffer at once.
-    pub(super) fn write(&mut self, row: &impl Serialize) -> Result<(), ExportError> {
+    pub(in crate::train) fn write(&mut self, row: &impl Serialize) -> Result<(), ExportError> {
         self.line.clear();
         let result = serde_json::to_writer(&mut self.line, row).map_err(io::Error::from);
         self.line.push(b'\n');
@@ -56,7 +56,7 @@ impl JsonLines {
     }
 
     /// Hands the buffer to the system.
-    pub(super) fn flush(&mut self) -> Result<(), ExportError> {
+    pub(in crate::train) fn flush(&mut self) -> Result<(), ExportError> {
         self.file.flush().map_err(|source| ExportError::new(&self.path, source))
     }
 }

@@ -1,0 +1,240 @@
+//! Allocators behind one trait: the plan that Kiln trusts in, and those it is compared with.
+//!
+//! A [`Backend`] hands out ranges of driver blocks, a [`Driver`] gives it the blocks. Both know bytes and classes and
+//! nothing of Vulkan, so the same allocator places the tensors of a run and is replayed over a [`SimulatedDriver`] from a
+//! recorded trace, where no device is needed.
+//!
+//! | kind | what it does |
+//! |---|---|
+//! | [`planned`](Planned) | everything placed before anything is taken; nothing happens later |
+//! | [`sparse`](Sparse) | addresses for the capacity, pages for the Gaussians there are; the rest as planned |
+//! | [`tlsf`](Tlsf) | two-level segregated fit over blocks, with compaction by [`Fragmentation`] mode |
+//! | [`naive`](Naive) | a driver allocation for every tensor, growth by copying |
+//! | `gpu_allocator`, `vma` | the libraries of those names, see [`crate::vk`] |
+
+mod choice;
+mod modes;
+mod naive;
+mod planned;
+mod simulated;
+mod sparse;
+#[cfg(test)]
+mod tests;
+mod tlsf;
+
+pub use choice::BackendChoice;
+pub use modes::{Fragmentation, Policy};
+pub use naive::Naive;
+pub use planned::Planned;
+pub use simulated::{DriverStats, SimulatedDriver};
+pub use sparse::{PageDriver, Pages, Sparse};
+pub use tlsf::Tlsf;
+
+use super::{Class, TensorDesc};
+
+/// Which allocator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BackendKind {
+    /// Plan, then commit.
+    #[default]
+    Planned,
+    /// Sparse binding.
+    Sparse,
+    /// Two-level segregated fit.
+    Tlsf,
+    /// The crate `gpu-allocator`.
+    GpuAllocator,
+    /// The Vulkan Memory Allocator, through the crate `vk-mem`.
+    Vma,
+    /// One driver allocation for each tensor.
+    Naive,
+}
+
+impl BackendKind {
+    /// All of them, the default first.
+    pub const ALL: [Self; 6] = [
+        Self::Planned,
+        Self::Sparse,
+        Self::Tlsf,
+        Self::GpuAllocator,
+        Self::Vma,
+        Self::Naive,
+    ];
+
+    /// The word for `memory.backend.kind`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Sparse => "sparse",
+            Self::Tlsf => "tlsf",
+            Self::GpuAllocator => "gpu_allocator",
+            Self::Vma => "vma",
+            Self::Naive => "naive",
+        }
+    }
+}
+
+/// How the bytes of a tensor follow from a count of Gaussians: `rows` rows of equal length, each used from its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// Rows in the tensor.
+    pub rows: u64,
+    /// Bytes of a row at capacity.
+    pub row_bytes: u64,
+    /// Bytes of a row in use.
+    pub used_bytes: u64,
+}
+
+/// What an allocator is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Position of the tensor in its table.
+    pub tensor: usize,
+    /// Its description; `bytes` is what it takes at capacity.
+    pub desc: &'a TensorDesc,
+    /// Bytes wanted now.
+    pub bytes: u64,
+    /// Where those bytes are in a tensor of its full size; none when they are its first.
+    pub rows: Option<Rows>,
+}
+
+impl<'a> Request<'a> {
+    /// All bytes of a tensor.
+    #[must_use]
+    pub fn whole(tensor: usize, desc: &'a TensorDesc) -> Self {
+        Self {
+            tensor,
+            desc,
+            bytes: desc.bytes,
+            rows: None,
+        }
+    }
+}
+
+/// Names an allocation; compaction moves it without changing its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Handle(pub u32);
+
+/// Number of a driver block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub u32);
+
+/// Where an allocation lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The driver block.
+    pub block: BlockId,
+    /// First byte in it.
+    pub offset: u64,
+    /// Length in bytes, rounding included.
+    pub bytes: u64,
+}
+
+/// What an allocator holds without using it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FreeSpace {
+    /// Bytes reserved and not handed out.
+    pub bytes: u64,
+    /// The largest piece of them in one range.
+    pub largest: u64,
+}
+
+impl FreeSpace {
+    /// External fragmentation, 0 to 1: the share of the free bytes that the largest request could not use.
+    #[must_use]
+    pub fn fragmentation(&self) -> f64 {
+        match self.bytes {
+            0 => 0.0,
+            bytes => 1.0 - self.largest as f64 / bytes as f64,
+        }
+    }
+}
+
+/// Why an allocator has no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The driver, or the cap above it, refuses.
+    #[error("no room for {bytes} bytes: {free_bytes} of {heap_bytes} are free")]
+    Heap {
+        /// Bytes asked for.
+        bytes: u64,
+        /// Bytes nobody has taken.
+        free_bytes: u64,
+        /// Bytes there are.
+        heap_bytes: u64,
+    },
+    /// The request is larger than the plan or the library foresees.
+    #[error("{bytes} bytes were asked for where at most {limit_bytes} are possible")]
+    TooLarge {
+        /// Bytes asked for.
+        bytes: u64,
+        /// The limit.
+        limit_bytes: u64,
+    },
+}
+
+/// What resizing an allocation took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resized {
+    /// Its name from now on.
+    pub handle: Handle,
+    /// Bytes copied from the old place to the new one.
+    pub copied_bytes: u64,
+}
+
+/// Gives blocks of device memory.
+pub trait Driver {
+    /// Takes a block of at least `bytes`.
+    ///
+    /// # Errors
+    /// [`Refused::Heap`] when there is no room.
+    fn take(&mut self, bytes: u64, class: Class) -> Result<BlockId, Refused>;
+
+    /// Gives a block back.
+    fn give(&mut self, block: BlockId);
+
+    /// Bytes of the largest block.
+    fn largest_block(&self) -> u64;
+}
+
+/// Hands out ranges of driver blocks.
+pub trait Backend {
+    /// Which one.
+    fn kind(&self) -> BackendKind;
+
+    /// Finds room.
+    ///
+    /// # Errors
+    /// [`Refused`] when there is none; nothing has changed then.
+    fn allocate(&mut self, request: &Request<'_>) -> Result<Handle, Refused>;
+
+    /// Takes an allocation back. Handles that are not allocated are ignored.
+    fn free(&mut self, handle: Handle);
+
+    /// Where an allocation lies; none when it has no range of its own.
+    fn range(&self, handle: Handle) -> Option<Range>;
+
+    /// Gives an allocation another size and keeps what it holds. Most allocators have one way: a new place, a copy, and
+    /// the old place back.
+    ///
+    /// # Errors
+    /// [`Refused`] when there is no room; the allocation is as it was.
+    fn resize(&mut self, handle: Handle, request: &Request<'_>) -> Result<Resized, Refused> {
+        let old = self.range(handle).map_or(0, |range| range.bytes);
+        let new = self.allocate(request)?;
+        self.free(handle);
+        Ok(Resized {
+            handle: new,
+            copied_bytes: old.min(request.bytes),
+        })
+    }
+
+    /// What is reserved and not handed out.
+    fn free_space(&self) -> FreeSpace;
+
+    /// What the allocator does between steps, see [`Policy`]; returns the bytes it moved.
+    fn tend(&mut self, _iteration: u32, _topology_changed: bool) -> u64 {
+        0
+    }
+}

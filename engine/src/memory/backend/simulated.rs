@@ -1,0 +1,184 @@
+//! A driver without a device: a heap of a given size that counts what it is asked.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::{BlockId, Driver, PageDriver, Refused};
+use crate::memory::{BlockRounding, Class};
+
+/// What a driver was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DriverStats {
+    /// Calls that took, gave back, reserved or bound.
+    pub calls: u64,
+    /// Bytes in blocks now.
+    pub reserved_bytes: u64,
+    /// Most bytes that were ever in blocks.
+    pub peak_reserved_bytes: u64,
+    /// Blocks that were refused.
+    pub refused: u64,
+}
+
+#[derive(Debug)]
+struct Heap {
+    heap_bytes: u64,
+    rounding: BlockRounding,
+    largest_block: u64,
+    page_bytes: u64,
+    next: u32,
+    blocks: BTreeMap<BlockId, (u64, Class)>,
+    /// Bytes of the address ranges that pages are bound to.
+    spaces: BTreeMap<BlockId, u64>,
+    /// Page of an address range -> page of a block.
+    bound: BTreeMap<(BlockId, u64), (BlockId, u64)>,
+    stats: DriverStats,
+}
+
+/// A simulated heap; clones are the same heap.
+#[derive(Clone, Debug)]
+pub struct SimulatedDriver(Rc<RefCell<Heap>>);
+
+impl SimulatedDriver {
+    /// A heap of `heap_bytes` whose blocks have at most `largest_block` bytes and are rounded up like `rounding` says.
+    #[must_use]
+    pub fn new(heap_bytes: u64, largest_block: u64, rounding: BlockRounding) -> Self {
+        Self(Rc::new(RefCell::new(Heap {
+            heap_bytes,
+            rounding,
+            largest_block,
+            page_bytes: 1 << 16,
+            next: 0,
+            blocks: BTreeMap::new(),
+            spaces: BTreeMap::new(),
+            bound: BTreeMap::new(),
+            stats: DriverStats::default(),
+        })))
+    }
+
+    /// What it was asked for so far.
+    #[must_use]
+    pub fn stats(&self) -> DriverStats {
+        self.0.borrow().stats
+    }
+
+    /// Bytes of the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.0.borrow().heap_bytes
+    }
+
+    /// The blocks that are taken, with bytes and class, by number.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<(BlockId, u64, Class)> {
+        let heap = self.0.borrow();
+        heap.blocks
+            .iter()
+            .map(|(id, (bytes, class))| (*id, *bytes, *class))
+            .collect()
+    }
+
+    /// Bytes of pages that an address range has.
+    #[must_use]
+    pub fn bound_bytes(&self, space: BlockId) -> u64 {
+        let heap = self.0.borrow();
+        heap.bound.keys().filter(|(of, _)| *of == space).count() as u64 * heap.page_bytes
+    }
+
+    /// The pages of blocks that are bound anywhere.
+    #[must_use]
+    pub fn bound_pages(&self) -> Vec<(BlockId, u64)> {
+        self.0.borrow().bound.values().copied().collect()
+    }
+
+    /// True when page `page` of an address range has memory.
+    #[must_use]
+    pub fn is_bound(&self, space: BlockId, page: u64) -> bool {
+        self.0.borrow().bound.contains_key(&(space, page))
+    }
+}
+
+impl Heap {
+    fn name(&mut self) -> BlockId {
+        self.next += 1;
+        BlockId(self.next)
+    }
+}
+
+impl Driver for SimulatedDriver {
+    fn take(&mut self, bytes: u64, class: Class) -> Result<BlockId, Refused> {
+        let mut heap = self.0.borrow_mut();
+        heap.stats.calls += 1;
+        let request = heap.rounding.request(bytes);
+        let free_bytes = heap.heap_bytes.saturating_sub(heap.stats.reserved_bytes);
+        if request > free_bytes || bytes > heap.largest_block {
+            heap.stats.refused += 1;
+            return Err(Refused::Heap {
+                bytes: request,
+                free_bytes,
+                heap_bytes: heap.heap_bytes,
+            });
+        }
+        heap.stats.reserved_bytes += request;
+        heap.stats.peak_reserved_bytes = heap.stats.peak_reserved_bytes.max(heap.stats.reserved_bytes);
+        let id = heap.name();
+        heap.blocks.insert(id, (bytes, class));
+        Ok(id)
+    }
+
+    fn give(&mut self, block: BlockId) {
+        let mut heap = self.0.borrow_mut();
+        heap.stats.calls += 1;
+        if let Some((bytes, _)) = heap.blocks.remove(&block) {
+            heap.stats.reserved_bytes -= heap.rounding.request(bytes);
+        }
+    }
+
+    fn largest_block(&self) -> u64 {
+        self.0.borrow().largest_block
+    }
+}
+
+impl PageDriver for SimulatedDriver {
+    fn page_bytes(&self) -> u64 {
+        self.0.borrow().page_bytes
+    }
+
+    fn reserve(&mut self, bytes: u64) -> Result<BlockId, Refused> {
+        let mut heap = self.0.borrow_mut();
+        heap.stats.calls += 1;
+        let id = heap.name();
+        heap.spaces.insert(id, bytes);
+        Ok(id)
+    }
+
+    fn release(&mut self, space: BlockId) {
+        let mut heap = self.0.borrow_mut();
+        heap.stats.calls += 1;
+        heap.spaces.remove(&space);
+        heap.bound.retain(|(of, _), _| *of != space);
+    }
+
+    fn bind(&mut self, space: BlockId, binds: &[(u64, Option<(BlockId, u64)>)]) -> Result<(), Refused> {
+        let mut heap = self.0.borrow_mut();
+        heap.stats.calls += 1;
+        let pages = heap
+            .spaces
+            .get(&space)
+            .map_or(0, |bytes| bytes.div_ceil(heap.page_bytes));
+        for (page, memory) in binds {
+            // A real driver may do anything with these; a simulated one says so.
+            if *page >= pages {
+                return Err(Refused::TooLarge {
+                    bytes: (page + 1) * heap.page_bytes,
+                    limit_bytes: pages * heap.page_bytes,
+                });
+            }
+            match memory {
+                Some(from) => heap.bound.insert((space, *page), *from),
+                None => heap.bound.remove(&(space, *page)),
+            };
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,482 @@
+//! Runs a trace on an allocator over a simulated heap, without a device.
+//!
+//! All allocators get the same heap and the same tensors. Those that know the plan (`planned`, and `sparse` for all but the
+//! model) are asked for capacities, once. The others do what trainers without a plan do: the model is reallocated when the
+//! number of Gaussians changes, and a step's tensors are allocated at their first use with the size that its counts ask for,
+//! and freed after their last. Tensors that pass between the programs of one step are freed and allocated again between
+//! them, which is in those allocators' favour.
+
+use std::time::Instant;
+
+use super::{Counts, Happening, Section, TraceError};
+use crate::memory::backend::{
+    Backend, BackendKind, DriverStats, Fragmentation, Handle, Naive, Planned, Refused, Request, Rows, SimulatedDriver,
+    Sparse, Tlsf,
+};
+use crate::memory::{ALIGNMENT, BlockRounding, Class, GIB, Plan, PlanLimits, Program, TensorTable};
+
+/// Circumstances of a replay.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Bytes of the heap.
+    pub heap_bytes: u64,
+    /// Block policy of `tlsf`, and block size of `planned`; none for what they do by themselves.
+    pub fragmentation: Option<Fragmentation>,
+    /// All sizes that follow counts times this.
+    pub scale: u64,
+    /// What a driver call takes, nanoseconds, on top of the allocator's own time.
+    pub call_ns: u64,
+}
+
+/// Times of single requests, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Latency {
+    /// Half of them took at most this.
+    pub p50: u64,
+    /// 99 of 100 took at most this.
+    pub p99: u64,
+    /// The slowest.
+    pub max: u64,
+}
+
+/// What an allocator made of a trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// The request that found no room, and the iteration it came at; the replay ends with it.
+    pub refused: Option<(u32, Refused)>,
+    /// What the driver was asked for.
+    pub driver: DriverStats,
+    /// Worst share of the free bytes that the largest request could not have used, 0 to 1.
+    pub fragmentation: f64,
+    /// Bytes copied because a tensor grew or shrank.
+    pub copied_bytes: u64,
+    /// Bytes moved by compaction.
+    pub moved_bytes: u64,
+    /// Seconds that compaction took to decide.
+    pub tending_s: f64,
+    /// Requests: allocations, frees, changes of size.
+    pub requests: u64,
+    /// Their times.
+    pub latency: Latency,
+}
+
+/// Most bytes that were in use at once, whatever the allocator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    /// With every tensor as large as the counts of the moment ask for.
+    pub current_bytes: u64,
+    /// With every tensor as large as it was planned.
+    pub capacity_bytes: u64,
+    /// With the model as large as the count asks for and all else as it was planned.
+    pub paged_bytes: u64,
+}
+
+impl Live {
+    /// What an allocator of this kind is asked for.
+    #[must_use]
+    pub const fn asked_bytes(&self, kind: BackendKind) -> u64 {
+        match kind {
+            BackendKind::Planned => self.capacity_bytes,
+            BackendKind::Sparse => self.paged_bytes,
+            _ => self.current_bytes,
+        }
+    }
+}
+
+/// Opens the allocators that are not Rust's own, over the simulated heap; see [`crate::vk::open_library`].
+pub type OpenLibrary<'a> = &'a dyn Fn(BackendKind, &SimulatedDriver) -> Option<Box<dyn Backend>>;
+
+/// The runs of the happenings, with their counts, in order.
+fn runs(section: &Section) -> impl Iterator<Item = (u32, Counts, &[u32])> {
+    let mut counts = Counts {
+        gaussians: section.start.gaussians,
+        ..Counts::default()
+    };
+    section.happenings.iter().map(move |happening| match happening {
+        Happening::Step(step) => {
+            counts = Counts {
+                gaussians: step.n,
+                visible: step.v,
+                intersections: step.i,
+                pixels: step.px,
+            };
+            (step.it, counts, &step.runs[..])
+        }
+        Happening::Work(work) => {
+            counts.pixels = work.px;
+            (work.it, counts, &work.runs[..])
+        }
+        Happening::Topology(topology) => {
+            counts.gaussians = topology.n;
+            (topology.it, counts, &[][..])
+        }
+    })
+}
+
+/// Most bytes in use at once in `sections`, with sizes times `scale`.
+#[must_use]
+pub fn live(sections: &[Section], scale: u64) -> Live {
+    let mut most = Live::default();
+    for section in sections.iter().map(|section| section.scaled(scale)) {
+        let capacity = section.sizes(&section.capacity());
+        for (_, counts, list) in runs(&section) {
+            let sizes = section.sizes(&counts);
+            let mixed = std::iter::zip(&sizes, &capacity).zip(&section.tensors);
+            let paged: Vec<u64> = mixed
+                .map(|((size, full), tensor)| {
+                    if tensor.class == Class::Persistent {
+                        *size
+                    } else {
+                        *full
+                    }
+                })
+                .collect();
+            for run in list {
+                most.current_bytes = most.current_bytes.max(section.live_bytes(&sizes, *run));
+                most.capacity_bytes = most.capacity_bytes.max(section.live_bytes(&capacity, *run));
+                most.paged_bytes = most.paged_bytes.max(section.live_bytes(&paged, *run));
+            }
+        }
+    }
+    most
+}
+
+/// Runs all processes of a trace, one after the other, each on an empty heap. None when the allocator is not built in.
+///
+/// # Errors
+/// [`TraceError`] when the tensors cannot be placed at all.
+pub fn replay(
+    sections: &[Section],
+    kind: BackendKind,
+    options: &Options,
+    library: OpenLibrary<'_>,
+) -> Result<Option<Outcome>, TraceError> {
+    let mut times = Vec::new();
+    let mut total: Option<Outcome> = None;
+    for section in sections {
+        let section = section.scaled(options.scale);
+        let Some(outcome) = replay_section(&section, kind, options, library, &mut times)? else {
+            return Ok(None);
+        };
+        total = Some(total.map_or(outcome, |sum| sum.and(&outcome)));
+    }
+    times.sort_unstable();
+    let at = |share: f64| times.get(((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1)));
+    let latency = Latency {
+        p50: at(0.5).copied().unwrap_or(0),
+        p99: at(0.99).copied().unwrap_or(0),
+        max: times.last().copied().unwrap_or(0),
+    };
+    Ok(total.map(|outcome| Outcome { latency, ..outcome }))
+}
+
+/// Smallest heap, in steps of 1/512 of `high_bytes`, on which the trace completes; none when not even `high_bytes` does.
+///
+/// # Errors
+/// See [`replay`].
+pub fn smallest_heap(
+    sections: &[Section],
+    kind: BackendKind,
+    options: &Options,
+    library: OpenLibrary<'_>,
+    high_bytes: u64,
+) -> Result<Option<u64>, TraceError> {
+    const STEPS: u64 = 512;
+    let completes = |steps: u64| -> Result<bool, TraceError> {
+        let options = Options {
+            heap_bytes: (u128::from(high_bytes) * u128::from(steps) / u128::from(STEPS)) as u64,
+            ..*options
+        };
+        let outcome = replay(sections, kind, &options, library)?;
+        Ok(outcome.is_some_and(|outcome| outcome.refused.is_none()))
+    };
+    if !completes(STEPS)? {
+        return Ok(None);
+    }
+    let (mut low, mut high) = (0, STEPS);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if completes(middle)? {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Ok(Some(
+        (u128::from(high_bytes) * u128::from(high) / u128::from(STEPS)) as u64,
+    ))
+}
+
+impl Outcome {
+    fn and(self, later: &Self) -> Self {
+        let (a, b) = (self.driver, later.driver);
+        Self {
+            refused: self.refused.or(later.refused),
+            driver: DriverStats {
+                calls: a.calls + b.calls,
+                reserved_bytes: b.reserved_bytes,
+                peak_reserved_bytes: a.peak_reserved_bytes.max(b.peak_reserved_bytes),
+                refused: a.refused + b.refused,
+            },
+            fragmentation: self.fragmentation.max(later.fragmentation),
+            copied_bytes: self.copied_bytes + later.copied_bytes,
+            moved_bytes: self.moved_bytes + later.moved_bytes,
+            tending_s: self.tending_s + later.tending_s,
+            requests: self.requests + later.requests,
+            latency: self.latency,
+        }
+    }
+}
+
+/// Block limits of a replay: the trace's rounding, blocks of at most 1 GiB.
+fn limits(section: &Section) -> PlanLimits {
+    let rounding = BlockRounding {
+        extra_bytes: section.start.extra_bytes,
+        granularity_bytes: section.start.granularity_bytes.max(1),
+    };
+    PlanLimits {
+        block_bytes: GIB,
+        binding_bytes: u64::MAX,
+        rounding,
+    }
+}
+
+fn replay_section(
+    section: &Section,
+    kind: BackendKind,
+    options: &Options,
+    library: OpenLibrary<'_>,
+    times: &mut Vec<u64>,
+) -> Result<Option<Outcome>, TraceError> {
+    let limits = limits(section);
+    let policy = options.fragmentation.unwrap_or(Fragmentation::of(kind)).policy();
+    let mut driver = SimulatedDriver::new(options.heap_bytes, u64::MAX, limits.rounding);
+    let table = section.table();
+    let scripts = section.scripts(&table);
+    let programs: Vec<&Program> = scripts.iter().collect();
+    let start = Instant::now();
+    let opened: Result<Box<dyn Backend>, Refused> = match kind {
+        BackendKind::Planned => {
+            let plan = Plan::in_blocks(&table, &programs, limits, policy.block_bytes)?;
+            Planned::commit(&mut driver, &table, &plan, |_| true).map(|planned| Box::new(planned) as _)
+        }
+        BackendKind::Sparse => match Sparse::new(driver.clone(), &table, &programs, limits) {
+            Ok(sparse) => Ok(Box::new(sparse)),
+            Err(crate::memory::MemoryError::Refused(refused)) => Err(refused),
+            Err(error) => return Err(error.into()),
+        },
+        BackendKind::Tlsf => Ok(Box::new(Tlsf::new(driver.clone(), policy, ALIGNMENT))),
+        BackendKind::Naive => Ok(Box::new(Naive::new(driver.clone()))),
+        BackendKind::GpuAllocator | BackendKind::Vma => match library(kind, &driver) {
+            Some(backend) => Ok(backend),
+            None => return Ok(None),
+        },
+    };
+    times.push(nanoseconds(start) + driver.stats().calls * options.call_ns);
+    let outcome = match opened {
+        Ok(backend) => {
+            let mut player = Player::new(section, &table, backend, driver.clone(), options, times);
+            let refused = player.play().err();
+            player.outcome(refused)
+        }
+        Err(refused) => Outcome {
+            refused: Some((section.start.it, refused)),
+            ..Outcome::nothing(driver.stats())
+        },
+    };
+    Ok(Some(outcome))
+}
+
+fn nanoseconds(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Outcome {
+    const fn nothing(driver: DriverStats) -> Self {
+        Self {
+            refused: None,
+            driver,
+            fragmentation: 0.0,
+            copied_bytes: 0,
+            moved_bytes: 0,
+            tending_s: 0.0,
+            requests: 0,
+            latency: Latency { p50: 0, p99: 0, max: 0 },
+        }
+    }
+}
+
+struct Player<'a> {
+    section: &'a Section,
+    table: &'a TensorTable,
+    backend: Box<dyn Backend>,
+    driver: SimulatedDriver,
+    options: &'a Options,
+    times: &'a mut Vec<u64>,
+    /// Per program: tensor numbers in the order of allocation (true) and release.
+    scripts: Vec<Vec<(usize, bool)>>,
+    handles: Vec<Option<Handle>>,
+    outcome: Outcome,
+}
+
+impl<'a> Player<'a> {
+    fn new(
+        section: &'a Section,
+        table: &'a TensorTable,
+        backend: Box<dyn Backend>,
+        driver: SimulatedDriver,
+        options: &'a Options,
+        times: &'a mut Vec<u64>,
+    ) -> Self {
+        let script = |arena: &[(usize, usize, usize)]| {
+            // What a command needs is there before it, and what it used last goes after it.
+            let mut events: Vec<(usize, bool, usize)> = Vec::new();
+            for (tensor, first, last) in arena {
+                events.push((2 * first, true, *tensor));
+                events.push((2 * last + 1, false, *tensor));
+            }
+            events.sort_by_key(|(at, _, tensor)| (*at, *tensor));
+            events.into_iter().map(|(_, begins, tensor)| (tensor, begins)).collect()
+        };
+        Self {
+            section,
+            table,
+            scripts: section.programs.iter().map(|p| script(&p.arena)).collect(),
+            handles: vec![None; table.tensors().len()],
+            outcome: Outcome::nothing(driver.stats()),
+            backend,
+            driver,
+            options,
+            times,
+        }
+    }
+
+    fn outcome(mut self, refused: Option<(u32, Refused)>) -> Outcome {
+        self.outcome.refused = refused;
+        self.outcome.driver = self.driver.stats();
+        self.outcome
+    }
+
+    /// Tells the time of a request and looks at the worst moment.
+    fn timed<T>(&mut self, request: impl FnOnce(&mut dyn Backend) -> T) -> T {
+        let calls = self.driver.stats().calls;
+        let start = Instant::now();
+        let result = request(self.backend.as_mut());
+        let ns = nanoseconds(start);
+        let calls = self.driver.stats().calls - calls;
+        self.times.push(ns + calls * self.options.call_ns);
+        self.outcome.requests += 1;
+        if calls > 0 {
+            self.look();
+        }
+        result
+    }
+
+    fn look(&mut self) {
+        let now = self.backend.free_space().fragmentation();
+        self.outcome.fragmentation = self.outcome.fragmentation.max(now);
+    }
+
+    /// What to ask for tensor `index`: all of it where the allocator goes by the plan.
+    fn request(&self, index: usize, counts: &Counts) -> Option<Request<'a>> {
+        let (desc, line) = (self.table.tensors().get(index)?, self.section.tensors.get(index)?);
+        let is_paged = self.backend.kind() == BackendKind::Sparse && desc.class == Class::Persistent;
+        let by_plan = matches!(self.backend.kind(), BackendKind::Planned | BackendKind::Sparse) && !is_paged;
+        if by_plan {
+            return Some(Request::whole(index, desc));
+        }
+        Some(Request {
+            tensor: index,
+            desc,
+            bytes: line.bytes_for(counts).min(desc.bytes),
+            rows: Some(Rows {
+                rows: line.rows,
+                row_bytes: line.bytes / line.rows,
+                used_bytes: line.row_bytes_for(counts),
+            }),
+        })
+    }
+
+    fn allocate(&mut self, it: u32, index: usize, counts: &Counts) -> Result<(), (u32, Refused)> {
+        let Some(request) = self.request(index, counts) else {
+            return Ok(());
+        };
+        let handle = self.timed(|backend| backend.allocate(&request)).map_err(|r| (it, r))?;
+        if let Some(entry) = self.handles.get_mut(index) {
+            *entry = Some(handle);
+        }
+        Ok(())
+    }
+
+    fn play(&mut self) -> Result<(), (u32, Refused)> {
+        let section = self.section;
+        let start = &section.start;
+        let mut gaussians = start.gaussians;
+        let first = Counts {
+            gaussians,
+            ..section.capacity()
+        };
+        let lasting = |class| matches!(class, Class::Persistent | Class::Images | Class::Small);
+        let owned: Vec<usize> = (0..)
+            .zip(&section.tensors)
+            .filter(|(_, t)| lasting(t.class))
+            .map(|(i, _)| i)
+            .collect();
+        for index in &owned {
+            self.allocate(start.it, *index, &first)?;
+        }
+        for (it, counts, list) in runs(section) {
+            let changed = counts.gaussians != gaussians;
+            if changed {
+                gaussians = counts.gaussians;
+                self.resize_model(it, &owned, &counts)?;
+            }
+            for run in list {
+                self.run(it, *run, &counts)?;
+            }
+            let began = Instant::now();
+            self.outcome.moved_bytes += self.backend.tend(it, changed);
+            self.outcome.tending_s += began.elapsed().as_secs_f64();
+            self.look();
+        }
+        Ok(())
+    }
+
+    fn resize_model(&mut self, it: u32, owned: &[usize], counts: &Counts) -> Result<(), (u32, Refused)> {
+        for index in owned {
+            let is_model = self
+                .section
+                .tensors
+                .get(*index)
+                .is_some_and(|t| t.class == Class::Persistent);
+            let handle = self.handles.get(*index).copied().flatten();
+            let (true, Some(handle), Some(request)) = (is_model, handle, self.request(*index, counts)) else {
+                continue;
+            };
+            let resized = self
+                .timed(|backend| backend.resize(handle, &request))
+                .map_err(|r| (it, r))?;
+            self.outcome.copied_bytes += resized.copied_bytes;
+            if let Some(entry) = self.handles.get_mut(*index) {
+                *entry = Some(resized.handle);
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, it: u32, run: u32, counts: &Counts) -> Result<(), (u32, Refused)> {
+        // By number, because a request needs all of `self`.
+        let length = self.scripts.get(run as usize).map_or(0, Vec::len);
+        for at in 0..length {
+            let Some((tensor, begins)) = self.scripts.get(run as usize).and_then(|s| s.get(at)).copied() else {
+                break;
+            };
+            if begins {
+                self.allocate(it, tensor, counts)?;
+            } else if let Some(handle) = self.handles.get_mut(tensor).and_then(Option::take) {
+                self.timed(|backend| backend.free(handle));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! A driver without memory: whatever allocation fails at start-up, the run ends cleanly and leaves nothing behind.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kiln::cli::{Exit, Failure as _};
+use kiln::memory::backend::BackendKind;
+use kiln::memory::{Budget, GIB, Gpu, MemoryError};
+use kiln::scene::SceneIndex;
+use kiln::train::{Demand, TrainError, Trainer, initial_model, open_device, plan, scene_options, variants_for};
+use kiln::vk::VkError;
+use kiln_tests::gpu::take_turn;
+use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
+
+/// Small, and without what only makes start-up longer.
+const SMALL: &[(&str, &str)] = &[("memory.max_gaussians", "2000"), ("debug.timed_steps", "0")];
+
+/// Every allocation of memory, and every fifth of the other objects: buffers, pools, sets, pipelines.
+#[test]
+fn start_up_survives_a_failure_of_every_allocation() {
+    take_turn();
+    for kind in [BackendKind::Planned, BackendKind::Naive] {
+        let word = [("memory.backend.kind", kind.name())];
+        let profile = profile(Path::new("unused"), &[EVENTFUL, SMALL, &word]);
+        let open = open_device(&profile).unwrap();
+        let device = open.device.clone();
+        let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
+        let model = initial_model(&profile, &scene).unwrap();
+        let demand = Demand::count(&profile, &scene, &model);
+        let variants = variants_for(device.caps(), open.tier, &profile).unwrap();
+        let budget = Budget::of_device(&device, Some(4 * GIB), 0.97);
+        let start = || -> Result<Trainer, TrainError> {
+            let limits = Gpu::limits(&device);
+            let (plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants)?;
+            Trainer::new(&device, profile.clone(), plan, report, &scene, Some(&model))
+        };
+        let owners = Arc::strong_count(&device);
+        let before = (device.attempts(), device.allocations());
+        drop(start().unwrap());
+        let attempts = device.attempts() - before.0;
+        let allocations = device.allocations() - before.1;
+        assert_eq!((device.reserved_bytes(), Arc::strong_count(&device)), (0, owners));
+
+        let mut failed_allocations = 0;
+        let mut number = 0;
+        while number < attempts {
+            device.fail_attempt(device.attempts() + number);
+            let taken = device.allocations();
+            let error = start()
+                .err()
+                .unwrap_or_else(|| unreachable!("attempt {number} of {attempts} did not fail"));
+            assert_eq!(error.exit(), Exit::DoesNotFit, "attempt {number}: {error}");
+            let TrainError::Memory(MemoryError::Vulkan(VkError::OutOfMemory { bytes, .. })) = &error else {
+                unreachable!("attempt {number}: {error}")
+            };
+            failed_allocations += u64::from(*bytes > 0);
+            assert_eq!(device.reserved_bytes(), 0, "attempt {number} leaves memory behind");
+            assert_eq!(
+                Arc::strong_count(&device),
+                owners,
+                "attempt {number} leaves objects behind"
+            );
+            // Memory comes first; when all of it was taken, pipelines and recordings follow.
+            let all_taken = device.allocations() - taken == allocations;
+            number += if all_taken { 5 } else { 1 };
+        }
+        assert_eq!(
+            failed_allocations,
+            allocations,
+            "not every allocation of {} failed once",
+            kind.name()
+        );
+        assert!(start().is_ok(), "the device is as good as before");
+    }
+}
+
+#[test]
+fn the_program_ends_with_its_own_code_when_the_driver_has_no_memory() {
+    for number in ["0", "3", "40"] {
+        let scratch = Scratch::new("no-memory");
+        let failing = [("debug.fail_allocation", number)];
+        let mut command = runs::train_command(&scratch.join("run"), &[EVENTFUL, SMALL, &failing]);
+        let (code, errors) = runs::outcome(&mut command);
+        assert_eq!(code, Some(6), "{errors}");
+        assert!(errors.contains("the driver has no memory left"), "{errors}");
+    }
+}
