@@ -13,8 +13,8 @@ use kiln::vk::VkError;
 use kiln_tests::gpu::take_turn;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
 
-/// Small, and without what only makes start-up longer.
-const SMALL: &[(&str, &str)] = &[("memory.max_gaussians", "2000"), ("debug.timed_steps", "0")];
+/// Little to allocate.
+const SMALL: &[(&str, &str)] = &[("memory.max_gaussians", "2000")];
 
 /// Every allocation of memory, and every fifth of the other objects: buffers, pools, sets, pipelines.
 #[test]
