@@ -361,9 +361,8 @@ pub(super) fn page() -> String {
          `kiln train` and `kiln plan` understand the flags of the Mip-Splatting and 3DGS trainers. A command such as\n\n\
          ```sh\npython train.py {KNOWN_COMMAND}\n```\n\n\
          is `kiln train` with the same flags. Each flag below either sets a key of the configuration, which a file or\n\
-         `--set KEY=VALUE` can set too, or is refused with exit code 2 and the words shown. Values that are documented but\n\
-         not available yet are refused with exit code 3, naming the key. Underscores and hyphens mean the same in every\n\
-         flag that sets something.\n\n\
+         `--set KEY=VALUE` can set too, or is refused with exit code 2 and the words shown. Underscores and hyphens mean\n\
+         the same in every flag that sets something.\n\n\
          `kiln flags` prints this page. It is made from the table in `engine/src/cli/flags.rs`, and a test holds the two\n\
          against each other: `KILN_BLESS=1 cargo test -p kiln flags` writes it anew.\n\n\
          ## Mip-Splatting and 3DGS\n\n{}\n\
