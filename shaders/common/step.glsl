@@ -78,7 +78,7 @@ const uint STALL_LOOPS = 4u;        // the driver cut a loop over the splats of 
 
 // Slots of the indirect-dispatch table, three words each with a stride of four.
 const uint ARGS_VISIBLE = 0u;          // 256 visible Gaussians a group
-const uint ARGS_VISIBLE_SORT = 1u;     // SORT_BLOCK visible Gaussians a group
+const uint ARGS_VISIBLE_SORT = 1u;     // a block of the depth sort a group
 const uint ARGS_INTERSECTIONS = 2u;    // 256 intersections a group
 const uint ARGS_INTERSECTION_SORT = 3u;
 const uint ARGS_TILES = 4u;            // one tile a group
@@ -86,4 +86,3 @@ const uint ARGS_ONE = 5u;              // one group, none when stalled
 const uint ARGS_GAUSSIANS = 6u;        // 256 Gaussians of all chunks a group; only inside a densification
 const uint ARGS_MOVES = 7u;            // 256 births or moves a group; only inside a densification
 const uint ARGS_CHUNKS = 8u;           // 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c
-const uint SORT_BLOCK = 4096u;
