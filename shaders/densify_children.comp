@@ -30,33 +30,11 @@ layout(push_constant) uniform Push {
     uint sh_v_planes;
 };
 
-const uint STATISTICS_PLANES = 4u;
-
-void clear(uint i) {
-    // Every code of 0 is the word 0.
-    for (uint p = 0u; p < geometry_m_planes; ++p) {
-        geometry_m[p * stride + i] = 0u;
-    }
-    for (uint p = 0u; p < geometry_v_planes; ++p) {
-        geometry_v[p * stride + i] = 0u;
-    }
-    for (uint p = 0u; p < sh_m_planes; ++p) {
-        sh_m[p * stride + i] = 0u;
-    }
-    for (uint p = 0u; p < sh_v_planes; ++p) {
-        sh_v[p * stride + i] = 0u;
-    }
-    for (uint p = 0u; p < STATISTICS_PLANES; ++p) {
-        statistics[p * stride + i] = 0.0;
-    }
-}
+#include "common/clear_state.glsl"
+#include "common/rotate.glsl"
 
 // Slot `i` of this chunk holds the values of Gaussian `parent` and becomes its child 0 or 1.
 void sample_child(uint i, uint parent, uint child) {
-    vec4 q = vec4(geometry[3u * stride + i], geometry[4u * stride + i], geometry[5u * stride + i],
-                  geometry[6u * stride + i]);
-    q /= sqrt(dot(q, q));
-    float w = q.x, x = q.y, y = q.z, z = q.w;
     vec3 s;
     for (uint c = 0u; c < 3u; ++c) {
         uint at = (7u + c) * stride + i;
@@ -64,10 +42,7 @@ void sample_child(uint i, uint parent, uint child) {
         s[c] = exp(log_scale) * rng_normal(u.seed, u.iteration, parent, 3u * child + c);
         geometry[at] = log_scale - log_divisor;
     }
-    vec3 offset = vec3(
-        (1.0 - 2.0 * (y * y + z * z)) * s.x + 2.0 * (x * y - w * z) * s.y + 2.0 * (x * z + w * y) * s.z,
-        2.0 * (x * y + w * z) * s.x + (1.0 - 2.0 * (x * x + z * z)) * s.y + 2.0 * (y * z - w * x) * s.z,
-        2.0 * (x * z - w * y) * s.x + 2.0 * (y * z + w * x) * s.y + (1.0 - 2.0 * (x * x + y * y)) * s.z);
+    vec3 offset = rotate_by(i, s);
     for (uint c = 0u; c < 3u; ++c) {
         geometry[c * stride + i] += offset[c];
     }
@@ -84,12 +59,12 @@ void main() {
     // Differences wrap around below `first`, so one comparison tests both ends of the chunk.
     if (split && parent - first < stride) {
         sample_child(parent - first, parent, 0u);
-        clear(parent - first);
+        clear_state(parent - first);
     }
     if (born - first < stride) {
         if (split) {
             sample_child(born - first, parent, 1u);
         }
-        clear(born - first);
+        clear_state(born - first);
     }
 }

@@ -28,6 +28,10 @@ struct StepUniforms {
     float beta2;
     float epsilon;
     uint debug;
+    float opacity_weight;  // of the mean opacity in the loss
+    float scale_weight;    // of the mean standard deviation in the loss
+    float noise;           // on centres after the update, times covariance
+    uint reserved;
 };
 
 // Bits of `flags`.

@@ -59,7 +59,7 @@ pub static PRUNE: Shader = shader!("densify_prune", r control, r geometry, rw st
 pub static MOVES: Shader = shader!("densify_moves", rw control, r keys, r group_counts, w from, w to);
 
 /// Bytes of the control block, `DensifyControl` in `shaders/common/densify.glsl`.
-pub const CONTROL_BYTES: u64 = 4 * (14 + 512);
+pub const CONTROL_BYTES: u64 = 4 * (17 + 512);
 /// Groups of the histogram passes; they stride over all keys.
 const SELECT_GROUPS: u32 = 256;
 const QUANTILE: u32 = 0;
@@ -236,6 +236,6 @@ fn prune(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace
 }
 
 /// The part of a table with a word a Gaussian that belongs to `chunk`, so that chunks need no barrier between them.
-fn window(table: View, chunk: &Chunk) -> View {
+pub(super) fn window(table: View, chunk: &Chunk) -> View {
     table.slice(4 * u64::from(chunk.first), 4 * u64::from(chunk.stride))
 }

@@ -107,6 +107,14 @@ pub struct StepUniforms {
     pub epsilon: f32,
     /// Unused.
     pub debug: u32,
+    /// Weight of the mean opacity in the loss.
+    pub opacity_weight: f32,
+    /// Weight of the mean standard deviation in the loss.
+    pub scale_weight: f32,
+    /// Noise on the centres after the update, see [`super::cpu::explore`].
+    pub noise: f32,
+    /// Unused.
+    pub reserved: u32,
 }
 
 impl StepUniforms {
@@ -152,6 +160,10 @@ impl StepUniforms {
             beta2: 0.999,
             epsilon: 1e-15,
             debug: 0,
+            opacity_weight: 0.0,
+            scale_weight: 0.0,
+            noise: 0.0,
+            reserved: 0,
         }
     }
 }

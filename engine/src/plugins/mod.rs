@@ -9,6 +9,7 @@ mod exporters;
 mod family;
 mod init;
 mod losses;
+mod mcmc;
 mod needs;
 mod optimizer;
 mod regularizers;
@@ -20,11 +21,12 @@ pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOpt
 pub use family::{Entry, Family, Options, families};
 pub use init::{Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
 pub use losses::{DssimOptions, L1Options, Loss};
+pub use mcmc::{McmcDensify, McmcOptions};
 pub use needs::{Need, NeedClass, NeedList};
 pub use optimizer::{AdamOptions, LearningRates, Optimizer};
-pub use regularizers::Regularizer;
+pub use regularizers::{Regularizer, RegularizerOptions};
 pub use sinks::{ConsoleOptions, MemoryJsonlOptions, MetricsJsonlOptions, Sink, TensorboardOptions};
-pub use strategy::{AbsStatistic, AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy};
+pub use strategy::{AbsStatistic, AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy, Window};
 
 use serde::{Deserialize, Serialize};
 

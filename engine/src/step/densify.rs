@@ -5,6 +5,7 @@
 use super::{Capacities, StepTensors};
 use crate::kernels::densify::{self, CONTROL_BYTES, Event, Workspace};
 use crate::kernels::relocate::Relocation;
+use crate::kernels::resample;
 use crate::memory::{Class, MIB, Program, Tag, TensorTable};
 
 /// Arena bytes for Gaussians on the move when nothing else is asked for.
@@ -61,5 +62,17 @@ pub fn densify(t: &StepTensors, d: &DensifyTensors, event: &Event) -> Program {
         ..*event
     };
     densify::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event);
+    program
+}
+
+/// The program of an event of the strategy `mcmc`; what is said of [`densify()`] holds for it too.
+#[must_use]
+pub fn resample(t: &StepTensors, d: &DensifyTensors, event: &resample::Event) -> Program {
+    let mut program = Program::new("densify");
+    let event = resample::Event {
+        capacity: event.capacity.min(t.capacities.n_cap),
+        ..*event
+    };
+    resample::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event);
     program
 }

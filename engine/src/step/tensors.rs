@@ -74,6 +74,8 @@ pub struct StepTensors {
     pub filter: FilterTensors,
     /// Host-visible rings.
     pub rings: Rings,
+    /// Steps end with noise on the centres.
+    pub explores: bool,
 }
 
 impl StepTensors {
@@ -219,6 +221,7 @@ impl StepTensors {
             metric_sums,
             filter,
             rings,
+            explores: false,
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::eval::lpips::LpipsTensors;
 use crate::kernels::densify::{Event, Options};
 use crate::kernels::histogram;
 use crate::kernels::loss::METRIC_WORDS;
+use crate::kernels::resample;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
 use crate::memory::backend::BackendChoice;
@@ -164,7 +165,8 @@ impl TrainPlan {
     ) -> Self {
         let mut table = TensorTable::default();
         let resident = ResidentImages::new(&mut table, resident_bytes.iter().copied(), page_bytes);
-        let tensors = StepTensors::with_resident(&mut table, capacities, variants, resident);
+        let mut tensors = StepTensors::with_resident(&mut table, capacities, variants, resident);
+        tensors.explores = profile.strategy.noise() > 0.0;
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut filter = Program::new("filter_3d");
@@ -518,6 +520,20 @@ fn densify_programs(
     profile: &Profile,
     extent: f32,
 ) -> Option<([Program; 2], [Program; 2])> {
+    if let Some(mcmc) = profile.strategy.mcmc() {
+        let workspace = DensifyTensors::new(table, &tensors.capacities, STAGING_BYTES);
+        let program = |capacity| {
+            let event = resample::Event {
+                dead_opacity: mcmc.densify.dead_opacity,
+                growth: mcmc.densify.growth,
+                capacity,
+            };
+            step::resample(tensors, &workspace, &event)
+        };
+        // No size prunes: both are the same.
+        let programs = |capacity| [program(capacity), program(capacity)];
+        return Some((programs(tensors.capacities.n_limit), programs(0)));
+    }
     let adc = profile.strategy.adc()?;
     let workspace = DensifyTensors::new(table, &tensors.capacities, STAGING_BYTES);
     let options = Options {

@@ -62,12 +62,8 @@ pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
 /// iteration, whose model is measured and saved as it was trained.
 #[must_use]
 pub fn is_densify(profile: &Profile, iteration: u32) -> bool {
-    profile.strategy.adc().is_some_and(|adc| {
-        let d = &adc.densify;
-        iteration > d.from
-            && iteration < d.until.min(profile.schedule.iterations)
-            && iteration.is_multiple_of(d.every.max(1))
-    })
+    let window = profile.strategy.window();
+    window.is_some_and(|window| window.has(iteration, profile.schedule.iterations))
 }
 
 /// True when opacities are reset: multiples of `every` below `until` and before the last iteration, and on a white background once more when

@@ -5,6 +5,8 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod explore;
+mod resample;
 mod rig;
 
 use kiln::gaussians::layout::Storage;

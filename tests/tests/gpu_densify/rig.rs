@@ -82,14 +82,28 @@ impl Rig {
         staging_bytes: u64,
         event: &Event,
     ) -> (Self, Program) {
+        let abs_max = event.options.abs_max;
+        Self::with(capacity, chunk, (storage, degree), staging_bytes, abs_max, |t, d| {
+            densify(t, d, event)
+        })
+    }
+
+    /// The same for any program over the tensors of a densification.
+    pub(crate) fn with(
+        capacity: u32,
+        chunk: u32,
+        (storage, degree): (Storage, u32),
+        staging_bytes: u64,
+        abs_max: bool,
+        program: impl FnOnce(&StepTensors, &DensifyTensors) -> Program,
+    ) -> (Self, Program) {
         let mut capacities = Capacities::new(capacity, 256, 256, degree, [(16, 16)]);
         (capacities.chunk, capacities.storage) = (chunk, storage);
         let mut table = TensorTable::default();
         let tensors = StepTensors::new(&mut table, &capacities, &variants(Reduction::Segmented));
         let extra = DensifyTensors::new(&mut table, &capacities, staging_bytes);
-        let program = densify(&tensors, &extra, event);
+        let program = program(&tensors, &extra);
         let gpu = Gpu::new(&open(), table, &[&program], 4 * GIB).expect("memory");
-        let abs_max = event.options.abs_max;
         let rig = Self {
             gpu,
             tensors,
