@@ -31,6 +31,7 @@ layout(local_size_x = 256) in;
 #endif
 layout(constant_id = 0) const uint OWNERS = 0u;
 layout(constant_id = 1) const uint JITTER = 0u;
+layout(constant_id = 2) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -44,7 +45,7 @@ layout(set = 0, binding = 8, std430) readonly restrict buffer Image { vec4 image
 layout(set = 0, binding = 9, std430) readonly restrict buffer LastContributor { uint last_contributor[]; };
 layout(set = 0, binding = 10, std430) readonly restrict buffer ImageGradient { vec4 image_gradient[]; };
 // Column: partial sums per emission slot. Otherwise: sums per splat.
-//   a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; unused     c = d rgb; unused
+//   a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; unused     c = d rgb; splatted value
 #ifdef COLUMN
 layout(set = 0, binding = 11, std430) writeonly restrict buffer GradientA { vec4 gradient_a[]; };
 layout(set = 0, binding = 12, std430) writeonly restrict buffer GradientB { vec4 gradient_b[]; };
@@ -73,9 +74,16 @@ struct PixelState {
     vec3 behind;
 };
 
+// A pixel's gradient and, for scores, what is splatted back beside it.
+vec4 gradient_at(uint index) {
+    vec4 g = image_gradient[index];
+    return vec4(g.rgb, SCORES != 0u ? g.w : 0.0);
+}
+
 // One splat's share at one pixel; returns false when the splat does not touch the pixel.
-bool splat_gradient(vec4 position, vec3 conic, vec3 rgb, vec2 center, vec3 g, float background, bool counts,
-                    inout PixelState s, out vec4 a, out vec3 b, out vec3 c) {
+bool splat_gradient(vec4 position, vec3 conic, vec3 rgb, vec2 center, vec4 value, float background, bool counts,
+                    inout PixelState s, out vec4 a, out vec3 b, out vec4 c) {
+    vec3 g = value.rgb;
     vec2 d = position.xy - center;
     float power = splat_power(conic, d);
     float e = exp(power);
@@ -94,7 +102,8 @@ bool splat_gradient(vec4 position, vec3 conic, vec3 rgb, vec2 center, vec3 g, fl
 #endif
     float keep = 1.0 / (1.0 - alpha);
     s.transmittance *= keep;
-    c = (alpha * s.transmittance) * g;
+    float weight = alpha * s.transmittance;
+    c = vec4(weight * g, SCORES != 0u ? weight * value.w : 0.0);
     float d_alpha = s.transmittance * dot(rgb - s.behind, g) - background * keep;
     s.behind = alpha * rgb + (1.0 - alpha) * s.behind;
     float d_power = position.w * e * d_alpha;
@@ -114,7 +123,7 @@ bool splat_gradient(vec4 position, vec3 conic, vec3 rgb, vec2 center, vec3 g, fl
 const uint BATCH = 16u;
 shared vec4 sum_a[BATCH * 16u];
 shared vec3 sum_b[BATCH * 16u];
-shared vec3 sum_c[BATCH * 16u];
+shared vec4 sum_c[BATCH * 16u];
 shared uint newest[16];
 
 void main() {
@@ -128,19 +137,19 @@ void main() {
     uint rows = min(16u, u.height - origin.y);
     uvec2 range = tile_ranges[tile];
     PixelState state[16];
-    vec3 g[16];
+    vec4 g[16];
     float background[16];
     uint last[16];
     uint last_any = 0u;
     vec2 center[16];
 #define LOAD(R) center[R] = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
-    last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec3(0.0); background[R] = 0.0; \
+    last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec4(0.0); background[R] = 0.0; \
     if (R < rows && x < u.width) { \
         uint index = (origin.y + R) * u.width + x; \
         last[R] = last_contributor[index]; \
         state[R].transmittance = image[index].a; \
-        g[R] = image_gradient[index].rgb; \
-        background[R] = state[R].transmittance * dot(u.background.rgb, g[R]); \
+        g[R] = gradient_at(index); \
+        background[R] = state[R].transmittance * dot(u.background.rgb, g[R].rgb); \
         last_any = max(last_any, last[R]); \
     }
     EACH_ROW(LOAD)
@@ -168,10 +177,11 @@ void main() {
             ivec2 reach = row_reach(position, conic, x, origin.y, rows);
             vec4 total_a = vec4(0.0);
             vec3 total_b = vec3(0.0);
-            vec3 total_c = vec3(0.0);
+            vec4 total_c = vec4(0.0);
 #define ADD(R) { \
                 vec4 a; \
-                vec3 b, c; \
+                vec3 b; \
+                vec4 c; \
                 splat_gradient(position, conic, rgb, center[R], g[R], background[R], at <= last[R], state[R], a, b, c); \
                 total_a += a; \
                 total_b += b; \
@@ -185,7 +195,8 @@ void main() {
         barrier();
         if (lane < count) {
             vec4 a = vec4(0.0);
-            vec3 b = vec3(0.0), c = vec3(0.0);
+            vec3 b = vec3(0.0);
+            vec4 c = vec4(0.0);
             for (uint k = 0u; k < 16u; ++k) {
                 a += sum_a[lane * 16u + k];
                 b += sum_b[lane * 16u + k];
@@ -194,7 +205,7 @@ void main() {
             uint slot = payloads[range.x + tile_last - done - lane - 1u];
             gradient_a[slot] = a;
             gradient_b[slot] = vec4(b, 0.0);
-            gradient_c[slot] = vec4(c, 0.0);
+            gradient_c[slot] = c;
         }
         barrier();
     }
@@ -244,14 +255,14 @@ void main() {
     vec2 center = sample_point(pixel, index);
     uvec2 range = tile_ranges[tile];
     PixelState state = PixelState(1.0, vec3(0.0));
-    vec3 g = vec3(0.0);
+    vec4 g = vec4(0.0);
     float background = 0.0;
     uint last = 0u;
     if (inside) {
         last = last_contributor[index];
         state.transmittance = image[index].a;
-        g = image_gradient[index].rgb;
-        background = state.transmittance * dot(u.background.rgb, g);
+        g = gradient_at(index);
+        background = state.transmittance * dot(u.background.rgb, g.rgb);
     }
     if (lane == 0u) {
         tile_last = 0u;
@@ -282,11 +293,13 @@ void main() {
             for (; wanted != 0u; wanted &= wanted - 1u) {
                 uint k = first + uint(findLSB(wanted));
                 vec4 a = vec4(0.0);
-                vec3 b = vec3(0.0), c = vec3(0.0);
+                vec3 b = vec3(0.0);
+                vec4 c = vec4(0.0);
                 bool touched = false;
                 if (newest - done - k <= last) {
                     vec4 ta;
-                    vec3 tb, tc;
+                    vec3 tb;
+                    vec4 tc;
                     touched = splat_gradient(batch_position[k], batch_conic[k], batch_color[k], center, g, background,
                                              true, state, ta, tb, tc);
                     if (touched) {
@@ -325,6 +338,15 @@ void main() {
                 // By quad: 0: a.x a.y a.z   1: c.x c.y c.z   2: a.w b.x   3: b.y b.z. Where there are twelve lanes each adds one sum,
                 // so that neighbours meet in one transaction.
                 uint record = 4u * batch_splat[k];
+                if (SCORES != 0u) {
+                    float splatted = c.w;
+                    for (uint level = 1u; level < gl_SubgroupSize; level <<= 1u) {
+                        splatted += subgroupShuffleXor(splatted, level);
+                    }
+                    if (lane_id == 0u) {
+                        ADD_SUM(gradient_c[record + 3u], splatted);
+                    }
+                }
                 for (uint s = lane_id >> 2; s < 3u; s += gl_SubgroupSize >> 2) {
                     float sum = s == 0u ? p0 : s == 1u ? p1 : p2;
                     if (quad == 0u || (quad == 2u && s == 0u)) {

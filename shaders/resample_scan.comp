@@ -19,7 +19,6 @@ layout(set = 0, binding = 4, std430) restrict buffer GroupCounts { uvec2 group_c
 layout(push_constant) uniform Push {
     uint chunks;
     uint chunk_gaussians;
-    uint capacity;
     float growth;
     uint row;  // entries the list has room for
 };
@@ -64,8 +63,7 @@ void main() {
         carry += total;
     }
     uint weight = carry.x, dead = carry.y;
-    uint free = capacity > n ? capacity - n : 0u;
-    uint copies = dead + min(free, uint(growth * float(n)));
+    uint copies = dead + min(control.free, uint(growth * float(n)));
     copies = min(copies, min(row, max(weight, 1u) - 1u));
     uint grown = n + (copies > dead ? copies - dead : 0u);
     write_chunk_args(grown);

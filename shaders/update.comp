@@ -270,7 +270,15 @@ void main() {
             atomicAdd(counters.skipped, 1u);
             return;
         }
-        if (counts) {
+        if (counts && (u.flags & FLAG_SCORES) != 0u) {
+            // The planes of gradients and radii hold errors and largest weights.
+            if (splats_weights(u.iteration)) {
+                statistics[stride + i] += a.w;
+                count_shown(i, c.w);
+            } else {
+                statistics[i] += c.w;
+            }
+        } else if (counts) {
             vec2 ndc = a.xy * (0.5 * vec2(u.width, u.height));
             statistics[i] += length(ndc);
             bool largest = (u.flags & FLAG_ABS_MAX) != 0u;

@@ -13,7 +13,7 @@ use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::kernels::{begin, densify, explore, histogram, opacity_reset, probe, resample};
+use kiln::kernels::{begin, budgeted, densify, explore, histogram, opacity_reset, probe, resample};
 use kiln::memory::{Access, Command, Program, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, RecordBandTensors, STAGING_BYTES, StepTensors, banded, banded_records,
@@ -204,6 +204,21 @@ fn programs() -> Vec<Program> {
             capacity: 600,
         };
         programs.push(kiln::step::densify(&t, &d, &event));
+        let births = budgeted::Births {
+            way: densify::Way {
+                from: 500,
+                last: 900,
+                ramp: 3.0,
+                growth: 0.25,
+            },
+            exponents: budgeted::Exponents {
+                error: 1.0,
+                abs_gradient: 1.0,
+                weight: 1.0,
+                opacity: 1.0,
+            },
+        };
+        programs.push(kiln::step::budgeted(&t, &d, &event, &births));
         let event = resample::Event {
             dead_opacity: 0.005,
             growth: 0.05,

@@ -3,6 +3,7 @@
 
 pub mod bands;
 pub mod begin;
+pub mod budgeted;
 pub mod conv3x3;
 pub mod counters;
 pub mod cpu;
@@ -91,6 +92,7 @@ pub fn all() -> Vec<&'static Shader> {
         &densify::CHILDREN,
         &densify::PRUNE,
         &densify::MOVES,
+        &budgeted::SCORE,
         &explore::SHADER,
         &resample::WEIGH,
         &resample::SCAN,

@@ -91,7 +91,9 @@ pub fn record_sums(
         c,
     ];
     let shader = sums(variants.reduction);
-    program.pass(shader, &variants.raster_spec(), &views, &(), shared.groups(Args::Tiles));
+    let [owners, jitter] = variants.raster_spec();
+    let spec = [owners, jitter, u32::from(pixels.scores)];
+    program.pass(shader, &spec, &views, &(), shared.groups(Args::Tiles));
     if segmented {
         let views = [
             shared.counters,

@@ -19,7 +19,7 @@
 //! Weights are whole numbers and places come from their prefix sums, so equal input gives equal bytes.
 
 use super::counters::Args;
-use super::densify::{BEGIN, Workspace, window};
+use super::densify::{self, Workspace, window};
 use super::relocate::{self, Planes};
 use super::views::{Chunk, Shared};
 use crate::memory::{Groups, Program, Shader};
@@ -51,12 +51,9 @@ pub struct Event {
 /// next event.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     let Some(first) = chunks.first() else { return };
-    let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
     let planes = first.planes;
-    let one = || Groups::Direct([1, 1, 1]);
     let of = |chunk: &Chunk| shared.groups(Args::Chunk(chunk.index));
-    let views = [shared.counters, w.control, shared.args];
-    program.pass(&BEGIN, &[], &views, &[count, first.stride], one());
+    densify::begin(program, shared, chunks, w, event.capacity, None);
     let dead_opacity = event.dead_opacity.to_bits();
     for chunk in chunks {
         let keys = window(w.keys, chunk);
@@ -71,8 +68,9 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
     }
     let views = [shared.uniforms, shared.counters, w.control, shared.args, w.group_counts];
     let growth = event.growth.to_bits();
-    let push = [count, first.stride, event.capacity, growth, w.relocation.row];
-    program.pass(&SCAN, &[], &views, &push, one());
+    let (count, chunk_gaussians) = densify::grid(chunks);
+    let push = [count, chunk_gaussians, growth, w.relocation.row];
+    program.pass(&SCAN, &[], &views, &push, Groups::Direct([1, 1, 1]));
     // The table of gradients is not needed here: it holds how often each Gaussian is copied.
     let (copies, from, to) = (w.gradients, w.relocation.from, w.relocation.to);
     let views = [w.control, w.keys, w.group_counts, copies, from, to];

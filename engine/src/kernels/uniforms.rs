@@ -49,6 +49,9 @@ pub mod flags {
     pub const COUNT_FAINT: u32 = 64;
     /// Records carry depth in the place of colour: what is blended is expected depth times coverage. For rendering only.
     pub const DEPTH: u32 = 128;
+    /// Statistics are those of scores: errors and largest weights in the place of gradients and radii. Takes gradients whose
+    /// fourth value is splatted back ([`super::views::Pixels::scores`]).
+    pub const SCORES: u32 = 256;
 }
 
 /// Mirror of `StepUniforms` in `shaders/common/step.glsl`.

@@ -4,6 +4,7 @@
 //! family is an enum with one variant a kind, so whoever attaches device passes to a plugin matches on it and the
 //! compiler says what is missing. This module holds data only: no Vulkan, no files, no YAML.
 
+mod budgeted;
 mod check;
 mod exporters;
 mod family;
@@ -16,6 +17,7 @@ mod regularizers;
 mod sinks;
 mod strategy;
 
+pub use budgeted::{BudgetedDensify, BudgetedOptions, BudgetedPrune, BudgetedScore, BudgetedSplit};
 pub use check::{Checker, Problem};
 pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, is_box};
 pub use family::{Entry, Family, Options, families};

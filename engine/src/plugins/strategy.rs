@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Checker, McmcOptions, NeedClass, NeedList, Options, family::family};
+use super::{BudgetedOptions, Checker, McmcOptions, NeedClass, NeedList, Options, family::family};
 
 family! {
     /// Densification, pruning and opacity resets.
@@ -11,6 +11,7 @@ family! {
         AdcAbs(AdcOptions) = "adc_abs", "adaptive density control: mean gradient threshold or a quantile of the per-pixel absolute gradient";
         Adc(AdcOptions) = "adc", "adaptive density control of plain 3DGS: mean gradient threshold";
         Mcmc(McmcOptions) = "mcmc", "3DGS-MCMC: dead Gaussians move to where opacity is, steady growth up to the cap, noise, no resets";
+        Budgeted(BudgetedOptions) = "budgeted", "births where the image is wrong, on a steady way to the cap; decay and noise instead of resets";
         Fixed(FixedOptions) = "fixed", "the number of Gaussians never changes";
     }
 }
@@ -21,7 +22,7 @@ impl Strategy {
     pub fn adc(&self) -> Option<&AdcOptions> {
         match self {
             Self::AdcAbs(options) | Self::Adc(options) => Some(options),
-            Self::Mcmc(_) | Self::Fixed(_) => None,
+            Self::Mcmc(_) | Self::Budgeted(_) | Self::Fixed(_) => None,
         }
     }
 
@@ -34,6 +35,15 @@ impl Strategy {
         }
     }
 
+    /// The options of `budgeted`, when that is the strategy.
+    #[must_use]
+    pub fn budgeted(&self) -> Option<&BudgetedOptions> {
+        match self {
+            Self::Budgeted(options) => Some(options),
+            _ => None,
+        }
+    }
+
     /// When the number of Gaussians may change; none when it never does.
     #[must_use]
     pub fn window(&self) -> Option<Window> {
@@ -42,6 +52,7 @@ impl Strategy {
                 Some(Window::new(d.from, d.until, d.every))
             }
             Self::Mcmc(McmcOptions { densify: d, .. }) => Some(Window::new(d.from, d.until, d.every)),
+            Self::Budgeted(BudgetedOptions { densify: d, .. }) => Some(Window::new(d.from, d.until, d.every)),
             Self::Fixed(_) => None,
         }
     }
@@ -53,6 +64,7 @@ impl Strategy {
                 Some([&mut d.from, &mut d.until, &mut d.every])
             }
             Self::Mcmc(McmcOptions { densify: d, .. }) => Some([&mut d.from, &mut d.until, &mut d.every]),
+            Self::Budgeted(BudgetedOptions { densify: d, .. }) => Some([&mut d.from, &mut d.until, &mut d.every]),
             Self::Fixed(_) => None,
         }
     }
@@ -60,14 +72,18 @@ impl Strategy {
     /// Noise on the centres after every step, in learning rates of the centres.
     #[must_use]
     pub fn noise(&self) -> f64 {
-        self.mcmc().map_or(0.0, |options| options.noise)
+        match self {
+            Self::Mcmc(options) => options.noise,
+            Self::Budgeted(options) => options.noise,
+            Self::AdcAbs(_) | Self::Adc(_) | Self::Fixed(_) => 0.0,
+        }
     }
 
     /// See [`Strategy::adc`].
     pub fn adc_mut(&mut self) -> Option<&mut AdcOptions> {
         match self {
             Self::AdcAbs(options) | Self::Adc(options) => Some(options),
-            Self::Mcmc(_) | Self::Fixed(_) => None,
+            Self::Mcmc(_) | Self::Budgeted(_) | Self::Fixed(_) => None,
         }
     }
 
@@ -280,6 +296,7 @@ mod tests {
             Strategy::AdcAbs(AdcOptions::default()),
             Strategy::Adc(AdcOptions::default()),
             Strategy::Mcmc(McmcOptions::default()),
+            Strategy::Budgeted(BudgetedOptions::default()),
             Strategy::Fixed(FixedOptions::default()),
         ] {
             let mut list = NeedList::default();

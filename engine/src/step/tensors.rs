@@ -214,6 +214,7 @@ impl StepTensors {
                 gradient,
                 target,
                 masked: c.masked,
+                scores: false,
             },
             resident,
             ssim_maps,

@@ -109,6 +109,11 @@ pub(super) fn train(
     } else {
         0
     };
+    u.flags |= if profile.strategy.budgeted().is_some() {
+        flags::SCORES
+    } else {
+        0
+    };
     u.flags |= if events.statistics { flags::STATISTICS } else { 0 };
     u.flags |= flags::UPDATE;
     u.adam_skip_mask = events.adam_skip_mask;
@@ -135,13 +140,14 @@ pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, extent: f32, st
     #[expect(clippy::cast_possible_truncation, reason = "rates fit f32")]
     let noise = (profile.strategy.noise() * means_rate) as f32;
     u.noise = noise;
+    let share = schedule::others_share(profile, iteration);
     let rates = [
         (Group::Means, means_rate),
-        (Group::Quats, f64::from(adam.lr.quats)),
-        (Group::Scales, f64::from(adam.lr.scales)),
-        (Group::Opacity, f64::from(adam.lr.opacity)),
-        (Group::Sh0, f64::from(adam.lr.sh0)),
-        (Group::ShRest, f64::from(adam.lr.sh_rest)),
+        (Group::Quats, share * f64::from(adam.lr.quats)),
+        (Group::Scales, share * f64::from(adam.lr.scales)),
+        (Group::Opacity, share * f64::from(adam.lr.opacity)),
+        (Group::Sh0, share * f64::from(adam.lr.sh0)),
+        (Group::ShRest, share * f64::from(adam.lr.sh_rest)),
     ];
     for (group, rate) in rates {
         let index = group as usize;

@@ -76,36 +76,7 @@ impl Case {
         assert_eq!(found.deaths as usize, report.relocated);
         assert_eq!(found.births as usize, report.relocated + report.born);
         assert_eq!((found.clones, found.splits, found.capped), (found.births, 0, 0));
-        let [values, first, second, filter, statistics] = rig.read(wanted.gaussians.len());
-        for (id, g) in wanted.gaussians.iter().enumerate() {
-            let w = g.values();
-            for (p, v) in values[id].iter().enumerate() {
-                let tolerance = if (7..11).contains(&p) { 2e-5 } else { 0.0 };
-                assert!(
-                    (v - w[p]).abs() <= tolerance * w[p].abs().max(1.0),
-                    "Gaussian {id} value {p}: {v} for {}",
-                    w[p]
-                );
-            }
-            let m = &wanted.moments[id];
-            let (planes, words) = (rig.planes, |values: [f32; 59], geometry: u32, sh: u32| {
-                [&values[..geometry as usize], &values[11..11 + sh as usize]].concat()
-            });
-            assert_eq!(first[id], words(m.first.values(), planes.geometry_m, planes.sh_m));
-            assert_eq!(second[id], words(m.second.values(), planes.geometry_v, planes.sh_v));
-            assert_eq!(filter[id], [values[id][11]], "filter of {id}");
-            let s = &wanted.statistics[id];
-            let wanted = [s.gradient_sum, s.abs_sum, s.count as f32, s.max_radius_px];
-            assert_eq!(statistics[id], wanted, "statistics of {id}");
-        }
-        let args: Vec<[u32; 4]> = rig
-            .gpu
-            .read(&rig.tensors.shared.args.clone(), 8 + rig.tensors.chunks.len())
-            .unwrap();
-        for chunk in &rig.tensors.chunks {
-            let here = found.gaussians.saturating_sub(chunk.first).min(chunk.stride);
-            assert_eq!(args[8 + chunk.index as usize][..3], [here.div_ceil(256), 1, 1]);
-        }
+        rig.assert_state(&wanted, 7..11);
         rig.finish();
         found
     }

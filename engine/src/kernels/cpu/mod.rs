@@ -15,6 +15,7 @@
 
 pub mod adam;
 pub mod bands;
+pub mod budgeted;
 pub mod codes;
 pub mod conv3x3;
 pub mod densify;
