@@ -234,7 +234,8 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "strategy: {kind: adcabs}\n",
-            "`strategy.kind` is `adcabs`, which does not exist (f.yaml:2) / known, nearest first: adc_abs, adc, mcmc, fixed",
+            "`strategy.kind` is `adcabs`, which does not exist (f.yaml:2) / known, nearest first: adc_abs, adc, mcmc, fixed, \
+             budgeted",
         ),
         (
             "sinks:\n  - kind: consle\n",
