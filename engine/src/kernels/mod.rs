@@ -3,11 +3,13 @@
 
 pub mod bands;
 pub mod begin;
+pub mod budgeted;
 pub mod conv3x3;
 pub mod counters;
 pub mod cpu;
 pub mod cull;
 pub mod densify;
+pub mod explore;
 pub mod filter_3d;
 pub mod gradient_store;
 pub mod histogram;
@@ -21,6 +23,7 @@ pub mod radix_sort;
 pub mod rasterize;
 pub mod rasterize_backward;
 pub mod relocate;
+pub mod resample;
 pub mod survey;
 pub mod tile_intersect;
 pub mod tile_ranges;
@@ -94,6 +97,12 @@ pub fn all() -> Vec<&'static Shader> {
         &densify::CHILDREN,
         &densify::PRUNE,
         &densify::MOVES,
+        &budgeted::SCORE,
+        &explore::SHADER,
+        &resample::WEIGH,
+        &resample::SCAN,
+        &resample::COPIES,
+        &resample::SHARE,
         &relocate::GATHER,
         &relocate::SCATTER,
         &lpips::INPUT,

@@ -6,7 +6,7 @@ use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE}
 use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
-use crate::kernels::{begin, cull, loss, project, rasterize, rasterize_backward, tile_ranges, update};
+use crate::kernels::{begin, cull, explore, loss, project, rasterize, rasterize_backward, tile_ranges, update};
 use crate::memory::{Program, View};
 
 /// Copies the slot's uniforms to the device.
@@ -115,6 +115,14 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
         &t.splats,
         coefficients(t),
     );
+    explore(program, t);
+}
+
+/// Appends the noise on the centres that follows every update, where there is one.
+pub(super) fn explore(program: &mut Program, t: &StepTensors) {
+    if t.explores {
+        explore::record(program, &t.shared, &t.chunks);
+    }
 }
 
 /// Appends everything up to the rendered image and returns the tensors the backward pass needs.

@@ -19,7 +19,7 @@
 use std::ops::Range;
 
 use super::bands::{band_lists, band_range, pack, running_sums, span};
-use super::passes::{coefficients, records, status, targets, upload, upload_uniforms};
+use super::passes::{coefficients, explore, records, status, targets, upload, upload_uniforms};
 use super::{BandTensors, BandedPrograms, StepTensors};
 use crate::kernels::gradient_store::{self, InBand, Rows};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
@@ -221,6 +221,7 @@ pub fn banded_records(
             coefficients(t),
         );
     }
+    explore(&mut finish, t);
     status(&mut finish, t);
     BandedPrograms {
         prefix,

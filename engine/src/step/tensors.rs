@@ -74,6 +74,8 @@ pub struct StepTensors {
     pub filter: FilterTensors,
     /// Host-visible rings.
     pub rings: Rings,
+    /// Steps end with noise on the centres.
+    pub explores: bool,
 }
 
 impl StepTensors {
@@ -218,6 +220,7 @@ impl StepTensors {
                 gradient,
                 target,
                 masked: c.masked,
+                scores: false,
             },
             resident,
             ssim_maps,
@@ -225,6 +228,7 @@ impl StepTensors {
             metric_sums,
             filter,
             rings,
+            explores: false,
         }
     }
 }

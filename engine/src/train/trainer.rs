@@ -586,8 +586,8 @@ impl Trainer {
                 deaths,
                 gaussians,
             });
-            // Without room for a single birth there is no news in their number.
-            if capped > 0 && !self.growth.is_held(iteration) {
+            // Without room for a single birth there is no news in their number, nor where the cap is the plan.
+            if capped > 0 && !self.growth.is_held(iteration) && self.profile.strategy.adc().is_some() {
                 note(Event::DensifyCapped {
                     dropped: capped,
                     n_cap: self.report.capacities.n_limit.into(),
