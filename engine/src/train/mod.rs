@@ -38,6 +38,7 @@ pub mod schedule;
 mod self_test;
 mod session;
 pub mod sinks;
+mod skips;
 mod stored;
 mod telemetry;
 mod timing;

@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod bundle;
 pub mod compiler;
+pub mod crash;
 pub mod demo;
 pub mod failure;
 pub mod manifest;
