@@ -5,10 +5,14 @@
 
 pub mod bench;
 pub mod bundle;
+pub mod compare;
+mod comparison;
 pub mod compiler;
 pub mod demo;
 pub mod failure;
+mod json;
 pub mod manifest;
+mod node;
 pub mod replay;
 pub mod setup;
 pub mod sha256;
