@@ -79,10 +79,10 @@ impl Server {
         address::url(self.address, self.site.token.text(), in_wsl())
     }
 
-    /// Number of runs that the page would list now.
+    /// Number of runs and comparisons that the page would list now.
     #[must_use]
-    pub fn runs(&self) -> usize {
-        self.site.root.runs().len()
+    pub fn listed(&self) -> usize {
+        self.site.root.runs().len() + self.site.root.comparisons().len()
     }
 
     /// Answers until Ctrl-C or a request to terminate; answers under way are cut off.
