@@ -407,6 +407,8 @@ where
         Command::Synth(synth) => Request::Synth(Synth {
             folder: synth.folder,
             scene: Synthetic {
+                kind: synth.kind,
+                samples: synth.samples,
                 gaussians: synth.gaussians,
                 visible: synth.visible.unwrap_or(synth.gaussians),
                 size_px: synth.size,

@@ -11,6 +11,7 @@ mod delivery;
 mod error;
 mod json;
 mod ply;
+mod solids;
 mod synthetic;
 
 pub use atomic::{AtomicFile, write_atomic};
@@ -27,4 +28,4 @@ pub use ply::{
     Fused, PlyComments, PlyError, PlyFlavor, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply, summarize_ply,
     write_ply, write_points,
 };
-pub use synthetic::Synthetic;
+pub use synthetic::{Synthetic, SyntheticKind};

@@ -3,6 +3,7 @@
 //! A library as well as a program, so that the integration tests check
 //! manifests with the code that writes them.
 
+pub mod antialias;
 pub mod bench;
 pub mod bundle;
 pub mod compare;
