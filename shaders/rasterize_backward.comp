@@ -67,6 +67,12 @@ vec2 sample_point(uvec2 pixel, uint index) {
     return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
 }
 
+// Derivative of the loss by a pixel's final transmittance: what shows of the background, and a loss of coverage.
+float background_gradient(vec4 g) {
+    float shown = dot(u.background.rgb, g.rgb);
+    return (u.flags & FLAG_ALPHA_GRADIENT) != 0u ? shown + g.a : shown;
+}
+
 // Gradient state of a pixel: transmittance behind the current splat, colour composed behind it.
 struct PixelState {
     float transmittance;
@@ -140,7 +146,7 @@ void main() {
         last[R] = last_contributor[index]; \
         state[R].transmittance = image[index].a; \
         g[R] = image_gradient[index].rgb; \
-        background[R] = state[R].transmittance * dot(u.background.rgb, g[R]); \
+        background[R] = state[R].transmittance * background_gradient(image_gradient[index]); \
         last_any = max(last_any, last[R]); \
     }
     EACH_ROW(LOAD)
@@ -251,7 +257,7 @@ void main() {
         last = last_contributor[index];
         state.transmittance = image[index].a;
         g = image_gradient[index].rgb;
-        background = state.transmittance * dot(u.background.rgb, g);
+        background = state.transmittance * background_gradient(image_gradient[index]);
     }
     if (lane == 0u) {
         tile_last = 0u;

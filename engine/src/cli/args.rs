@@ -351,6 +351,9 @@ pub(super) struct SettingsArgs {
     /// White instead of black behind the scene [model.background]
     #[arg(short = 'w', long, alias = "white_background")]
     pub(super) white_background: bool,
+    /// Another colour behind the scene in every training step [model.background]
+    #[arg(long, alias = "random_background", conflicts_with = "white_background")]
+    pub(super) random_background: bool,
     /// Variance of the 2D Mip filter [mip.kernel_size]
     #[arg(long, alias = "kernel_size", value_name = "PX2")]
     pub(super) kernel_size: Option<f32>,

@@ -445,6 +445,11 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
         "--white-background",
         args.white_background.then(|| "white".to_owned()),
     );
+    set(
+        "model.background",
+        "--random-background",
+        args.random_background.then(|| "random".to_owned()),
+    );
     set("mip.kernel_size", "--kernel-size", args.kernel_size.map(number));
     set("schedule.iterations", "--iterations", args.iterations.map(number));
     set("schedule.test", "--test-iterations", args.test_iterations.map(list));

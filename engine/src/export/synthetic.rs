@@ -271,10 +271,10 @@ mod tests {
             kind: SyntheticKind::Solids,
             gaussians: 300,
             visible: 300,
-            size_px: [64, 48],
-            views: 8,
+            size_px: [320, 240],
+            views: 4,
             seed: 3,
-            samples: 4,
+            samples: 1,
         };
         made.write(&root).unwrap();
         let scene = SceneIndex::load(&root, &SceneOptions::default()).unwrap();
@@ -293,7 +293,7 @@ mod tests {
                 camera.fx * at[0] / at[2] + camera.cx,
                 camera.fy * at[1] / at[2] + camera.cy,
             );
-            if at[2] > 0.0 && (0.0..64.0).contains(&u) && (0.0..48.0).contains(&v) {
+            if at[2] > 0.0 && (0.0..320.0).contains(&u) && (0.0..240.0).contains(&v) {
                 #[expect(
                     clippy::cast_possible_truncation,
                     clippy::cast_sign_loss,

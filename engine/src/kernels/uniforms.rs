@@ -49,6 +49,8 @@ pub mod flags {
     pub const COUNT_FAINT: u32 = 64;
     /// Records carry depth in the place of colour: what is blended is expected depth times coverage. For rendering only.
     pub const DEPTH: u32 = 128;
+    /// The fourth component of the image gradient is that of the final transmittance.
+    pub const ALPHA_GRADIENT: u32 = 4096;
 }
 
 /// Mirror of `StepUniforms` in `shaders/common/step.glsl`.
@@ -69,7 +71,7 @@ pub struct StepUniforms {
     pub slope_limits: [f32; 4],
     /// Background rgb; variance of the 2D filter, px^2.
     pub background: [f32; 4],
-    /// Weights of L1 and D-SSIM, `1 / (3 * pixels)`, unused.
+    /// Weights of L1 and D-SSIM, `1 / (3 * pixels)`, weight of the coverage.
     pub weights: [f32; 4],
     /// Image width, px.
     pub width: u32,
