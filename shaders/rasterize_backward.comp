@@ -77,6 +77,13 @@ vec4 gradient_at(uint index) {
     return vec4(g.rgb, SCORES != 0u ? g.w : 0.0);
 }
 
+// Derivative of the loss by a pixel's final transmittance: what shows of the background, and a loss of coverage.
+float background_gradient(uint index) {
+    vec4 g = image_gradient[index];
+    float shown = dot(u.background.rgb, g.rgb);
+    return (u.flags & FLAG_ALPHA_GRADIENT) != 0u ? shown + g.a : shown;
+}
+
 #ifdef COLUMN
 
 #include "common/columns.glsl"
@@ -144,7 +151,7 @@ void main() {
         last[R] = last_contributor[index]; \
         state[R].transmittance = image[index].a; \
         g[R] = gradient_at(index); \
-        background[R] = state[R].transmittance * dot(u.background.rgb, g[R].rgb); \
+        background[R] = state[R].transmittance * background_gradient(index); \
         last_any = max(last_any, last[R]); \
     }
     EACH_ROW(LOAD)
@@ -325,15 +332,15 @@ void main() {
     uvec2 range = tile_ranges[tile];
     float transmittance = 1.0;
     vec4 value = vec4(0.0);
+    float behind = 0.0;  // what lies behind the current splat; its product with g is all that matters
     uint last = 0u;
     if (inside) {
         last = last_contributor[index];
         transmittance = image[index].a;
         value = gradient_at(index);
+        behind = background_gradient(index);
     }
     vec3 g = value.rgb;
-    // What lies behind the current splat enters by its product with g alone.
-    float behind = dot(u.background.rgb, g);
     pixel_r[lane >> 2][lane & 3u] = g.r;
     pixel_g[lane >> 2][lane & 3u] = g.g;
     pixel_b[lane >> 2][lane & 3u] = g.b;

@@ -9,7 +9,7 @@ struct StepUniforms {
     vec4 intrinsics;       // fx, fy, cx, cy; pixel centres on integers
     vec4 slope_limits;     // limits of x/z (min, max) and y/z (min, max) for the Jacobian
     vec4 background;       // rgb; w = filter variance added to the diagonal, px^2
-    vec4 weights;          // L1, D-SSIM, 1 / (3 * pixels), unused
+    vec4 weights;          // L1, D-SSIM, 1 / (3 * pixels), coverage
     uint width;
     uint height;
     uint tiles_x;
@@ -50,6 +50,8 @@ const uint FLAG_SCORES = 256u;    // statistics are those of scores, see `splats
 bool splats_weights(uint iteration) {
     return (iteration & 1u) != 0u;
 }
+
+const uint FLAG_ALPHA_GRADIENT = 4096u;  // the image gradient's fourth component is that of the final transmittance
 
 // Parameter groups, the indices of `adam_rate` and the bits of `adam_skip_mask`.
 const uint GROUP_MEANS = 0u;

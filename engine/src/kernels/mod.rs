@@ -1,6 +1,7 @@
 //! One file per kernel family: its shader and bindings, its push constants, its group rule, its `record` function. The
 //! CPU twin of each, the reference in the tests, has the same name under [`cpu`]; the GLSL has it in `shaders/`.
 
+pub mod alpha_loss;
 pub mod bands;
 pub mod begin;
 pub mod budgeted;
@@ -72,6 +73,8 @@ pub fn all() -> Vec<&'static Shader> {
         &loss::GRADIENT_STRIP,
         &loss::SSIM_STRIP_MASKED,
         &loss::GRADIENT_STRIP_MASKED,
+        &alpha_loss::GRADIENT,
+        &alpha_loss::REDUCE,
         &rasterize_backward::CLEAR,
         &rasterize_backward::COLUMN,
         &rasterize_backward::ATOMIC,

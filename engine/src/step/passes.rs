@@ -1,6 +1,6 @@
 //! Order of a step: project, sort, rasterise, loss, backward, update.
 
-use super::StepTensors;
+use super::{StepTensors, losses};
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
 use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
@@ -169,7 +169,7 @@ pub(super) fn targets(t: &StepTensors) -> Vec<Pixels> {
 /// Appends everything after the upload.
 fn rest_of_step(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     let intersections = forward(program, t);
-    loss::record(program, &t.shared, pixels, t.loss_sums, t.ssim_maps, &t.variants);
+    losses::record(program, t, pixels);
     rasterize_backward::record(
         program,
         &t.shared,
