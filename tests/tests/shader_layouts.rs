@@ -179,8 +179,8 @@ fn programs() -> Vec<Program> {
         (Reduction::Atomic, 16, false, false),
         (Reduction::Segmented, 32, false, false),
         (Reduction::CompareExchange, 0, false, false),
-        (Reduction::Segmented, 0, true, true),
         (Reduction::Atomic, 16, false, true),
+        (Reduction::Segmented, 0, true, true),
     ] {
         let variants = Variants {
             reduction,

@@ -105,7 +105,9 @@ fn shipped_values() {
         (mip.train.gaussian_ceiling, mip.memory.max_gaussians),
         (6_000_000, Auto::Auto)
     );
-    assert_eq!(mip.strategy.adc(), Some(&crate::plugins::AdcOptions::default()));
+    let mut published = crate::plugins::AdcOptions::default();
+    published.densify.count_faint = true;
+    assert_eq!(mip.strategy.adc(), Some(&published));
     assert_eq!(mip.needs().bytes(NeedClass::PerGaussian), 16 + 2 * 4 * 59);
     let plain = recipe("default");
     assert!(matches!(plain.strategy, Strategy::Adc(_)) && plain.mip.filter_3d);

@@ -1,6 +1,7 @@
 //! One file per kernel family: its shader and bindings, its push constants, its group rule, its `record` function. The
 //! CPU twin of each, the reference in the tests, has the same name under [`cpu`]; the GLSL has it in `shaders/`.
 
+pub mod alpha_loss;
 pub mod bands;
 pub mod begin;
 pub mod budgeted;
@@ -58,6 +59,7 @@ pub fn all() -> Vec<&'static Shader> {
         &tile_intersect::SCAN,
         &tile_intersect::EMIT,
         &tile_ranges::SHADER,
+        &tile_ranges::ORDER,
         &rasterize::PIXEL,
         &rasterize::COLUMN,
         &loss::SSIM,
@@ -67,6 +69,12 @@ pub fn all() -> Vec<&'static Shader> {
         &loss::SSIM_MASKED,
         &loss::GRADIENT_MASKED,
         &loss::METRICS_MASKED,
+        &loss::SSIM_STRIP,
+        &loss::GRADIENT_STRIP,
+        &loss::SSIM_STRIP_MASKED,
+        &loss::GRADIENT_STRIP_MASKED,
+        &alpha_loss::GRADIENT,
+        &alpha_loss::REDUCE,
         &rasterize_backward::CLEAR,
         &rasterize_backward::COLUMN,
         &rasterize_backward::ATOMIC,

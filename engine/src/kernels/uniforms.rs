@@ -52,6 +52,8 @@ pub mod flags {
     /// Statistics are those of scores: errors and largest weights in the place of gradients and radii. Takes gradients whose
     /// fourth value is splatted back ([`super::views::Pixels::scores`]).
     pub const SCORES: u32 = 256;
+    /// The fourth component of the image gradient is that of the final transmittance.
+    pub const ALPHA_GRADIENT: u32 = 4096;
 }
 
 /// Mirror of `StepUniforms` in `shaders/common/step.glsl`.
@@ -72,7 +74,7 @@ pub struct StepUniforms {
     pub slope_limits: [f32; 4],
     /// Background rgb; variance of the 2D filter, px^2.
     pub background: [f32; 4],
-    /// Weights of L1 and D-SSIM, `1 / (3 * pixels)`, unused.
+    /// Weights of L1 and D-SSIM, `1 / (3 * pixels)`, weight of the coverage.
     pub weights: [f32; 4],
     /// Image width, px.
     pub width: u32,

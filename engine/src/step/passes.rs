@@ -1,6 +1,6 @@
 //! Order of a step: project, sort, rasterise, loss, backward, update.
 
-use super::StepTensors;
+use super::{StepTensors, losses};
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
 use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
@@ -39,7 +39,14 @@ pub(super) fn status(program: &mut Program, t: &StepTensors) {
 /// Appends what makes the visible records and returns their order by depth.
 pub(super) fn visible(program: &mut Program, t: &StepTensors) -> View {
     begin::record(program, &t.shared, &t.chunks);
-    cull::record(program, &t.shared, &t.chunks, t.group_visible, t.capacities.v_cap);
+    cull::record(
+        program,
+        &t.shared,
+        &t.chunks,
+        t.group_visible,
+        t.capacities.v_cap,
+        &t.variants,
+    );
     records(program, t, &t.chunks, t.group_visible)
 }
 
@@ -89,7 +96,7 @@ pub(super) fn intersect(
         payloads: buffers.values[sorted],
         ..t.intersections
     };
-    tile_ranges::record(program, s, buffers.keys[sorted], intersections.tile_ranges);
+    tile_ranges::record(program, s, buffers.keys[sorted], &intersections, v);
     intersections
 }
 
@@ -162,7 +169,7 @@ pub(super) fn targets(t: &StepTensors) -> Vec<Pixels> {
 /// Appends everything after the upload.
 fn rest_of_step(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     let intersections = forward(program, t);
-    loss::record(program, &t.shared, pixels, t.loss_sums, t.ssim_maps);
+    losses::record(program, t, pixels);
     rasterize_backward::record(
         program,
         &t.shared,

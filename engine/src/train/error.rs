@@ -2,6 +2,7 @@
 
 use super::checkpoint::CheckpointError;
 use super::guard::SpillEvidence;
+use super::losses::LossError;
 use super::run_folder::RunFolderError;
 use super::stored::StoredError;
 use crate::eval::lpips::LpipsError;
@@ -52,6 +53,9 @@ pub enum TrainError {
     /// A file of cameras that cannot be read.
     #[error(transparent)]
     Cameras(#[from] CamerasError),
+    /// A loss that the scene cannot serve.
+    #[error(transparent)]
+    Loss(#[from] LossError),
     /// A path that names no model.
     #[error(transparent)]
     Stored(#[from] StoredError),

@@ -6,7 +6,7 @@ use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST};
 use super::counting::Demand;
 use super::guard::ProbeTensors;
 use super::open::backend_choice;
-use super::{TrainError, ViewSums};
+use super::{TrainError, ViewSums, losses};
 use crate::config::{Profile, Residency};
 use crate::eval::lpips::LpipsTensors;
 use crate::kernels::budgeted::{Births, Exponents};
@@ -383,7 +383,8 @@ const SIZE_STEP: u32 = 1 << 14;
 /// room is lowered first, as far as `demand` allows; see [`super::capacity`].
 ///
 /// # Errors
-/// [`TrainError::DoesNotFit`] when not even the Gaussians at the start fit.
+/// [`TrainError::DoesNotFit`] when not even the Gaussians at the start fit, [`TrainError::Loss`] when the scene lacks what a
+/// loss needs.
 pub fn plan(
     profile: &Profile,
     scene: &SceneIndex,
@@ -392,6 +393,7 @@ pub fn plan(
     limits: PlanLimits,
     variants: &Variants,
 ) -> Result<(TrainPlan, PlanReport), TrainError> {
+    losses::check(profile, scene)?;
     let initial = demand.gaussians;
     let wanted = profile
         .memory

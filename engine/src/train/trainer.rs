@@ -15,6 +15,7 @@ use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
 use super::schedule::{self, Events};
+use super::skips::Skips;
 use super::timing::TimedStep;
 use super::uniforms::{self, GroupSteps, Look};
 use super::{Peaks, PlanReport, TrainError};
@@ -128,6 +129,7 @@ pub struct Trainer {
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
     pub(super) held: Option<u32>,
     headroom: Headroom,
+    skips: Skips,
     growth: GrowthHold,
     /// Makes larger plans, for allocators that grow.
     pub(super) growing: Option<Growing>,
@@ -191,6 +193,7 @@ impl Trainer {
             earlier_peaks: Peaks::default(),
             held: None,
             headroom,
+            skips: Skips::default(),
             growth: GrowthHold::default(),
             growing,
             timed: Vec::new(),
@@ -553,6 +556,11 @@ impl Trainer {
             self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);
             self.headroom.step(&counters);
+            let told = self
+                .skips
+                .step(counters.skipped)
+                .map(|event| EventRow { it: iteration, event });
+            self.events.extend(told);
             let rows = events.into_iter().map(|event| EventRow { it: iteration, event });
             self.events.extend(rows);
             if done {
@@ -663,6 +671,7 @@ impl Trainer {
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
         self.noted = self.iteration;
+        self.skips = Skips::from(from.state().skipped);
         self.over = self.iteration;
         self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;

@@ -2,6 +2,7 @@
 
 use super::schedule::{self, Events};
 use crate::config::{Background, ModelKind, Profile};
+use crate::kernels::cpu::rng;
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
 use crate::plugins::{AbsStatistic, AdcOptions, Loss, Optimizer, Regularizer};
 use crate::scene::Camera;
@@ -10,9 +11,17 @@ use crate::scene::Camera;
 #[must_use]
 pub(super) fn background(profile: &Profile) -> [f32; 3] {
     match profile.model.background {
-        Background::Black => [0.0; 3],
+        Background::Black | Background::Random => [0.0; 3],
         Background::White => [1.0; 3],
     }
+}
+
+/// Id of the background among those that draw random numbers; no Gaussian has so high a one.
+const BACKGROUND_ID: u32 = u32::MAX;
+
+/// Background of a step under [`Background::Random`]: uniform in the unit cube, by seed and iteration alone.
+fn random_background(seed: u32, iteration: u32) -> [f32; 3] {
+    [0, 1, 2].map(|channel| rng::uniform(seed, iteration, BACKGROUND_ID, channel))
 }
 
 /// Optimiser steps taken so far, per parameter group; steps that skip a group do not count.
@@ -126,6 +135,12 @@ pub(super) fn train(
     };
     u.opacity_weight = term(|r| matches!(r, Regularizer::Opacity(_)));
     u.scale_weight = term(|r| matches!(r, Regularizer::Scale(_)));
+    u.weights[3] = weight(|l| matches!(l, Loss::Alpha(_)));
+    u.flags |= if u.weights[3] > 0.0 { flags::ALPHA_GRADIENT } else { 0 };
+    if profile.model.background == Background::Random {
+        let color = random_background(u.seed, iteration);
+        u.background[..3].copy_from_slice(&color);
+    }
     [u.beta1, u.beta2] = adam.betas;
     u.epsilon = adam.eps;
     set_rates(&mut u, profile, extent, steps);

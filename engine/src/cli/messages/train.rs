@@ -12,7 +12,7 @@ use crate::memory::{Budget, MemoryError};
 use crate::scene::{SceneError, Split};
 use crate::train::checkpoint::CheckpointError;
 use crate::train::run_folder::RunFolderError;
-use crate::train::{SpillEvidence, StoredError, TrainError};
+use crate::train::{LossError, SpillEvidence, StoredError, TrainError};
 use crate::vk::VkError;
 
 fn stalled(reason: Stall) -> TrainError {
@@ -65,6 +65,8 @@ fn training() {
             path: path("cameras.json"),
             what: "it holds no camera".to_owned(),
         }),
+        TrainError::Loss(LossError::NoMasks),
+        TrainError::Loss(LossError::Blended),
         TrainError::Stored(StoredError::Absent { path: path("runs/b") }),
         TrainError::NoDevice(
             "`device.index` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
@@ -141,6 +143,7 @@ fn training() {
         TrainError,
         errors,
         [
+            Loss,
             Scene,
             Init,
             Memory,

@@ -14,6 +14,7 @@
 //! Twins do not validate: slice lengths are the caller's contract and stated by each function.
 
 pub mod adam;
+pub mod alpha_loss;
 pub mod bands;
 pub mod budgeted;
 pub mod codes;
