@@ -22,6 +22,7 @@ mod growth;
 mod guard;
 mod headroom;
 pub mod interrupt;
+mod losses;
 mod memory_watch;
 mod model;
 mod monitor;
@@ -44,6 +45,7 @@ mod timing;
 mod tracing;
 mod trainer;
 mod uniforms;
+mod watchdog;
 
 pub use bytes::{ByteTable, Row, Unit};
 pub use capacity::CapacitySource;
@@ -52,6 +54,7 @@ pub use error::TrainError;
 pub use guard::{
     PressureChange, ProbeTensors, REFERENCE_BYTES, Residency, Response, SpillEvidence, Verdict, device_budget,
 };
+pub use losses::{Loss, REPORT_FILE};
 pub use memory_watch::Peaks;
 pub use model::{gib_to_bytes, initial_model, scene_options};
 pub use open::{OpenDevice, backend_choice, list_devices, open_device, variants_for};
