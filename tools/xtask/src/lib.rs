@@ -9,6 +9,7 @@ pub mod compiler;
 pub mod demo;
 pub mod failure;
 pub mod manifest;
+pub mod mesa;
 pub mod replay;
 pub mod setup;
 pub mod sha256;

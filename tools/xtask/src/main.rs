@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use xtask::failure::Failure;
-use xtask::{bench, demo, replay, root, shaders, test, viewer};
+use xtask::{bench, demo, mesa, replay, root, shaders, test, viewer};
 
 const USAGE: &str = "usage: cargo xtask VERB
   demo      set up this machine, build, train the bundled scene
   test      set up this machine, run every check and test
   bench     measure training speed: see `cargo xtask bench --help`
   shaders   compile the shaders, or check them: see `cargo xtask shaders --help`
+  mesa      run device tests on a newer CPU driver: see `cargo xtask mesa --help`
   replay    compare allocators on memory traces of real runs: see `cargo xtask replay --help`
   viewer    build the viewer's bundle, or check it: see `cargo xtask viewer --help`";
 
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
             "test" => test::run(&root(), rest),
             "bench" => bench::run(&root(), rest),
             "shaders" => shaders::run(&root(), rest),
+            "mesa" => mesa::run(&root(), rest),
             "replay" => replay::run(&root(), rest),
             "viewer" => viewer::run(&root(), rest),
             "--help" | "-h" | "help" => {
