@@ -123,6 +123,7 @@ impl Failure for TrainError {
             Self::Export(error) => error.exit(),
             Self::Folder(error) => error.exit(),
             Self::Picture(_) | Self::Report(_) | Self::Grew { .. } | Self::Validation { .. } => Exit::Internal,
+            Self::Loss(_) => Exit::Config,
             Self::NoDevice(_) => Exit::NoDevice,
             Self::DeviceLost { .. } => Exit::DeviceLost,
             Self::Spilled { .. } => Exit::Spilled,
@@ -145,6 +146,7 @@ impl Failure for TrainError {
             Self::Checkpoint(error) => error.hint(),
             Self::Folder(error) => error.hint(),
             Self::Export(error) => error.hint(),
+            Self::Loss(error) => Some(error.hint().to_owned()),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
             Self::DoesNotFit { budget, .. } => Some(match budget.limit {
                 BudgetLimit::Profile => KNOBS.to_owned(),

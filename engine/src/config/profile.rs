@@ -204,6 +204,9 @@ pub enum Background {
     Black,
     /// White.
     White,
+    /// Another colour in every training step, so that nothing is learnt to be see-through where it is not; black when
+    /// models are looked at.
+    Random,
 }
 
 /// `mip`

@@ -128,6 +128,17 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             });
         });
     }
+    c.within("regularizers", |c| {
+        check_list(&profile.regularizers, c, |term, c| term.check(c));
+        for (i, term) in profile.regularizers.iter().enumerate() {
+            let twice = profile.regularizers[..i]
+                .iter()
+                .any(|earlier| earlier.kind() == term.kind());
+            c.within(i, |c| {
+                c.require("kind", !twice, term.kind(), || "each regularizer once".to_owned());
+            });
+        }
+    });
     c.within("exporters", |c| {
         check_list(&profile.exporters, c, |exporter, c| exporter.check(c))
     });
@@ -217,10 +228,12 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
         .for_each(|phase| scale_period(&mut phase.until));
     scale(&mut profile.mip.filter_from);
     scale_period(&mut profile.mip.filter_every);
+    if let Some([from, until, every]) = profile.strategy.window_mut() {
+        scale(from);
+        scale_period(until);
+        scale_period(every);
+    }
     if let Some(adc) = profile.strategy.adc_mut() {
-        scale(&mut adc.densify.from);
-        scale_period(&mut adc.densify.until);
-        scale_period(&mut adc.densify.every);
         scale(&mut adc.prune.world_from);
         scale(&mut adc.reset.until);
         if let Some(every) = &mut adc.reset.every {

@@ -79,10 +79,17 @@ impl Server {
         address::url(self.address, self.site.token.text(), in_wsl())
     }
 
-    /// Number of runs that the page would list now.
+    /// Number of runs and comparisons that the page would list now.
     #[must_use]
-    pub fn runs(&self) -> usize {
-        self.site.root.runs().len()
+    pub fn listed(&self) -> usize {
+        self.site.root.runs().len() + self.site.root.comparisons().len()
+    }
+
+    /// Answers one client that is not on the network: all that it sends, and all that it gets.
+    #[must_use]
+    pub fn answer(&self, requests: &[u8]) -> Vec<u8> {
+        let router = router(self.site.clone());
+        self.runtime.block_on(connection::answer(router, requests))
     }
 
     /// Answers until Ctrl-C or a request to terminate; answers under way are cut off.

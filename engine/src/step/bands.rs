@@ -15,7 +15,8 @@ use std::mem::offset_of;
 use std::ops::Range;
 
 use super::passes::{intersect, status, targets, update, upload, upload_uniforms, visible};
-use super::{Capacities, StepTensors};
+use super::{Capacities, StepTensors, losses};
+use crate::kernels::counters::Args;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Intersections, Pixels, Variants};
@@ -53,7 +54,11 @@ impl BandTensors {
         let sort = SortBuffers {
             keys,
             values,
-            histogram: arena("sort_histogram", Tag::Intersections, histogram_bytes(cap, variants)),
+            histogram: arena(
+                "sort_histogram",
+                Tag::Intersections,
+                histogram_bytes(cap, Args::IntersectionSort, variants),
+            ),
         };
         let histogram = arena("tile_histogram", Tag::Pixels, tiles);
         let ranges_stride = 256;
@@ -131,7 +136,7 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
     let whole = |pixels: Pixels| {
         let mut whole = Program::new("banded step, loss");
         whole.hold(&image);
-        loss::record(&mut whole, s, &pixels, t.loss_sums, t.ssim_maps);
+        losses::record(&mut whole, t, &pixels);
         rasterize_backward::record_clear(&mut whole, s, splats);
         whole.hold(&all);
         whole

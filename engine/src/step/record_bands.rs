@@ -19,8 +19,8 @@
 use std::ops::Range;
 
 use super::bands::{band_lists, band_range, pack, running_sums, span};
-use super::passes::{coefficients, records, status, targets, upload, upload_uniforms};
-use super::{BandTensors, BandedPrograms, StepTensors};
+use super::passes::{coefficients, explore, records, status, targets, upload, upload_uniforms};
+use super::{BandTensors, BandedPrograms, StepTensors, losses};
 use crate::kernels::gradient_store::{self, InBand, Rows};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{begin, cull, loss, rasterize, rasterize_backward, survey, update};
@@ -161,7 +161,7 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_image: bool) -> Pr
     }
     begin::record(&mut prefix, s, &t.chunks);
     // No records are made here, so there is no capacity to hold.
-    cull::record(&mut prefix, s, &t.chunks, t.group_visible, c.n_cap);
+    cull::record(&mut prefix, s, &t.chunks, t.group_visible, c.n_cap, &t.variants);
     survey::record(&mut prefix, s, &t.chunks, r.survey, c.max_tiles);
     prefix.copy(r.survey, r.survey_back);
     status(&mut prefix, t);
@@ -192,7 +192,7 @@ pub fn banded_records(
     let whole = |pixels: Pixels| {
         let mut whole = Program::new("records in bands, loss");
         whole.hold(&image);
-        loss::record(&mut whole, s, &pixels, t.loss_sums, t.ssim_maps);
+        losses::record(&mut whole, t, &pixels);
         gradient_store::record_clear(&mut whole, s, &t.chunks, &r.store, r.group_rows);
         whole.hold(&all);
         whole
@@ -221,6 +221,7 @@ pub fn banded_records(
             coefficients(t),
         );
     }
+    explore(&mut finish, t);
     status(&mut finish, t);
     BandedPrograms {
         prefix,
@@ -236,7 +237,15 @@ pub fn banded_records(
 /// Takes the band's range into the uniforms, makes the records of its Gaussians and lists its intersections.
 fn band_records(program: &mut Program, t: &StepTensors, b: &BandTensors, r: &RecordBandTensors) -> Intersections {
     band_range(program, t, b);
-    cull::record_band(program, &t.shared, &t.chunks, &r.inside, r.groups, t.capacities.v_cap);
+    cull::record_band(
+        program,
+        &t.shared,
+        &t.chunks,
+        &r.inside,
+        r.groups,
+        t.capacities.v_cap,
+        &t.variants,
+    );
     let depth_order = records(program, t, &r.inside, r.groups);
     band_lists(program, t, b, depth_order)
 }

@@ -1,6 +1,6 @@
 //! Every tensor of a run, named once.
 
-use super::{Capacities, ResidentImages};
+use super::{Capacities, ExtraTensors, ResidentImages};
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
@@ -68,12 +68,16 @@ pub struct StepTensors {
     pub ssim_maps: View,
     /// Loss sums per tile.
     pub loss_sums: View,
+    /// What further losses need.
+    pub extra: ExtraTensors,
     /// Evaluation sums per tile.
     pub metric_sums: View,
     /// 3D filter.
     pub filter: FilterTensors,
     /// Host-visible rings.
     pub rings: Rings,
+    /// Steps end with noise on the centres.
+    pub explores: bool,
 }
 
 impl StepTensors {
@@ -131,7 +135,12 @@ impl StepTensors {
                 arena("depth_order", Tag::Visible, v, 4),
                 arena("depth_order_other", Tag::Visible, v, 4),
             ],
-            histogram: arena("depth_histogram", Tag::Visible, 1, histogram_bytes(c.v_cap, variants)),
+            histogram: arena(
+                "depth_histogram",
+                Tag::Visible,
+                1,
+                histogram_bytes(c.v_cap, Args::VisibleSort, variants),
+            ),
         };
         let tile_sort = SortBuffers {
             keys: [
@@ -146,7 +155,7 @@ impl StepTensors {
                 "tile_histogram",
                 Tag::Intersections,
                 1,
-                histogram_bytes(c.i_cap, variants),
+                histogram_bytes(c.i_cap, Args::IntersectionSort, variants),
             ),
         };
         let partial = if segmented { i } else { 1 };
@@ -155,6 +164,7 @@ impl StepTensors {
             payloads: tile_sort.values[0],
             owners: arena("owners", Tag::Intersections, if segmented { i } else { 1 }, 4),
             tile_ranges: arena("tile_ranges", Tag::Pixels, u64::from(c.max_tiles), 8),
+            tile_order: arena("tile_order", Tag::Pixels, u64::from(c.max_tiles), 4),
         };
         let group_tiles = arena("group_tiles", Tag::Visible, v.div_ceil(256), 4);
         let image = arena("image", Tag::Pixels, px, 16);
@@ -162,6 +172,7 @@ impl StepTensors {
         let gradient = arena("image_gradient", Tag::Pixels, px, 16);
         let ssim_maps = arena("ssim_maps", Tag::Pixels, 1, loss::maps_bytes(c.max_pixels));
         let loss_sums = arena("loss_sums", Tag::Pixels, 1, loss::sums_bytes(c.max_tiles));
+        let extra = ExtraTensors::new(&mut arena, &c);
         let metric_sums = arena(
             "metric_sums",
             Tag::Pixels,
@@ -212,13 +223,16 @@ impl StepTensors {
                 gradient,
                 target,
                 masked: c.masked,
+                scores: false,
             },
             resident,
             ssim_maps,
             loss_sums,
+            extra,
             metric_sums,
             filter,
             rings,
+            explores: false,
         }
     }
 }

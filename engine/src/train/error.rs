@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::checkpoint::CheckpointError;
+use super::device_loss::DeviceLoss;
 use super::guard::SpillEvidence;
-use super::losses::Loss;
+use super::losses::LossError;
 use super::run_folder::RunFolderError;
 use super::stored::StoredError;
 use crate::eval::lpips::LpipsError;
@@ -55,6 +56,9 @@ pub enum TrainError {
     /// A file of cameras that cannot be read.
     #[error(transparent)]
     Cameras(#[from] CamerasError),
+    /// A loss that the scene cannot serve.
+    #[error(transparent)]
+    Loss(#[from] LossError),
     /// A path that names no model.
     #[error(transparent)]
     Stored(#[from] StoredError),
@@ -163,7 +167,7 @@ pub enum TrainError {
     #[error("{}", lost_text(losses, report.as_deref(), reopening.as_deref()))]
     DeviceLost {
         /// What is known of each time, in order.
-        losses: Vec<Loss>,
+        losses: Vec<DeviceLoss>,
         /// Where that was written.
         report: Option<PathBuf>,
         /// Why it could not be opened again, when it was lost once.
@@ -210,7 +214,7 @@ impl TrainError {
     }
 }
 
-fn lost_text(losses: &[Loss], report: Option<&Path>, reopening: Option<&str>) -> String {
+fn lost_text(losses: &[DeviceLoss], report: Option<&Path>, reopening: Option<&str>) -> String {
     let times: Vec<String> = losses
         .iter()
         .map(|loss| format!("after {} iterations at {}", loss.iteration, loss.at))

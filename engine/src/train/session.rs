@@ -35,7 +35,7 @@ use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::export::{
-    Chosen, DeliveryError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_json, write_ply,
+    Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_json, write_ply,
 };
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
@@ -363,7 +363,7 @@ impl Session {
                 // The last step updates nothing, so the state before it is the final one; from there a run can be
                 // extended as if it had never ended.
                 self.settle()?;
-                self.checkpoint()?;
+                self.checkpoint_if_there_is_room()?;
             }
             self.step(next)?;
             // Measured and saved before a densification or reset of the same iteration, as the reference does; a
@@ -390,7 +390,7 @@ impl Session {
             }
             if self.is_due(next, |s| &s.checkpoint) && next != total {
                 self.settle()?;
-                self.checkpoint()?;
+                self.checkpoint_if_there_is_room()?;
             }
         }
         self.settle()?;
@@ -669,9 +669,6 @@ impl Session {
                 Exporter::PlyRaw(_) => (PlyKind::Raw, PlyFlavor::Raw),
             };
             let path = self.folder.ply_path(iteration, kind);
-            if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent).map_err(|e| crate::export::ExportError::new(parent, e))?;
-            }
             write_ply(&path, &model, flavor, comments)?;
             let count = u32::try_from(model.len()).unwrap_or(u32::MAX);
             files.push(self.folder.add_ply(iteration, kind, count)?);
@@ -722,6 +719,17 @@ impl Session {
             .display()
             .to_string();
         self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
+    }
+
+    /// A full disk costs a checkpoint that may come later, not the run: the one before is still there.
+    fn checkpoint_if_there_is_room(&mut self) -> Result<(), TrainError> {
+        match self.checkpoint() {
+            Err(TrainError::Export(error @ ExportError::DiskFull { .. })) => {
+                let message = format!("{error}; training goes on, and the checkpoint before stays");
+                self.event(self.trainer.iteration(), Event::Warning { message })
+            }
+            other => other,
+        }
     }
 
     /// Writes `timings.json`, when steps were timed.

@@ -15,6 +15,7 @@ use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
 use super::schedule::{self, Events};
+use super::skips::Skips;
 use super::timing::TimedStep;
 use super::uniforms::{self, GroupSteps, Look};
 use super::{Peaks, PlanReport, TrainError};
@@ -128,6 +129,7 @@ pub struct Trainer {
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
     pub(super) held: Option<u32>,
     headroom: Headroom,
+    skips: Skips,
     growth: GrowthHold,
     /// Makes larger plans, for allocators that grow.
     pub(super) growing: Option<Growing>,
@@ -191,6 +193,7 @@ impl Trainer {
             earlier_peaks: Peaks::default(),
             held: None,
             headroom,
+            skips: Skips::default(),
             growth: GrowthHold::default(),
             growing,
             timed: Vec::new(),
@@ -563,6 +566,11 @@ impl Trainer {
             self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);
             self.headroom.step(&counters);
+            let told = self
+                .skips
+                .step(counters.skipped)
+                .map(|event| EventRow { it: iteration, event });
+            self.events.extend(told);
             let rows = events.into_iter().map(|event| EventRow { it: iteration, event });
             self.events.extend(rows);
             if done {
@@ -596,8 +604,8 @@ impl Trainer {
                 deaths,
                 gaussians,
             });
-            // Without room for a single birth there is no news in their number.
-            if capped > 0 && !self.growth.is_held(iteration) {
+            // Without room for a single birth there is no news in their number, nor where the cap is the plan.
+            if capped > 0 && !self.growth.is_held(iteration) && self.profile.strategy.adc().is_some() {
                 note(Event::DensifyCapped {
                     dropped: capped,
                     n_cap: self.report.capacities.n_limit.into(),
@@ -673,6 +681,7 @@ impl Trainer {
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
         self.noted = self.iteration;
+        self.skips = Skips::from(from.state().skipped);
         self.over = self.iteration;
         self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;

@@ -121,7 +121,7 @@ impl Quiet {
                 if told {
                     self.next = 2 * silent;
                 }
-                told.then(|| silent.as_secs_f64())
+                told.then_some(silent.as_secs_f64())
             }
             (_, pulse) => {
                 self.last = pulse.map(|pulse| (pulse, now));

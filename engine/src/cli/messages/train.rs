@@ -12,7 +12,7 @@ use crate::memory::{Budget, MemoryError};
 use crate::scene::{SceneError, Split};
 use crate::train::checkpoint::CheckpointError;
 use crate::train::run_folder::RunFolderError;
-use crate::train::{Loss, SpillEvidence, StoredError, TrainError};
+use crate::train::{DeviceLoss, LossError, SpillEvidence, StoredError, TrainError};
 use crate::vk::VkError;
 
 fn stalled(reason: Stall) -> TrainError {
@@ -32,8 +32,8 @@ fn stalled(reason: Stall) -> TrainError {
     }
 }
 
-fn lost(iteration: u32) -> Loss {
-    Loss {
+fn lost(iteration: u32) -> DeviceLoss {
+    DeviceLoss {
         iteration,
         noticed: "a training step".to_owned(),
         at: "`rasterize_backward` of `step`".to_owned(),
@@ -89,6 +89,8 @@ fn training() {
             path: path("cameras.json"),
             what: "it holds no camera".to_owned(),
         }),
+        TrainError::Loss(LossError::NoMasks),
+        TrainError::Loss(LossError::Blended),
         TrainError::Stored(StoredError::Absent { path: path("runs/b") }),
         TrainError::NoDevice(
             "`device.index` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
@@ -165,6 +167,7 @@ fn training() {
         TrainError,
         errors,
         [
+            Loss,
             Scene,
             Init,
             Memory,

@@ -3,9 +3,9 @@
 use super::{ResumeFrom, RunEnd, RunRequest, Session, TrainError};
 use crate::config::Profile;
 use crate::train::OpenDevice;
+use crate::train::device_loss::{DeviceLoss, Outlets, REPORT_FILE, careful, reopen, write_report};
 use crate::train::events::Event;
 use crate::train::interrupt::Interrupt;
-use crate::train::losses::{Loss, Outlets, REPORT_FILE, careful, reopen, write_report};
 use crate::train::run_folder::Status;
 
 /// Trains, evaluates and exports. When the device is lost, it is opened anew once, and the run goes on from its newest
@@ -35,7 +35,7 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, TrainEr
         json: outlets.json(),
     };
     let mut session = Session::open(request(&profile, open, resume))?;
-    let mut losses: Vec<Loss> = Vec::new();
+    let mut losses: Vec<DeviceLoss> = Vec::new();
     loop {
         let error = match session.train(interrupt) {
             Ok(signal) => return session.finish(signal),
@@ -68,7 +68,7 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, TrainEr
         session = Session::open(request(&profile, open, Some(ResumeFrom::AfterLoss)))?;
         let from = session.trainer.iteration();
         let submit_ms = profile.device.submit_ms;
-        let Loss {
+        let DeviceLoss {
             iteration, noticed, at, ..
         } = loss;
         session.event(
@@ -85,8 +85,8 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, TrainEr
 
 impl Session {
     /// What is known of the loss that `error` tells of, if it does.
-    fn loss(&self, error: &TrainError) -> Option<Loss> {
-        Some(Loss {
+    fn loss(&self, error: &TrainError) -> Option<DeviceLoss> {
+        Some(DeviceLoss {
             iteration: self.trainer.iteration(),
             noticed: error.lost()?.to_owned(),
             at: self.trainer.gpu().queue().progress().whereabouts(),
@@ -95,7 +95,7 @@ impl Session {
     }
 
     /// Ends a run whose device was lost for the second time.
-    fn lost_again(mut self, device: &(String, String), losses: Vec<Loss>) -> TrainError {
+    fn lost_again(mut self, device: &(String, String), losses: Vec<DeviceLoss>) -> TrainError {
         let report = write_report(self.folder.root(), device, &losses);
         if report.is_some() {
             // The report is there; an index without it is no reason to say anything else.
