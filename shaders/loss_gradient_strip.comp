@@ -23,6 +23,7 @@ layout(set = 0, binding = 5, std430) writeonly restrict buffer ImageGradient { v
 // Two rows of the three maps by channel, and two rows of results, which leave as whole pixels one row later.
 shared float line_p[2 * 3 * LINE], line_q[2 * 3 * LINE], line_r[2 * 3 * LINE];
 shared float results[2 * 3 * STRIP_WIDTH];
+shared float errors[2 * 3 * STRIP_WIDTH];
 
 #include "common/jitter.glsl"
 #include "common/target.glsl"
@@ -72,8 +73,9 @@ void main() {
         if (row > 2 * HALO && channel == 0u && x < int(u.width)) {
             int at = (row - 1 & 1) * 3 * STRIP_WIDTH + column;
             uint index = uint(top + row - 1 - HALO) * u.width + uint(x);
-            image_gradient[index] =
-                vec4(results[at], results[at + STRIP_WIDTH], results[at + 2 * STRIP_WIDTH], 0.0);
+            float error = (errors[at] + errors[at + STRIP_WIDTH] + errors[at + 2 * STRIP_WIDTH]) / 3.0;
+            image_gradient[index] = vec4(results[at], results[at + STRIP_WIDTH], results[at + 2 * STRIP_WIDTH],
+                                         splats_weights(u.iteration) ? 1.0 : error);
         }
         if (row == total) {
             break;
@@ -106,6 +108,7 @@ void main() {
         GATHER(r, sr)
         if (complete) {
             float ssim = p[0] + 2.0 * a * q[0] + b * r[0];
+            errors[(row & 1) * 3 * STRIP_WIDTH + int(lane)] = abs(a - b);
             results[(row & 1) * 3 * STRIP_WIDTH + int(lane)] = weight * (u.weights.x * sign(a - b) - u.weights.y * ssim);
         }
     }

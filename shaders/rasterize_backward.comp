@@ -7,7 +7,7 @@
 //
 // Column variant: 16 threads, a column of 16 pixels each; the tile's sums go to the splat's own emission slot and a later
 // pass folds a splat's slots in order, so the result does not depend on scheduling. The other variants: 256 threads, one
-// pixel each; a subgroup (32 lanes at most) turns to the splats that reach its block of 8x4 pixels. All ten sums of a splat
+// pixel each; a subgroup (32 lanes at most) turns to the splats that reach its block of 8x4 pixels. All sums of a splat
 // follow from two numbers a pixel, the pull on the exponent and the blending weight, so pixels leave those two in shared
 // memory for eight splats; then lanes change sides: a lane takes one splat and sums over a row of eight pixels in its
 // registers, and rows are added with a few shuffles. Each sum goes to the splat with a float atomic or, where there are
@@ -34,6 +34,7 @@ layout(local_size_x = 256) in;
 #endif
 layout(constant_id = 0) const uint OWNERS = 0u;
 layout(constant_id = 1) const uint JITTER = 0u;
+layout(constant_id = 2) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -47,7 +48,7 @@ layout(set = 0, binding = 8, std430) readonly restrict buffer Image { vec4 image
 layout(set = 0, binding = 9, std430) readonly restrict buffer LastContributor { uint last_contributor[]; };
 layout(set = 0, binding = 10, std430) readonly restrict buffer ImageGradient { vec4 image_gradient[]; };
 // Column: partial sums per emission slot. Otherwise: sums per splat.
-//   a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; unused     c = d rgb; unused
+//   a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; unused     c = d rgb; splatted value
 #ifdef COLUMN
 layout(set = 0, binding = 11, std430) writeonly restrict buffer GradientA { vec4 gradient_a[]; };
 layout(set = 0, binding = 12, std430) writeonly restrict buffer GradientB { vec4 gradient_b[]; };
@@ -70,6 +71,19 @@ vec2 sample_point(uvec2 pixel, uint index) {
     return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
 }
 
+// A pixel's gradient and, for scores, what is splatted back beside it.
+vec4 gradient_at(uint index) {
+    vec4 g = image_gradient[index];
+    return vec4(g.rgb, SCORES != 0u ? g.w : 0.0);
+}
+
+// Derivative of the loss by a pixel's final transmittance: what shows of the background, and a loss of coverage.
+float background_gradient(uint index) {
+    vec4 g = image_gradient[index];
+    float shown = dot(u.background.rgb, g.rgb);
+    return (u.flags & FLAG_ALPHA_GRADIENT) != 0u ? shown + g.a : shown;
+}
+
 #ifdef COLUMN
 
 #include "common/columns.glsl"
@@ -81,8 +95,9 @@ struct PixelState {
 };
 
 // One splat's share at one pixel; zeros when the splat does not touch the pixel.
-void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 center, vec3 g, float background,
-                    bool counts, inout PixelState s, out vec4 a, out vec3 b, out vec3 c) {
+void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 center, vec4 value, float background,
+                    bool counts, inout PixelState s, out vec4 a, out vec3 b, out vec4 c) {
+    vec3 g = value.rgb;
     vec2 d = position.xy - center;
     float power = scaled_power(scaled, d);
     float e = exp2(power);
@@ -94,7 +109,8 @@ void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 cente
     alpha = touched ? alpha : 0.0;
     float keep = 1.0 / (1.0 - alpha);
     s.transmittance *= keep;
-    c = (alpha * s.transmittance) * g;
+    float weight = alpha * s.transmittance;
+    c = vec4(weight * g, SCORES != 0u ? weight * value.w : 0.0);
     float d_alpha = s.transmittance * dot(rgb - s.behind, g) - background * keep;
     s.behind = alpha * rgb + (1.0 - alpha) * s.behind;
     float d_power = position.w * e * d_alpha;
@@ -109,7 +125,7 @@ void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 cente
 const uint BATCH = 16u;
 shared vec4 sum_a[BATCH * 16u];
 shared vec3 sum_b[BATCH * 16u];
-shared vec3 sum_c[BATCH * 16u];
+shared vec4 sum_c[BATCH * 16u];
 shared uint newest[16];
 
 void main() {
@@ -123,19 +139,19 @@ void main() {
     uint rows = min(16u, u.height - origin.y);
     uvec2 range = tile_ranges[tile];
     PixelState state[16];
-    vec3 g[16];
+    vec4 g[16];
     float background[16];
     uint last[16];
     uint last_any = 0u;
     vec2 center[16];
 #define LOAD(R) center[R] = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
-    last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec3(0.0); background[R] = 0.0; \
+    last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec4(0.0); background[R] = 0.0; \
     if (R < rows && x < u.width) { \
         uint index = (origin.y + R) * u.width + x; \
         last[R] = last_contributor[index]; \
         state[R].transmittance = image[index].a; \
-        g[R] = image_gradient[index].rgb; \
-        background[R] = state[R].transmittance * dot(u.background.rgb, g[R]); \
+        g[R] = gradient_at(index); \
+        background[R] = state[R].transmittance * background_gradient(index); \
         last_any = max(last_any, last[R]); \
     }
     EACH_ROW(LOAD)
@@ -164,10 +180,10 @@ void main() {
             vec3 scaled = scaled_conic(conic);
             vec4 total_a = vec4(0.0);
             vec3 total_b = vec3(0.0);
-            vec3 total_c = vec3(0.0);
+            vec4 total_c = vec4(0.0);
 #define ADD(R) { \
-                vec4 a; \
-                vec3 b, c; \
+                vec4 a, c; \
+                vec3 b; \
                 splat_gradient(position, conic, scaled, rgb, center[R], g[R], background[R], at <= last[R], state[R], a, b, \
                                c); \
                 total_a += a; \
@@ -181,8 +197,8 @@ void main() {
         }
         barrier();
         if (lane < count) {
-            vec4 a = vec4(0.0);
-            vec3 b = vec3(0.0), c = vec3(0.0);
+            vec4 a = vec4(0.0), c = vec4(0.0);
+            vec3 b = vec3(0.0);
             for (uint k = 0u; k < 16u; ++k) {
                 a += sum_a[lane * 16u + k];
                 b += sum_b[lane * 16u + k];
@@ -191,7 +207,7 @@ void main() {
             uint slot = payloads[range.x + tile_last - done - lane - 1u];
             gradient_a[slot] = a;
             gradient_b[slot] = vec4(b, 0.0);
-            gradient_c[slot] = vec4(c, 0.0);
+            gradient_c[slot] = c;
         }
         barrier();
     }
@@ -232,10 +248,11 @@ const uint STRIDE = 65u;
 shared vec4 pulls[WAITING * STRIDE];    // d loss / d exponent, by splat and lane
 shared vec4 weights[WAITING * STRIDE];  // alpha times transmittance in front
 shared vec4 pixel_r[64], pixel_g[64], pixel_b[64];  // d loss / d image, by lane
+shared vec4 pixel_w[64];                            // what is splatted back for scores
 shared uint staged_splat[STAGED];
 shared uint tile_last;
 
-// The ten sums of a splat over a run of pixels; fourth components of b and c stay 0.
+// The sums of a splat over a run of pixels; the fourth component of b stays 0, that of c is for scores.
 struct Sums {
     vec4 a, b, c;
 };
@@ -255,13 +272,16 @@ Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
     uvec2 first = origin + block_pixel(lane);
     vec2 d = position.xy - vec2(first);
     float s = 0.0, sx = 0.0, sy = 0.0, sxx = 0.0, sxy = 0.0, syy = 0.0, pull = 0.0;
-    vec3 rgb = vec3(0.0);
+    vec4 c = vec4(0.0);
     vec2 across = 0.5 * float(u.width) * conic.xy, down = 0.5 * float(u.height) * conic.yz;
     for (uint q = 0u; q < pixels; q += 4u) {
         uint at = (lane + q) >> 2;
         vec4 p4 = pulls[j * STRIDE + at];
         vec4 w4 = weights[j * STRIDE + at];
-        rgb += vec3(dot(w4, pixel_r[at]), dot(w4, pixel_g[at]), dot(w4, pixel_b[at]));
+        c.rgb += vec3(dot(w4, pixel_r[at]), dot(w4, pixel_g[at]), dot(w4, pixel_b[at]));
+        if (SCORES != 0u) {
+            c.w += dot(w4, pixel_w[at]);
+        }
         for (uint i = 0u; i < 4u; ++i) {
             float p = p4[i];
             vec2 o = vec2(d.x - float(q + i), d.y);
@@ -291,7 +311,7 @@ Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
     Sums sums;
     sums.a = vec4(-(conic.x * sx + conic.y * sy), -(conic.y * sx + conic.z * sy), s / position.z, pull);
     sums.b = vec4(-0.5 * sxx, -sxy, -0.5 * syy, 0.0);
-    sums.c = vec4(rgb, 0.0);
+    sums.c = c;
     return sums;
 }
 
@@ -311,18 +331,20 @@ void main() {
     vec2 center = sample_point(pixel, index);
     uvec2 range = tile_ranges[tile];
     float transmittance = 1.0;
-    vec3 g = vec3(0.0);
+    vec4 value = vec4(0.0);
+    float behind = 0.0;  // what lies behind the current splat; its product with g is all that matters
     uint last = 0u;
     if (inside) {
         last = last_contributor[index];
         transmittance = image[index].a;
-        g = image_gradient[index].rgb;
+        value = gradient_at(index);
+        behind = background_gradient(index);
     }
-    // What lies behind the current splat enters by its product with g alone.
-    float behind = dot(u.background.rgb, g);
+    vec3 g = value.rgb;
     pixel_r[lane >> 2][lane & 3u] = g.r;
     pixel_g[lane >> 2][lane & 3u] = g.g;
     pixel_b[lane >> 2][lane & 3u] = g.b;
+    pixel_w[lane >> 2][lane & 3u] = value.w;
     // After changing sides: lane = slot of a waiting splat + slots * run of pixels.
     uint slots = min(WAITING, gl_SubgroupSize);
     uint slot = lane_id % slots;
@@ -430,6 +452,8 @@ void main() {
                         ADD_SUM(gradient_a[record + component], sums.a[i]);
                         if (component < 3u) {
                             ADD_SUM(gradient_b[record + component], sums.b[i]);
+                        }
+                        if (component < 3u || SCORES != 0u) {
                             ADD_SUM(gradient_c[record + component], sums.c[i]);
                         }
                     }

@@ -9,7 +9,7 @@ struct StepUniforms {
     vec4 intrinsics;       // fx, fy, cx, cy; pixel centres on integers
     vec4 slope_limits;     // limits of x/z (min, max) and y/z (min, max) for the Jacobian
     vec4 background;       // rgb; w = filter variance added to the diagonal, px^2
-    vec4 weights;          // L1, D-SSIM, 1 / (3 * pixels), unused
+    vec4 weights;          // L1, D-SSIM, 1 / (3 * pixels), coverage
     uint width;
     uint height;
     uint tiles_x;
@@ -28,6 +28,10 @@ struct StepUniforms {
     float beta2;
     float epsilon;
     uint debug;
+    float opacity_weight;  // of the mean opacity in the loss
+    float scale_weight;    // of the mean standard deviation in the loss
+    float noise;           // on centres after the update, times covariance
+    uint reserved;
 };
 
 // Bits of `flags`.
@@ -39,6 +43,15 @@ const uint FLAG_RESAMPLE = 16u;   // the ground truth is sampled where the jitte
 const uint FLAG_ABS_MAX = 32u;    // the abs statistic is a maximum over steps, not a sum
 const uint FLAG_COUNT_FAINT = 64u;  // steps count in which a Gaussian is on screen but too faint for any pixel
 const uint FLAG_DEPTH = 128u;     // records carry depth in the place of colour
+const uint FLAG_SCORES = 256u;    // statistics are those of scores, see `splats_weights`
+
+// What pixels are splatted back onto Gaussians with, by their blending weights, when statistics are for scores: in even
+// iterations the error of the pixel, in odd ones 1, which leaves the sum of the weights.
+bool splats_weights(uint iteration) {
+    return (iteration & 1u) != 0u;
+}
+
+const uint FLAG_ALPHA_GRADIENT = 4096u;  // the image gradient's fourth component is that of the final transmittance
 
 // Parameter groups, the indices of `adam_rate` and the bits of `adam_skip_mask`.
 const uint GROUP_MEANS = 0u;

@@ -1,6 +1,8 @@
 // Starts the page.
 import init, { start, status, picture, sort_bench } from "./kiln_viewer.js";
 
+const token = new URLSearchParams(location.search).get("token");
+if (token) document.getElementById("comparisons").search = new URLSearchParams({ token });
 const root = document.documentElement;
 try {
   await init({ module_or_path: new URL("kiln_viewer_bg.wasm", import.meta.url) });

@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use super::examples;
 use super::request::{FormatName, Shell};
+use crate::export::SyntheticKind;
 use crate::plugins::is_box;
 
 /// Trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.
@@ -88,10 +89,13 @@ pub(super) struct SynthArgs {
     /// Folder of the scene; it must not hold anything yet
     #[arg(value_name = "DIR")]
     pub(super) folder: PathBuf,
+    /// What to show: sheets for speed and memory, solids for quality
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) kind: SyntheticKind,
     /// Points, which become Gaussians
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) gaussians: u32,
-    /// Points that every view sees; the others lie behind the cameras [default: all]
+    /// Points of sheets that every view sees; the others lie behind the cameras [default: all]
     #[arg(long, value_name = "N")]
     pub(super) visible: Option<u32>,
     /// Width and height of the photos, px
@@ -103,6 +107,9 @@ pub(super) struct SynthArgs {
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) seed: u32,
+    /// Rays along each side of a pixel of solids
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(super) samples: u32,
 }
 
 #[derive(Debug, Args)]
@@ -344,6 +351,9 @@ pub(super) struct SettingsArgs {
     /// White instead of black behind the scene [model.background]
     #[arg(short = 'w', long, alias = "white_background")]
     pub(super) white_background: bool,
+    /// Another colour behind the scene in every training step [model.background]
+    #[arg(long, alias = "random_background", conflicts_with = "white_background")]
+    pub(super) random_background: bool,
     /// Variance of the 2D Mip filter [mip.kernel_size]
     #[arg(long, alias = "kernel_size", value_name = "PX2")]
     pub(super) kernel_size: Option<f32>,

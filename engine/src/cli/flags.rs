@@ -171,9 +171,9 @@ pub(super) const GAUSSIANS: &[Row] = &[
         Refused("covariances always come from the device; `debug.validation` checks its use"),
     ),
     row(
-        &["--random_background"],
+        &["--random_background", "--random-background"],
         "--random_background",
-        Refused("the background is one colour; `model.background` is black or white"),
+        Key("model.background", "random"),
     ),
     row(
         &[

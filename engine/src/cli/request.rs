@@ -407,6 +407,8 @@ where
         Command::Synth(synth) => Request::Synth(Synth {
             folder: synth.folder,
             scene: Synthetic {
+                kind: synth.kind,
+                samples: synth.samples,
                 gaussians: synth.gaussians,
                 visible: synth.visible.unwrap_or(synth.gaussians),
                 size_px: synth.size,
@@ -442,6 +444,11 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
         "model.background",
         "--white-background",
         args.white_background.then(|| "white".to_owned()),
+    );
+    set(
+        "model.background",
+        "--random-background",
+        args.random_background.then(|| "random".to_owned()),
     );
     set("mip.kernel_size", "--kernel-size", args.kernel_size.map(number));
     set("schedule.iterations", "--iterations", args.iterations.map(number));

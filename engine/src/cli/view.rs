@@ -33,7 +33,7 @@ fn serve(folder: &Path, listen: &Listen, open: bool, out: &mut dyn Write) -> Res
              read the runs"
         );
     }
-    if server.runs() == 0 {
+    if server.listed() == 0 {
         let _ = writeln!(
             messages,
             "note: no run in {} yet; reload the page once there is one",

@@ -236,7 +236,8 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "strategy: {kind: adcabs}\n",
-            "`strategy.kind` is `adcabs`, which does not exist (f.yaml:2) / known, nearest first: adc_abs, adc, fixed",
+            "`strategy.kind` is `adcabs`, which does not exist (f.yaml:2) / known, nearest first: adc_abs, adc, mcmc, fixed, \
+             budgeted",
         ),
         (
             "sinks:\n  - kind: consle\n",
@@ -270,9 +271,8 @@ fn refusals_say_what_where_and_what_instead() {
             "unknown key `exporters.0.path` (f.yaml:4) / no keys exist there",
         ),
         (
-            "regularizers: [{kind: opacity}]\n",
-            "`regularizers.0.kind` is `opacity`, which does not exist (f.yaml:2) / there is nothing to choose from \
-             yet; leave the list empty",
+            "regularizers: [{kind: opacty}]\n",
+            "`regularizers.0.kind` is `opacty`, which does not exist (f.yaml:2) / known, nearest first: opacity, scale",
         ),
         (
             "dataset: {kind: colmop}\n",

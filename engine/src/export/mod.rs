@@ -13,6 +13,7 @@ mod disk;
 mod error;
 mod json;
 mod ply;
+mod solids;
 mod synthetic;
 
 pub use atomic::{AtomicFile, make_folder, write_atomic};
@@ -35,4 +36,4 @@ pub use ply::{
     Fused, PlyComments, PlyError, PlyFlavor, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply, summarize_ply,
     write_ply, write_points,
 };
-pub use synthetic::Synthetic;
+pub use synthetic::{Synthetic, SyntheticKind};

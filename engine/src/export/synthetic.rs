@@ -1,8 +1,9 @@
-//! Scenes made up for measurements: any number of points and pixels, and exactly so many points in view.
+//! Scenes made up for measurements: any number of points and pixels.
 //!
-//! Points lie on four wavy sheets in front of a small grid of cameras that all look the same way, so a trained model has
+//! `sheets` has exactly so many points in view. Points lie on four wavy sheets in front of a small grid of cameras that all look the same way, so a trained model has
 //! the overlap of surfaces and not that of fog. Points that no camera is to see lie behind the cameras in the same way.
-//! Photos and points share one smooth colour field with a finer pattern in it, so that a loss has something to learn.
+//! Photos and points share one smooth colour field with a finer pattern in it, so that a loss has something to learn. All
+//! photos are the same, so nothing is to be learnt about shapes; `solids` is a scene whose photos show one world.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::path::Path;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder as _};
 
+use super::solids::{self, Pose};
 use super::{AtomicFile, ExportError, write_atomic};
 use crate::kernels::cpu::rng::uniform;
 
@@ -26,12 +28,24 @@ const FOCAL: f64 = 0.9;
 /// Number of COLMAP's pinhole model.
 const PINHOLE: u32 = 1;
 
+/// Kinds of scene.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum SyntheticKind {
+    /// Wavy sheets of points, for speed and memory
+    #[default]
+    Sheets,
+    /// Solid things in photos that agree with each other, for quality
+    Solids,
+}
+
 /// What to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Synthetic {
+    /// Kind of scene.
+    pub kind: SyntheticKind,
     /// Points.
     pub gaussians: u32,
-    /// Points that every view sees, at most all of them.
+    /// Points that every view sees, at most all of them; `sheets` only.
     pub visible: u32,
     /// Image width and height, px.
     pub size_px: [u32; 2],
@@ -39,6 +53,8 @@ pub struct Synthetic {
     pub views: u32,
     /// Of every random number.
     pub seed: u32,
+    /// Rays along each side of a pixel; `solids` only.
+    pub samples: u32,
 }
 
 /// A point as `points3D.bin` has it.
@@ -68,15 +84,17 @@ impl Synthetic {
         self.cameras(&model.join("cameras.bin"))?;
         self.images(&model.join("images.bin"))?;
         self.points(&model.join("points3D.bin"))?;
-        let photo = self.photo();
-        let png = |out: &mut AtomicFile| {
-            let [width, height] = self.size_px;
-            PngEncoder::new_with_quality(out, CompressionType::Fast, FilterType::Adaptive)
-                .write_image(&photo, width, height, ExtendedColorType::Rgb8)
-                .map_err(io::Error::other)
-        };
+        let mut photo = self.sheets_photo();
         for view in 0..self.views {
-            write_atomic(&folder.join("images").join(name(view)), png)?;
+            if self.kind == SyntheticKind::Solids {
+                photo = solids::photo(&Pose::of(view), self.size_px, self.focal(), self.samples);
+            }
+            write_atomic(&folder.join("images").join(name(view)), |out: &mut AtomicFile| {
+                let [width, height] = self.size_px;
+                PngEncoder::new_with_quality(out, CompressionType::Fast, FilterType::Adaptive)
+                    .write_image(&photo, width, height, ExtendedColorType::Rgb8)
+                    .map_err(io::Error::other)
+            })?;
         }
         Ok(())
     }
@@ -104,8 +122,7 @@ impl Synthetic {
             out.write_all(&u64::from(self.views).to_le_bytes())?;
             for view in 0..self.views {
                 out.write_all(&(view + 1).to_le_bytes())?;
-                let [x, y] = self.place(view);
-                floats(out, &[1.0, 0.0, 0.0, 0.0, -x, -y, 0.0])?;
+                floats(out, &self.pose(view))?;
                 out.write_all(&1_u32.to_le_bytes())?;
                 out.write_all(name(view).as_bytes())?;
                 out.write_all(&[0])?;
@@ -115,7 +132,22 @@ impl Synthetic {
         })
     }
 
-    /// Centre of a view: on a square grid, so far out at most that the nearest points stay in the image.
+    /// Rotation quaternion, real part first, and translation of a view.
+    fn pose(&self, view: u32) -> [f64; 7] {
+        match self.kind {
+            SyntheticKind::Sheets => {
+                let [x, y] = self.place(view);
+                [1.0, 0.0, 0.0, 0.0, -x, -y, 0.0]
+            }
+            SyntheticKind::Solids => {
+                let pose = Pose::of(view);
+                let ([w, i, j, k], [x, y, z]) = (pose.quaternion(), pose.translation);
+                [w, i, j, k, x, y, z]
+            }
+        }
+    }
+
+    /// Centre of a view of sheets: on a square grid, so far out at most that the nearest points stay in the image.
     fn place(&self, view: u32) -> [f64; 2] {
         let side = f64::from(self.views).sqrt().ceil().max(2.0);
         let smaller = f64::from(self.size_px[0].min(self.size_px[1]));
@@ -140,6 +172,11 @@ impl Synthetic {
     }
 
     fn point(&self, id: u32) -> Point {
+        if self.kind == SyntheticKind::Solids {
+            let slopes = self.size_px.map(|side| 0.5 * f64::from(side) / self.focal());
+            let (position, color) = solids::point(self.seed, id, self.views, slopes);
+            return Point { position, color };
+        }
         let [x, y]: [f64; 2] =
             [0, 1].map(|channel| MARGIN + (1.0 - 2.0 * MARGIN) * uniform::<f64>(self.seed, 1, id, channel));
         let wave = (9.0 * x).sin() * (7.0 * y).cos();
@@ -156,8 +193,8 @@ impl Synthetic {
         }
     }
 
-    /// Red, green, blue of every pixel, row by row.
-    fn photo(&self) -> Vec<u8> {
+    /// Red, green, blue of every pixel of sheets, row by row.
+    fn sheets_photo(&self) -> Vec<u8> {
         let [width, height] = self.size_px;
         let at = |index: u32, side: u32| (f64::from(index) + 0.5) / f64::from(side);
         (0..height)
@@ -201,6 +238,8 @@ mod tests {
         let folder = Scratch::new();
         let root = folder.path().join("scene");
         let made = Synthetic {
+            kind: SyntheticKind::Sheets,
+            samples: 1,
             gaussians: 2000,
             visible: 700,
             size_px: [160, 90],
@@ -223,5 +262,52 @@ mod tests {
         }
         let again = made.write(&root).unwrap_err().to_string();
         assert!(again.contains("something is there already"), "{again}");
+    }
+    #[test]
+    fn solids_are_seen_where_their_points_lie() {
+        let folder = Scratch::new();
+        let root = folder.path().join("scene");
+        let made = Synthetic {
+            kind: SyntheticKind::Solids,
+            gaussians: 300,
+            visible: 300,
+            size_px: [320, 240],
+            views: 4,
+            seed: 3,
+            samples: 1,
+        };
+        made.write(&root).unwrap();
+        let scene = SceneIndex::load(&root, &SceneOptions::default()).unwrap();
+        let (_, view) = scene.views().next().unwrap();
+        let photo = image::open(&view.image_path).unwrap().into_rgb8();
+        let camera = &view.camera;
+        let (mut seen, mut alike) = (0, 0);
+        for point in &scene.points {
+            let at: [f32; 3] = std::array::from_fn(|row| {
+                let turned: f32 = (0..3)
+                    .map(|axis| camera.rotation[row][axis] * point.position[axis])
+                    .sum();
+                turned + camera.translation[row]
+            });
+            let (u, v) = (
+                camera.fx * at[0] / at[2] + camera.cx,
+                camera.fy * at[1] / at[2] + camera.cy,
+            );
+            if at[2] > 0.0 && (0.0..320.0).contains(&u) && (0.0..240.0).contains(&v) {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "inside the image"
+                )]
+                let pixel = photo.get_pixel(u as u32, v as u32).0;
+                seen += 1;
+                let off: i32 = (0..3)
+                    .map(|c| (i32::from(pixel[c]) - i32::from(point.color[c])).abs())
+                    .sum();
+                alike += i32::from(off < 150);
+            }
+        }
+        // Some are hidden, and some lie beside an edge.
+        assert!(seen > 200 && 10 * alike > 6 * seen, "{alike} of {seen} of 300");
     }
 }

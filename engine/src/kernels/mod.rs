@@ -1,13 +1,16 @@
 //! One file per kernel family: its shader and bindings, its push constants, its group rule, its `record` function. The
 //! CPU twin of each, the reference in the tests, has the same name under [`cpu`]; the GLSL has it in `shaders/`.
 
+pub mod alpha_loss;
 pub mod bands;
 pub mod begin;
+pub mod budgeted;
 pub mod conv3x3;
 pub mod counters;
 pub mod cpu;
 pub mod cull;
 pub mod densify;
+pub mod explore;
 pub mod filter_3d;
 pub mod gradient_store;
 pub mod histogram;
@@ -21,6 +24,7 @@ pub mod radix_sort;
 pub mod rasterize;
 pub mod rasterize_backward;
 pub mod relocate;
+pub mod resample;
 pub mod survey;
 pub mod tile_intersect;
 pub mod tile_ranges;
@@ -69,6 +73,8 @@ pub fn all() -> Vec<&'static Shader> {
         &loss::GRADIENT_STRIP,
         &loss::SSIM_STRIP_MASKED,
         &loss::GRADIENT_STRIP_MASKED,
+        &alpha_loss::GRADIENT,
+        &alpha_loss::REDUCE,
         &rasterize_backward::CLEAR,
         &rasterize_backward::COLUMN,
         &rasterize_backward::ATOMIC,
@@ -94,6 +100,12 @@ pub fn all() -> Vec<&'static Shader> {
         &densify::CHILDREN,
         &densify::PRUNE,
         &densify::MOVES,
+        &budgeted::SCORE,
+        &explore::SHADER,
+        &resample::WEIGH,
+        &resample::SCAN,
+        &resample::COPIES,
+        &resample::SHARE,
         &relocate::GATHER,
         &relocate::SCATTER,
         &lpips::INPUT,

@@ -93,7 +93,9 @@ pub fn record_sums(
     ];
     let shader = sums(variants.reduction);
     let views = if segmented { &views[..14] } else { &views[..] };
-    program.pass(shader, &variants.raster_spec(), views, &(), shared.groups(Args::Tiles));
+    let [owners, jitter] = variants.raster_spec();
+    let spec = [owners, jitter, u32::from(pixels.scores)];
+    program.pass(shader, &spec, views, &(), shared.groups(Args::Tiles));
     if segmented {
         let views = [
             shared.counters,

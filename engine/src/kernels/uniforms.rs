@@ -49,6 +49,11 @@ pub mod flags {
     pub const COUNT_FAINT: u32 = 64;
     /// Records carry depth in the place of colour: what is blended is expected depth times coverage. For rendering only.
     pub const DEPTH: u32 = 128;
+    /// Statistics are those of scores: errors and largest weights in the place of gradients and radii. Takes gradients whose
+    /// fourth value is splatted back ([`super::views::Pixels::scores`]).
+    pub const SCORES: u32 = 256;
+    /// The fourth component of the image gradient is that of the final transmittance.
+    pub const ALPHA_GRADIENT: u32 = 4096;
 }
 
 /// Mirror of `StepUniforms` in `shaders/common/step.glsl`.
@@ -69,7 +74,7 @@ pub struct StepUniforms {
     pub slope_limits: [f32; 4],
     /// Background rgb; variance of the 2D filter, px^2.
     pub background: [f32; 4],
-    /// Weights of L1 and D-SSIM, `1 / (3 * pixels)`, unused.
+    /// Weights of L1 and D-SSIM, `1 / (3 * pixels)`, weight of the coverage.
     pub weights: [f32; 4],
     /// Image width, px.
     pub width: u32,
@@ -107,6 +112,14 @@ pub struct StepUniforms {
     pub epsilon: f32,
     /// Unused.
     pub debug: u32,
+    /// Weight of the mean opacity in the loss.
+    pub opacity_weight: f32,
+    /// Weight of the mean standard deviation in the loss.
+    pub scale_weight: f32,
+    /// Noise on the centres after the update, see [`super::cpu::explore`].
+    pub noise: f32,
+    /// Unused.
+    pub reserved: u32,
 }
 
 impl StepUniforms {
@@ -152,6 +165,10 @@ impl StepUniforms {
             beta2: 0.999,
             epsilon: 1e-15,
             debug: 0,
+            opacity_weight: 0.0,
+            scale_weight: 0.0,
+            noise: 0.0,
+            reserved: 0,
         }
     }
 }

@@ -113,6 +113,8 @@ pub struct Pixels {
     pub target: View,
     /// Photos carry a mask.
     pub masked: bool,
+    /// The gradient's fourth value is splatted back onto Gaussians by their blending weights, for scores.
+    pub scores: bool,
 }
 
 /// How gradients of a splat's tiles are added up.

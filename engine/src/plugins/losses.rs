@@ -10,6 +10,7 @@ family! {
     Loss {
         L1(L1Options) = "l1", "mean absolute difference";
         Dssim(DssimOptions) = "dssim", "1 - SSIM with an 11x11 Gaussian window, zero padded";
+        Alpha(AlphaOptions) = "alpha", "mean absolute difference between coverage and the photo's mask; needs masks";
     }
 }
 
@@ -20,14 +21,15 @@ impl Loss {
         match self {
             Self::L1(options) => options.weight,
             Self::Dssim(options) => options.weight,
+            Self::Alpha(options) => options.weight,
         }
     }
 
     /// Declares the term's device memory.
     pub fn needs(&self, list: &mut NeedList) {
         match self {
-            // The difference goes straight into the image gradient.
-            Self::L1(_) => {}
+            // The differences go straight into the image gradient.
+            Self::L1(_) | Self::Alpha(_) => {}
             // SSIM's gradient needs three blurred maps of three channels: dS/dx = w*p + 2x (w*q) + y (w*r).
             Self::Dssim(_) => list.add("dssim.gradient_maps", NeedClass::PerPixel, 3 * 3 * 4),
         }
@@ -69,6 +71,26 @@ impl Default for DssimOptions {
 }
 
 impl Options for DssimOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("weight", self.weight, 0.0..=10.0);
+    }
+}
+
+/// Options of `alpha`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AlphaOptions {
+    /// Weight in the sum; 0 to 10.
+    pub weight: f32,
+}
+
+impl Default for AlphaOptions {
+    fn default() -> Self {
+        Self { weight: 0.1 }
+    }
+}
+
+impl Options for AlphaOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("weight", self.weight, 0.0..=10.0);
     }

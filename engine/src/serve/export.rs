@@ -52,13 +52,13 @@ pub fn export(folder: &Path, output: &Path) -> Result<Exported, ServeError> {
     }
     let root = Root::open(folder)?;
     let before = earlier(output)?;
-    let runs = root.runs();
-    if runs.is_empty() {
+    let (runs, comparisons) = (root.runs(), root.comparisons());
+    if runs.is_empty() && comparisons.is_empty() {
         return Err(ServeError::NoRuns {
             path: folder.to_owned(),
         });
     }
-    let files = sources(&root, &runs);
+    let files = sources(&root, &runs, comparisons);
     let names: BTreeSet<String> = files.iter().map(|(name, _)| name.clone()).collect();
     // Until the end the record names old files and new ones: a broken-off export can be done again.
     let all = names.union(&before.files).cloned().collect();
@@ -108,8 +108,8 @@ fn record(output: &Path, files: BTreeSet<String>) -> Result<(), ServeError> {
     Ok(write_json(&output.join(EXPORT_RECORD), &record)?)
 }
 
-/// All files of an export by name; the index last, so that no reader of a running export sees a run that is not there.
-fn sources(root: &Root, runs: &[Run]) -> Vec<(String, Source)> {
+/// All files of an export by name; the indices last, so that no reader of a running export sees a run that is not there.
+fn sources(root: &Root, runs: &[Run], comparisons: Vec<String>) -> Vec<(String, Source)> {
     let page = assets::all().iter();
     let mut files: Vec<_> = page
         .map(|asset| (asset.name.to_owned(), Source::Bytes(asset.bytes.to_vec())))
@@ -118,9 +118,15 @@ fn sources(root: &Root, runs: &[Run]) -> Vec<(String, Source)> {
         let inside = root.files(run).into_iter();
         files.extend(inside.map(|(path, place)| (format!("{}/{}", run.path(), path.join("/")), Source::Copy(place))));
     }
+    for path in &comparisons {
+        let inside: Vec<String> = path.split('/').skip(1).map(str::to_owned).collect();
+        files.extend(root.file(&inside).map(|place| (path.clone(), Source::Copy(place))));
+    }
     let paths: Vec<String> = runs.iter().map(Run::path).collect();
-    let index = serde_json::Value::from(paths).to_string();
-    files.push(("runs.json".to_owned(), Source::Bytes(index.into_bytes())));
+    for (name, paths) in [("comparisons.json", comparisons), ("runs.json", paths)] {
+        let index = serde_json::Value::from(paths).to_string();
+        files.push((name.to_owned(), Source::Bytes(index.into_bytes())));
+    }
     files
 }
 
@@ -179,6 +185,7 @@ mod tests {
         runs.write("a/run.json", "{}");
         runs.write("a/eval/iteration_1/render/test/v.png", "png");
         runs.write("b/run.json", "{}");
+        runs.write("compare.json", "{}");
         let first = export(runs.path(), out.path()).unwrap();
         assert_eq!(first.runs, 2);
         out.write("robots.txt", "mine");
@@ -188,6 +195,9 @@ mod tests {
         assert_eq!((second.runs, first.files - second.files), (1, 2));
         let has = |name: &str| out.path().join(name).exists();
         assert!(has("index.html") && has("runs/a/run.json") && has("robots.txt"));
+        assert!(has("compare.html") && has("runs/compare.json"));
+        let index = fs::read_to_string(out.path().join("comparisons.json")).unwrap();
+        assert_eq!(index, r#"["runs/compare.json"]"#);
         assert!(!has("runs/a/eval") && !has("runs/b"));
         assert_eq!(
             fs::read_to_string(out.path().join("runs.json")).unwrap(),

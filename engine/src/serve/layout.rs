@@ -35,6 +35,11 @@ pub(super) fn is_shown<S: AsRef<str>>(path: &[S]) -> bool {
     }
 }
 
+/// Whether a file beside runs is a comparison of them, as `cargo xtask compare` and `antialias` write it.
+pub(super) fn is_comparison(name: &str) -> bool {
+    ["compare", "antialias"].iter().any(|kind| name.starts_with(kind)) && has_extension(name, "json")
+}
+
 /// Whether a folder inside a run may hold files of it.
 pub(super) fn may_hold<S: AsRef<str>>(folder: &[S]) -> bool {
     let first = folder.first().map(AsRef::as_ref);
@@ -73,6 +78,20 @@ pub(super) fn media_type(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn comparisons_are_told_by_their_names() {
+        assert!(
+            ["compare.json", "compare-7k.json", "antialias.json"]
+                .into_iter()
+                .all(is_comparison)
+        );
+        assert!(
+            !["run.json", "secret.json", "compare.jsonl", "compare"]
+                .into_iter()
+                .any(is_comparison)
+        );
+    }
 
     #[test]
     fn files_of_a_run_and_nothing_else() {

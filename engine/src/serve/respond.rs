@@ -78,7 +78,12 @@ async fn respond(State(site): State<Arc<Site>>, request: Request) -> Response<Bo
         match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["runs.json"] => {
                 guard::check_token(&request, &site.token)?;
-                index(Arc::clone(&site)).await
+                let runs = |root: &Root| -> Vec<String> { root.runs().iter().map(Run::path).collect() };
+                index(Arc::clone(&site), runs).await
+            }
+            ["comparisons.json"] => {
+                guard::check_token(&request, &site.token)?;
+                index(Arc::clone(&site), Root::comparisons).await
             }
             ["runs", ..] => {
                 guard::check_token(&request, &site.token)?;
@@ -97,11 +102,10 @@ async fn respond(State(site): State<Arc<Site>>, request: Request) -> Response<Bo
     response
 }
 
-/// `runs.json`: the paths of the runs, looked for on each request.
-async fn index(site: Arc<Site>) -> Result<Response<Body>, Refusal> {
-    let listed = spawn_blocking(move || site.root.runs()).await;
-    let runs = listed.map_err(|_| Refusal::Missing)?;
-    let paths: Vec<String> = runs.iter().map(Run::path).collect();
+/// `runs.json` and `comparisons.json`: paths, looked for on each request.
+async fn index(site: Arc<Site>, list: fn(&Root) -> Vec<String>) -> Result<Response<Body>, Refusal> {
+    let listed = spawn_blocking(move || list(&site.root)).await;
+    let paths = listed.map_err(|_| Refusal::Missing)?;
     let text = serde_json::Value::from(paths).to_string();
     let mut response = whole(text.into(), "application/json");
     set(&mut response, CACHE_CONTROL, "no-store");

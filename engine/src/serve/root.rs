@@ -1,6 +1,7 @@
 //! The folder with the runs: which there are, and where a file of one lies.
 //!
-//! A run is a folder with a `run.json`; a run inside a run is not looked for. The folder itself may be one run.
+//! A run is a folder with a `run.json`; a run inside a run is not looked for. The folder itself may be one run. Beside
+//! runs there may be comparisons of them, one JSON file each.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -50,6 +51,14 @@ impl Run {
     }
 }
 
+/// What a folder holds.
+#[derive(Debug, Default)]
+struct Found {
+    runs: Vec<Run>,
+    /// Paths of comparisons, relative to the root.
+    comparisons: Vec<String>,
+}
+
 impl Root {
     /// # Errors
     /// [`ServeError::Folder`] when there is no such folder.
@@ -65,14 +74,29 @@ impl Root {
 
     /// All runs, the newest first; looked for anew on each call, because training goes on.
     pub(super) fn runs(&self) -> Vec<Run> {
-        let mut runs = Vec::new();
-        match self.itself() {
-            Some(run) => runs.push(run),
-            None => collect(&self.folder, &mut Vec::new(), &mut ENTRIES.clone(), &mut runs),
-        }
+        let runs = match self.itself() {
+            Some(run) => vec![run],
+            None => self.found().runs,
+        };
         let mut dated: Vec<(u64, Run)> = runs.into_iter().map(|run| (started(&run.folder), run)).collect();
         dated.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.name.cmp(&y.name)));
         dated.into_iter().map(|(_, run)| run).collect()
+    }
+
+    /// Paths of all comparisons as the page knows them: `runs/...`, relative, not percent-encoded. Sorted.
+    pub(super) fn comparisons(&self) -> Vec<String> {
+        if self.itself().is_some() {
+            return Vec::new();
+        }
+        let mut paths = self.found().comparisons;
+        paths.sort();
+        paths
+    }
+
+    fn found(&self) -> Found {
+        let mut found = Found::default();
+        collect(&self.folder, &mut Vec::new(), &mut ENTRIES.clone(), &mut found);
+        found
     }
 
     /// The root as a run, when it is one.
@@ -107,15 +131,22 @@ impl Root {
         if !path.iter().all(|name| is_plain(name)) {
             return None;
         }
-        let (run, inside) = self.find(path)?;
-        self.file_of(&run, inside)
+        match self.find(path) {
+            Some((run, inside)) => self.file_of(&run, inside),
+            None => {
+                let shown = path.len() <= DEPTH && path.last().is_some_and(|name| layout::is_comparison(name));
+                shown.then(|| self.inside(&self.folder, path)).flatten()
+            }
+        }
     }
 
     fn file_of(&self, run: &Path, inside: &[String]) -> Option<PathBuf> {
-        if !layout::is_shown(inside) {
-            return None;
-        }
-        let place = inside.iter().fold(run.to_owned(), |place, name| place.join(name));
+        layout::is_shown(inside).then(|| self.inside(run, inside)).flatten()
+    }
+
+    /// The file at `path` below `folder`, unless a symbolic link leads out of the root.
+    fn inside(&self, folder: &Path, path: &[String]) -> Option<PathBuf> {
+        let place = path.iter().fold(folder.to_owned(), |place, name| place.join(name));
         let resolved = place.canonicalize().ok()?;
         // A pipe or a device would block whoever opens it.
         (resolved.starts_with(&self.folder) && resolved.is_file()).then_some(resolved)
@@ -156,30 +187,37 @@ fn names(folder: &Path) -> impl Iterator<Item = String> {
         .filter(|name| is_plain(name))
 }
 
-/// Adds the runs below `folder`, called `name` so far. Links are not followed: what they show inside the root is listed
+/// Adds the runs and comparisons below `folder`, called `name` so far. Links are not followed: what they show inside the root is listed
 /// under its own name, and what lies outside is not shown.
-fn collect(folder: &Path, name: &mut Vec<String>, entries: &mut usize, runs: &mut Vec<Run>) {
+fn collect(folder: &Path, name: &mut Vec<String>, entries: &mut usize, found: &mut Found) {
     let listing = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in listing {
-        if *entries == 0 || runs.len() == RUNS {
+        if *entries == 0 || found.runs.len() == RUNS {
             return;
         }
         *entries -= 1;
         let Ok(own) = entry.file_name().into_string() else {
             continue;
         };
-        if !is_plain(&own) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        if kind.is_file() && is_plain(&own) && layout::is_comparison(&own) {
+            let path: Vec<&str> = name.iter().map(String::as_str).chain([own.as_str()]).collect();
+            found.comparisons.push(format!("runs/{}", path.join("/")));
+        }
+        if !is_plain(&own) || !kind.is_dir() {
             continue;
         }
         let path = entry.path();
         name.push(own);
         if path.join(RUN_JSON).is_file() {
-            runs.push(Run {
+            found.runs.push(Run {
                 name: name.clone(),
                 folder: path,
             });
         } else if name.len() < DEPTH && !path.join(EXPORT_RECORD).exists() {
-            collect(&path, name, entries, runs);
+            collect(&path, name, entries, found);
         }
         name.pop();
     }
@@ -262,6 +300,31 @@ mod tests {
         assert_eq!(listed, ["eval/iteration_1/render/test/room/v.png", "run.json"]);
     }
 
+    #[test]
+    fn comparisons_lie_beside_runs_and_not_in_them() {
+        let folder = Scratch::new();
+        folder.write("compare.json", "{}");
+        folder.write("sweep/compare-7k.json", "{}");
+        folder.write("sweep/a/run.json", "{}");
+        folder.write("sweep/a/compare.json", "{}");
+        folder.write("sweep/secret.json", "{}");
+        let root = Root::open(folder.path()).unwrap();
+        assert_eq!(root.comparisons(), ["runs/compare.json", "runs/sweep/compare-7k.json"]);
+        for path in ["compare.json", "sweep/compare-7k.json"] {
+            assert!(file(&root, path).is_some_and(|place| place.ends_with(path)), "{path}");
+        }
+        for path in [
+            "sweep/a/compare.json",
+            "sweep/secret.json",
+            "sweep/compare-8k.json",
+            "sweep",
+        ] {
+            assert_eq!(file(&root, path), None, "{path}");
+        }
+        let one = Root::open(&folder.path().join("sweep/a")).unwrap();
+        assert_eq!(one.comparisons(), Vec::<String>::new());
+    }
+
     #[cfg(unix)]
     #[test]
     fn links_stay_inside() {
@@ -277,9 +340,16 @@ mod tests {
         symlink(folder.path().join("a/env.json"), folder.path().join("a/memory.jsonl")).unwrap();
         symlink(folder.path().join("a"), folder.path().join("latest")).unwrap();
         symlink(folder.path(), folder.path().join("a/point_cloud")).unwrap();
+        symlink(outside.path().join("run.json"), folder.path().join("compare.json")).unwrap();
         let root = Root::open(folder.path()).unwrap();
         assert_eq!(paths(&root), ["runs/a"]);
-        for path in ["linked/run.json", "a/metrics.jsonl", "a/eval/gt/test/v.png"] {
+        assert_eq!(root.comparisons(), Vec::<String>::new());
+        for path in [
+            "linked/run.json",
+            "a/metrics.jsonl",
+            "a/eval/gt/test/v.png",
+            "compare.json",
+        ] {
             assert_eq!(file(&root, path), None, "{path}");
         }
         for path in ["a/memory.jsonl", "latest/run.json"] {

@@ -79,10 +79,10 @@ impl Server {
         address::url(self.address, self.site.token.text(), in_wsl())
     }
 
-    /// Number of runs that the page would list now.
+    /// Number of runs and comparisons that the page would list now.
     #[must_use]
-    pub fn runs(&self) -> usize {
-        self.site.root.runs().len()
+    pub fn listed(&self) -> usize {
+        self.site.root.runs().len() + self.site.root.comparisons().len()
     }
 
     /// Answers one client that is not on the network: all that it sends, and all that it gets.

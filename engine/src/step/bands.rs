@@ -15,7 +15,7 @@ use std::mem::offset_of;
 use std::ops::Range;
 
 use super::passes::{intersect, status, targets, update, upload, upload_uniforms, visible};
-use super::{Capacities, StepTensors};
+use super::{Capacities, StepTensors, losses};
 use crate::kernels::counters::Args;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
@@ -136,7 +136,7 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
     let whole = |pixels: Pixels| {
         let mut whole = Program::new("banded step, loss");
         whole.hold(&image);
-        loss::record(&mut whole, s, &pixels, t.loss_sums, t.ssim_maps, &t.variants);
+        losses::record(&mut whole, t, &pixels);
         rasterize_backward::record_clear(&mut whole, s, splats);
         whole.hold(&all);
         whole

@@ -6,6 +6,8 @@ use crate::gaussians::layout::{CHUNK, Storage};
 use crate::kernels::uniforms::TILE_PX;
 use crate::scene::photo_bytes;
 
+use super::ExtraLosses;
+
 /// Sizes from which every tensor follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capacities {
@@ -35,6 +37,9 @@ pub struct Capacities {
     /// Photos carry a mask.
     #[serde(default)]
     pub masked: bool,
+    /// What losses need beside the image gradient.
+    #[serde(default)]
+    pub losses: ExtraLosses,
 }
 
 impl Capacities {
@@ -70,6 +75,7 @@ impl Capacities {
             cameras,
             slots: Self::SLOTS,
             masked: false,
+            losses: ExtraLosses::default(),
         }
     }
 

@@ -1,12 +1,12 @@
 //! Order of a step: project, sort, rasterise, loss, backward, update.
 
-use super::StepTensors;
+use super::{StepTensors, losses};
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
 use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
-use crate::kernels::{begin, cull, loss, project, rasterize, rasterize_backward, tile_ranges, update};
+use crate::kernels::{begin, cull, explore, loss, project, rasterize, rasterize_backward, tile_ranges, update};
 use crate::memory::{Program, View};
 
 /// Copies the slot's uniforms to the device.
@@ -115,6 +115,14 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
         &t.splats,
         coefficients(t),
     );
+    explore(program, t);
+}
+
+/// Appends the noise on the centres that follows every update, where there is one.
+pub(super) fn explore(program: &mut Program, t: &StepTensors) {
+    if t.explores {
+        explore::record(program, &t.shared, &t.chunks);
+    }
 }
 
 /// Appends everything up to the rendered image and returns the tensors the backward pass needs.
@@ -161,7 +169,7 @@ pub(super) fn targets(t: &StepTensors) -> Vec<Pixels> {
 /// Appends everything after the upload.
 fn rest_of_step(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     let intersections = forward(program, t);
-    loss::record(program, &t.shared, pixels, t.loss_sums, t.ssim_maps, &t.variants);
+    losses::record(program, t, pixels);
     rasterize_backward::record(
         program,
         &t.shared,

@@ -19,8 +19,8 @@
 use std::ops::Range;
 
 use super::bands::{band_lists, band_range, pack, running_sums, span};
-use super::passes::{coefficients, records, status, targets, upload, upload_uniforms};
-use super::{BandTensors, BandedPrograms, StepTensors};
+use super::passes::{coefficients, explore, records, status, targets, upload, upload_uniforms};
+use super::{BandTensors, BandedPrograms, StepTensors, losses};
 use crate::kernels::gradient_store::{self, InBand, Rows};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{begin, cull, loss, rasterize, rasterize_backward, survey, update};
@@ -192,7 +192,7 @@ pub fn banded_records(
     let whole = |pixels: Pixels| {
         let mut whole = Program::new("records in bands, loss");
         whole.hold(&image);
-        loss::record(&mut whole, s, &pixels, t.loss_sums, t.ssim_maps, &t.variants);
+        losses::record(&mut whole, t, &pixels);
         gradient_store::record_clear(&mut whole, s, &t.chunks, &r.store, r.group_rows);
         whole.hold(&all);
         whole
@@ -221,6 +221,7 @@ pub fn banded_records(
             coefficients(t),
         );
     }
+    explore(&mut finish, t);
     status(&mut finish, t);
     BandedPrograms {
         prefix,

@@ -1,6 +1,6 @@
 //! Every tensor of a run, named once.
 
-use super::{Capacities, ResidentImages};
+use super::{Capacities, ExtraTensors, ResidentImages};
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
@@ -68,12 +68,16 @@ pub struct StepTensors {
     pub ssim_maps: View,
     /// Loss sums per tile.
     pub loss_sums: View,
+    /// What further losses need.
+    pub extra: ExtraTensors,
     /// Evaluation sums per tile.
     pub metric_sums: View,
     /// 3D filter.
     pub filter: FilterTensors,
     /// Host-visible rings.
     pub rings: Rings,
+    /// Steps end with noise on the centres.
+    pub explores: bool,
 }
 
 impl StepTensors {
@@ -168,6 +172,7 @@ impl StepTensors {
         let gradient = arena("image_gradient", Tag::Pixels, px, 16);
         let ssim_maps = arena("ssim_maps", Tag::Pixels, 1, loss::maps_bytes(c.max_pixels));
         let loss_sums = arena("loss_sums", Tag::Pixels, 1, loss::sums_bytes(c.max_tiles));
+        let extra = ExtraTensors::new(&mut arena, &c);
         let metric_sums = arena(
             "metric_sums",
             Tag::Pixels,
@@ -218,13 +223,16 @@ impl StepTensors {
                 gradient,
                 target,
                 masked: c.masked,
+                scores: false,
             },
             resident,
             ssim_maps,
             loss_sums,
+            extra,
             metric_sums,
             filter,
             rings,
+            explores: false,
         }
     }
 }

@@ -296,7 +296,7 @@ fn images(c: &Capacities) -> Vec<Row> {
     let tile = |tensor, bytes| row(tensor, Class::Arena, Unit::Tile, bytes);
     let small = |tensor, bytes| row(tensor, Class::Small, Unit::Constant, bytes);
     let chunks = c.n_cap.div_ceil(c.chunk);
-    vec![
+    let mut rows = vec![
         pixel("step/image", 16),
         pixel("step/last_contributor", 4),
         pixel("step/image_gradient", 16),
@@ -325,7 +325,11 @@ fn images(c: &Capacities) -> Vec<Row> {
         ),
         small("small/filter_farthest", 4),
         small("small/histogram", histogram::BYTES),
-    ]
+    ];
+    if c.losses.alpha {
+        rows.push(tile("step/alpha_sums", 4));
+    }
+    rows
 }
 
 /// What bands with records of their own need: nothing where there is a record for every Gaussian.

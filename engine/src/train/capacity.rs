@@ -21,6 +21,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::counting::Demand;
+use super::losses;
 use crate::config::Profile;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
@@ -114,6 +115,7 @@ pub(super) fn capacities(
         sizes,
     );
     c.masked = scene.masked;
+    c.losses = losses::extra(profile);
     c.storage = profile.memory.storage;
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
     if let Some(chunk) = debug.chunk {

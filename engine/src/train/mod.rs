@@ -12,6 +12,7 @@ pub mod clock;
 mod compiled;
 mod counting;
 mod device_choice;
+mod device_loss;
 mod early_stop;
 mod environment;
 mod error;
@@ -22,6 +23,7 @@ mod growth;
 mod guard;
 mod headroom;
 pub mod interrupt;
+mod losses;
 mod memory_watch;
 mod model;
 mod monitor;
@@ -45,14 +47,17 @@ mod timing;
 mod tracing;
 mod trainer;
 mod uniforms;
+mod watchdog;
 
 pub use bytes::{ByteTable, Row, Unit};
 pub use capacity::CapacitySource;
 pub use counting::{Demand, DemandSource};
+pub use device_loss::{DeviceLoss, REPORT_FILE};
 pub use error::TrainError;
 pub use guard::{
     PressureChange, ProbeTensors, REFERENCE_BYTES, Residency, Response, SpillEvidence, Verdict, device_budget,
 };
+pub use losses::LossError;
 pub use memory_watch::Peaks;
 pub use model::{gib_to_bytes, initial_model, scene_options};
 pub use open::{OpenDevice, backend_choice, list_devices, open_device, variants_for};

@@ -3,13 +3,19 @@
 //! A library as well as a program, so that the integration tests check
 //! manifests with the code that writes them.
 
+pub mod antialias;
 pub mod bench;
 pub mod bundle;
+pub mod compare;
+mod comparison;
 pub mod compiler;
 pub mod crash;
 pub mod demo;
 pub mod failure;
+mod json;
 pub mod manifest;
+pub mod mesa;
+mod node;
 pub mod replay;
 pub mod setup;
 pub mod sha256;

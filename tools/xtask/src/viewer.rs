@@ -12,8 +12,9 @@ use crate::bundle::{self, Manifest};
 use crate::failure::{Failure, Result};
 use crate::{sha256, steps};
 
-const USAGE: &str = "usage: cargo xtask viewer [--verify]
+const USAGE: &str = "usage: cargo xtask viewer [--page|--verify]
   (nothing)   build the viewer for browsers into viewer-wasm/dist (the first build takes minutes)
+  --page      take over changed files of the page; refused when the module would change too
   --verify    compare hashes only; needs no tools";
 
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -26,6 +27,7 @@ const BUDGET_BYTES: u64 = 150_000;
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => build(root),
+        ["--page"] => page(root),
         ["--verify"] => verify(root),
         ["--help" | "-h"] => {
             println!("{USAGE}");
@@ -53,16 +55,50 @@ fn build(root: &Path) -> Result<()> {
     let sources = bundle::sources(root)?;
     let compiler = Compiler::find()?;
     let module = compiler.build(root)?;
+    let fresh = fresh_folder(root)?;
+    let bindgen = bind(root, &module, &fresh)?;
+    let made_by = format!("{}; {bindgen}", compiler.version);
+    finish(root, &fresh, sources, made_by)
+}
+
+/// Puts changed files of the page into the bundle and leaves the module as it is.
+fn page(root: &Path) -> Result<()> {
+    let before = bundle::load(root)?;
+    let sources = bundle::sources(root)?;
+    let of_module = |hashes: &bundle::Hashes| -> bundle::Hashes {
+        let own = hashes.iter().filter(|(name, _)| !name.starts_with("viewer-wasm/page/"));
+        own.map(|(name, hash)| (name.clone(), hash.clone())).collect()
+    };
+    if of_module(&before.sources) != of_module(&sources) {
+        return Err(Failure::new(
+            "sources of the module changed too\nhint: run `cargo xtask viewer`, which builds it",
+        ));
+    }
+    let fresh = fresh_folder(root)?;
+    let dist = bundle::viewer(root).join("dist");
+    for name in ["kiln_viewer.js", "kiln_viewer_bg.wasm"] {
+        let (from, to) = (dist.join(name), fresh.join(name));
+        fs::copy(&from, &to).map_err(|e| Failure::io("copy", &from, e))?;
+    }
+    finish(root, &fresh, sources, before.made_by)
+}
+
+/// An empty folder for the next bundle.
+fn fresh_folder(root: &Path) -> Result<PathBuf> {
     let fresh = target_folder(root).join("viewer-dist");
     let _ = fs::remove_dir_all(&fresh);
     fs::create_dir_all(&fresh).map_err(|e| Failure::io("create", &fresh, e))?;
-    let bindgen = bind(root, &module, &fresh)?;
+    Ok(fresh)
+}
+
+/// Adds the page to the module in `fresh`, compresses, and replaces the bundle.
+fn finish(root: &Path, fresh: &Path, sources: bundle::Hashes, made_by: String) -> Result<()> {
     let page = bundle::viewer(root).join("page");
     for name in bundle::names(&page)? {
         let (from, to) = (page.join(&name), fresh.join(&name));
         fs::copy(&from, &to).map_err(|e| Failure::io("copy", &from, e))?;
     }
-    let small = compress(&fresh)?;
+    let small = compress(fresh)?;
 
     if small > BUDGET_BYTES {
         return Err(Failure::new(format!(
@@ -70,15 +106,14 @@ fn build(root: &Path) -> Result<()> {
         )));
     }
     let mut files = BTreeMap::new();
-    for name in bundle::names(&fresh)? {
+    for name in bundle::names(fresh)? {
         let path = fresh.join(&name);
         let bytes = fs::read(&path).map_err(|e| Failure::io("read", &path, e))?;
         files.insert(name, sha256::hex(&bytes));
     }
-    let made_by = format!("{}; {bindgen}", compiler.version);
     bundle::replace(
         root,
-        &fresh,
+        fresh,
         &Manifest {
             sources,
             files,
@@ -87,7 +122,7 @@ fn build(root: &Path) -> Result<()> {
     )?;
     eprintln!(
         "viewer: {} files in viewer-wasm/dist; module, scripts and style have {small} bytes compressed (at most {BUDGET_BYTES})",
-        bundle::names(&fresh)?.len()
+        bundle::names(fresh)?.len()
     );
     Ok(())
 }

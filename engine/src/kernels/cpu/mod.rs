@@ -14,10 +14,13 @@
 //! Twins do not validate: slice lengths are the caller's contract and stated by each function.
 
 pub mod adam;
+pub mod alpha_loss;
 pub mod bands;
+pub mod budgeted;
 pub mod codes;
 pub mod conv3x3;
 pub mod densify;
+pub mod explore;
 pub mod filter_3d;
 pub mod gaussian;
 pub mod gradient_store;
@@ -35,6 +38,8 @@ pub mod project_backward;
 pub mod radix_sort;
 pub mod rasterize;
 pub mod rasterize_backward;
+pub mod regularize;
+pub mod resample;
 pub mod rng;
 pub mod scan;
 #[cfg(test)]

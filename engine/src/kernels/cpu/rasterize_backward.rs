@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! d rgb += alpha T g
-//! d alpha = T (rgb - behind) . g - T_final / (1 - alpha) background . g
+//! d alpha = T (rgb - behind) . g - T_final / (1 - alpha) (background . g + g_T)      g_T: a loss of T_final itself
 //! d opacity += e^power d alpha                     P = d power = e^power opacity d alpha
 //! d mean_px = -P (A dx + B dy, B dx + C dy)        d conic = -P (dx^2 / 2, dx dy, dy^2 / 2)
 //! ```
@@ -57,6 +57,8 @@ struct Pixel<'a, R> {
     /// Where it is sampled.
     centre: [R; 2],
     gradient: Vec3<R>,
+    /// Of the final transmittance itself, beside what the background makes of it.
+    transmittance_gradient: R,
     final_transmittance: R,
 }
 
@@ -69,7 +71,7 @@ fn backward_pixel<R: Real>(
     out: &mut [Gradient2d<R>],
 ) {
     let g = pixel.gradient;
-    let background_g = dot(background, g);
+    let background_g = dot(background, g) + pixel.transmittance_gradient;
     let mut transmittance = pixel.final_transmittance;
     let mut behind = [R::ZERO; 3];
     for &index in pixel.list.iter().rev() {
@@ -117,6 +119,22 @@ pub fn rasterize_backward<R: Real>(
     image_gradient: &[Vec3<R>],
     jitter: Option<Jitter>,
 ) -> Vec<Gradient2d<R>> {
+    let none = vec![R::ZERO; image_gradient.len()];
+    let gradients = (image_gradient, &none[..]);
+    rasterize_backward_alpha(size_px, visible, lists, background, raster, gradients, jitter)
+}
+
+/// [`rasterize_backward`] of a loss that depends on the final transmittance too: its gradients by colour and by that.
+#[must_use]
+pub fn rasterize_backward_alpha<R: Real>(
+    size_px: [u32; 2],
+    visible: &[Visible<R>],
+    lists: &TileLists,
+    background: Vec3<R>,
+    raster: &Raster<R>,
+    (image_gradient, transmittance_gradient): (&[Vec3<R>], &[R]),
+    jitter: Option<Jitter>,
+) -> Vec<Gradient2d<R>> {
     let mut out = vec![Gradient2d::ZERO; visible.len()];
     let half_size = ndc_scale(size_px);
     for y in 0..size_px[1] {
@@ -126,6 +144,7 @@ pub fn rasterize_backward<R: Real>(
                 list: &pixel_list(lists, size_px[0], x, y)[..raster.last[i] as usize],
                 centre: sample_point(jitter, size_px[0], x, y),
                 gradient: image_gradient[i],
+                transmittance_gradient: transmittance_gradient[i],
                 final_transmittance: raster.transmittance[i],
             };
             backward_pixel(visible, &pixel, background, half_size, &mut out);

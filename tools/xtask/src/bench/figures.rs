@@ -1,13 +1,13 @@
 //! The figures of a bench, read from the folders of its two runs.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use tinyjson::JsonValue;
 
 use super::model::{self, Sizes};
 use crate::failure::{Failure, Result};
+use crate::node::Node;
 
 /// Share of a run's steps, at its end, that counts as the steady state.
 const STEADY: f64 = 0.2;
@@ -182,11 +182,8 @@ struct Rows {
 
 impl Rows {
     fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Failure::io("read", path, e))?;
         let (mut train, mut quality) = (Vec::new(), None);
-        for (number, line) in text.lines().enumerate() {
-            let place = format!("{}, line {}", path.display(), number + 1);
-            let row = Node::parse(line, place)?;
+        for row in Node::lines(path)? {
             match row.text("type")?.as_str() {
                 "train" => train.push(row),
                 "eval" if row.text("set")? == "test" => {
@@ -242,66 +239,6 @@ impl Rows {
         let values: Result<Vec<f64>> = self.train.iter().map(|row| row.number(key)).collect();
         let values = values?;
         Ok(values.iter().sum::<f64>() / values.len() as f64)
-    }
-}
-
-/// A JSON value and where it comes from, for messages.
-struct Node {
-    value: JsonValue,
-    place: String,
-}
-
-impl Node {
-    fn file(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Failure::io("read", path, e))?;
-        Self::parse(&text, path.display().to_string())
-    }
-
-    fn parse(text: &str, place: String) -> Result<Self> {
-        match text.parse() {
-            Ok(value) => Ok(Self { value, place }),
-            Err(error) => Err(Failure::new(format!("{place} is no JSON: {error}"))),
-        }
-    }
-
-    fn missing(&self, key: &str) -> Failure {
-        Failure::new(format!("{} has no `{key}` of the kind that is expected", self.place))
-    }
-
-    fn at(&self, key: &str) -> Option<&JsonValue> {
-        self.value
-            .get::<HashMap<String, JsonValue>>()
-            .and_then(|object| object.get(key))
-    }
-
-    fn number(&self, key: &str) -> Result<f64> {
-        let value = self.at(key).and_then(|value| value.get::<f64>());
-        value.copied().ok_or_else(|| self.missing(key))
-    }
-
-    fn text(&self, key: &str) -> Result<String> {
-        let value = self.at(key).and_then(|value| value.get::<String>());
-        value.cloned().ok_or_else(|| self.missing(key))
-    }
-
-    fn child(&self, key: &str) -> Result<Self> {
-        let value = self.at(key).cloned().ok_or_else(|| self.missing(key))?;
-        let place = format!("{}, `{key}`", self.place);
-        Ok(Self { value, place })
-    }
-
-    fn list(&self, key: &str) -> Result<Vec<Self>> {
-        self.child(key)?.entries()
-    }
-
-    fn entries(&self) -> Result<Vec<Self>> {
-        let list = self.value.get::<Vec<JsonValue>>();
-        let list = list.ok_or_else(|| Failure::new(format!("{} is no list", self.place)))?;
-        let node = |(number, value): (usize, &JsonValue)| Self {
-            value: value.clone(),
-            place: format!("{}, entry {number}", self.place),
-        };
-        Ok(list.iter().enumerate().map(node).collect())
     }
 }
 
@@ -366,6 +303,8 @@ fn object(of: &Figures) -> JsonValue {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use std::fs;
+
     use super::*;
 
     /// A run of 100 steps, 10 a second, then 20 a second for the last fifth.

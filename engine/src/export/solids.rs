@@ -1,0 +1,324 @@
+//! A made-up scene of solid things, drawn by casting rays, so that photos of any size agree with each other.
+//!
+//! A chequered square, striped balls and thin poles before black, seen from cameras on rings around them. Every pixel is
+//! the mean over a grid of rays through its square: the picture that an ideal camera with square pixels takes. A photo of
+//! half the size with twice the rays on each side is therefore exactly the 2x2 mean of the larger one before rounding.
+
+use crate::kernels::cpu::rng::uniform;
+
+type Vec3 = [f64; 3];
+
+/// A thing that rays meet.
+enum Solid {
+    /// Centre and radius.
+    Ball(Vec3, f64),
+    /// Foot, radius and height of an upright cylinder without lids.
+    Pole([f64; 2], f64, f64),
+}
+
+/// Half the side of the square, world units.
+const SQUARE: f64 = 1.2;
+/// Side of its cells.
+const CELL: f64 = 0.08;
+/// Distance of the cameras from the point they look at.
+const DISTANCE: f64 = 3.2;
+/// That point's height.
+const MIDDLE: f64 = 0.25;
+
+/// A world-to-camera pose: rotation rows and translation, OpenCV axes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pose {
+    pub(super) rotation: [Vec3; 3],
+    pub(super) translation: Vec3,
+}
+
+impl Pose {
+    /// The pose of a view: turns by the golden angle, so that every 8th view is as far from the others as they are from
+    /// each other, on three rings.
+    pub(super) fn of(view: u32) -> Self {
+        let azimuth = f64::from(view) * 2.399_963_229_728_653;
+        let height = [0.35_f64, 0.6, 0.9][(view % 3) as usize];
+        let towards = [height.cos() * azimuth.cos(), height.cos() * azimuth.sin(), height.sin()];
+        let forward = towards.map(|v| -v);
+        let right = normalized(cross(forward, [0.0, 0.0, 1.0]));
+        let rotation = [right, cross(forward, right), forward];
+        let position = [
+            DISTANCE * towards[0],
+            DISTANCE * towards[1],
+            DISTANCE * towards[2] + MIDDLE,
+        ];
+        Self {
+            rotation,
+            translation: rotation.map(|row| -dot(row, position)),
+        }
+    }
+
+    /// The camera's centre.
+    fn position(&self) -> Vec3 {
+        [0, 1, 2].map(|axis| {
+            -(0..3)
+                .map(|row| self.rotation[row][axis] * self.translation[row])
+                .sum::<f64>()
+        })
+    }
+
+    /// The direction, in the world, of a direction in the camera.
+    fn turn(&self, local: Vec3) -> Vec3 {
+        [0, 1, 2].map(|axis| (0..3).map(|row| self.rotation[row][axis] * local[row]).sum())
+    }
+
+    /// The rotation as a unit quaternion, real part first.
+    pub(super) fn quaternion(&self) -> [f64; 4] {
+        let r = &self.rotation;
+        // The largest of the four is taken from the diagonal, the others follow from it (Shepperd 1978).
+        let trace = r[0][0] + r[1][1] + r[2][2];
+        let squares = [trace, r[0][0], r[1][1], r[2][2]];
+        let largest = (0..4).fold(0, |best, at| if squares[at] > squares[best] { at } else { best });
+        let twice = if largest == 0 {
+            (1.0 + trace).sqrt()
+        } else {
+            (1.0 + 2.0 * squares[largest] - trace).sqrt()
+        };
+        let scale = 0.5 / twice;
+        let anti = [r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]].map(|v| v * scale);
+        let sum = |a: usize, b: usize| (r[a][b] + r[b][a]) * scale;
+        match largest {
+            0 => [0.5 * twice, anti[0], anti[1], anti[2]],
+            1 => [anti[0], 0.5 * twice, sum(0, 1), sum(0, 2)],
+            2 => [anti[1], sum(0, 1), 0.5 * twice, sum(1, 2)],
+            _ => [anti[2], sum(0, 2), sum(1, 2), 0.5 * twice],
+        }
+    }
+}
+
+/// Red, green, blue of every pixel, row by row: the mean over `samples` by `samples` rays each.
+pub(super) fn photo(pose: &Pose, [width, height]: [u32; 2], focal: f64, samples: u32) -> Vec<u8> {
+    let (origin, solids) = (pose.position(), solids());
+    let share = 1.0 / f64::from(samples * samples);
+    let mut bytes = Vec::with_capacity(3 * (width * height) as usize);
+    for pixel in 0..width * height {
+        let corner = [f64::from(pixel % width), f64::from(pixel / width)];
+        let mut sum = [0.0; 3];
+        for sample in 0..samples * samples {
+            let offset = [sample % samples, sample / samples].map(|at| (f64::from(at) + 0.5) / f64::from(samples));
+            let direction = pose.turn([
+                (corner[0] + offset[0] - 0.5 * f64::from(width)) / focal,
+                (corner[1] + offset[1] - 0.5 * f64::from(height)) / focal,
+                1.0,
+            ]);
+            if let Some((_, color)) = cast(&solids, origin, direction) {
+                for (channel, value) in sum.iter_mut().zip(color) {
+                    *channel += value * share;
+                }
+            }
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a mean of colours between 0 and 1"
+        )]
+        bytes.extend(sum.map(|value| (255.0 * value).round() as u8));
+    }
+    bytes
+}
+
+/// A point on a surface with its colour, seen through a random place of a random view; `id` numbers the points.
+pub(super) fn point(seed: u32, id: u32, views: u32, slopes: [f64; 2]) -> (Vec3, [u8; 3]) {
+    let solids = solids();
+    // Half of the rays meet something; the square's middle is the answer to a row of misses that does not happen.
+    for attempt in 0..256 {
+        let draw = |channel: u32| uniform::<f64>(seed, 3, id, 4 * attempt + channel);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "below the number of views"
+        )]
+        let pose = Pose::of((draw(0) * f64::from(views)) as u32);
+        let direction = pose.turn([
+            (2.0 * draw(1) - 1.0) * slopes[0],
+            (2.0 * draw(2) - 1.0) * slopes[1],
+            1.0,
+        ]);
+        if let Some((at, color)) = cast(&solids, pose.position(), direction) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "colours lie between 0 and 1"
+            )]
+            return (at, color.map(|value| (255.0 * value) as u8));
+        }
+    }
+    ([0.0; 3], [128; 3])
+}
+
+fn solids() -> Vec<Solid> {
+    let mut list = vec![
+        Solid::Ball([-0.55, -0.25, 0.28], 0.28),
+        Solid::Ball([0.5, 0.3, 0.32], 0.32),
+        Solid::Ball([0.1, -0.7, 0.2], 0.2),
+    ];
+    let poles = (0..16).map(|pole| {
+        let [column, row] = [pole % 4, pole / 4].map(f64::from);
+        Solid::Pole([0.55 * column - 0.82, 0.55 * row - 0.83], 0.012, 0.7)
+    });
+    list.extend(poles);
+    list
+}
+
+/// The first surface that a ray meets: where, and its colour.
+fn cast(solids: &[Solid], origin: Vec3, direction: Vec3) -> Option<(Vec3, Vec3)> {
+    let along = |t: f64| [0, 1, 2].map(|axis| origin[axis] + t * direction[axis]);
+    let mut nearest: Option<(f64, Vec3)> = None;
+    let mut meet = |t: f64, color: &dyn Fn(Vec3) -> Vec3| {
+        if t > 1e-9 && nearest.is_none_or(|(best, _)| t < best) {
+            nearest = Some((t, color(along(t))));
+        }
+    };
+    let down = -origin[2] / direction[2];
+    let at = along(down);
+    if at[0].abs() < SQUARE && at[1].abs() < SQUARE {
+        meet(down, &ground);
+    }
+    for (index, solid) in solids.iter().enumerate() {
+        match *solid {
+            Solid::Ball(centre, radius) => {
+                let from = [0, 1, 2].map(|axis| origin[axis] - centre[axis]);
+                if let Some(t) = first_root(
+                    dot(direction, direction),
+                    dot(direction, from),
+                    dot(from, from) - radius * radius,
+                ) {
+                    meet(t, &|at| {
+                        stripes([0, 1, 2].map(|axis| (at[axis] - centre[axis]) / radius), index)
+                    });
+                }
+            }
+            Solid::Pole(foot, radius, height) => {
+                let from = [origin[0] - foot[0], origin[1] - foot[1]];
+                let (x, y) = (direction[0], direction[1]);
+                let b = x * from[0] + y * from[1];
+                let c = from[0] * from[0] + from[1] * from[1] - radius * radius;
+                if let Some(t) = first_root(x * x + y * y, b, c)
+                    && (0.0..height).contains(&along(t)[2])
+                {
+                    meet(t, &|_| [0.95, 0.9, 0.8]);
+                }
+            }
+        }
+    }
+    nearest.map(|(t, color)| (along(t), color))
+}
+
+/// Smaller root of `a t^2 + 2 b t + c`.
+fn first_root(a: f64, b: f64, c: f64) -> Option<f64> {
+    let discriminant = b * b - a * c;
+    (discriminant >= 0.0).then(|| (-b - discriminant.sqrt()) / a)
+}
+
+fn ground(at: Vec3) -> Vec3 {
+    let cell = (at[0] / CELL).floor() + (at[1] / CELL).floor();
+    let light = if cell.rem_euclid(2.0) < 1.0 { 0.85 } else { 0.15 };
+    let hue = 0.5 + 0.4 * (2.0 * at[0]).sin() * (2.0 * at[1]).cos();
+    [light, light * hue, light * (1.0 - 0.6 * hue)]
+}
+
+/// Colour on a unit ball: bands by height and by angle.
+fn stripes(at: Vec3, index: usize) -> Vec3 {
+    let band = (8.0 * at[2]).floor() + (12.0 * at[1].atan2(at[0]) / std::f64::consts::TAU).floor();
+    let on = band.rem_euclid(2.0) < 1.0;
+    let [a, b] = [
+        [[0.9, 0.2, 0.1], [0.95, 0.9, 0.85]],
+        [[0.1, 0.3, 0.8], [0.9, 0.8, 0.2]],
+        [[0.1, 0.6, 0.2], [0.1; 3]],
+    ][index % 3];
+    if on { a } else { b }
+}
+
+fn dot(a: Vec3, b: Vec3) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn cross(a: Vec3, b: Vec3) -> Vec3 {
+    [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
+}
+
+fn normalized(v: Vec3) -> Vec3 {
+    let length = dot(v, v).sqrt();
+    v.map(|x| x / length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_photo_is_the_mean_of_a_large_one() {
+        let pose = Pose::of(5);
+        let large = photo(&pose, [48, 32], 43.2, 4);
+        let small = photo(&pose, [24, 16], 21.6, 8);
+        assert!(large.iter().any(|&v| v > 100) && large.contains(&0));
+        for row in 0..16 {
+            for column in 0..24 {
+                for channel in 0..3 {
+                    let at = |x: usize, y: usize| f64::from(large[3 * (y * 48 + x) + channel]);
+                    let (x, y) = (2 * column, 2 * row);
+                    let mean = 0.25 * (at(x, y) + at(x + 1, y) + at(x, y + 1) + at(x + 1, y + 1));
+                    let found = f64::from(small[3 * (row * 24 + column) + channel]);
+                    assert!((mean - found).abs() <= 1.0, "{column} {row}: {mean} {found}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn poses_are_rotations_that_look_at_the_middle_and_quaternions_say_the_same() {
+        for view in 0..24 {
+            let pose = Pose::of(view);
+            let [a, b, c] = pose.rotation;
+            assert!(dot(a, b).abs() < 1e-12 && (dot(cross(a, b), c) - 1.0).abs() < 1e-12);
+            let towards = [0, 1, 2].map(|axis| [0.0, 0.0, MIDDLE][axis] - pose.position()[axis]);
+            assert!((dot(c, towards) - DISTANCE).abs() < 1e-9);
+            let [w, x, y, z] = pose.quaternion();
+            let rows = [
+                [
+                    1.0 - 2.0 * (y * y + z * z),
+                    2.0 * (x * y - w * z),
+                    2.0 * (x * z + w * y),
+                ],
+                [
+                    2.0 * (x * y + w * z),
+                    1.0 - 2.0 * (x * x + z * z),
+                    2.0 * (y * z - w * x),
+                ],
+                [
+                    2.0 * (x * z - w * y),
+                    2.0 * (y * z + w * x),
+                    1.0 - 2.0 * (x * x + y * y),
+                ],
+            ];
+            for (row, wanted) in rows.as_flattened().iter().zip(pose.rotation.as_flattened()) {
+                assert!((row - wanted).abs() < 1e-12, "view {view}: {rows:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn points_lie_on_the_surfaces_that_photos_show() {
+        for id in 0..200 {
+            let (at, _) = point(1, id, 24, [0.5, 0.4]);
+            let on_ground = at[2].abs() < 1e-9 && at[0].abs() < SQUARE;
+            let near = solids().iter().any(|solid| match *solid {
+                Solid::Ball(centre, radius) => {
+                    let from = [0, 1, 2].map(|axis| at[axis] - centre[axis]);
+                    (dot(from, from).sqrt() - radius).abs() < 1e-9
+                }
+                Solid::Pole(foot, radius, _) => ((at[0] - foot[0]).hypot(at[1] - foot[1]) - radius).abs() < 1e-9,
+            });
+            assert!(on_ground || near, "{at:?}");
+        }
+    }
+}

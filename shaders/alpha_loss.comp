@@ -1,0 +1,79 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// kiln-variant: -
+// kiln-variant: reduce REDUCE=1
+// Mean absolute difference between the rendered coverage 1 - T and the photo's mask.
+//
+// Plain variant, one tile a group: writes d loss / d T beside the colour's gradient and the tile's sum. Reduce variant,
+// one group: adds the sums in a fixed order and the weighted mean to the loss.
+#define MASKED
+#include "common/group.glsl"
+#include "common/step.glsl"
+#include "common/rng.glsl"
+
+layout(local_size_x = 256) in;
+
+layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
+#ifdef REDUCE
+layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer AlphaSums { float alpha_sums[]; };
+#else
+layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer Image { vec4 image[]; };
+layout(set = 0, binding = 3, std430) readonly restrict buffer Target { uint target[]; };
+layout(set = 0, binding = 4, std430) restrict buffer ImageGradient { vec4 image_gradient[]; };
+layout(set = 0, binding = 5, std430) writeonly restrict buffer AlphaSums { float alpha_sums[]; };
+
+#include "common/jitter.glsl"
+#include "common/target.glsl"
+#endif
+
+shared float reduce[256];
+
+float group_sum(float value) {
+    uint lane = gl_LocalInvocationIndex;
+    reduce[lane] = value;
+    barrier();
+    for (uint half_size = 128u; half_size > 0u; half_size >>= 1u) {
+        if (lane < half_size) {
+            reduce[lane] += reduce[lane + half_size];
+        }
+        barrier();
+    }
+    return reduce[0];
+}
+
+void main() {
+    uint lane = gl_LocalInvocationIndex;
+    uint tiles = u.tiles_x * u.tiles_y;
+    float pixel_share = 3.0 * u.weights.z;  // 1 / pixels
+#ifdef REDUCE
+    if (counters.stalled != 0u) {
+        return;
+    }
+    float sum = 0.0;
+    for (uint k = lane; k < tiles; k += 256u) {
+        sum += alpha_sums[k];
+    }
+    sum = group_sum(sum);
+    if (lane == 0u) {
+        counters.loss += u.weights.w * pixel_share * sum;
+    }
+#else
+    uint tile = group_index();
+    if (tile >= tiles || counters.stalled != 0u) {
+        return;
+    }
+    uvec2 pixel = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u + uvec2(lane & 15u, lane >> 4);
+    float difference = 0.0;
+    if (pixel.x < u.width && pixel.y < u.height) {
+        uint index = pixel.y * u.width + pixel.x;
+        difference = (1.0 - image[index].a) - mask_value(index);
+        image_gradient[index].a = -u.weights.w * pixel_share * sign(difference);
+    }
+    float sum = group_sum(abs(difference));
+    if (lane == 0u) {
+        alpha_sums[tile] = sum;
+    }
+#endif
+}

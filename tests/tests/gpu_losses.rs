@@ -1,0 +1,91 @@
+//! Further losses on the device against their CPU twins.
+
+use kiln::kernels::cpu::alpha_loss::alpha_loss;
+use kiln::kernels::cpu::gaussian::View;
+use kiln::kernels::cpu::loss::{Weights, masked_loss};
+use kiln::kernels::cpu::rasterize_backward::rasterize_backward_alpha;
+use kiln::kernels::cpu::step::{forward, target_from_u8};
+use kiln::kernels::uniforms::flags;
+use kiln::kernels::views::Reduction;
+use kiln::step::{Capacities, train_step};
+use kiln_tests::compare::close;
+use kiln_tests::gpu::{Gpu, Keep, variants};
+use kiln_tests::scenes::Scene;
+use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
+
+const WEIGHT: f32 = 0.3;
+
+fn capacities(scene: &Scene) -> Capacities {
+    let size = (scene.size[0], scene.size[1]);
+    let mut c = Capacities::new(scene.count, scene.count, 12 * scene.count, scene.sh_degree, [size]);
+    c.chunk = 512;
+    c
+}
+
+/// Every way of adding up gradients: the loss, the gradient of the transmittance, and what becomes of it in the records.
+#[test]
+fn coverage_against_the_mask() {
+    for (reduction, size) in [
+        (Reduction::Segmented, [64, 48]),
+        (Reduction::Atomic, [37, 51]),
+        (Reduction::CompareExchange, [64, 48]),
+    ] {
+        let scene = Scene {
+            seed: 83,
+            size,
+            ..Scene::default()
+        };
+        let (model, camera) = (scene.model(), scene.camera());
+        let mut c = capacities(&scene);
+        (c.masked, c.losses.alpha) = (true, true);
+        let mut gpu = Gpu::new(&c, &variants(reduction), train_step, |t| {
+            let keep = |view, after| Keep { view, after };
+            vec![
+                keep(t.pixels.gradient, "alpha_loss"),
+                keep(t.splats.gradient_a, "gradient_check"),
+            ]
+        });
+        gpu.load(&model);
+        let mut u = uniforms(&camera, scene.sh_degree, 1);
+        u.weights[3] = WEIGHT;
+        u.flags |= flags::ALPHA_GRADIENT;
+        let status = gpu.run(0, &u, &scene.masked_target());
+        assert_eq!((status.stalled, status.nonfinite), (0, 0), "{status:?}");
+
+        let twin = Twin::new(&model);
+        let view = View::new(&camera);
+        let out = forward(&twin.gaussians, &twin.filter_3d, &view, &twin.settings, BACKGROUND);
+        let mask: Vec<f32> = scene.mask().iter().map(|counts| f32::from(u8::from(*counts))).collect();
+        let target = target_from_u8(&scene.target());
+        let colors = masked_loss(scene.size, &out.raster.rgb, &target, &mask, Weights::default());
+        let (value, by_transmittance) = alpha_loss(&out.raster.transmittance, &mask, WEIGHT);
+        assert!(
+            (status.loss - colors.total - value).abs() < 1e-5,
+            "{} {}",
+            status.loss,
+            value
+        );
+
+        let pixels = (size[0] * size[1]) as usize;
+        let tensors = (gpu.tensors.pixels.gradient, gpu.tensors.splats.gradient_a);
+        let found: Vec<[f32; 4]> = gpu.kept(tensors.0, "alpha_loss", pixels);
+        let found: Vec<f32> = found.iter().map(|g| g[3]).collect();
+        close("gradient by transmittance", &found, &by_transmittance, 1e-9, 1e-4);
+        let gradients = (&colors.gradient[..], &by_transmittance[..]);
+        let wanted = rasterize_backward_alpha(
+            scene.size,
+            &out.visible,
+            &out.lists,
+            BACKGROUND,
+            &out.raster,
+            gradients,
+            None,
+        );
+        let found: Vec<[f32; 4]> = gpu.kept(tensors.1, "gradient_check", wanted.len());
+        let flat = |f: &dyn Fn(usize) -> [f32; 3]| (0..wanted.len()).flat_map(f).collect::<Vec<f32>>();
+        let found = flat(&|i| [found[i][0], found[i][1], found[i][2]]);
+        let wanted = flat(&|i| [wanted[i].mean_px[0], wanted[i].mean_px[1], wanted[i].opacity]);
+        close("records", &found, &wanted, 1e-5, 1e-3);
+        gpu.assert_valid();
+    }
+}

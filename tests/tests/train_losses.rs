@@ -1,0 +1,143 @@
+//! What the losses that a profile may add do to a trained model.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use std::path::Path;
+
+use kiln::export::{Synthetic, SyntheticKind, read_ply};
+use kiln::kernels::cpu::gaussian::{Gaussian, View};
+use kiln::kernels::cpu::project::{Filter2d, Settings};
+use kiln::kernels::cpu::step::forward;
+use kiln::scene::{SceneIndex, SceneOptions};
+use kiln::train::TrainError;
+use kiln::train::interrupt::Interrupt;
+use kiln_tests::runs::{self, QUICK, Scratch, json, profile, train_scene};
+
+/// The scene of solid things before nothing, with a mask of them beside every photo.
+fn solids(folder: &Path) {
+    let scene = Synthetic {
+        kind: SyntheticKind::Solids,
+        gaussians: 2000,
+        visible: 2000,
+        size_px: [64, 48],
+        views: 16,
+        seed: 0,
+        samples: 3,
+    };
+    scene.write(folder).unwrap();
+    std::fs::create_dir(folder.join("masks")).unwrap();
+    for entry in std::fs::read_dir(folder.join("images")).unwrap() {
+        let path = entry.unwrap().path();
+        let photo = image::open(&path).unwrap().into_rgb8();
+        let mask = image::GrayImage::from_fn(photo.width(), photo.height(), |x, y| {
+            let shown = photo.get_pixel(x, y).0.iter().any(|v| *v > 12);
+            image::Luma([if shown { 255 } else { 0 }])
+        });
+        mask.save(folder.join("masks").join(path.file_name().unwrap())).unwrap();
+    }
+}
+
+/// Trains the scene `scene` of `scratch` for 100 steps.
+fn train(scratch: &Scratch, scene: &str, name: &str, settings: &[(&str, &str)]) -> Result<(), TrainError> {
+    let own = [
+        ("dataset.resolution", "-1"),
+        ("schedule.test", "[]"),
+        ("train.deterministic", "true"),
+    ];
+    let profile = profile(&scratch.join(name), &[QUICK, &own, settings]);
+    train_scene(profile, scratch.join(scene), None, &Interrupt::unattached()).map(|_| ())
+}
+
+/// Mean coverage of the test views' pixels inside the masks and outside.
+fn coverage(scratch: &Scratch, scene: &str, run: &str) -> [f64; 2] {
+    let ply = scratch.join(&format!("{run}/point_cloud/iteration_100/point_cloud_raw.ply"));
+    let (model, _) = read_ply(&ply).unwrap();
+    let scene = SceneIndex::load(&scratch.join(scene), &SceneOptions::default()).unwrap();
+    let settings = Settings {
+        filter_2d: Filter2d::Mip { kernel_size: 0.1 },
+        sh_degree: 0,
+        tight_tiles: true,
+        jitter: None,
+    };
+    let (gaussians, filter) = (Gaussian::<f32>::from_model(&model), &model.filter_3d);
+    let mut sums = [(0.0, 0.0); 2];
+    for view in &scene.test {
+        let name = Path::new(&view.mask.as_ref().unwrap().path);
+        let mask = image::open(name).unwrap().into_luma8();
+        let out = forward(&gaussians, filter, &View::new(&view.camera), &settings, [0.0; 3]);
+        for (pixel, transmittance) in mask.pixels().zip(&out.raster.transmittance) {
+            let (sum, n) = &mut sums[usize::from(pixel.0[0] == 0)];
+            *sum += 1.0 - f64::from(*transmittance);
+            *n += 1.0;
+        }
+    }
+    sums.map(|(sum, n)| sum / n)
+}
+
+/// PSNR over the test views at the end of a run.
+fn psnr(scratch: &Scratch, run: &str) -> f64 {
+    let file = json(&scratch.join(&format!("{run}/eval/iteration_100/metrics.json")));
+    file["test"]["mean"]["psnr_image"].as_f64().unwrap()
+}
+
+#[test]
+fn a_random_background_makes_dark_things_solid() {
+    let scratch = Scratch::new("background");
+    solids(&scratch.join("scene"));
+    // The photos as they are: black is a colour like others.
+    for name in ["black", "random", "again"] {
+        let background = if name == "black" { "black" } else { "random" };
+        let settings = [("dataset.masks", "\"off\""), ("model.background", background)];
+        train(&scratch, "scene", name, &settings).unwrap();
+    }
+    let [black, random] = ["black", "random"].map(|run| coverage(&scratch, "scene", run));
+    assert!(
+        random[1] > 5.0 * black[1],
+        "behind the things: black {black:?}, random {random:?}"
+    );
+    assert!(
+        random[0] > black[0] + 0.05,
+        "in them: black {black:?}, random {random:?}"
+    );
+    let model = |run: &str| runs::raw_model(&scratch.join(run), 100);
+    assert!(
+        model("random") == model("again"),
+        "the backgrounds of a seed are the same"
+    );
+}
+
+#[test]
+fn coverage_follows_the_masks() {
+    let scratch = Scratch::new("coverage");
+    solids(&scratch.join("scene"));
+    let alpha = "[{ kind: l1 }, { kind: dssim }, { kind: alpha, weight: 0.3 }]";
+    // Starting from a cloud, much of which lies outside the masks, where the photos alone say nothing.
+    let cloud = ("init", "{ kind: random_box, count: 2000 }");
+    train(&scratch, "scene", "plain", &[cloud]).unwrap();
+    train(&scratch, "scene", "alpha", &[cloud, ("losses", alpha)]).unwrap();
+    let [plain, held] = ["plain", "alpha"].map(|run| coverage(&scratch, "scene", run));
+    assert!(
+        held[1] < 0.6 * plain[1],
+        "outside the masks: without {plain:?}, with {held:?}"
+    );
+    assert!(held[0] > plain[0] - 0.02, "inside: without {plain:?}, with {held:?}");
+    let [without, with] = ["plain", "alpha"].map(|run| psnr(&scratch, run));
+    assert!(with > without - 1.0, "{without} dB without, {with} dB with");
+}
+
+#[test]
+fn what_a_scene_cannot_serve_is_refused() {
+    let scratch = Scratch::new("refused");
+    solids(&scratch.join("scene"));
+    let alpha = [
+        ("dataset.masks", "\"off\""),
+        ("losses", "[{ kind: l1 }, { kind: alpha }]"),
+    ];
+    let refused = train(&scratch, "scene", "a", &alpha).unwrap_err();
+    assert!(refused.to_string().contains("the scene has none"), "{refused}");
+    let blend = [("model.background", "random"), ("dataset.alpha", "blend")];
+    let refused = train(&scratch, "scene", "b", &blend).unwrap_err();
+    assert!(
+        refused.to_string().contains("`model.background` is random"),
+        "{refused}"
+    );
+}

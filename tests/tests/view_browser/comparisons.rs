@@ -1,0 +1,67 @@
+//! The page of comparisons: means, the runs behind them, and the way to a run.
+
+use std::fs;
+
+use kiln_tests::runs::Scratch;
+use kiln_tests::view::View;
+
+use crate::stage::{Stage, assert_content, copy, keep, messages, window};
+
+const COMPARISON: &str = r#"{
+  "schema_version": 1, "kind": "compare", "command": "cargo xtask compare garden --recipes default,mip",
+  "labels": ["scene", "recipe"],
+  "columns": [{"key": "psnr_image", "title": "PSNR", "digits": 2}, {"key": "lpips", "title": "LPIPS", "digits": 4}],
+  "means": [
+    {"scene": "garden", "recipe": "default", "n": 2, "psnr_image": {"mean": 28, "std": 0.5, "min": 27.5, "max": 28.5},
+     "lpips": null},
+    {"scene": "garden", "recipe": "mip", "n": 1, "psnr_image": {"mean": 29.256, "std": null, "min": 29.256, "max": 29.256},
+     "lpips": null}],
+  "rows": [
+    {"scene": "garden", "recipe": "default", "seed": 0, "psnr_image": 27.5, "lpips": null, "device": "card",
+     "commit": "abc", "run": "garden", "command": "kiln train garden"},
+    {"scene": "garden", "recipe": "<b>mip</b>", "seed": 1, "psnr_image": 28.5, "lpips": null, "device": "card",
+     "commit": "abc", "run": "gone", "command": "kiln train garden"}]}"#;
+
+#[test]
+fn a_comparison_is_a_table_that_leads_to_its_runs() {
+    let stage = Stage::shared();
+    let scratch = Scratch::new("comparisons");
+    copy(&stage.run(), &scratch.join("runs/garden"));
+    fs::write(scratch.join("runs/compare.json"), COMPARISON).unwrap();
+    fs::write(scratch.join("runs/compare-broken.json"), "{").unwrap();
+    let view = View::start(&scratch.join("runs"));
+    let page = window();
+    // The way there from the page of the runs.
+    page.go(&view.url);
+    page.wait("document.documentElement.dataset.state === 'ready'");
+    page.click("#comparisons");
+    page.wait("location.pathname.endsWith('compare.html') && document.documentElement.dataset.state === 'ready'");
+    page.wait("document.querySelector('#messages [role=alert]')");
+    assert!(messages(&page)[0].contains("JSON"), "{:?}", messages(&page));
+    page.set("#file", "runs/compare.json");
+    page.wait("document.querySelectorAll('#tables table').length === 2");
+    let cells = |table: usize, row: usize| {
+        let rows = format!("document.querySelectorAll('#tables table')[{table}].tBodies[0].rows[{row}]");
+        page.eval(&format!("[...{rows}.cells].map(cell => cell.textContent).join('|')"))
+    };
+    assert_eq!(cells(0, 0), "garden|default|2|28.00 ± 0.50|-");
+    assert_eq!(cells(0, 1), "garden|mip|1|29.26|-");
+    assert_eq!(cells(1, 1), "garden|<b>mip</b>|1|28.50|-|card|abc|gone");
+    // Sorted by a figure, and back.
+    for first in ["default", "mip"] {
+        page.click("#tables th:nth-child(4) button");
+        let recipe = "document.querySelector('#tables tbody td:nth-child(2)').textContent";
+        page.wait(&format!("{recipe} === '{first}'"));
+    }
+    keep(&page, "comparisons");
+    assert_eq!(
+        page.eval("document.querySelectorAll('#tables td a').length"),
+        1,
+        "a run that is gone has no link"
+    );
+    assert_eq!(messages(&page), [""; 0]);
+    page.click("#tables td a");
+    page.wait("location.search.includes('run=runs%2Fgarden') || location.search.includes('run=runs/garden')");
+    page.wait("document.documentElement.dataset.state === 'ready'");
+    assert_content(&page);
+}

@@ -1,0 +1,305 @@
+//! `cargo xtask compare`: recipes against each other, on several scenes and with several seeds.
+//!
+//! Owns: the order of the runs and their folders. Promises: the figures come from the files of finished runs; the file
+//! with the rows is written after every run, and a call that was broken off goes on where it stopped. Refuses: a run
+//! that fails, and a run without test views.
+
+mod arguments;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub use arguments::Arguments;
+use arguments::{name_of, recipe_name};
+
+use crate::comparison::{Metric, Origin, Row, Shape};
+use crate::failure::{Failure, Result};
+use crate::node::Node;
+use crate::sha256;
+use crate::steps::{self, Steps};
+
+const fn metric(key: &'static str, title: &'static str, digits: usize) -> Metric {
+    Metric { key, title, digits }
+}
+
+/// What a comparison has: PSNR is the mean over the images' own, SSIM is without the border.
+const SHAPE: Shape = Shape {
+    kind: "compare",
+    labels: &["scene", "recipe"],
+    metrics: &[
+        metric("psnr_image", "PSNR", 2),
+        metric("ssim_valid", "SSIM", 4),
+        metric("lpips", "LPIPS", 4),
+        metric("gaussians", "N", 0),
+        metric("t_s", "seconds", 1),
+        metric("peak_mib", "peak MiB", 0),
+    ],
+};
+
+/// Runs the verb with its arguments.
+///
+/// # Errors
+/// [`Failure`] when an argument is wrong or a run fails.
+pub fn run(root: &Path, args: &[String]) -> Result<()> {
+    match Arguments::parse(args)? {
+        None => {
+            println!("{}", arguments::USAGE);
+            Ok(())
+        }
+        Some(arguments) => compare(root, &arguments),
+    }
+}
+
+fn compare(root: &Path, arguments: &Arguments) -> Result<()> {
+    let mut steps = Steps::default();
+    let kiln = program(root, arguments.kiln.as_deref(), &mut steps)?;
+    let program = fs::read(&kiln).map_err(|e| Failure::io("read", &kiln, e))?;
+    let path = arguments.json();
+    let before = SHAPE.load(&path)?;
+    let mut rows = Vec::new();
+    for scene in &arguments.scenes {
+        for recipe in &arguments.recipes {
+            let inputs = inputs(&program, recipe)?;
+            for &seed in &arguments.seeds {
+                let row = match before
+                    .iter()
+                    .find(|row| row.is_of(&told(arguments, scene, recipe, seed), &inputs))
+                {
+                    Some(row) => row.clone(),
+                    None => train(arguments, &kiln, &mut steps, (scene, recipe, seed), &inputs)?,
+                };
+                rows.push(row);
+                // Rows further down that still hold are kept until their turn comes.
+                let later = before
+                    .iter()
+                    .filter(|row| !rows.iter().any(|done| done.origin.run == row.origin.run));
+                let all: Vec<Row> = rows.iter().chain(later).cloned().collect();
+                SHAPE.store(&path, &typed(arguments), &all)?;
+            }
+        }
+    }
+    SHAPE.store(&path, &typed(arguments), &rows)?;
+    steps.report();
+    print!("{}", SHAPE.table(&rows));
+    println!("{}", path.display());
+    Ok(())
+}
+
+/// The program to measure: the one that was named, or the release build of this tree.
+pub(crate) fn program(root: &Path, named: Option<&Path>, steps: &mut Steps) -> Result<PathBuf> {
+    if let Some(path) = named {
+        return Ok(path.to_owned());
+    }
+    let build = steps::cargo(root, &["build", "--release", "-p", "kiln"]);
+    steps.run("build", build, false)?;
+    steps::kiln("release")
+}
+
+/// Tells programs and recipe files apart: 16 digits of a hash of both.
+pub(crate) fn inputs(program: &[u8], recipe: &str) -> Result<String> {
+    let mut bytes = program.to_vec();
+    let file = Path::new(recipe);
+    // A shipped recipe is part of the program.
+    if file.is_file() {
+        bytes.extend(fs::read(file).map_err(|e| Failure::io("read", file, e))?);
+    }
+    let mut digits = sha256::hex(&bytes);
+    digits.truncate(16);
+    Ok(digits)
+}
+
+/// `kiln train` without scene and output folder.
+fn options(arguments: &Arguments, recipe: &str, seed: u64) -> Vec<String> {
+    let mut list: Vec<String> = ["--recipe", recipe, "--profile", &arguments.profile, "--seed"]
+        .map(str::to_owned)
+        .into();
+    list.push(seed.to_string());
+    if let Some(iterations) = arguments.iterations {
+        for option in ["--iterations", "--test-iterations", "--save-iterations"] {
+            list.extend([option.to_owned(), iterations.to_string()]);
+        }
+    }
+    if let Some(most) = arguments.max_gaussians {
+        list.extend(["--max-gaussians".to_owned(), most.to_string()]);
+    }
+    list.extend(arguments.passed_on.iter().cloned());
+    list
+}
+
+/// A run's command as it is stored: names in the place of folders.
+fn told(arguments: &Arguments, scene: &Path, recipe: &str, seed: u64) -> String {
+    let mut words = vec!["kiln".to_owned(), "train".to_owned(), name_of(scene)];
+    words.extend(options(arguments, &recipe_name(recipe), seed));
+    words.join(" ")
+}
+
+/// What was typed, as it is stored: names in the place of folders.
+fn typed(arguments: &Arguments) -> String {
+    let mut words = vec!["cargo xtask compare".to_owned()];
+    words.extend(arguments.scenes.iter().map(|scene| name_of(scene)));
+    let recipes: Vec<String> = arguments.recipes.iter().map(|recipe| recipe_name(recipe)).collect();
+    let seeds: Vec<String> = arguments.seeds.iter().map(u64::to_string).collect();
+    words.push(format!("--recipes {} --seeds {}", recipes.join(","), seeds.join(",")));
+    if let Some(iterations) = arguments.iterations {
+        words.push(format!("--iterations {iterations}"));
+    }
+    if let Some(most) = arguments.max_gaussians {
+        words.push(format!("--max-gaussians {most}"));
+    }
+    words.push(format!("--profile {}", arguments.profile));
+    if !arguments.passed_on.is_empty() {
+        words.push(format!("-- {}", arguments.passed_on.join(" ")));
+    }
+    words.join(" ")
+}
+
+/// Trains one run and reads its row.
+fn train(
+    arguments: &Arguments,
+    kiln: &Path,
+    steps: &mut Steps,
+    (scene, recipe, seed): (&Path, &str, u64),
+    inputs: &str,
+) -> Result<Row> {
+    let labels = vec![name_of(scene), recipe_name(recipe)];
+    let name = format!("{}-{}-seed{seed}", labels[0], labels[1]);
+    let run = arguments.out.join(&name);
+    if run.exists() {
+        fs::remove_dir_all(&run).map_err(|e| Failure::io("remove", &run, e))?;
+    }
+    let mut command = Command::new(kiln);
+    command.arg("train").arg(scene).args(options(arguments, recipe, seed));
+    command.arg("-o").arg(&run);
+    steps.run(&name, command, true)?;
+    Ok(Row {
+        labels,
+        origin: origin(&run, told(arguments, scene, recipe, seed), inputs)?,
+        figures: figures(&run)?,
+    })
+}
+
+/// What a finished run says of its making.
+pub(crate) fn origin(run: &Path, command: String, inputs: &str) -> Result<Origin> {
+    let environment = Node::file(&run.join("env.json"))?;
+    Ok(Origin {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "written from a whole number"
+        )]
+        seed: environment.number("seed")? as u64,
+        command,
+        inputs: inputs.to_owned(),
+        commit: environment.child("engine")?.text("commit")?,
+        device: environment.child("device")?.text("name")?,
+        driver: environment.text("driver")?,
+        run: name_of(run),
+    })
+}
+
+/// The figures of a finished run, in the order of [`SHAPE`].
+fn figures(run: &Path) -> Result<Vec<Option<f64>>> {
+    let metrics = run.join("metrics.jsonl");
+    let (mut last, mut test) = (None, None);
+    for row in Node::lines(&metrics)? {
+        match row.text("type")?.as_str() {
+            "train" => last = Some(row),
+            "eval" if row.text("set")? == "test" => test = Some(row),
+            _ => {}
+        }
+    }
+    let (Some(last), Some(test)) = (last, test) else {
+        return Err(Failure::new(format!(
+            "{} has no evaluation of test views\nhint: is the scene without test views, or does the recipe never test?",
+            metrics.display()
+        )));
+    };
+    let mut peak: Option<f64> = None;
+    for row in Node::lines(&run.join("memory.jsonl"))? {
+        let now = row.optional("peak_reserved")?;
+        peak = now.map(|now| peak.map_or(now, |before| before.max(now))).or(peak);
+    }
+    Ok(vec![
+        test.optional("psnr_image")?,
+        test.optional("ssim_valid")?,
+        test.optional("lpips")?,
+        last.optional("gaussians")?,
+        last.optional("t_s")?,
+        peak.map(|bytes| bytes / f64::from(1 << 20)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    /// A program that leaves what a run leaves, and a line in a log for each time it was asked.
+    #[cfg(unix)]
+    fn stand_in(folder: &Path) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::create_dir_all(folder).unwrap();
+        let path = folder.join("kiln");
+        let script = r#"#!/bin/sh
+echo "$@" >> "$(dirname "$0")/log"
+seed=0
+while [ $# -gt 0 ]; do
+  case "$1" in --seed) seed=$2 ;; -o) run=$2 ;; esac
+  shift
+done
+[ "$seed" = 2 ] && exit 8
+mkdir -p "$run"
+echo "{\"seed\": $seed, \"driver\": \"1.0\", \"engine\": {\"commit\": \"abc\"}, \"device\": {\"name\": \"card\"}}" > "$run/env.json"
+{ echo '{"type": "train", "gaussians": 90, "t_s": 1.5}'
+  echo "{\"type\": \"eval\", \"set\": \"test\", \"psnr_image\": 2$seed, \"ssim_valid\": 0.5, \"lpips\": null}"
+  echo '{"type": "eval", "set": "train", "psnr_image": 99, "ssim_valid": 0.9, "lpips": null}'
+} > "$run/metrics.jsonl"
+{ echo '{"peak_reserved": 2097152}'; echo '{"peak_reserved": 1048576}'; } > "$run/memory.jsonl"
+"#;
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn runs_that_are_missing_are_made_and_a_broken_off_call_goes_on() {
+        let folder = std::env::temp_dir().join(format!("xtask-compare-{}", std::process::id()));
+        let kiln = stand_in(&folder);
+        let asked = || fs::read_to_string(folder.join("log")).unwrap().lines().count();
+        let mut arguments = Arguments::parse(&["some/room".to_owned()]).unwrap().unwrap();
+        arguments.kiln = Some(kiln.clone());
+        arguments.out = folder.join("out");
+        arguments.iterations = Some(40);
+        // The third seed fails: what is done is kept, and the run's exit code comes through.
+        let failure = compare(&folder, &arguments).unwrap_err();
+        assert_eq!((failure.code, asked()), (8, 3));
+        arguments.seeds = vec![0, 1, 3];
+        compare(&folder, &arguments).unwrap();
+        assert_eq!(asked(), 4);
+        let rows = SHAPE.load(&arguments.json()).unwrap();
+        let psnr: Vec<_> = rows.iter().map(|row| row.figures[0]).collect();
+        assert_eq!(psnr, [Some(20.0), Some(21.0), Some(23.0)]);
+        assert_eq!(rows[0].figures[2..], [None, Some(90.0), Some(1.5), Some(2.0)]);
+        assert_eq!(
+            (rows[2].origin.seed, rows[2].origin.run.as_str()),
+            (3, "room-default-seed3")
+        );
+        let command = &rows[0].origin.command;
+        assert!(command.starts_with("kiln train room --recipe default"), "{command}");
+        let text = fs::read_to_string(arguments.json()).unwrap();
+        assert!(
+            !text.contains(folder.to_str().unwrap()),
+            "a folder of this machine: {text}"
+        );
+        // Another program, or other steps, make everything anew.
+        fs::write(&kiln, fs::read_to_string(&kiln).unwrap() + "\n# changed\n").unwrap();
+        compare(&folder, &arguments).unwrap();
+        assert_eq!(asked(), 7);
+        arguments.iterations = None;
+        compare(&folder, &arguments).unwrap();
+        assert_eq!(asked(), 10);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

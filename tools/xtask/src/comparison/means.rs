@@ -1,0 +1,203 @@
+//! Mean and spread of rows that differ in their seed only.
+
+use super::{Row, Shape};
+use crate::json::Json;
+
+/// Mean and spread of one figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    /// Arithmetic mean.
+    pub(crate) mean: f64,
+    /// Standard deviation with n - 1; none of a single value.
+    pub(crate) std: Option<f64>,
+    /// Smallest.
+    pub(crate) min: f64,
+    /// Largest.
+    pub(crate) max: f64,
+}
+
+impl Spread {
+    /// Of values; none of no value.
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        (!values.is_empty()).then(|| Self {
+            mean,
+            std: (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        })
+    }
+}
+
+/// Rows that agree in their labels.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Means {
+    /// The labels.
+    pub(crate) labels: Vec<String>,
+    /// Rows.
+    pub(crate) n: usize,
+    /// Spreads in the order of [`Shape::metrics`]; none where some row has no figure.
+    pub(crate) spreads: Vec<Option<Spread>>,
+}
+
+impl Means {
+    pub(super) fn json(&self, shape: &Shape) -> Json {
+        let labels = shape.labels.iter().zip(&self.labels);
+        let mut entries: Vec<(&str, Json)> = labels.map(|(key, text)| (*key, Json::text(text))).collect();
+        entries.push(("n", Json::Number(self.n as f64)));
+        for (metric, spread) in shape.metrics.iter().zip(&self.spreads) {
+            let object = |spread: &Spread| {
+                Json::object([
+                    ("mean", Json::Number(spread.mean)),
+                    ("std", spread.std.map_or(Json::Null, Json::Number)),
+                    ("min", Json::Number(spread.min)),
+                    ("max", Json::Number(spread.max)),
+                ])
+            };
+            entries.push((metric.key, spread.as_ref().map_or(Json::Null, object)));
+        }
+        Json::object(entries)
+    }
+}
+
+impl Shape {
+    /// Means in the order in which their labels first appear.
+    pub(crate) fn means(&self, rows: &[Row]) -> Vec<Means> {
+        let mut means: Vec<Means> = Vec::new();
+        for row in rows {
+            if means.iter().any(|known| known.labels == row.labels) {
+                continue;
+            }
+            let alike: Vec<&Row> = rows.iter().filter(|other| other.labels == row.labels).collect();
+            let spread = |at: usize| {
+                let values: Option<Vec<f64>> = alike.iter().map(|row| row.figures.get(at).copied().flatten()).collect();
+                values.and_then(|values| Spread::of(&values))
+            };
+            means.push(Means {
+                labels: row.labels.clone(),
+                n: alike.len(),
+                spreads: (0..self.metrics.len()).map(spread).collect(),
+            });
+        }
+        means
+    }
+
+    /// The means as text: `mean ± standard deviation` where there are several rows.
+    pub(crate) fn table(&self, rows: &[Row]) -> String {
+        let heads = self.labels.iter().copied().chain(["n"]);
+        let heads: Vec<String> = heads
+            .chain(self.metrics.iter().map(|m| m.title))
+            .map(str::to_owned)
+            .collect();
+        let mut lines = vec![heads];
+        for means in self.means(rows) {
+            let figures = self.metrics.iter().zip(&means.spreads).map(|(metric, spread)| {
+                let digits = metric.digits;
+                match spread {
+                    None => "-".to_owned(),
+                    Some(Spread {
+                        mean, std: Some(std), ..
+                    }) => format!("{mean:.digits$} ± {std:.digits$}"),
+                    Some(Spread { mean, .. }) => format!("{mean:.digits$}"),
+                }
+            });
+            let labels = means.labels.iter().cloned().chain([means.n.to_string()]);
+            lines.push(labels.chain(figures).collect());
+        }
+        let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+        let mut text = String::new();
+        for line in &lines {
+            let cells = line.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| {
+                // Texts to the left, numbers to the right.
+                if at < self.labels.len() {
+                    format!("{cell:width$}")
+                } else {
+                    format!("{cell:>width$}")
+                }
+            });
+            text += cells.collect::<Vec<_>>().join("  ").trim_end();
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::super::{Metric, Origin};
+    use super::*;
+
+    const SHAPE: Shape = Shape {
+        kind: "compare",
+        labels: &["scene", "recipe"],
+        metrics: &[
+            Metric {
+                key: "psnr",
+                title: "PSNR",
+                digits: 2,
+            },
+            Metric {
+                key: "lpips",
+                title: "LPIPS",
+                digits: 4,
+            },
+        ],
+    };
+
+    fn row(recipe: &str, seed: u64, psnr: f64, lpips: Option<f64>) -> Row {
+        Row {
+            labels: vec!["room".to_owned(), recipe.to_owned()],
+            origin: Origin {
+                seed,
+                command: format!("kiln train room --recipe {recipe} --seed {seed}"),
+                inputs: "0123456789abcdef".to_owned(),
+                ..Origin::default()
+            },
+            figures: vec![Some(psnr), lpips],
+        }
+    }
+
+    #[test]
+    fn rows_of_one_recipe_share_a_mean_and_a_missing_figure_has_none() {
+        let rows = [
+            row("mip", 0, 28.0, Some(0.25)),
+            row("default", 0, 27.0, None),
+            row("mip", 1, 30.0, None),
+        ];
+        let means = SHAPE.means(&rows);
+        assert_eq!((means.len(), means[0].n, means[1].n), (2, 2, 1));
+        let spread = means[0].spreads[0].unwrap();
+        assert_eq!((spread.mean, spread.min, spread.max), (29.0, 28.0, 30.0));
+        assert!((spread.std.unwrap() - 2.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(means[0].spreads[1], None);
+        let table = SHAPE.table(&rows);
+        let wanted = "scene  recipe   n          PSNR  LPIPS\n\
+                      room   mip      2  29.00 ± 1.41      -\n\
+                      room   default  1         27.00      -\n";
+        assert_eq!(table, wanted);
+    }
+
+    #[test]
+    fn a_file_is_read_back_and_rows_know_what_made_them() {
+        let folder = std::env::temp_dir().join(format!("xtask-comparison-{}", std::process::id()));
+        let path = folder.join("deep").join("compare.json");
+        assert_eq!(SHAPE.load(&path).unwrap(), []);
+        let rows = [row("mip", 0, 28.125, Some(0.25)), row("mip", 1, 28.5, None)];
+        SHAPE.store(&path, "cargo xtask compare room", &rows).unwrap();
+        assert_eq!(SHAPE.load(&path).unwrap(), rows);
+        let command = "kiln train room --recipe mip --seed 1";
+        assert!(rows[1].is_of(command, "0123456789abcdef"));
+        assert!(!rows[0].is_of(command, "0123456789abcdef") && !rows[1].is_of(command, "another"));
+        let other = Shape {
+            kind: "antialias",
+            ..SHAPE
+        };
+        let failure = other.load(&path).unwrap_err();
+        assert!(failure.message.contains("cargo xtask antialias"), "{}", failure.message);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
