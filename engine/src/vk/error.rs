@@ -42,7 +42,7 @@ pub enum VkError {
     )]
     Hazard {
         /// Name of the program.
-        program: String,
+        program: Box<str>,
         /// The first command: pass and number.
         earlier: String,
         /// The second.

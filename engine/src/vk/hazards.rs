@@ -130,7 +130,7 @@ pub(super) fn check(
                     let (old, new) = (name(old), name(new));
                     let tensor = if old == new { old } else { format!("{new}` and `{old}") };
                     return Err(VkError::Hazard {
-                        program: program.name.clone(),
+                        program: program.name.as_str().into(),
                         earlier: title(earlier),
                         later: title(later),
                         what: kind(*old_write, *new_write),

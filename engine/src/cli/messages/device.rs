@@ -25,7 +25,7 @@ fn devices() {
             during: "step".to_owned(),
         },
         VkError::Hazard {
-            program: "step".to_owned(),
+            program: "step".into(),
             earlier: "`rasterize` (command 40)".to_owned(),
             later: "`loss` (command 42)".to_owned(),
             what: "reads after a write",
