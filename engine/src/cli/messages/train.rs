@@ -91,6 +91,7 @@ fn training() {
         }),
         TrainError::Loss(LossError::NoMasks),
         TrainError::Loss(LossError::Blended),
+        TrainError::Loss(LossError::Scores),
         TrainError::Stored(StoredError::Absent { path: path("runs/b") }),
         TrainError::NoDevice(
             "`device.index` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
