@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::DeviceChoice;
-use super::profile::{Memory, Mip, Profile, Reduction, Schedule};
+use super::profile::{BackendKind, Memory, Mip, Profile, Reduction, Schedule};
 use crate::gaussians::layout::{MOMENT_RATIO, Storage};
 use crate::plugins::{AbsStatistic, Auto, Checker, Optimizer, Strategy};
 
@@ -37,6 +37,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.range("views_logged", profile.eval.views_logged, 0..=10_000);
     });
     c.within("device", |c| {
+        c.range("submit_ms", profile.device.submit_ms, 0..=60_000);
         if let Some(DeviceChoice::Named(name)) = &profile.device.index {
             c.require("index", !name.trim().is_empty(), "an empty text", || {
                 "a number, a part of a device's name, or its uuid".to_owned()
@@ -61,6 +62,11 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             debug.reduction,
             || "auto or segmented, because `train.deterministic` is on".to_owned(),
         );
+        c.range("silence_ms", debug.silence_ms, 1..=3_600_000);
+        let planned = profile.memory.backend.kind == BackendKind::Planned;
+        c.require("guard_bands", planned || !debug.guard_bands, "true", || {
+            "false, because `memory.backend.kind` is not planned".to_owned()
+        });
         c.within("budget", |c| {
             for (i, pair) in debug.budget.windows(2).enumerate() {
                 let (last, next) = (pair[0].from, pair[1].from);

@@ -1,6 +1,10 @@
 //! A run from the first step to the last file: the order of steps, evaluations, exports and checkpoints.
 
+mod device;
+mod recovery;
 mod watch;
+
+pub use recovery::run;
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -61,6 +65,8 @@ pub struct RunRequest {
 pub enum ResumeFrom {
     /// The newest checkpoint of the output folder.
     Latest,
+    /// The same, or the start when there is none: the run lost its device.
+    AfterLoss,
     /// This file.
     File(PathBuf),
 }
@@ -76,26 +82,6 @@ pub struct RunEnd {
     pub signal: Option<Signal>,
     /// Mean PSNR (one squared error per image) over the test views at the last evaluation, dB.
     pub test_psnr: Option<f64>,
-}
-
-/// Trains, evaluates and exports.
-///
-/// # Errors
-/// [`TrainError`]; the run folder then says `failed` or `stalled`, and what was written before stays.
-pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, TrainError> {
-    let mut session = Session::open(request)?;
-    match session.train(interrupt) {
-        Ok(signal) => session.finish(signal),
-        Err(error) => {
-            let status = if matches!(error, TrainError::Stalled { .. }) {
-                Status::Stalled
-            } else {
-                Status::Failed
-            };
-            session.abandon(status, &error);
-            Err(error)
-        }
-    }
 }
 
 struct Session {
@@ -140,6 +126,7 @@ struct Session {
     /// What ends the run before its next step.
     end: Option<TrainError>,
     tracer: Option<Tracer>,
+    device: device::DeviceWatch,
 }
 
 impl Session {
@@ -160,6 +147,7 @@ impl Session {
         let found = match &resume {
             None => None,
             Some(ResumeFrom::Latest) => Some(checkpoint::open(&root.join("checkpoints"))?),
+            Some(ResumeFrom::AfterLoss) => checkpoint::open_any(&root.join("checkpoints"))?,
             Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
         };
         let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
@@ -184,7 +172,7 @@ impl Session {
                 .chain(lpips_warning),
         );
         let existing = match &resume {
-            Some(ResumeFrom::Latest) => Existing::Resume,
+            Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => Existing::Resume,
             // A checkpoint of elsewhere may start a run of its own.
             Some(ResumeFrom::File(_)) if root.join("run.json").exists() => Existing::Resume,
             _ => Existing::Refuse,
@@ -207,6 +195,7 @@ impl Session {
         let table = trainer.gpu().memory().table();
         folder.write_setup(&profile, &environment::of(&profile, &open, &variants, table))?;
         folder.write_inputs(&scene, &scene.points)?;
+        let device = device::DeviceWatch::new(&profile, &trainer, terminal.is_some());
         let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
         folder.list(sinks.files().iter().map(String::as_str))?;
         if let Some(out) = json {
@@ -247,9 +236,12 @@ impl Session {
             from: 0,
             end: None,
             tracer: None,
+            device,
         };
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;
+        } else if matches!(resume, Some(ResumeFrom::AfterLoss)) {
+            session.begin_again()?;
         }
         session.open_trace(from.is_some())?;
         session.announce()?;
@@ -402,6 +394,7 @@ impl Session {
             }
         }
         self.settle()?;
+        self.check_validation()?;
         Ok(None)
     }
 
@@ -559,6 +552,7 @@ impl Session {
     }
 
     fn tell_events(&mut self) -> Result<(), TrainError> {
+        self.tell_device()?;
         for event in self.trainer.take_events() {
             self.monitor.note(&event);
             self.note_overflow(event.it, &event.event);

@@ -324,6 +324,10 @@ impl Trainer {
         camera: &Camera,
         target: impl Into<Target<'a>>,
     ) -> Result<Option<StepStatus>, TrainError> {
+        if self.profile.debug.lose_device_at.contains(&(self.iteration + 1)) {
+            self.gpu.device().lose();
+            self.gpu.queue().is_done(Ticket::default())?;
+        }
         self.release()?;
         let slot = self.iteration % self.report.capacities.slots;
         self.collect(slot)?;
@@ -350,7 +354,12 @@ impl Trainer {
             let timed = self.programs.timed.get(page).filter(|_| is_due);
             flight.timed = timed.is_some();
             flight.ticket = match timed {
-                Some(program) => self.gpu.submit(program, slot)?,
+                Some(program) => {
+                    if let Some(untimed) = self.programs.steps.get(page) {
+                        program.cut_like(untimed);
+                    }
+                    self.gpu.submit(program, slot)?
+                }
                 None => self.submit_step(slot, page)?,
             };
             if let Some(entry) = self.in_flight.get_mut(slot as usize) {
@@ -497,6 +506,7 @@ impl Trainer {
     /// See [`Trainer::advance`].
     pub fn drain(&mut self) -> Result<Vec<StepStatus>, TrainError> {
         self.finish()?;
+        self.gpu.check_guard_bands()?;
         let list = std::iter::from_fn(|| self.deliver()).collect();
         let Events {
             densify, filter, reset, ..

@@ -14,6 +14,7 @@ pub mod demo;
 pub mod failure;
 mod json;
 pub mod manifest;
+pub mod mesa;
 mod node;
 pub mod replay;
 pub mod setup;

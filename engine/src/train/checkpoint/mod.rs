@@ -266,6 +266,17 @@ pub fn open(path: &Path) -> Result<(OpenCheckpoint, Vec<String>), CheckpointErro
     Ok((OpenCheckpoint { path, reader }, passed))
 }
 
+/// [`open`] of a folder that may have none.
+///
+/// # Errors
+/// [`CheckpointError`] when none of those in it is sound.
+pub(super) fn open_any(folder: &Path) -> Result<Option<(OpenCheckpoint, Vec<String>)>, CheckpointError> {
+    match open(folder) {
+        Err(CheckpointError::None(_)) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// A checkpoint ready to be loaded.
 pub struct OpenCheckpoint {
     path: PathBuf,

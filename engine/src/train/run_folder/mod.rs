@@ -28,6 +28,7 @@ pub use error::RunFolderError;
 pub use place::place;
 pub use record::{EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, Status};
 
+use super::device_loss::REPORT_FILE;
 use super::pictures::PictureKind;
 use super::sinks::{EVENTS_PREFIX, MEMORY_FILE, METRICS_FILE};
 use crate::config::{Profile, to_yaml};
@@ -51,7 +52,7 @@ const TIMINGS: &str = "timings.json";
 
 /// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
 /// still known as a run.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     ENVIRONMENT,
     CONFIG,
     CAMERAS,
@@ -62,6 +63,7 @@ const NAMES: [&str; 12] = [
     EVALS,
     CHECKPOINTS,
     TIMINGS,
+    REPORT_FILE,
     TRACE_FILE,
     RUN,
 ];
