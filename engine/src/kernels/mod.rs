@@ -9,6 +9,7 @@ pub mod counters;
 pub mod cpu;
 pub mod cull;
 pub mod densify;
+pub mod exposure;
 pub mod filter_3d;
 pub mod gradient_store;
 pub mod histogram;
@@ -67,6 +68,9 @@ pub fn all() -> Vec<&'static Shader> {
         &loss::METRICS_MASKED,
         &alpha_loss::GRADIENT,
         &alpha_loss::REDUCE,
+        &exposure::APPLY,
+        &exposure::GRADIENT,
+        &exposure::UPDATE,
         &rasterize_backward::CLEAR,
         &rasterize_backward::COLUMN,
         &rasterize_backward::ATOMIC,

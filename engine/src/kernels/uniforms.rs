@@ -63,7 +63,7 @@ pub struct StepUniforms {
     pub view_row1: [f32; 4],
     /// Third row.
     pub view_row2: [f32; 4],
-    /// Camera centre, world space; last word unused.
+    /// Camera centre, world space; learning rate of exposures.
     pub camera_position: [f32; 4],
     /// fx, fy, cx, cy with pixel centres on integers.
     pub intrinsics: [f32; 4],
@@ -107,8 +107,8 @@ pub struct StepUniforms {
     pub beta2: f32,
     /// Adam's epsilon.
     pub epsilon: f32,
-    /// Unused.
-    pub debug: u32,
+    /// Training view, by its place among them.
+    pub view: u32,
 }
 
 impl StepUniforms {
@@ -153,7 +153,7 @@ impl StepUniforms {
             beta1: 0.9,
             beta2: 0.999,
             epsilon: 1e-15,
-            debug: 0,
+            view: 0,
         }
     }
 }

@@ -27,6 +27,9 @@ use crate::memory::{Gpu, MemoryError, View};
 use crate::scene::{SceneIndex, ViewSampler};
 use crate::step::{Capacities, StepTensors};
 
+/// Name of the exposures of the training views in a checkpoint.
+const EXPOSURES: &str = "exposures";
+
 /// Checkpoints kept in a folder.
 const KEEP: usize = 2;
 
@@ -272,6 +275,16 @@ pub(super) fn write(
                 }
             }
         }
+        if let Some(exposures) = &tensors.extra.exposures {
+            writer.begin(EXPOSURES);
+            match gpu.download(&exposures.state) {
+                Ok(values) => writer.put(&values)?,
+                Err(error) => {
+                    device_error = Some(error);
+                    return Err(io::Error::other("the device failed while the exposures were read back"));
+                }
+            }
+        }
         writer.finish(state)?.flush()
     })
     .map_err(|e| device_error.map_or(super::TrainError::Export(e), super::TrainError::Memory))?;
@@ -392,6 +405,12 @@ impl OpenCheckpoint {
                     }
                 }
             }
+        }
+        if let Some(exposures) = &tensors.extra.exposures {
+            let mut values = Vec::new();
+            let take = |_, piece: &[u8]| values.extend_from_slice(piece);
+            self.reader.read(EXPOSURES, exposures.state.bytes, take)?;
+            gpu.upload(&exposures.state, &values)?;
         }
         let counters = Counters {
             gaussians: n,
