@@ -1,4 +1,5 @@
 //! Further losses on the device against their CPU twins.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::kernels::cpu::alpha_loss::alpha_loss;
 use kiln::kernels::cpu::exposure;

@@ -73,7 +73,7 @@ impl<R: Real> State<R> {
             self.m[k] = betas[0] * self.m[k] + (R::ONE - betas[0]) * g;
             self.v[k] = betas[1] * self.v[k] + (R::ONE - betas[1]) * g * g;
             let second = (self.v[k] / corrections[1]).sqrt() + R::of(1e-8);
-            self.map[k] = self.map[k] - rate * (self.m[k] / corrections[0]) / second;
+            self.map[k] -= rate * (self.m[k] / corrections[0]) / second;
         }
     }
 }
