@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Turns the copies of split parents, and the parents themselves, into samples of the parent: centre = mean + R (s * normal),
-// log scale = ln s - ln divisor. Newborn Gaussians and split parents start with zero moments and statistics.
+// Turns the copies of split parents, and the parents themselves, into children: samples of the parent, centre = mean +
+// R (s * normal), log scale = ln s - ln divisor; or its halves along the longest axis. Newborn Gaussians and split parents start with zero moments and statistics.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/densify.glsl"
@@ -24,39 +24,20 @@ layout(push_constant) uniform Push {
     uint stride;
     uint first;
     float log_divisor;
+    float offset;       // of a half's centre, in standard deviations; 0 for samples
+    float log_shrink;   // what its scale along the axis changes by
+    float gain;         // what its opacity is multiplied by
     uint geometry_m_planes;
     uint geometry_v_planes;
     uint sh_m_planes;
     uint sh_v_planes;
 };
 
-const uint STATISTICS_PLANES = 4u;
-
-void clear(uint i) {
-    // Every code of 0 is the word 0.
-    for (uint p = 0u; p < geometry_m_planes; ++p) {
-        geometry_m[p * stride + i] = 0u;
-    }
-    for (uint p = 0u; p < geometry_v_planes; ++p) {
-        geometry_v[p * stride + i] = 0u;
-    }
-    for (uint p = 0u; p < sh_m_planes; ++p) {
-        sh_m[p * stride + i] = 0u;
-    }
-    for (uint p = 0u; p < sh_v_planes; ++p) {
-        sh_v[p * stride + i] = 0u;
-    }
-    for (uint p = 0u; p < STATISTICS_PLANES; ++p) {
-        statistics[p * stride + i] = 0.0;
-    }
-}
+#include "common/clear_state.glsl"
+#include "common/rotate.glsl"
 
 // Slot `i` of this chunk holds the values of Gaussian `parent` and becomes its child 0 or 1.
 void sample_child(uint i, uint parent, uint child) {
-    vec4 q = vec4(geometry[3u * stride + i], geometry[4u * stride + i], geometry[5u * stride + i],
-                  geometry[6u * stride + i]);
-    q /= sqrt(dot(q, q));
-    float w = q.x, x = q.y, y = q.z, z = q.w;
     vec3 s;
     for (uint c = 0u; c < 3u; ++c) {
         uint at = (7u + c) * stride + i;
@@ -64,13 +45,45 @@ void sample_child(uint i, uint parent, uint child) {
         s[c] = exp(log_scale) * rng_normal(u.seed, u.iteration, parent, 3u * child + c);
         geometry[at] = log_scale - log_divisor;
     }
-    vec3 offset = vec3(
-        (1.0 - 2.0 * (y * y + z * z)) * s.x + 2.0 * (x * y - w * z) * s.y + 2.0 * (x * z + w * y) * s.z,
-        2.0 * (x * y + w * z) * s.x + (1.0 - 2.0 * (x * x + z * z)) * s.y + 2.0 * (y * z - w * x) * s.z,
-        2.0 * (x * z - w * y) * s.x + 2.0 * (y * z + w * x) * s.y + (1.0 - 2.0 * (x * x + y * y)) * s.z);
+    vec3 offset = rotate_by(i, s);
     for (uint c = 0u; c < 3u; ++c) {
         geometry[c * stride + i] += offset[c];
     }
+}
+
+// The same for a half: half 0 lies towards the positive end of the longest axis. At the parent's centre both together are as
+// opaque as the parent was, 1 - (1 - o' exp(-offset^2 / (2 shrink^2)))^2 = o, but neither is more opaque than it.
+void halve(uint i, uint child) {
+    uint axis = 0u;
+    for (uint c = 1u; c < 3u; ++c) {
+        if (geometry[(7u + c) * stride + i] > geometry[(7u + axis) * stride + i]) {
+            axis = c;
+        }
+    }
+    uint at = (7u + axis) * stride + i;
+    vec3 along = vec3(0.0);
+    along[axis] = (child == 0u ? offset : -offset) * exp(geometry[at]);
+    along = rotate_by(i, along);
+    for (uint c = 0u; c < 3u; ++c) {
+        geometry[c * stride + i] += along[c];
+    }
+    geometry[at] += log_shrink;
+    float logit = geometry[10u * stride + i];
+    float absorbed = max(logit, 0.0) + log(1.0 + exp(-abs(logit)));
+    float shared_opacity = (1.0 - exp(-0.5 * absorbed)) * gain;
+    float own = 1.0 / (1.0 + exp(-logit));
+    if (shared_opacity < own) {
+        geometry[10u * stride + i] = log(shared_opacity / (1.0 - shared_opacity));
+    }
+}
+
+void bear(uint i, uint parent, uint child) {
+    if (offset > 0.0) {
+        halve(i, child);
+    } else {
+        sample_child(i, parent, child);
+    }
+    clear_state(i);
 }
 
 void main() {
@@ -83,13 +96,13 @@ void main() {
     uint born = to[k];
     // Differences wrap around below `first`, so one comparison tests both ends of the chunk.
     if (split && parent - first < stride) {
-        sample_child(parent - first, parent, 0u);
-        clear(parent - first);
+        bear(parent - first, parent, 0u);
     }
     if (born - first < stride) {
         if (split) {
-            sample_child(born - first, parent, 1u);
+            bear(born - first, parent, 1u);
+        } else {
+            clear_state(born - first);
         }
-        clear(born - first);
     }
 }

@@ -12,7 +12,6 @@ layout(set = 0, binding = 1, std430) readonly restrict buffer Keys { uint keys[]
 layout(push_constant) uniform Push {
     uint mode;
     uint shift;
-    uint capacity;
 };
 
 shared uint bins[512];
@@ -20,7 +19,7 @@ shared uint bins[512];
 void main() {
     uint lane = gl_LocalInvocationIndex;
     uint n = control.count;
-    uint free = capacity > n ? capacity - n : 0u;
+    uint free = control.free;
     bool ration = mode == SELECT_RATION;
     if (ration && (free == 0u || control.selected <= free)) {
         return;

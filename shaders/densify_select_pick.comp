@@ -15,7 +15,6 @@ layout(set = 0, binding = 0, std430) restrict buffer Control { DensifyControl co
 layout(push_constant) uniform Push {
     uint mode;
     uint shift;
-    uint capacity;
 };
 
 uint first_rank(uint r, uint free) {
@@ -29,7 +28,7 @@ uint first_rank(uint r, uint free) {
 
 void main() {
     uint lane = gl_LocalInvocationIndex;
-    uint free = capacity > control.count ? capacity - control.count : 0u;
+    uint free = control.free;
     bool ration = mode == SELECT_RATION;
     if (ration && (free == 0u || control.selected <= free)) {
         if (lane == 0u && free == 0u) {

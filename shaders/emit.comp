@@ -1,7 +1,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Writes one (tile, splat) pair per intersection, splats in depth order and each splat's tiles row by row. Splats with
-// many tiles are spread over the whole group so that one large splat does not hold up 255 threads.
+// Writes one (tile, splat) pair per intersection, splats in depth order and each splat's tiles row by row. A thread writes
+// the tiles of one splat; splats with many tiles wait and are taken by teams of 32 threads, a row of tiles each, because
+// near splats, large ones, come together in depth order and would hold up their group.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/scan.glsl"
@@ -23,11 +24,17 @@ layout(set = 0, binding = 10, std430) writeonly restrict buffer EmissionStart { 
 
 #include "common/tiles.glsl"
 
-const uint LARGE = 64u;
+const uint LARGE = 16u;
+const uint TEAM = 32u;
+const uint TEAMS = 8u;
 
 shared uint large_count;
+shared uint large_rows;  // most rows of a large splat
 shared uint large_splat[256];
 shared uint large_offset[256];
+shared uint row_tiles[256];  // tiles of each thread's row
+shared uint row_first[256];  // tiles of the team's rows before it
+shared uint row_tile[256];   // first tile of the row
 
 // Owner of a slot that was counted but has no tile: two shaders may round a borderline tile differently. The tile's
 // gradient is never written there, so the fold must not read it.
@@ -57,6 +64,7 @@ void main() {
     }
     if (lane == 0u) {
         large_count = 0u;
+        large_rows = 0u;
     }
     bool live = s < counters.visible;
     uint v = live ? depth_order[s] : 0u;
@@ -72,6 +80,8 @@ void main() {
             uint slot = atomicAdd(large_count, 1u);
             large_splat[slot] = v;
             large_offset[slot] = offset;
+            ivec4 rect = load_footprint(v).rect;
+            atomicMax(large_rows, uint(max(rect.w - rect.y, 0)));
         } else if (count > 0u) {
             Footprint f = load_footprint(v);
             uint done = 0u;
@@ -88,22 +98,43 @@ void main() {
         }
     }
     barrier();
-    uint larges = large_count;
-    for (uint k = 0u; k < larges; ++k) {
-        uint big = large_splat[k];
-        uint base = large_offset[k];
-        uint tiles = tile_counts[big];
+    uint team_lane = lane % TEAM;
+    uint team_first = lane - team_lane;
+    for (uint k = team_first / TEAM; k - team_first / TEAM < large_count; k += TEAMS) {
+        bool busy = k < large_count;
+        uint big = busy ? large_splat[k] : 0u;
+        uint base = busy ? large_offset[k] : 0u;
+        uint tiles = busy ? tile_counts[big] : 0u;
         Footprint f = load_footprint(big);
-        int row = f.rect.y;
-        ivec2 span = row < f.rect.w ? clip_to_band(row_span(f, row), row) : ivec2(0);
-        uint row_first = 0u;
-        for (uint j = lane; j < tiles; j += 256u) {
-            while (row < f.rect.w && j >= row_first + uint(max(span.y - span.x, 0))) {
-                row_first += uint(max(span.y - span.x, 0));
-                ++row;
-                span = row < f.rect.w ? clip_to_band(row_span(f, row), row) : ivec2(0);
+        uint done = 0u;
+        for (uint row = 0u; row < large_rows; row += TEAM) {
+            int y = f.rect.y + int(row + team_lane);
+            ivec2 span = busy && y < f.rect.w ? clip_to_band(row_span(f, y), y) : ivec2(0);
+            barrier();
+            row_tiles[lane] = uint(max(span.y - span.x, 0));
+            barrier();
+            uint before = 0u;
+            uint rows = busy ? uint(max(f.rect.w - f.rect.y - int(row), 0)) : 0u;
+            for (uint other = team_first; other < team_first + min(rows, team_lane); ++other) {
+                before += row_tiles[other];
             }
-            put(base + j, row < f.rect.w ? uint(row) * u.tiles_x + uint(span.x) + (j - row_first) : none, big);
+            row_first[lane] = before;
+            row_tile[lane] = uint(y) * u.tiles_x + uint(span.x);
+            barrier();
+            uint last = team_first + TEAM - 1u;
+            uint found = row_first[last] + row_tiles[last];
+            for (uint j = team_lane; j < found && done + j < tiles; j += TEAM) {
+                // The last row that begins at or before tile j; rows without tiles begin where the next one does.
+                uint at = team_first;
+                for (uint step = TEAM / 2u; step > 0u; step /= 2u) {
+                    at += row_first[at + step] <= j ? step : 0u;
+                }
+                put(base + done + j, row_tile[at] + (j - row_first[at]), big);
+            }
+            done += found;
+        }
+        for (uint j = done + team_lane; j < tiles; j += TEAM) {
+            put(base + j, none, big);
         }
     }
 }

@@ -7,6 +7,7 @@
 #include "common/scan.glsl"
 
 layout(local_size_x = 256) in;
+layout(constant_id = 0) const uint SORT_BLOCK = 4096u;  // keys a group of the sort takes
 
 layout(set = 0, binding = 0, std430) restrict buffer CountersBlock { Counters counters; };
 layout(set = 0, binding = 1, std430) writeonly restrict buffer Args { uvec4 args[]; };

@@ -38,6 +38,7 @@ void main() {
     ivec2 first = ivec2(lane & 15, (lane >> 4) * 4);
     uint pixels = u.width * u.height;
     vec3 gradient[4] = vec3[4](vec3(0.0), vec3(0.0), vec3(0.0), vec3(0.0));
+    float error[4] = float[4](0.0, 0.0, 0.0, 0.0);
     for (uint channel = 0u; channel < 3u; ++channel) {
         barrier();
         for (int at = lane; at < SIDE * SIDE; at += 64) {
@@ -91,6 +92,7 @@ void main() {
                 y *= mask;
 #endif
                 float ssim = blurred[0][j] + 2.0 * x * blurred[1][j] + y * blurred[2][j];
+                error[j] += abs(x - y) / 3.0;
                 gradient[j][channel] = u.weights.z * (u.weights.x * sign(x - y) - u.weights.y * ssim);
 #ifdef MASKED
                 gradient[j][channel] *= mask;
@@ -101,7 +103,7 @@ void main() {
     for (int j = 0; j < 4; ++j) {
         ivec2 pixel = origin + first + ivec2(0, j);
         if (pixel.x < size.x && pixel.y < size.y) {
-            image_gradient[pixel.y * size.x + pixel.x] = vec4(gradient[j], 0.0);
+            image_gradient[pixel.y * size.x + pixel.x] = vec4(gradient[j], splats_weights(u.iteration) ? 1.0 : error[j]);
         }
     }
 }

@@ -77,10 +77,11 @@ void main() {
         vec3 conic = splat_conic[v].xyz;
         vec3 rgb = splat_color[v].rgb;
         ivec2 reach = row_reach(position, conic, x, origin.y, rows);
+        vec3 scaled = scaled_conic(conic);
 #define BLEND(R) { \
             vec2 d = position.xy - center[R]; \
-            float power = splat_power(conic, d); \
-            float alpha = min(ALPHA_MAX, position.w * exp(power)); \
+            float power = scaled_power(scaled, d); \
+            float alpha = min(ALPHA_MAX, position.w * exp2(power)); \
             float next = transmittance[R] * (1.0 - alpha); \
             bool counts = (open & (1u << R)) != 0u && power <= 0.0 && alpha >= ALPHA_MIN; \
             bool stops = counts && next < TRANSMITTANCE_STOP; \
@@ -107,17 +108,26 @@ void main() {
 #else
 #include "common/blocks.glsl"
 
-shared vec4 batch_position[256];
-shared vec3 batch_conic[256];
-shared vec3 batch_color[256];
-shared uint batch_blocks[256];
+layout(set = 0, binding = 10, std430) readonly restrict buffer TileOrder { uint tile_order[]; };
+
+const uint STAGED = 256u;
+#include "common/staging.glsl"
+
 shared uint done_count;
 
+// Alpha of a staged splat at a sample; zero beyond its centre's exponent, which only rounding can pass.
+float alpha_at(uint k, vec2 center) {
+    vec4 position = staged_position[k];
+    float power = scaled_power(staged_conic[k].xyz, position.xy - center);
+    return power > 0.0 ? 0.0 : min(ALPHA_MAX, position.z * exp2(power));
+}
+
 void main() {
-    uint tile = u.band_begin + group_index();
-    if (tile >= u.band_end || counters.stalled != 0u) {
+    uint group = group_index();
+    if (group >= u.band_end - u.band_begin || counters.stalled != 0u) {
         return;
     }
+    uint tile = tile_order[group];
     uint lane = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
     uint block = 1u << (lane >> 5);
     uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
@@ -130,49 +140,57 @@ void main() {
     vec3 color = vec3(0.0);
     uint last = 0u;
     bool done = !inside;
+    bool counted = false;
     if (lane == 0u) {
         done_count = 0u;
     }
-    barrier();
-    if (done) {
-        atomicAdd(done_count, 1u);
-    }
     for (uint base = range.x; base < range.y; base += 256u) {
+        barrier();
+        if (done && !counted) {
+            atomicAdd(done_count, 1u);
+            counted = true;
+        }
         barrier();
         if (done_count == 256u) {
             break;
         }
         uint count = min(256u, range.y - base);
         if (lane < count) {
-            uint v = splat_of(base + lane);
-            vec4 position = splat_position[v];
-            vec3 conic = splat_conic[v].xyz;
-            batch_position[lane] = position;
-            batch_conic[lane] = conic;
-            batch_color[lane] = splat_color[v].rgb;
-            batch_blocks[lane] = reached_blocks(position.xy, position.w, conic, origin, 0.5 * float(JITTER));
+            stage(lane, splat_of(base + lane), origin);
         }
         barrier();
         for (uint first = 0u; first < count && !subgroupAll(done); first += gl_SubgroupSize) {
             uint mine = first + gl_SubgroupInvocationID;
-            uint wanted = subgroupBallot(mine < count && (batch_blocks[mine] & block) != 0u).x;
-            for (; wanted != 0u; wanted &= wanted - 1u) {
-                uint k = first + uint(findLSB(wanted));
-                vec4 position = batch_position[k];
-                float power = splat_power(batch_conic[k], position.xy - center);
-                float alpha = min(ALPHA_MAX, position.w * exp(power));
-                if (done || power > 0.0 || alpha < ALPHA_MIN) {
-                    continue;
+            uint wanted = subgroupBallot(mine < count && (staged_blocks[mine] & block) != 0u).x;
+            // Two at a time: what does not depend on the transmittance in front is on its way for both at once.
+            while (wanted != 0u) {
+                uint k0 = first + uint(findLSB(wanted));
+                wanted &= wanted - 1u;
+                bool two = wanted != 0u;
+                uint k1 = two ? first + uint(findLSB(wanted)) : k0;
+                wanted &= wanted - 1u;
+                float alpha0 = alpha_at(k0, center);
+                float alpha1 = two ? alpha_at(k1, center) : 0.0;
+                if (!done && alpha0 >= ALPHA_MIN) {
+                    float next = transmittance * (1.0 - alpha0);
+                    if (next < TRANSMITTANCE_STOP) {
+                        done = true;
+                    } else {
+                        color += staged_color(k0) * (alpha0 * transmittance);
+                        transmittance = next;
+                        last = base - range.x + k0 + 1u;
+                    }
                 }
-                float next = transmittance * (1.0 - alpha);
-                if (next < TRANSMITTANCE_STOP) {
-                    done = true;
-                    atomicAdd(done_count, 1u);
-                    continue;
+                if (!done && alpha1 >= ALPHA_MIN) {
+                    float next = transmittance * (1.0 - alpha1);
+                    if (next < TRANSMITTANCE_STOP) {
+                        done = true;
+                    } else {
+                        color += staged_color(k1) * (alpha1 * transmittance);
+                        transmittance = next;
+                        last = base - range.x + k1 + 1u;
+                    }
                 }
-                color += batch_color[k] * (alpha * transmittance);
-                transmittance = next;
-                last = base - range.x + k + 1u;
             }
         }
     }

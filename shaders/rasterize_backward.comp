@@ -7,13 +7,16 @@
 //
 // Column variant: 16 threads, a column of 16 pixels each; the tile's sums go to the splat's own emission slot and a later
 // pass folds a splat's slots in order, so the result does not depend on scheduling. The other variants: 256 threads, one
-// pixel each; a subgroup (32 lanes at most) turns to the splats that reach its block of 8x4 pixels, reduces ten sums with
-// a halving butterfly, and one lane a sum adds it to the splat, with float atomics or, where there are none, by comparing
-// and exchanging the word until nobody came between.
+// pixel each; a subgroup (32 lanes at most) turns to the splats that reach its block of 8x4 pixels. All sums of a splat
+// follow from two numbers a pixel, the pull on the exponent and the blending weight, so pixels leave those two in shared
+// memory for eight splats; then lanes change sides: a lane takes one splat and sums over a row of eight pixels in its
+// registers, and rows are added with a few shuffles. Each sum goes to the splat with a float atomic or, where there are
+// none, by comparing and exchanging the word until nobody came between.
 #ifdef ATOMIC
 #extension GL_EXT_shader_atomic_float : require
 #endif
 #ifndef COLUMN
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #extension GL_KHR_shader_subgroup_ballot : require
@@ -31,6 +34,7 @@ layout(local_size_x = 256) in;
 #endif
 layout(constant_id = 0) const uint OWNERS = 0u;
 layout(constant_id = 1) const uint JITTER = 0u;
+layout(constant_id = 2) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -44,7 +48,7 @@ layout(set = 0, binding = 8, std430) readonly restrict buffer Image { vec4 image
 layout(set = 0, binding = 9, std430) readonly restrict buffer LastContributor { uint last_contributor[]; };
 layout(set = 0, binding = 10, std430) readonly restrict buffer ImageGradient { vec4 image_gradient[]; };
 // Column: partial sums per emission slot. Otherwise: sums per splat.
-//   a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; unused     c = d rgb; unused
+//   a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; unused     c = d rgb; splatted value
 #ifdef COLUMN
 layout(set = 0, binding = 11, std430) writeonly restrict buffer GradientA { vec4 gradient_a[]; };
 layout(set = 0, binding = 12, std430) writeonly restrict buffer GradientB { vec4 gradient_b[]; };
@@ -67,11 +71,22 @@ vec2 sample_point(uvec2 pixel, uint index) {
     return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
 }
 
+// A pixel's gradient and, for scores, what is splatted back beside it.
+vec4 gradient_at(uint index) {
+    vec4 g = image_gradient[index];
+    return vec4(g.rgb, SCORES != 0u ? g.w : 0.0);
+}
+
 // Derivative of the loss by a pixel's final transmittance: what shows of the background, and a loss of coverage.
-float background_gradient(vec4 g) {
+float background_gradient(uint index) {
+    vec4 g = image_gradient[index];
     float shown = dot(u.background.rgb, g.rgb);
     return (u.flags & FLAG_ALPHA_GRADIENT) != 0u ? shown + g.a : shown;
 }
+
+#ifdef COLUMN
+
+#include "common/columns.glsl"
 
 // Gradient state of a pixel: transmittance behind the current splat, colour composed behind it.
 struct PixelState {
@@ -79,28 +94,23 @@ struct PixelState {
     vec3 behind;
 };
 
-// One splat's share at one pixel; returns false when the splat does not touch the pixel.
-bool splat_gradient(vec4 position, vec3 conic, vec3 rgb, vec2 center, vec3 g, float background, bool counts,
-                    inout PixelState s, out vec4 a, out vec3 b, out vec3 c) {
+// One splat's share at one pixel; zeros when the splat does not touch the pixel.
+void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 center, vec4 value, float background,
+                    bool counts, inout PixelState s, out vec4 a, out vec3 b, out vec4 c) {
+    vec3 g = value.rgb;
     vec2 d = position.xy - center;
-    float power = splat_power(conic, d);
-    float e = exp(power);
+    float power = scaled_power(scaled, d);
+    float e = exp2(power);
     float alpha = min(ALPHA_MAX, position.w * e);
-    bool touched = power <= 0.0 && alpha >= ALPHA_MIN;
-#ifdef COLUMN
     // CPU drivers compute masked lanes too. Zeros leave the state as it is, and they are quick where the products of a far
     // pixel would be denormal numbers, which cost a hundred times as much.
-    touched = touched && counts;
+    bool touched = counts && power <= 0.0 && alpha >= ALPHA_MIN;
     e = touched ? e : 0.0;
     alpha = touched ? alpha : 0.0;
-#else
-    if (!touched) {
-        return false;
-    }
-#endif
     float keep = 1.0 / (1.0 - alpha);
     s.transmittance *= keep;
-    c = (alpha * s.transmittance) * g;
+    float weight = alpha * s.transmittance;
+    c = vec4(weight * g, SCORES != 0u ? weight * value.w : 0.0);
     float d_alpha = s.transmittance * dot(rgb - s.behind, g) - background * keep;
     s.behind = alpha * rgb + (1.0 - alpha) * s.behind;
     float d_power = position.w * e * d_alpha;
@@ -109,18 +119,13 @@ bool splat_gradient(vec4 position, vec3 conic, vec3 rgb, vec2 center, vec3 g, fl
     vec2 ndc = abs(d_mean) * (0.5 * vec2(u.width, u.height));
     a = vec4(d_mean, e * d_alpha, ndc.x + ndc.y);
     b = -d_power * vec3(0.5 * d.x * d.x, d.x * d.y, 0.5 * d.y * d.y);
-    return touched;
 }
-
-#ifdef COLUMN
-
-#include "common/columns.glsl"
 
 // Sums of up to 16 splats by 16 columns, so that the group meets twice per 16 splats and not twice per splat.
 const uint BATCH = 16u;
 shared vec4 sum_a[BATCH * 16u];
 shared vec3 sum_b[BATCH * 16u];
-shared vec3 sum_c[BATCH * 16u];
+shared vec4 sum_c[BATCH * 16u];
 shared uint newest[16];
 
 void main() {
@@ -134,19 +139,19 @@ void main() {
     uint rows = min(16u, u.height - origin.y);
     uvec2 range = tile_ranges[tile];
     PixelState state[16];
-    vec3 g[16];
+    vec4 g[16];
     float background[16];
     uint last[16];
     uint last_any = 0u;
     vec2 center[16];
 #define LOAD(R) center[R] = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
-    last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec3(0.0); background[R] = 0.0; \
+    last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec4(0.0); background[R] = 0.0; \
     if (R < rows && x < u.width) { \
         uint index = (origin.y + R) * u.width + x; \
         last[R] = last_contributor[index]; \
         state[R].transmittance = image[index].a; \
-        g[R] = image_gradient[index].rgb; \
-        background[R] = state[R].transmittance * background_gradient(image_gradient[index]); \
+        g[R] = gradient_at(index); \
+        background[R] = state[R].transmittance * background_gradient(index); \
         last_any = max(last_any, last[R]); \
     }
     EACH_ROW(LOAD)
@@ -172,13 +177,15 @@ void main() {
             vec3 conic = splat_conic[v].xyz;
             vec3 rgb = splat_color[v].rgb;
             ivec2 reach = row_reach(position, conic, x, origin.y, rows);
+            vec3 scaled = scaled_conic(conic);
             vec4 total_a = vec4(0.0);
             vec3 total_b = vec3(0.0);
-            vec3 total_c = vec3(0.0);
+            vec4 total_c = vec4(0.0);
 #define ADD(R) { \
-                vec4 a; \
-                vec3 b, c; \
-                splat_gradient(position, conic, rgb, center[R], g[R], background[R], at <= last[R], state[R], a, b, c); \
+                vec4 a, c; \
+                vec3 b; \
+                splat_gradient(position, conic, scaled, rgb, center[R], g[R], background[R], at <= last[R], state[R], a, b, \
+                               c); \
                 total_a += a; \
                 total_b += b; \
                 total_c += c; \
@@ -190,8 +197,8 @@ void main() {
         }
         barrier();
         if (lane < count) {
-            vec4 a = vec4(0.0);
-            vec3 b = vec3(0.0), c = vec3(0.0);
+            vec4 a = vec4(0.0), c = vec4(0.0);
+            vec3 b = vec3(0.0);
             for (uint k = 0u; k < 16u; ++k) {
                 a += sum_a[lane * 16u + k];
                 b += sum_b[lane * 16u + k];
@@ -200,7 +207,7 @@ void main() {
             uint slot = payloads[range.x + tile_last - done - lane - 1u];
             gradient_a[slot] = a;
             gradient_b[slot] = vec4(b, 0.0);
-            gradient_c[slot] = vec4(c, 0.0);
+            gradient_c[slot] = c;
         }
         barrier();
     }
@@ -227,21 +234,95 @@ void main() {
 
 #include "common/blocks.glsl"
 
-shared vec4 batch_position[256];
-shared vec3 batch_conic[256];
-shared vec3 batch_color[256];
-shared uint batch_splat[256];
-shared uint batch_blocks[256];
+layout(set = 0, binding = 14, std430) readonly restrict buffer TileOrder { uint tile_order[]; };
+
+const uint STAGED = 256u;
+#include "common/staging.glsl"
+
+// Splats that wait for their sums, at most; a subgroup of fewer lanes takes as many as it has lanes.
+const uint WAITING = 8u;
+// Vectors of four lanes from one splat's numbers to the next: four words off a multiple of 32, so that eight lanes with a
+// splat each read eight different banks.
+const uint STRIDE = 65u;
+
+shared vec4 pulls[WAITING * STRIDE];    // d loss / d exponent, by splat and lane
+shared vec4 weights[WAITING * STRIDE];  // alpha times transmittance in front
+shared vec4 pixel_r[64], pixel_g[64], pixel_b[64];  // d loss / d image, by lane
+shared vec4 pixel_w[64];                            // what is splatted back for scores
+shared uint staged_splat[STAGED];
 shared uint tile_last;
 
+// The sums of a splat over a run of pixels; the fourth component of b stays 0, that of c is for scores.
+struct Sums {
+    vec4 a, b, c;
+};
+
+// Alpha of a staged splat at a sample before it is capped, and its exponent.
+vec2 unclamped_at(uint k, vec2 center) {
+    vec4 position = staged_position[k];
+    float power = scaled_power(staged_conic[k].xyz, position.xy - center);
+    return vec2(position.z * exp2(power), power);
+}
+
+// Sums over `pixels` (4 or 8) neighbouring lanes from `lane` on, for the splat staged in place k that waits in slot j.
+Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
+    vec4 position = staged_position[k];
+    // Undoes the scaling: -1/2 log2 e and -log2 e.
+    vec3 conic = staged_conic[k].xyz * vec3(-1.3862943611198906, -0.6931471805599453, -1.3862943611198906);
+    uvec2 first = origin + block_pixel(lane);
+    vec2 d = position.xy - vec2(first);
+    float s = 0.0, sx = 0.0, sy = 0.0, sxx = 0.0, sxy = 0.0, syy = 0.0, pull = 0.0;
+    vec4 c = vec4(0.0);
+    vec2 across = 0.5 * float(u.width) * conic.xy, down = 0.5 * float(u.height) * conic.yz;
+    for (uint q = 0u; q < pixels; q += 4u) {
+        uint at = (lane + q) >> 2;
+        vec4 p4 = pulls[j * STRIDE + at];
+        vec4 w4 = weights[j * STRIDE + at];
+        c.rgb += vec3(dot(w4, pixel_r[at]), dot(w4, pixel_g[at]), dot(w4, pixel_b[at]));
+        if (SCORES != 0u) {
+            c.w += dot(w4, pixel_w[at]);
+        }
+        for (uint i = 0u; i < 4u; ++i) {
+            float p = p4[i];
+            vec2 o = vec2(d.x - float(q + i), d.y);
+            if (JITTER != 0u) {
+                uvec2 pixel = first + uvec2(q + i, 0u);
+                o -= sample_offset(pixel.y * u.width + pixel.x);
+            }
+            float px = p * o.x;
+            s += p;
+            sx += px;
+            sxx += px * o.x;
+            if (JITTER != 0u) {
+                sy += p * o.y;
+                sxy += px * o.y;
+                syy += p * o.y * o.y;
+            }
+            // The statistic sums every pixel's absolute pull, in normalised device units, so that opposite pulls do not
+            // cancel.
+            pull += abs(p) * (abs(across.x * o.x + across.y * o.y) + abs(down.x * o.x + down.y * o.y));
+        }
+    }
+    if (JITTER == 0u) {
+        sy = s * d.y;
+        sxy = sx * d.y;
+        syy = sy * d.y;
+    }
+    Sums sums;
+    sums.a = vec4(-(conic.x * sx + conic.y * sy), -(conic.y * sx + conic.z * sy), s / position.z, pull);
+    sums.b = vec4(-0.5 * sxx, -sxy, -0.5 * syy, 0.0);
+    sums.c = c;
+    return sums;
+}
+
 void main() {
-    uint tile = u.band_begin + group_index();
-    if (tile >= u.band_end || counters.stalled != 0u) {
+    uint group = group_index();
+    if (group >= u.band_end - u.band_begin || counters.stalled != 0u) {
         return;
     }
+    uint tile = tile_order[group];
     uint lane_id = gl_SubgroupInvocationID;
     uint lane = gl_SubgroupID * gl_SubgroupSize + lane_id;
-    uint quad = lane_id & 3u;
     uint block = 1u << (lane >> 5);
     uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
     uvec2 pixel = origin + block_pixel(lane);
@@ -249,16 +330,28 @@ void main() {
     bool inside = pixel.x < u.width && pixel.y < u.height;
     vec2 center = sample_point(pixel, index);
     uvec2 range = tile_ranges[tile];
-    PixelState state = PixelState(1.0, vec3(0.0));
-    vec3 g = vec3(0.0);
-    float background = 0.0;
+    float transmittance = 1.0;
+    vec4 value = vec4(0.0);
+    float behind = 0.0;  // what lies behind the current splat; its product with g is all that matters
     uint last = 0u;
     if (inside) {
         last = last_contributor[index];
-        state.transmittance = image[index].a;
-        g = image_gradient[index].rgb;
-        background = state.transmittance * background_gradient(image_gradient[index]);
+        transmittance = image[index].a;
+        value = gradient_at(index);
+        behind = background_gradient(index);
     }
+    vec3 g = value.rgb;
+    pixel_r[lane >> 2][lane & 3u] = g.r;
+    pixel_g[lane >> 2][lane & 3u] = g.g;
+    pixel_b[lane >> 2][lane & 3u] = g.b;
+    pixel_w[lane >> 2][lane & 3u] = value.w;
+    // After changing sides: lane = slot of a waiting splat + slots * run of pixels.
+    uint slots = min(WAITING, gl_SubgroupSize);
+    uint slot = lane_id % slots;
+    uint run = lane_id / slots;
+    uint run_lane = lane - lane_id + run * slots;
+    uint waiting = 0u;
+    uint waiting_place = 0u;
     if (lane == 0u) {
         tile_last = 0u;
     }
@@ -266,81 +359,107 @@ void main() {
     atomicMax(tile_last, last);
     barrier();
     uint newest = tile_last;
-    for (uint done = 0u; done < newest; done += 256u) {
+    for (uint done = 0u; done < newest; done += STAGED) {
         barrier();
-        uint count = min(256u, newest - done);
+        uint count = min(STAGED, newest - done);
         if (lane < count) {
-            // Slot 0 holds the contributor furthest back.
+            // Place 0 holds the contributor furthest back.
             uint payload = payloads[range.x + newest - done - 1u - lane];
             uint v = OWNERS != 0u ? owners[payload] : payload;
-            vec4 position = splat_position[v];
-            vec3 conic = splat_conic[v].xyz;
-            batch_splat[lane] = v;
-            batch_position[lane] = position;
-            batch_conic[lane] = conic;
-            batch_color[lane] = splat_color[v].rgb;
-            batch_blocks[lane] = reached_blocks(position.xy, position.w, conic, origin, 0.5 * float(JITTER));
+            staged_splat[lane] = v;
+            stage(lane, v, origin);
         }
         barrier();
         for (uint first = 0u; first < count; first += gl_SubgroupSize) {
+            bool ends = first + gl_SubgroupSize >= count;
             uint mine = first + lane_id;
-            uint wanted = subgroupBallot(mine < count && (batch_blocks[mine] & block) != 0u).x;
-            for (; wanted != 0u; wanted &= wanted - 1u) {
-                uint k = first + uint(findLSB(wanted));
-                vec4 a = vec4(0.0);
-                vec3 b = vec3(0.0), c = vec3(0.0);
-                bool touched = false;
-                if (newest - done - k <= last) {
-                    vec4 ta;
-                    vec3 tb, tc;
-                    touched = splat_gradient(batch_position[k], batch_conic[k], batch_color[k], center, g, background,
-                                             true, state, ta, tb, tc);
-                    if (touched) {
-                        a = ta;
-                        b = tb;
-                        c = tc;
+            uint wanted = subgroupBallot(mine < count && (staged_blocks[mine] & block) != 0u).x;
+            while (wanted != 0u || (ends && waiting != 0u)) {
+                if (wanted != 0u) {
+                    // Four at a time: what does not depend on the transmittance in front is on its way for all at once.
+                    uint k[4];
+                    vec2 unclamped[4];
+                    bool touched[4];
+                    bool any_touched = false;
+                    [[unroll]] for (int i = 0; i < 4; ++i) {
+                        bool is_one = wanted != 0u;
+                        k[i] = is_one ? first + uint(findLSB(wanted)) : first;
+                        wanted &= wanted - 1u;
+                        unclamped[i] = unclamped_at(k[i], center);
+                        touched[i] = is_one && newest - done - k[i] <= last && unclamped[i].y <= 0.0 &&
+                                     unclamped[i].x >= ALPHA_MIN;
+                        any_touched = any_touched || touched[i];
                     }
+                    if (!subgroupAny(any_touched)) {
+                        continue;
+                    }
+                    float alpha[4], keep[4], shade[4];
+                    [[unroll]] for (int i = 0; i < 4; ++i) {
+                        alpha[i] = touched[i] ? min(ALPHA_MAX, unclamped[i].x) : 0.0;
+                        keep[i] = 1.0 / (1.0 - alpha[i]);
+                        shade[i] = dot(staged_color(k[i]), g);
+                    }
+                    uint at = waiting * STRIDE + (lane >> 2);
+                    [[unroll]] for (int i = 0; i < 4; ++i) {
+                        transmittance *= keep[i];
+                        float ahead = shade[i] - behind;
+                        float pull = touched[i] ? unclamped[i].x * transmittance * ahead : 0.0;
+                        pulls[at + uint(i) * STRIDE][lane & 3u] = pull;
+                        weights[at + uint(i) * STRIDE][lane & 3u] = alpha[i] * transmittance;
+                        behind += alpha[i] * ahead;
+                        if (slot == waiting + uint(i)) {
+                            waiting_place = k[i];
+                        }
+                    }
+                    waiting += 4u;
                 }
-                if (!subgroupAny(touched)) {
+                if (waiting < slots && (wanted != 0u || !ends)) {
                     continue;
                 }
-                // Halving butterfly: at every level a lane keeps half of its sums and gives the other half away, so ten sums
-                // over 32 lanes cost 5 + 3 + 2 + 1 + 1 shuffles instead of 50.
-                bool high = (lane_id & 1u) != 0u;
-                float s0 = high ? c.x : a.x, s1 = high ? c.y : a.y, s2 = high ? c.z : a.z, s3 = high ? b.y : a.w,
-                      s4 = high ? b.z : b.x;
-                float t0 = high ? a.x : c.x, t1 = high ? a.y : c.y, t2 = high ? a.z : c.z, t3 = high ? a.w : b.y,
-                      t4 = high ? b.x : b.z;
-                s0 += subgroupShuffleXor(t0, 1u);
-                s1 += subgroupShuffleXor(t1, 1u);
-                s2 += subgroupShuffleXor(t2, 1u);
-                s3 += subgroupShuffleXor(t3, 1u);
-                s4 += subgroupShuffleXor(t4, 1u);
-                high = (lane_id & 2u) != 0u;
-                float p0 = high ? s3 : s0, p1 = high ? s4 : s1, p2 = high ? 0.0 : s2;
-                float q0 = high ? s0 : s3, q1 = high ? s1 : s4, q2 = high ? s2 : 0.0;
-                p0 += subgroupShuffleXor(q0, 2u);
-                p1 += subgroupShuffleXor(q1, 2u);
-                p2 += subgroupShuffleXor(q2, 2u);
-                // Lanes now hold, by their two low bits (1: second half of ten, 2: second half of five): three sums each.
-                for (uint level = 4u; level < gl_SubgroupSize; level <<= 1u) {
-                    p0 += subgroupShuffleXor(p0, level);
-                    p1 += subgroupShuffleXor(p1, level);
-                    p2 += subgroupShuffleXor(p2, level);
+                subgroupMemoryBarrierShared();
+                subgroupBarrier();
+                Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
+                if (slot < waiting) {
+                    sums = sums_of_run(waiting_place, slot, run_lane, slots, origin);
                 }
-                // By quad: 0: a.x a.y a.z   1: c.x c.y c.z   2: a.w b.x   3: b.y b.z. Where there are twelve lanes each adds one sum,
-                // so that neighbours meet in one transaction.
-                uint record = 4u * batch_splat[k];
-                for (uint s = lane_id >> 2; s < 3u; s += gl_SubgroupSize >> 2) {
-                    float sum = s == 0u ? p0 : s == 1u ? p1 : p2;
-                    if (quad == 0u || (quad == 2u && s == 0u)) {
-                        ADD_SUM(gradient_a[record + (quad == 0u ? s : 3u)], sum);
-                    } else if (quad == 1u) {
-                        ADD_SUM(gradient_c[record + s], sum);
-                    } else if (s < 2u) {
-                        ADD_SUM(gradient_b[record + (quad == 2u ? 0u : 1u + s)], sum);
+                // Rows are added by halves: a lane keeps every other component and gives the rest away. It ends with
+                // component `run` where there are four rows, with `run` and `run` + 2 where there are two, with all
+                // four where there is one.
+                if (gl_SubgroupSize > slots) {
+                    bool odd = (run & 1u) != 0u;
+                    vec2 a = odd ? sums.a.yw : sums.a.xz, b = odd ? sums.b.yw : sums.b.xz, c = odd ? sums.c.yw : sums.c.xz;
+                    a += subgroupShuffleXor(odd ? sums.a.xz : sums.a.yw, slots);
+                    b += subgroupShuffleXor(odd ? sums.b.xz : sums.b.yw, slots);
+                    c += subgroupShuffleXor(odd ? sums.c.xz : sums.c.yw, slots);
+                    sums.a.xy = a;
+                    sums.b.xy = b;
+                    sums.c.xy = c;
+                }
+                if (gl_SubgroupSize > 2u * slots) {
+                    bool high = (run & 2u) != 0u;
+                    vec3 give = high ? vec3(sums.a.x, sums.b.x, sums.c.x) : vec3(sums.a.y, sums.b.y, sums.c.y);
+                    vec3 keep = high ? vec3(sums.a.y, sums.b.y, sums.c.y) : vec3(sums.a.x, sums.b.x, sums.c.x);
+                    keep += subgroupShuffleXor(give, 2u * slots);
+                    sums.a.x = keep.x;
+                    sums.b.x = keep.y;
+                    sums.c.x = keep.z;
+                }
+                if (slot < waiting) {
+                    uint record = 4u * staged_splat[waiting_place];
+                    uint runs = gl_SubgroupSize / slots;
+                    for (uint i = 0u; run + i * runs < 4u; ++i) {
+                        uint component = run + i * runs;
+                        ADD_SUM(gradient_a[record + component], sums.a[i]);
+                        if (component < 3u) {
+                            ADD_SUM(gradient_b[record + component], sums.b[i]);
+                        }
+                        if (component < 3u || SCORES != 0u) {
+                            ADD_SUM(gradient_c[record + component], sums.c[i]);
+                        }
                     }
                 }
+                waiting = 0u;
+                subgroupBarrier();
             }
         }
     }

@@ -1,13 +1,14 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: -
-// Radix sort, first of three passes: how often each digit occurs in each block of 4096 keys.
+// Radix sort, first of three passes: how often each digit occurs in each block of keys.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
 layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint BITS = 4u;
 layout(constant_id = 1) const uint COUNTER = 2u;  // which counter holds the number of keys
+layout(constant_id = 2) const uint SORT_BLOCK = 4096u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer CountersBlock { uint counters[]; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer Keys { uint keys[]; };

@@ -8,6 +8,7 @@
 layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint BITS = 4u;
 layout(constant_id = 1) const uint COUNTER = 2u;
+layout(constant_id = 2) const uint SORT_BLOCK = 4096u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer CountersBlock { uint counters[]; };
 layout(set = 0, binding = 1, std430) restrict buffer Histogram { uint histogram[]; };

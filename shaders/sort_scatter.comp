@@ -17,9 +17,10 @@
 layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint BITS = 4u;
 layout(constant_id = 1) const uint COUNTER = 2u;
-layout(constant_id = 2) const uint FIRST = 0u;      // 1: payloads are the keys' own indices
+layout(constant_id = 2) const uint SORT_BLOCK = 4096u;
+layout(constant_id = 3) const uint FIRST = 0u;      // 1: payloads are the keys' own indices
 #ifdef SUBGROUP
-layout(constant_id = 3) const uint SUBGROUPS = 8u;  // subgroups in a group
+layout(constant_id = 4) const uint SUBGROUPS = 8u;  // subgroups in a group
 #endif
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer CountersBlock { uint counters[]; };

@@ -194,6 +194,19 @@ void count_shown(uint i, float radius) {
     statistics[3u * stride + i] = max(statistics[3u * stride + i], radius);
 }
 
+// Gradients of the terms of the loss that look at parameters: w mean(sigma(o)) and w mean(s), over all Gaussians and axes.
+void regularize(uint i, inout Gradient gradient) {
+    float inverse_count = 1.0 / float(counters.gaussians);
+    if (u.opacity_weight != 0.0) {
+        float opacity = 1.0 / (1.0 + exp(-geometry[10u * stride + i]));
+        gradient.logit += u.opacity_weight * inverse_count * opacity * (1.0 - opacity);
+    }
+    if (u.scale_weight != 0.0) {
+        vec3 scale = exp(vec3(geometry[7u * stride + i], geometry[8u * stride + i], geometry[9u * stride + i]));
+        gradient.log_scale += u.scale_weight * inverse_count / 3.0 * scale;
+    }
+}
+
 void main() {
     uint group = group_index();
     uint lane = gl_LocalInvocationIndex;
@@ -257,7 +270,15 @@ void main() {
             atomicAdd(counters.skipped, 1u);
             return;
         }
-        if (counts) {
+        if (counts && (u.flags & FLAG_SCORES) != 0u) {
+            // The planes of gradients and radii hold errors and largest weights.
+            if (splats_weights(u.iteration)) {
+                statistics[stride + i] += a.w;
+                count_shown(i, c.w);
+            } else {
+                statistics[i] += c.w;
+            }
+        } else if (counts) {
             vec2 ndc = a.xy * (0.5 * vec2(u.width, u.height));
             statistics[i] += length(ndc);
             bool largest = (u.flags & FLAG_ABS_MAX) != 0u;
@@ -271,6 +292,8 @@ void main() {
             count_shown(i, p.radius);
         }
     }
+
+    regularize(i, gradient);
 
 #ifdef CODES
     uint stream = rounding_stream(u.seed, u.iteration, first + i);

@@ -12,7 +12,11 @@ struct DensifyControl {
     uint ties;       // and this many of the keys equal to it, lowest ids first
     uint prefix[2];  // digits found so far of the two keys that are looked for
     uint rank[2];    // their ranks among the keys with these digits
-    uint reserved;
+    uint free;       // most births
+    uint dead;       // Gaussians whose slots are reused
+    uint weight;     // sum of the weights that copies are drawn by
+    uint rate;       // copies a unit of weight, in 2^-32
+    uint offset;     // where the first copy lies, in 2^-32 of a copy
     uint bins[512];  // a histogram of the next digit for each
 };
 

@@ -28,6 +28,10 @@ struct StepUniforms {
     float beta2;
     float epsilon;
     uint view;             // training view, by its place among them
+    float opacity_weight;  // of the mean opacity in the loss
+    float scale_weight;    // of the mean standard deviation in the loss
+    float noise;           // on centres after the update, times covariance
+    uint reserved;
 };
 
 // Bits of `flags`.
@@ -39,6 +43,13 @@ const uint FLAG_RESAMPLE = 16u;   // the ground truth is sampled where the jitte
 const uint FLAG_ABS_MAX = 32u;    // the abs statistic is a maximum over steps, not a sum
 const uint FLAG_COUNT_FAINT = 64u;  // steps count in which a Gaussian is on screen but too faint for any pixel
 const uint FLAG_DEPTH = 128u;     // records carry depth in the place of colour
+const uint FLAG_SCORES = 256u;    // statistics are those of scores, see `splats_weights`
+
+// What pixels are splatted back onto Gaussians with, by their blending weights, when statistics are for scores: in even
+// iterations the error of the pixel, in odd ones 1, which leaves the sum of the weights.
+bool splats_weights(uint iteration) {
+    return (iteration & 1u) != 0u;
+}
 
 const uint FLAG_ALPHA_GRADIENT = 4096u;  // the image gradient's fourth component is that of the final transmittance
 
@@ -80,7 +91,7 @@ const uint STALL_LOOPS = 4u;        // the driver cut a loop over the splats of 
 
 // Slots of the indirect-dispatch table, three words each with a stride of four.
 const uint ARGS_VISIBLE = 0u;          // 256 visible Gaussians a group
-const uint ARGS_VISIBLE_SORT = 1u;     // SORT_BLOCK visible Gaussians a group
+const uint ARGS_VISIBLE_SORT = 1u;     // a block of the depth sort a group
 const uint ARGS_INTERSECTIONS = 2u;    // 256 intersections a group
 const uint ARGS_INTERSECTION_SORT = 3u;
 const uint ARGS_TILES = 4u;            // one tile a group
@@ -88,4 +99,3 @@ const uint ARGS_ONE = 5u;              // one group, none when stalled
 const uint ARGS_GAUSSIANS = 6u;        // 256 Gaussians of all chunks a group; only inside a densification
 const uint ARGS_MOVES = 7u;            // 256 births or moves a group; only inside a densification
 const uint ARGS_CHUNKS = 8u;           // 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c
-const uint SORT_BLOCK = 4096u;

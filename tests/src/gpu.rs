@@ -9,7 +9,7 @@ use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Chunk, Reduction, Variants};
 use kiln::memory::{Class, Command, Gpu as Device, Program, Tag, TensorTable, View};
 use kiln::step::{Capacities, StepTensors, read_model, train_step, write_model};
-use kiln::vk::{self, CompiledProgram, Instance, RecordOptions};
+use kiln::vk::{self, CompiledProgram, Instance, RecordOptions, Validation};
 
 /// No test needs more.
 const CAP_BYTES: u64 = 4 << 30;
@@ -52,7 +52,8 @@ pub fn take_turn() {
 #[must_use]
 pub fn open() -> Arc<vk::Device> {
     take_turn();
-    let instance = Arc::new(Instance::new(true).expect("Vulkan with the Khronos validation layer"));
+    let instance =
+        Arc::new(Instance::new(Validation::Synchronization).expect("Vulkan with the Khronos validation layer"));
     let caps = instance.devices().expect("list of devices");
     let caps = caps
         .into_iter()
@@ -133,6 +134,7 @@ impl Gpu {
         let options = RecordOptions {
             slots: capacities.slots,
             timestamps: false,
+            ..RecordOptions::default()
         };
         let program = device.compile(&program, options).expect("the program compiles");
         Self {

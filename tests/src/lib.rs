@@ -7,6 +7,7 @@
 //! runs short of memory, [`schema`] checks JSON against the shipped schemas, [`tfevents`] reads TensorBoard's event
 //! files, [`mod@replay`] compares allocators on stored traces, [`view`] starts `kiln view`, [`http`] talks to it byte by byte, [`browser`] drives a headless browser,
 //! [`static_host`] serves a folder as any web server would.
+//! [`hostile`] feeds bytes to every reader, [`kill`] ends a process at a file operation.
 //! Helpers stop the test with a message when anything is amiss.
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
@@ -15,7 +16,9 @@ pub mod browser;
 pub mod child;
 pub mod compare;
 pub mod gpu;
+pub mod hostile;
 pub mod http;
+pub mod kill;
 pub mod replay;
 pub mod runs;
 pub mod scenes;

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use kiln::config::{Inputs, Override, Profile, resolve};
+use kiln::config::{Inputs, Override, Profile, Validation, resolve};
 use kiln::train::interrupt::Interrupt;
 use kiln::train::{ResumeFrom, RunEnd, RunRequest, TrainError, open_device, run};
 use serde_json::Value;
@@ -147,7 +147,7 @@ pub fn train_scene(
     gpu::take_turn();
     let open = open_device(&profile).expect("a Vulkan device; install a driver, for example Mesa's lavapipe");
     let device = open.device.clone();
-    let validated = profile.debug.validation;
+    let validated = profile.debug.validation != Validation::Off;
     let request = RunRequest {
         profile,
         open,

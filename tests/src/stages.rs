@@ -49,10 +49,11 @@ fn project_pass(t: &StepTensors) -> &'static str {
 }
 
 fn gradient(t: &StepTensors) -> &'static str {
-    if t.pixels.masked {
-        "loss_gradient.masked"
-    } else {
-        "loss_gradient"
+    match (t.variants.columns, t.pixels.masked) {
+        (true, false) => "loss_gradient",
+        (true, true) => "loss_gradient.masked",
+        (false, false) => "loss_gradient_strip",
+        (false, true) => "loss_gradient_strip.masked",
     }
 }
 

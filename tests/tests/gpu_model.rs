@@ -74,6 +74,7 @@ fn recorded_image_pairs() {
             gradient: unused,
             target: small("target", 3 * size[0] * size[1]),
             masked: false,
+            scores: false,
         };
         let sums = small("sums", 4 * tiles * loss::METRIC_WORDS);
         let mut program = Program::new("metrics");

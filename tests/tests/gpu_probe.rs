@@ -102,6 +102,7 @@ fn memory_of_the_host_shows_by_its_speed() {
     let options = RecordOptions {
         slots: 1,
         timestamps: true,
+        ..RecordOptions::default()
     };
     let compiled = gpu.compile(&program, options).expect("a program with times");
     let mut best = [0.0f64; 3];

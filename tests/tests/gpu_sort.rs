@@ -5,9 +5,9 @@ use kiln::kernels::counters::{Args, Counters, WORD_VISIBLE};
 use kiln::kernels::cpu::radix_sort::sort_pairs;
 use kiln::kernels::cpu::rng::bits;
 use kiln::kernels::cpu::scan::exclusive;
-use kiln::kernels::radix_sort::{self, SORT_BLOCK, SortBuffers, SortJob, histogram_bytes};
+use kiln::kernels::radix_sort::{self, SortBuffers, SortJob, histogram_bytes, sort_block};
 use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::{Reduction, Shared, Variants};
+use kiln::kernels::views::{Intersections, Reduction, Shared, Variants};
 use kiln::kernels::{cull, tile_intersect, tile_ranges};
 use kiln::memory::{Class, Gpu, Groups, Program, Tag, TensorTable, View, fold_groups};
 use kiln_tests::child;
@@ -51,7 +51,11 @@ fn sorts(sort_subgroup: u32) {
         },
     };
     let buffers = SortBuffers {
-        histogram: small(&mut table, "histogram", histogram_bytes(MOST, &variants) / 4),
+        histogram: small(
+            &mut table,
+            "histogram",
+            histogram_bytes(MOST, Args::VisibleSort, &variants) / 4,
+        ),
         ..buffers
     };
     // Depth keys use all bits and carry their index; tile keys are short and carry payloads.
@@ -93,7 +97,7 @@ fn sorts(sort_subgroup: u32) {
                     ..Counters::default()
                 };
                 gpu.write(&shared.counters, &[counters]).expect("upload");
-                let groups = fold_groups(n.div_ceil(SORT_BLOCK));
+                let groups = fold_groups(n.div_ceil(sort_block(Args::VisibleSort, &variants)));
                 let slot = shared.args.slice(16 * u64::from(Args::VisibleSort.slot()), 16);
                 gpu.write(&slot, &groups).expect("upload");
                 gpu.write(&buffers.keys[0], &keys).expect("upload");
@@ -131,6 +135,9 @@ fn sort_at_every_subgroup_width() {
     }
 }
 
+/// Keys a group of the sort takes in the tests of the scans.
+const BLOCK: u32 = 1024;
+
 /// Sums of 0..=`most` per group.
 fn counts(n: u32, most: u32) -> Vec<u32> {
     (0..n).map(|i| bits(n, most, i, 2) % (most + 1)).collect()
@@ -146,7 +153,7 @@ fn visible_offsets_and_capacity() {
     let mut program = Program::new("scan");
     program.pass(
         &cull::SCAN,
-        &[],
+        &[BLOCK],
         &[shared.counters, shared.args, groups],
         &cap,
         Groups::Direct([1, 1, 1]),
@@ -186,7 +193,7 @@ fn visible_offsets_and_capacity() {
         );
         assert_eq!(after.stall_iteration, if total > cap { 9 } else { 0 });
         assert_eq!(slot(Args::Visible), fold_groups(kept.div_ceil(256)));
-        assert_eq!(slot(Args::VisibleSort), fold_groups(kept.div_ceil(SORT_BLOCK)));
+        assert_eq!(slot(Args::VisibleSort), fold_groups(kept.div_ceil(BLOCK)));
     }
     assert_valid(&device);
 }
@@ -201,7 +208,7 @@ fn intersection_offsets_and_capacity() {
     let mut program = Program::new("scan");
     program.pass(
         &tile_intersect::SCAN,
-        &[],
+        &[BLOCK],
         &[shared.counters, shared.args, groups],
         &cap,
         Groups::Direct([1, 1, 1]),
@@ -258,7 +265,7 @@ fn intersection_offsets_and_capacity() {
         );
         assert_eq!(
             slot(Args::IntersectionSort),
-            fold_groups(after.intersections.div_ceil(SORT_BLOCK))
+            fold_groups(after.intersections.div_ceil(BLOCK))
         );
     }
     assert_valid(&device);
@@ -279,13 +286,27 @@ fn ranges_over_a_folded_grid() {
     let keys = small(&mut table, "keys", u64::from(n));
     let ranges = small(&mut table, "ranges", 2 * u64::from(tiles) + 2);
     let mut program = Program::new("ranges");
-    tile_ranges::record(&mut program, &shared, keys, ranges);
+    let intersections = Intersections {
+        payloads: keys,
+        owners: keys,
+        tile_ranges: ranges,
+        tile_order: small(&mut table, "order", u64::from(tiles)),
+    };
+    let variants = Variants {
+        reduction: Reduction::Segmented,
+        sort_subgroup: 0,
+        columns: false,
+        jitter: false,
+    };
+    tile_ranges::record(&mut program, &shared, keys, &intersections, &variants);
     let mut gpu = Gpu::new(&device, table, &[&program], 1 << 30).expect("memory");
     // Tile 5 has no pairs, and the last pairs belong to no tile.
     let list: Vec<u32> = (0..n).map(|i| if i / 1000 == 5 { 6 } else { i / 1000 }).collect();
     gpu.write(&keys, &list).expect("upload");
     let mut u = <StepUniforms as bytemuck::Zeroable>::zeroed();
     (u.tiles_x, u.tiles_y) = (tiles - 1, 1);
+    // The order is that of a band without the first tile and the last ones.
+    (u.band_begin, u.band_end) = (1, tiles - 3);
     gpu.write(&shared.uniforms, &[u]).expect("upload");
     let counters = Counters {
         intersections: n,
@@ -305,5 +326,18 @@ fn ranges_over_a_folded_grid() {
         })
         .collect();
     same("ranges", &found, &wanted);
+    let mut order: Vec<u32> = gpu
+        .read(&intersections.tile_order, (u.band_end - u.band_begin) as usize)
+        .expect("download");
+    assert_eq!(
+        (order.first(), order.last()),
+        (Some(&6), Some(&5)),
+        "the fullest tile and the empty one"
+    );
+    order.sort_unstable();
+    assert!(
+        order.into_iter().eq(u.band_begin..u.band_end),
+        "every tile of the band once"
+    );
     assert_valid(&device);
 }

@@ -13,7 +13,7 @@ use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::kernels::{begin, densify, histogram, opacity_reset, probe};
+use kiln::kernels::{begin, budgeted, densify, explore, histogram, opacity_reset, probe, resample};
 use kiln::memory::{Access, Command, Program, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, STAGING_BYTES, StepTensors, banded,
@@ -67,6 +67,10 @@ fn uniforms() -> Vec<(u32, u32)> {
         beta2,
         epsilon,
         view,
+        opacity_weight,
+        scale_weight,
+        noise,
+        reserved,
     })
 }
 
@@ -175,8 +179,8 @@ fn programs() -> Vec<Program> {
         (Reduction::Atomic, 16, false, false),
         (Reduction::Segmented, 32, false, false),
         (Reduction::CompareExchange, 0, false, false),
-        (Reduction::Segmented, 0, true, true),
         (Reduction::Atomic, 16, false, true),
+        (Reduction::Segmented, 0, true, true),
     ] {
         let variants = Variants {
             reduction,
@@ -204,6 +208,27 @@ fn programs() -> Vec<Program> {
             capacity: 600,
         };
         programs.push(kiln::step::densify(&t, &d, &event));
+        let births = budgeted::Births {
+            way: densify::Way {
+                from: 500,
+                last: 900,
+                ramp: 3.0,
+                growth: 0.25,
+            },
+            exponents: budgeted::Exponents {
+                error: 1.0,
+                abs_gradient: 1.0,
+                weight: 1.0,
+                opacity: 1.0,
+            },
+        };
+        programs.push(kiln::step::budgeted(&t, &d, &event, &births));
+        let event = resample::Event {
+            dead_opacity: 0.005,
+            growth: 0.05,
+            capacity: 600,
+        };
+        programs.push(kiln::step::resample(&t, &d, &event));
         programs.push(train_step(&t));
         programs.push(evaluate_view(&t, &[]));
         let bands = BandTensors::new(&mut table, &capacities, &variants);
@@ -220,6 +245,7 @@ fn programs() -> Vec<Program> {
         };
         filter_3d::record(&mut program, &t.shared, &t.chunks, &io);
         opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
+        explore::record(&mut program, &t.shared, &t.chunks);
         histogram::record(&mut program, &t.shared, &t.chunks, t.shared.args);
         let sample = probe::Sample::of(t.shared.args.bytes, probe::RUN_BYTES);
         probe::record(&mut program, t.shared.args, t.shared.args, sample);

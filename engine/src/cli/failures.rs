@@ -16,7 +16,7 @@ impl Failure for VkError {
             Self::Loader(_) | Self::NoDevice(_) | Self::Unsupported { .. } => Exit::NoDevice,
             Self::OutOfMemory { .. } => Exit::DoesNotFit,
             Self::Lost { .. } => Exit::DeviceLost,
-            Self::Timeout(..) | Self::Call { .. } => Exit::Internal,
+            Self::Hazard { .. } | Self::Timeout(..) | Self::Call { .. } => Exit::Internal,
         }
     }
     fn hint(&self) -> Option<String> {
@@ -28,6 +28,7 @@ impl Failure for VkError {
                 "`--resume` goes on from the newest checkpoint; a device that is lost again needs another driver or cooling"
                     .to_owned(),
             ),
+            Self::Hazard { .. } => None,
             Self::Timeout(..) => Some("another program may hold the device; `kiln doctor` lists the others".to_owned()),
             Self::Call { .. } => Some("a newer driver may know better; `kiln doctor` shows which one is used".to_owned()),
         }
@@ -56,7 +57,7 @@ impl Failure for MemoryError {
             Self::Vulkan(error) => error.exit(),
             Self::OverBudget { .. } | Self::TooLarge { .. } | Self::Refused(_) => Exit::DoesNotFit,
             Self::Unavailable { .. } => Exit::Config,
-            Self::OutOfRange { .. } | Self::NotAsPlanned { .. } => Exit::Internal,
+            Self::OutOfRange { .. } | Self::NotAsPlanned { .. } | Self::Overrun { .. } => Exit::Internal,
         }
     }
     fn hint(&self) -> Option<String> {
@@ -64,7 +65,7 @@ impl Failure for MemoryError {
             Self::Vulkan(error) => error.hint(),
             Self::OverBudget { .. } | Self::TooLarge { .. } | Self::Refused(_) => Some(KNOBS.to_owned()),
             Self::Unavailable { .. } => Some("`memory.backend.kind: planned` works on every device".to_owned()),
-            Self::OutOfRange { .. } | Self::NotAsPlanned { .. } => None,
+            Self::OutOfRange { .. } | Self::NotAsPlanned { .. } | Self::Overrun { .. } => None,
         }
     }
 }
@@ -121,9 +122,10 @@ impl Failure for TrainError {
             Self::Vulkan(error) => error.exit(),
             Self::Export(error) => error.exit(),
             Self::Folder(error) => error.exit(),
-            Self::Picture(_) | Self::Report(_) | Self::Grew { .. } => Exit::Internal,
+            Self::Picture(_) | Self::Report(_) | Self::Grew { .. } | Self::Validation { .. } => Exit::Internal,
             Self::Loss(_) => Exit::Config,
             Self::NoDevice(_) => Exit::NoDevice,
+            Self::DeviceLost { .. } => Exit::DeviceLost,
             Self::Spilled { .. } => Exit::Spilled,
             Self::DoesNotFit { .. }
             | Self::Overflow { .. }
@@ -159,6 +161,11 @@ impl Failure for TrainError {
                      it belongs; `--set memory.on_spill=warn` goes on, slowly"
                 ))
             }
+            Self::DeviceLost { .. } => Some(
+                "`--resume` goes on from the newest checkpoint; a device that is lost again needs another driver or cooling, \
+                 or shorter submissions: `--set device.submit_ms=20`"
+                    .to_owned(),
+            ),
             Self::Overflow { .. } => Some(
                 "`--set memory.on_overflow=cap --resume` goes on with the Gaussians there are; a larger \
                  `memory.max_gaussians` or `memory.cap_gib` has room for more"
@@ -186,7 +193,7 @@ impl Failure for TrainError {
                         .to_owned(),
                 ),
             },
-            Self::Picture(_) | Self::Report(_) => {
+            Self::Picture(_) | Self::Report(_) | Self::Validation { .. } => {
                 Some("this is a defect of Kiln; please report it with the command that led to it".to_owned())
             }
             // Its message asks for a report already.

@@ -146,9 +146,6 @@ impl ConfigError {
         match self {
             Self::UnknownKey { known, .. } if known.is_empty() => Some("no keys exist there".to_owned()),
             Self::UnknownKey { known, .. } => Some(format!("known keys, nearest first: {}", known.join(", "))),
-            Self::UnknownValue { known, .. } if known.is_empty() => {
-                Some("there is nothing to choose from yet; leave the list empty".to_owned())
-            }
             Self::UnknownValue { known, .. } => Some(format!("known, nearest first: {}", known.join(", "))),
             Self::UnknownName { what, known, .. } => {
                 let known = known.join(", ");

@@ -50,7 +50,14 @@ pub const DEFAULT: Shipped = Shipped {
 /// Shipped profiles: budgets and capacities, smallest card first.
 pub const PROFILES: [Shipped; 4] = shipped!["profiles/8gb", "profiles/16gb", "profiles/24gb", "profiles/cpu"];
 /// Shipped recipes: training settings.
-pub const RECIPES: [Shipped; 3] = shipped!["recipes/default", "recipes/mip", "recipes/demo"];
+pub const RECIPES: [Shipped; 6] = shipped![
+    "recipes/default",
+    "recipes/mip",
+    "recipes/quality",
+    "recipes/fast",
+    "recipes/mcmc",
+    "recipes/demo"
+];
 /// The recipe used when none is named.
 pub const DEFAULT_RECIPE: &str = "default";
 

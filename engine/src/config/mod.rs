@@ -6,6 +6,7 @@
 //! duplicate keys and tabs. Knows nothing of Vulkan or of the scene.
 
 mod auto;
+mod checks;
 mod device_choice;
 mod error;
 mod layers;
@@ -18,6 +19,7 @@ mod tests;
 mod tree;
 
 pub use auto::{AutoError, Budget, choose};
+pub use checks::{Markers, Validation};
 pub use device_choice::DeviceChoice;
 pub use error::{At, ConfigError};
 pub use layers::{

@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::DeviceChoice;
+use super::{DeviceChoice, Markers, Validation};
 use crate::gaussians::layout::Storage;
 use crate::plugins::{Auto, Exporter, Init, Loss, NeedList, Optimizer, Regularizer, Sink, Strategy};
 
@@ -433,6 +433,8 @@ pub struct Device {
     pub tier: Tier,
     /// Accept a CPU driver (slow).
     pub allow_cpu: bool,
+    /// Longest submission aimed at, milliseconds: a step that takes longer is cut into several. 0 = one submission a step.
+    pub submit_ms: u32,
 }
 
 /// `device.tier`
@@ -467,8 +469,16 @@ pub struct Debug {
     pub fail_self_test: bool,
     /// Let the device allocation with this number, from 0, fail as if the driver had no memory left; null = none.
     pub fail_allocation: Option<u64>,
-    /// Turn on the Vulkan validation layer.
-    pub validation: bool,
+    /// What the Vulkan validation layer checks; true = sync.
+    pub validation: Validation,
+    /// Keep tensors apart on the device with a pattern between them, and look at it before each evaluation and file.
+    pub guard_bands: bool,
+    /// Note in host memory which pass the device is at.
+    pub markers: Markers,
+    /// Silence of a device at work after which it is told what it is at, milliseconds.
+    pub silence_ms: u32,
+    /// Lose the device when these iterations begin, each once.
+    pub lose_device_at: Vec<u32>,
     /// Time the passes of every N-th step and write `timings.json`; 0 times none.
     pub timed_every: u32,
     /// Memory budgets that stand in for what the driver reports, in the order of their iterations; [] = what it reports.

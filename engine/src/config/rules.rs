@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::DeviceChoice;
-use super::profile::{Memory, Mip, Profile, Reduction, Schedule};
+use super::profile::{BackendKind, Memory, Mip, Profile, Reduction, Schedule};
 use crate::gaussians::layout::{MOMENT_RATIO, Storage};
 use crate::plugins::{AbsStatistic, Auto, Checker, Optimizer, Strategy};
 
@@ -37,6 +37,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.range("views_logged", profile.eval.views_logged, 0..=10_000);
     });
     c.within("device", |c| {
+        c.range("submit_ms", profile.device.submit_ms, 0..=60_000);
         if let Some(DeviceChoice::Named(name)) = &profile.device.index {
             c.require("index", !name.trim().is_empty(), "an empty text", || {
                 "a number, a part of a device's name, or its uuid".to_owned()
@@ -61,6 +62,11 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             debug.reduction,
             || "auto or segmented, because `train.deterministic` is on".to_owned(),
         );
+        c.range("silence_ms", debug.silence_ms, 1..=3_600_000);
+        let planned = profile.memory.backend.kind == BackendKind::Planned;
+        c.require("guard_bands", planned || !debug.guard_bands, "true", || {
+            "false, because `memory.backend.kind` is not planned".to_owned()
+        });
         c.within("budget", |c| {
             for (i, pair) in debug.budget.windows(2).enumerate() {
                 let (last, next) = (pair[0].from, pair[1].from);
@@ -122,6 +128,17 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             });
         });
     }
+    c.within("regularizers", |c| {
+        check_list(&profile.regularizers, c, |term, c| term.check(c));
+        for (i, term) in profile.regularizers.iter().enumerate() {
+            let twice = profile.regularizers[..i]
+                .iter()
+                .any(|earlier| earlier.kind() == term.kind());
+            c.within(i, |c| {
+                c.require("kind", !twice, term.kind(), || "each regularizer once".to_owned());
+            });
+        }
+    });
     c.within("exporters", |c| {
         check_list(&profile.exporters, c, |exporter, c| exporter.check(c))
     });
@@ -211,10 +228,12 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
         .for_each(|phase| scale_period(&mut phase.until));
     scale(&mut profile.mip.filter_from);
     scale_period(&mut profile.mip.filter_every);
+    if let Some([from, until, every]) = profile.strategy.window_mut() {
+        scale(from);
+        scale_period(until);
+        scale_period(every);
+    }
     if let Some(adc) = profile.strategy.adc_mut() {
-        scale(&mut adc.densify.from);
-        scale_period(&mut adc.densify.until);
-        scale_period(&mut adc.densify.every);
         scale(&mut adc.prune.world_from);
         scale(&mut adc.reset.until);
         if let Some(every) = &mut adc.reset.every {

@@ -105,7 +105,9 @@ fn shipped_values() {
         (mip.train.gaussian_ceiling, mip.memory.max_gaussians),
         (6_000_000, Auto::Auto)
     );
-    assert_eq!(mip.strategy.adc(), Some(&crate::plugins::AdcOptions::default()));
+    let mut published = crate::plugins::AdcOptions::default();
+    published.densify.count_faint = true;
+    assert_eq!(mip.strategy.adc(), Some(&published));
     assert_eq!(mip.needs().bytes(NeedClass::PerGaussian), 16 + 2 * 4 * 59);
     let plain = recipe("default");
     assert!(matches!(plain.strategy, Strategy::Adc(_)) && plain.mip.filter_3d);
@@ -234,7 +236,8 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "strategy: {kind: adcabs}\n",
-            "`strategy.kind` is `adcabs`, which does not exist (f.yaml:2) / known, nearest first: adc_abs, adc, fixed",
+            "`strategy.kind` is `adcabs`, which does not exist (f.yaml:2) / known, nearest first: adc_abs, adc, mcmc, fixed, \
+             budgeted",
         ),
         (
             "sinks:\n  - kind: consle\n",
@@ -268,9 +271,8 @@ fn refusals_say_what_where_and_what_instead() {
             "unknown key `exporters.0.path` (f.yaml:4) / no keys exist there",
         ),
         (
-            "regularizers: [{kind: opacity}]\n",
-            "`regularizers.0.kind` is `opacity`, which does not exist (f.yaml:2) / there is nothing to choose from \
-             yet; leave the list empty",
+            "regularizers: [{kind: opacty}]\n",
+            "`regularizers.0.kind` is `opacty`, which does not exist (f.yaml:2) / known, nearest first: opacity, scale",
         ),
         (
             "dataset: {kind: colmop}\n",

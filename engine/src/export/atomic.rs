@@ -4,23 +4,31 @@
 //! the final name, and the folder flushed too. A crash or a full disk leaves the old file, or none, and at most a
 //! hidden temporary file; an error or an early return removes that as well.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::ExportError;
+use super::disk::{Disk, DiskFile, disk_of_process, make_folders};
 
 /// Numbers temporary files, so that two writers of one process never share one.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
+/// How temporary files end.
+const TEMPORARY: &str = ".tmp";
+
 /// A file being written; it gets its name with [`AtomicFile::commit`] and is removed when dropped before.
 #[derive(Debug)]
 pub struct AtomicFile {
+    disk: Arc<dyn Disk>,
     path: PathBuf,
     temporary: PathBuf,
     /// `None` once committed.
-    file: Option<BufWriter<File>>,
+    file: Option<BufWriter<Box<dyn DiskFile>>>,
+    /// Where the next byte goes, and where the last one is: more space than that may be set aside.
+    at: u64,
+    end: u64,
 }
 
 impl AtomicFile {
@@ -29,25 +37,41 @@ impl AtomicFile {
     /// # Errors
     /// [`ExportError`] when the folder cannot be made or written to.
     pub fn create(path: &Path) -> Result<Self, ExportError> {
+        Self::create_on(disk_of_process(), path)
+    }
+
+    pub(crate) fn create_on(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, ExportError> {
         let fail = |source| ExportError::new(path, source);
         let name = path
             .file_name()
             .ok_or_else(|| fail(io::Error::from(io::ErrorKind::InvalidFilename)))?;
-        fs::create_dir_all(folder_of(path)).map_err(fail)?;
+        make_folders(&*disk, folder_of(path)).map_err(fail)?;
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
         hidden.push(format!(
-            ".{}-{}.tmp",
+            ".{}-{}{TEMPORARY}",
             std::process::id(),
             NEXT.fetch_add(1, Ordering::Relaxed)
         ));
         let temporary = path.with_file_name(hidden);
-        let file = File::create(&temporary).map_err(fail)?;
+        let file = disk.create(&temporary).map_err(fail)?;
         Ok(Self {
+            disk,
             path: path.to_owned(),
             temporary,
             file: Some(BufWriter::with_capacity(1 << 18, file)),
+            at: 0,
+            end: 0,
         })
+    }
+
+    /// Sets space aside for a file of about `bytes` bytes, so that a full disk shows before anything is written. The
+    /// file ends where its last byte is all the same.
+    ///
+    /// # Errors
+    /// `StorageFull` when there is not that much space; any other of the system's.
+    pub fn reserve(&mut self, bytes: u64) -> io::Result<()> {
+        self.writer()?.get_mut().reserve(bytes)
     }
 
     /// Puts the file in place: after this it is whole and survives a power cut.
@@ -60,20 +84,21 @@ impl AtomicFile {
         };
         let result = self.put_in_place(file);
         if result.is_err() {
-            fs::remove_file(&self.temporary).ok();
+            self.disk.remove(&self.temporary).ok();
         }
         result.map_err(|source| ExportError::new(&self.path, source))
     }
 
-    fn put_in_place(&self, file: BufWriter<File>) -> io::Result<()> {
-        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.sync_all()?;
+    fn put_in_place(&self, file: BufWriter<Box<dyn DiskFile>>) -> io::Result<()> {
+        let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.set_len(self.end)?;
+        file.sync()?;
         drop(file);
-        fs::rename(&self.temporary, &self.path)?;
-        sync_folder(folder_of(&self.path))
+        self.disk.rename(&self.temporary, &self.path)?;
+        self.disk.sync_folder(folder_of(&self.path))
     }
 
-    fn writer(&mut self) -> io::Result<&mut BufWriter<File>> {
+    fn writer(&mut self) -> io::Result<&mut BufWriter<Box<dyn DiskFile>>> {
         self.file
             .as_mut()
             .ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))
@@ -82,7 +107,10 @@ impl AtomicFile {
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer()?.write(bytes)
+        let written = self.writer()?.write(bytes)?;
+        self.at += written as u64;
+        self.end = self.end.max(self.at);
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -91,8 +119,17 @@ impl Write for AtomicFile {
 }
 
 impl Seek for AtomicFile {
+    /// From the end means from the last byte written, not from that of the space set aside.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.writer()?.seek(to)
+        let to = match to {
+            SeekFrom::End(offset) => {
+                let target = self.end.checked_add_signed(offset);
+                SeekFrom::Start(target.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?)
+            }
+            other => other,
+        };
+        self.at = self.writer()?.seek(to)?;
+        Ok(self.at)
     }
 }
 
@@ -101,7 +138,7 @@ impl Drop for AtomicFile {
         if let Some(file) = self.file.take() {
             // what is buffered is not wanted any more
             drop(file.into_parts());
-            fs::remove_file(&self.temporary).ok();
+            self.disk.remove(&self.temporary).ok();
         }
     }
 }
@@ -111,9 +148,51 @@ impl Drop for AtomicFile {
 /// # Errors
 /// [`ExportError`] when the disk refuses or `fill` fails; the old file of that name is then untouched.
 pub fn write_atomic(path: &Path, fill: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> Result<(), ExportError> {
-    let mut file = AtomicFile::create(path)?;
+    write_atomic_on(disk_of_process(), path, fill)
+}
+
+pub(crate) fn write_atomic_on(
+    disk: Arc<dyn Disk>,
+    path: &Path,
+    fill: impl FnOnce(&mut AtomicFile) -> io::Result<()>,
+) -> Result<(), ExportError> {
+    let mut file = AtomicFile::create_on(disk, path)?;
     fill(&mut file).map_err(|source| ExportError::new(path, source))?;
     file.commit()
+}
+
+/// Makes a folder and those above it that are missing; they survive a power cut.
+///
+/// # Errors
+/// [`ExportError`] when a folder cannot be made.
+pub fn make_folder(path: &Path) -> Result<(), ExportError> {
+    make_folders(&*disk_of_process(), path).map_err(|source| ExportError::new(path, source))
+}
+
+/// Removes the temporary files that a writer left in `folder` and below when it was killed. For a caller that knows
+/// that nobody writes there now; what cannot be removed stays.
+pub(crate) fn remove_leftovers(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => remove_leftovers(&entry.path()),
+            Ok(kind) if kind.is_file() && is_temporary(&entry.file_name().to_string_lossy()) => {
+                std::fs::remove_file(entry.path()).ok();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The name is one that [`AtomicFile::create`] makes: `.NAME.PROCESS-NUMBER.tmp`.
+fn is_temporary(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let stem = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(TEMPORARY));
+    let tail = stem.and_then(|stem| stem.rsplit_once('.')).map(|(_, tail)| tail);
+    tail.and_then(|tail| tail.split_once('-'))
+        .is_some_and(|(process, count)| number(process) && number(count))
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -123,27 +202,12 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes the rename itself durable.
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    match File::open(folder)?.sync_all() {
-        // network and foreign file systems may not know how to flush a folder
-        Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
-        other => other,
-    }
-}
-
-/// Elsewhere folders cannot be opened; the system orders its own metadata.
-#[cfg(not(unix))]
-fn sync_folder(_folder: &Path) -> io::Result<()> {
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::scene::scratch::Scratch;
+    use std::fs::{self, File};
 
     fn entries(folder: &Path) -> usize {
         fs::read_dir(folder).unwrap().count()
@@ -184,6 +248,42 @@ mod tests {
         fs::create_dir(&taken).unwrap();
         assert!(matches!(write_atomic(&taken, |_| Ok(())), Err(ExportError::Io { .. })));
         assert_eq!(entries(folder.path()), 2);
+    }
+
+    /// Space set aside is not part of the file, wherever its last byte was written.
+    #[test]
+    fn files_end_at_their_last_byte() {
+        let folder = Scratch::new();
+        let path = folder.path().join("file");
+        write_atomic(&path, |file| {
+            file.reserve(1 << 16)?;
+            file.write_all(b"head, body")?;
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(b"HEAD")?;
+            assert_eq!(file.seek(SeekFrom::End(0))?, 10);
+            file.write_all(b"!")
+        })
+        .unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"HEAD, body!");
+        let failed = write_atomic(&path, |file| file.reserve(1 << 60));
+        assert!(failed.is_err());
+        assert_eq!((fs::read(&path).unwrap().len(), entries(folder.path())), (11, 1));
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_removed_and_nothing_else() {
+        let folder = Scratch::new();
+        std::mem::forget(AtomicFile::create(&folder.path().join("deep/a.ply")).unwrap());
+        std::mem::forget(AtomicFile::create(&folder.path().join("b.tmp")).unwrap());
+        let kept = ["deep/.hidden.tmp", ".a.1-x.tmp", "a.1-2.tmp", ".a.1-2.tmp2"];
+        for name in kept {
+            folder.write(name, "");
+        }
+        remove_leftovers(folder.path());
+        assert_eq!((entries(folder.path()), entries(&folder.path().join("deep"))), (4, 1));
+        for name in kept {
+            assert!(folder.path().join(name).exists(), "{name}");
+        }
     }
 
     #[test]

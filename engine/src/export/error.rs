@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// A refused or failed write; every variant names the path. The program maps all of them to one exit code.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// No space, or no quota, is left.
-    #[error("no space left to write {}; free some disk space or choose another output folder", path.display())]
+    /// No space, or no quota, is left, or files may not be this large.
+    #[error("no space left to write {} ({source}); free some disk space or choose another output folder", path.display())]
     DiskFull {
         /// The file.
         path: PathBuf,
@@ -41,7 +41,9 @@ impl ExportError {
     pub fn new(path: &Path, source: Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::DiskFull { path, source },
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                Self::DiskFull { path, source }
+            }
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::NotWritable { path, source },
             _ => Self::Io { path, reason: source },
         }

@@ -8,18 +8,26 @@ mod atomic;
 mod camera_path;
 mod cameras;
 mod delivery;
+mod digest;
+mod disk;
 mod error;
 mod json;
 mod ply;
 mod solids;
 mod synthetic;
 
-pub use atomic::{AtomicFile, write_atomic};
+pub use atomic::{AtomicFile, make_folder, write_atomic};
+pub(crate) use atomic::{remove_leftovers, write_atomic_on};
 pub use camera_path::read_camera_path;
 pub use cameras::{CameraRecord, CamerasError, camera_records, read_cameras, write_cameras};
 pub use delivery::{
     Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, SpzVersion, deliver, summarize_file,
 };
+pub use digest::file_digest;
+pub(crate) use disk::disk_of_process;
+#[cfg(test)]
+pub(crate) use disk::simulated;
+pub use disk::{Disk, DiskFile, RealDisk, install_disk};
 pub use error::ExportError;
 pub use json::write_json;
 pub(crate) use json::{milliseconds, null_as_nan};

@@ -7,7 +7,8 @@
 //! `cull.band` does the same for a band of tiles, among the Gaussians that are visible at all.
 
 use super::counters::Args;
-use super::views::{Chunk, Shared};
+use super::radix_sort::sort_block;
+use super::views::{Chunk, Shared, Variants};
 use crate::memory::{ALIGNMENT, Groups, Program, Shader, View};
 use crate::shader;
 
@@ -40,7 +41,14 @@ impl ChunkPush {
 }
 
 /// Appends `cull` for every chunk, then the scan.
-pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_visible: View, visible_cap: u32) {
+pub fn record(
+    program: &mut Program,
+    shared: &Shared,
+    chunks: &[Chunk],
+    group_visible: View,
+    visible_cap: u32,
+    variants: &Variants,
+) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
         let views = [
@@ -54,7 +62,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
         let push = ChunkPush::new(chunk, first_group);
         program.pass(&CULL, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
-    record_scan(program, shared, group_visible, visible_cap);
+    record_scan(program, shared, group_visible, visible_cap, variants);
 }
 
 /// Appends `cull.band` for every chunk, then the scan. `inside` are the chunks with the mask to write instead of that of
@@ -66,6 +74,7 @@ pub fn record_band(
     inside: &[Chunk],
     groups: View,
     visible_cap: u32,
+    variants: &Variants,
 ) {
     for (chunk, inside) in chunks.iter().zip(inside) {
         let (window, first_group) = group_window(groups, chunk);
@@ -81,12 +90,13 @@ pub fn record_band(
         let push = ChunkPush::new(chunk, first_group);
         program.pass(&CULL_BAND, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
-    record_scan(program, shared, groups, visible_cap);
+    record_scan(program, shared, groups, visible_cap, variants);
 }
 
-fn record_scan(program: &mut Program, shared: &Shared, groups: View, visible_cap: u32) {
+fn record_scan(program: &mut Program, shared: &Shared, groups: View, visible_cap: u32, variants: &Variants) {
     let views = [shared.counters, shared.args, groups];
-    program.pass(&SCAN, &[], &views, &visible_cap, Groups::Direct([1, 1, 1]));
+    let block = sort_block(Args::VisibleSort, variants);
+    program.pass(&SCAN, &[block], &views, &visible_cap, Groups::Direct([1, 1, 1]));
 }
 
 /// What to bind of the per-group table for `chunk`, and the index of the chunk's first group in it.

@@ -26,14 +26,16 @@
 //! taken with atomics are sums of integers; places come from prefix sums alone, so equal input gives equal bytes.
 
 use super::counters::Args;
+pub use super::cpu::budgeted::Way;
 pub use super::cpu::densify::Options;
+use super::cpu::densify::half_factors;
 use super::relocate::{self, Planes, Relocation};
 use super::views::{Chunk, Shared};
 use crate::memory::{Groups, Program, Shader, View};
 use crate::shader;
 
 /// Control block and group counts.
-pub static BEGIN: Shader = shader!("densify_begin", r counters, w control, w args);
+pub static BEGIN: Shader = shader!("densify_begin", r uniforms, r counters, w control, w args);
 /// Mean statistics of a chunk.
 pub static SCORE: Shader = shader!("densify_score", rw control, r statistics, r geometry, w gradients, w keys);
 /// Histogram of a digit.
@@ -54,12 +56,12 @@ pub static CHILDREN: Shader = shader!(
     w statistics
 );
 /// Who lives.
-pub static PRUNE: Shader = shader!("densify_prune", r control, r geometry, rw statistics, w keys);
+pub static PRUNE: Shader = shader!("densify_prune", r control, rw geometry, rw statistics, w keys);
 /// List of moves.
 pub static MOVES: Shader = shader!("densify_moves", rw control, r keys, r group_counts, w from, w to);
 
 /// Bytes of the control block, `DensifyControl` in `shaders/common/densify.glsl`.
-pub const CONTROL_BYTES: u64 = 4 * (14 + 512);
+pub const CONTROL_BYTES: u64 = 4 * (18 + 512);
 /// Groups of the histogram passes; they stride over all keys.
 const SELECT_GROUPS: u32 = 256;
 const QUANTILE: u32 = 0;
@@ -98,28 +100,68 @@ pub struct Event {
 struct SelectPush {
     mode: u32,
     shift: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct BeginPush {
+    chunks: u32,
+    chunk_gaussians: u32,
     capacity: u32,
+    from: u32,
+    last: u32,
+    ramp: f32,
+    growth: f32,
 }
 
 /// Appends a whole event.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
-    let Some(first) = chunks.first() else { return };
-    let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
-    let (grid, planes) = ([count, first.stride], first.planes);
-    let one = Groups::Direct([1, 1, 1]);
-    program.pass(
-        &BEGIN,
-        &[],
-        &[shared.counters, w.control, shared.args],
-        &grid,
-        one.clone(),
-    );
+    begin(program, shared, chunks, w, event.capacity, None);
     select_parents(program, shared, chunks, w, event);
+    carry_out(program, shared, chunks, w, event);
+}
+
+/// Appends the start of an event: `capacity` and, where there is one, the way to it say how many births there may be.
+pub(super) fn begin(
+    program: &mut Program,
+    shared: &Shared,
+    chunks: &[Chunk],
+    w: &Workspace,
+    capacity: u32,
+    way: Option<Way>,
+) {
+    let (chunks, chunk_gaussians) = grid(chunks);
+    let push = BeginPush {
+        chunks,
+        chunk_gaussians,
+        capacity,
+        from: way.map_or(0, |way| way.from),
+        last: way.map_or(0, |way| way.last),
+        ramp: way.map_or(0.0, |way| way.ramp),
+        growth: way.map_or(0.0, |way| way.growth),
+    };
+    let views = [shared.uniforms, shared.counters, w.control, shared.args];
+    program.pass(&BEGIN, &[], &views, &push, Groups::Direct([1, 1, 1]));
+}
+
+/// Number of chunks and Gaussians of a full one.
+pub(super) fn grid(chunks: &[Chunk]) -> (u32, u32) {
+    let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+    (count, chunks.first().map_or(0, |chunk| chunk.stride))
+}
+
+/// Appends the event from the scores on: births, deaths, moves.
+pub(super) fn carry_out(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
+    let Some(first) = chunks.first() else { return };
+    let planes = first.planes;
+    let (count, chunk_gaussians) = grid(chunks);
+    let one = Groups::Direct([1, 1, 1]);
+    select(program, w, RATION);
     let all = || shared.groups(Args::Gaussians);
     let scan = |program: &mut Program, stage: u32| {
         program.pass(&COUNT, &[], &[w.control, w.keys, w.group_counts], &stage, all());
         let views = [shared.counters, w.control, shared.args, w.group_counts];
-        program.pass(&SCAN, &[], &views, &[grid[0], grid[1], stage], one.clone());
+        program.pass(&SCAN, &[], &views, &[count, chunk_gaussians, stage], one.clone());
     };
 
     scan(program, BIRTHS_STAGE);
@@ -149,7 +191,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
     relocate::record(program, shared, chunks, w.control, &w.relocation, &state);
 }
 
-/// Scores to keys, and the lowest key that gives birth.
+/// Statistics to keys.
 fn select_parents(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     let options = &event.options;
     let threshold = options.gradient_threshold as f32;
@@ -172,18 +214,17 @@ fn select_parents(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &
         program.pass(&SCORE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
     if options.use_abs {
-        select(program, w, QUANTILE, event.capacity);
+        select(program, w, QUANTILE);
     }
     let views = [w.control, w.gradients, w.keys];
     let push = [threshold.to_bits(), u32::from(options.use_abs)];
     program.pass(&DECIDE, &[], &views, &push, shared.groups(Args::Gaussians));
-    select(program, w, RATION, event.capacity);
 }
 
 /// Appends the four digits of a radix select.
-fn select(program: &mut Program, w: &Workspace, mode: u32, capacity: u32) {
+fn select(program: &mut Program, w: &Workspace, mode: u32) {
     for shift in [24, 16, 8, 0] {
-        let push = SelectPush { mode, shift, capacity };
+        let push = SelectPush { mode, shift };
         let groups = Groups::Direct([SELECT_GROUPS, 1, 1]);
         program.pass(&SELECT_COUNT, &[], &[w.control, w.keys], &push, groups);
         program.pass(&SELECT_PICK, &[], &[w.control], &push, Groups::Direct([1, 1, 1]));
@@ -192,6 +233,8 @@ fn select(program: &mut Program, w: &Workspace, mode: u32, capacity: u32) {
 
 fn children(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     let log_divisor = event.options.split_divisor.ln() as f32;
+    let offset = event.options.halve.unwrap_or(0.0);
+    let (shrink, gain) = half_factors(offset);
     for chunk in chunks {
         let views = [
             shared.uniforms,
@@ -210,6 +253,9 @@ fn children(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Worksp
             chunk.stride,
             chunk.first,
             log_divisor.to_bits(),
+            (offset as f32).to_bits(),
+            (shrink.ln() as f32).to_bits(),
+            (gain as f32).to_bits(),
             geometry_m,
             geometry_v,
             sh_m,
@@ -230,12 +276,15 @@ fn prune(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace
             (options.prune_opacity as f32).to_bits(),
             limit(options.prune_extent, event.extent).to_bits(),
             limit(options.prune_screen_px, 1.0).to_bits(),
+            (options.prune_weight as f32).to_bits(),
+            (options.decay as f32).to_bits(),
+            ((1.0 - options.scale_decay).ln() as f32).to_bits(),
         ];
         program.pass(&PRUNE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
 }
 
 /// The part of a table with a word a Gaussian that belongs to `chunk`, so that chunks need no barrier between them.
-fn window(table: View, chunk: &Chunk) -> View {
+pub(super) fn window(table: View, chunk: &Chunk) -> View {
     table.slice(4 * u64::from(chunk.first), 4 * u64::from(chunk.stride))
 }

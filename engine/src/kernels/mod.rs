@@ -4,11 +4,13 @@
 pub mod alpha_loss;
 pub mod bands;
 pub mod begin;
+pub mod budgeted;
 pub mod conv3x3;
 pub mod counters;
 pub mod cpu;
 pub mod cull;
 pub mod densify;
+pub mod explore;
 pub mod exposure;
 pub mod filter_3d;
 pub mod gradient_store;
@@ -23,6 +25,7 @@ pub mod radix_sort;
 pub mod rasterize;
 pub mod rasterize_backward;
 pub mod relocate;
+pub mod resample;
 pub mod survey;
 pub mod tile_intersect;
 pub mod tile_ranges;
@@ -57,6 +60,7 @@ pub fn all() -> Vec<&'static Shader> {
         &tile_intersect::SCAN,
         &tile_intersect::EMIT,
         &tile_ranges::SHADER,
+        &tile_ranges::ORDER,
         &rasterize::PIXEL,
         &rasterize::COLUMN,
         &loss::SSIM,
@@ -66,6 +70,10 @@ pub fn all() -> Vec<&'static Shader> {
         &loss::SSIM_MASKED,
         &loss::GRADIENT_MASKED,
         &loss::METRICS_MASKED,
+        &loss::SSIM_STRIP,
+        &loss::GRADIENT_STRIP,
+        &loss::SSIM_STRIP_MASKED,
+        &loss::GRADIENT_STRIP_MASKED,
         &alpha_loss::GRADIENT,
         &alpha_loss::REDUCE,
         &exposure::APPLY,
@@ -96,6 +104,12 @@ pub fn all() -> Vec<&'static Shader> {
         &densify::CHILDREN,
         &densify::PRUNE,
         &densify::MOVES,
+        &budgeted::SCORE,
+        &explore::SHADER,
+        &resample::WEIGH,
+        &resample::SCAN,
+        &resample::COPIES,
+        &resample::SHARE,
         &relocate::GATHER,
         &relocate::SCATTER,
         &lpips::INPUT,

@@ -11,7 +11,7 @@ use crate::shader;
 /// One pixel a thread.
 pub static PIXEL: Shader = shader!(
     "rasterize", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
-    r splat_color, w image, w last_contributor
+    r splat_color, w image, w last_contributor, r tile_order
 );
 /// One pixel column a thread.
 pub static COLUMN: Shader = shader!(
@@ -39,7 +39,12 @@ pub fn record(
         splats.color,
         pixels.image,
         pixels.last_contributor,
+        intersections.tile_order,
     ];
-    let shader = if variants.columns { &COLUMN } else { &PIXEL };
-    program.pass(shader, &variants.raster_spec(), &views, &(), shared.groups(Args::Tiles));
+    let (shader, views) = if variants.columns {
+        (&COLUMN, &views[..10])
+    } else {
+        (&PIXEL, &views[..])
+    };
+    program.pass(shader, &variants.raster_spec(), views, &(), shared.groups(Args::Tiles));
 }

@@ -18,13 +18,13 @@ pub static COLUMN: Shader = shader!(
 pub static ATOMIC: Shader = shader!(
     "rasterize_backward.atomic", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position,
     r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, rw gradient_a, rw gradient_b,
-    rw gradient_c
+    rw gradient_c, r tile_order
 );
 /// With compare-exchange loops on the bits of the sums.
 pub static COMPARE_EXCHANGE: Shader = shader!(
     "rasterize_backward.compare_exchange", r uniforms, rw counters, r tile_ranges, r payloads, r owners,
     r splat_position, r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, rw gradient_a,
-    rw gradient_b, rw gradient_c
+    rw gradient_b, rw gradient_c, r tile_order
 );
 /// Zeroes the records.
 pub static CLEAR: Shader = shader!("splat_clear", r counters, w gradient_a, w gradient_b, w gradient_c);
@@ -89,9 +89,13 @@ pub fn record_sums(
         a,
         b,
         c,
+        intersections.tile_order,
     ];
     let shader = sums(variants.reduction);
-    program.pass(shader, &variants.raster_spec(), &views, &(), shared.groups(Args::Tiles));
+    let views = if segmented { &views[..14] } else { &views[..] };
+    let [owners, jitter] = variants.raster_spec();
+    let spec = [owners, jitter, u32::from(pixels.scores)];
+    program.pass(shader, &spec, views, &(), shared.groups(Args::Tiles));
     if segmented {
         let views = [
             shared.counters,

@@ -4,6 +4,7 @@
 //! and checks the capacity, `emit` writes the pairs.
 
 use super::counters::Args;
+use super::radix_sort::sort_block;
 use super::views::{Shared, Splats, Variants};
 use crate::memory::{Groups, Program, Shader, View};
 use crate::shader;
@@ -40,7 +41,8 @@ pub fn record(program: &mut Program, shared: &Shared, splats: &Splats, io: &Emit
     let views = [shared.counters, io.depth_order, splats.tile_counts, io.group_tiles];
     program.pass(&SUM, &[], &views, &(), shared.groups(Args::Visible));
     let views = [shared.counters, shared.args, io.group_tiles];
-    program.pass(&SCAN, &[], &views, &io.intersection_cap, Groups::Direct([1, 1, 1]));
+    let block = sort_block(Args::IntersectionSort, variants);
+    program.pass(&SCAN, &[block], &views, &io.intersection_cap, Groups::Direct([1, 1, 1]));
     let views = [
         shared.uniforms,
         shared.counters,

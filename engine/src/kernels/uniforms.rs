@@ -49,6 +49,9 @@ pub mod flags {
     pub const COUNT_FAINT: u32 = 64;
     /// Records carry depth in the place of colour: what is blended is expected depth times coverage. For rendering only.
     pub const DEPTH: u32 = 128;
+    /// Statistics are those of scores: errors and largest weights in the place of gradients and radii. Takes gradients whose
+    /// fourth value is splatted back ([`super::views::Pixels::scores`]).
+    pub const SCORES: u32 = 256;
     /// The fourth component of the image gradient is that of the final transmittance.
     pub const ALPHA_GRADIENT: u32 = 4096;
 }
@@ -109,6 +112,14 @@ pub struct StepUniforms {
     pub epsilon: f32,
     /// Training view, by its place among them.
     pub view: u32,
+    /// Weight of the mean opacity in the loss.
+    pub opacity_weight: f32,
+    /// Weight of the mean standard deviation in the loss.
+    pub scale_weight: f32,
+    /// Noise on the centres after the update, see [`super::cpu::explore`].
+    pub noise: f32,
+    /// Unused.
+    pub reserved: u32,
 }
 
 impl StepUniforms {
@@ -154,6 +165,10 @@ impl StepUniforms {
             beta2: 0.999,
             epsilon: 1e-15,
             view: 0,
+            opacity_weight: 0.0,
+            scale_weight: 0.0,
+            noise: 0.0,
+            reserved: 0,
         }
     }
 }

@@ -96,6 +96,8 @@ pub struct Intersections {
     pub owners: View,
     /// First and one-past-last sorted intersection of each tile.
     pub tile_ranges: View,
+    /// Tiles in the order in which they are rasterised; used where [`Variants::orders_tiles`] says so.
+    pub tile_order: View,
 }
 
 /// One element per pixel.
@@ -111,6 +113,8 @@ pub struct Pixels {
     pub target: View,
     /// Photos carry a mask.
     pub masked: bool,
+    /// The gradient's fourth value is splatted back onto Gaussians by their blending weights, for scores.
+    pub scores: bool,
 }
 
 /// How gradients of a splat's tiles are added up.
@@ -132,7 +136,7 @@ pub struct Variants {
     pub reduction: Reduction,
     /// Lanes of a subgroup where the sort may use ballots; 0 for the variant without subgroup operations.
     pub sort_subgroup: u32,
-    /// Rasterise one pixel column a thread instead of one pixel.
+    /// Rasterise one pixel column a thread instead of one pixel, and take the loss tile by tile instead of strip by strip.
     pub columns: bool,
     /// The rasterisers can sample each pixel at a random offset, and do in steps whose flags say so.
     pub jitter: bool,
@@ -143,6 +147,13 @@ impl Variants {
     #[must_use]
     pub fn raster_spec(&self) -> [u32; 2] {
         [self.owners(), u32::from(self.jitter)]
+    }
+
+    /// True where a rasteriser takes tiles by [`Intersections::tile_order`]. Those that take a column a thread do not: on
+    /// software drivers a few long tiles are spread over few threads anyway.
+    #[must_use]
+    pub fn orders_tiles(&self) -> bool {
+        !self.columns || self.reduction != Reduction::Segmented
     }
 
     /// Value of the `OWNERS` constant.

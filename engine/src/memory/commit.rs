@@ -309,6 +309,11 @@ impl Memory {
 }
 
 impl Resolver for Memory {
+    fn name(&self, view: &View) -> String {
+        let tensor = self.table.get(view.tensor).map(|t| t.name.clone());
+        tensor.unwrap_or_else(|| format!("block {}", view.tensor.0.saturating_sub(self.plan.slots.len())))
+    }
+
     fn place(&self, view: &View) -> Place {
         let slots = &self.plan.slots;
         let whole = || Slot {

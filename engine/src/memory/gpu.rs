@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::backend::BackendChoice;
-use super::{Class, Memory, MemoryError, PlanLimits, Program, Tag, TensorTable, View};
+use super::{Class, GuardBands, Memory, MemoryError, PlanLimits, Program, Tag, TensorTable, View};
 use crate::vk::{Block, CompiledProgram, Device, PipelineCache, Place, Queue, RecordOptions, Resolver, Ticket};
 
 /// Bytes of the transfer window used outside the step (loading, saving, tests).
@@ -67,6 +67,8 @@ pub struct Gpu {
     memory: Memory,
     upload: View,
     readback: View,
+    /// Bytes that nobody may write; empty unless they were asked for.
+    guards: GuardBands,
     /// Names of submitted programs, while they are recorded.
     submissions: Option<Vec<String>>,
     device: Arc<Device>,
@@ -106,10 +108,15 @@ impl Gpu {
             memory,
             upload,
             readback,
+            guards: GuardBands::default(),
             submissions: None,
             device: device.clone(),
         };
         gpu.touch()?;
+        if backend.guard_bands {
+            gpu.guards = GuardBands::of(&gpu.memory);
+            gpu.run(&gpu.guards.fill())?;
+        }
         Ok(gpu)
     }
 
@@ -122,6 +129,23 @@ impl Gpu {
             }
         }
         self.run(&program)
+    }
+
+    /// Looks at the bytes around every tensor; nothing is in flight.
+    ///
+    /// # Errors
+    /// [`MemoryError::Overrun`] when one was written; never without guard bands.
+    pub fn check_guard_bands(&mut self) -> Result<(), MemoryError> {
+        let guards = std::mem::take(&mut self.guards);
+        let checked = guards
+            .fetch(self.readback)
+            .into_iter()
+            .try_for_each(|(program, fetched)| {
+                self.run(&program)?;
+                fetched.check(self.memory.host(&self.readback)?)
+            });
+        self.guards = guards;
+        checked
     }
 
     /// Goes over to larger tensors where the allocator has a driver block for each: those whose size stays keep their
@@ -146,7 +170,7 @@ impl Gpu {
         let mut copy = |name: &str, old: Option<&Block>, new: &Block| -> Result<(), MemoryError> {
             let pair = Pair(old.unwrap_or(new), new);
             let program = row_copy(rows.get(name).filter(|_| old.is_some()), new.bytes());
-            let compiled = CompiledProgram::new(device, pipelines, &pair, &program, RecordOptions::default())?;
+            let compiled = CompiledProgram::new(device, pipelines, &pair, &program, RecordOptions::default(), None)?;
             let ticket = compiled.submit(queue, 0)?;
             Ok(queue.wait(ticket, "growing")?)
         };
@@ -223,6 +247,7 @@ impl Gpu {
             &self.memory,
             program,
             options,
+            self.queue.progress().markers(),
         )?)
     }
 

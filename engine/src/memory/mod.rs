@@ -9,6 +9,7 @@ pub mod backend;
 mod budget;
 mod commit;
 mod gpu;
+mod guard_bands;
 mod plan;
 mod program;
 mod tensor;
@@ -18,6 +19,7 @@ pub use crate::vk::BlockRounding;
 pub use budget::{Budget, BudgetLimit, GIB, MIB};
 pub use commit::Memory;
 pub use gpu::{Gpu, RowCopy};
+pub use guard_bands::{BAND_BYTES, GuardBands};
 pub use plan::{ALIGNMENT, ArenaPeak, Plan, PlanLimits, PlannedBlock, Slot};
 pub use program::{Access, Binding, Command, Groups, Pass, Program, Shader, fold_groups};
 pub use tensor::{Class, Tag, TensorDesc, TensorId, TensorTable, View};
@@ -94,6 +96,23 @@ pub enum MemoryError {
         offset: u64,
         /// Bytes asked for.
         bytes: u64,
+    },
+    /// Something wrote beyond its tensor.
+    #[error(
+        "internal error: {count} words {side} tensor `{tensor}` were overwritten, the first {distance} bytes away from it \
+         with {found:#010x}; please report this"
+    )]
+    Overrun {
+        /// The tensor that is nearest to the first of them.
+        tensor: String,
+        /// On which side of it, `before` or `behind`.
+        side: &'static str,
+        /// Bytes between the tensor and the first word.
+        distance: u64,
+        /// The first word.
+        found: u32,
+        /// Words in this band.
+        count: usize,
     },
     /// The device said no.
     #[error(transparent)]

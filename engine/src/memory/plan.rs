@@ -214,7 +214,8 @@ fn overlaps(a: &[Option<(usize, usize)>], b: &[Option<(usize, usize)>]) -> bool 
     })
 }
 
-fn by_size(table: &TensorTable, class: Class) -> Vec<usize> {
+/// Tensors of a class, largest first.
+pub(super) fn by_size(table: &TensorTable, class: Class) -> Vec<usize> {
     let mut order: Vec<usize> = table
         .tensors()
         .iter()

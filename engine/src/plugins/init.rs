@@ -21,17 +21,23 @@ family! {
 pub struct SfmPointsOptions {
     /// Opacity of a new Gaussian, after the sigmoid; 0.01 to 0.99.
     pub opacity: f32,
+    /// Size of a new Gaussian, in mean distances to its nearest neighbours; above 0, at most 10.
+    pub scale: f32,
 }
 
 impl Default for SfmPointsOptions {
     fn default() -> Self {
-        Self { opacity: 0.1 }
+        Self {
+            opacity: 0.1,
+            scale: 1.0,
+        }
     }
 }
 
 impl Options for SfmPointsOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("opacity", self.opacity, 0.01..=0.99);
+        checker.positive("scale", self.scale.into(), 10.0);
     }
 }
 
@@ -45,6 +51,8 @@ pub struct RandomBoxOptions {
     pub half_side: f32,
     /// Opacity of a new Gaussian, after the sigmoid; 0.01 to 0.99.
     pub opacity: f32,
+    /// Size of a new Gaussian, in mean distances to its nearest neighbours; above 0, at most 10.
+    pub scale: f32,
 }
 
 impl Default for RandomBoxOptions {
@@ -53,6 +61,7 @@ impl Default for RandomBoxOptions {
             count: 100_000,
             half_side: 1.3,
             opacity: 0.1,
+            scale: 1.0,
         }
     }
 }
@@ -62,6 +71,7 @@ impl Options for RandomBoxOptions {
         checker.range("count", self.count, 1..=10_000_000);
         checker.positive("half_side", self.half_side.into(), 1e6);
         checker.range("opacity", self.opacity, 0.01..=0.99);
+        checker.positive("scale", self.scale.into(), 10.0);
     }
 }
 
@@ -73,6 +83,8 @@ pub struct RandomFrustumOptions {
     pub count: u32,
     /// Opacity of a new Gaussian, after the sigmoid; 0.01 to 0.99.
     pub opacity: f32,
+    /// Size of a new Gaussian, in mean distances to its nearest neighbours; above 0, at most 10.
+    pub scale: f32,
 }
 
 impl Default for RandomFrustumOptions {
@@ -80,6 +92,7 @@ impl Default for RandomFrustumOptions {
         Self {
             count: 100_000,
             opacity: 0.1,
+            scale: 1.0,
         }
     }
 }
@@ -88,6 +101,7 @@ impl Options for RandomFrustumOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("count", self.count, 1..=10_000_000);
         checker.range("opacity", self.opacity, 0.01..=0.99);
+        checker.positive("scale", self.scale.into(), 10.0);
     }
 }
 
@@ -100,6 +114,8 @@ pub struct PointsPlyOptions {
     pub path: String,
     /// Opacity of a new Gaussian, after the sigmoid; 0.01 to 0.99.
     pub opacity: f32,
+    /// Size of a new Gaussian, in mean distances to its nearest neighbours; above 0, at most 10.
+    pub scale: f32,
 }
 
 impl Default for PointsPlyOptions {
@@ -107,6 +123,7 @@ impl Default for PointsPlyOptions {
         Self {
             path: String::new(),
             opacity: 0.1,
+            scale: 1.0,
         }
     }
 }
@@ -117,5 +134,6 @@ impl Options for PointsPlyOptions {
             "the path of a PLY file".to_owned()
         });
         checker.range("opacity", self.opacity, 0.01..=0.99);
+        checker.positive("scale", self.scale.into(), 10.0);
     }
 }

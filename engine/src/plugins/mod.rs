@@ -4,27 +4,31 @@
 //! family is an enum with one variant a kind, so whoever attaches device passes to a plugin matches on it and the
 //! compiler says what is missing. This module holds data only: no Vulkan, no files, no YAML.
 
+mod budgeted;
 mod check;
 mod exporters;
 mod family;
 mod init;
 mod losses;
+mod mcmc;
 mod needs;
 mod optimizer;
 mod regularizers;
 mod sinks;
 mod strategy;
 
+pub use budgeted::{BudgetedDensify, BudgetedOptions, BudgetedPrune, BudgetedScore, BudgetedSplit};
 pub use check::{Checker, Problem};
 pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, is_box};
 pub use family::{Entry, Family, Options, families};
 pub use init::{Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
 pub use losses::{AlphaOptions, DssimOptions, ExposureOptions, L1Options, Loss};
+pub use mcmc::{McmcDensify, McmcOptions};
 pub use needs::{Need, NeedClass, NeedList};
 pub use optimizer::{AdamOptions, LearningRates, Optimizer};
-pub use regularizers::Regularizer;
+pub use regularizers::{Regularizer, RegularizerOptions};
 pub use sinks::{ConsoleOptions, MemoryJsonlOptions, MetricsJsonlOptions, Sink, TensorboardOptions};
-pub use strategy::{AbsStatistic, AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy};
+pub use strategy::{AbsStatistic, AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy, Window};
 
 use serde::{Deserialize, Serialize};
 

@@ -96,6 +96,9 @@ pub struct LearningRates {
     pub scales: f32,
     /// Rotations.
     pub quats: f32,
+    /// Share of all rates but the centres' that is left at the end of the centres' decay, log-linearly; 1 = they stay.
+    /// Above 0, at most 1.
+    pub others_end: f64,
 }
 
 impl Default for LearningRates {
@@ -109,6 +112,7 @@ impl Default for LearningRates {
             opacity: 0.05,
             scales: 5e-3,
             quats: 1e-3,
+            others_end: 1.0,
         }
     }
 }
@@ -117,6 +121,7 @@ impl LearningRates {
     fn check(&self, checker: &mut Checker) {
         checker.positive("means", self.means, 1.0);
         checker.positive("means_end", self.means_end, 1.0);
+        checker.positive("others_end", self.others_end, 1.0);
         if let Auto::Set(steps) = self.means_decay_steps {
             checker.range("means_decay_steps", steps, 1..=10_000_000);
         }

@@ -1,8 +1,44 @@
-//! Terms of the loss that look at parameters instead of images. None is available yet; the list in a profile is empty.
+//! Terms of the loss that look at parameters instead of images.
 
-use super::family::family;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Checker, Options, family::family};
 
 family! {
     /// A regularisation term.
-    Regularizer {}
+    Regularizer {
+        Opacity(RegularizerOptions) = "opacity", "mean opacity over all Gaussians: what no view needs fades";
+        Scale(RegularizerOptions) = "scale", "mean standard deviation over all Gaussians and axes: what no view needs shrinks";
+    }
+}
+
+impl Regularizer {
+    /// Weight of this term.
+    #[must_use]
+    pub const fn weight(&self) -> f32 {
+        match self {
+            Self::Opacity(options) | Self::Scale(options) => options.weight,
+        }
+    }
+}
+
+/// Options of every regularizer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RegularizerOptions {
+    /// Weight in the sum; 0 to 10.
+    pub weight: f32,
+}
+
+impl Default for RegularizerOptions {
+    fn default() -> Self {
+        Self { weight: 0.01 }
+    }
+}
+
+impl Options for RegularizerOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("weight", self.weight, 0.0..=10.0);
+    }
 }

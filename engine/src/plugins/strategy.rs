@@ -3,13 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Checker, NeedClass, NeedList, Options, family::family};
+use super::{BudgetedOptions, Checker, McmcOptions, NeedClass, NeedList, Options, family::family};
 
 family! {
     /// Densification, pruning and opacity resets.
     Strategy {
         AdcAbs(AdcOptions) = "adc_abs", "adaptive density control: mean gradient threshold or a quantile of the per-pixel absolute gradient";
         Adc(AdcOptions) = "adc", "adaptive density control of plain 3DGS: mean gradient threshold";
+        Mcmc(McmcOptions) = "mcmc", "3DGS-MCMC: dead Gaussians move to where opacity is, steady growth up to the cap, noise, no resets";
+        Budgeted(BudgetedOptions) = "budgeted", "births where the image is wrong, on a steady way to the cap; decay and noise instead of resets";
         Fixed(FixedOptions) = "fixed", "the number of Gaussians never changes";
     }
 }
@@ -20,7 +22,60 @@ impl Strategy {
     pub fn adc(&self) -> Option<&AdcOptions> {
         match self {
             Self::AdcAbs(options) | Self::Adc(options) => Some(options),
+            Self::Mcmc(_) | Self::Budgeted(_) | Self::Fixed(_) => None,
+        }
+    }
+
+    /// The options of `mcmc`, when that is the strategy.
+    #[must_use]
+    pub fn mcmc(&self) -> Option<&McmcOptions> {
+        match self {
+            Self::Mcmc(options) => Some(options),
+            _ => None,
+        }
+    }
+
+    /// The options of `budgeted`, when that is the strategy.
+    #[must_use]
+    pub fn budgeted(&self) -> Option<&BudgetedOptions> {
+        match self {
+            Self::Budgeted(options) => Some(options),
+            _ => None,
+        }
+    }
+
+    /// When the number of Gaussians may change; none when it never does.
+    #[must_use]
+    pub fn window(&self) -> Option<Window> {
+        match self {
+            Self::AdcAbs(AdcOptions { densify: d, .. }) | Self::Adc(AdcOptions { densify: d, .. }) => {
+                Some(Window::new(d.from, d.until, d.every))
+            }
+            Self::Mcmc(McmcOptions { densify: d, .. }) => Some(Window::new(d.from, d.until, d.every)),
+            Self::Budgeted(BudgetedOptions { densify: d, .. }) => Some(Window::new(d.from, d.until, d.every)),
             Self::Fixed(_) => None,
+        }
+    }
+
+    /// The iterations of [`Strategy::window`].
+    pub fn window_mut(&mut self) -> Option<[&mut u32; 3]> {
+        match self {
+            Self::AdcAbs(AdcOptions { densify: d, .. }) | Self::Adc(AdcOptions { densify: d, .. }) => {
+                Some([&mut d.from, &mut d.until, &mut d.every])
+            }
+            Self::Mcmc(McmcOptions { densify: d, .. }) => Some([&mut d.from, &mut d.until, &mut d.every]),
+            Self::Budgeted(BudgetedOptions { densify: d, .. }) => Some([&mut d.from, &mut d.until, &mut d.every]),
+            Self::Fixed(_) => None,
+        }
+    }
+
+    /// Noise on the centres after every step, in learning rates of the centres.
+    #[must_use]
+    pub fn noise(&self) -> f64 {
+        match self {
+            Self::Mcmc(options) => options.noise,
+            Self::Budgeted(options) => options.noise,
+            Self::AdcAbs(_) | Self::Adc(_) | Self::Fixed(_) => 0.0,
         }
     }
 
@@ -28,7 +83,7 @@ impl Strategy {
     pub fn adc_mut(&mut self) -> Option<&mut AdcOptions> {
         match self {
             Self::AdcAbs(options) | Self::Adc(options) => Some(options),
-            Self::Fixed(_) => None,
+            Self::Mcmc(_) | Self::Budgeted(_) | Self::Fixed(_) => None,
         }
     }
 
@@ -43,6 +98,37 @@ impl Strategy {
         ] {
             list.add(name, NeedClass::PerGaussian, 4);
         }
+    }
+}
+
+/// The iterations at which the number of Gaussians may change: multiples of `every` above `from` and below `until`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Events come after this iteration,
+    pub from: u32,
+    /// before this one,
+    pub until: u32,
+    /// and this many apart, at least 1.
+    pub every: u32,
+}
+
+impl Window {
+    fn new(from: u32, until: u32, every: u32) -> Self {
+        let every = every.max(1);
+        Self { from, until, every }
+    }
+
+    /// True when an iteration is in it, in a run that ends at iteration `end`: the last one never is.
+    #[must_use]
+    pub const fn has(&self, iteration: u32, end: u32) -> bool {
+        iteration > self.from && iteration < self.until && iteration < end && iteration.is_multiple_of(self.every)
+    }
+
+    /// The last iteration that is in it, if one is.
+    #[must_use]
+    pub fn last(&self, end: u32) -> Option<u32> {
+        let last = self.until.min(end).saturating_sub(1) / self.every * self.every;
+        self.has(last, end).then_some(last)
     }
 }
 
@@ -209,6 +295,8 @@ mod tests {
         for strategy in [
             Strategy::AdcAbs(AdcOptions::default()),
             Strategy::Adc(AdcOptions::default()),
+            Strategy::Mcmc(McmcOptions::default()),
+            Strategy::Budgeted(BudgetedOptions::default()),
             Strategy::Fixed(FixedOptions::default()),
         ] {
             let mut list = NeedList::default();

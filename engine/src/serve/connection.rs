@@ -2,7 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{Sleep, sleep};
 
@@ -28,14 +28,68 @@ const STALL_TIME: Duration = Duration::from_secs(120);
 /// Pause after the system refused a connection, for example because no file descriptor is left.
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
 
-/// Accepts connections for ever.
-pub(super) async fn accept(listener: TcpListener, router: Router) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+/// How requests are read.
+fn http() -> http1::Builder {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEADERS);
+    http
+}
+
+/// Answers one client, from whom all of `requests` has come.
+pub(super) async fn answer(router: Router, requests: &[u8]) -> Vec<u8> {
+    let answers = Arc::default();
+    let stream = Spoken {
+        requests: requests.into(),
+        read: 0,
+        answers: Arc::clone(&answers),
+    };
+    let io = TokioIo::new(Patient { stream, stalled: None });
+    // What breaks a connection is the client's affair.
+    let _ = http().serve_connection(io, TowerToHyperService::new(router)).await;
+    let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+    std::mem::take(&mut *answers)
+}
+
+/// A client that has said everything and listens to everything.
+struct Spoken {
+    requests: Vec<u8>,
+    read: usize,
+    answers: Arc<Mutex<Vec<u8>>>,
+}
+
+impl AsyncRead for Spoken {
+    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let left = &self.requests[self.read..];
+        let bytes = left.len().min(buf.remaining());
+        buf.put_slice(&left[..bytes]);
+        self.read += bytes;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Spoken {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Accepts connections for ever.
+pub(super) async fn accept(listener: TcpListener, router: Router) {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let http = http();
     // The semaphore is never closed.
     while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
         let stream = match listener.accept().await {
@@ -58,19 +112,19 @@ pub(super) async fn accept(listener: TcpListener, router: Router) {
 }
 
 /// A stream that fails when its client takes nothing for [`STALL_TIME`].
-struct Patient {
-    stream: TcpStream,
+struct Patient<S> {
+    stream: S,
     /// Runs while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl AsyncRead for Patient {
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, buf)
     }
 }
 
-impl AsyncWrite for Patient {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if let Poll::Ready(result) = Pin::new(&mut self.stream).poll_write(context, bytes) {
             self.stalled = None;

@@ -85,6 +85,13 @@ impl Server {
         self.site.root.runs().len() + self.site.root.comparisons().len()
     }
 
+    /// Answers one client that is not on the network: all that it sends, and all that it gets.
+    #[must_use]
+    pub fn answer(&self, requests: &[u8]) -> Vec<u8> {
+        let router = router(self.site.clone());
+        self.runtime.block_on(connection::answer(router, requests))
+    }
+
     /// Answers until Ctrl-C or a request to terminate; answers under way are cut off.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ use std::ops::Range;
 
 use super::passes::{intersect, status, targets, update, upload, upload_uniforms, visible};
 use super::{Capacities, StepTensors, losses};
+use crate::kernels::counters::Args;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Intersections, Pixels, Variants};
@@ -53,7 +54,11 @@ impl BandTensors {
         let sort = SortBuffers {
             keys,
             values,
-            histogram: arena("sort_histogram", Tag::Intersections, histogram_bytes(cap, variants)),
+            histogram: arena(
+                "sort_histogram",
+                Tag::Intersections,
+                histogram_bytes(cap, Args::IntersectionSort, variants),
+            ),
         };
         let histogram = arena("tile_histogram", Tag::Pixels, tiles);
         let ranges_stride = 256;

@@ -3,8 +3,10 @@
 //! They live in the arena: a densification runs between two steps, so its bytes are the step's.
 
 use super::{Capacities, StepTensors};
+use crate::kernels::budgeted::{self, Births};
 use crate::kernels::densify::{self, CONTROL_BYTES, Event, Workspace};
 use crate::kernels::relocate::Relocation;
+use crate::kernels::resample;
 use crate::memory::{Class, MIB, Program, Tag, TensorTable};
 
 /// Arena bytes for Gaussians on the move when nothing else is asked for.
@@ -61,5 +63,29 @@ pub fn densify(t: &StepTensors, d: &DensifyTensors, event: &Event) -> Program {
         ..*event
     };
     densify::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event);
+    program
+}
+
+/// The program of an event of the strategy `budgeted`; what is said of [`densify()`] holds for it too.
+#[must_use]
+pub fn budgeted(t: &StepTensors, d: &DensifyTensors, event: &Event, births: &Births) -> Program {
+    let mut program = Program::new("densify");
+    let event = Event {
+        capacity: event.capacity.min(t.capacities.n_cap),
+        ..*event
+    };
+    budgeted::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event, births);
+    program
+}
+
+/// The program of an event of the strategy `mcmc`; what is said of [`densify()`] holds for it too.
+#[must_use]
+pub fn resample(t: &StepTensors, d: &DensifyTensors, event: &resample::Event) -> Program {
+    let mut program = Program::new("densify");
+    let event = resample::Event {
+        capacity: event.capacity.min(t.capacities.n_cap),
+        ..*event
+    };
+    resample::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event);
     program
 }

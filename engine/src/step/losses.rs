@@ -74,7 +74,7 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
         exposure::record_apply(program, &t.shared, pixels, exposures);
         compared.image = exposures.image;
     }
-    loss::record(program, &t.shared, &compared, t.loss_sums, t.ssim_maps);
+    loss::record(program, &t.shared, &compared, t.loss_sums, t.ssim_maps, &t.variants);
     if let Some(exposures) = &t.extra.exposures {
         exposure::record_gradient(program, &t.shared, pixels, exposures);
     }

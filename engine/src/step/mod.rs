@@ -17,7 +17,7 @@ mod tensors;
 
 pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, left_out, pack_bands};
 pub use capacities::Capacities;
-pub use densify::{DensifyTensors, STAGING_BYTES, densify};
+pub use densify::{DensifyTensors, STAGING_BYTES, budgeted, densify, resample};
 pub use losses::{ExtraLosses, ExtraTensors};
 pub use model_io::{read_model, write_model};
 pub use passes::{evaluate_view, forward, gradients_of_view, train_step, train_steps};

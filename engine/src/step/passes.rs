@@ -6,7 +6,7 @@ use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE}
 use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
-use crate::kernels::{begin, cull, loss, project, rasterize, rasterize_backward, tile_ranges, update};
+use crate::kernels::{begin, cull, explore, loss, project, rasterize, rasterize_backward, tile_ranges, update};
 use crate::memory::{Program, View};
 
 /// Copies the slot's uniforms to the device.
@@ -39,7 +39,14 @@ pub(super) fn status(program: &mut Program, t: &StepTensors) {
 /// Appends what makes the visible records and returns their order by depth.
 pub(super) fn visible(program: &mut Program, t: &StepTensors) -> View {
     begin::record(program, &t.shared, &t.chunks);
-    cull::record(program, &t.shared, &t.chunks, t.group_visible, t.capacities.v_cap);
+    cull::record(
+        program,
+        &t.shared,
+        &t.chunks,
+        t.group_visible,
+        t.capacities.v_cap,
+        &t.variants,
+    );
     records(program, t, &t.chunks, t.group_visible)
 }
 
@@ -89,7 +96,7 @@ pub(super) fn intersect(
         payloads: buffers.values[sorted],
         ..t.intersections
     };
-    tile_ranges::record(program, s, buffers.keys[sorted], intersections.tile_ranges);
+    tile_ranges::record(program, s, buffers.keys[sorted], &intersections, v);
     intersections
 }
 
@@ -109,6 +116,14 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
         coefficients(t),
     );
     losses::update(program, t);
+    explore(program, t);
+}
+
+/// Appends the noise on the centres that follows every update, where there is one.
+pub(super) fn explore(program: &mut Program, t: &StepTensors) {
+    if t.explores {
+        explore::record(program, &t.shared, &t.chunks);
+    }
 }
 
 /// Appends everything up to the rendered image and returns the tensors the backward pass needs.

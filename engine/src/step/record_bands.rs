@@ -19,7 +19,7 @@
 use std::ops::Range;
 
 use super::bands::{band_lists, band_range, pack, running_sums, span};
-use super::passes::{coefficients, records, status, targets, upload, upload_uniforms};
+use super::passes::{coefficients, explore, records, status, targets, upload, upload_uniforms};
 use super::{BandTensors, BandedPrograms, StepTensors, losses};
 use crate::kernels::gradient_store::{self, InBand, Rows};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
@@ -161,7 +161,7 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_image: bool) -> Pr
     }
     begin::record(&mut prefix, s, &t.chunks);
     // No records are made here, so there is no capacity to hold.
-    cull::record(&mut prefix, s, &t.chunks, t.group_visible, c.n_cap);
+    cull::record(&mut prefix, s, &t.chunks, t.group_visible, c.n_cap, &t.variants);
     survey::record(&mut prefix, s, &t.chunks, r.survey, c.max_tiles);
     prefix.copy(r.survey, r.survey_back);
     status(&mut prefix, t);
@@ -222,6 +222,7 @@ pub fn banded_records(
         );
     }
     losses::update(&mut finish, t);
+    explore(&mut finish, t);
     status(&mut finish, t);
     BandedPrograms {
         prefix,
@@ -237,7 +238,15 @@ pub fn banded_records(
 /// Takes the band's range into the uniforms, makes the records of its Gaussians and lists its intersections.
 fn band_records(program: &mut Program, t: &StepTensors, b: &BandTensors, r: &RecordBandTensors) -> Intersections {
     band_range(program, t, b);
-    cull::record_band(program, &t.shared, &t.chunks, &r.inside, r.groups, t.capacities.v_cap);
+    cull::record_band(
+        program,
+        &t.shared,
+        &t.chunks,
+        &r.inside,
+        r.groups,
+        t.capacities.v_cap,
+        &t.variants,
+    );
     let depth_order = records(program, t, &r.inside, r.groups);
     band_lists(program, t, b, depth_order)
 }

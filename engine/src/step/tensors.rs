@@ -76,6 +76,8 @@ pub struct StepTensors {
     pub filter: FilterTensors,
     /// Host-visible rings.
     pub rings: Rings,
+    /// Steps end with noise on the centres.
+    pub explores: bool,
 }
 
 impl StepTensors {
@@ -133,7 +135,12 @@ impl StepTensors {
                 arena("depth_order", Tag::Visible, v, 4),
                 arena("depth_order_other", Tag::Visible, v, 4),
             ],
-            histogram: arena("depth_histogram", Tag::Visible, 1, histogram_bytes(c.v_cap, variants)),
+            histogram: arena(
+                "depth_histogram",
+                Tag::Visible,
+                1,
+                histogram_bytes(c.v_cap, Args::VisibleSort, variants),
+            ),
         };
         let tile_sort = SortBuffers {
             keys: [
@@ -148,7 +155,7 @@ impl StepTensors {
                 "tile_histogram",
                 Tag::Intersections,
                 1,
-                histogram_bytes(c.i_cap, variants),
+                histogram_bytes(c.i_cap, Args::IntersectionSort, variants),
             ),
         };
         let partial = if segmented { i } else { 1 };
@@ -157,6 +164,7 @@ impl StepTensors {
             payloads: tile_sort.values[0],
             owners: arena("owners", Tag::Intersections, if segmented { i } else { 1 }, 4),
             tile_ranges: arena("tile_ranges", Tag::Pixels, u64::from(c.max_tiles), 8),
+            tile_order: arena("tile_order", Tag::Pixels, u64::from(c.max_tiles), 4),
         };
         let group_tiles = arena("group_tiles", Tag::Visible, v.div_ceil(256), 4);
         let image = arena("image", Tag::Pixels, px, 16);
@@ -215,6 +223,7 @@ impl StepTensors {
                 gradient,
                 target,
                 masked: c.masked,
+                scores: false,
             },
             resident,
             ssim_maps,
@@ -223,6 +232,7 @@ impl StepTensors {
             metric_sums,
             filter,
             rings,
+            explores: false,
         }
     }
 }

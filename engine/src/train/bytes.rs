@@ -140,7 +140,7 @@ impl ByteTable {
         let records = ["step/splat_position", "step/splat_conic", "step/splat_color"];
         // The fold finds a splat's partial sums again through these.
         let kept = ["step/tile_counts", "step/emission_start"];
-        let lists = ["step/payloads", "step/owners", "step/tile_ranges"];
+        let lists = ["step/payloads", "step/owners", "step/tile_ranges", "step/tile_order"];
         let image = ["step/image", "step/last_contributor", "step/image_gradient"];
         let compared = ["step/exposed_image", "step/ssim_maps"];
         let sums = ["step/gradient_a", "step/gradient_b", "step/gradient_c"];
@@ -249,7 +249,10 @@ fn visible(c: &Capacities, variants: &Variants) -> Vec<Row> {
     } else {
         once("step/emission_start", 4)
     });
-    rows.push(once("step/depth_histogram", histogram_bytes(c.v_cap, variants)));
+    rows.push(once(
+        "step/depth_histogram",
+        histogram_bytes(c.v_cap, Args::VisibleSort, variants),
+    ));
     rows.push(grouped("step/group_tiles", Class::Arena, Unit::Visible, 4, c));
     rows
 }
@@ -271,7 +274,10 @@ fn intersections(c: &Capacities, variants: &Variants) -> Vec<Row> {
         of("step/tile_keys_other", 4),
         of("step/payloads", 4),
         of("step/payloads_other", 4),
-        once("step/tile_histogram", histogram_bytes(c.i_cap, variants)),
+        once(
+            "step/tile_histogram",
+            histogram_bytes(c.i_cap, Args::IntersectionSort, variants),
+        ),
         segment("step/partial_a", 16),
         segment("step/partial_b", 16),
         segment("step/partial_c", 16),
@@ -280,7 +286,10 @@ fn intersections(c: &Capacities, variants: &Variants) -> Vec<Row> {
         band("bands/tile_keys_other"),
         band("bands/payloads"),
         band("bands/payloads_other"),
-        once("bands/sort_histogram", histogram_bytes(c.band_cap(), variants)),
+        once(
+            "bands/sort_histogram",
+            histogram_bytes(c.band_cap(), Args::IntersectionSort, variants),
+        ),
     ]
 }
 
@@ -295,6 +304,7 @@ fn images(c: &Capacities) -> Vec<Row> {
         pixel("step/image_gradient", 16),
         pixel("step/ssim_maps", 36),
         tile("step/tile_ranges", 8),
+        tile("step/tile_order", 4),
         tile("step/loss_sums", 8),
         tile("step/metric_sums", 4 * u64::from(loss::METRIC_WORDS)),
         tile("bands/tile_histogram", 4),

@@ -44,8 +44,14 @@ impl Programs {
     /// # Errors
     /// [`TrainError::Memory`] when the driver refuses one.
     pub(super) fn new(gpu: &Gpu, plan: &TrainPlan, with_times: bool) -> Result<Self, TrainError> {
-        let compile =
-            |program: &Program, slots: u32, timestamps: bool| gpu.compile(program, RecordOptions { slots, timestamps });
+        let compile = |program: &Program, slots: u32, timestamps: bool| {
+            let options = RecordOptions {
+                slots,
+                timestamps,
+                watched: true,
+            };
+            gpu.compile(program, options)
+        };
         let slots = plan.tensors.capacities.slots;
         let once = |program: &Program| compile(program, 1, false);
         let ring = |program: &Program| compile(program, slots, false);

@@ -1,6 +1,9 @@
 //! What can end a training run.
 
+use std::path::{Path, PathBuf};
+
 use super::checkpoint::CheckpointError;
+use super::device_loss::DeviceLoss;
 use super::guard::SpillEvidence;
 use super::losses::LossError;
 use super::run_folder::RunFolderError;
@@ -150,6 +153,26 @@ pub enum TrainError {
         /// A checkpoint of that iteration was written.
         saved: bool,
     },
+    /// The Vulkan validation layer had something to say.
+    #[error("the Vulkan validation layer (`debug.validation` is {mode}) gave {count} messages, the first: {first}")]
+    Validation {
+        /// What it checks.
+        mode: &'static str,
+        /// Messages.
+        count: u64,
+        /// The first one.
+        first: String,
+    },
+    /// The device was lost and is not tried again.
+    #[error("{}", lost_text(losses, report.as_deref(), reopening.as_deref()))]
+    DeviceLost {
+        /// What is known of each time, in order.
+        losses: Vec<DeviceLoss>,
+        /// Where that was written.
+        report: Option<PathBuf>,
+        /// Why it could not be opened again, when it was lost once.
+        reopening: Option<String>,
+    },
     /// Densification wanted more Gaussians than there is room for, and `memory.on_overflow` is `stop`.
     #[error(
         "the densification after iteration {iteration} wanted {dropped} Gaussians more than the {n_cap} there is room for, \
@@ -177,6 +200,33 @@ pub enum TrainError {
 
 fn mib(bytes: u64) -> f64 {
     bytes as f64 / crate::memory::MIB as f64
+}
+
+impl TrainError {
+    /// What noticed that the device is lost, when that is the error.
+    pub(super) fn lost(&self) -> Option<&str> {
+        match self {
+            Self::Vulkan(VkError::Lost { during })
+            | Self::Memory(MemoryError::Vulkan(VkError::Lost { during }))
+            | Self::Lpips(LpipsError::Memory(MemoryError::Vulkan(VkError::Lost { during }))) => Some(during),
+            _ => None,
+        }
+    }
+}
+
+fn lost_text(losses: &[DeviceLoss], report: Option<&Path>, reopening: Option<&str>) -> String {
+    let times: Vec<String> = losses
+        .iter()
+        .map(|loss| format!("after {} iterations at {}", loss.iteration, loss.at))
+        .collect();
+    let mut text = format!("the Vulkan device was lost {}", times.join(", and again "));
+    if let Some(why) = reopening {
+        text += &format!("; it could not be opened again: {why}");
+    }
+    if let Some(path) = report {
+        text += &format!("; {} has the report", path.display());
+    }
+    text
 }
 
 fn stall_text(c: &Counters, v_cap: u32, i_cap: u32) -> String {

@@ -362,6 +362,31 @@ pub enum Event {
         /// Decoding threads.
         threads: u32,
     },
+    /// The device was lost; it was opened anew, and training goes on from the newest checkpoint or from the start.
+    DeviceLost {
+        /// Iterations submitted then.
+        iteration: u32,
+        /// The call or program that noticed.
+        noticed: String,
+        /// What the device was at.
+        at: String,
+        /// Longest submission aimed at from now on, milliseconds.
+        submit_ms: u32,
+    },
+    /// The device was at work and nothing was finished for long.
+    Silence {
+        /// For how long, when it was noticed.
+        seconds: f64,
+        /// What it was at.
+        at: String,
+    },
+    /// The Vulkan validation layer found a mistake of Kiln; the run will end as failed.
+    Validation {
+        /// What it checks: core, sync or gpu.
+        mode: String,
+        /// Its words.
+        message: String,
+    },
     /// Odd, but the run goes on.
     Warning {
         /// For people.
@@ -485,6 +510,18 @@ impl fmt::Display for Event {
                 "first step after {seconds:.2} s: {images} images decoded ({:.1} MiB), {threads} threads",
                 *bytes as f64 / f64::from(1 << 20)
             ),
+            Self::DeviceLost {
+                iteration,
+                at,
+                submit_ms,
+                ..
+            } => write!(
+                f,
+                "warning: the device was lost after {iteration} iterations at {at}; it was opened again, submissions are now \
+                 at most {submit_ms} ms long"
+            ),
+            Self::Silence { seconds, at } => write!(f, "the device was at {at} for {seconds:.0} s and longer"),
+            Self::Validation { mode, message } => write!(f, "error: Vulkan validation ({mode}): {message}"),
             Self::Warning { message } => write!(f, "warning: {message}"),
         }
     }

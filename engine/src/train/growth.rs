@@ -1,6 +1,6 @@
 //! Growth where there should be none: after the last densification the number of Gaussians may not rise.
 
-use super::{TrainError, schedule};
+use super::TrainError;
 use crate::config::Profile;
 
 /// Watches the number of Gaussians from step to step.
@@ -14,13 +14,8 @@ pub(super) struct Plateau {
 
 impl Plateau {
     pub(super) fn new(profile: &Profile) -> Self {
-        let last = profile.strategy.adc().and_then(|adc| {
-            let end = adc.densify.until.min(profile.schedule.iterations);
-            // The last multiple of the period below the end, when that lies in the window at all.
-            let every = adc.densify.every.max(1);
-            let at = end.saturating_sub(1) / every * every;
-            schedule::is_densify(profile, at).then_some(at)
-        });
+        let window = profile.strategy.window();
+        let last = window.and_then(|window| window.last(profile.schedule.iterations));
         Self {
             last_densify: last.unwrap_or(0),
             settled: None,

@@ -17,6 +17,11 @@ pub enum LossError {
     /// A background that changes behind photos that are blended over one.
     #[error("`model.background` is random, and photos with transparent pixels are blended over one colour once")]
     Blended,
+    /// Coverage and scores both want the fourth value of image gradients.
+    #[error(
+        "the loss `alpha` and the strategy `budgeted` cannot go together: both use the fourth channel of image gradients"
+    )]
+    Scores,
 }
 
 impl LossError {
@@ -30,6 +35,7 @@ impl LossError {
             Self::Blended => {
                 "`dataset.alpha: mask` leaves transparent pixels out, `ignore` takes their colours as they are stored"
             }
+            Self::Scores => "take the loss out, or choose another `strategy.kind`, `mcmc` for instance",
         }
     }
 }
@@ -41,6 +47,9 @@ impl LossError {
 pub(super) fn check(profile: &Profile, scene: &SceneIndex) -> Result<(), TrainError> {
     if extra(profile).alpha && !scene.masked {
         return Err(LossError::NoMasks.into());
+    }
+    if extra(profile).alpha && profile.strategy.budgeted().is_some() {
+        return Err(LossError::Scores.into());
     }
     let blended = scene.train.iter().any(|view| view.alpha == Alpha::Composite);
     if profile.model.background == Background::Random && blended {

@@ -12,6 +12,7 @@ pub mod clock;
 mod compiled;
 mod counting;
 mod device_choice;
+mod device_loss;
 mod early_stop;
 mod environment;
 mod error;
@@ -39,16 +40,19 @@ pub mod schedule;
 mod self_test;
 mod session;
 pub mod sinks;
+mod skips;
 mod stored;
 mod telemetry;
 mod timing;
 mod tracing;
 mod trainer;
 mod uniforms;
+mod watchdog;
 
 pub use bytes::{ByteTable, Row, Unit};
 pub use capacity::CapacitySource;
 pub use counting::{Demand, DemandSource};
+pub use device_loss::{DeviceLoss, REPORT_FILE};
 pub use error::TrainError;
 pub use guard::{
     PressureChange, ProbeTensors, REFERENCE_BYTES, Residency, Response, SpillEvidence, Verdict, device_budget,

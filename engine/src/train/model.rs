@@ -23,14 +23,16 @@ pub fn initial_model(profile: &Profile, scene: &SceneIndex) -> Result<Gaussians,
         let cameras: Vec<Camera> = scene.train.iter().map(|view| view.camera.clone()).collect();
         init::frustum_points(&cameras, scene.extent, count, seed)
     };
-    let (points, opacity): (Vec<Point>, f32) = match &profile.init {
-        Init::SfmPoints(options) if !scene.points.is_empty() => (scene.points.clone(), options.opacity),
+    let (points, [opacity, size]): (Vec<Point>, [f32; 2]) = match &profile.init {
+        Init::SfmPoints(options) if !scene.points.is_empty() => {
+            (scene.points.clone(), [options.opacity, options.scale])
+        }
         Init::SfmPoints(options) => {
             let points = match scene.kind {
                 SceneKind::Blender | SceneKind::Multiscale => init::random_points(init::RANDOM_POINTS, seed),
                 SceneKind::Colmap | SceneKind::Nerfstudio => in_front(init::RANDOM_POINTS),
             };
-            (points, options.opacity)
+            (points, [options.opacity, options.scale])
         }
         Init::RandomBox(options) => {
             let mut points = init::random_points(options.count, seed);
@@ -38,14 +40,18 @@ pub fn initial_model(profile: &Profile, scene: &SceneIndex) -> Result<Gaussians,
             for point in &mut points {
                 point.position = point.position.map(|x| x * scale);
             }
-            (points, options.opacity)
+            (points, [options.opacity, options.scale])
         }
-        Init::RandomFrustum(options) => (in_front(options.count), options.opacity),
-        Init::Ply(options) => (read_points(Path::new(&options.path))?, options.opacity),
+        Init::RandomFrustum(options) => (in_front(options.count), [options.opacity, options.scale]),
+        Init::Ply(options) => (read_points(Path::new(&options.path))?, [options.opacity, options.scale]),
     };
     let mut model = init::from_points(&points, profile.model.sh_degree)?;
     let logit = (opacity / (1.0 - opacity)).ln();
     model.logit_opacities.fill(logit);
+    // Adding ln 1 = 0 changes no bit.
+    for value in model.log_scales.as_flattened_mut() {
+        *value += size.ln();
+    }
     Ok(model)
 }
 

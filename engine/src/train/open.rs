@@ -6,7 +6,7 @@ use super::{TrainError, device_choice};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::backend::{BackendChoice, BackendKind, Fragmentation};
-use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, VkError};
+use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
 
 /// An opened device and what was decided about it.
 pub struct OpenDevice {
@@ -34,6 +34,7 @@ pub fn backend_choice(profile: &Profile) -> BackendChoice {
             config::Fragmentation::Normal => Some(Fragmentation::Normal),
             config::Fragmentation::Minimal => Some(Fragmentation::Minimal),
         },
+        guard_bands: profile.debug.guard_bands,
     }
 }
 
@@ -42,7 +43,7 @@ pub fn backend_choice(profile: &Profile) -> BackendChoice {
 /// # Errors
 /// [`VkError::Loader`] without a Vulkan loader.
 pub fn list_devices() -> Result<Vec<Caps>, VkError> {
-    Instance::new(false)?.devices()
+    Instance::new(Validation::Off)?.devices()
 }
 
 /// Opens the device `profile.device` asks for: by number, name or uuid, or the best one (discrete before integrated
@@ -51,7 +52,12 @@ pub fn list_devices() -> Result<Vec<Caps>, VkError> {
 /// # Errors
 /// [`TrainError::NoDevice`] when there is none or the tier cannot be reached.
 pub fn open_device(profile: &Profile) -> Result<OpenDevice, TrainError> {
-    let instance = Arc::new(Instance::new(profile.debug.validation)?);
+    let instance = Arc::new(Instance::new(match profile.debug.validation {
+        config::Validation::Off => Validation::Off,
+        config::Validation::Core => Validation::Core,
+        config::Validation::Sync => Validation::Synchronization,
+        config::Validation::Gpu => Validation::GpuAssisted,
+    })?);
     let mut devices = instance.devices()?;
     let at = device_choice::choose(&devices, profile.device.index.as_ref()).map_err(TrainError::NoDevice)?;
     let chosen = devices.swap_remove(at);
@@ -66,7 +72,18 @@ pub fn open_device(profile: &Profile) -> Result<OpenDevice, TrainError> {
             )));
         }
     };
+    let chosen = match tier {
+        Tier::Portable => chosen.portable(),
+        Tier::Fast => chosen,
+    };
     let device = Device::open(&instance, chosen)?;
+    let cpu = device.caps().kind == DeviceKind::Cpu;
+    device.mark_passes(match profile.debug.markers {
+        config::Markers::Auto => cpu,
+        config::Markers::On => true,
+        config::Markers::Off => false,
+    });
+    device.limit_submissions(profile.device.submit_ms);
     if let Some(number) = profile.debug.fail_allocation {
         device.fail_attempt(number);
     }

@@ -9,14 +9,16 @@ use super::open::backend_choice;
 use super::{TrainError, ViewSums, losses};
 use crate::config::{Profile, Residency};
 use crate::eval::lpips::LpipsTensors;
-use crate::kernels::densify::{Event, Options};
+use crate::kernels::budgeted::{Births, Exponents};
+use crate::kernels::densify::{Event, Options, Way};
 use crate::kernels::histogram;
 use crate::kernels::loss::METRIC_WORDS;
+use crate::kernels::resample;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
 use crate::memory::backend::BackendChoice;
 use crate::memory::{Budget, Class, Gpu, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
-use crate::plugins::{AbsStatistic, Strategy};
+use crate::plugins::{AbsStatistic, BudgetedOptions, Strategy};
 use crate::scene::{SceneIndex, photo_bytes};
 use crate::step::{
     self, BandTensors, BandedPrograms, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES,
@@ -164,7 +166,9 @@ impl TrainPlan {
     ) -> Self {
         let mut table = TensorTable::default();
         let resident = ResidentImages::new(&mut table, resident_bytes.iter().copied(), page_bytes);
-        let tensors = StepTensors::with_resident(&mut table, capacities, variants, resident);
+        let mut tensors = StepTensors::with_resident(&mut table, capacities, variants, resident);
+        tensors.explores = profile.strategy.noise() > 0.0;
+        tensors.pixels.scores = profile.strategy.budgeted().is_some();
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut filter = Program::new("filter_3d");
@@ -520,6 +524,34 @@ fn densify_programs(
     profile: &Profile,
     extent: f32,
 ) -> Option<([Program; 2], [Program; 2])> {
+    if let Some(mcmc) = profile.strategy.mcmc() {
+        let workspace = DensifyTensors::new(table, &tensors.capacities, STAGING_BYTES);
+        let program = |capacity| {
+            let event = resample::Event {
+                dead_opacity: mcmc.densify.dead_opacity,
+                growth: mcmc.densify.growth,
+                capacity,
+            };
+            step::resample(tensors, &workspace, &event)
+        };
+        // No size prunes: both are the same.
+        let programs = |capacity| [program(capacity), program(capacity)];
+        return Some((programs(tensors.capacities.n_limit), programs(0)));
+    }
+    if let Some(budgeted) = profile.strategy.budgeted() {
+        let workspace = DensifyTensors::new(table, &tensors.capacities, STAGING_BYTES);
+        let births = births(profile, budgeted);
+        let program = |capacity| {
+            let event = Event {
+                options: budgeted_options(budgeted),
+                extent: extent.into(),
+                capacity,
+            };
+            step::budgeted(tensors, &workspace, &event, &births)
+        };
+        let programs = |capacity| [program(capacity), program(capacity)];
+        return Some((programs(tensors.capacities.n_limit), programs(0)));
+    }
     let adc = profile.strategy.adc()?;
     let workspace = DensifyTensors::new(table, &tensors.capacities, STAGING_BYTES);
     let options = Options {
@@ -547,6 +579,42 @@ fn densify_programs(
         ]
     };
     Some((programs(tensors.capacities.n_limit), programs(0)))
+}
+
+/// Who gives birth when, under the strategy `budgeted`.
+fn births(profile: &Profile, options: &BudgetedOptions) -> Births {
+    let last = profile
+        .strategy
+        .window()
+        .and_then(|window| window.last(profile.schedule.iterations));
+    Births {
+        way: Way {
+            from: options.densify.from,
+            last: last.unwrap_or(options.densify.from),
+            ramp: options.densify.ramp,
+            growth: options.densify.growth,
+        },
+        exponents: Exponents {
+            error: options.score.error.into(),
+            abs_gradient: options.score.abs_gradient.into(),
+            weight: options.score.weight.into(),
+            opacity: options.score.opacity.into(),
+        },
+    }
+}
+
+/// How Gaussians split and die under the strategy `budgeted`.
+fn budgeted_options(options: &BudgetedOptions) -> Options {
+    Options {
+        clone_extent: options.split.percent_dense.into(),
+        halve: options.split.long_axis.then(|| options.split.offset.into()),
+        prune_opacity: options.prune.opacity.into(),
+        prune_extent: options.prune.world.map(f64::from),
+        prune_weight: options.prune.weight.into(),
+        decay: options.decay.into(),
+        scale_decay: options.scale_decay.into(),
+        ..Options::default()
+    }
 }
 
 /// Largest horizontal focal length over the training cameras of `scene`, pixels: `f_max` of the 3D filter.

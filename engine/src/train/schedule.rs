@@ -53,21 +53,29 @@ pub fn sh_degree_at(profile: &Profile, iteration: u32) -> u32 {
 #[must_use]
 pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
     let lr = &adam(profile).lr;
-    let steps = lr.means_decay_steps.unwrap_or(profile.schedule.iterations).max(1);
-    let t = (f64::from(iteration) / f64::from(steps)).min(1.0);
+    let t = decay_gone(profile, iteration);
     extent * (lr.means.ln() * (1.0 - t) + lr.means_end.ln() * t).exp()
+}
+
+/// Share of the other learning rates that is left: log-linear from 1 to `others_end` over the steps of the centres' decay.
+#[must_use]
+pub fn others_share(profile: &Profile, iteration: u32) -> f64 {
+    adam(profile).lr.others_end.powf(decay_gone(profile, iteration))
+}
+
+/// Share of the decay of learning rates that is over.
+fn decay_gone(profile: &Profile, iteration: u32) -> f64 {
+    let lr = &adam(profile).lr;
+    let steps = lr.means_decay_steps.unwrap_or(profile.schedule.iterations).max(1);
+    (f64::from(iteration) / f64::from(steps)).min(1.0)
 }
 
 /// True when clones, splits and prunes happen: multiples of `every` above `from` and below `until`, but never after the last
 /// iteration, whose model is measured and saved as it was trained.
 #[must_use]
 pub fn is_densify(profile: &Profile, iteration: u32) -> bool {
-    profile.strategy.adc().is_some_and(|adc| {
-        let d = &adc.densify;
-        iteration > d.from
-            && iteration < d.until.min(profile.schedule.iterations)
-            && iteration.is_multiple_of(d.every.max(1))
-    })
+    let window = profile.strategy.window();
+    window.is_some_and(|window| window.has(iteration, profile.schedule.iterations))
 }
 
 /// True when opacities are reset: multiples of `every` below `until` and before the last iteration, and on a white background once more when
@@ -120,10 +128,11 @@ pub fn adam_skip_mask(profile: &Profile, iteration: u32) -> u32 {
 /// Everything that happens at an iteration.
 #[must_use]
 pub fn events_at(profile: &Profile, iteration: u32) -> Events {
-    let adc = profile.strategy.adc();
+    let (adc, budgeted) = (profile.strategy.adc(), profile.strategy.budgeted());
     let densify = is_densify(profile, iteration);
     Events {
-        statistics: adc.is_some_and(|adc| iteration < adc.densify.until),
+        statistics: adc.map(|adc| adc.densify.until).is_some_and(|until| iteration < until)
+            || budgeted.is_some_and(|budgeted| iteration < budgeted.densify.until),
         densify,
         prune_large: densify && adc.is_some_and(|adc| iteration > adc.prune.world_from),
         reset: is_reset(profile, iteration),
@@ -225,6 +234,40 @@ mod tests {
             assert!((lr / expected - 1.0).abs() < 1e-7, "{iteration}: {lr}");
             assert!((means_lr(&profile, iteration, 2.5) / lr - 2.5).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn other_rates_stay_or_end_at_their_share() {
+        let shares = |sets: &[(&str, &str)]| {
+            let profile = recipe("mip", sets);
+            [0, 15_000, 30_000, 40_000].map(|iteration| others_share(&profile, iteration))
+        };
+        assert_eq!(shares(&[]), [1.0; 4]);
+        let found = shares(&[("optimizer.lr.others_end", "0.04")]);
+        for (found, wanted) in found.into_iter().zip([1.0, 0.2, 0.04, 0.04]) {
+            assert!((found - wanted).abs() < 1e-12, "{found}, not {wanted}");
+        }
+    }
+
+    #[test]
+    fn strategies_have_windows_of_their_own() {
+        let mcmc = recipe("mcmc", &[]);
+        let events = iterations(&mcmc, is_densify);
+        assert_eq!((events.len(), events[0], events.last()), (244, 600, Some(&24_900)));
+        assert!(iterations(&mcmc, |p, i| is_reset(p, i) || events_at(p, i).statistics).is_empty());
+        let quality = recipe("quality", &[]);
+        let events = iterations(&quality, is_densify);
+        assert_eq!((events[0], events.last()), (600, Some(&14_900)));
+        assert_eq!(
+            iterations(&quality, |p, i| events_at(p, i).statistics).last(),
+            Some(&14_999)
+        );
+        let fast = recipe("fast", &[]);
+        assert_eq!(fast.schedule.iterations, 10_000);
+        assert_eq!(
+            [1, 1000, 1001, 3000, 3001, 10_000].map(|i| resolution_scale_at(&fast, i)),
+            [0.25, 0.25, 0.5, 0.5, 1.0, 1.0]
+        );
     }
 
     #[test]

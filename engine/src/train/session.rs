@@ -1,6 +1,10 @@
 //! A run from the first step to the last file: the order of steps, evaluations, exports and checkpoints.
 
+mod device;
+mod recovery;
 mod watch;
+
+pub use recovery::run;
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -31,7 +35,7 @@ use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::export::{
-    Chosen, DeliveryError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_json, write_ply,
+    Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_json, write_ply,
 };
 use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
@@ -61,6 +65,8 @@ pub struct RunRequest {
 pub enum ResumeFrom {
     /// The newest checkpoint of the output folder.
     Latest,
+    /// The same, or the start when there is none: the run lost its device.
+    AfterLoss,
     /// This file.
     File(PathBuf),
 }
@@ -76,26 +82,6 @@ pub struct RunEnd {
     pub signal: Option<Signal>,
     /// Mean PSNR (one squared error per image) over the test views at the last evaluation, dB.
     pub test_psnr: Option<f64>,
-}
-
-/// Trains, evaluates and exports.
-///
-/// # Errors
-/// [`TrainError`]; the run folder then says `failed` or `stalled`, and what was written before stays.
-pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, TrainError> {
-    let mut session = Session::open(request)?;
-    match session.train(interrupt) {
-        Ok(signal) => session.finish(signal),
-        Err(error) => {
-            let status = if matches!(error, TrainError::Stalled { .. }) {
-                Status::Stalled
-            } else {
-                Status::Failed
-            };
-            session.abandon(status, &error);
-            Err(error)
-        }
-    }
 }
 
 struct Session {
@@ -140,6 +126,7 @@ struct Session {
     /// What ends the run before its next step.
     end: Option<TrainError>,
     tracer: Option<Tracer>,
+    device: device::DeviceWatch,
 }
 
 impl Session {
@@ -160,6 +147,7 @@ impl Session {
         let found = match &resume {
             None => None,
             Some(ResumeFrom::Latest) => Some(checkpoint::open(&root.join("checkpoints"))?),
+            Some(ResumeFrom::AfterLoss) => checkpoint::open_any(&root.join("checkpoints"))?,
             Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
         };
         let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
@@ -184,7 +172,7 @@ impl Session {
                 .chain(lpips_warning),
         );
         let existing = match &resume {
-            Some(ResumeFrom::Latest) => Existing::Resume,
+            Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => Existing::Resume,
             // A checkpoint of elsewhere may start a run of its own.
             Some(ResumeFrom::File(_)) if root.join("run.json").exists() => Existing::Resume,
             _ => Existing::Refuse,
@@ -207,6 +195,7 @@ impl Session {
         let table = trainer.gpu().memory().table();
         folder.write_setup(&profile, &environment::of(&profile, &open, &variants, table))?;
         folder.write_inputs(&scene, &scene.points)?;
+        let device = device::DeviceWatch::new(&profile, &trainer, terminal.is_some());
         let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
         folder.list(sinks.files().iter().map(String::as_str))?;
         if let Some(out) = json {
@@ -247,9 +236,12 @@ impl Session {
             from: 0,
             end: None,
             tracer: None,
+            device,
         };
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;
+        } else if matches!(resume, Some(ResumeFrom::AfterLoss)) {
+            session.begin_again()?;
         }
         session.open_trace(from.is_some())?;
         session.announce()?;
@@ -371,7 +363,7 @@ impl Session {
                 // The last step updates nothing, so the state before it is the final one; from there a run can be
                 // extended as if it had never ended.
                 self.settle()?;
-                self.checkpoint()?;
+                self.checkpoint_if_there_is_room()?;
             }
             self.step(next)?;
             // Measured and saved before a densification or reset of the same iteration, as the reference does; a
@@ -398,10 +390,11 @@ impl Session {
             }
             if self.is_due(next, |s| &s.checkpoint) && next != total {
                 self.settle()?;
-                self.checkpoint()?;
+                self.checkpoint_if_there_is_room()?;
             }
         }
         self.settle()?;
+        self.check_validation()?;
         Ok(None)
     }
 
@@ -560,6 +553,7 @@ impl Session {
     }
 
     fn tell_events(&mut self) -> Result<(), TrainError> {
+        self.tell_device()?;
         for event in self.trainer.take_events() {
             self.monitor.note(&event);
             self.note_overflow(event.it, &event.event);
@@ -676,9 +670,6 @@ impl Session {
                 Exporter::PlyRaw(_) => (PlyKind::Raw, PlyFlavor::Raw),
             };
             let path = self.folder.ply_path(iteration, kind);
-            if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent).map_err(|e| crate::export::ExportError::new(parent, e))?;
-            }
             write_ply(&path, &model, flavor, comments)?;
             let count = u32::try_from(model.len()).unwrap_or(u32::MAX);
             files.push(self.folder.add_ply(iteration, kind, count)?);
@@ -729,6 +720,17 @@ impl Session {
             .display()
             .to_string();
         self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
+    }
+
+    /// A full disk costs a checkpoint that may come later, not the run: the one before is still there.
+    fn checkpoint_if_there_is_room(&mut self) -> Result<(), TrainError> {
+        match self.checkpoint() {
+            Err(TrainError::Export(error @ ExportError::DiskFull { .. })) => {
+                let message = format!("{error}; training goes on, and the checkpoint before stays");
+                self.event(self.trainer.iteration(), Event::Warning { message })
+            }
+            other => other,
+        }
     }
 
     /// Writes `timings.json`, when steps were timed.

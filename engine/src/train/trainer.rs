@@ -15,6 +15,7 @@ use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
 use super::replay::Banding;
 use super::schedule::{self, Events};
+use super::skips::Skips;
 use super::timing::TimedStep;
 use super::uniforms::{self, GroupSteps, Look};
 use super::{Peaks, PlanReport, TrainError, losses};
@@ -130,6 +131,7 @@ pub struct Trainer {
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
     pub(super) held: Option<u32>,
     headroom: Headroom,
+    skips: Skips,
     growth: GrowthHold,
     /// Makes larger plans, for allocators that grow.
     pub(super) growing: Option<Growing>,
@@ -194,6 +196,7 @@ impl Trainer {
             earlier_peaks: Peaks::default(),
             held: None,
             headroom,
+            skips: Skips::default(),
             growth: GrowthHold::default(),
             growing,
             timed: Vec::new(),
@@ -330,6 +333,10 @@ impl Trainer {
         camera: &Camera,
         target: impl Into<Target<'a>>,
     ) -> Result<Option<StepStatus>, TrainError> {
+        if self.profile.debug.lose_device_at.contains(&(self.iteration + 1)) {
+            self.gpu.device().lose();
+            self.gpu.queue().is_done(Ticket::default())?;
+        }
         self.release()?;
         let slot = self.iteration % self.report.capacities.slots;
         self.collect(slot)?;
@@ -357,7 +364,12 @@ impl Trainer {
             let timed = self.programs.timed.get(page).filter(|_| is_due);
             flight.timed = timed.is_some();
             flight.ticket = match timed {
-                Some(program) => self.gpu.submit(program, slot)?,
+                Some(program) => {
+                    if let Some(untimed) = self.programs.steps.get(page) {
+                        program.cut_like(untimed);
+                    }
+                    self.gpu.submit(program, slot)?
+                }
                 None => self.submit_step(slot, page)?,
             };
             if let Some(entry) = self.in_flight.get_mut(slot as usize) {
@@ -504,6 +516,7 @@ impl Trainer {
     /// See [`Trainer::advance`].
     pub fn drain(&mut self) -> Result<Vec<StepStatus>, TrainError> {
         self.finish()?;
+        self.gpu.check_guard_bands()?;
         let list = std::iter::from_fn(|| self.deliver()).collect();
         let Events {
             densify, filter, reset, ..
@@ -563,6 +576,11 @@ impl Trainer {
             self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);
             self.headroom.step(&counters);
+            let told = self
+                .skips
+                .step(counters.skipped)
+                .map(|event| EventRow { it: iteration, event });
+            self.events.extend(told);
             let rows = events.into_iter().map(|event| EventRow { it: iteration, event });
             self.events.extend(rows);
             if done {
@@ -596,8 +614,8 @@ impl Trainer {
                 deaths,
                 gaussians,
             });
-            // Without room for a single birth there is no news in their number.
-            if capped > 0 && !self.growth.is_held(iteration) {
+            // Without room for a single birth there is no news in their number, nor where the cap is the plan.
+            if capped > 0 && !self.growth.is_held(iteration) && self.profile.strategy.adc().is_some() {
                 note(Event::DensifyCapped {
                     dropped: capped,
                     n_cap: self.report.capacities.n_limit.into(),
@@ -673,6 +691,7 @@ impl Trainer {
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
         self.noted = self.iteration;
+        self.skips = Skips::from(from.state().skipped);
         self.over = self.iteration;
         self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;

@@ -4,7 +4,7 @@ use super::schedule::{self, Events};
 use crate::config::{Background, ModelKind, Profile};
 use crate::kernels::cpu::rng;
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
-use crate::plugins::{AbsStatistic, AdcOptions, Loss, Optimizer};
+use crate::plugins::{AbsStatistic, AdcOptions, Loss, Optimizer, Regularizer};
 use crate::scene::Camera;
 
 /// Background colour of a profile.
@@ -132,12 +132,23 @@ pub(super) fn train(
     } else {
         0
     };
+    u.flags |= if profile.strategy.budgeted().is_some() {
+        flags::SCORES
+    } else {
+        0
+    };
     u.flags |= if events.statistics { flags::STATISTICS } else { 0 };
     u.flags |= flags::UPDATE;
     u.adam_skip_mask = events.adam_skip_mask;
     let weight = |pick: fn(&Loss) -> bool| profile.losses.iter().filter(|l| pick(l)).map(Loss::weight).sum::<f32>();
     u.weights[0] = weight(|l| matches!(l, Loss::L1(_)));
     u.weights[1] = weight(|l| matches!(l, Loss::Dssim(_)));
+    let term = |pick: fn(&Regularizer) -> bool| {
+        let terms = profile.regularizers.iter();
+        terms.filter(|r| pick(r)).map(Regularizer::weight).sum::<f32>()
+    };
+    u.opacity_weight = term(|r| matches!(r, Regularizer::Opacity(_)));
+    u.scale_weight = term(|r| matches!(r, Regularizer::Scale(_)));
     u.weights[3] = weight(|l| matches!(l, Loss::Alpha(_)));
     u.flags |= if u.weights[3] > 0.0 { flags::ALPHA_GRADIENT } else { 0 };
     u.camera_position[3] = exposure_rate(profile, iteration);
@@ -155,13 +166,18 @@ pub(super) fn train(
 pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, extent: f32, steps: &GroupSteps) {
     let Optimizer::AdamFused(adam) = &profile.optimizer;
     let iteration = u.iteration;
+    let means_rate = schedule::means_lr(profile, iteration, f64::from(extent));
+    #[expect(clippy::cast_possible_truncation, reason = "rates fit f32")]
+    let noise = (profile.strategy.noise() * means_rate) as f32;
+    u.noise = noise;
+    let share = schedule::others_share(profile, iteration);
     let rates = [
-        (Group::Means, schedule::means_lr(profile, iteration, f64::from(extent))),
-        (Group::Quats, f64::from(adam.lr.quats)),
-        (Group::Scales, f64::from(adam.lr.scales)),
-        (Group::Opacity, f64::from(adam.lr.opacity)),
-        (Group::Sh0, f64::from(adam.lr.sh0)),
-        (Group::ShRest, f64::from(adam.lr.sh_rest)),
+        (Group::Means, means_rate),
+        (Group::Quats, share * f64::from(adam.lr.quats)),
+        (Group::Scales, share * f64::from(adam.lr.scales)),
+        (Group::Opacity, share * f64::from(adam.lr.opacity)),
+        (Group::Sh0, share * f64::from(adam.lr.sh0)),
+        (Group::ShRest, share * f64::from(adam.lr.sh_rest)),
     ];
     for (group, rate) in rates {
         let index = group as usize;

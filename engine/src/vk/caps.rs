@@ -240,6 +240,17 @@ impl Caps {
         }
     }
 
+    /// The device as far as the portable tier uses it: no float atomics, bindings of 128 MiB, 32 KiB of shared memory and 128
+    /// bytes of push constants, which every device has.
+    #[must_use]
+    pub fn portable(mut self) -> Self {
+        self.float_atomics = false;
+        self.max_binding_bytes = self.max_binding_bytes.min(128 << 20);
+        self.shared_bytes = self.shared_bytes.min(32 << 10);
+        self.push_bytes = self.push_bytes.min(128);
+        self
+    }
+
     /// The tier this device reaches without being forced.
     ///
     /// Subgroups of 64 and 128 lanes have not been seen to work by anyone here, so those devices run without subgroup

@@ -1,7 +1,7 @@
 //! The logical device and its one compute queue.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use ash::vk;
 
@@ -21,6 +21,11 @@ pub struct Device {
     failing_attempt: AtomicU64,
     reserved_bytes: AtomicU64,
     peak_reserved_bytes: AtomicU64,
+    /// Set by [`Device::lose`].
+    lost: AtomicBool,
+    marks_passes: AtomicBool,
+    /// 0 = none.
+    submit_limit_ms: AtomicU32,
 }
 
 impl Device {
@@ -112,6 +117,9 @@ impl Device {
             failing_attempt: AtomicU64::new(u64::MAX),
             reserved_bytes: AtomicU64::new(0),
             peak_reserved_bytes: AtomicU64::new(0),
+            lost: AtomicBool::new(false),
+            marks_passes: AtomicBool::new(false),
+            submit_limit_ms: AtomicU32::new(0),
         };
         device.block_rounding = BlockRounding::measure(&device.raw)?;
         Ok(Arc::new(device))
@@ -159,6 +167,46 @@ impl Device {
             return Err(VkError::call(call)(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
         }
         Ok(())
+    }
+
+    /// From now on acts as if the driver had lost the device: whatever is submitted or waited for says so.
+    pub fn lose(&self) {
+        self.lost.store(true, Ordering::Release);
+    }
+
+    /// True after [`Device::lose`].
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    /// Refuses to do `what` on a device that is lost.
+    pub(super) fn check(&self, what: &str) -> Result<(), VkError> {
+        match self.is_lost() {
+            true => Err(VkError::Lost {
+                during: what.to_owned(),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether queues made from now on have a word in host memory that tells the pass.
+    pub fn mark_passes(&self, on: bool) {
+        self.marks_passes.store(on, Ordering::Relaxed);
+    }
+
+    pub(super) fn marks_passes(&self) -> bool {
+        self.marks_passes.load(Ordering::Relaxed)
+    }
+
+    /// Programs compiled from now on are submitted in parts that take no longer than this, as far as they can be cut; 0 = in
+    /// one.
+    pub fn limit_submissions(&self, limit_ms: u32) {
+        self.submit_limit_ms.store(limit_ms, Ordering::Relaxed);
+    }
+
+    pub(super) fn submit_limit_ms(&self) -> Option<f64> {
+        let limit = self.submit_limit_ms.load(Ordering::Relaxed);
+        (limit > 0).then(|| f64::from(limit))
     }
 
     /// Bytes of device memory taken from the driver and not given back.

@@ -35,6 +35,23 @@ pub enum VkError {
         /// The call or program that saw it.
         during: String,
     },
+    /// A recording does not keep two commands apart although one writes what the other touches.
+    #[error(
+        "internal error: in program `{program}`, {later} {what} of {earlier} without a barrier between them: `{tensor}`; \
+         please report this"
+    )]
+    Hazard {
+        /// Name of the program.
+        program: String,
+        /// The first command: pass and number.
+        earlier: String,
+        /// The second.
+        later: String,
+        /// What the second does to what the first did.
+        what: &'static str,
+        /// The tensor, or both where two share bytes.
+        tensor: String,
+    },
     /// A wait took longer than allowed.
     #[error("the device did not finish `{0}` within {1} s")]
     Timeout(String, u64),

@@ -1,6 +1,7 @@
 //! The Vulkan instance, with the Khronos validation layer on request.
 
 use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::{Entry, ext, vk};
@@ -9,14 +10,66 @@ use super::{Caps, VkError};
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
+/// What the Khronos validation layer checks. Its makers advise against more than one of the last two at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Validation {
+    /// Nothing: the layer is not loaded.
+    #[default]
+    Off,
+    /// Arguments and objects of every call.
+    Core,
+    /// The same, and that commands which touch the same bytes are ordered.
+    Synchronization,
+    /// The same as core, and on the device that shaders stay inside of their buffers.
+    GpuAssisted,
+}
+
+impl Validation {
+    /// The word for `debug.validation`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Core => "core",
+            Self::Synchronization => "sync",
+            Self::GpuAssisted => "gpu",
+        }
+    }
+
+    fn features(self) -> &'static [vk::ValidationFeatureEnableEXT] {
+        match self {
+            Self::Off | Self::Core => &[],
+            Self::Synchronization => &[vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION],
+            Self::GpuAssisted => &[
+                vk::ValidationFeatureEnableEXT::GPU_ASSISTED,
+                vk::ValidationFeatureEnableEXT::GPU_ASSISTED_RESERVE_BINDING_SLOT,
+            ],
+        }
+    }
+}
+
 /// Messages of the validation layer, collected while the instance lives.
 #[derive(Debug, Default)]
 pub struct ValidationReport {
+    mode: Validation,
+    count: AtomicU64,
     messages: Mutex<Vec<String>>,
 }
 
 impl ValidationReport {
-    /// All warnings and errors so far.
+    /// What is checked.
+    #[must_use]
+    pub fn mode(&self) -> Validation {
+        self.mode
+    }
+
+    /// Warnings and errors so far.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// The first 1000 of them.
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -28,6 +81,7 @@ impl ValidationReport {
         if messages.len() < 1000 {
             messages.push(text);
         }
+        self.count.fetch_add(1, Ordering::Release);
     }
 }
 
@@ -41,12 +95,13 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Creates the instance; `validation` turns the Khronos layer on (synchronization checks included).
+    /// Creates the instance, with the Khronos layer where `mode` asks for it.
     ///
     /// # Errors
     /// [`VkError::Loader`] without a Vulkan loader, [`VkError::Unsupported`] when validation is asked for and the
     /// layer is not installed.
-    pub fn new(validation: bool) -> Result<Self, VkError> {
+    pub fn new(mode: Validation) -> Result<Self, VkError> {
+        let validation = mode != Validation::Off;
         // SAFETY: loading the system's Vulkan loader runs its initialisers, which are trusted like any system library.
         let entry = unsafe { Entry::load() }.map_err(|e| VkError::Loader(e.to_string()))?;
         let app = vk::ApplicationInfo::default()
@@ -70,8 +125,7 @@ impl Instance {
             extensions.push(ext::debug_utils::NAME.as_ptr());
             extensions.push(ext::validation_features::NAME.as_ptr());
         }
-        let enabled = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
-        let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&enabled);
+        let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(mode.features());
         let mut info = vk::InstanceCreateInfo::default()
             .application_info(&app)
             .enabled_layer_names(&layers)
@@ -89,7 +143,10 @@ impl Instance {
         })?;
         let (mut messenger, mut report) = (None, None);
         if validation {
-            let shared = Arc::new(ValidationReport::default());
+            let shared = Arc::new(ValidationReport {
+                mode,
+                ..ValidationReport::default()
+            });
             let loader = ext::debug_utils::Instance::new(&entry, &raw);
             let info = vk::DebugUtilsMessengerCreateInfoEXT::default()
                 .message_severity(

@@ -1,17 +1,20 @@
 //! Turns a [`Program`] (data) into recorded command buffers.
 //!
-//! Barriers come from the accesses that passes declare: the recorder remembers every byte range touched since the last
-//! barrier and puts one global memory barrier before the first command that conflicts with them (read after write,
-//! write after read, write after write). Ranges are physical, so tensors that share arena bytes are ordered too.
+//! Barriers come from the accesses that passes declare: one global memory barrier goes before the first command that
+//! conflicts with what was touched since the last (read after write, write after read, write after write). Ranges are
+//! physical, so tensors that share arena bytes are ordered too; see [`super::hazards`].
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 
+use super::cuts::Cuts;
+use super::hazards::{self, Touch};
 use super::pipeline::PipelineCache;
+use super::recording::{Recording, Script};
 use super::timestamps::Timestamps;
-use super::{Block, Device, PassTime, Pipeline, Queue, Ticket, VkError};
-use crate::memory::{Access, Command, Groups, Program, View};
+use super::{Block, Device, Markers, PassTime, Pipeline, Queue, Ticket, VkError};
+use crate::memory::{Command, Groups, Program, View};
 
 /// Where a view lies: block index, byte offset in the block, length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,10 @@ pub trait Resolver {
     fn place(&self, view: &View) -> Place;
     /// The block with index `index`.
     fn block(&self, index: usize) -> &Block;
+    /// What the tensor of `view` is called, for messages.
+    fn name(&self, view: &View) -> String {
+        format!("tensor {}", view.tensor.index())
+    }
 }
 
 /// Choices that lead to different recordings of the same program.
@@ -39,9 +46,12 @@ pub struct RecordOptions {
     pub slots: u32,
     /// Write timestamps after every command.
     pub timestamps: bool,
+    /// Submit in parts and mark passes, as the device is told to.
+    pub watched: bool,
 }
 
-enum Step {
+/// A command with the handles of a device.
+pub(super) enum Step {
     Dispatch {
         pipeline: Arc<Pipeline>,
         set: vk::DescriptorSet,
@@ -61,21 +71,73 @@ enum Step {
     Hold,
 }
 
-/// A program compiled for one device: pipelines, descriptor sets and one command buffer per ring slot.
+impl Step {
+    /// Records this command for ring slot `slot`.
+    ///
+    /// # Safety
+    /// `cmd` is being recorded on the device of these handles, and they live as long as the recording.
+    pub(super) unsafe fn record(&self, raw: &ash::Device, cmd: vk::CommandBuffer, slot: u32) {
+        // SAFETY: the caller vouches for the handles; ranges were checked when the plan was made.
+        unsafe {
+            match self {
+                Self::Hold => {}
+                Self::Fill { buffer, place, value } => {
+                    raw.cmd_fill_buffer(cmd, *buffer, place.offset, place.bytes, *value);
+                }
+                Self::Copy { from, to, bytes } => {
+                    let region = [vk::BufferCopy {
+                        src_offset: from.1 + u64::from(slot) * from.2,
+                        dst_offset: to.1 + u64::from(slot) * to.2,
+                        size: *bytes,
+                    }];
+                    raw.cmd_copy_buffer(cmd, from.0, to.0, &region);
+                }
+                Self::Dispatch {
+                    pipeline,
+                    set,
+                    push,
+                    groups,
+                } => {
+                    raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline.raw);
+                    raw.cmd_bind_descriptor_sets(cmd, vk::PipelineBindPoint::COMPUTE, pipeline.layout, 0, &[*set], &[]);
+                    if !push.is_empty() {
+                        raw.cmd_push_constants(cmd, pipeline.layout, vk::ShaderStageFlags::COMPUTE, 0, push);
+                    }
+                    match groups {
+                        Ok([x, y, z]) => raw.cmd_dispatch(cmd, *x, *y, *z),
+                        Err((buffer, offset)) => raw.cmd_dispatch_indirect(cmd, *buffer, *offset),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A program compiled for one device: pipelines, descriptor sets and the command buffers of each ring slot.
 pub struct CompiledProgram {
     device: Arc<Device>,
-    name: String,
     pool: vk::CommandPool,
     descriptors: vk::DescriptorPool,
-    buffers: Vec<vk::CommandBuffer>,
     timestamps: Vec<Timestamps>,
     // Keeps the pipelines alive as long as the recordings that use them.
-    _steps: Vec<Step>,
+    script: Script,
+    state: Mutex<State>,
     barriers: usize,
 }
 
+/// What submitting changes.
+struct State {
+    cuts: Cuts,
+    /// Counts how often `cuts` changed.
+    version: u32,
+    slots: Vec<Recording>,
+}
+
+/// Runs between two looks at how long the parts of a program take, once it has been cut.
+const LOOK_EVERY: u32 = 16;
+
 impl CompiledProgram {
-    /// Compiles and records `program`.
+    /// Compiles and records `program`. With `markers`, recordings that are watched write on their way where they are.
     ///
     /// # Errors
     /// [`VkError`] when the driver refuses a pipeline, a descriptor pool or a recording.
@@ -85,16 +147,30 @@ impl CompiledProgram {
         memory: &dyn Resolver,
         program: &Program,
         options: RecordOptions,
+        markers: Option<&Arc<Markers>>,
     ) -> Result<Self, VkError> {
         let raw = device.raw();
+        // Those that time each command are cut like those that do not.
+        let limit_ms = device
+            .submit_limit_ms()
+            .filter(|_| options.watched && !options.timestamps);
         let mut compiled = Self {
             device: device.clone(),
-            name: program.name.clone(),
             pool: vk::CommandPool::null(),
             descriptors: vk::DescriptorPool::null(),
-            buffers: Vec::new(),
             timestamps: Vec::new(),
-            _steps: Vec::new(),
+            script: Script {
+                name: program.name.clone(),
+                steps: Vec::new(),
+                passes: program.commands.iter().map(Command::name).collect(),
+                fences: Vec::new(),
+                marks: None,
+            },
+            state: Mutex::new(State {
+                cuts: Cuts::new(program.commands.len(), limit_ms),
+                version: 0,
+                slots: Vec::new(),
+            }),
             barriers: 0,
         };
         let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.queue_family());
@@ -102,45 +178,110 @@ impl CompiledProgram {
         // SAFETY: `info` lives through the call.
         compiled.pool =
             unsafe { raw.create_command_pool(&info, None) }.map_err(VkError::call("vkCreateCommandPool"))?;
-        let steps = compiled.compile_steps(pipelines, memory, program)?;
-        let accesses: Vec<_> = program
+        compiled.script.steps = compiled.compile_steps(pipelines, memory, program)?;
+        let place = |view: &View| memory.place(view);
+        let touches: Vec<Vec<Touch>> = program
             .commands
             .iter()
-            .map(|c| accesses(c, memory, options.slots))
+            .map(|c| hazards::touches(c, &place, options.slots))
             .collect();
-        let slots = options.slots.max(1);
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(compiled.pool)
-            .level(vk::CommandBufferLevel::PRIMARY)
-            .command_buffer_count(slots);
-        device.attempt("vkAllocateCommandBuffers")?;
-        // SAFETY: `info` lives through the call.
-        compiled.buffers =
-            unsafe { raw.allocate_command_buffers(&info) }.map_err(VkError::call("vkAllocateCommandBuffers"))?;
-        for slot in 0..slots {
-            if options.timestamps {
-                let names = program.commands.iter().map(Command::name).collect();
-                compiled.timestamps.push(Timestamps::new(device, names)?);
-            }
-            compiled.barriers = compiled.record(slot, &steps, &accesses)?;
+        let fences = hazards::fences(&touches);
+        // Recordings are made once, but a large run makes many; and what is checked here follows from the program alone.
+        if cfg!(debug_assertions) || device.instance().validation().is_some() {
+            hazards::check(program, &fences, &place, &|view| memory.name(view))?;
         }
-        compiled._steps = steps;
+        compiled.barriers = fences.iter().filter(|fence| **fence).count();
+        if let Some(markers) = markers.filter(|_| options.watched && !options.timestamps) {
+            let serial = markers.name(&program.name, compiled.script.passes.clone(), fences.clone());
+            compiled.script.marks = Some((markers.clone(), serial));
+        }
+        compiled.script.fences = fences;
+        for slot in 0..options.slots.max(1) {
+            if options.timestamps {
+                compiled
+                    .timestamps
+                    .push(Timestamps::new(device, compiled.script.passes.clone())?);
+            }
+            let mut state = compiled.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let recording = compiled.recording(slot, &state.cuts, 0)?;
+            state.slots.push(recording);
+        }
         Ok(compiled)
+    }
+
+    fn recording(&self, slot: u32, cuts: &Cuts, version: u32) -> Result<Recording, VkError> {
+        let times = self.timestamps.get(slot as usize);
+        let timed_parts = cuts.is_limited() && times.is_none() && self.device.caps().timestamp_period_ns > 0.0;
+        Recording::new(
+            &self.device,
+            self.pool,
+            &self.script,
+            (slot, times),
+            (cuts, version),
+            timed_parts,
+        )
     }
 
     /// Name of the program.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.script.name
     }
 
-    /// Submits the recording of `slot`. The caller has waited for the slot's previous ticket.
+    /// Submissions that one run of the program takes now.
+    #[must_use]
+    pub fn parts(&self) -> usize {
+        self.state().cuts.parts().len()
+    }
+
+    /// From its next run on is submitted in the same parts as `other`, another recording of the same program.
+    pub fn cut_like(&self, other: &Self) {
+        let cuts = other.state().cuts.clone();
+        let mut state = self.state();
+        if state.cuts.parts() != cuts.parts() {
+            state.cuts = cuts;
+            state.version += 1;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Submits the recording of `slot`. The caller has waited for the slot's previous ticket, unless the program has one slot
+    /// and leaves everything as it finds it but what it makes anew.
     ///
     /// # Errors
     /// [`VkError::Lost`] when the device is gone.
     pub fn submit(&self, queue: &mut Queue, slot: u32) -> Result<Ticket, VkError> {
-        let buffer = self.buffers.get(slot as usize).copied().unwrap_or_default();
-        queue.submit_raw(buffer, &self.name)
+        let mut state = self.state();
+        let State { cuts, version, slots } = &mut *state;
+        let Some(recording) = slots.get_mut(slot as usize) else {
+            return Err(VkError::Unsupported {
+                device: self.device.caps().name.clone(),
+                what: format!("slot {slot} of `{}`", self.script.name),
+            });
+        };
+        // A recording that is still under way is left as it is.
+        let look = cuts.is_limited() && (!cuts.is_settled() || recording.runs.is_multiple_of(LOOK_EVERY));
+        if (look || recording.version != *version) && recording.last.map_or(Ok(true), |last| queue.is_done(last))? {
+            if recording.version == *version
+                && let Some(times) = recording.part_times_ms().filter(|_| recording.last.is_some())
+                && cuts.observe(&times)
+            {
+                *version += 1;
+            }
+            if recording.version != *version {
+                *recording = self.recording(slot, cuts, *version)?;
+            }
+        }
+        let mut ticket = Ticket::default();
+        for (buffer, label) in recording.parts() {
+            ticket = queue.submit_raw(buffer, label)?;
+        }
+        recording.last = Some(ticket);
+        recording.runs = recording.runs.wrapping_add(1);
+        Ok(ticket)
     }
 
     /// Times of the last finished submission of `slot`; empty when recorded without timestamps.
@@ -277,93 +418,6 @@ impl CompiledProgram {
         }
         Ok(steps)
     }
-
-    fn record(&self, slot: u32, steps: &[Step], accesses: &[Vec<Touch>]) -> Result<usize, VkError> {
-        let raw = self.device.raw();
-        let cmd = self.buffers.get(slot as usize).copied().unwrap_or_default();
-        let stamps = self.timestamps.get(slot as usize);
-        let mut barriers = 0;
-        // A short program may be submitted again before its last run has finished; the queue keeps them in order.
-        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
-        // SAFETY: the command buffer is freshly allocated; all handles used below are alive and owned by `self` or by
-        // the memory the caller keeps; ranges were checked when the plan was made.
-        unsafe {
-            raw.begin_command_buffer(cmd, &info)
-                .map_err(VkError::call("vkBeginCommandBuffer"))?;
-            if let Some(t) = stamps {
-                raw.cmd_reset_query_pool(cmd, t.pool, 0, t.count());
-            }
-            // Everything submitted before on this queue, and what the host wrote, comes first.
-            barrier(raw, cmd);
-            if let Some(t) = stamps {
-                raw.cmd_write_timestamp(cmd, vk::PipelineStageFlags::BOTTOM_OF_PIPE, t.pool, 0);
-            }
-            let mut open: Vec<Touch> = Vec::new();
-            for (index, (step, touches)) in (1u32..).zip(steps.iter().zip(accesses)) {
-                if touches.iter().any(|t| open.iter().any(|o| o.conflicts(t))) {
-                    barrier(raw, cmd);
-                    barriers += 1;
-                    open.clear();
-                }
-                open.extend_from_slice(touches);
-                match step {
-                    Step::Hold => {}
-                    Step::Fill { buffer, place, value } => {
-                        raw.cmd_fill_buffer(cmd, *buffer, place.offset, place.bytes, *value);
-                    }
-                    Step::Copy { from, to, bytes } => {
-                        let region = [vk::BufferCopy {
-                            src_offset: from.1 + u64::from(slot) * from.2,
-                            dst_offset: to.1 + u64::from(slot) * to.2,
-                            size: *bytes,
-                        }];
-                        raw.cmd_copy_buffer(cmd, from.0, to.0, &region);
-                    }
-                    Step::Dispatch {
-                        pipeline,
-                        set,
-                        push,
-                        groups,
-                    } => {
-                        raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline.raw);
-                        raw.cmd_bind_descriptor_sets(
-                            cmd,
-                            vk::PipelineBindPoint::COMPUTE,
-                            pipeline.layout,
-                            0,
-                            &[*set],
-                            &[],
-                        );
-                        if !push.is_empty() {
-                            raw.cmd_push_constants(cmd, pipeline.layout, vk::ShaderStageFlags::COMPUTE, 0, push);
-                        }
-                        match groups {
-                            Ok([x, y, z]) => raw.cmd_dispatch(cmd, *x, *y, *z),
-                            Err((buffer, offset)) => raw.cmd_dispatch_indirect(cmd, *buffer, *offset),
-                        }
-                    }
-                }
-                if let Some(t) = stamps {
-                    raw.cmd_write_timestamp(cmd, vk::PipelineStageFlags::BOTTOM_OF_PIPE, t.pool, index);
-                }
-            }
-            let to_host = [vk::MemoryBarrier::default()
-                .src_access_mask(vk::AccessFlags::TRANSFER_WRITE | vk::AccessFlags::SHADER_WRITE)
-                .dst_access_mask(vk::AccessFlags::HOST_READ)];
-            raw.cmd_pipeline_barrier(
-                cmd,
-                vk::PipelineStageFlags::TRANSFER | vk::PipelineStageFlags::COMPUTE_SHADER,
-                vk::PipelineStageFlags::HOST,
-                vk::DependencyFlags::empty(),
-                &to_host,
-                &[],
-                &[],
-            );
-            raw.end_command_buffer(cmd)
-                .map_err(VkError::call("vkEndCommandBuffer"))?;
-        }
-        Ok(barriers)
-    }
 }
 
 impl Drop for CompiledProgram {
@@ -372,88 +426,9 @@ impl Drop for CompiledProgram {
         unsafe {
             let raw = self.device.raw();
             let _ = raw.queue_wait_idle(self.device.queue());
+            self.state().slots.clear();
             raw.destroy_command_pool(self.pool, None);
             raw.destroy_descriptor_pool(self.descriptors, None);
         }
-    }
-}
-
-/// A byte range that a command touches.
-#[derive(Clone, Copy, Debug)]
-struct Touch {
-    block: usize,
-    start: u64,
-    end: u64,
-    write: bool,
-}
-
-impl Touch {
-    fn new(place: Place, write: bool, slack: u64) -> Self {
-        Self {
-            block: place.block,
-            start: place.offset,
-            end: place.offset + place.bytes + slack,
-            write,
-        }
-    }
-
-    fn conflicts(&self, other: &Self) -> bool {
-        (self.write || other.write) && self.block == other.block && self.start < other.end && other.start < self.end
-    }
-}
-
-fn accesses(command: &Command, memory: &dyn Resolver, slots: u32) -> Vec<Touch> {
-    let last = u64::from(slots.max(1) - 1);
-    match command {
-        Command::Hold(_) => Vec::new(),
-        Command::Fill { view, .. } => vec![Touch::new(memory.place(view), true, 0)],
-        Command::Copy {
-            from,
-            from_stride,
-            to,
-            to_stride,
-        } => vec![
-            Touch::new(memory.place(from), false, last * from_stride),
-            Touch::new(memory.place(to), true, last * to_stride),
-        ],
-        Command::Dispatch(pass) => {
-            let mut list: Vec<_> = pass
-                .views
-                .iter()
-                .zip(pass.shader.bindings)
-                .map(|(view, binding)| Touch::new(memory.place(view), binding.access != Access::Read, 0))
-                .collect();
-            if let Groups::Indirect(view) = &pass.groups {
-                list.push(Touch::new(memory.place(view), false, 0));
-            }
-            list
-        }
-    }
-}
-
-/// One global barrier between all earlier and all later compute and transfer work.
-unsafe fn barrier(raw: &ash::Device, cmd: vk::CommandBuffer) {
-    let barriers = [vk::MemoryBarrier::default()
-        .src_access_mask(vk::AccessFlags::SHADER_WRITE | vk::AccessFlags::TRANSFER_WRITE)
-        .dst_access_mask(
-            vk::AccessFlags::SHADER_READ
-                | vk::AccessFlags::SHADER_WRITE
-                | vk::AccessFlags::TRANSFER_READ
-                | vk::AccessFlags::TRANSFER_WRITE
-                | vk::AccessFlags::INDIRECT_COMMAND_READ,
-        )];
-    // SAFETY: `cmd` is being recorded on this device.
-    unsafe {
-        raw.cmd_pipeline_barrier(
-            cmd,
-            vk::PipelineStageFlags::COMPUTE_SHADER | vk::PipelineStageFlags::TRANSFER,
-            vk::PipelineStageFlags::COMPUTE_SHADER
-                | vk::PipelineStageFlags::TRANSFER
-                | vk::PipelineStageFlags::DRAW_INDIRECT,
-            vk::DependencyFlags::empty(),
-            &barriers,
-            &[],
-            &[],
-        );
     }
 }

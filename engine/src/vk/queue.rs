@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use ash::vk;
 
-use super::{Device, VkError};
+use super::progress::Label;
+use super::{Device, Markers, Progress, VkError};
 
 /// Names a submission; later submissions have larger tickets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,33 +15,38 @@ pub struct Ticket(u64);
 /// The device's compute queue.
 pub struct Queue {
     device: Arc<Device>,
-    timeline: vk::Semaphore,
-    last: u64,
+    progress: Arc<Progress>,
 }
 
 impl Queue {
-    /// Wraps the device's queue.
+    /// Wraps the device's queue, with a marker word when the device is told to [mark passes](Device::mark_passes).
     ///
     /// # Errors
     /// [`VkError::Call`] when the timeline semaphore cannot be made.
     pub fn new(device: &Arc<Device>) -> Result<Self, VkError> {
-        let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
-        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-        device.attempt("vkCreateSemaphore")?;
-        // SAFETY: `info` lives through the call.
-        let timeline =
-            unsafe { device.raw().create_semaphore(&info, None) }.map_err(VkError::call("vkCreateSemaphore"))?;
+        let markers = device.marks_passes().then(|| Markers::new(device)).transpose()?;
         Ok(Self {
             device: device.clone(),
-            timeline,
-            last: 0,
+            progress: Arc::new(Progress::new(device, markers)?),
         })
     }
 
-    pub(super) fn submit_raw(&mut self, commands: vk::CommandBuffer, what: &str) -> Result<Ticket, VkError> {
-        let value = self.last + 1;
+    /// How far the queue is.
+    #[must_use]
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
+    pub(super) fn submit_raw(&mut self, commands: vk::CommandBuffer, what: &Arc<Label>) -> Result<Ticket, VkError> {
+        let lost = || VkError::Lost {
+            during: what.to_string(),
+        };
+        if self.device.is_lost() {
+            return Err(lost());
+        }
+        let value = self.progress.next();
         let values = [value];
-        let signals = [self.timeline];
+        let signals = [self.progress.timeline];
         let buffers = [commands];
         let mut timeline = vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&values);
         let submits = [vk::SubmitInfo::default()
@@ -54,12 +60,10 @@ impl Queue {
                 .queue_submit(self.device.queue(), &submits, vk::Fence::null())
         }
         .map_err(|result| match result {
-            vk::Result::ERROR_DEVICE_LOST => VkError::Lost {
-                during: what.to_owned(),
-            },
+            vk::Result::ERROR_DEVICE_LOST => lost(),
             other => VkError::call("vkQueueSubmit")(other),
         })?;
-        self.last = value;
+        self.progress.submitted(value, what);
         Ok(Ticket(value))
     }
 
@@ -68,10 +72,8 @@ impl Queue {
     /// # Errors
     /// [`VkError::Lost`] when the device is gone.
     pub fn is_done(&self, ticket: Ticket) -> Result<bool, VkError> {
-        // SAFETY: plain query.
-        let value = unsafe { self.device.raw().get_semaphore_counter_value(self.timeline) }
-            .map_err(VkError::call("vkGetSemaphoreCounterValue"))?;
-        Ok(value >= ticket.0)
+        self.device.check("vkGetSemaphoreCounterValue")?;
+        Ok(self.progress.finished()? >= ticket.0)
     }
 
     /// Blocks until the device has finished `ticket`.
@@ -80,7 +82,8 @@ impl Queue {
     /// [`VkError::Lost`], or [`VkError::Timeout`] after ten minutes (a software driver may take minutes a step).
     pub fn wait(&self, ticket: Ticket, what: &str) -> Result<(), VkError> {
         const LIMIT_S: u64 = 600;
-        let semaphores = [self.timeline];
+        self.device.check(what)?;
+        let semaphores = [self.progress.timeline];
         let values = [ticket.0];
         let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
         let limit = u64::try_from(Duration::from_secs(LIMIT_S).as_nanos()).unwrap_or(u64::MAX);
@@ -92,15 +95,5 @@ impl Queue {
             },
             other => VkError::call("vkWaitSemaphores")(other),
         })
-    }
-}
-
-impl Drop for Queue {
-    fn drop(&mut self) {
-        // SAFETY: waiting first makes the semaphore free to destroy.
-        unsafe {
-            let _ = self.device.raw().queue_wait_idle(self.device.queue());
-            self.device.raw().destroy_semaphore(self.timeline, None);
-        }
     }
 }

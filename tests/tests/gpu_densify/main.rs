@@ -5,7 +5,11 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod budgeted;
+mod explore;
+mod resample;
 mod rig;
+mod scores;
 
 use kiln::gaussians::layout::Storage;
 use kiln::kernels::counters::Counters;

@@ -1,5 +1,7 @@
 //! Models around the thresholds, and a device that runs one densification on them.
 
+use std::ops::Range;
+
 use kiln::gaussians::layout::{GEOMETRY_PLANES, StatePlanes, Storage, sh_planes};
 use kiln::kernels::counters::Counters;
 use kiln::kernels::cpu::adam::Moments;
@@ -82,14 +84,28 @@ impl Rig {
         staging_bytes: u64,
         event: &Event,
     ) -> (Self, Program) {
+        let abs_max = event.options.abs_max;
+        Self::with(capacity, chunk, (storage, degree), staging_bytes, abs_max, |t, d| {
+            densify(t, d, event)
+        })
+    }
+
+    /// The same for any program over the tensors of a densification.
+    pub(crate) fn with(
+        capacity: u32,
+        chunk: u32,
+        (storage, degree): (Storage, u32),
+        staging_bytes: u64,
+        abs_max: bool,
+        program: impl FnOnce(&StepTensors, &DensifyTensors) -> Program,
+    ) -> (Self, Program) {
         let mut capacities = Capacities::new(capacity, 256, 256, degree, [(16, 16)]);
         (capacities.chunk, capacities.storage) = (chunk, storage);
         let mut table = TensorTable::default();
         let tensors = StepTensors::new(&mut table, &capacities, &variants(Reduction::Segmented));
         let extra = DensifyTensors::new(&mut table, &capacities, staging_bytes);
-        let program = densify(&tensors, &extra, event);
+        let program = program(&tensors, &extra);
         let gpu = Gpu::new(&open(), table, &[&program], 4 * GIB).expect("memory");
-        let abs_max = event.options.abs_max;
         let rig = Self {
             gpu,
             tensors,
@@ -194,6 +210,38 @@ impl Rig {
             self.get(|c| c.filter_3d, 1, n),
             self.get(|c| c.statistics, 4, n),
         ]
+    }
+
+    /// Compares everything with `wanted`, all of it exactly but values `loose`, and the group counts per chunk.
+    pub(crate) fn assert_state(&mut self, wanted: &State, loose: Range<usize>) {
+        let n = wanted.gaussians.len();
+        let [values, first, second, filter, statistics] = self.read(n);
+        let planes = self.planes;
+        let words = |values: [f32; VALUES], geometry: u32, sh: u32| {
+            [&values[..geometry as usize], &values[11..11 + sh as usize]].concat()
+        };
+        for (id, (g, m)) in wanted.gaussians.iter().zip(&wanted.moments).enumerate() {
+            for (p, (v, w)) in values[id].iter().zip(g.values()).enumerate() {
+                let tolerance = if loose.contains(&p) {
+                    2e-5 * w.abs().max(1.0)
+                } else {
+                    0.0
+                };
+                assert!((v - w).abs() <= tolerance, "Gaussian {id} value {p}: {v} for {w}");
+            }
+            assert_eq!(first[id], words(m.first.values(), planes.geometry_m, planes.sh_m));
+            assert_eq!(second[id], words(m.second.values(), planes.geometry_v, planes.sh_v));
+            assert_eq!(filter[id], [values[id][11]], "filter of {id}");
+            let s = &wanted.statistics[id];
+            let s = [s.gradient_sum, s.abs_sum, s.count as f32, s.max_radius_px];
+            assert_eq!(statistics[id], s, "statistics of {id}");
+        }
+        let n_chunks = self.tensors.chunks.len();
+        let args: Vec<[u32; 4]> = self.gpu.read(&self.tensors.shared.args.clone(), 8 + n_chunks).unwrap();
+        for chunk in &self.tensors.chunks {
+            let here = (n as u32).saturating_sub(chunk.first).min(chunk.stride);
+            assert_eq!(args[8 + chunk.index as usize][..3], [here.div_ceil(256), 1, 1]);
+        }
     }
 
     pub(crate) fn finish(&self) {

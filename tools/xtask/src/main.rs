@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use xtask::failure::Failure;
-use xtask::{antialias, bench, compare, demo, replay, root, shaders, test, viewer};
+use xtask::{antialias, bench, compare, crash, demo, mesa, replay, root, shaders, test, viewer};
 
 const USAGE: &str = "usage: cargo xtask VERB
   demo      set up this machine, build, train the bundled scene
@@ -12,6 +12,8 @@ const USAGE: &str = "usage: cargo xtask VERB
   compare   train recipes on scenes with several seeds, print mean and spread: see `cargo xtask compare --help`
   antialias train at one scale, evaluate at others, Mip filters against plain: see `cargo xtask antialias --help`
   shaders   compile the shaders, or check them: see `cargo xtask shaders --help`
+  crash     kill training over and over: see `cargo xtask crash --help`
+  mesa      run device tests on a newer CPU driver: see `cargo xtask mesa --help`
   replay    compare allocators on memory traces of real runs: see `cargo xtask replay --help`
   viewer    build the viewer's bundle, or check it: see `cargo xtask viewer --help`";
 
@@ -25,6 +27,8 @@ fn main() -> ExitCode {
             "antialias" => antialias::run(&root(), rest),
             "compare" => compare::run(&root(), rest),
             "shaders" => shaders::run(&root(), rest),
+            "crash" => crash::run(&root(), rest),
+            "mesa" => mesa::run(&root(), rest),
             "replay" => replay::run(&root(), rest),
             "viewer" => viewer::run(&root(), rest),
             "--help" | "-h" | "help" => {

@@ -9,11 +9,11 @@ use std::path::Path;
 use crate::failure::{Failure, Result};
 use crate::steps::{self, Steps};
 use crate::system::Need;
-use crate::{setup, shaders, viewer};
+use crate::{mesa, setup, shaders, viewer};
 
 const USAGE: &str = "usage: cargo xtask test [--full]
   sets up what is missing, then checks manifests, format, lints and runs every test
-  --full   also the slow rounds";
+  --full   also the slow rounds, and on Debian 12 the device tests on a newer Mesa";
 
 /// Runs the verb with its arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
@@ -67,5 +67,9 @@ fn checks(root: &Path, full: bool, steps: &mut Steps) -> Result<()> {
     if full {
         tests.env("KILN_FULL", "1");
     }
-    steps.run_tests("tests", tests)
+    steps.run_tests("tests", tests)?;
+    if full && mesa::is_possible() {
+        mesa::checks(root, steps)?;
+    }
+    Ok(())
 }

@@ -29,6 +29,8 @@ pub(super) struct RunDescription {
     bytes: u64,
     /// What is listed and not there.
     missing: Vec<String>,
+    /// Models that are not as they were written, and what is wrong with each.
+    damaged: Vec<(String, &'static str)>,
 }
 
 impl RunDescription {
@@ -39,10 +41,11 @@ impl RunDescription {
             file: Some(config_path(root)),
             ..Inputs::default()
         });
-        let listed = record.plys.iter().map(|ply| &ply.path);
-        let listed = listed
-            .chain(record.evals.iter().map(|eval| &eval.path))
-            .chain(&record.files);
+        let damaged = record
+            .plys
+            .iter()
+            .filter_map(|ply| Some((ply.path.clone(), ply.damage(root)?)));
+        let listed = record.evals.iter().map(|eval| &eval.path).chain(&record.files);
         let missing = listed.filter(|path| !root.join(path).exists()).cloned().collect();
         Ok(Self {
             folder: root.display().to_string(),
@@ -52,6 +55,7 @@ impl RunDescription {
             checkpoints: names(&checkpoints_path(root)),
             bytes: size(root, 8),
             missing,
+            damaged: damaged.collect(),
             record,
         })
     }
@@ -160,6 +164,9 @@ impl Description for RunDescription {
         for path in &self.missing {
             writeln!(out, "warning: {path} is listed and not there")?;
         }
+        for (path, what) in &self.damaged {
+            writeln!(out, "warning: {path} {what}")?;
+        }
         Ok(())
     }
 
@@ -207,6 +214,14 @@ mod tests {
             assert!(text.contains(words), "{words}\n{text}");
         }
         assert!(!text.contains("warning"), "{text}");
+        let mut damaged = described;
+        damaged.record.plys[0].sha256 = Some("0".repeat(64));
+        damaged.record.plys[1].bytes += 1;
+        let wrong = |at: usize| damaged.record.plys[at].damage(&root).unwrap();
+        assert!(wrong(0).contains("bytes") && wrong(1).contains("size"));
+        damaged.record.plys[1].path.push('x');
+        assert!(damaged.record.plys[1].damage(&root).unwrap().contains("not there"));
+        let described = RunDescription::of(&root).unwrap();
         let mut out = Vec::new();
         described.json(&mut out).unwrap();
         let json: serde_json::Value = serde_json::from_slice(&out).unwrap();

@@ -24,6 +24,13 @@ fn devices() {
         VkError::Lost {
             during: "step".to_owned(),
         },
+        VkError::Hazard {
+            program: "step".to_owned(),
+            earlier: "`rasterize` (command 40)".to_owned(),
+            later: "`loss` (command 42)".to_owned(),
+            what: "reads after a write",
+            tensor: "pixels/image".to_owned(),
+        },
         VkError::Timeout("step".to_owned(), 60),
         VkError::Call {
             call: "vkCreateDevice",
@@ -33,7 +40,7 @@ fn devices() {
     let examples = complete!(
         VkError,
         errors,
-        [Loader, NoDevice, Unsupported, OutOfMemory, Lost, Timeout, Call]
+        [Loader, NoDevice, Unsupported, OutOfMemory, Lost, Hazard, Timeout, Call]
     );
     golden("device", examples);
 }
@@ -71,6 +78,13 @@ fn memory() {
             free_bytes: 1 << 30,
             heap_bytes: 8 << 30,
         }),
+        MemoryError::Overrun {
+            tensor: "records/order".to_owned(),
+            side: "behind",
+            distance: 4,
+            found: 0x3f80_0000,
+            count: 3,
+        },
         MemoryError::Vulkan(VkError::Lost {
             during: "step".to_owned(),
         }),
@@ -83,6 +97,7 @@ fn memory() {
             TooLarge,
             NotAsPlanned,
             OutOfRange,
+            Overrun,
             Refused,
             Unavailable,
             Vulkan

@@ -131,7 +131,7 @@ fn configuration() {
             at: at(),
             key: "regularizers.0.kind".to_owned(),
             found: "depth".to_owned(),
-            known: Vec::new(),
+            known: vec!["opacity".to_owned(), "scale".to_owned()],
         },
         ConfigError::Type {
             at: at(),

@@ -12,7 +12,7 @@ use crate::memory::{Budget, MemoryError};
 use crate::scene::{SceneError, Split};
 use crate::train::checkpoint::CheckpointError;
 use crate::train::run_folder::RunFolderError;
-use crate::train::{LossError, SpillEvidence, StoredError, TrainError};
+use crate::train::{DeviceLoss, LossError, SpillEvidence, StoredError, TrainError};
 use crate::vk::VkError;
 
 fn stalled(reason: Stall) -> TrainError {
@@ -32,6 +32,15 @@ fn stalled(reason: Stall) -> TrainError {
     }
 }
 
+fn lost(iteration: u32) -> DeviceLoss {
+    DeviceLoss {
+        iteration,
+        noticed: "a training step".to_owned(),
+        at: "`rasterize_backward` of `step`".to_owned(),
+        submit_ms: 100,
+    }
+}
+
 #[test]
 fn training() {
     let errors = vec![
@@ -43,6 +52,21 @@ fn training() {
             largest: "model/sh[0] (1.0 GiB)".to_owned(),
         }),
         TrainError::Vulkan(VkError::Timeout("step".to_owned(), 60)),
+        TrainError::DeviceLost {
+            losses: [7000, 9100].map(lost).to_vec(),
+            report: Some(path("runs/a/device_lost.json")),
+            reopening: None,
+        },
+        TrainError::DeviceLost {
+            losses: vec![lost(7000)],
+            report: None,
+            reopening: Some("the loader found no Vulkan driver".to_owned()),
+        },
+        TrainError::Validation {
+            mode: "sync",
+            count: 3,
+            first: "SYNC-HAZARD-READ_AFTER_WRITE: vkCmdDispatch".to_owned(),
+        },
         TrainError::Export(ExportError::new(&path("runs/a"), system(ErrorKind::StorageFull))),
         TrainError::Checkpoint(CheckpointError::None(path("runs/a/checkpoints"))),
         TrainError::Folder(RunFolderError::Busy { path: path("runs/a") }),
@@ -67,6 +91,7 @@ fn training() {
         }),
         TrainError::Loss(LossError::NoMasks),
         TrainError::Loss(LossError::Blended),
+        TrainError::Loss(LossError::Scores),
         TrainError::Stored(StoredError::Absent { path: path("runs/b") }),
         TrainError::NoDevice(
             "`device.index` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
@@ -164,6 +189,8 @@ fn training() {
             Grew,
             Spilled,
             Overflow,
+            DeviceLost,
+            Validation,
             TileTooFull,
             Stalled,
         ]

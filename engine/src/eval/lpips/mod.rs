@@ -185,7 +185,13 @@ impl Lpips {
             std::collections::btree_map::Entry::Vacant(entry) => {
                 let passes = passes::tile(&self.tensors, tile, gain_and_offset(range));
                 let programs = (passes.stages.iter())
-                    .map(|stage| gpu.compile(&stage.program, RecordOptions::default()))
+                    .map(|stage| {
+                        let options = RecordOptions {
+                            watched: true,
+                            ..RecordOptions::default()
+                        };
+                        gpu.compile(&stage.program, options)
+                    })
                     .collect::<Result<_, _>>()?;
                 entry.insert(Compiled { passes, programs })
             }

@@ -14,7 +14,7 @@ use super::network::{CONVS, bias_at, channels, convs, linear_at, scaling_at};
 use super::*;
 use crate::kernels::cpu::{conv3x3, lpips, max_pool2x2};
 use crate::memory::{MIB, TensorTable};
-use crate::vk::{Device, Instance};
+use crate::vk::{Device, Instance, Validation};
 
 const RANGES: [(LpipsRange, &str); 2] = [
     (LpipsRange::ZeroOne, "zero_one"),
@@ -210,7 +210,7 @@ struct Rig {
 
 impl Rig {
     fn new(budget_bytes: u64, max_size_px: [u32; 2]) -> Self {
-        let instance = Arc::new(Instance::new(true).unwrap());
+        let instance = Arc::new(Instance::new(Validation::Synchronization).unwrap());
         let caps = instance.devices().unwrap().into_iter().next().unwrap();
         let device = Device::open(&instance, caps).unwrap();
         let mut table = TensorTable::default();

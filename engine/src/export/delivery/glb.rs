@@ -109,6 +109,7 @@ pub(super) fn write(file: &mut AtomicFile, chosen: &Chosen<'_>, text: &[u8]) -> 
     // `document` made sure that all of them fit.
     let word = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let total = 28 + text.len() as u64 + binary;
+    file.reserve(total)?;
     for value in [MAGIC, 2, word(total), word(text.len() as u64), JSON_CHUNK] {
         file.write_all(&value.to_le_bytes())?;
     }

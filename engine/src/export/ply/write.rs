@@ -147,6 +147,8 @@ impl<W: Write> PlyWriter<W> {
 /// [`ExportError`] when the file cannot be written.
 pub fn write_ply(path: &Path, model: &Gaussians, flavor: PlyFlavor, comments: PlyComments) -> Result<(), ExportError> {
     write_atomic(path, |file| {
+        let values = ply_names::written(model.sh_degree, flavor == PlyFlavor::Raw).len() as u64;
+        file.reserve(4 * values * model.len() as u64)?;
         let mut writer = PlyWriter::new(file, model.len() as u64, model.sh_degree, flavor, comments)?;
         writer.push(model)?;
         writer.finish().map(|_| ())

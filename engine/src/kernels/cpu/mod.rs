@@ -16,9 +16,11 @@
 pub mod adam;
 pub mod alpha_loss;
 pub mod bands;
+pub mod budgeted;
 pub mod codes;
 pub mod conv3x3;
 pub mod densify;
+pub mod explore;
 pub mod exposure;
 pub mod filter_3d;
 pub mod gaussian;
@@ -37,6 +39,8 @@ pub mod project_backward;
 pub mod radix_sort;
 pub mod rasterize;
 pub mod rasterize_backward;
+pub mod regularize;
+pub mod resample;
 pub mod rng;
 pub mod scan;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::guard_bands::guarded;
 use super::{Backend, BackendKind, BlockId, Fragmentation, Naive, Range, Request, SimulatedDriver, Tlsf};
 use crate::memory::{
     ALIGNMENT, Class, MemoryError, Plan, PlanLimits, PlannedBlock, Program, Slot, Tag, TensorDesc, TensorTable,
@@ -18,6 +19,8 @@ pub struct BackendChoice {
     pub kind: BackendKind,
     /// Its mode; none for what it does by itself.
     pub fragmentation: Option<Fragmentation>,
+    /// Every tensor has bytes of its own, with a band around it that nobody may write; see [`crate::memory::GuardBands`].
+    pub guard_bands: bool,
 }
 
 impl BackendChoice {
@@ -34,6 +37,7 @@ impl BackendChoice {
     pub fn place(&self, table: &TensorTable, programs: &[&Program], limits: PlanLimits) -> Result<Plan, MemoryError> {
         let plan = Plan::in_blocks(table, programs, limits, self.mode().policy().block_bytes)?;
         match self.kind {
+            BackendKind::Planned if self.guard_bands => return guarded(table, plan, limits),
             BackendKind::Planned => return Ok(plan),
             BackendKind::Sparse => return Ok(paged(table, plan)),
             _ => {}

@@ -6,7 +6,8 @@
 //!
 //! The footer comes last so that the file is written in one pass with bounded memory. Reading starts from the end,
 //! checks the footer's digest, and checks every tensor's digest while it is read: a damaged or cut file is an error, never
-//! a wrong model.
+//! a wrong model. Tensors fill the file without gaps, so the footer's digest, which covers theirs, stands for every byte
+//! of the file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -63,7 +64,7 @@ struct Entry {
     sha256: String,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Footer<T> {
     state: T,
     tensors: Vec<Entry>,
@@ -136,14 +137,27 @@ impl<W: Write> CheckpointWriter<W> {
 }
 
 /// An opened checkpoint whose footer is sound.
-pub(super) struct CheckpointReader<T> {
+#[derive(Debug)]
+pub(super) struct CheckpointReader<T, R> {
     path: PathBuf,
-    file: File,
+    file: R,
     footer: Footer<T>,
 }
 
-impl<T: DeserializeOwned> CheckpointReader<T> {
-    pub(super) fn open(path: &Path) -> Result<Self, CheckpointError> {
+impl<T: DeserializeOwned> CheckpointReader<T, File> {
+    /// Opens a file and checks every tensor, so that nothing has changed yet when it turns out to be damaged.
+    pub(super) fn open_sound(path: &Path) -> Result<Self, CheckpointError> {
+        let file = File::open(path).map_err(|source| CheckpointError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::sound(path, file)
+    }
+}
+
+impl<T: DeserializeOwned, R: Read + Seek> CheckpointReader<T, R> {
+    /// Reads the footer of `file`, which messages call `path`.
+    fn new(path: &Path, mut file: R) -> Result<Self, CheckpointError> {
         let read = |source| CheckpointError::Read {
             path: path.to_owned(),
             source,
@@ -152,8 +166,8 @@ impl<T: DeserializeOwned> CheckpointReader<T> {
             path: path.to_owned(),
             what: what.to_owned(),
         };
-        let mut file = File::open(path).map_err(read)?;
-        let length = file.metadata().map_err(read)?.len();
+        let length = file.seek(SeekFrom::End(0)).map_err(read)?;
+        file.rewind().map_err(read)?;
         if length < MAGIC.len() as u64 + TAIL_BYTES {
             return Err(damaged("it is shorter than an empty checkpoint"));
         }
@@ -177,8 +191,18 @@ impl<T: DeserializeOwned> CheckpointReader<T> {
         if Sha256::digest(&footer).as_slice() != digest {
             return Err(damaged("its footer does not match its digest"));
         }
-        let footer =
+        let footer: Footer<T> =
             serde_json::from_slice(&footer).map_err(|e| damaged(&format!("its footer is not readable: {e}")))?;
+        let mut end = MAGIC.len() as u64;
+        for tensor in &footer.tensors {
+            if tensor.offset != end {
+                return Err(damaged("its tensors do not follow one another"));
+            }
+            end = end.saturating_add(tensor.bytes);
+        }
+        if end != length - TAIL_BYTES - size {
+            return Err(damaged("its tensors do not end where its footer begins"));
+        }
         Ok(Self {
             path: path.to_owned(),
             file,
@@ -186,17 +210,11 @@ impl<T: DeserializeOwned> CheckpointReader<T> {
         })
     }
 
-    /// Opens a file and checks every tensor, so that nothing has changed yet when it turns out to be damaged.
-    pub(super) fn open_sound(path: &Path) -> Result<Self, CheckpointError> {
-        let mut reader = Self::open(path)?;
-        let tensors: Vec<_> = reader
-            .footer
-            .tensors
-            .iter()
-            .map(|t| (t.name.clone(), t.bytes))
-            .collect();
-        for (name, bytes) in tensors {
-            reader.read(&name, bytes, |_, _| {})?;
+    /// [`CheckpointReader::open_sound`] on any reader.
+    pub(super) fn sound(path: &Path, file: R) -> Result<Self, CheckpointError> {
+        let mut reader = Self::new(path, file)?;
+        for index in 0..reader.footer.tensors.len() {
+            reader.read_entry(index, |_, _| {})?;
         }
         Ok(reader)
     }
@@ -207,35 +225,43 @@ impl<T: DeserializeOwned> CheckpointReader<T> {
     }
 
     /// Reads tensor `name` of exactly `bytes` bytes in pieces, checking its digest at the end.
-    pub(super) fn read(
-        &mut self,
-        name: &str,
-        bytes: u64,
-        mut take: impl FnMut(u64, &[u8]),
-    ) -> Result<(), CheckpointError> {
-        let damaged = |what: String| CheckpointError::Damaged {
+    pub(super) fn read(&mut self, name: &str, bytes: u64, take: impl FnMut(u64, &[u8])) -> Result<(), CheckpointError> {
+        let tensors = &self.footer.tensors;
+        match tensors.iter().position(|tensor| tensor.name == name) {
+            None => Err(self.damaged(format!("tensor `{name}` is missing"))),
+            Some(index) if tensors[index].bytes != bytes => Err(self.damaged(format!(
+                "tensor `{name}` has {} bytes, expected {bytes}",
+                tensors[index].bytes
+            ))),
+            Some(index) => self.read_entry(index, take),
+        }
+    }
+
+    fn damaged(&self, what: String) -> CheckpointError {
+        CheckpointError::Damaged {
             path: self.path.clone(),
             what,
+        }
+    }
+
+    fn read_entry(&mut self, index: usize, mut take: impl FnMut(u64, &[u8])) -> Result<(), CheckpointError> {
+        let Some(Entry {
+            name,
+            offset,
+            bytes,
+            sha256,
+        }) = self.footer.tensors.get(index).cloned()
+        else {
+            return Ok(());
         };
+        let path = &self.path;
         let read = |source| CheckpointError::Read {
-            path: self.path.clone(),
+            path: path.clone(),
             source,
         };
-        let entry = self
-            .footer
-            .tensors
-            .iter()
-            .find(|t| t.name == name)
-            .ok_or_else(|| damaged(format!("tensor `{name}` is missing")))?;
-        if entry.bytes != bytes {
-            return Err(damaged(format!(
-                "tensor `{name}` has {} bytes, expected {bytes}",
-                entry.bytes
-            )));
-        }
-        self.file.seek(SeekFrom::Start(entry.offset)).map_err(read)?;
+        self.file.seek(SeekFrom::Start(offset)).map_err(read)?;
         let mut digest = Sha256::new();
-        let mut piece = vec![0; PIECE_BYTES];
+        let mut piece = vec![0; usize::try_from(bytes).unwrap_or(PIECE_BYTES).min(PIECE_BYTES)];
         let mut at = 0u64;
         while at < bytes {
             let want = usize::try_from(bytes - at).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
@@ -245,8 +271,8 @@ impl<T: DeserializeOwned> CheckpointReader<T> {
             take(at, part);
             at += want as u64;
         }
-        if hex(&digest.finalize()) != entry.sha256 {
-            return Err(damaged(format!("tensor `{name}` does not match its digest")));
+        if hex(&digest.finalize()) != sha256 {
+            return Err(self.damaged(format!("tensor `{name}` does not match its digest")));
         }
         Ok(())
     }

@@ -7,20 +7,25 @@
 //! a lower degree reads the first ones, where `model.sh_truncate` allows it.
 
 mod file;
+mod folder;
+#[cfg(test)]
+mod tests;
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use file::CheckpointError;
-use file::{CheckpointReader, CheckpointWriter};
+use file::CheckpointReader;
+pub use folder::{checkpoint_path, list};
 
 use super::Peaks;
 use super::uniforms::GroupSteps;
 use crate::config::Profile;
-use crate::export::{ExportError, write_atomic};
+use crate::export::disk_of_process;
 use crate::kernels::counters::Counters;
 use crate::kernels::views::{Chunk, Variants};
 use crate::memory::{Gpu, MemoryError, View};
@@ -29,9 +34,6 @@ use crate::step::{Capacities, StepTensors};
 
 /// Name of the exposures of the training views in a checkpoint.
 const EXPOSURES: &str = "exposures";
-
-/// Checkpoints kept in a folder.
-const KEEP: usize = 2;
 
 /// Host-side state of a run at a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -200,32 +202,6 @@ pub fn scene_digest(scene: &SceneIndex) -> String {
     digest.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Path of the checkpoint of an iteration.
-#[must_use]
-pub fn checkpoint_path(folder: &Path, iteration: u32) -> PathBuf {
-    folder.join(format!("checkpoint_{iteration:08}.kiln"))
-}
-
-/// Checkpoints in `folder`, newest first.
-#[must_use]
-pub fn list(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut found: Vec<PathBuf> = entries
-        .filter_map(|e| e.ok().map(|e| e.path()))
-        .filter(|p| {
-            p.extension().is_some_and(|e| e == "kiln")
-                && p.file_stem()
-                    .and_then(|s| s.to_str())
-                    .is_some_and(|s| s.starts_with("checkpoint_"))
-        })
-        .collect();
-    found.sort();
-    found.reverse();
-    found
-}
-
 /// Plane groups of a chunk with their names and plane counts.
 fn groups(chunk: &Chunk) -> [(&'static str, View, u32); 8] {
     let planes = &chunk.planes;
@@ -241,29 +217,29 @@ fn groups(chunk: &Chunk) -> [(&'static str, View, u32); 8] {
     ]
 }
 
-/// Writes a checkpoint and removes all but the latest two.
+/// Writes a checkpoint; the one before it stays, older ones go.
 ///
 /// # Errors
-/// [`ExportError`] when the file cannot be written, [`MemoryError`] when the device fails; older files are untouched.
+/// [`ExportError`](crate::export::ExportError) when the file cannot be written, [`MemoryError`] when the device fails;
+/// older files are untouched.
 pub(super) fn write(
     gpu: &mut Gpu,
     tensors: &StepTensors,
     state: &CheckpointState,
     folder: &Path,
 ) -> Result<PathBuf, super::TrainError> {
-    std::fs::create_dir_all(folder).map_err(|e| ExportError::new(folder, e))?;
-    let path = checkpoint_path(folder, state.iteration);
+    let layout: Vec<_> = tensors.chunks.first().map(|c| groups(c).to_vec()).unwrap_or_default();
+    let planes: u64 = layout.iter().map(|(_, _, planes)| u64::from(*planes)).sum();
+    let learnt = tensors.extra.exposures.map_or(0, |exposures| exposures.state.bytes);
+    let bytes = 4 * planes * u64::from(state.gaussians) + learnt;
     let mut device_error = None;
-    write_atomic(&path, |file| {
-        let mut writer = CheckpointWriter::new(io::BufWriter::with_capacity(1 << 20, file))?;
-        for plane_group in 0..8 {
-            let name = tensors.chunks.first().map(|c| groups(c)[plane_group].0);
-            let planes = tensors.chunks.first().map_or(0, |c| groups(c)[plane_group].2);
-            for plane in 0..planes {
-                writer.begin(&format!("{}.{plane}", name.unwrap_or_default()));
+    folder::write(disk_of_process(), folder, state.iteration, bytes, state, |writer| {
+        for (group, (name, _, planes)) in layout.iter().enumerate() {
+            for plane in 0..*planes {
+                writer.begin(&format!("{name}.{plane}"));
                 for chunk in tensors.chunks.iter().filter(|c| c.first < state.gaussians) {
                     let bytes = 4 * u64::from((state.gaussians - chunk.first).min(chunk.stride));
-                    let view = groups(chunk)[plane_group].1;
+                    let view = groups(chunk)[group].1;
                     let at = 4 * u64::from(plane) * u64::from(chunk.stride);
                     match gpu.download(&view.slice(at, bytes)) {
                         Ok(values) => writer.put(&values)?,
@@ -285,14 +261,9 @@ pub(super) fn write(
                 }
             }
         }
-        writer.finish(state)?.flush()
+        Ok(())
     })
-    .map_err(|e| device_error.map_or(super::TrainError::Export(e), super::TrainError::Memory))?;
-    for old in list(folder).into_iter().skip(KEEP) {
-        // An older file that stays is clutter, not an error.
-        let _ = std::fs::remove_file(old);
-    }
-    Ok(path)
+    .map_err(|e| device_error.map_or(super::TrainError::Export(e), super::TrainError::Memory))
 }
 
 /// Opens a checkpoint: a file, or the newest sound one in a folder. Every byte is checked. Damaged newer files are named
@@ -301,41 +272,29 @@ pub(super) fn write(
 /// # Errors
 /// [`CheckpointError`] when there is none, or none that is sound.
 pub fn open(path: &Path) -> Result<(OpenCheckpoint, Vec<String>), CheckpointError> {
-    if path.is_file() {
-        return Ok((
-            OpenCheckpoint {
-                path: path.to_owned(),
-                reader: CheckpointReader::open_sound(path)?,
-            },
-            Vec::new(),
-        ));
+    let ((path, reader), passed) = if path.is_file() {
+        ((path.to_owned(), CheckpointReader::open_sound(path)?), Vec::new())
+    } else {
+        folder::newest_sound(path)?
+    };
+    Ok((OpenCheckpoint { path, reader }, passed))
+}
+
+/// [`open`] of a folder that may have none.
+///
+/// # Errors
+/// [`CheckpointError`] when none of those in it is sound.
+pub(super) fn open_any(folder: &Path) -> Result<Option<(OpenCheckpoint, Vec<String>)>, CheckpointError> {
+    match open(folder) {
+        Err(CheckpointError::None(_)) => Ok(None),
+        found => found.map(Some),
     }
-    let mut passed = Vec::new();
-    let mut last = None;
-    for candidate in list(path) {
-        match CheckpointReader::open_sound(&candidate) {
-            Ok(reader) => {
-                return Ok((
-                    OpenCheckpoint {
-                        path: candidate,
-                        reader,
-                    },
-                    passed,
-                ));
-            }
-            Err(error) => {
-                passed.push(error.to_string());
-                last = Some(error);
-            }
-        }
-    }
-    Err(last.unwrap_or_else(|| CheckpointError::None(path.to_owned())))
 }
 
 /// A checkpoint ready to be loaded.
 pub struct OpenCheckpoint {
     path: PathBuf,
-    reader: CheckpointReader<CheckpointState>,
+    reader: CheckpointReader<CheckpointState, File>,
 }
 
 impl OpenCheckpoint {

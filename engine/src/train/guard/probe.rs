@@ -69,6 +69,7 @@ impl Probe {
         let options = RecordOptions {
             slots: 1,
             timestamps: true,
+            ..RecordOptions::default()
         };
         Ok(Self {
             program: gpu.compile(&program, options)?,

@@ -28,11 +28,14 @@ pub use error::RunFolderError;
 pub use place::place;
 pub use record::{EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, Status};
 
+use super::device_loss::REPORT_FILE;
 use super::pictures::PictureKind;
 use super::sinks::{EVENTS_PREFIX, MEMORY_FILE, METRICS_FILE};
 use crate::config::{Profile, to_yaml};
 use crate::eval::EvalFile;
-use crate::export::{ExportError, write_atomic, write_cameras, write_json, write_points};
+use crate::export::{
+    ExportError, file_digest, make_folder, remove_leftovers, write_atomic, write_cameras, write_json, write_points,
+};
 use crate::memory::trace::TRACE_FILE;
 use crate::scene::{Point, SceneIndex, Split};
 
@@ -49,7 +52,7 @@ const TIMINGS: &str = "timings.json";
 
 /// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
 /// still known as a run.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     ENVIRONMENT,
     CONFIG,
     CAMERAS,
@@ -60,6 +63,7 @@ const NAMES: [&str; 12] = [
     EVALS,
     CHECKPOINTS,
     TIMINGS,
+    REPORT_FILE,
     TRACE_FILE,
     RUN,
 ];
@@ -104,9 +108,12 @@ impl RunFolder {
     /// [`RunFolderError`] when the folder holds a run that `existing` does not allow, when another process writes to
     /// it, or when it cannot be written to.
     pub fn create(root: &Path, existing: Existing, run: NewRun) -> Result<Self, RunFolderError> {
-        fs::create_dir_all(root).map_err(|source| ExportError::new(root, source))?;
+        make_folder(root)?;
         let lock = lock(root)?;
         let old = present(root)?;
+        if old.is_some() && lock.is_some() {
+            remove_leftovers(root);
+        }
         let record = match (&old, existing) {
             (Some(old), _) if old.scene.fingerprint != run.scene.fingerprint => {
                 return Err(RunFolderError::OtherScene {
@@ -259,15 +266,16 @@ impl RunFolder {
     pub fn add_ply(&mut self, iteration: u32, kind: PlyKind, gaussians: u32) -> Result<String, RunFolderError> {
         let path = ply_name(iteration, kind);
         let full = self.root.join(&path);
-        let bytes = fs::metadata(&full)
-            .map_err(|source| ExportError::new(&full, source))?
-            .len();
+        let fail = |source| ExportError::new(&full, source);
+        let bytes = fs::metadata(&full).map_err(fail)?.len();
+        let sha256 = Some(file_digest(&full).map_err(fail)?);
         let ply = PlyRecord {
             iteration,
             kind,
             path: path.clone(),
             gaussians,
             bytes,
+            sha256,
         };
         let key = |ply: &PlyRecord| (ply.iteration, ply.kind);
         put(&mut self.record.plys, ply, key);

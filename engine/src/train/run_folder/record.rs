@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::RunFolderError;
 use crate::eval::Means;
+use crate::export::file_digest;
 use crate::scene::SceneIndex;
 
 /// Version of `run.json`.
@@ -169,6 +170,9 @@ pub struct PlyRecord {
     pub gaussians: u32,
     /// Its size.
     pub bytes: u64,
+    /// SHA-256 of the file, hexadecimal; null in runs of older versions.
+    #[serde(default)]
+    pub sha256: Option<String>,
 }
 
 /// An evaluation.
@@ -182,6 +186,22 @@ pub struct EvalRecord {
     pub test: Option<Means>,
     /// Means over the evaluated training views; null when there are none.
     pub train: Option<Means>,
+}
+
+impl PlyRecord {
+    /// What is wrong with the file in the run folder `root`, if anything: gone, or not as it was written.
+    #[must_use]
+    pub fn damage(&self, root: &Path) -> Option<&'static str> {
+        let path = root.join(&self.path);
+        match (std::fs::metadata(&path), &self.sha256) {
+            (Err(_), _) => Some("is listed and not there"),
+            (Ok(found), _) if found.len() != self.bytes => Some("does not have the size it was written with"),
+            (Ok(_), Some(sha256)) if file_digest(&path).ok().as_ref() != Some(sha256) => {
+                Some("does not have the bytes it was written with")
+            }
+            _ => None,
+        }
+    }
 }
 
 impl RunRecord {

@@ -226,3 +226,21 @@ fn scenes_are_told_apart_by_their_views() {
     scene.train.pop();
     assert_ne!(RunScene::of(&scene).fingerprint, described.fingerprint);
 }
+
+/// A killed process leaves half a file under a temporary name; the next one of the run removes it, and only that.
+#[test]
+fn leftovers_of_a_killed_process_go_when_the_run_goes_on() {
+    let scratch = Scratch::new();
+    let root = scratch.path();
+    drop(RunFolder::create(root, Existing::Refuse, run()).unwrap());
+    let half = scratch.write("checkpoints/.checkpoint_00000010.kiln.4242-7.tmp", "half");
+    let mine = scratch.write("checkpoints/.mine.tmp", "mine");
+    RunFolder::create(root, Existing::Refuse, run()).unwrap_err();
+    let folder = RunFolder::create(root, Existing::Resume, run()).unwrap();
+    assert!(!half.exists() && mine.exists());
+    // Nobody else's temporary files go while this run is under way.
+    let half = scratch.write("checkpoints/.checkpoint_00000020.kiln.4242-8.tmp", "half");
+    RunFolder::create(root, Existing::Resume, run()).unwrap_err();
+    assert!(half.exists());
+    folder.finish(Status::Done, 30, None).unwrap();
+}

@@ -42,6 +42,11 @@ impl Terminal {
         }
     }
 
+    /// What it writes to, and whether lines may be redrawn there.
+    pub(in crate::train) fn into_parts(self) -> (Box<dyn Write + Send>, bool) {
+        (self.out, self.live)
+    }
+
     /// Any writer; `live` says whether lines may be redrawn in place.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, live: bool) -> Self {
@@ -259,6 +264,8 @@ enum Voice {
 fn voice(event: &Event) -> Voice {
     match event {
         Event::Densify { .. } | Event::Reset { .. } | Event::Filter { .. } => Voice::Silent,
+        // The watchdog has said so while it lasted.
+        Event::Silence { .. } => Voice::Silent,
         // That all is well is no news, and what is not has an event of its own.
         Event::Residency(_) => Voice::Silent,
         Event::DensifyCapped { .. } => Voice::Sparing("densify_capped"),
@@ -273,6 +280,8 @@ fn voice(event: &Event) -> Voice {
         | Event::Images { .. }
         | Event::FirstStep { .. }
         | Event::Pressure(_)
+        | Event::DeviceLost { .. }
+        | Event::Validation { .. }
         | Event::Warning { .. } => Voice::Always,
     }
 }

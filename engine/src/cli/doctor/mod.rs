@@ -1,22 +1,30 @@
 //! `kiln doctor`: which Vulkan devices there are and what Kiln can do with them.
 
+mod surroundings;
+
 use std::io::{self, Write};
 
+use self::surroundings::{Found, Surroundings};
 use super::{Exit, Failure as _};
 use crate::memory::GIB;
 use crate::train::list_devices;
-use crate::vk::{Caps, DeviceKind, Tier};
+use crate::vk::{Caps, Tier, VkError};
 
 /// Prints every device to `out`; problems to stderr. `NoDevice` when there is none.
 ///
 /// # Errors
 /// When `out` cannot be written.
 pub fn run(json: bool, out: &mut dyn Write) -> io::Result<Exit> {
+    let around = Surroundings::here();
     let devices = match list_devices() {
         Ok(devices) => devices,
         Err(error) => {
             eprintln!("error: {error}");
-            for line in advice(&[]) {
+            let found = match error {
+                VkError::Loader(_) => Found::NoLoader,
+                _ => Found::Devices(&[]),
+            };
+            for line in around.advice(found) {
                 eprintln!("\nhint: {line}");
             }
             return Ok(error.exit());
@@ -30,7 +38,7 @@ pub fn run(json: bool, out: &mut dyn Write) -> io::Result<Exit> {
             describe(caps, out)?;
         }
     }
-    for line in advice(&devices) {
+    for line in around.advice(Found::Devices(&devices)) {
         eprintln!("hint: {line}");
     }
     Ok(if devices.is_empty() { Exit::NoDevice } else { Exit::Ok })
@@ -70,26 +78,4 @@ fn describe(caps: &Caps, out: &mut dyn Write) -> io::Result<()> {
 
 fn yes(value: bool) -> &'static str {
     if value { "yes" } else { "no" }
-}
-
-fn advice(devices: &[Caps]) -> Vec<String> {
-    let mut lines = Vec::new();
-    let wsl = std::fs::read_to_string("/proc/version").is_ok_and(|v| v.to_lowercase().contains("microsoft"));
-    if devices.is_empty() {
-        lines.push(
-            "install a GPU driver with Vulkan support, or `libvulkan1 mesa-vulkan-drivers` for the CPU driver"
-                .to_owned(),
-        );
-    } else if devices.iter().all(|d| d.kind == DeviceKind::Cpu) {
-        lines.push(
-            "only a CPU driver answers; training on it is slow and needs `--allow-cpu` or `--profile cpu`".to_owned(),
-        );
-        if wsl {
-            lines.push(
-                "under WSL2 a GPU is reached through Mesa's dzn driver, which most distributions do not build"
-                    .to_owned(),
-            );
-        }
-    }
-    lines
 }

@@ -1,0 +1,26 @@
+//! Digests of whole files.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+const PIECE_BYTES: usize = 1 << 20;
+
+/// SHA-256 of a file's bytes, as 64 hexadecimal digits.
+///
+/// # Errors
+/// Those of reading.
+pub fn file_digest(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut digest = Sha256::new();
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        match file.read(&mut piece)? {
+            0 => break,
+            bytes => digest.update(&piece[..bytes]),
+        }
+    }
+    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,108 @@
+//! Moves dead Gaussians to where opacity is and adds new ones there, in place: relocation and births of 3DGS-MCMC
+//! (Kheradmand et al. 2024, sections 4.2 and 4.3) as one event.
+//!
+//! Gaussians up to an opacity are dead. As many copies of living ones are made as there are dead, and `growth` of the model
+//! more up to the capacity; who is copied how often follows its opacity, by systematic resampling. A Gaussian and its
+//! copies then share its opacity and scales so that what is seen through them stays, and all start with zero moments. Copies
+//! fill the slots of the dead, then those behind the last Gaussian: nothing moves, and the number of Gaussians cannot pass
+//! the capacity.
+//!
+//! | pass | over | does |
+//! |---|---|---|
+//! | `densify_begin` | one group | control block, group counts |
+//! | `resample_weigh` | chunk | who is dead, weights of the living |
+//! | `resample_scan` | one group | prefix sums, number of copies; publishes the counters |
+//! | `resample_copies` | all | who is copied how often, and where to |
+//! | `resample_share` | chunk | opacity and scales of those that are copied; clears moments and statistics |
+//! | `relocate` | chunk | the copies |
+//!
+//! Weights are whole numbers and places come from their prefix sums, so equal input gives equal bytes.
+
+use super::counters::Args;
+use super::densify::{self, Workspace, window};
+use super::relocate::{self, Planes};
+use super::views::{Chunk, Shared};
+use crate::memory::{Groups, Program, Shader};
+use crate::shader;
+
+/// Weights and the dead.
+pub static WEIGH: Shader = shader!("resample_weigh", r uniforms, r control, r geometry, w keys, w group_counts);
+/// Sums to offsets.
+pub static SCAN: Shader = shader!("resample_scan", r uniforms, rw counters, rw control, w args, rw group_counts);
+/// List of copies.
+pub static COPIES: Shader = shader!("resample_copies", r control, r keys, r group_counts, w copies, w from, w to);
+/// Sources and moments.
+pub static SHARE: Shader = shader!(
+    "resample_share", r control, r copies, rw geometry, w geometry_m, w geometry_v, w sh_m, w sh_v, w statistics
+);
+
+/// Circumstances of the events of a program, besides seed and iteration, which the uniforms hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// Opacity up to which a Gaussian is dead, before the 3D filter; also the least of a copy.
+    pub dead_opacity: f32,
+    /// Births, as a share of the Gaussians there are.
+    pub growth: f32,
+    /// Most Gaussians the model may hold.
+    pub capacity: u32,
+}
+
+/// Appends a whole event. A list of copies has room for half of the capacity: should more be dead, the others wait for the
+/// next event.
+pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
+    let Some(first) = chunks.first() else { return };
+    let planes = first.planes;
+    let of = |chunk: &Chunk| shared.groups(Args::Chunk(chunk.index));
+    densify::begin(program, shared, chunks, w, event.capacity, None);
+    let dead_opacity = event.dead_opacity.to_bits();
+    for chunk in chunks {
+        let keys = window(w.keys, chunk);
+        let views = [shared.uniforms, w.control, chunk.geometry, keys, w.group_counts];
+        program.pass(
+            &WEIGH,
+            &[],
+            &views,
+            &[chunk.stride, chunk.first, dead_opacity],
+            of(chunk),
+        );
+    }
+    let views = [shared.uniforms, shared.counters, w.control, shared.args, w.group_counts];
+    let growth = event.growth.to_bits();
+    let (count, chunk_gaussians) = densify::grid(chunks);
+    let push = [count, chunk_gaussians, growth, w.relocation.row];
+    program.pass(&SCAN, &[], &views, &push, Groups::Direct([1, 1, 1]));
+    // The table of gradients is not needed here: it holds how often each Gaussian is copied.
+    let (copies, from, to) = (w.gradients, w.relocation.from, w.relocation.to);
+    let views = [w.control, w.keys, w.group_counts, copies, from, to];
+    program.pass(&COPIES, &[], &views, &(), shared.groups(Args::Gaussians));
+    for chunk in chunks {
+        let views = [
+            w.control,
+            window(copies, chunk),
+            chunk.geometry,
+            chunk.geometry_m,
+            chunk.geometry_v,
+            chunk.sh_m,
+            chunk.sh_v,
+            chunk.statistics,
+        ];
+        let [geometry_m, geometry_v, sh_m, sh_v] = chunk.planes.moments();
+        let push = [
+            chunk.stride,
+            chunk.first,
+            dead_opacity,
+            geometry_m,
+            geometry_v,
+            sh_m,
+            sh_v,
+        ];
+        program.pass(&SHARE, &[], &views, &push, of(chunk));
+    }
+    let parameters: [Planes; 3] = [
+        (|c| c.geometry, planes.geometry),
+        (|c| c.sh, planes.sh),
+        // A copy starts with its source's filter.
+        (|c| c.filter_3d, 1),
+    ];
+    relocate::record(program, shared, chunks, w.control, &w.relocation, &parameters);
+}

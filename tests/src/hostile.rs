@@ -1,0 +1,290 @@
+//! Bytes from anywhere, handed to everything that reads files or requests.
+//!
+//! Each function is one fuzz target (`tests/fuzz`) and is called on the stored corpus by the test `hostile_input`. It must
+//! come back: neither panic nor hang, nor take memory that the input does not justify. What a reader accepts must hold
+//! what it promises.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use kiln::config::{Inputs, extended_profile, resolve};
+use kiln::export::{read_camera_path, read_cameras, read_ply, summarize_file, summarize_ply};
+use kiln::scene::{ImageOptions, ImageStore, SceneIndex, SceneOptions, Split, ViewId, read_points};
+use kiln::serve::{Listen, Server};
+use kiln::train::checkpoint;
+use sha2::{Digest as _, Sha256};
+
+/// A target: its name, which is also its folder of the corpus, and what it does with an input.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub const TARGETS: [Target; 9] = [
+    ("colmap_bin", colmap_bin),
+    ("colmap_txt", colmap_txt),
+    ("transforms", transforms),
+    ("ply", ply),
+    ("delivered", delivered),
+    ("checkpoint", checkpoint),
+    ("config", config),
+    ("masks", masks),
+    ("http", http),
+];
+
+/// A grey PNG of 4 x 3 pixels.
+const PICTURE: &[u8] = include_bytes!("../fuzz/picture.png");
+
+/// A folder for the files of this process, in memory where the system has such a place.
+fn folder(target: &str) -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let above = if memory.is_dir() {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    };
+    let path = above.join(format!("kiln-hostile-{target}-{}", std::process::id()));
+    fs::create_dir_all(&path).expect("a temporary folder");
+    path
+}
+
+/// A folder that `fill` prepares when it is first asked for.
+fn prepared(place: &'static OnceLock<PathBuf>, target: &str, fill: impl FnOnce(&Path)) -> &'static Path {
+    place.get_or_init(|| {
+        let path = folder(target);
+        fill(&path);
+        path
+    })
+}
+
+fn put(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).expect("a temporary file");
+}
+
+fn pictures(root: &Path) {
+    for name in ["images/a.png", "images/b.png"] {
+        fs::create_dir_all(root.join("images")).expect("a temporary folder");
+        put(&root.join(name), PICTURE);
+    }
+}
+
+/// Removes the folders that the targets made.
+pub fn tidy() {
+    for (target, _) in TARGETS {
+        let _ = fs::remove_dir_all(folder(target));
+    }
+}
+
+/// Loads a scene and checks what trainers rely on.
+fn load(root: &Path, options: &SceneOptions) -> Option<SceneIndex> {
+    let scene = SceneIndex::load(root, options).ok()?;
+    for (_, view) in scene.views() {
+        let camera = &view.camera;
+        let numbers = camera.rotation.iter().flatten().chain(&camera.translation);
+        assert!(
+            numbers.clone().all(|value| value.is_finite()),
+            "a camera that is not finite"
+        );
+    }
+    let finite = |point: &kiln::scene::Point| point.position.iter().all(|value| value.is_finite());
+    assert!(scene.points.iter().all(finite), "a point that is not finite");
+    Some(scene)
+}
+
+/// Three files of a COLMAP model: two lengths of 16 bits, then cameras, images, points.
+pub fn colmap_bin(input: &[u8]) {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    let root = prepared(&PLACE, "colmap_bin", |root| {
+        pictures(root);
+        fs::create_dir_all(root.join("sparse/0")).expect("a temporary folder");
+    });
+    let Some((lengths, rest)) = input.split_first_chunk::<4>() else {
+        return;
+    };
+    let [a, b, c, d] = *lengths;
+    let cut = |bytes: &[u8], length: [u8; 2]| bytes.len().min(u16::from_le_bytes(length).into());
+    let (cameras, rest) = rest.split_at(cut(rest, [a, b]));
+    let (images, points) = rest.split_at(cut(rest, [c, d]));
+    for (name, bytes) in [("cameras", cameras), ("images", images), ("points3D", points)] {
+        put(&root.join(format!("sparse/0/{name}.bin")), bytes);
+    }
+    load(root, &SceneOptions::default());
+}
+
+/// Three files of a COLMAP model as text, separated by bytes 0x1e.
+pub fn colmap_txt(input: &[u8]) {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    let root = prepared(&PLACE, "colmap_txt", |root| {
+        pictures(root);
+        fs::create_dir_all(root.join("sparse/0")).expect("a temporary folder");
+    });
+    let mut parts = input.splitn(3, |byte| *byte == 0x1e);
+    for name in ["cameras", "images", "points3D"] {
+        put(
+            &root.join(format!("sparse/0/{name}.txt")),
+            parts.next().unwrap_or_default(),
+        );
+    }
+    load(root, &SceneOptions::default());
+}
+
+/// The first byte chooses the reader, the rest is its JSON: Nerfstudio, Blender, a camera path or `cameras.json`.
+pub fn transforms(input: &[u8]) {
+    static PLACES: [OnceLock<PathBuf>; 2] = [const { OnceLock::new() }; 2];
+    let Some((kind, text)) = input.split_first() else {
+        return;
+    };
+    let which = usize::from(*kind & 1);
+    let name = ["nerfstudio", "blender"][which];
+    let root = prepared(&PLACES[which], &format!("transforms-{name}"), pictures);
+    match kind & 3 {
+        0 | 1 => {
+            put(&root.join(["transforms.json", "transforms_train.json"][which]), text);
+            load(root, &SceneOptions::default());
+        }
+        2 => {
+            let path = root.join("path.json");
+            put(&path, text);
+            let _ = read_camera_path(&path);
+        }
+        _ => {
+            let path = root.join("cameras.json");
+            put(&path, text);
+            let _ = read_cameras(&path);
+        }
+    }
+}
+
+/// A PLY file: as points, as Gaussians, and as something to describe.
+pub fn ply(input: &[u8]) {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    let path = prepared(&PLACE, "ply", |_| {}).join("x.ply");
+    put(&path, input);
+    if let Ok(points) = read_points(&path) {
+        assert!(points.iter().all(|p| p.position.iter().all(|value| value.is_finite())));
+    }
+    if let Ok((model, _)) = read_ply(&path) {
+        let finite = |values: &[[f32; 3]]| values.iter().flatten().all(|value| value.is_finite());
+        assert!(finite(&model.means) && finite(&model.log_scales) && finite(&model.sh0));
+        assert_eq!(model.means.len(), model.logit_opacities.len());
+    }
+    let _ = summarize_ply(&path);
+}
+
+/// A file that models are handed out in; the first byte chooses its name.
+pub fn delivered(input: &[u8]) {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    let Some((kind, bytes)) = input.split_first() else {
+        return;
+    };
+    let name = ["x.spz", "x.glb", "x.compressed.ply"][usize::from(*kind % 3)];
+    let path = prepared(&PLACE, "delivered", |_| {}).join(name);
+    put(&path, bytes);
+    let _ = summarize_file(&path);
+}
+
+/// A checkpoint. With a first byte of 1 the rest is a footer that gets its digest and 16 bytes of tensors before it;
+/// otherwise it is the file.
+pub fn checkpoint(input: &[u8]) {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    let path = prepared(&PLACE, "checkpoint", |_| {}).join("checkpoint_00000001.kiln");
+    match input.split_first() {
+        Some((1, footer)) => put(
+            &path,
+            &[
+                &b"KILNCKP1sixteen bytes..."[..],
+                footer,
+                &(footer.len() as u64).to_le_bytes(),
+                &Sha256::digest(footer),
+                b"KILNCKP1",
+            ]
+            .concat(),
+        ),
+        _ => put(&path, input),
+    }
+    let _ = checkpoint::open(&path);
+}
+
+/// A configuration file.
+pub fn config(input: &[u8]) {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    let path = prepared(&PLACE, "config", |_| {}).join("config.yaml");
+    put(&path, input);
+    // Most of it is no YAML; the shipped layers need not be read for that.
+    if extended_profile(&path).is_ok() {
+        let _ = resolve(&Inputs {
+            file: Some(path),
+            ..Inputs::default()
+        });
+    }
+}
+
+/// A picture: with an even first byte a mask, otherwise an image.
+pub fn masks(input: &[u8]) {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    let root = prepared(&PLACE, "masks", |root| {
+        pictures(root);
+        let frame = |name: &str| {
+            format!(
+                r#"{{"file_path":"images/{name}.png","transform_matrix":[[1,0,0,0],[0,1,0,0],[0,0,1,3],[0,0,0,1]]}}"#
+            )
+        };
+        let text = format!(r#"{{"fl_x":4,"w":4,"h":3,"frames":[{},{}]}}"#, frame("a"), frame("b"));
+        put(&root.join("transforms.json"), text.as_bytes());
+    });
+    let Some((kind, bytes)) = input.split_first() else {
+        return;
+    };
+    let (image, mask) = (root.join("images/a.png"), root.join("images/a.mask.png"));
+    if kind & 1 == 0 {
+        put(&image, PICTURE);
+        put(&mask, bytes);
+    } else {
+        put(&image, bytes);
+        let _ = fs::remove_file(&mask);
+    }
+    let options = SceneOptions {
+        eval: false,
+        ..SceneOptions::default()
+    };
+    if let Some(scene) = load(root, &options) {
+        let store = ImageStore::open(&scene, ImageOptions::default());
+        for index in 0..scene.train.len() {
+            let id = ViewId {
+                split: Split::Train,
+                index,
+            };
+            if let Ok(store) = &store {
+                let _ = store.get(id);
+            }
+        }
+    }
+}
+
+/// What a client sends to `kiln view`; `$` stands for the token.
+pub fn http(input: &[u8]) {
+    static SERVER: OnceLock<(Server, String)> = OnceLock::new();
+    let (server, token) = SERVER.get_or_init(|| {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+        let listen = Listen {
+            port: 0,
+            ..Listen::default()
+        };
+        let server = Server::bind(&golden, &listen).expect("a port of this machine");
+        let url = server.url();
+        let (_, token) = url.split_once("token=").expect("a token in the address");
+        let token = token.to_owned();
+        (server, token)
+    });
+    let mut requests = Vec::new();
+    for byte in input {
+        match byte {
+            b'$' => requests.extend_from_slice(token.as_bytes()),
+            other => requests.push(*other),
+        }
+    }
+    let answers = server.answer(&requests);
+    assert!(
+        answers.is_empty() || answers.starts_with(b"HTTP/1."),
+        "no answer of HTTP"
+    );
+}

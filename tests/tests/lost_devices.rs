@@ -1,0 +1,167 @@
+//! Devices that misbehave: one that is lost is opened again and the run ends as if nothing had been, one that is lost twice
+//! ends the run with a report, one that is silent is told of, and steps are cut so that none keeps it busy for long.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use std::path::Path;
+
+use kiln::memory::{Class, Gpu, Program, Tag, TensorTable};
+use kiln::train::REPORT_FILE;
+use kiln::vk::{Device, Instance, RecordOptions, Validation};
+use kiln_tests::gpu::take_turn;
+use kiln_tests::runs::{self, EVENTFUL, Scratch, json};
+use serde_json::Value;
+
+const SHORT: &[(&str, &str)] = &[("schedule.iterations", "48"), ("schedule.checkpoint", "[18]")];
+
+/// Trains with the program, as people do: exit code and what it said.
+fn train(root: &Path, settings: &[(&str, &str)]) -> (Option<i32>, String) {
+    runs::outcome(&mut runs::train_command(root, &[EVENTFUL, SHORT, settings]))
+}
+
+/// The model at the end and the checkpoint before it.
+fn result(root: &Path) -> (Vec<u8>, (Vec<u8>, Value)) {
+    let last = root.join("checkpoints/checkpoint_00000047.kiln");
+    (runs::raw_model(root, 48), runs::checkpoint(&last))
+}
+
+/// The device is lost behind a checkpoint, or before there is one: the run goes on, and ends with the same bytes.
+#[test]
+fn a_lost_device_changes_nothing() {
+    let scratch = Scratch::new("lost");
+    let whole = scratch.join("whole");
+    let (code, text) = train(&whole, &[]);
+    assert_eq!(code, Some(0), "{text}");
+    runs::assert_eventful(&whole, 0, 48, 3);
+    for (at, from) in [("27", 18), ("9", 0)] {
+        let root = scratch.join(at);
+        let list = format!("[{at}]");
+        let (code, text) = train(&root, &[("debug.lose_device_at", &list)]);
+        assert_eq!(code, Some(0), "{text}");
+        assert!(result(&root) == result(&whole), "lost at {at}: another end");
+
+        let lost = runs::events(&root, "device_lost");
+        assert_eq!(lost.len(), 1, "{lost:?}");
+        let detail = &lost[0]["detail"];
+        assert_eq!((&lost[0]["it"], &detail["submit_ms"]), (&from.into(), &50.into()));
+        assert_eq!(detail["iteration"].as_u64(), at.parse::<u64>().ok().map(|it| it - 1));
+        // Software drivers have their passes marked from the start.
+        let place = detail["at"].as_str().unwrap();
+        assert!(place.contains(" of `") || place.starts_with('`'), "{place}");
+        assert_eq!(runs::events(&root, "resume")[0]["it"], from);
+        let run = json(&root.join("run.json"));
+        assert_eq!(
+            (&run["status"], &run["iterations"]["done"]),
+            (&"done".into(), &48.into())
+        );
+    }
+}
+
+/// The second loss ends the run with its own exit code and a report; `--resume` goes on from the checkpoint.
+#[test]
+fn a_device_that_is_lost_twice_ends_the_run() {
+    let scratch = Scratch::new("lost-twice");
+    let root = scratch.join("run");
+    let twice = ("debug.lose_device_at", "[21, 30]");
+    let (code, text) = train(&root, &[twice]);
+    assert_eq!(code, Some(70), "{text}");
+    assert!(
+        text.contains("lost after 20 iterations at `") && text.contains("and again after 29 iterations at `"),
+        "{text}"
+    );
+    assert!(
+        text.contains(REPORT_FILE) && text.contains("hint: `--resume`"),
+        "{text}"
+    );
+
+    let report = json(&root.join(REPORT_FILE));
+    let losses = report["losses"].as_array().unwrap();
+    let of = |key: &str| {
+        losses
+            .iter()
+            .map(|loss| loss[key].as_u64().unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of("iteration"), [20, 29]);
+    assert_eq!(of("submit_ms"), [100, 50], "submissions were halved");
+    assert!(!report["device"].as_str().unwrap().is_empty());
+    let run = json(&root.join("run.json"));
+    assert_eq!(run["status"], "failed");
+    assert!(run["files"].as_array().unwrap().contains(&REPORT_FILE.into()));
+    assert!(run["message"].as_str().unwrap().contains("lost"), "{run}");
+
+    let mut again = runs::train_command(&root, &[EVENTFUL, SHORT]);
+    let (code, text) = runs::outcome(again.arg("--resume"));
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(runs::events(&root, "resume").last().unwrap()["it"], 18);
+}
+
+/// A device that finishes nothing for longer than is asked for is told of by pass, on the console at once and in the
+/// metrics.
+#[test]
+fn silence_is_told_by_pass() {
+    let scratch = Scratch::new("silence");
+    let root = scratch.join("run");
+    // Two milliseconds are long enough for a pass over a whole picture to be silent.
+    let settings = [
+        ("dataset.resolution", "1"),
+        ("schedule.iterations", "4"),
+        ("debug.silence_ms", "2"),
+    ];
+    let mut command = runs::train_command(&root, &[EVENTFUL, &settings]);
+    command.env_remove("TERM");
+    let (code, text) = runs::outcome(&mut command);
+    assert_eq!(code, Some(0), "{text}");
+    let told = runs::events(&root, "silence");
+    assert!(!told.is_empty());
+    for row in &told {
+        let at = row["detail"]["at"].as_str().unwrap();
+        assert!(row["detail"]["seconds"].as_f64().unwrap() >= 0.002);
+        assert!(at.starts_with('`'), "{at}");
+    }
+    let named = |pass: &str| {
+        told.iter()
+            .any(|row| row["detail"]["at"].as_str().unwrap().contains(pass))
+    };
+    assert!(named("rasterize") || named("loss") || named("update"), "{told:?}");
+    assert_eq!(text, "", "the program was asked to be quiet");
+}
+
+/// A program of many slow commands ends up in submissions that are short, and computes the same.
+#[test]
+fn slow_programs_are_cut() {
+    take_turn();
+    let instance = std::sync::Arc::new(Instance::new(Validation::Synchronization).unwrap());
+    let caps = instance.devices().unwrap().remove(0);
+    let device = Device::open(&instance, caps).unwrap();
+    device.limit_submissions(5);
+    device.mark_passes(true);
+    let mut table = TensorTable::default();
+    let views = ["a", "b"].map(|name| table.add(name, Class::Persistent, Tag::Other, 4 << 20));
+    let mut program = Program::new("slow");
+    program.fill(views[0], 7);
+    for k in 0..40 {
+        program.copy(views[k % 2], views[(k + 1) % 2]);
+    }
+    let mut gpu = Gpu::new(&device, table, &[&program], 1 << 30).unwrap();
+    let options = RecordOptions {
+        watched: true,
+        ..RecordOptions::default()
+    };
+    let compiled = gpu.compile(&program, options).unwrap();
+    assert_eq!(compiled.parts(), 8, "careful at first");
+    for _ in 0..40 {
+        gpu.run_compiled(&compiled).unwrap();
+        assert_eq!(gpu.read::<u32>(&views[0], 1 << 20).unwrap(), vec![7; 1 << 20]);
+    }
+    let slow = compiled.parts();
+    assert!(slow > 1, "40 copies of 4 MiB take longer than 5 ms");
+    kiln_tests::gpu::assert_valid(&device);
+
+    // The same with time enough is one submission.
+    device.limit_submissions(60_000);
+    let compiled = gpu.compile(&program, options).unwrap();
+    for _ in 0..4 {
+        gpu.run_compiled(&compiled).unwrap();
+    }
+    assert_eq!(compiled.parts(), 1);
+}

@@ -1,0 +1,217 @@
+//! What watches over the use of Vulkan: the validation layer in its three modes, a buffer for each tensor, bands around
+//! tensors. Whole runs pass under all of them, and each finds what it is there for.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use std::sync::Arc;
+
+use kiln::cli::{Exit, Failure as _};
+use kiln::memory::backend::{BackendChoice, BackendKind};
+use kiln::memory::{BAND_BYTES, Class, Gpu, Groups, MemoryError, Program, Shader, Tag, TensorTable, View};
+use kiln::train::interrupt::Interrupt;
+use kiln::train::{OpenDevice, ResumeFrom, RunRequest, TrainError, run};
+use kiln::vk::{Device, Instance, Tier, Validation};
+use kiln_tests::gpu::take_turn;
+use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
+
+/// Writes words from the start of its buffer on, as many as it is told to.
+static FILL: Shader = kiln::shader!("fill", w words);
+
+/// The first device with the layer in `mode`.
+fn open(mode: Validation) -> Arc<Device> {
+    take_turn();
+    let instance = Arc::new(Instance::new(mode).unwrap());
+    let caps = instance.devices().unwrap().remove(0);
+    Device::open(&instance, caps).unwrap()
+}
+
+/// Three tensors of 256 bytes on `device`, placed by `backend`.
+fn three(device: &Arc<Device>, backend: BackendChoice) -> (Gpu, [View; 3]) {
+    let mut table = TensorTable::default();
+    let views = ["a", "b", "c"].map(|name| table.add(name, Class::Persistent, Tag::Other, 256));
+    let gpu = Gpu::with_backend(device, table, &[], 1 << 30, backend).unwrap();
+    (gpu, views)
+}
+
+/// Lets a kernel write `words` words into `view`, however long that is.
+fn write(gpu: &mut Gpu, view: View, words: u32) {
+    let mut program = Program::new("write");
+    program.pass(&FILL, &[], &[view], &[words, 7], Groups::cover(words, 256));
+    gpu.run(&program).unwrap();
+}
+
+const GUARDED: BackendChoice = BackendChoice {
+    kind: BackendKind::Planned,
+    fragmentation: None,
+    guard_bands: true,
+};
+
+/// Settings of a run of 14 steps: three densifications, a prune, resets, a degree raise, steps in bands, an evaluation and
+/// files. The layer makes every step take long, so there are few, on small images.
+const SHORT: &[(&str, &str)] = &[
+    ("dataset.resolution", "40"),
+    ("schedule.test", "[10]"),
+    ("schedule.sh_every", "6"),
+    (
+        "strategy.densify",
+        "{ from: 2, until: 14, every: 4, grad_threshold: 0.002, percent_dense: 0.01 }",
+    ),
+    ("strategy.reset", "{ every: 6, until: 14, opacity: 0.08 }"),
+    ("debug.v_cap", "2300"),
+    ("debug.i_cap", "2300"),
+];
+
+/// Trains for 8 steps, goes on from the checkpoint before the last of them, and gives the final model.
+fn train_in_two_parts(name: &str, settings: &[(&str, &str)]) -> Vec<u8> {
+    let scratch = Scratch::new(name);
+    let root = scratch.join("run");
+    let never = Interrupt::unattached();
+    let part = |iterations: &str, resume| {
+        let length = [("schedule.iterations", iterations)];
+        runs::train(profile(&root, &[EVENTFUL, SHORT, settings, &length]), resume, &never).unwrap();
+    };
+    part("8", None);
+    part("14", Some(ResumeFrom::Latest));
+    let count = |kind| runs::events(&root, kind).len();
+    assert_eq!(count("validation"), 0);
+    assert!(count("stall") > 0, "no step ran in bands");
+    assert!(count("densify") >= 3 && count("reset") > 0 && count("resume") > 0);
+    assert!(root.join("eval/iteration_10/metrics.json").is_file());
+    runs::raw_model(&root, 14)
+}
+
+/// The layer, and bands around tensors: nothing is found, and the model is the same to the byte.
+#[test]
+fn training_passes_every_check_and_none_changes_it() {
+    let plain = train_in_two_parts("plain", &[]);
+    let ways: [(&str, &[(&str, &str)]); 3] = [
+        ("core", &[("debug.validation", "core")]),
+        ("sync", &[("debug.validation", "sync")]),
+        ("bands", &[("debug.guard_bands", "true")]),
+    ];
+    for (name, settings) in ways {
+        assert!(train_in_two_parts(name, settings) == plain, "{name}: another model");
+    }
+}
+
+/// The layer rewrites shaders so that they report accesses beyond their buffers, of which every tensor has one of its own.
+/// What they compute is then rounded otherwise, so the model is another one.
+#[test]
+fn shaders_stay_inside_of_their_tensors() {
+    let settings = [("debug.validation", "gpu"), ("memory.backend", "{ kind: naive }")];
+    assert!(!train_in_two_parts("gpu", &settings).is_empty());
+}
+
+/// A pass that leaves its tensor is named by the tensor, on the side where it left, although the driver notices nothing.
+#[test]
+fn bands_tell_who_was_overrun() {
+    take_turn();
+    let (mut gpu, [a, b, c]) = three(&open(Validation::Core), GUARDED);
+    for view in [a, b, c] {
+        write(&mut gpu, view, 64);
+    }
+    gpu.check_guard_bands().unwrap();
+    // A view that is too long binds what lies behind the tensor.
+    let long = |view: View| View {
+        bytes: view.bytes + 64,
+        ..view
+    };
+    write(&mut gpu, long(b), 67);
+    let error = gpu.check_guard_bands().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "internal error: 3 words behind tensor `b` were overwritten, the first 0 bytes away from it with 0x00000007; \
+         please report this"
+    );
+    assert_eq!(error.exit(), Exit::Internal);
+
+    let (mut gpu, [a, ..]) = three(&open(Validation::Core), GUARDED);
+    let mut program = Program::new("early");
+    // The last word of the band between `a` and `b`, where a wrong subtraction in a pass over `b` would end up.
+    program.fill(
+        View {
+            offset: a.bytes + BAND_BYTES - 4,
+            bytes: 4,
+            ..a
+        },
+        1,
+    );
+    gpu.run(&program).unwrap();
+    let MemoryError::Overrun {
+        tensor,
+        side,
+        distance,
+        count,
+        ..
+    } = gpu.check_guard_bands().unwrap_err()
+    else {
+        unreachable!("nothing else can fail")
+    };
+    assert_eq!((tensor.as_str(), side, distance, count), ("b", "before", 0, 1));
+}
+
+/// With a buffer for each tensor, the layer sees what it does not see where tensors share one.
+#[test]
+fn the_layer_sees_overruns_of_buffers_of_their_own() {
+    let found = |kind| {
+        let device = open(Validation::GpuAssisted);
+        let backend = BackendChoice {
+            kind,
+            ..BackendChoice::default()
+        };
+        let (mut gpu, [a, ..]) = three(&device, backend);
+        write(&mut gpu, a, 128);
+        let report = device.instance().validation().unwrap();
+        assert_eq!(report.mode(), Validation::GpuAssisted);
+        report.messages()
+    };
+    assert!(found(BackendKind::Planned).is_empty());
+    let messages = found(BackendKind::Naive);
+    assert!(
+        messages.iter().any(|text| text.contains("out of bounds")),
+        "{messages:?}"
+    );
+}
+
+/// A message of the layer is an event, and the run that had one ends as failed, after its files were written.
+#[test]
+fn a_message_of_the_layer_fails_the_run() {
+    let device = open(Validation::Core);
+    let (mut gpu, [a, ..]) = three(&device, BackendChoice::default());
+    let mut program = Program::new("uneven");
+    // Fills begin at multiples of four bytes.
+    program.fill(a.slice(2, 8), 0);
+    gpu.run(&program).unwrap();
+    drop(gpu);
+    let report = device.instance().validation().unwrap();
+    assert!(report.count() > 0);
+
+    let scratch = Scratch::new("message");
+    let root = scratch.join("run");
+    let request = RunRequest {
+        profile: profile(
+            &root,
+            &[
+                EVENTFUL,
+                SHORT,
+                &[("schedule.iterations", "4"), ("debug.validation", "core")],
+            ],
+        ),
+        open: OpenDevice {
+            device,
+            tier: Tier::Fast,
+        },
+        scene: runs::scene(),
+        resume: None,
+        terminal: None,
+        json: None,
+    };
+    let error = run(request, &Interrupt::unattached()).unwrap_err();
+    assert!(matches!(error, TrainError::Validation { mode: "core", .. }), "{error}");
+    assert_eq!(error.exit(), Exit::Internal);
+    let events = runs::events(&root, "validation");
+    assert_eq!(events.len() as u64, report.count());
+    let text = events[0]["detail"]["message"].as_str().unwrap();
+    assert!(text.contains("vkCmdFillBuffer"), "{text}");
+    assert_eq!(runs::json(&root.join("run.json"))["status"], "failed");
+    assert!(!runs::raw_model(&root, 4).is_empty());
+}

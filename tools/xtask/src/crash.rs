@@ -1,0 +1,55 @@
+//! `cargo xtask crash`: kills training again and again and compares what it ends in.
+//!
+//! Owns nothing but the call: the rounds are those of the test `train_crash`, more of them and with any seed.
+
+use std::path::Path;
+
+use crate::failure::{Failure, Result};
+use crate::steps;
+
+const USAGE: &str = "usage: cargo xtask crash [--rounds N] [--seed N]
+  trains a small scene, then kills the same training at random moments and file operations,
+  lets it go on, and compares the final bytes
+  --rounds N  trainings that are killed [20]
+  --seed N    which moments [1]";
+
+/// Runs the verb with its arguments.
+pub fn run(root: &Path, args: &[String]) -> Result<()> {
+    let (mut rounds, mut seed) = (20, 1);
+    let mut args = args.iter().map(String::as_str);
+    while let Some(flag) = args.next() {
+        let value = match flag {
+            "--rounds" => &mut rounds,
+            "--seed" => &mut seed,
+            "--help" | "-h" => {
+                println!("{USAGE}");
+                return Ok(());
+            }
+            _ => return Err(Failure::usage(USAGE)),
+        };
+        let number = args.next().and_then(|text| text.parse::<u64>().ok());
+        *value = number.ok_or_else(|| Failure::usage(USAGE))?;
+    }
+    let test = [
+        "test",
+        "--package",
+        "kiln-tests",
+        "--test",
+        "train_crash",
+        "--",
+        "--nocapture",
+        "killed",
+    ];
+    let mut command = steps::cargo(root, &test);
+    command
+        .env("KILN_CRASH_ROUNDS", rounds.to_string())
+        .env("KILN_CRASH_SEED", seed.to_string());
+    let status = command
+        .status()
+        .map_err(|e| Failure::new(format!("cannot start cargo: {e}")))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Failure::new(format!("`{}` ended with {status}", steps::line(&command))))
+    }
+}
