@@ -69,7 +69,8 @@ fn pictures(root: &Path) {
 
 /// Removes the folders that the targets made.
 pub fn tidy() {
-    for (target, _) in TARGETS {
+    let more = ["transforms-nerfstudio", "transforms-blender"];
+    for target in TARGETS.map(|(target, _)| target).into_iter().chain(more) {
         let _ = fs::remove_dir_all(folder(target));
     }
 }
