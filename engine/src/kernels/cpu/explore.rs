@@ -50,10 +50,10 @@ mod tests {
         let moved: Vec<_> = (0..n).map(|id| offset(&gaussian(0.005), 2.0, 1, 7, id)).collect();
         let mean = |pick: &dyn Fn(&[f64; 3]) -> f64| moved.iter().map(pick).sum::<f64>() / f64::from(n);
         let axes = rotation([0.5, -0.5, 0.5, 0.5]);
-        for axis in 0..3 {
-            // Half of 2, times the square of the standard deviation.
+        // Half of 2, times the square of the standard deviation.
+        let deviations = gaussian(0.5).log_scale.map(|s| s.exp().powi(2));
+        for (axis, wanted) in deviations.into_iter().enumerate() {
             let along = |v: &[f64; 3]| (0..3).map(|row| axes[row][axis] * v[row]).sum::<f64>();
-            let wanted = gaussian(0.5).log_scale[axis].exp().powi(2);
             let found = mean(&|v| along(v).powi(2)).sqrt();
             assert!(
                 (found / wanted - 1.0).abs() < 0.03,
