@@ -5,6 +5,8 @@
 //! [`model_io`] turns a host model into planes and back.
 
 mod bands;
+#[cfg(test)]
+mod barriers;
 mod capacities;
 mod densify;
 mod losses;

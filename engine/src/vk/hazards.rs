@@ -26,7 +26,7 @@ pub struct Hazard {
 
 /// A byte range that a command touches.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Touch {
+pub(crate) struct Touch {
     block: usize,
     start: u64,
     end: u64,
@@ -49,7 +49,7 @@ impl Touch {
 }
 
 /// What `command` touches, in any of `slots` slots.
-pub(super) fn touches(command: &Command, place: &dyn Fn(&View) -> Place, slots: u32) -> Vec<Touch> {
+pub(crate) fn touches(command: &Command, place: &dyn Fn(&View) -> Place, slots: u32) -> Vec<Touch> {
     let last = u64::from(slots.max(1) - 1);
     match command {
         Command::Hold(_) => Vec::new(),
@@ -79,7 +79,7 @@ pub(super) fn touches(command: &Command, place: &dyn Fn(&View) -> Place, slots: 
 }
 
 /// For each command, whether a barrier comes before it: where it conflicts with a command since the last barrier.
-pub(super) fn fences(touches: &[Vec<Touch>]) -> Vec<bool> {
+pub(crate) fn fences(touches: &[Vec<Touch>]) -> Vec<bool> {
     let mut open: Vec<Touch> = Vec::new();
     let mut fences = Vec::with_capacity(touches.len());
     for list in touches {
@@ -114,7 +114,7 @@ fn uses(command: &Command) -> Vec<(View, bool)> {
 ///
 /// # Errors
 /// [`VkError::Hazard`] at the first two commands that nothing keeps apart although one writes what the other touches.
-pub(super) fn check(
+pub(crate) fn check(
     program: &Program,
     fences: &[bool],
     place: &dyn Fn(&View) -> Place,
@@ -175,73 +175,7 @@ const fn kind(old_write: bool, new_write: bool) -> &'static str {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::kernels::views::{Reduction, Variants};
-    use crate::memory::{BlockRounding, Plan, PlanLimits, TensorTable};
-    use crate::step::{Capacities, StepTensors, train_step};
-
-    /// The training step in a plan whose arena tensors share bytes.
-    fn step() -> (TensorTable, Plan, Program) {
-        let capacities = Capacities::new(5000, 5000, 30_000, 3, [(96, 64)]);
-        let variants = Variants {
-            reduction: Reduction::Segmented,
-            sort_subgroup: 0,
-            columns: true,
-            jitter: false,
-        };
-        let mut table = TensorTable::default();
-        let tensors = StepTensors::new(&mut table, &capacities, &variants);
-        let program = train_step(&tensors);
-        let limits = PlanLimits {
-            block_bytes: 1 << 30,
-            binding_bytes: 1 << 27,
-            rounding: BlockRounding::NONE,
-        };
-        let plan = Plan::new(&table, &[&program], limits).unwrap();
-        (table, plan, program)
-    }
-
-    fn place(plan: &Plan, view: &View) -> Place {
-        let slot = plan.slots.get(view.tensor.index()).unwrap();
-        Place {
-            block: slot.block,
-            offset: slot.offset + view.offset,
-            bytes: view.bytes,
-        }
-    }
-
-    /// Leaving out any barrier of the step is found, and nothing is found with all of them.
-    #[test]
-    fn every_missing_barrier_is_named() {
-        let (table, plan, program) = step();
-        let place = |view: &View| place(&plan, view);
-        let name = |view: &View| table.get(view.tensor).unwrap().name.clone();
-        let all: Vec<_> = program.commands.iter().map(|c| touches(c, &place, 1)).collect();
-        let fences = fences(&all);
-        check(&program, &fences, &place, &name).unwrap();
-        let (mut missed, mut kinds) = (0, std::collections::BTreeSet::new());
-        for at in (0..fences.len()).filter(|at| fences.get(*at) == Some(&true)) {
-            let mut without = fences.clone();
-            *without.get_mut(at).unwrap() = false;
-            let VkError::Hazard(hazard) = check(&program, &without, &place, &name).unwrap_err() else {
-                unreachable!("the only error of a check")
-            };
-            let Hazard {
-                earlier,
-                later,
-                what,
-                tensor,
-                ..
-            } = *hazard;
-            // Both names are passes of the step, and the later one is behind the gap.
-            let pass = program.commands.get(at).unwrap().name();
-            assert!(!earlier.is_empty() && !tensor.is_empty());
-            assert!(later.contains(pass) || later.contains("command"), "{later}");
-            kinds.insert(what);
-            missed += 1;
-        }
-        assert!(missed > 20, "{missed} barriers");
-        assert!(kinds.contains("reads after a write") && kinds.len() > 1, "{kinds:?}");
-    }
+    use crate::memory::TensorTable;
 
     /// What the validation layer does not see: two passes that write the same bytes, under the same or different names.
     #[test]

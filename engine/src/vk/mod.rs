@@ -10,7 +10,7 @@ mod caps;
 mod cuts;
 mod device;
 mod error;
-mod hazards;
+pub(crate) mod hazards;
 mod instance;
 mod library;
 mod markers;
