@@ -118,8 +118,10 @@ fn the_highest_scores_are_halved_as_far_as_the_way_allows() {
         report.splits == 750 && report.clones == 0 && report.deaths > 100,
         "{report:?}"
     );
-    let mut tight = Case::default();
-    tight.capacity = 4608;
+    let tight = Case {
+        capacity: 4608,
+        ..Case::default()
+    };
     let report = tight.check(&random(3000, 1, 31));
     let goal = 4608.0 * (1.0 - 0.5_f64.powf(1.7));
     assert_eq!(report.births, (goal as u32).saturating_sub(3000));
@@ -178,8 +180,10 @@ fn chunks_rows_and_storage_do_not_matter() {
 
 #[test]
 fn no_births_beyond_the_cap_and_none_of_a_stalled_run() {
-    let mut full = Case::default();
-    full.capacity = 3072;
+    let mut full = Case {
+        capacity: 3072,
+        ..Case::default()
+    };
     full.births.way.last = ITERATION;
     let report = full.check(&random(3072, 1, 34));
     assert!(report.births == 0 && report.deaths > 100, "{report:?}");
