@@ -5,7 +5,7 @@ struct StepUniforms {
     vec4 view_row0;        // rotation row, translation
     vec4 view_row1;
     vec4 view_row2;
-    vec4 camera_position;  // world space, w unused
+    vec4 camera_position;  // world space; w = learning rate of exposures
     vec4 intrinsics;       // fx, fy, cx, cy; pixel centres on integers
     vec4 slope_limits;     // limits of x/z (min, max) and y/z (min, max) for the Jacobian
     vec4 background;       // rgb; w = filter variance added to the diagonal, px^2
@@ -27,7 +27,7 @@ struct StepUniforms {
     float beta1;
     float beta2;
     float epsilon;
-    uint debug;
+    uint view;             // training view, by its place among them
     float opacity_weight;  // of the mean opacity in the loss
     float scale_weight;    // of the mean standard deviation in the loss
     float noise;           // on centres after the update, times covariance

@@ -1,11 +1,15 @@
 //! Further losses on the device against their CPU twins.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::kernels::cpu::alpha_loss::alpha_loss;
+use kiln::kernels::cpu::exposure;
 use kiln::kernels::cpu::gaussian::View;
-use kiln::kernels::cpu::loss::{Weights, masked_loss};
+use kiln::kernels::cpu::loss::{Weights, loss, masked_loss};
 use kiln::kernels::cpu::rasterize_backward::rasterize_backward_alpha;
+use kiln::kernels::cpu::rng::uniform;
 use kiln::kernels::cpu::step::{forward, target_from_u8};
-use kiln::kernels::uniforms::flags;
+use kiln::kernels::exposure::{IDENTITY, VALUES, WORDS, start};
+use kiln::kernels::uniforms::{Group, flags};
 use kiln::kernels::views::Reduction;
 use kiln::step::{Capacities, train_step};
 use kiln_tests::compare::close;
@@ -88,4 +92,73 @@ fn coverage_against_the_mask() {
         close("records", &found, &wanted, 1e-5, 1e-3);
         gpu.assert_valid();
     }
+}
+
+/// A view's map between image and loss, its gradients, and two of its steps; other views and skipped steps stay as they are.
+#[test]
+fn exposures() {
+    let scene = Scene {
+        seed: 91,
+        size: [70, 45],
+        ..Scene::default()
+    };
+    let (model, camera, target) = (scene.model(), scene.camera(), scene.target());
+    let mut c = capacities(&scene);
+    (c.cameras, c.losses.exposure) = (3, true);
+    let mut gpu = Gpu::new(&c, &variants(Reduction::Segmented), train_step, |t| {
+        let exposures = t.extra.exposures.expect("asked for");
+        let keep = |view, after| Keep { view, after };
+        vec![
+            keep(exposures.image, "exposure"),
+            keep(t.pixels.gradient, "exposure.gradient"),
+        ]
+    });
+    let exposures = gpu.tensors.extra.exposures.expect("asked for");
+    let mut state = start(3);
+    for (k, value) in state[WORDS..WORDS + VALUES].iter_mut().enumerate() {
+        *value += 0.4 * uniform::<f32>(7, 0, k as u32, 0) - 0.2;
+    }
+    gpu.device.write(&exposures.state, &state).expect("upload");
+    let mut twin = exposure::State::<f32>::new();
+    twin.map.copy_from_slice(&state[WORDS..WORDS + VALUES]);
+    let photo = target_from_u8(&target);
+    for step in 1..=3 {
+        // The model is the same each time; only the map goes on.
+        gpu.load(&model);
+        let mut u = uniforms(&camera, scene.sh_degree, step);
+        (u.view, u.camera_position[3]) = (1, 0.02);
+        if step == 3 {
+            u.adam_skip_mask = Group::Sh0.bit();
+        }
+        let status = gpu.run(0, &u, &target);
+        assert_eq!((status.stalled, status.nonfinite), (0, 0), "{status:?}");
+        let reference = Twin::new(&model);
+        let view = View::new(&camera);
+        let (gaussians, filter) = (&reference.gaussians, &reference.filter_3d);
+        let out = forward(gaussians, filter, &view, &reference.settings, BACKGROUND);
+        let mapped = exposure::apply(&twin.map, &out.raster.rgb);
+        let of_mapped = loss(scene.size, &mapped, &photo, Weights::default());
+        let (by_image, by_map) = exposure::gradients(&twin.map, &out.raster.rgb, &of_mapped.gradient);
+        assert!(
+            (status.loss - of_mapped.total).abs() < 1e-5,
+            "{} {}",
+            status.loss,
+            of_mapped.total
+        );
+        let rgb = |found: Vec<[f32; 4]>| found.iter().flat_map(|v| [v[0], v[1], v[2]]).collect::<Vec<f32>>();
+        let found = gpu.kept(exposures.image, "exposure", mapped.len());
+        close("mapped image", &rgb(found), mapped.as_flattened(), 1e-5, 1e-4);
+        let found = gpu.kept(gpu.tensors.pixels.gradient, "exposure.gradient", mapped.len());
+        close("image gradient", &rgb(found), by_image.as_flattened(), 1e-7, 2e-3);
+        if step < 3 {
+            twin.step(&by_map, 0.02, [0.9, 0.999]);
+        }
+        let found: Vec<f32> = gpu.read(exposures.state, 3 * WORDS);
+        close("map", &found[WORDS..WORDS + VALUES], &twin.map, 1e-4, 1e-3);
+        assert_eq!(found[WORDS + 36], step.min(2) as f32);
+        for other in [0, 2] {
+            assert_eq!(found[other * WORDS..][..VALUES], IDENTITY, "another view's");
+        }
+    }
+    gpu.assert_valid();
 }

@@ -73,6 +73,7 @@ fn survey_and_band_culling_follow_the_reference() {
             &inside(t),
             groups(t),
             t.capacities.v_cap,
+            &t.variants,
         );
         program
     };

@@ -16,8 +16,8 @@ use kiln::kernels::views::{Reduction, Variants};
 use kiln::kernels::{begin, budgeted, densify, explore, histogram, opacity_reset, probe, resample};
 use kiln::memory::{Access, Command, Program, TensorTable};
 use kiln::step::{
-    BandTensors, Capacities, DensifyTensors, RecordBandTensors, STAGING_BYTES, StepTensors, banded, banded_records,
-    evaluate_view, train_step,
+    BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, STAGING_BYTES, StepTensors, banded,
+    banded_records, evaluate_view, train_step,
 };
 use kiln_tests::spirv::{Module, reflect};
 
@@ -66,7 +66,7 @@ fn uniforms() -> Vec<(u32, u32)> {
         beta1,
         beta2,
         epsilon,
-        debug,
+        view,
         opacity_weight,
         scale_weight,
         noise,
@@ -191,6 +191,10 @@ fn programs() -> Vec<Program> {
         let mut table = TensorTable::default();
         // photos carry masks in every other list
         capacities.masked = !capacities.masked;
+        capacities.losses = ExtraLosses {
+            alpha: capacities.masked,
+            exposure: capacities.masked,
+        };
         capacities.storage = match capacities.storage {
             Storage::Exact => Storage::Half,
             Storage::Half => Storage::Compact,

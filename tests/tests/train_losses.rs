@@ -7,10 +7,13 @@ use kiln::export::{Synthetic, SyntheticKind, read_ply};
 use kiln::kernels::cpu::gaussian::{Gaussian, View};
 use kiln::kernels::cpu::project::{Filter2d, Settings};
 use kiln::kernels::cpu::step::forward;
+use kiln::kernels::views::Reduction;
+use kiln::memory::{BlockRounding, Budget, PlanLimits};
 use kiln::scene::{SceneIndex, SceneOptions};
-use kiln::train::TrainError;
 use kiln::train::interrupt::Interrupt;
-use kiln_tests::runs::{self, QUICK, Scratch, json, profile, train_scene};
+use kiln::train::{ByteTable, Demand, ResumeFrom, TrainError, initial_model, plan, scene_options};
+use kiln_tests::gpu;
+use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile, train_scene};
 
 /// The scene of solid things before nothing, with a mask of them beside every photo.
 fn solids(folder: &Path) {
@@ -74,8 +77,8 @@ fn coverage(scratch: &Scratch, scene: &str, run: &str) -> [f64; 2] {
 }
 
 /// PSNR over the test views at the end of a run.
-fn psnr(scratch: &Scratch, run: &str) -> f64 {
-    let file = json(&scratch.join(&format!("{run}/eval/iteration_100/metrics.json")));
+fn psnr(scratch: &Scratch, run: &str, iteration: u32) -> f64 {
+    let file = json(&scratch.join(&format!("{run}/eval/iteration_{iteration}/metrics.json")));
     file["test"]["mean"]["psnr_image"].as_f64().unwrap()
 }
 
@@ -120,8 +123,118 @@ fn coverage_follows_the_masks() {
         "outside the masks: without {plain:?}, with {held:?}"
     );
     assert!(held[0] > plain[0] - 0.02, "inside: without {plain:?}, with {held:?}");
-    let [without, with] = ["plain", "alpha"].map(|run| psnr(&scratch, run));
+    let [without, with] = ["plain", "alpha"].map(|run| psnr(&scratch, run, 100));
     assert!(with > without - 1.0, "{without} dB without, {with} dB with");
+}
+
+/// Photos of training views brighter and darker than the test views'.
+fn change_exposures(folder: &Path) {
+    let mut paths: Vec<_> = std::fs::read_dir(folder.join("images"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    paths.sort();
+    for (index, path) in paths.iter().enumerate() {
+        let mut photo = image::open(path).unwrap().into_rgb8();
+        // Every 8th view is for testing.
+        let gain = 0.6
+            * if index % 8 == 0 {
+                1.0
+            } else {
+                0.4 + 1.2 * (index * 5 % 13) as f32 / 12.0
+            };
+        for value in photo.iter_mut() {
+            *value = (f32::from(*value) * gain).round() as u8;
+        }
+        photo.save(path).unwrap();
+    }
+}
+
+#[test]
+fn exposures_are_told_from_the_scene() {
+    let scratch = Scratch::new("exposure");
+    solids(&scratch.join("scene"));
+    change_exposures(&scratch.join("scene"));
+    let exposure = "[{ kind: l1 }, { kind: dssim }, { kind: exposure, lr: 0.03, lr_end: 0.003 }]";
+    let longer = [("dataset.masks", "\"off\""), ("schedule.iterations", "250")];
+    train(&scratch, "scene", "plain", &longer).unwrap();
+    train(
+        &scratch,
+        "scene",
+        "exposure",
+        &[longer[0], longer[1], ("losses", exposure)],
+    )
+    .unwrap();
+    let [without, with] = ["plain", "exposure"].map(|run| psnr(&scratch, run, 250));
+    assert!(with > without + 0.5, "{without} dB without, {with} dB with");
+}
+
+/// A run that goes on from a checkpoint ends with the bytes of one that never paused, exposures included.
+#[test]
+fn a_pause_changes_nothing() {
+    let scratch = Scratch::new("losses");
+    let losses = "[{ kind: l1 }, { kind: dssim }, { kind: exposure }]";
+    let own = [
+        ("losses", losses),
+        ("model.background", "random"),
+        ("schedule.checkpoint", "[36]"),
+    ];
+    let run = |name: &str, from: Option<ResumeFrom>| {
+        let profile = profile(&scratch.join(name), &[EVENTFUL, &own]);
+        runs::train(profile, from, &Interrupt::unattached()).unwrap();
+    };
+    run("whole", None);
+    let half = runs::checkpoints(&scratch.join("whole")).remove(0);
+    run("rest", Some(ResumeFrom::File(half)));
+    let last = |name: &str| runs::checkpoint(&scratch.join(&format!("{name}/checkpoints/checkpoint_00000071.kiln")));
+    let (whole, rest) = (last("whole"), last("rest"));
+    assert!(whole.0 == rest.0, "checkpoints differ");
+    let tensors = whole.1["tensors"].as_array().unwrap();
+    assert!(
+        tensors.iter().any(|tensor| tensor["name"] == "exposures"),
+        "{tensors:?}"
+    );
+}
+
+/// Profiles with these losses allocate what the byte table says, and those without nothing for them.
+#[test]
+fn memory_is_as_listed() {
+    let scratch = Scratch::new("bytes");
+    solids(&scratch.join("scene"));
+    let losses = "[{ kind: l1 }, { kind: dssim }, { kind: alpha }, { kind: exposure }]";
+    for losses in [losses, "[{ kind: l1 }, { kind: dssim }]"] {
+        let profile = profile(Path::new("unused"), &[&[("losses", losses)]]);
+        let scene = SceneIndex::load(&scratch.join("scene"), &scene_options(&profile).unwrap()).unwrap();
+        let model = initial_model(&profile, &scene).unwrap();
+        let demand = Demand::count(&profile, &scene, &model);
+        let budget = Budget::new(1 << 30, None, Some(1 << 30), 1.0);
+        let limits = PlanLimits {
+            block_bytes: 1 << 30,
+            binding_bytes: 128 << 20,
+            rounding: BlockRounding::NONE,
+        };
+        let variants = gpu::variants(Reduction::Segmented);
+        let (plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
+        let c = report.capacities;
+        let table = ByteTable::new(c.storage, &c, &variants, 0);
+        let of = |name: &str| plan.table.tensors().iter().find(|t| t.name == name).map(|t| t.bytes);
+        let listed = |name: &str| {
+            table
+                .rows()
+                .iter()
+                .find(|row| row.tensor == name)
+                .map(|row| row.bytes(&c))
+        };
+        for name in [
+            "step/alpha_sums",
+            "step/exposed_image",
+            "small/exposures",
+            "small/exposure_sums",
+        ] {
+            assert_eq!(of(name), listed(name), "{name}");
+            assert_eq!(of(name).is_some(), losses.contains("alpha"), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ impl Failure for VkError {
             Self::Loader(_) | Self::NoDevice(_) | Self::Unsupported { .. } => Exit::NoDevice,
             Self::OutOfMemory { .. } => Exit::DoesNotFit,
             Self::Lost { .. } => Exit::DeviceLost,
-            Self::Hazard { .. } | Self::Timeout(..) | Self::Call { .. } => Exit::Internal,
+            Self::Hazard(_) | Self::Timeout(..) | Self::Call { .. } => Exit::Internal,
         }
     }
     fn hint(&self) -> Option<String> {
@@ -28,7 +28,7 @@ impl Failure for VkError {
                 "`--resume` goes on from the newest checkpoint; a device that is lost again needs another driver or cooling"
                     .to_owned(),
             ),
-            Self::Hazard { .. } => None,
+            Self::Hazard(_) => None,
             Self::Timeout(..) => Some("another program may hold the device; `kiln doctor` lists the others".to_owned()),
             Self::Call { .. } => Some("a newer driver may know better; `kiln doctor` shows which one is used".to_owned()),
         }

@@ -11,6 +11,7 @@ pub mod cpu;
 pub mod cull;
 pub mod densify;
 pub mod explore;
+pub mod exposure;
 pub mod filter_3d;
 pub mod gradient_store;
 pub mod histogram;
@@ -75,6 +76,9 @@ pub fn all() -> Vec<&'static Shader> {
         &loss::GRADIENT_STRIP_MASKED,
         &alpha_loss::GRADIENT,
         &alpha_loss::REDUCE,
+        &exposure::APPLY,
+        &exposure::GRADIENT,
+        &exposure::UPDATE,
         &rasterize_backward::CLEAR,
         &rasterize_backward::COLUMN,
         &rasterize_backward::ATOMIC,

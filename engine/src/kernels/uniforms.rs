@@ -66,7 +66,7 @@ pub struct StepUniforms {
     pub view_row1: [f32; 4],
     /// Third row.
     pub view_row2: [f32; 4],
-    /// Camera centre, world space; last word unused.
+    /// Camera centre, world space; learning rate of exposures.
     pub camera_position: [f32; 4],
     /// fx, fy, cx, cy with pixel centres on integers.
     pub intrinsics: [f32; 4],
@@ -110,8 +110,8 @@ pub struct StepUniforms {
     pub beta2: f32,
     /// Adam's epsilon.
     pub epsilon: f32,
-    /// Unused.
-    pub debug: u32,
+    /// Training view, by its place among them.
+    pub view: u32,
     /// Weight of the mean opacity in the loss.
     pub opacity_weight: f32,
     /// Weight of the mean standard deviation in the loss.
@@ -164,7 +164,7 @@ impl StepUniforms {
             beta1: 0.9,
             beta2: 0.999,
             epsilon: 1e-15,
-            debug: 0,
+            view: 0,
             opacity_weight: 0.0,
             scale_weight: 0.0,
             noise: 0.0,

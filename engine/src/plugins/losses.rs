@@ -11,17 +11,19 @@ family! {
         L1(L1Options) = "l1", "mean absolute difference";
         Dssim(DssimOptions) = "dssim", "1 - SSIM with an 11x11 Gaussian window, zero padded";
         Alpha(AlphaOptions) = "alpha", "mean absolute difference between coverage and the photo's mask; needs masks";
+        Exposure(ExposureOptions) = "exposure", "no term: each photo's own affine map of colours, learnt between image and loss";
     }
 }
 
 impl Loss {
-    /// Weight of this term.
+    /// Weight of this term; 0 of what is none.
     #[must_use]
     pub fn weight(&self) -> f32 {
         match self {
             Self::L1(options) => options.weight,
             Self::Dssim(options) => options.weight,
             Self::Alpha(options) => options.weight,
+            Self::Exposure(_) => 0.0,
         }
     }
 
@@ -30,6 +32,8 @@ impl Loss {
         match self {
             // The differences go straight into the image gradient.
             Self::L1(_) | Self::Alpha(_) => {}
+            // The image after the map; that before it is needed for the map's gradient.
+            Self::Exposure(_) => list.add("exposure.image", NeedClass::PerPixel, 16),
             // SSIM's gradient needs three blurred maps of three channels: dS/dx = w*p + 2x (w*q) + y (w*r).
             Self::Dssim(_) => list.add("dssim.gradient_maps", NeedClass::PerPixel, 3 * 3 * 4),
         }
@@ -93,5 +97,31 @@ impl Default for AlphaOptions {
 impl Options for AlphaOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("weight", self.weight, 0.0..=10.0);
+    }
+}
+
+/// Options of `exposure`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ExposureOptions {
+    /// Adam's learning rate of the maps at the first iteration; above 0, at most 1.
+    pub lr: f32,
+    /// And at the last, log-linear between; above 0, at most 1.
+    pub lr_end: f32,
+}
+
+impl Default for ExposureOptions {
+    fn default() -> Self {
+        Self {
+            lr: 0.01,
+            lr_end: 0.001,
+        }
+    }
+}
+
+impl Options for ExposureOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.positive("lr", self.lr.into(), 1.0);
+        checker.positive("lr_end", self.lr_end.into(), 1.0);
     }
 }

@@ -48,6 +48,11 @@ impl Header {
 /// Headers of many files, read by a few threads; `None` where there is no such file. The result has the order of `paths`.
 /// Files that links lead out of the fence are an error.
 pub(super) fn read_all(paths: &[PathBuf], fence: &Fence) -> Result<Vec<Option<Header>>, SceneError> {
+    if paths.len() <= THREADS {
+        // Starting threads costs more than these few.
+        let all = || paths.iter().map(|path| read(path, fence)).collect();
+        return std::panic::catch_unwind(all).unwrap_or_else(|_| Err(decoder_panic(paths)));
+    }
     let share = paths.len().div_ceil(THREADS).max(1);
     let parts: Vec<Result<Vec<Option<Header>>, SceneError>> = std::thread::scope(|scope| {
         let threads: Vec<_> = paths

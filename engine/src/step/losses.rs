@@ -5,9 +5,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Capacities, StepTensors};
+use crate::kernels::exposure::Exposures;
 use crate::kernels::views::Pixels;
-use crate::kernels::{alpha_loss, loss};
-use crate::memory::{Program, Tag, View};
+use crate::kernels::{alpha_loss, exposure, loss};
+use crate::memory::{Class, Program, Tag, TensorTable, View};
 
 /// Losses that need tensors of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +16,8 @@ use crate::memory::{Program, Tag, View};
 pub struct ExtraLosses {
     /// Coverage against the mask; photos then carry one.
     pub alpha: bool,
+    /// Exposure of each training view.
+    pub exposure: bool,
 }
 
 /// Their tensors.
@@ -22,22 +25,68 @@ pub struct ExtraLosses {
 pub struct ExtraTensors {
     /// Sums of coverage differences per tile.
     pub alpha_sums: Option<View>,
+    /// Exposures.
+    pub exposures: Option<Exposures>,
 }
 
 impl ExtraTensors {
-    /// Names them; `arena` adds so many elements of so many bytes.
-    pub(super) fn new(arena: &mut impl FnMut(&str, Tag, u64, u64) -> View, c: &Capacities) -> Self {
-        let tiles = alpha_loss::sums_bytes(c.max_tiles);
-        Self {
-            alpha_sums: c.losses.alpha.then(|| arena("alpha_sums", Tag::Pixels, 1, tiles)),
-        }
+    /// Adds them to `table`.
+    pub(super) fn new(table: &mut TensorTable, c: &Capacities) -> Self {
+        let mut add = |name: &str, class, tag, bytes| table.add(name, class, tag, bytes);
+        let mut alpha_sums = || {
+            add(
+                "step/alpha_sums",
+                Class::Arena,
+                Tag::Pixels,
+                alpha_loss::sums_bytes(c.max_tiles),
+            )
+        };
+        let alpha_sums = c.losses.alpha.then(&mut alpha_sums);
+        let exposures = c.losses.exposure.then(|| Exposures {
+            state: add(
+                "small/exposures",
+                Class::Small,
+                Tag::Other,
+                exposure::state_bytes(c.cameras),
+            ),
+            image: add(
+                "step/exposed_image",
+                Class::Arena,
+                Tag::Pixels,
+                16 * u64::from(c.max_pixels),
+            ),
+            // Not in the arena: a step in bands has parts between loss and update.
+            sums: add(
+                "small/exposure_sums",
+                Class::Small,
+                Tag::Other,
+                exposure::sums_bytes(c.max_tiles),
+            ),
+        });
+        Self { alpha_sums, exposures }
     }
 }
 
 /// Appends all losses and the image gradient; `pixels` has the image and its ground truth.
 pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
-    loss::record(program, &t.shared, pixels, t.loss_sums, t.ssim_maps, &t.variants);
+    let mut compared = *pixels;
+    if let Some(exposures) = &t.extra.exposures {
+        exposure::record_apply(program, &t.shared, pixels, exposures);
+        compared.image = exposures.image;
+    }
+    loss::record(program, &t.shared, &compared, t.loss_sums, t.ssim_maps, &t.variants);
+    if let Some(exposures) = &t.extra.exposures {
+        exposure::record_gradient(program, &t.shared, pixels, exposures);
+    }
     if let Some(sums) = t.extra.alpha_sums {
         alpha_loss::record(program, &t.shared, pixels, sums);
+    }
+}
+
+/// Appends the steps of what losses learn beside the model; with that of the model, after the search for values that are
+/// not finite.
+pub(super) fn update(program: &mut Program, t: &StepTensors) {
+    if let Some(exposures) = &t.extra.exposures {
+        exposure::record_update(program, &t.shared, exposures);
     }
 }

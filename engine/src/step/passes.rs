@@ -105,7 +105,7 @@ pub(super) fn coefficients(t: &StepTensors) -> u32 {
     u32::try_from(layout::sh_coefficients(t.capacities.sh_degree)).unwrap_or(u32::MAX)
 }
 
-/// Appends the update of every Gaussian.
+/// Appends the update of every Gaussian, and of what losses learn beside them.
 pub(super) fn update(program: &mut Program, t: &StepTensors) {
     update::record(
         program,
@@ -115,6 +115,7 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
         &t.splats,
         coefficients(t),
     );
+    losses::update(program, t);
     explore(program, t);
 }
 

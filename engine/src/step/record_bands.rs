@@ -221,6 +221,7 @@ pub fn banded_records(
             coefficients(t),
         );
     }
+    losses::update(&mut finish, t);
     explore(&mut finish, t);
     status(&mut finish, t);
     BandedPrograms {

@@ -172,13 +172,13 @@ impl StepTensors {
         let gradient = arena("image_gradient", Tag::Pixels, px, 16);
         let ssim_maps = arena("ssim_maps", Tag::Pixels, 1, loss::maps_bytes(c.max_pixels));
         let loss_sums = arena("loss_sums", Tag::Pixels, 1, loss::sums_bytes(c.max_tiles));
-        let extra = ExtraTensors::new(&mut arena, &c);
         let metric_sums = arena(
             "metric_sums",
             Tag::Pixels,
             u64::from(c.max_tiles * loss::METRIC_WORDS),
             4,
         );
+        let extra = ExtraTensors::new(table, &c);
         let target = table.add("images/target", Class::Images, Tag::Images, c.image_bytes());
         let group_visible = table.add(
             "small/group_visible",

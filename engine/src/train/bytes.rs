@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::config::Storage;
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::densify::CONTROL_BYTES;
+use crate::kernels::exposure;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::histogram;
 use crate::kernels::loss;
@@ -141,6 +142,7 @@ impl ByteTable {
         let kept = ["step/tile_counts", "step/emission_start"];
         let lists = ["step/payloads", "step/owners", "step/tile_ranges", "step/tile_order"];
         let image = ["step/image", "step/last_contributor", "step/image_gradient"];
+        let compared = ["step/exposed_image", "step/ssim_maps"];
         let sums = ["step/gradient_a", "step/gradient_b", "step/gradient_c"];
         let partials = ["step/partial_a", "step/partial_b", "step/partial_c"];
         let bytes = |names: &[&[&str]]| -> u64 {
@@ -170,7 +172,7 @@ impl ByteTable {
         [
             ("depth sort", bytes(&[&records, &depth])),
             ("tile sort", bytes(&[&records, kept, &tiles, &["step/owners"]])),
-            ("loss", bytes(&[&records, kept, &lists, &image, &["step/ssim_maps"]])),
+            ("loss", bytes(&[&records, kept, &lists, &image, &compared])),
             ("backward", bytes(&[&records, kept, &lists, &image, &sums, partials])),
         ]
     }
@@ -328,6 +330,12 @@ fn images(c: &Capacities) -> Vec<Row> {
     ];
     if c.losses.alpha {
         rows.push(tile("step/alpha_sums", 4));
+    }
+    if c.losses.exposure {
+        rows.push(pixel("step/exposed_image", 16));
+        let of = |tensor, unit, words: usize| row(tensor, Class::Small, unit, 4 * words as u64);
+        rows.push(of("small/exposures", Unit::Camera, exposure::WORDS));
+        rows.push(of("small/exposure_sums", Unit::Tile, exposure::VALUES));
     }
     rows
 }

@@ -2,9 +2,11 @@
 
 use super::TrainError;
 use crate::config::{Background, Profile};
+use crate::kernels::exposure;
+use crate::memory::Gpu;
 use crate::plugins::Loss;
 use crate::scene::{Alpha, SceneIndex};
-use crate::step::ExtraLosses;
+use crate::step::{ExtraLosses, StepTensors};
 
 /// Why a loss cannot be had from a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,8 +60,20 @@ pub(super) fn check(profile: &Profile, scene: &SceneIndex) -> Result<(), TrainEr
 
 /// Losses that need tensors of their own.
 pub(super) fn extra(profile: &Profile) -> ExtraLosses {
-    let has = |pick: fn(&Loss) -> bool| profile.losses.iter().any(|loss| pick(loss) && loss.weight() > 0.0);
+    let has = |pick: fn(&Loss) -> bool| profile.losses.iter().any(pick);
     ExtraLosses {
-        alpha: has(|loss| matches!(loss, Loss::Alpha(_))),
+        alpha: has(|loss| matches!(loss, Loss::Alpha(_)) && loss.weight() > 0.0),
+        exposure: has(|loss| matches!(loss, Loss::Exposure(_))),
     }
+}
+
+/// Writes what losses learn beside the model as it is before the first step.
+///
+/// # Errors
+/// [`TrainError::Memory`].
+pub(super) fn start(gpu: &mut Gpu, tensors: &StepTensors) -> Result<(), TrainError> {
+    if let Some(exposures) = &tensors.extra.exposures {
+        gpu.write(&exposures.state, &exposure::start(tensors.capacities.cameras))?;
+    }
+    Ok(())
 }

@@ -425,6 +425,7 @@ impl Session {
         let target = photo
             .as_ref()
             .map_or(Target::Resident(id.index), |photo| Target::Bytes(photo.bytes()));
+        self.trainer.see(id.index);
         let status = self.trainer.advance_and_hold(&camera, target)?;
         if let Some(tracer) = &mut self.tracer {
             tracer.step(iteration, Some(view.pixels()), &mut self.trainer);

@@ -18,7 +18,7 @@ use super::schedule::{self, Events};
 use super::skips::Skips;
 use super::timing::TimedStep;
 use super::uniforms::{self, GroupSteps, Look};
-use super::{Peaks, PlanReport, TrainError};
+use super::{Peaks, PlanReport, TrainError, losses};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::Counters;
@@ -107,6 +107,8 @@ pub struct Trainer {
     /// Optimiser steps submitted so far.
     pub(super) steps: GroupSteps,
     iteration: u32,
+    /// Training view of the next step.
+    view: u32,
     /// Per slot, the step in flight.
     pub(super) in_flight: Vec<Option<Flight>>,
     /// Oldest first; no longer than the ring, as each call of [`Trainer::advance`] takes one.
@@ -180,6 +182,7 @@ impl Trainer {
             report,
             steps: GroupSteps::default(),
             iteration: 0,
+            view: 0,
             in_flight: (0..slots).map(|_| None).collect(),
             finished: VecDeque::new(),
             banding,
@@ -199,6 +202,7 @@ impl Trainer {
             timed: Vec::new(),
             waited: Duration::ZERO,
         };
+        losses::start(&mut trainer.gpu, &trainer.tensors)?;
         if let Some(model) = model {
             trainer.make_room(u32::try_from(model.len()).unwrap_or(u32::MAX))?;
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -278,6 +282,11 @@ impl Trainer {
         Ok(())
     }
 
+    /// The next steps are of training view `index`, which what is learnt for each view goes by.
+    pub fn see(&mut self, index: usize) {
+        self.view = u32::try_from(index).unwrap_or(u32::MAX);
+    }
+
     /// True when training images stay on the device: steps then name theirs, and no step brings one.
     #[must_use]
     pub fn is_resident(&self) -> bool {
@@ -339,6 +348,7 @@ impl Trainer {
         let events = schedule::events_at(&self.profile, self.iteration);
         self.steps.advance(events.adam_skip_mask);
         let mut block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
+        block.view = self.view;
         let page = self.fill_slot(slot, &mut block, target.into())?;
         let mut flight = Flight {
             ticket: Ticket::default(),

@@ -24,6 +24,20 @@ fn random_background(seed: u32, iteration: u32) -> [f32; 3] {
     [0, 1, 2].map(|channel| rng::uniform(seed, iteration, BACKGROUND_ID, channel))
 }
 
+/// Learning rate of exposures at an iteration; 0 without them.
+fn exposure_rate(profile: &Profile, iteration: u32) -> f32 {
+    let share = f64::from(iteration) / f64::from(profile.schedule.iterations.max(1));
+    let rate = profile.losses.iter().find_map(|loss| match loss {
+        Loss::Exposure(o) => {
+            Some(f64::from(o.lr).powf(1.0 - share.min(1.0)) * f64::from(o.lr_end).powf(share.min(1.0)))
+        }
+        _ => None,
+    });
+    #[expect(clippy::cast_possible_truncation, reason = "between 0 and 1")]
+    let rate = rate.unwrap_or(0.0) as f32;
+    rate
+}
+
 /// Optimiser steps taken so far, per parameter group; steps that skip a group do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct GroupSteps(pub [u32; 6]);
@@ -137,6 +151,7 @@ pub(super) fn train(
     u.scale_weight = term(|r| matches!(r, Regularizer::Scale(_)));
     u.weights[3] = weight(|l| matches!(l, Loss::Alpha(_)));
     u.flags |= if u.weights[3] > 0.0 { flags::ALPHA_GRADIENT } else { 0 };
+    u.camera_position[3] = exposure_rate(profile, iteration);
     if profile.model.background == Background::Random {
         let color = random_background(u.seed, iteration);
         u.background[..3].copy_from_slice(&color);

@@ -2,6 +2,8 @@
 
 use ash::vk;
 
+use super::Hazard;
+
 /// Trouble reported by the Vulkan layer.
 #[derive(Debug, thiserror::Error)]
 pub enum VkError {
@@ -36,22 +38,8 @@ pub enum VkError {
         during: String,
     },
     /// A recording does not keep two commands apart although one writes what the other touches.
-    #[error(
-        "internal error: in program `{program}`, {later} {what} of {earlier} without a barrier between them: `{tensor}`; \
-         please report this"
-    )]
-    Hazard {
-        /// Name of the program.
-        program: String,
-        /// The first command: pass and number.
-        earlier: String,
-        /// The second.
-        later: String,
-        /// What the second does to what the first did.
-        what: &'static str,
-        /// The tensor, or both where two share bytes.
-        tensor: String,
-    },
+    #[error("internal error: {0}; please report this")]
+    Hazard(Box<Hazard>),
     /// A wait took longer than allowed.
     #[error("the device did not finish `{0}` within {1} s")]
     Timeout(String, u64),

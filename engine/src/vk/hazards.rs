@@ -8,6 +8,22 @@
 use super::{Place, VkError};
 use crate::memory::{Access, Command, Groups, Program, View};
 
+/// Two commands that nothing keeps apart.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("in program `{program}`, {later} {what} of {earlier} without a barrier between them: `{tensor}`")]
+pub struct Hazard {
+    /// Name of the program.
+    pub program: String,
+    /// The first command: pass and number.
+    pub earlier: String,
+    /// The second.
+    pub later: String,
+    /// What the second does to what the first did.
+    pub what: &'static str,
+    /// The tensor, or both where two share bytes.
+    pub tensor: String,
+}
+
 /// A byte range that a command touches.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Touch {
@@ -129,13 +145,13 @@ pub(super) fn check(
                     }
                     let (old, new) = (name(old), name(new));
                     let tensor = if old == new { old } else { format!("{new}` and `{old}") };
-                    return Err(VkError::Hazard {
+                    return Err(VkError::Hazard(Box::new(Hazard {
                         program: program.name.clone(),
                         earlier: title(earlier),
                         later: title(later),
                         what: kind(*old_write, *new_write),
                         tensor,
-                    });
+                    })));
                 }
             }
         }
@@ -206,16 +222,16 @@ mod tests {
         for at in (0..fences.len()).filter(|at| fences.get(*at) == Some(&true)) {
             let mut without = fences.clone();
             *without.get_mut(at).unwrap() = false;
-            let VkError::Hazard {
+            let VkError::Hazard(hazard) = check(&program, &without, &place, &name).unwrap_err() else {
+                unreachable!("the only error of a check")
+            };
+            let Hazard {
                 earlier,
                 later,
                 what,
                 tensor,
                 ..
-            } = check(&program, &without, &place, &name).unwrap_err()
-            else {
-                unreachable!("the only error of a check")
-            };
+            } = *hazard;
             // Both names are passes of the step, and the later one is behind the gap.
             let pass = program.commands.get(at).unwrap().name();
             assert!(!earlier.is_empty() && !tensor.is_empty());

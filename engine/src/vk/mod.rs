@@ -32,6 +32,7 @@ pub use block::{Block, BlockKind};
 pub use caps::{Caps, DeviceKind, MemoryHeap, MemoryType, Tier};
 pub use device::Device;
 pub use error::VkError;
+pub use hazards::Hazard;
 pub use instance::{Instance, Validation, ValidationReport};
 pub use library::open_library;
 pub use markers::Markers;

@@ -4,7 +4,7 @@ use ash::vk::Result as Code;
 
 use super::{complete, golden};
 use crate::memory::MemoryError;
-use crate::vk::VkError;
+use crate::vk::{Hazard, VkError};
 
 #[test]
 fn devices() {
@@ -24,13 +24,13 @@ fn devices() {
         VkError::Lost {
             during: "step".to_owned(),
         },
-        VkError::Hazard {
+        VkError::Hazard(Box::new(Hazard {
             program: "step".to_owned(),
             earlier: "`rasterize` (command 40)".to_owned(),
             later: "`loss` (command 42)".to_owned(),
             what: "reads after a write",
             tensor: "pixels/image".to_owned(),
-        },
+        })),
         VkError::Timeout("step".to_owned(), 60),
         VkError::Call {
             call: "vkCreateDevice",

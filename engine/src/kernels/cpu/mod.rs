@@ -21,6 +21,7 @@ pub mod codes;
 pub mod conv3x3;
 pub mod densify;
 pub mod explore;
+pub mod exposure;
 pub mod filter_3d;
 pub mod gaussian;
 pub mod gradient_store;

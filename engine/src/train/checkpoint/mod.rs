@@ -32,6 +32,9 @@ use crate::memory::{Gpu, MemoryError, View};
 use crate::scene::{SceneIndex, ViewSampler};
 use crate::step::{Capacities, StepTensors};
 
+/// Name of the exposures of the training views in a checkpoint.
+const EXPOSURES: &str = "exposures";
+
 /// Host-side state of a run at a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CheckpointState {
@@ -227,7 +230,8 @@ pub(super) fn write(
 ) -> Result<PathBuf, super::TrainError> {
     let layout: Vec<_> = tensors.chunks.first().map(|c| groups(c).to_vec()).unwrap_or_default();
     let planes: u64 = layout.iter().map(|(_, _, planes)| u64::from(*planes)).sum();
-    let bytes = 4 * planes * u64::from(state.gaussians);
+    let learnt = tensors.extra.exposures.map_or(0, |exposures| exposures.state.bytes);
+    let bytes = 4 * planes * u64::from(state.gaussians) + learnt;
     let mut device_error = None;
     folder::write(disk_of_process(), folder, state.iteration, bytes, state, |writer| {
         for (group, (name, _, planes)) in layout.iter().enumerate() {
@@ -244,6 +248,16 @@ pub(super) fn write(
                             return Err(io::Error::other("the device failed while the model was read back"));
                         }
                     }
+                }
+            }
+        }
+        if let Some(exposures) = &tensors.extra.exposures {
+            writer.begin(EXPOSURES);
+            match gpu.download(&exposures.state) {
+                Ok(values) => writer.put(&values)?,
+                Err(error) => {
+                    device_error = Some(error);
+                    return Err(io::Error::other("the device failed while the exposures were read back"));
                 }
             }
         }
@@ -350,6 +364,12 @@ impl OpenCheckpoint {
                     }
                 }
             }
+        }
+        if let Some(exposures) = &tensors.extra.exposures {
+            let mut values = Vec::new();
+            let take = |_, piece: &[u8]| values.extend_from_slice(piece);
+            self.reader.read(EXPOSURES, exposures.state.bytes, take)?;
+            gpu.upload(&exposures.state, &values)?;
         }
         let counters = Counters {
             gaussians: n,

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Result};
 pub(super) const USAGE: &str = "usage: cargo xtask antialias [OPTIONS]
   --seeds 0,1,2       seeds [0,1,2]
   --iterations N      steps [7000]
-  --size WxH          training photos, multiples of 8 px [512x384]
+  --size WxH          training photos, multiples of 8 px, from 128 on [512x384]
   --views N           photos, every 8th for testing [96]
   --points N          points to start from [20000]
   --max-gaussians N   most Gaussians [300000]
@@ -116,10 +116,10 @@ fn size(text: &str) -> Result<[u32; 2]> {
     let sides = text
         .split_once('x')
         .and_then(|(w, h)| Some([w.parse().ok()?, h.parse().ok()?]));
-    let fits = |sides: &[u32; 2]| sides.iter().all(|side| *side > 0 && side % 8 == 0 && *side <= 8192);
+    let fits = |sides: &[u32; 2]| sides.iter().all(|side| side % 8 == 0 && (128..=8192).contains(side));
     let wrong = || {
         Failure::usage(format!(
-            "`--size` is WxH with multiples of 8, at most 8192, not `{text}`\n{USAGE}"
+            "`--size` is WxH with multiples of 8 from 128 to 8192, not `{text}`\n{USAGE}"
         ))
     };
     sides.filter(fits).ok_or_else(wrong)
@@ -136,8 +136,10 @@ mod tests {
 
     #[test]
     fn options_are_read_and_the_rest_is_passed_on() {
-        let found = parse("--size 64x48 --seeds 7 --out o -- --allow-cpu").unwrap().unwrap();
-        assert_eq!((found.size, found.seeds.as_slice()), ([64, 48], [7].as_slice()));
+        let found = parse("--size 160x128 --seeds 7 --out o -- --allow-cpu")
+            .unwrap()
+            .unwrap();
+        assert_eq!((found.size, found.seeds.as_slice()), ([160, 128], [7].as_slice()));
         assert_eq!(
             (found.json(), found.passed_on),
             (PathBuf::from("o/antialias.json"), vec!["--allow-cpu".to_owned()])
@@ -149,7 +151,8 @@ mod tests {
     fn what_is_wrong_is_named() {
         for (line, word) in [
             ("scene", "unknown argument `scene`"),
-            ("--size 60x48", "multiples of 8"),
+            ("--size 132x128", "multiples of 8"),
+            ("--size 96x128", "from 128"),
             ("--size 64", "WxH"),
             ("--seeds a", "not `a`"),
             ("--views", "needs a value"),

@@ -1,0 +1,91 @@
+//! Exposure of each training photo: an affine map of colours `e(x) = A x + b` between the rendered image and the loss,
+//! with an Adam optimiser (Kingma and Ba 2015) of its own. It takes up what differs between photos of one scene and is
+//! no property of the scene: shutter, gain, white balance.
+//!
+//! The map, its moments and its number of steps live on the device. Views drift away together at no loss, so each map is
+//! pulled back to doing nothing by [`ANCHOR`] times half its squared distance from that.
+
+use super::counters::Args;
+use super::views::{Pixels, Shared};
+use crate::memory::{Program, Shader, View};
+use crate::shader;
+
+/// The image as the photo's camera would show it.
+pub static APPLY: Shader = shader!("exposure", r uniforms, r counters, r exposures, r image, w exposed_image);
+/// Gradient back through the map, and sums by tile of that by the map.
+pub static GRADIENT: Shader = shader!(
+    "exposure.gradient", r uniforms, r counters, r exposures, r image, rw image_gradient, w exposure_sums
+);
+/// One step of the map.
+pub static UPDATE: Shader = shader!("exposure.update", r uniforms, r counters, rw exposures, r exposure_sums);
+
+/// Numbers of a map: three rows of four.
+pub const VALUES: usize = 12;
+/// Words of a view: the map, two moments, the number of steps, and three of no use.
+pub const WORDS: usize = 40;
+/// The map that does nothing.
+pub const IDENTITY: [f32; VALUES] = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+/// Weight of half the squared distance from [`IDENTITY`], which is added to the loss; the shader has the same.
+pub const ANCHOR: f64 = 1e-2;
+
+/// Tensors of the exposures.
+#[derive(Clone, Copy, Debug)]
+pub struct Exposures {
+    /// [`WORDS`] words a training view; lives as long as the run.
+    pub state: View,
+    /// The image after the map.
+    pub image: View,
+    /// [`VALUES`] sums a tile, from the loss to the update.
+    pub sums: View,
+}
+
+/// Bytes of the state of `views` views.
+#[must_use]
+pub fn state_bytes(views: u32) -> u64 {
+    4 * WORDS as u64 * u64::from(views)
+}
+
+/// Bytes of the sums of `tiles` tiles.
+#[must_use]
+pub fn sums_bytes(tiles: u32) -> u64 {
+    4 * VALUES as u64 * u64::from(tiles)
+}
+
+/// The state of `views` views that were never updated.
+#[must_use]
+pub fn start(views: u32) -> Vec<f32> {
+    let mut one = [0.0; WORDS];
+    one[..VALUES].copy_from_slice(&IDENTITY);
+    one.repeat(views as usize)
+}
+
+/// Appends the map; the loss is to be taken of [`Exposures::image`].
+pub fn record_apply(program: &mut Program, shared: &Shared, pixels: &Pixels, exposures: &Exposures) {
+    let views = [
+        shared.uniforms,
+        shared.counters,
+        exposures.state,
+        pixels.image,
+        exposures.image,
+    ];
+    program.pass(&APPLY, &[], &views, &(), shared.groups(Args::Tiles));
+}
+
+/// Appends what turns the gradient of the mapped image into that of the image, and into the sums.
+pub fn record_gradient(program: &mut Program, shared: &Shared, pixels: &Pixels, exposures: &Exposures) {
+    let views = [
+        shared.uniforms,
+        shared.counters,
+        exposures.state,
+        pixels.image,
+        pixels.gradient,
+        exposures.sums,
+    ];
+    program.pass(&GRADIENT, &[], &views, &(), shared.groups(Args::Tiles));
+}
+
+/// Appends the step of the view's map.
+pub fn record_update(program: &mut Program, shared: &Shared, exposures: &Exposures) {
+    let views = [shared.uniforms, shared.counters, exposures.state, exposures.sums];
+    program.pass(&UPDATE, &[], &views, &(), shared.groups(Args::One));
+}
