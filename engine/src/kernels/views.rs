@@ -96,7 +96,7 @@ pub struct Intersections {
     pub owners: View,
     /// First and one-past-last sorted intersection of each tile.
     pub tile_ranges: View,
-    /// Tiles in the order in which they are rasterised; used where [`Variants::orders_tiles`] says so.
+    /// Tiles in the order in which they are rasterised; a dummy unless [`Variants::orders_tiles`] says so.
     pub tile_order: View,
 }
 

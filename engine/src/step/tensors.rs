@@ -160,11 +160,16 @@ impl StepTensors {
         };
         let partial = if segmented { i } else { 1 };
         let partials = ["partial_a", "partial_b", "partial_c"].map(|n| arena(n, Tag::Intersections, partial, 16));
+        let ordered = if variants.orders_tiles() {
+            u64::from(c.max_tiles)
+        } else {
+            1
+        };
         let intersections = Intersections {
             payloads: tile_sort.values[0],
             owners: arena("owners", Tag::Intersections, if segmented { i } else { 1 }, 4),
             tile_ranges: arena("tile_ranges", Tag::Pixels, u64::from(c.max_tiles), 8),
-            tile_order: arena("tile_order", Tag::Pixels, u64::from(c.max_tiles), 4),
+            tile_order: arena("tile_order", Tag::Pixels, ordered, 4),
         };
         let group_tiles = arena("group_tiles", Tag::Visible, v.div_ceil(256), 4);
         let image = arena("image", Tag::Pixels, px, 16);

@@ -92,6 +92,7 @@ impl Row {
 pub struct ByteTable {
     rows: Vec<Row>,
     segmented: bool,
+    ordered: bool,
 }
 
 impl ByteTable {
@@ -99,18 +100,21 @@ impl ByteTable {
     /// images that stay on the device take `resident_bytes`; with none, steps bring theirs along.
     #[must_use]
     pub fn new(storage: Storage, c: &Capacities, variants: &Variants, resident_bytes: u64) -> Self {
-        let segmented = variants.reduction == Reduction::Segmented;
         let mut rows = state(storage, c.sh_degree);
         rows.extend(visible(c, variants));
         rows.extend(intersections(c, variants));
-        rows.extend(images(c));
+        rows.extend(images(c, variants));
         if resident_bytes > 0 {
             rows.push(row("images/resident", Class::Images, Unit::Constant, resident_bytes));
         }
         rows.extend(record_bands(c));
         rows.extend(densification(storage, c));
         rows.extend(host(c, resident_bytes > 0));
-        Self { rows, segmented }
+        Self {
+            rows,
+            segmented: variants.reduction == Reduction::Segmented,
+            ordered: variants.orders_tiles(),
+        }
     }
 
     /// The rows.
@@ -140,7 +144,8 @@ impl ByteTable {
         let records = ["step/splat_position", "step/splat_conic", "step/splat_color"];
         // The fold finds a splat's partial sums again through these.
         let kept = ["step/tile_counts", "step/emission_start"];
-        let lists = ["step/payloads", "step/owners", "step/tile_ranges", "step/tile_order"];
+        let lists = ["step/payloads", "step/owners", "step/tile_ranges"];
+        let order: &[&str] = if self.ordered { &["step/tile_order"] } else { &[] };
         let image = ["step/image", "step/last_contributor", "step/image_gradient"];
         let compared = ["step/exposed_image", "step/ssim_maps"];
         let sums = ["step/gradient_a", "step/gradient_b", "step/gradient_c"];
@@ -172,8 +177,11 @@ impl ByteTable {
         [
             ("depth sort", bytes(&[&records, &depth])),
             ("tile sort", bytes(&[&records, kept, &tiles, &["step/owners"]])),
-            ("loss", bytes(&[&records, kept, &lists, &image, &compared])),
-            ("backward", bytes(&[&records, kept, &lists, &image, &sums, partials])),
+            ("loss", bytes(&[&records, kept, &lists, order, &image, &compared])),
+            (
+                "backward",
+                bytes(&[&records, kept, &lists, order, &image, &sums, partials]),
+            ),
         ]
     }
 }
@@ -293,7 +301,7 @@ fn intersections(c: &Capacities, variants: &Variants) -> Vec<Row> {
     ]
 }
 
-fn images(c: &Capacities) -> Vec<Row> {
+fn images(c: &Capacities, variants: &Variants) -> Vec<Row> {
     let pixel = |tensor, bytes| row(tensor, Class::Arena, Unit::Pixel, bytes);
     let tile = |tensor, bytes| row(tensor, Class::Arena, Unit::Tile, bytes);
     let small = |tensor, bytes| row(tensor, Class::Small, Unit::Constant, bytes);
@@ -304,7 +312,11 @@ fn images(c: &Capacities) -> Vec<Row> {
         pixel("step/image_gradient", 16),
         pixel("step/ssim_maps", 36),
         tile("step/tile_ranges", 8),
-        tile("step/tile_order", 4),
+        if variants.orders_tiles() {
+            tile("step/tile_order", 4)
+        } else {
+            row("step/tile_order", Class::Arena, Unit::Constant, 4)
+        },
         tile("step/loss_sums", 8),
         tile("step/metric_sums", 4 * u64::from(loss::METRIC_WORDS)),
         tile("bands/tile_histogram", 4),
