@@ -41,12 +41,14 @@ mod self_test;
 mod session;
 pub mod sinks;
 mod skips;
+mod staging;
 mod stored;
 mod telemetry;
 mod timing;
 mod tracing;
 mod trainer;
 mod uniforms;
+mod upload;
 mod watchdog;
 
 pub use bytes::{ByteTable, Row, Unit};

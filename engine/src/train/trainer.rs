@@ -18,7 +18,8 @@ use super::schedule::{self, Events};
 use super::skips::Skips;
 use super::timing::TimedStep;
 use super::uniforms::{self, GroupSteps, Look};
-use super::{Peaks, PlanReport, TrainError, losses};
+use super::upload::Uploads;
+use super::{Peaks, PlanReport, TrainError, losses, staging};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::Counters;
@@ -71,6 +72,8 @@ pub enum Target<'a> {
     Bytes(&'a [u8]),
     /// On the device, see [`Trainer::store`]: that of a training view.
     Resident(usize),
+    /// In the ring already, see [`Trainer::stage`].
+    Staged,
 }
 
 impl<'a> From<&'a [u8]> for Target<'a> {
@@ -101,6 +104,8 @@ pub struct Trainer {
     pub(super) probe: Option<Probe>,
     pub(super) tensors: StepTensors,
     pub(super) readback: EvalReadback,
+    /// The ring's places for images.
+    pub(super) uploads: Uploads,
     pub(super) gpu: Gpu,
     pub(super) profile: Profile,
     pub(super) report: PlanReport,
@@ -155,7 +160,7 @@ impl Trainer {
         model: Option<&Gaussians>,
     ) -> Result<Self, TrainError> {
         let (plan, growing) = Growing::start(plan, model.map_or(0, Gaussians::len))?;
-        let gpu = Gpu::with_backend(
+        let mut gpu = Gpu::with_backend(
             device,
             plan.table.clone(),
             &plan.programs(),
@@ -175,6 +180,7 @@ impl Trainer {
         let mut trainer = Self {
             programs,
             probe,
+            uploads: Uploads::new(staging::places(&mut gpu, &plan.tensors.rings)?),
             tensors: plan.tensors,
             readback: plan.readback,
             gpu,
@@ -338,8 +344,11 @@ impl Trainer {
             self.gpu.queue().is_done(Ticket::default())?;
         }
         self.release()?;
-        let slot = self.iteration % self.report.capacities.slots;
+        let slots = self.report.capacities.slots;
+        let slot = self.iteration % slots;
         self.collect(slot)?;
+        // The next step's slot is free from now on, so that its photo can be brought there meanwhile.
+        self.collect((self.iteration + 1) % slots)?;
         if self.banding.turns().is_some() {
             self.finish()?;
         }
@@ -715,14 +724,8 @@ impl Trainer {
     /// Writes uniforms and photo of a ring slot; returns the page of resident images that the photo is in.
     fn fill_slot(&mut self, slot: u32, block: &mut StepUniforms, target: Target<'_>) -> Result<usize, TrainError> {
         let page = match target {
-            Target::Bytes(photo) => {
-                let rings = self.tensors.rings;
-                let view = rings
-                    .images
-                    .slice(u64::from(slot) * rings.images_stride, photo.len() as u64);
-                self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(photo);
-                0
-            }
+            Target::Bytes(photo) => self.put_photo(slot, photo)?,
+            Target::Staged => self.take_photo(slot)?,
             Target::Resident(index) => {
                 let place = self.tensors.resident.place(index).ok_or_else(|| no_place(index, 0))?;
                 block.image_offset = u32::try_from(place.offset / 4).map_err(|_| no_place(index, 0))?;
