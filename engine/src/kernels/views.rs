@@ -156,6 +156,17 @@ impl Variants {
         !self.columns || self.reduction != Reduction::Segmented
     }
 
+    /// What tells these kernels from others of the same device, for people.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let reduction = match self.reduction {
+            Reduction::Segmented => "segmented",
+            Reduction::Atomic => "atomic",
+            Reduction::CompareExchange => "compare_exchange",
+        };
+        format!("{reduction}+{}", if self.columns { "columns" } else { "pixels" })
+    }
+
     /// Value of the `OWNERS` constant.
     #[must_use]
     pub fn owners(&self) -> u32 {

@@ -194,7 +194,10 @@ impl Race {
         heat.visible += f64::from(counters.visible);
         let best = best(&heat.lanes).and_then(|way| heat.lanes.get(way)?.cost());
         for lane in &mut heat.lanes {
-            let is_behind = lane.cost().zip(best).is_some_and(|(cost, best)| cost > FAR_BEHIND * best);
+            let is_behind = lane
+                .cost()
+                .zip(best)
+                .is_some_and(|(cost, best)| cost > FAR_BEHIND * best);
             lane.is_out |= is_behind && lane.rounds() >= HEATS;
         }
         let is_over = heat.lanes.iter().all(|lane| lane.is_out || lane.rounds() >= ROUNDS);
@@ -237,7 +240,10 @@ impl Race {
 
 /// The lane with the lowest cost.
 fn best(lanes: &[Lane]) -> Option<usize> {
-    let costs = lanes.iter().enumerate().filter_map(|(way, lane)| Some((way, lane.cost()?)));
+    let costs = lanes
+        .iter()
+        .enumerate()
+        .filter_map(|(way, lane)| Some((way, lane.cost()?)));
     costs.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(way, _)| way)
 }
 

@@ -45,7 +45,9 @@ pub(super) fn rivals(caps: &Caps, tier: Tier, profile: &Profile, chosen: &Varian
         return Vec::new();
     }
     let reductions = [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange];
-    let possible = reductions.into_iter().filter(|r| *r != Reduction::Atomic || caps.float_atomics);
+    let possible = reductions
+        .into_iter()
+        .filter(|r| *r != Reduction::Atomic || caps.float_atomics);
     let ways = possible.flat_map(|reduction| {
         [false, true].map(|columns| Variants {
             reduction,
@@ -116,7 +118,10 @@ mod tests {
 
     fn names(caps: &Caps, tier: Tier, profile: &Profile) -> Vec<String> {
         let chosen = variants_for(caps, tier, profile).unwrap();
-        rivals(caps, tier, profile, &chosen).iter().map(Variants::name).collect()
+        rivals(caps, tier, profile, &chosen)
+            .iter()
+            .map(Variants::name)
+            .collect()
     }
 
     #[test]

@@ -150,7 +150,11 @@ impl Session {
             Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
         };
         let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
-        let Pinned { variants, mut warnings } = Pinned::for_training(&open, &profile)?;
+        let Pinned {
+            variants,
+            rivals,
+            mut warnings,
+        } = Pinned::for_training(&open, &profile)?;
         if let Some(checkpoint) = &from {
             checkpoint.check(&profile, &scene, &variants)?;
         }
@@ -159,6 +163,7 @@ impl Session {
             None => Some(initial_model(&profile, &scene)?),
         };
         let (plan, report) = make_plan(&profile, &scene, &open, &variants, model.as_ref(), from.as_ref())?;
+        let plan = plan.with_rivals(&rivals, Gpu::limits(&open.device))?;
         // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
         let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
         let (started, stamp) = (Instant::now(), Stamp::now());
@@ -493,6 +498,7 @@ impl Session {
         for event in self.trainer.take_events() {
             self.monitor.note(&event);
             self.note_overflow(event.it, &event.event);
+            self.note_race(&event)?;
             self.emit(&RunEvent::Event(event))?;
         }
         Ok(())

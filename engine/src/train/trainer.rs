@@ -13,6 +13,8 @@ use super::growing::Growing;
 use super::guard::{GrowthHold, Probe, Rates};
 use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
+use super::race::Race;
+use super::racing::Timed;
 use super::replay::Banding;
 use super::schedule::{self, Events};
 use super::skips::Skips;
@@ -61,8 +63,8 @@ pub(super) struct Flight {
     pub(super) steps: GroupSteps,
     /// Page of resident images that has its photo.
     pub(super) page: usize,
-    /// The recording that was submitted writes timestamps.
-    timed: bool,
+    /// Somebody wants to know how long it takes.
+    pub(super) timed: Option<Timed>,
 }
 
 /// Where the photo of a step is.
@@ -123,7 +125,7 @@ pub struct Trainer {
     /// Gaussians of the last status word.
     gaussians: u32,
     /// What status words told besides their figures.
-    events: Vec<EventRow>,
+    pub(super) events: Vec<EventRow>,
     /// Last iteration whose events are known.
     noted: u32,
     /// Last iteration whose step is known to be over for good.
@@ -140,8 +142,10 @@ pub struct Trainer {
     growth: GrowthHold,
     /// Makes larger plans, for allocators that grow.
     pub(super) growing: Option<Growing>,
+    /// Which kernels steps run with.
+    pub(super) race: Race,
     /// Timed steps that were not asked for yet.
-    timed: Vec<TimedStep>,
+    pub(super) timed: Vec<TimedStep>,
     /// Time spent waiting for steps.
     waited: Duration,
 }
@@ -168,6 +172,7 @@ impl Trainer {
             plan.backend,
         )?;
         let programs = Programs::new(&gpu, &plan, profile.debug.timed_every > 0)?;
+        let ways = programs.ways.iter().map(|way| way.name.clone()).collect();
         let least = profile.debug.bands;
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
         let banding = Banding::new(ring, least);
@@ -205,6 +210,7 @@ impl Trainer {
             skips: Skips::default(),
             growth: GrowthHold::default(),
             growing,
+            race: Race::new(ways),
             timed: Vec::new(),
             waited: Duration::ZERO,
         };
@@ -349,7 +355,7 @@ impl Trainer {
         self.collect(slot)?;
         // The next step's slot is free from now on, so that its photo can be brought there meanwhile.
         self.collect((self.iteration + 1) % slots)?;
-        if self.banding.turns().is_some() {
+        if self.banding.turns().is_some() || self.races_alone() {
             self.finish()?;
         }
         self.iteration += 1;
@@ -364,34 +370,17 @@ impl Trainer {
             block,
             steps: self.steps,
             page,
-            timed: false,
+            timed: None,
         };
         if self.banding.turns().is_some() {
             self.settle(slot, &flight, None)?;
         } else {
-            let is_due = self.iteration.checked_rem(self.profile.debug.timed_every) == Some(0);
-            let timed = self.programs.timed.get(page).filter(|_| is_due);
-            flight.timed = timed.is_some();
-            flight.ticket = match timed {
-                Some(program) => {
-                    if let Some(untimed) = self.programs.steps.get(page) {
-                        program.cut_like(untimed);
-                    }
-                    self.gpu.submit(program, slot)?
-                }
-                None => self.submit_step(slot, page)?,
-            };
+            self.submit_timed(slot, &mut flight)?;
             if let Some(entry) = self.in_flight.get_mut(slot as usize) {
                 *entry = Some(flight);
             }
         }
         Ok(self.deliver())
-    }
-
-    /// Submits the step whose photo is in `page` of the resident images, or in the ring.
-    pub(super) fn submit_step(&mut self, slot: u32, page: usize) -> Result<Ticket, TrainError> {
-        let program = self.programs.steps.get(page).ok_or_else(|| no_place(page, 0))?;
-        Ok(self.gpu.submit(program, slot)?)
     }
 
     /// Submits what follows the step of [`Trainer::advance_and_hold`], if it was not submitted yet.
@@ -559,13 +548,7 @@ impl Trainer {
         if counters.stall().is_some() {
             return self.recover(slot, flight, counters);
         }
-        if let Some(program) = self.programs.timed.get(flight.page).filter(|_| flight.timed) {
-            self.timed.push(TimedStep {
-                iteration: flight.block.iteration,
-                counters,
-                passes: program.times(slot)?,
-            });
-        }
+        self.note_times(slot, &flight, &counters)?;
         self.finished.push_back(Finished {
             status: StepStatus {
                 iteration: flight.block.iteration,
@@ -585,6 +568,7 @@ impl Trainer {
             self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);
             self.headroom.step(&counters);
+            self.race.see(&counters);
             let told = self
                 .skips
                 .step(counters.skipped)
@@ -808,7 +792,7 @@ impl Trainer {
     }
 }
 
-fn no_place(index: usize, bytes: usize) -> TrainError {
+pub(super) fn no_place(index: usize, bytes: usize) -> TrainError {
     TrainError::Memory(MemoryError::OutOfRange {
         tensor: "images/resident".to_owned(),
         offset: index as u64,

@@ -81,8 +81,15 @@ fn the_quickest_wins_and_steps_take_it_from_then_on() {
     let least = 4 * (ROUNDS + 1);
     assert!((least..least + 5).contains(&timed), "{timed}");
     let ms: Vec<f32> = result.runners.iter().map(|runner| runner.ms.unwrap()).collect();
-    assert!((ms[2] / ms[0] - 0.8).abs() < 0.02 && (ms[1] / ms[0] - 1.2).abs() < 0.02, "{ms:?}");
-    assert!(result.to_string().starts_with("steps run with the kernels third, found by a race: rule "));
+    assert!(
+        (ms[2] / ms[0] - 0.8).abs() < 0.02 && (ms[1] / ms[0] - 1.2).abs() < 0.02,
+        "{ms:?}"
+    );
+    assert!(
+        result
+            .to_string()
+            .starts_with("steps run with the kernels third, found by a race: rule ")
+    );
     for _ in 0..300 {
         assert_eq!(run.step().0, None, "it is over");
     }

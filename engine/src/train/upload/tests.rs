@@ -1,4 +1,8 @@
-#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests stop at the first surprise, and one decoder panics"
+)]
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -6,8 +10,11 @@ use std::time::Duration;
 use super::*;
 use crate::scene::Split;
 
+/// Places and what was written there, in order.
+type Written = Arc<Mutex<Vec<(usize, Vec<u8>)>>>;
+
 /// Room for three bytes; what is written goes to a list that all places share.
-struct Paper(usize, Arc<Mutex<Vec<(usize, Vec<u8>)>>>);
+struct Paper(usize, Written);
 
 impl Place for Paper {
     fn write(&mut self, bytes: &[u8]) -> bool {
@@ -20,7 +27,7 @@ impl Place for Paper {
 }
 
 /// A ring of `count` places and what was written into them, in order.
-fn ring(count: usize) -> (Uploads<Paper>, Arc<Mutex<Vec<(usize, Vec<u8>)>>>) {
+fn ring(count: usize) -> (Uploads<Paper>, Written) {
     let written = Arc::new(Mutex::new(Vec::new()));
     let places = (0..count).map(|slot| Paper(slot, Arc::clone(&written)));
     (Uploads::new(places), Arc::clone(&written))
