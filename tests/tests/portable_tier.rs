@@ -79,7 +79,7 @@ fn capabilities(spirv: &[u8]) -> Vec<u32> {
 /// device and nothing else, and at most 128 bytes of push constants. What the names of the others say is all they add.
 #[test]
 fn portable_kernels_ask_for_nothing_optional() {
-    let fast = [".subgroup", ".atomic", ".compare_exchange"];
+    let fast = [".subgroup", ".atomic", ".compare_exchange", "_lanes"];
     let (mut portable, mut others) = (0, 0);
     for shader in kernels::all() {
         let asked = capabilities(shader.spirv);

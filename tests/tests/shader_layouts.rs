@@ -186,6 +186,7 @@ fn programs() -> Vec<Program> {
             reduction,
             sort_subgroup,
             columns,
+            lanes: false,
             jitter,
         };
         let mut table = TensorTable::default();
