@@ -57,12 +57,13 @@ fn a_run_races_its_kernels_and_goes_on_with_the_quickest() {
         .iter()
         .map(|runner| runner["kernels"].as_str().unwrap())
         .collect();
-    for name in [
-        "segmented+columns",
-        "compare_exchange+pixels",
-        "compare_exchange+columns",
-    ] {
-        assert!(names.contains(&name), "{names:?}");
+    // What a software driver of eight lanes calls lanes are columns elsewhere.
+    for name in ["segmented+lanes", "compare_exchange+pixels", "compare_exchange+lanes"] {
+        let elsewhere = name.replace("lanes", "columns");
+        assert!(
+            names.iter().any(|found| *found == name || *found == elsewhere),
+            "{names:?}"
+        );
     }
     // All were timed, and the one that was taken is either the first or quicker by more than noise.
     let ms: Vec<f64> = runners.iter().map(|runner| runner["ms"].as_f64().unwrap()).collect();
@@ -133,6 +134,7 @@ fn trainer(settings: &Profile, clock: bool) -> (Trainer, Arc<Device>) {
         reduction: Reduction::Segmented,
         sort_subgroup: 0,
         columns: false,
+        lanes: false,
         jitter: false,
     };
     let columns = Variants {
