@@ -122,7 +122,7 @@ fn a_way_that_is_far_behind_is_given_up_early() {
 fn growth_calls_for_another_race() {
     let mut run = Run::new(&[1.0, 0.8], 1000);
     assert_eq!(run.result(200).unwrap().0.chosen, "second");
-    run.gaussians = 3900;
+    run.gaussians = 3000;
     assert!(run.result(200).is_none(), "not yet four times as many");
     // what was quicker for few is slower for many
     run.gaussians = 4100;
