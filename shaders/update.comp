@@ -15,6 +15,8 @@
 #include "common/step.glsl"
 
 layout(local_size_x = 256) in;
+// Gradients by depth are 0: nowhere, 1: in the records' b.w, 2: in that of rows of a store, whose clamped channels are zeros.
+layout(constant_id = 0) const uint DEPTH = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -74,7 +76,7 @@ bool bad(float x) {
 }
 
 // Chain rule from the splat's 2D gradients to the Gaussian's parameters; the direction term of colour is added later.
-Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic, float d_opacity) {
+Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic, float d_opacity, float d_depth) {
     Gradient out_g;
     // Through the inverse: dL/dLambda = -K Gc K with the symmetric Gc of the conic's three numbers; K is the adjugate
     // over a determinant that is kept from vanishing.
@@ -114,6 +116,9 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
     d_t.x += fx * inv_z * d_mean_px.x;
     d_t.y += fy * inv_z * d_mean_px.y;
     d_t.z -= inv_z2 * (fx * p.t.x * d_mean_px.x + fy * p.t.y * d_mean_px.y);
+    if (DEPTH != 0u) {
+        d_t.z += d_depth;
+    }
     out_g.mean = w0 * d_t.x + w1 * d_t.y + w2 * d_t.z;
 
     // Scales: through the 3D filter, and through its opacity compensation.
@@ -238,10 +243,10 @@ void main() {
         vec4 a = gradient_a[v];
         vec4 b = gradient_b[v];
         vec4 c = gradient_c[v];
-        uint clamped = uint(splat_color[v].w);
+        uint clamped = DEPTH == 2u ? 0u : uint(splat_color[v].w);
         d_rgb = vec3((clamped & 1u) != 0u ? 0.0 : c.x, (clamped & 2u) != 0u ? 0.0 : c.y,
                      (clamped & 4u) != 0u ? 0.0 : c.z);
-        gradient = project_backward(g, p, a.xy, b.xyz, a.z);
+        gradient = project_backward(g, p, a.xy, b.xyz, a.z, b.w);
         vec3 offset = g.mean - u.camera_position.xyz;
         float inv_distance = inversesqrt(max(dot(offset, offset), 1e-30));
         vec3 direction = offset * inv_distance;

@@ -70,7 +70,7 @@ fn uniforms() -> Vec<(u32, u32)> {
         opacity_weight,
         scale_weight,
         noise,
-        reserved,
+        depth_weight,
     })
 }
 
@@ -194,6 +194,8 @@ fn programs() -> Vec<Program> {
         capacities.losses = ExtraLosses {
             alpha: capacities.masked,
             exposure: capacities.masked,
+            depth_in_view: 7 * u32::from(capacities.masked),
+            depth_points: 9,
         };
         capacities.storage = match capacities.storage {
             Storage::Exact => Storage::Half,

@@ -23,6 +23,18 @@ pub static COMPACT: Shader = shader!(
     r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
 );
 
+/// Where the gradients by depth are, which [`super::depth_loss`] makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum DepthGradients {
+    /// There are none.
+    None = 0,
+    /// Beside the conic's in the records.
+    Records = 1,
+    /// The same in rows of a [`super::gradient_store`].
+    Rows = 2,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Push {
@@ -40,6 +52,7 @@ pub fn record(
     group_visible: View,
     splats: &Splats,
     sh_coefficients: u32,
+    depth: DepthGradients,
 ) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
@@ -72,6 +85,12 @@ pub fn record(
             Storage::Half => &HALF,
             Storage::Compact => &COMPACT,
         };
-        program.pass(shader, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            shader,
+            &[depth as u32],
+            &views,
+            &push,
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }

@@ -32,6 +32,7 @@ mod sampler;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 pub(crate) mod scratch;
+mod seen;
 mod split;
 mod upright;
 mod view;
@@ -49,4 +50,5 @@ pub use resize::resize_rgb;
 pub use resolution::Resolution;
 pub use sampler::{SamplerStateError, ViewSampler};
 pub(crate) use view::file_safe;
+pub use seen::SeenPoint;
 pub use view::{Alpha, Intrinsics, Point, Split, View, ViewId};

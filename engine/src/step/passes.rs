@@ -3,6 +3,7 @@
 use super::{StepTensors, losses};
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
+use crate::kernels::depth_loss::Depths;
 use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
@@ -114,6 +115,7 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
         t.group_visible,
         &t.splats,
         coefficients(t),
+        Depths::in_records(t.extra.depths.as_ref()),
     );
     losses::update(program, t);
     explore(program, t);
@@ -171,15 +173,10 @@ pub(super) fn targets(t: &StepTensors) -> Vec<Pixels> {
 fn rest_of_step(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     let intersections = forward(program, t);
     losses::record(program, t, pixels);
-    rasterize_backward::record(
-        program,
-        &t.shared,
-        &t.splats,
-        &intersections,
-        pixels,
-        &t.partials,
-        &t.variants,
-    );
+    rasterize_backward::record_clear(program, &t.shared, &t.splats);
+    losses::gradients(program, t, &intersections, pixels);
+    losses::finish(program, t);
+    rasterize_backward::record_check(program, &t.shared, &t.splats);
     update(program, t);
     status(program, t);
 }

@@ -115,7 +115,7 @@ pub(super) fn capacities(
         sizes,
     );
     c.masked = scene.masked;
-    c.losses = losses::extra(profile);
+    c.losses = losses::extra(profile, scene);
     c.storage = profile.memory.storage;
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
     if let Some(chunk) = debug.chunk {

@@ -202,7 +202,7 @@ impl Trainer {
             timed: Vec::new(),
             waited: Duration::ZERO,
         };
-        losses::start(&mut trainer.gpu, &trainer.tensors)?;
+        losses::start(&mut trainer.gpu, &trainer.tensors, scene)?;
         if let Some(model) = model {
             trainer.make_room(u32::try_from(model.len()).unwrap_or(u32::MAX))?;
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;

@@ -20,6 +20,7 @@ pub mod budgeted;
 pub mod codes;
 pub mod conv3x3;
 pub mod densify;
+pub mod depth_loss;
 pub mod explore;
 pub mod exposure;
 pub mod filter_3d;
