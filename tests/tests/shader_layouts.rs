@@ -194,7 +194,7 @@ fn programs() -> Vec<Program> {
         capacities.losses = ExtraLosses {
             alpha: capacities.masked,
             exposure: capacities.masked,
-            depth_in_view: 7 * u32::from(capacities.masked),
+            depth_in_view: 7 * u32::from(capacities.masked || reduction == Reduction::CompareExchange),
             depth_points: 9,
         };
         capacities.storage = match capacities.storage {
