@@ -49,6 +49,6 @@ pub use report::{CameraReport, SceneReport, SizeReport};
 pub use resize::resize_rgb;
 pub use resolution::Resolution;
 pub use sampler::{SamplerStateError, ViewSampler};
-pub(crate) use view::file_safe;
 pub use seen::SeenPoint;
+pub(crate) use view::file_safe;
 pub use view::{Alpha, Intrinsics, Point, Split, View, ViewId};

@@ -80,12 +80,17 @@ pub(super) fn resolve(
 
 /// Those of `seen` that lie in the camera's picture and not behind it: a camera may have been cropped since.
 pub(super) fn in_picture(seen: &[SeenPoint], camera: &Camera) -> Seen {
-    seen.iter().filter(|point| is_in_picture(point, camera)).copied().collect()
+    seen.iter()
+        .filter(|point| is_in_picture(point, camera))
+        .copied()
+        .collect()
 }
 
 fn is_in_picture(point: &SeenPoint, camera: &Camera) -> bool {
     let [x, y, z]: [f32; 3] = std::array::from_fn(|row| {
-        let turned: f32 = (0..3).map(|axis| camera.rotation[row][axis] * point.position[axis]).sum();
+        let turned: f32 = (0..3)
+            .map(|axis| camera.rotation[row][axis] * point.position[axis])
+            .sum();
         turned + camera.translation[row]
     });
     if z.is_nan() || z <= NEAR {

@@ -516,7 +516,8 @@ fn matched() -> [Bytes; 2] {
     [images, points]
 }
 
-const MATCHED_IMAGES_TXT: &str = "1 1 0 0 0 0 0 0 7 a b.jpg\n 1 2 4  1 2 -1 1.5 2e0 3 1 2 77\n2 1 0 0 0 0 0 0 7 c.jpg\n\n";
+const MATCHED_IMAGES_TXT: &str =
+    "1 1 0 0 0 0 0 0 7 a b.jpg\n 1 2 4  1 2 -1 1.5 2e0 3 1 2 77\n2 1 0 0 0 0 0 0 7 c.jpg\n\n";
 const MATCHED_POINTS_TXT: &str = "4 0.25 0 5 0 0 0 0.5 1 0 2 0 2 1\n3 0.5 0 5 0 0 0 0.7 1 0 2 0\n\
     5 0.75 0 5 0 0 0 -1 1 0 2 0 2 1 2 2\n";
 
@@ -541,7 +542,12 @@ fn photos_name_the_points_they_show() {
 
 #[test]
 fn lists_of_observations_that_are_none_are_errors() {
-    for (line, needle) in [("1 2", "x, y"), ("1 2 x", "x, y"), ("1 2 -3", "x, y"), ("1 2 4 5", "x, y")] {
+    for (line, needle) in [
+        ("1 2", "x, y"),
+        ("1 2 x", "x, y"),
+        ("1 2 -3", "x, y"),
+        ("1 2 4 5", "x, y"),
+    ] {
         let folder = Scratch::new();
         let images = format!("1 1 0 0 0 0 0 0 7 a.jpg\n{line}\n");
         let folder = write_text(&folder, CAMERAS_TXT, &images, MATCHED_POINTS_TXT);
