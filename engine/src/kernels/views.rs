@@ -159,6 +159,22 @@ impl Variants {
         !self.columns || self.reduction != Reduction::Segmented
     }
 
+    /// What tells these kernels from others of the same device, for people.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let reduction = match self.reduction {
+            Reduction::Segmented => "segmented",
+            Reduction::Atomic => "atomic",
+            Reduction::CompareExchange => "compare_exchange",
+        };
+        let threads = match (self.columns, self.lanes) {
+            (true, true) => "lanes",
+            (true, false) => "columns",
+            (false, _) => "pixels",
+        };
+        format!("{reduction}+{threads}")
+    }
+
     /// Value of the `OWNERS` constant.
     #[must_use]
     pub fn owners(&self) -> u32 {

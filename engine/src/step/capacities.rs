@@ -32,7 +32,7 @@ pub struct Capacities {
     pub storage: Storage,
     /// Training cameras, for the 3D filter.
     pub cameras: u32,
-    /// Steps in flight.
+    /// Ring slots: one more than steps in flight.
     pub slots: u32,
     /// Photos carry a mask.
     #[serde(default)]
@@ -43,8 +43,9 @@ pub struct Capacities {
 }
 
 impl Capacities {
-    /// Steps in flight: the host prepares one while the device works on another and a third waits.
-    pub const SLOTS: u32 = 3;
+    /// Ring slots: three steps are in flight, of which the device works on one while the others wait, and into the fourth
+    /// slot comes the photo of the step after them.
+    pub const SLOTS: u32 = 4;
 
     /// Capacities for images of the given sizes (width, height in pixels) with default chunk and slots.
     #[must_use]

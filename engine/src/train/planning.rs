@@ -6,6 +6,7 @@ use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST};
 use super::counting::Demand;
 use super::guard::ProbeTensors;
 use super::open::backend_choice;
+use super::rivals::Rival;
 use super::{TrainError, ViewSums, losses};
 use crate::config::{Profile, Residency};
 use crate::eval::lpips::LpipsTensors;
@@ -137,6 +138,8 @@ pub struct TrainPlan {
     pub lpips: Option<LpipsTensors>,
     /// What the residency probe compares with; none where it can tell nothing.
     pub probe: Option<ProbeTensors>,
+    /// The step with other kernels, see [`TrainPlan::with_rivals`].
+    pub rivals: Vec<Rival>,
     recipe: Recipe,
 }
 
@@ -217,6 +220,7 @@ impl TrainPlan {
             readback,
             lpips: None,
             probe: None,
+            rivals: Vec::new(),
             recipe: Recipe {
                 profile: profile.clone(),
                 view: (max_focal_px, extent),
@@ -248,10 +252,10 @@ impl TrainPlan {
         if self.probe.is_some() {
             plan = plan.with_probe();
         }
-        match lpips_px {
-            Some(size_px) => plan.with_lpips(*size_px),
-            None => Ok(plan),
+        if let Some(size_px) = lpips_px {
+            plan = plan.with_lpips(*size_px)?;
         }
+        Ok(plan.with_rivals_of(self))
     }
 
     /// Adds the workspace of LPIPS for images of at most `max_size_px`, in arena bytes that the step leaves idle.
@@ -290,6 +294,7 @@ impl TrainPlan {
         list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));
         list.extend(self.densify.iter().chain(&self.prune).flatten());
         list.extend(self.lpips.iter().map(LpipsTensors::program));
+        list.extend(self.rivals.iter().flat_map(|rival| &rival.steps));
         list
     }
 

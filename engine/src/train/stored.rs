@@ -266,7 +266,7 @@ impl<'a> Stored<'a> {
         let Self {
             open,
             profile,
-            pinned: Pinned { variants, warnings },
+            pinned: Pinned { variants, warnings, .. },
             model,
             look,
             ..
