@@ -70,7 +70,7 @@ fn uniforms() -> Vec<(u32, u32)> {
         opacity_weight,
         scale_weight,
         noise,
-        reserved,
+        sh_steps,
     })
 }
 

@@ -11,6 +11,7 @@ pub mod checkpoint;
 pub mod clock;
 mod compiled;
 mod counting;
+mod deferred;
 mod device_choice;
 mod device_loss;
 mod early_stop;
