@@ -36,7 +36,13 @@ void catch_up(uint i, uint id, uint coefficients) {
                 uint at = 2u * q * STRIDE + i;
                 uvec2 words = uvec2(sh[at], sh[at + STRIDE]);
                 vec4 values = vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
-                uvec2 m_words = uvec2(0u), v_words = uvec2(0u);
+#ifdef COMPACT
+                uint moment_at = q * STRIDE + i;
+                uvec2 m_words = uvec2(sh_m[moment_at], 0u), v_words = uvec2(sh_v[moment_at + STRIDE], 0u);
+#else
+                uvec2 m_words = uvec2(sh_m[at], sh_m[at + STRIDE]);
+                uvec2 v_words = uvec2(sh_v[at + STRIDE], sh_v[at + 2u * STRIDE]);
+#endif
                 uvec2 draws = uvec2(rounding_draw(stream, CHANNEL_SH + 2u * q),
                                     rounding_draw(stream, CHANNEL_SH + 2u * q + 1u));
                 for (uint j = 0u; j < 4u; ++j) {
@@ -65,7 +71,6 @@ void catch_up(uint i, uint id, uint coefficients) {
                 sh[at] = words.x;
                 sh[at + STRIDE] = words.y;
 #ifdef COMPACT
-                uint moment_at = q * STRIDE + i;
                 sh_m[moment_at] = m_words.x;
                 sh_v[moment_at + STRIDE] = v_words.x;
 #else
