@@ -174,23 +174,25 @@ fn shared_blocks_have_one_layout() {
 fn programs() -> Vec<Program> {
     let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     let mut programs = Vec::new();
-    for (index, (reduction, sort_subgroup, columns, jitter)) in [
-        (Reduction::Segmented, 0, true, false),
-        (Reduction::Atomic, 16, false, false),
-        (Reduction::Segmented, 32, false, false),
-        (Reduction::CompareExchange, 0, false, false),
-        (Reduction::Atomic, 16, false, true),
-        (Reduction::Segmented, 0, true, true),
+    for (index, (reduction, sort_subgroup, columns, lanes, jitter)) in [
+        (Reduction::Segmented, 0, true, false, false),
+        (Reduction::Segmented, 0, true, true, false),
+        (Reduction::Atomic, 16, false, false, false),
+        (Reduction::Segmented, 32, false, false, false),
+        (Reduction::CompareExchange, 0, false, false, false),
+        (Reduction::Atomic, 16, false, false, true),
+        (Reduction::Segmented, 0, true, false, true),
     ]
     .into_iter()
     .enumerate()
     {
-        // Colours wait in the second half, which has each way of storing once, as the first.
+        // Colours wait from the fourth on: the three ways of storing come with and without it.
         capacities.deferred_steps = if index < 3 { 0 } else { 100 };
         let variants = Variants {
             reduction,
             sort_subgroup,
             columns,
+            lanes,
             jitter,
         };
         let mut table = TensorTable::default();

@@ -24,12 +24,14 @@ const FAST: Variants = Variants {
     reduction: Reduction::Atomic,
     sort_subgroup: 32,
     columns: false,
+    lanes: false,
     jitter: false,
 };
 const SEGMENTED: Variants = Variants {
     reduction: Reduction::Segmented,
     sort_subgroup: 0,
     columns: true,
+    lanes: false,
     jitter: false,
 };
 
@@ -233,7 +235,10 @@ fn a_gaussian_costs_what_was_promised() {
             let table = ByteTable::new(storage, &capacities, &FAST, 0);
             let bytes = table.per(Class::Persistent, Unit::Gaussian);
             assert!(bytes <= most, "{bytes}");
-            assert!(capacities.sh_degree < 3 || (bytes - degree_3 - counted(&capacities)).abs() < 1e-9, "{bytes}");
+            assert!(
+                capacities.sh_degree < 3 || (bytes - degree_3 - counted(&capacities)).abs() < 1e-9,
+                "{bytes}"
+            );
             let all = table.class_bytes(Class::Persistent, &capacities) as f64;
             assert!((all - bytes * f64::from(capacities.n_cap)).abs() < 1.0);
         }

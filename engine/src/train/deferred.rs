@@ -156,6 +156,7 @@ mod tests {
             reduction,
             sort_subgroup: 0,
             columns: false,
+            lanes: false,
             jitter: false,
         };
         let (atomic, exchange) = (Reduction::Atomic, Reduction::CompareExchange);

@@ -176,7 +176,9 @@ pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, extent: f32, st
     #[expect(clippy::cast_possible_truncation, reason = "rates fit f32")]
     let noise = (profile.strategy.noise() * means_rate) as f32;
     u.noise = noise;
-    u.sh_steps = steps.sh().saturating_sub(u32::from(u.adam_skip_mask & group::SH_REST == 0));
+    u.sh_steps = steps
+        .sh()
+        .saturating_sub(u32::from(u.adam_skip_mask & group::SH_REST == 0));
     let share = schedule::others_share(profile, iteration);
     let rates = [
         (Group::Means, means_rate),
