@@ -49,7 +49,7 @@ fn follow(decays: Decays, rates: &[[f64; 2]], id: u32, size: f32) -> Vec<[f64; 2
     // Most gaps are short, as in training; some are as long as anything is.
     let gap = |step: u32| {
         let share: f64 = rng::uniform(SEED, step, id, 0);
-        1 + (999.0 * share.powi(if step % 7 == 0 { 2 } else { 8 })) as u32
+        1 + (999.0 * share.powi(if step.is_multiple_of(7) { 2 } else { 8 })) as u32
     };
     let (mut next, mut found) = (gap(0), Vec::new());
     for step in 1..=rates.len() as u32 {
