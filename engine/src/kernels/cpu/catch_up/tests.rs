@@ -92,7 +92,7 @@ fn follow(decays: Decays, rates: &[[f64; 2]], id: u32, size: f32) -> Vec<[f64; 2
 #[test]
 fn deferred_steps_equal_dense_ones_to_a_millionth_of_the_way() {
     let rates = rates(3000);
-    for betas in [[0.9, 0.999], [0.8, 0.99], [0.95, 0.9999]] {
+    for betas in [[0.9, 0.999], [0.8, 0.99]] {
         for eps in [1e-15, 1e-8] {
             let decays = Decays { betas, eps };
             // Gradients of single Gaussians are small; below the last, epsilon is all there is to the denominator.
