@@ -32,6 +32,7 @@ struct StepUniforms {
     float scale_weight;    // of the mean standard deviation in the loss
     float noise;           // on centres after the update, times covariance
     float depth_weight;    // of the points' inverse depth in the loss
+    uint sh_steps;         // optimiser steps of SH before this one
 };
 
 // Bits of `flags`.

@@ -120,6 +120,8 @@ pub struct StepUniforms {
     pub noise: f32,
     /// Weight of the points' inverse depth in the loss.
     pub depth_weight: f32,
+    /// Optimiser steps of SH before this one, see [`super::catch_up`].
+    pub sh_steps: u32,
 }
 
 impl StepUniforms {
@@ -169,6 +171,7 @@ impl StepUniforms {
             scale_weight: 0.0,
             noise: 0.0,
             depth_weight: 0.0,
+            sh_steps: 0,
         }
     }
 }

@@ -25,7 +25,7 @@ pub use init::{Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, S
 pub use losses::{AlphaOptions, DepthOptions, DssimOptions, ExposureOptions, L1Options, Loss};
 pub use mcmc::{McmcDensify, McmcOptions};
 pub use needs::{Need, NeedClass, NeedList};
-pub use optimizer::{AdamOptions, LearningRates, Optimizer};
+pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};
 pub use regularizers::{Regularizer, RegularizerOptions};
 pub use sinks::{ConsoleOptions, MemoryJsonlOptions, MetricsJsonlOptions, Sink, TensorboardOptions};
 pub use strategy::{AbsStatistic, AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy, Window};

@@ -12,6 +12,7 @@ pub mod clock;
 mod compiled;
 mod counting;
 mod depths;
+mod deferred;
 mod device_choice;
 mod device_loss;
 mod early_stop;

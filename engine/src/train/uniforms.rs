@@ -1,7 +1,7 @@
 //! The uniform block of a training step, from profile, camera and iteration.
 
 use super::losses;
-use super::schedule::{self, Events};
+use super::schedule::{self, Events, group};
 use crate::config::{Background, ModelKind, Profile};
 use crate::kernels::cpu::rng;
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
@@ -59,6 +59,12 @@ impl GroupSteps {
         for (group, steps) in self.0.iter_mut().enumerate() {
             *steps += u32::from(skip_mask & (1 << group) == 0);
         }
+    }
+
+    /// Steps of SH: none skips one degree and takes another.
+    pub(super) fn sh(&self) -> u32 {
+        let [.., rest] = self.0;
+        rest
     }
 
     /// Takes back one [`GroupSteps::advance`]: the step was left out.
@@ -182,6 +188,9 @@ pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, extent: f32, st
     #[expect(clippy::cast_possible_truncation, reason = "rates fit f32")]
     let noise = (profile.strategy.noise() * means_rate) as f32;
     u.noise = noise;
+    u.sh_steps = steps
+        .sh()
+        .saturating_sub(u32::from(u.adam_skip_mask & group::SH_REST == 0));
     let share = schedule::others_share(profile, iteration);
     let rates = [
         (Group::Means, means_rate),

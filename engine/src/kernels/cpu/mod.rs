@@ -17,6 +17,7 @@ pub mod adam;
 pub mod alpha_loss;
 pub mod bands;
 pub mod budgeted;
+pub mod catch_up;
 pub mod codes;
 pub mod conv3x3;
 pub mod densify;
