@@ -411,6 +411,8 @@ pub struct Eval {
     pub lpips_weights: Option<String>,
     /// Views whose images are written at each evaluation, per set.
     pub views_logged: u32,
+    /// Also report `cc_psnr`: PSNR after the best affine map of colours for each view.
+    pub exposure: bool,
 }
 
 /// `eval.lpips_range`

@@ -9,6 +9,8 @@ use crate::memory::{Groups, View};
 pub struct Shared {
     /// [`super::uniforms::StepUniforms`].
     pub uniforms: View,
+    /// The same, and behind it the table of [`super::catch_up`] where SH is deferred.
+    pub rates: View,
     /// [`super::counters::Counters`].
     pub counters: View,
     /// Indirect group counts, four words a slot.

@@ -49,6 +49,8 @@ pub(super) struct Programs {
     pub(super) clear_stall: CompiledProgram,
     pub(super) left_out: CompiledProgram,
     pub(super) histogram: CompiledProgram,
+    /// None where SH takes part in every step.
+    pub(super) catch_up: Option<CompiledProgram>,
 }
 
 impl Programs {
@@ -122,6 +124,7 @@ impl Programs {
             clear_stall: once(&plan.clear_stall)?,
             left_out: ring(&plan.left_out)?,
             histogram: once(&plan.histogram)?,
+            catch_up: plan.catch_up.as_ref().map(once).transpose()?,
         })
     }
 }

@@ -217,7 +217,7 @@ impl EvalRow {
     #[must_use]
     pub fn of(eval: &EvalFile) -> Vec<Self> {
         let row = |set: Split| {
-            let Means { n, metrics, lpips } = eval.set(set)?.mean;
+            let Means { n, metrics, lpips, .. } = eval.set(set)?.mean;
             Some(Self {
                 it: eval.iteration,
                 set,

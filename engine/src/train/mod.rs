@@ -11,6 +11,8 @@ pub mod checkpoint;
 pub mod clock;
 mod compiled;
 mod counting;
+mod depths;
+mod deferred;
 mod device_choice;
 mod device_loss;
 mod early_stop;

@@ -134,6 +134,8 @@ pub struct TrainPlan {
     pub histogram: Program,
     /// What that leaves for the host, [`histogram::BYTES`].
     pub histogram_back: View,
+    /// Brings SH out of view up to date; none where it takes part in every step.
+    pub catch_up: Option<Program>,
     /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
     pub lpips: Option<LpipsTensors>,
     /// What the residency probe compares with; none where it can tell nothing.
@@ -206,6 +208,7 @@ impl TrainPlan {
             left_out: step::left_out(&tensors),
             histogram: counting,
             histogram_back,
+            catch_up: step::catch_up_program(&tensors),
             bands,
             steps: step::train_steps(&tensors),
             evaluate,
@@ -290,6 +293,7 @@ impl TrainPlan {
             &self.left_out,
             &self.histogram,
         ]);
+        list.extend(&self.catch_up);
         list.extend(self.banded.all());
         list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));
         list.extend(self.densify.iter().chain(&self.prune).flatten());

@@ -531,6 +531,7 @@ impl Session {
             store: &phase.store,
             lpips_of: lpips_sets(self.on_cpu, is_last),
             shown: self.profile.eval.views_logged as usize,
+            corrected: self.profile.eval.exposure,
         };
         let mut device = Trained {
             trainer: &mut self.trainer,

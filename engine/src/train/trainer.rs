@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::bands::BandRing;
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use super::compiled::Programs;
+use super::deferred::Deferred;
 use super::events::{Event, EventRow, Histograms};
 use super::growing::Growing;
 use super::guard::{GrowthHold, Probe, Rates};
@@ -148,6 +149,7 @@ pub struct Trainer {
     pub(super) timed: Vec<TimedStep>,
     /// Time spent waiting for steps.
     waited: Duration,
+    pub(super) deferred: Deferred,
 }
 
 impl Trainer {
@@ -182,6 +184,7 @@ impl Trainer {
             Some(tensors) => Some(Probe::new(&gpu, tensors)?),
             None => None,
         };
+        let deferred = Deferred::new(&profile);
         let mut trainer = Self {
             programs,
             probe,
@@ -213,8 +216,10 @@ impl Trainer {
             race: Race::new(ways),
             timed: Vec::new(),
             waited: Duration::ZERO,
+            deferred,
         };
-        losses::start(&mut trainer.gpu, &trainer.tensors)?;
+        losses::start(&mut trainer.gpu, &trainer.tensors, scene)?;
+        trainer.upload_rates()?;
         if let Some(model) = model {
             trainer.make_room(u32::try_from(model.len()).unwrap_or(u32::MAX))?;
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -651,7 +656,7 @@ impl Trainer {
         t_s: f64,
         folder: &Path,
     ) -> Result<PathBuf, TrainError> {
-        self.finish()?;
+        self.catch_up()?;
         let counters = self.counters()?;
         let state = CheckpointState {
             version: CheckpointState::VERSION,
@@ -689,7 +694,7 @@ impl Trainer {
         self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;
         self.held = None;
-        Ok(())
+        self.restart_deferred()
     }
 
     pub(super) fn counters(&mut self) -> Result<Counters, TrainError> {
@@ -740,6 +745,7 @@ impl Trainer {
         let mut block = uniforms::render(&self.profile, camera, &look);
         // A densification that waits draws its samples by seed and iteration from this block.
         block.iteration = self.iteration;
+        block.sh_steps = self.steps.sh();
         self.fill_slot(0, &mut block, Target::Bytes(photo))?;
         let mut turns = self.banding.turns();
         if turns.is_none() {
@@ -776,7 +782,7 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Memory`].
     pub fn model(&mut self) -> Result<Gaussians, TrainError> {
-        self.finish()?;
+        self.catch_up()?;
         Ok(step::read_model(&mut self.gpu, &self.tensors)?)
     }
 
