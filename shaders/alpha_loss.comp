@@ -12,6 +12,7 @@
 #include "common/rng.glsl"
 
 layout(local_size_x = 256) in;
+const uint JITTER = 0u;  // the mask is never resampled
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 #ifdef REDUCE

@@ -66,22 +66,10 @@ layout(set = 0, binding = 13, std430) coherent restrict buffer GradientC { uint 
 
 #include "common/jitter.glsl"
 #include "common/turns.glsl"
+#include "common/image_gradient.glsl"
 
 vec2 sample_point(uvec2 pixel, uint index) {
     return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
-}
-
-// A pixel's gradient and, for scores, what is splatted back beside it.
-vec4 gradient_at(uint index) {
-    vec4 g = image_gradient[index];
-    return vec4(g.rgb, SCORES != 0u ? g.w : 0.0);
-}
-
-// Derivative of the loss by a pixel's final transmittance: what shows of the background, and a loss of coverage.
-float background_gradient(uint index) {
-    vec4 g = image_gradient[index];
-    float shown = dot(u.background.rgb, g.rgb);
-    return (u.flags & FLAG_ALPHA_GRADIENT) != 0u ? shown + g.a : shown;
 }
 
 #ifdef COLUMN

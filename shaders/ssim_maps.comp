@@ -16,6 +16,7 @@
 #include "common/rng.glsl"
 
 layout(local_size_x = 64) in;
+layout(constant_id = 0) const uint JITTER = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };

@@ -1,5 +1,5 @@
 // The ground truth of a step: packed u8 RGB from word `u.image_offset` on and, in scenes with masks, one byte a pixel from
-// the next whole word on. Expects `jitter.glsl`, a uniform block `u` and the buffer `target`.
+// the next whole word on. Expects `JITTER`, `jitter.glsl`, a uniform block `u` and the buffer `target`.
 
 float target_byte(uint byte) {
     return float((target[byte >> 2] >> ((byte & 3u) * 8u)) & 0xffu) / 255.0;
@@ -21,7 +21,8 @@ float mask_value(uint pixel) {
 // pixel centres around the jittered sample, which stays inside the outermost centres.
 float target_sample(ivec2 p, uint channel) {
     uint pixel = uint(p.y) * u.width + uint(p.x);
-    if ((u.flags & FLAG_RESAMPLE) == 0u) {
+    // A constant first: CPU drivers compute both sides of a branch that depends on a uniform.
+    if (JITTER == 0u || (u.flags & FLAG_RESAMPLE) == 0u) {
         return target_value(pixel, channel);
     }
     ivec2 last = ivec2(u.width, u.height) - 1;

@@ -21,6 +21,7 @@ pub fn variants(reduction: Reduction) -> Variants {
         reduction,
         sort_subgroup: 0,
         columns: reduction == Reduction::Segmented,
+        lanes: false,
         jitter: false,
     }
 }

@@ -11,6 +11,7 @@ use kiln::kernels::cpu::project_backward::project_backward;
 use kiln::kernels::cpu::rasterize::{Raster, TileLists, rasterize};
 use kiln::kernels::cpu::rasterize_backward::{Gradient2d, rasterize_backward};
 use kiln::kernels::cpu::{radix_sort, tile_grid, tile_intersect, tile_ranges};
+use kiln::kernels::rasterize;
 use kiln::kernels::views::Variants;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, train_step};
@@ -34,11 +35,7 @@ fn scatter(variants: &Variants) -> &'static str {
 }
 
 fn raster(variants: &Variants) -> &'static str {
-    if variants.columns {
-        "rasterize.column"
-    } else {
-        "rasterize"
-    }
+    rasterize::shader(variants).name
 }
 
 fn project_pass(t: &StepTensors) -> &'static str {

@@ -35,6 +35,7 @@ fn records_and_image_carry_depth() {
             reduction: Reduction::Segmented,
             sort_subgroup: 0,
             columns,
+            lanes: false,
             jitter: false,
         };
         let mut gpu = staged(&capacities, &variants);

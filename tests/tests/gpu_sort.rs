@@ -37,6 +37,7 @@ fn sorts(sort_subgroup: u32) {
         reduction: Reduction::Segmented,
         sort_subgroup,
         columns: true,
+        lanes: false,
         jitter: false,
     };
     let mut table = TensorTable::default();
@@ -296,6 +297,7 @@ fn ranges_over_a_folded_grid() {
         reduction: Reduction::Segmented,
         sort_subgroup: 0,
         columns: false,
+        lanes: false,
         jitter: false,
     };
     tile_ranges::record(&mut program, &shared, keys, &intersections, &variants);

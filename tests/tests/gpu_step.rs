@@ -26,12 +26,19 @@ fn capacities(scene: &Scene, chunk: u32) -> Capacities {
     c
 }
 
-const ALL: [Variants; 4] = [
+const ALL: [Variants; 5] = [
     portable(Reduction::Segmented, true),
     portable(Reduction::Segmented, false),
     portable(Reduction::Atomic, true),
     portable(Reduction::Atomic, false),
+    LANES,
 ];
+
+/// The rasterisers of CPU drivers whose subgroups have eight lanes, as most have.
+const LANES: Variants = Variants {
+    lanes: true,
+    ..portable(Reduction::Segmented, true)
+};
 
 /// Sums added by comparing and exchanging, with the rasteriser of devices that need it.
 const EXCHANGE: Variants = portable(Reduction::CompareExchange, false);
@@ -41,6 +48,7 @@ const fn portable(reduction: Reduction, columns: bool) -> Variants {
         reduction,
         sort_subgroup: 0,
         columns,
+        lanes: false,
         jitter: false,
     }
 }
@@ -69,7 +77,8 @@ fn check_flags(scene: &Scene, model: &Gaussians, list: &[Variants], chunk: u32, 
     before.settings.jitter = (bits & flags::RAY_JITTER != 0).then_some(Jitter { seed: 77, iteration: 1 });
     before.resample = bits & flags::RESAMPLE != 0;
     let mut visible = 0;
-    for variants in list {
+    let lanes = open().caps().subgroup_size;
+    for variants in list.iter().filter(|v| !v.lanes || lanes == 8) {
         let mut gpu = staged(&capacities(scene, chunk), variants);
         gpu.load(model);
         let status = gpu.run(1, &u, &target);
@@ -131,7 +140,7 @@ fn plain_scene_in_all_variants() {
 }
 
 /// Rasterisers built for jitter.
-fn jittered() -> [Variants; 4] {
+fn jittered() -> [Variants; 5] {
     ALL.map(|variants| Variants {
         jitter: true,
         ..variants
@@ -364,6 +373,11 @@ fn every_subgroup_width() {
             ..EXCHANGE
         };
         check_scene(&scene, &[list[0], list[3], exchange], 512);
+        let eight = child::role().as_deref() == Some("256");
+        assert_eq!(sort_subgroup == 8, eight, "{sort_subgroup} lanes");
+        if eight {
+            check_scene(&scene, &[LANES], 512);
+        }
         return;
     }
     for width in ["128", "256", "512"] {

@@ -7,7 +7,7 @@ use kiln::scene::Camera;
 use kiln::step::Capacities;
 use kiln_tests::child;
 use kiln_tests::compare::{close, mean_abs, same};
-use kiln_tests::gpu::{Gpu, variants};
+use kiln_tests::gpu::{Gpu, open, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::staged;
 use kiln_tests::twin::{Twin, uniforms};
@@ -233,17 +233,20 @@ fn variants_agree_on_jitter_and_on_the_classic_filter() {
     let scene = scene();
     for bits in [flags::RAY_JITTER, flags::CLASSIC] {
         let mut all = Vec::new();
-        for (reduction, columns) in [
-            (Reduction::Segmented, true),
-            (Reduction::Segmented, false),
-            (Reduction::Atomic, true),
-            (Reduction::Atomic, false),
-            (Reduction::CompareExchange, false),
+        let eight = open().caps().subgroup_size == 8;
+        for (reduction, columns, lanes) in [
+            (Reduction::Segmented, true, false),
+            (Reduction::Segmented, true, eight),
+            (Reduction::Segmented, false, false),
+            (Reduction::Atomic, true, false),
+            (Reduction::Atomic, false, false),
+            (Reduction::CompareExchange, false, false),
         ] {
             let variants = Variants {
                 reduction,
                 sort_subgroup: 0,
                 columns,
+                lanes,
                 jitter: bits == flags::RAY_JITTER,
             };
             let mut gpu = Gpu::training(&capacities(&scene, 1024), &variants);

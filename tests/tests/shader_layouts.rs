@@ -174,18 +174,20 @@ fn shared_blocks_have_one_layout() {
 fn programs() -> Vec<Program> {
     let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     let mut programs = Vec::new();
-    for (reduction, sort_subgroup, columns, jitter) in [
-        (Reduction::Segmented, 0, true, false),
-        (Reduction::Atomic, 16, false, false),
-        (Reduction::Segmented, 32, false, false),
-        (Reduction::CompareExchange, 0, false, false),
-        (Reduction::Atomic, 16, false, true),
-        (Reduction::Segmented, 0, true, true),
+    for (reduction, sort_subgroup, columns, lanes, jitter) in [
+        (Reduction::Segmented, 0, true, false, false),
+        (Reduction::Segmented, 0, true, true, false),
+        (Reduction::Atomic, 16, false, false, false),
+        (Reduction::Segmented, 32, false, false, false),
+        (Reduction::CompareExchange, 0, false, false, false),
+        (Reduction::Atomic, 16, false, false, true),
+        (Reduction::Segmented, 0, true, false, true),
     ] {
         let variants = Variants {
             reduction,
             sort_subgroup,
             columns,
+            lanes,
             jitter,
         };
         let mut table = TensorTable::default();

@@ -24,12 +24,14 @@ const FAST: Variants = Variants {
     reduction: Reduction::Atomic,
     sort_subgroup: 32,
     columns: false,
+    lanes: false,
     jitter: false,
 };
 const SEGMENTED: Variants = Variants {
     reduction: Reduction::Segmented,
     sort_subgroup: 0,
     columns: true,
+    lanes: false,
     jitter: false,
 };
 

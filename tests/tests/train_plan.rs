@@ -38,6 +38,7 @@ fn declared_needs_are_the_bytes_of_the_plan() {
             reduction: Reduction::Segmented,
             sort_subgroup: 0,
             columns: true,
+            lanes: false,
             jitter: false,
         };
         let budget = Budget::new(GIB, None, Some(GIB), 1.0);

@@ -1,18 +1,26 @@
-//! Draw order: splats from far to near, by a counting sort of their depth.
+//! Draw order: splats from far to near, by a counting sort of their depth in two rounds.
 //!
 //! Runs in a worker, in a second instance of the module that holds positions only. Buckets are equal steps of the bits
-//! of a positive float, which grow with its logarithm: near splats, whose order shows, get the finest steps.
+//! of a positive float, which grow with its logarithm: near splats, whose order shows, get the finest steps. The first
+//! round puts splats in 256 coarse buckets, the second sorts each of those by the finer bits. Either writes to 256 places
+//! at once, which the first-level cache holds; a single round over all buckets would write all over memory.
 
 /// Splats at or behind this depth are not drawn, world units; the trainer's near plane.
 pub(crate) const NEAR: f32 = 0.2;
+/// Bits of a bucket's number; with 16 even the widest scene has steps of about 1e-4 of the depth.
+const BUCKET_BITS: u32 = 16;
+/// Bucket behind all others, of splats that are not drawn.
+const HIDDEN: u16 = u16::MAX;
+
 /// Positions and the memory that sorting them needs.
 #[derive(Debug, Default)]
 pub(crate) struct Sorter {
     axes: [Vec<f32>; 3],
     /// Smallest and largest of each axis.
     bounds: Option<[[f32; 2]; 3]>,
-    buckets: Vec<u32>,
-    starts: Vec<u32>,
+    buckets: Vec<u16>,
+    /// Splats of coarse bucket after coarse bucket: finer bits above, index below.
+    coarse: Vec<u32>,
     order: Vec<u32>,
 }
 
@@ -50,28 +58,33 @@ impl Sorter {
             return &self.order;
         };
         let (near, far) = (near.max(NEAR).to_bits(), far.to_bits());
-        let bits = bucket_bits(self.len());
-        let shift = (32 - (far - near).leading_zeros()).saturating_sub(bits);
-        // One bucket more at the end holds what is not drawn, so that no loop has a branch.
-        let hidden = 1 << bits;
-        self.fill_buckets(depth, far, shift, hidden);
-        self.starts.clear();
-        self.starts.resize(hidden as usize + 1, 0);
+        let shift = (32 - (far - near).leading_zeros()).saturating_sub(BUCKET_BITS);
+        self.fill_buckets(depth, far, shift);
+        let mut places = [0; 256];
+        let mut hidden = 0;
         for bucket in &self.buckets {
-            self.starts[*bucket as usize] += 1;
+            places[usize::from(bucket >> 8)] += 1;
+            hidden += usize::from(*bucket == HIDDEN);
         }
-        let mut sum = 0;
-        for start in &mut self.starts {
-            sum += std::mem::replace(start, sum);
-        }
-        let drawn = self.starts[hidden as usize] as usize;
-        self.order.resize(self.len(), 0);
-        for (index, bucket) in self.buckets.iter().enumerate() {
-            let place = &mut self.starts[*bucket as usize];
-            self.order[*place as usize] = index as u32;
+        first_places(&mut places);
+        // The bits that an index leaves free: eight up to 16 million splats, fewer beyond.
+        let index_bits = (32 - (self.len() as u32).leading_zeros()).max(24);
+        self.coarse.resize(self.len(), 0);
+        for (bucket, index) in self.buckets.iter().zip(0_u32..) {
+            let place = &mut places[usize::from(bucket >> 8)];
+            let fine = u32::from(bucket & 0xff) >> (index_bits - 24);
+            self.coarse[*place as usize] = fine << index_bits | index;
             *place += 1;
         }
-        self.order.truncate(drawn);
+        self.order.resize(self.len(), 0);
+        // Every place has moved on to the end of its bucket.
+        let mut first = 0;
+        for end in places {
+            let range = first..end as usize;
+            first = range.end;
+            sort_fine(&self.coarse[range.clone()], &mut self.order[range], index_bits);
+        }
+        self.order.truncate(self.len() - hidden);
         &self.order
     }
 
@@ -86,22 +99,43 @@ impl Sorter {
     }
 
     /// Writes every splat's bucket, counted from the far end.
-    fn fill_buckets(&mut self, [a, b, c, d]: [f32; 4], far: u32, shift: u32, hidden: u32) {
+    fn fill_buckets(&mut self, [a, b, c, d]: [f32; 4], far: u32, shift: u32) {
         let [xs, ys, zs] = &self.axes;
         self.buckets.resize(xs.len(), 0);
         for (((bucket, x), y), z) in self.buckets.iter_mut().zip(xs).zip(ys).zip(zs) {
             let depth = a * x + b * y + c * z + d;
             // Rounding may take a depth a little outside the box.
             let from_far = (far.max(depth.to_bits()) - depth.to_bits()) >> shift;
-            *bucket = if depth > NEAR { from_far.min(hidden - 1) } else { hidden };
+            let last = u32::from(HIDDEN) - 1;
+            *bucket = if depth > NEAR {
+                from_far.min(last) as u16
+            } else {
+                HIDDEN
+            };
         }
     }
 }
 
-/// Buckets grow with the number of splats so that few share one. Even the fewest are steps of about 1e-4 of the depth;
-/// more of them leave the first-level caches, which costs most of the time.
-fn bucket_bits(count: usize) -> u32 {
-    if count < 2_000_000 { 16 } else { 17 }
+/// Writes the indices of one coarse bucket's `words` to `order`, by the bits above the index.
+fn sort_fine(words: &[u32], order: &mut [u32], index_bits: u32) {
+    let mut places = [0; 256];
+    for word in words {
+        places[(word >> index_bits) as usize] += 1;
+    }
+    first_places(&mut places);
+    for word in words {
+        let place = &mut places[(word >> index_bits) as usize];
+        order[*place as usize] = word & ((1 << index_bits) - 1);
+        *place += 1;
+    }
+}
+
+/// Turns counts into the place of each bucket's first splat.
+fn first_places(counts: &mut [u32; 256]) {
+    let mut sum = 0;
+    for count in counts {
+        sum += std::mem::replace(count, sum);
+    }
 }
 
 #[cfg(test)]

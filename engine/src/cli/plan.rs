@@ -102,6 +102,7 @@ fn card_variants(profile: &Profile) -> Variants {
         },
         sort_subgroup: if atomic { 32 } else { 0 },
         columns: !atomic,
+        lanes: false,
         jitter: profile.mip.ray_jitter,
     }
 }

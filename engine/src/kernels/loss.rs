@@ -78,7 +78,8 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Vie
         sums,
         maps,
     ];
-    program.pass(ssim, &[], &views, &(), shared.groups(Args::Tiles));
+    let spec = [u32::from(variants.jitter)];
+    program.pass(ssim, &spec, &views, &(), shared.groups(Args::Tiles));
     let views = [shared.uniforms, shared.counters, sums];
     program.pass(&REDUCE, &[], &views, &(), shared.groups(Args::One));
     let views = [
@@ -89,12 +90,13 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Vie
         maps,
         pixels.gradient,
     ];
-    program.pass(gradient, &[], &views, &(), shared.groups(Args::Tiles));
+    program.pass(gradient, &spec, &views, &(), shared.groups(Args::Tiles));
 }
 
 /// Appends the evaluation pass: eight sums a tile, added up by the host in f64.
 pub fn record_metrics(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: View) {
     let views = [shared.uniforms, shared.counters, pixels.image, pixels.target, sums];
     let metrics = if pixels.masked { &METRICS_MASKED } else { &METRICS };
-    program.pass(metrics, &[], &views, &(), shared.groups(Args::Tiles));
+    // Evaluation has no jitter.
+    program.pass(metrics, &[0], &views, &(), shared.groups(Args::Tiles));
 }

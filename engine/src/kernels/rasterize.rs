@@ -18,6 +18,11 @@ pub static COLUMN: Shader = shader!(
     "rasterize.column", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
     r splat_color, w image, w last_contributor
 );
+/// A subgroup of eight lanes a tile, two columns a lane.
+pub static LANES: Shader = shader!(
+    "rasterize_lanes", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
+    r splat_color, w image, w last_contributor
+);
 
 /// Appends the pass.
 pub fn record(
@@ -41,10 +46,17 @@ pub fn record(
         pixels.last_contributor,
         intersections.tile_order,
     ];
-    let (shader, views) = if variants.columns {
-        (&COLUMN, &views[..10])
-    } else {
-        (&PIXEL, &views[..])
-    };
+    let shader = shader(variants);
+    let views = if variants.columns { &views[..10] } else { &views[..] };
     program.pass(shader, &variants.raster_spec(), views, &(), shared.groups(Args::Tiles));
+}
+
+/// The shader that blends.
+#[must_use]
+pub fn shader(variants: &Variants) -> &'static Shader {
+    match (variants.columns, variants.lanes) {
+        (true, true) => &LANES,
+        (true, false) => &COLUMN,
+        (false, _) => &PIXEL,
+    }
 }

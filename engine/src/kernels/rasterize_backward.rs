@@ -14,6 +14,11 @@ pub static COLUMN: Shader = shader!(
     "rasterize_backward.column", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position,
     r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, w gradient_a, w gradient_b, w gradient_c
 );
+/// Segmented, for subgroups of eight lanes on CPU drivers.
+pub static LANES: Shader = shader!(
+    "rasterize_backward_lanes", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position,
+    r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, w gradient_a, w gradient_b, w gradient_c
+);
 /// With float atomics.
 pub static ATOMIC: Shader = shader!(
     "rasterize_backward.atomic", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position,
@@ -91,7 +96,7 @@ pub fn record_sums(
         c,
         intersections.tile_order,
     ];
-    let shader = sums(variants.reduction);
+    let shader = sums(variants);
     let views = if segmented { &views[..14] } else { &views[..] };
     let [owners, jitter] = variants.raster_spec();
     let spec = [owners, jitter, u32::from(pixels.scores)];
@@ -115,8 +120,9 @@ pub fn record_sums(
 
 /// The shader that makes the sums of a tile.
 #[must_use]
-pub fn sums(reduction: Reduction) -> &'static Shader {
-    match reduction {
+pub fn sums(variants: &Variants) -> &'static Shader {
+    match variants.reduction {
+        Reduction::Segmented if variants.lanes => &LANES,
         Reduction::Segmented => &COLUMN,
         Reduction::Atomic => &ATOMIC,
         Reduction::CompareExchange => &COMPARE_EXCHANGE,

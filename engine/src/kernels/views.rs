@@ -138,6 +138,9 @@ pub struct Variants {
     pub sort_subgroup: u32,
     /// Rasterise one pixel column a thread instead of one pixel, and take the loss tile by tile instead of strip by strip.
     pub columns: bool,
+    /// Where rasterisers would take a column a thread, a tile is one subgroup of eight lanes instead.
+    #[serde(default)]
+    pub lanes: bool,
     /// The rasterisers can sample each pixel at a random offset, and do in steps whose flags say so.
     pub jitter: bool,
 }

@@ -322,6 +322,7 @@ mod tests {
                 reduction,
                 sort_subgroup: 32,
                 columns: false,
+                lanes: false,
                 jitter: false,
             };
             let n = 1_000_000;

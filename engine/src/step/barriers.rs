@@ -14,6 +14,7 @@ fn step() -> (TensorTable, Plan, Program) {
         reduction: Reduction::Segmented,
         sort_subgroup: 0,
         columns: true,
+        lanes: false,
         jitter: false,
     };
     let mut table = TensorTable::default();

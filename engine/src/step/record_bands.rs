@@ -385,6 +385,7 @@ mod tests {
             reduction: Reduction::Atomic,
             sort_subgroup: 32,
             columns: false,
+            lanes: false,
             jitter: false,
         };
         let n = 2_000_000;

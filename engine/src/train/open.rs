@@ -124,6 +124,7 @@ pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile) -> 
         reduction: Reduction::Segmented,
         sort_subgroup: if subgroup { caps.subgroup_size } else { 0 },
         columns: caps.kind == DeviceKind::Cpu || !fast,
+        lanes: caps.kind == DeviceKind::Cpu && fast && caps.subgroup_size == 8,
         jitter: profile.mip.ray_jitter,
     }
 }

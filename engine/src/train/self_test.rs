@@ -66,6 +66,7 @@ impl Pinned {
             sort_subgroup: 0,
             // The only choice that software drivers and the portable tier make.
             columns: true,
+            lanes: false,
             jitter: wanted.jitter,
         };
         let mut pinned = Self {
@@ -112,13 +113,14 @@ impl Pinned {
 type Take = fn(&mut Variants, &Variants);
 
 /// The choices that are tested one by one, each with the kernel that `wanted` takes.
-fn parts(wanted: &Variants) -> [(&'static str, Take); 3] {
+fn parts(wanted: &Variants) -> [(&'static str, Take); 4] {
     [
         (radix_sort::SCATTER_SUBGROUP.name, |to, from| {
             to.sort_subgroup = from.sort_subgroup
         }),
         (rasterize::PIXEL.name, |to, from| to.columns = from.columns),
-        (rasterize_backward::sums(wanted.reduction).name, |to, from| {
+        (rasterize_backward::LANES.name, |to, from| to.lanes = from.lanes),
+        (rasterize_backward::sums(wanted).name, |to, from| {
             to.reduction = from.reduction
         }),
     ]
@@ -179,8 +181,10 @@ impl Bench {
         // Every Gaussian in every tile.
         capacities.i_cap = COUNT * capacities.max_tiles;
         capacities.slots = 1;
+        // Sums by segment take the most; the order of tiles is for the others.
         let roomy = Variants {
             reduction: Reduction::Segmented,
+            columns: false,
             ..*wanted
         };
         let mut table = TensorTable::default();

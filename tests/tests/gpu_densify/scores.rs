@@ -38,6 +38,7 @@ fn errors_and_weights_take_turns_in_every_reduction() {
         for columns in [false, true] {
             let variants = Variants {
                 columns,
+                lanes: false,
                 ..variants(reduction)
             };
             let mut c = Capacities::new(scene.count, scene.count, 20 * scene.count, scene.sh_degree, [(70, 45)]);

@@ -53,11 +53,13 @@ pub(super) fn bytes(pass: &str, s: &Sizes) -> Option<f64> {
         "emit" => m * (RECORD + 8.0) + 8.0 * i,
         "tile_ranges" => 4.0 * i,
         "tile_order" => 20.0 * p / 256.0,
-        "rasterize" => 4.0 * i + RECORD * m + (IMAGE + 4.0) * p,
+        "rasterize" | "rasterize_lanes" => 4.0 * i + RECORD * m + (IMAGE + 4.0) * p,
         "ssim_maps" | "ssim_strip" => (IMAGE + PHOTO + MAPS) * p,
         "loss_gradient" | "loss_gradient_strip" => (MAPS + IMAGE + PHOTO + IMAGE) * p,
         "splat_clear" => RECORD * m,
-        "rasterize_backward" if pass.ends_with("column") => (4.0 + RECORD) * i + RECORD * m + (2.0 * IMAGE + 4.0) * p,
+        _ if pass == "rasterize_backward.column" || family == "rasterize_backward_lanes" => {
+            (4.0 + RECORD) * i + RECORD * m + (2.0 * IMAGE + 4.0) * p
+        }
         "rasterize_backward" => 4.0 * i + 3.0 * RECORD * m + (2.0 * IMAGE + 4.0) * p,
         "gradient_fold" => (4.0 + RECORD) * i + RECORD * m,
         "gradient_check" => RECORD * m,
