@@ -162,10 +162,13 @@ fn killed_runs_go_on_to_the_same_bytes() {
             // Two kills at most, so that a round ends; one in two at a file operation.
             let at = (attempt < 2 && (round + attempt) % 2 == 0).then(|| 1 + random.next_u64() % calls);
             let mut child = start(&root, had_checkpoint, at);
+            let begun = Instant::now();
             let mut way = at.map_or(Value::Null, |at| row!({ "operation": at, "of": calls }));
             if attempt < 2 && at.is_none() {
                 let after_s = seconds * f64::from(random.next_f32());
-                std::thread::sleep(Duration::from_secs_f64(after_s));
+                while begun.elapsed().as_secs_f64() < after_s && child.try_wait().unwrap().is_none() {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
                 let _ = child.kill();
                 way = row!({ "after_s": (after_s * 1e3).round() / 1e3 });
             }
@@ -173,20 +176,18 @@ fn killed_runs_go_on_to_the_same_bytes() {
             match (done, at) {
                 (false, Some(_)) => injected += 1,
                 (false, None) => by_hand += 1,
-                // The machine is less busy than it was: the next one is killed earlier.
-                (true, None) if attempt < 2 => seconds *= 0.7,
+                // The machine is less busy than it was: this is how long a whole training takes now.
+                (true, None) if attempt < 2 && !had_checkpoint => seconds = begun.elapsed().as_secs_f64(),
                 (true, _) => {}
             }
             if root.exists() {
                 assert_whole(&root, &mut had_checkpoint);
             }
-            if !done {
-                way["newest_checkpoint"] = newest(&root).into();
-                kills.push(way);
-            }
             if done {
                 break;
             }
+            way["newest_checkpoint"] = newest(&root).into();
+            kills.push(way);
         }
         assert_same_end(&whole, &root, &context);
         log(&row!({ "seed": seed, "round": round, "kills": kills, "same_bytes": true }));
