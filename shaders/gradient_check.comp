@@ -31,7 +31,7 @@ void main() {
         vec4 b = gradient_b[v];
         vec4 c = gradient_c[v];
         wrong = wrong || bad(a.x) || bad(a.y) || bad(a.z) || bad(a.w) || bad(b.x) || bad(b.y) || bad(b.z) ||
-                bad(c.x) || bad(c.y) || bad(c.z);
+                bad(b.w) || bad(c.x) || bad(c.y) || bad(c.z);
     }
     if (wrong) {
         atomicAdd(counters.nonfinite, 1u);

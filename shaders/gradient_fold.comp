@@ -26,17 +26,17 @@ void main() {
     uint start = emission_start[v];
     uint count = tile_counts[v];
     vec4 a = gradient_a[v];
-    vec3 b = gradient_b[v].xyz;
+    vec4 b = gradient_b[v];
     vec4 c = gradient_c[v];
     for (uint k = 0u; k < count; ++k) {
         // A slot without a tile belongs to nobody and was never written.
         if (owners[start + k] == v) {
             a += partial_a[start + k];
-            b += partial_b[start + k].xyz;
+            b += partial_b[start + k];
             c += partial_c[start + k];
         }
     }
     gradient_a[v] = a;
-    gradient_b[v] = vec4(b, 0.0);
+    gradient_b[v] = b;
     gradient_c[v] = c;
 }

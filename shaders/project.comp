@@ -2,13 +2,23 @@
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: -
 // kiln-variant: half HALF=1
+// kiln-variant: deferred DEFERRED=1
+// kiln-variant: half_deferred HALF=1 DEFERRED=1
+// kiln-variant: compact_deferred HALF=1 COMPACT=1 DEFERRED=1
 // Writes the record of every visible Gaussian of a chunk: image position, conic, opacity, colour, depth key, tile count.
+//
+// `deferred` variants are for models whose colours get the optimiser's steps when they are next in view: they evaluate colours
+// with the steps that were missed, and write nothing back.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
 layout(local_size_x = 256) in;
 
+#ifdef DEFERRED
+layout(set = 0, binding = 0, std430) readonly restrict buffer Rates { StepUniforms u; vec4 rates[]; };
+#else
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
+#endif
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
 layout(set = 0, binding = 2, std430) readonly restrict buffer Geometry { float geometry[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer Filter3d { float filter_3d[]; };
@@ -24,11 +34,23 @@ layout(set = 0, binding = 8, std430) writeonly restrict buffer SplatConic { vec4
 layout(set = 0, binding = 9, std430) writeonly restrict buffer SplatColor { vec4 splat_color[]; };
 layout(set = 0, binding = 10, std430) writeonly restrict buffer DepthKeys { uint depth_keys[]; };
 layout(set = 0, binding = 11, std430) writeonly restrict buffer TileCounts { uint tile_counts[]; };
+#ifdef DEFERRED
+#ifdef HALF
+layout(set = 0, binding = 12, std430) readonly restrict buffer ShM { uint sh_m[]; };
+layout(set = 0, binding = 13, std430) readonly restrict buffer ShV { uint sh_v[]; };
+#else
+layout(set = 0, binding = 12, std430) readonly restrict buffer ShM { float sh_m[]; };
+layout(set = 0, binding = 13, std430) readonly restrict buffer ShV { float sh_v[]; };
+#endif
+#endif
 
 layout(push_constant) uniform Push {
     uint stride;
     uint first;
     uint first_group;
+#ifdef DEFERRED
+    uint seen_plane;
+#endif
 };
 #define STRIDE stride
 
@@ -38,6 +60,29 @@ layout(push_constant) uniform Push {
 #include "common/sh.glsl"
 #ifdef HALF
 #include "common/sh_words.glsl"
+#endif
+#ifdef DEFERRED
+#include "common/missed.glsl"
+#ifdef HALF
+#include "common/rng.glsl"
+#include "common/codes.glsl"
+#include "common/sh_moments.glsl"
+#endif
+
+// By how much the missed steps lower the three values of coefficient `k`.
+vec3 missed_color(Missed d, uint k, uint i, int base) {
+    vec3 change;
+    for (uint c = 0u; c < 3u; ++c) {
+#ifdef HALF
+        vec2 moments = sh_moments(3u * k + c, i, base);
+#else
+        uint at = (3u * k + c) * stride + i;
+        vec2 moments = vec2(sh_m[at], sh_v[at]);
+#endif
+        change[c] = missed_change(d, k > 0u, moments.x, moments.y);
+    }
+    return change;
+}
 #endif
 
 void main() {
@@ -75,6 +120,23 @@ void main() {
 #endif
         }
     }
+#ifdef DEFERRED
+#ifdef HALF
+    float seen = uintBitsToFloat(sh_v[seen_plane * stride + i]);
+    int base = second_base(uintBitsToFloat(sh_v[i]));
+#else
+    float seen = sh_v[seen_plane * stride + i];
+    int base = 0;
+#endif
+    if (uint(seen) != u.sh_steps) {
+        Missed d = missed_since(seen);
+        for (uint k = 0u; k < 16u; ++k) {
+            if (k < coefficients) {
+                color -= basis[k] * missed_color(d, k, i, base);
+            }
+        }
+    }
+#endif
     // Bit c of the mask: channel c was clamped, so its gradient stops here.
     uint clamped = (color.r < 0.0 ? 1u : 0u) | (color.g < 0.0 ? 2u : 0u) | (color.b < 0.0 ? 4u : 0u);
     // Not max(): a colour that is no number must reach the loss and stall the step.

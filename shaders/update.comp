@@ -3,11 +3,17 @@
 // kiln-variant: -
 // kiln-variant: half HALF=1
 // kiln-variant: compact COMPACT=1
+// kiln-variant: deferred DEFERRED=1
+// kiln-variant: half_deferred HALF=1 DEFERRED=1
+// kiln-variant: compact_deferred COMPACT=1 DEFERRED=1
 // Projection backward, densification statistics and Adam (Kingma & Ba 2015) for every Gaussian of a chunk, in one pass:
 // no parameter gradient ever reaches memory.
 //
 // `half` and `compact` are for models that store colours, or colours and all moments, in fewer bits. A Gaussian's codes are
 // its own, its scale of second moments included, so nothing is shared between threads.
+//
+// `deferred` variants leave the colours of Gaussians out of view alone and give those in view the steps that they missed first.
+// In them SH takes a step when neither of its groups is skipped.
 #if defined(HALF) || defined(COMPACT)
 #define CODES
 #endif
@@ -15,8 +21,14 @@
 #include "common/step.glsl"
 
 layout(local_size_x = 256) in;
+// Gradients by depth are 0: nowhere, 1: in the records' b.w, 2: in that of rows of a store, whose clamped channels are zeros.
+layout(constant_id = 0) const uint DEPTH = 0u;
 
+#ifdef DEFERRED
+layout(set = 0, binding = 0, std430) readonly restrict buffer Rates { StepUniforms u; vec4 rates[]; };
+#else
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
+#endif
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
 layout(set = 0, binding = 2, std430) restrict buffer Geometry { float geometry[]; };
 #ifdef COMPACT
@@ -49,6 +61,9 @@ layout(push_constant) uniform Push {
     uint first;
     uint first_group;
     uint sh_coefficients;  // stored, not active
+#ifdef DEFERRED
+    uint seen_plane;
+#endif
 };
 #define STRIDE stride
 
@@ -60,6 +75,14 @@ layout(push_constant) uniform Push {
 #include "common/rng.glsl"
 #include "common/codes.glsl"
 #include "common/sh_words.glsl"
+#endif
+#ifdef DEFERRED
+#define SEEN seen_plane
+#include "common/missed.glsl"
+#ifdef CODES
+#include "common/sh_moments.glsl"
+#endif
+#include "common/catch_up.glsl"
 #endif
 
 struct Gradient {
@@ -74,7 +97,7 @@ bool bad(float x) {
 }
 
 // Chain rule from the splat's 2D gradients to the Gaussian's parameters; the direction term of colour is added later.
-Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic, float d_opacity) {
+Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic, float d_opacity, float d_depth) {
     Gradient out_g;
     // Through the inverse: dL/dLambda = -K Gc K with the symmetric Gc of the conic's three numbers; K is the adjugate
     // over a determinant that is kept from vanishing.
@@ -114,6 +137,9 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
     d_t.x += fx * inv_z * d_mean_px.x;
     d_t.y += fy * inv_z * d_mean_px.y;
     d_t.z -= inv_z2 * (fx * p.t.x * d_mean_px.x + fy * p.t.y * d_mean_px.y);
+    if (DEPTH != 0u) {
+        d_t.z += d_depth;
+    }
     out_g.mean = w0 * d_t.x + w1 * d_t.y + w2 * d_t.z;
 
     // Scales: through the 3D filter, and through its opacity compensation.
@@ -230,7 +256,15 @@ void main() {
         g = load_gaussian(i);
         p = project(g);
     }
+    bool sh0_runs = runs(GROUP_SH0), rest_runs = runs(GROUP_SH_REST);
+#ifdef DEFERRED
+    sh0_runs = visible && sh0_runs && rest_runs;
+    rest_runs = sh0_runs;
+#endif
     if (visible) {
+#ifdef DEFERRED
+        catch_up(i, first + i, live_coefficients);
+#endif
         uint v = group_visible[first_group + group] + uint(bitCount(word & ((1u << (lane & 31u)) - 1u)));
         for (uint w = 0u; w < (lane >> 5); ++w) {
             v += uint(bitCount(visible_mask[group * 8u + w]));
@@ -238,10 +272,10 @@ void main() {
         vec4 a = gradient_a[v];
         vec4 b = gradient_b[v];
         vec4 c = gradient_c[v];
-        uint clamped = uint(splat_color[v].w);
+        uint clamped = DEPTH == 2u ? 0u : uint(splat_color[v].w);
         d_rgb = vec3((clamped & 1u) != 0u ? 0.0 : c.x, (clamped & 2u) != 0u ? 0.0 : c.y,
                      (clamped & 4u) != 0u ? 0.0 : c.z);
-        gradient = project_backward(g, p, a.xy, b.xyz, a.z);
+        gradient = project_backward(g, p, a.xy, b.xyz, a.z, b.w);
         vec3 offset = g.mean - u.camera_position.xyz;
         float inv_distance = inversesqrt(max(dot(offset, offset), 1e-30));
         vec3 direction = offset * inv_distance;
@@ -268,6 +302,12 @@ void main() {
                       dot(d_rgb, d_rgb);
         if (bad(check)) {
             atomicAdd(counters.skipped, 1u);
+#ifdef DEFERRED
+            // It has no part in this step, now or later.
+            if (sh0_runs) {
+                set_seen_steps(i, u.sh_steps + 1u);
+            }
+#endif
             return;
         }
         if (counts && (u.flags & FLAG_SCORES) != 0u) {
@@ -297,10 +337,9 @@ void main() {
 
 #ifdef CODES
     uint stream = rounding_stream(u.seed, u.iteration, first + i);
-    bool sh0_runs = runs(GROUP_SH0), rest_runs = runs(GROUP_SH_REST);
     // The scale of second moments is the second moment of the largest gradient, which is at least as large as theirs. It
     // decays only where all of them do.
-    float scale = uintBitsToFloat(sh_v[i]);
+    float scale = sh0_runs || rest_runs ? uintBitsToFloat(sh_v[i]) : 0.0;
     float largest = 0.0;
     for (uint k = 0u; k < 16u; ++k) {
         if (visible && k < live_coefficients) {
@@ -376,7 +415,7 @@ void main() {
 #else
     for (uint k = 0u; k < 16u; ++k) {
         uint sh_group = k == 0u ? GROUP_SH0 : GROUP_SH_REST;
-        if (k < live_coefficients && runs(sh_group)) {
+        if (k < live_coefficients && (k == 0u ? sh0_runs : rest_runs)) {
             for (uint c = 0u; c < 3u; ++c) {
                 uint at = (3u * k + c) * stride + i;
                 float m = sh_m[at], v = sh_v[at];
@@ -385,6 +424,11 @@ void main() {
                 sh_v[at] = v;
             }
         }
+    }
+#endif
+#ifdef DEFERRED
+    if (sh0_runs) {
+        set_seen_steps(i, u.sh_steps + 1u);
     }
 #endif
 #ifdef COMPACT

@@ -6,6 +6,7 @@
 const uint CHANNEL_SH = 256u;           // + word of colours
 const uint CHANNEL_SH_MOMENTS = 320u;   // + value; first moment, second moment
 const uint CHANNEL_GEOMETRY = 384u;     // + value; the same
+const uint CHANNEL_CATCH_UP = 448u;     // a stream of its own: the update after it rounds the same values once more
 
 // Of one Gaussian in one step.
 uint rounding_stream(uint seed, uint step, uint id) {

@@ -31,7 +31,8 @@ struct StepUniforms {
     float opacity_weight;  // of the mean opacity in the loss
     float scale_weight;    // of the mean standard deviation in the loss
     float noise;           // on centres after the update, times covariance
-    uint reserved;
+    float depth_weight;    // of the points' inverse depth in the loss
+    uint sh_steps;         // optimiser steps of SH before this one
 };
 
 // Bits of `flags`.

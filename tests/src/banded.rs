@@ -7,7 +7,7 @@ use kiln::config::{Inputs, Override, Profile, resolve};
 use kiln::gaussians::Gaussians;
 use kiln::kernels::views::Reduction;
 use kiln::memory::{Budget, Gpu};
-use kiln::scene::{Camera, SceneIndex, SceneOptions};
+use kiln::scene::{Camera, SceneIndex, SceneOptions, SeenPoint};
 use kiln::train::events::{Event, EventRow};
 use kiln::train::{Demand, StepStatus, Trainer, plan};
 use kiln::vk;
@@ -84,6 +84,14 @@ pub fn trainer(device: &Arc<vk::Device>, profile: &Profile, reduction: Reduction
     index.test.truncate(1);
     for (view, iteration) in index.train.iter_mut().chain(&mut index.test).zip(0..) {
         view.camera = camera(&scene(), iteration);
+    }
+    // What a profile with a loss of depth is to find; others leave it alone.
+    let point = |position: &[f32; 3]| SeenPoint {
+        position: *position,
+        error_px: position[0].abs(),
+    };
+    for view in &mut index.train {
+        view.seen = model.means.iter().map(point).collect();
     }
     let budget = Budget::of_device(device, Some(4 << 30), 0.97);
     let demand = Demand::count(profile, &index, model);

@@ -251,7 +251,7 @@ impl Gpu {
     pub fn state_bytes(&mut self, count: usize) -> Vec<u8> {
         let mut all = Vec::new();
         let capacities = &self.tensors.capacities;
-        let planes = capacities.storage.planes(capacities.sh_degree);
+        let planes = capacities.planes();
         type Pick = fn(&Chunk) -> View;
         let groups: [(Pick, u32); 8] = [
             (|c| c.geometry, planes.geometry),

@@ -199,6 +199,7 @@ impl Stages {
                     conic: rgb(&b[i]),
                     opacity: a[i][2],
                     rgb: rgb(&c[i]),
+                    depth: b[i][3],
                     abs_ndc: a[i][3],
                 })
                 .collect(),

@@ -62,8 +62,10 @@ fn recorded_image_pairs() {
         let tiles = size[0].div_ceil(TILE_PX) * size[1].div_ceil(TILE_PX);
         let mut table = TensorTable::default();
         let mut small = |name: &str, bytes: u32| table.add(name, Class::Small, Tag::Other, u64::from(bytes));
+        let uniforms = small("uniforms", size_of::<StepUniforms>() as u32);
         let shared = Shared {
-            uniforms: small("uniforms", size_of::<StepUniforms>() as u32),
+            uniforms,
+            rates: uniforms,
             counters: small("counters", 256),
             args: small("args", Args::table_bytes(1) as u32),
         };

@@ -1,14 +1,19 @@
-//! Photos that stay on the device, in several pages, give the bytes of photos that steps bring along: also when steps run
-//! in bands and when stalled ones are done again.
-#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
+//! Photos that stay on the device, in several pages, give the bytes of photos that steps bring along, and so do those that a
+//! thread brings into the ring ahead of their step: also when steps run in bands and when stalled ones are done again.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests stop at the first surprise, and one decoder panics"
+)]
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kiln::config::Profile;
 use kiln::kernels::views::Reduction;
 use kiln::memory::{Budget, Gpu, PlanLimits};
-use kiln::scene::{Camera, SceneIndex, SceneOptions};
+use kiln::scene::{Camera, Photo, SceneError, SceneIndex, SceneOptions, Split, ViewId};
 use kiln::train::{Demand, Target, Trainer, plan};
 use kiln::vk;
 use kiln_tests::gpu::{assert_valid, open, variants};
@@ -87,9 +92,32 @@ fn trainer(device: &Arc<vk::Device>, profile: &Profile, masked: bool) -> Trainer
     Trainer::new(device, profile.clone(), plan, report, &index, Some(&model)).expect("commits")
 }
 
-/// Trains over the views out of order, with an evaluation in between; gives loss bits, model bytes and banded steps.
-fn run(trainer: &mut Trainer, masked: bool) -> (Vec<u32>, Vec<f32>, Vec<f32>, u32) {
+fn training_view(index: usize) -> ViewId {
+    ViewId {
+        split: Split::Train,
+        index,
+    }
+}
+
+/// Asks for the photo of step `step` ahead of it, from a decoder with all the moods there are.
+fn stage(trainer: &mut Trainer, step: usize, masked: bool) {
+    let view = (step * 7) % VIEWS;
+    trainer.stage(training_view(view), move || match step % 10 {
+        3 => {
+            std::thread::sleep(Duration::from_millis(40));
+            Ok(Photo::new(photo(view, masked), None))
+        }
+        6 => Err(SceneError::NoSuchView("train", view)),
+        8 => panic!("a decoder that gives up"),
+        _ => Ok(Photo::new(photo(view, masked), None)),
+    });
+}
+
+/// Trains over the views out of order, with an evaluation in between; gives loss bits, model bytes and banded steps. With
+/// `ahead`, photos are asked for one step before they are needed.
+fn run(trainer: &mut Trainer, masked: bool, ahead: bool) -> (Vec<u32>, Vec<f32>, Vec<f32>, u32) {
     let mut statuses = Vec::new();
+    let (mut staged, mut failed) = (0, 0);
     if trainer.is_resident() {
         for view in 0..VIEWS {
             trainer.store(view, &photo(view, masked)).expect("a place");
@@ -99,12 +127,18 @@ fn run(trainer: &mut Trainer, masked: bool) -> (Vec<u32>, Vec<f32>, Vec<f32>, u3
     for step in 0..40 {
         let view = (step * 7) % VIEWS;
         let bytes = photo(view, masked);
-        let target = if trainer.is_resident() {
-            Target::Resident(view)
-        } else {
-            Target::Bytes(&bytes)
+        let brought = trainer.staged(training_view(view));
+        failed += usize::from(matches!(brought, Some(Err(_))));
+        let target = match brought {
+            Some(Ok(())) => Target::Staged,
+            _ if trainer.is_resident() => Target::Resident(view),
+            _ => Target::Bytes(&bytes),
         };
+        staged += usize::from(matches!(target, Target::Staged));
         statuses.extend(trainer.advance(&camera(view), target).expect("a step"));
+        if ahead {
+            stage(trainer, step + 1, masked);
+        }
         if step % 16 == 3 {
             let shown = trainer
                 .evaluate(&camera(1), &photo(77, masked), false)
@@ -114,6 +148,14 @@ fn run(trainer: &mut Trainer, masked: bool) -> (Vec<u32>, Vec<f32>, Vec<f32>, u3
     }
     statuses.extend(trainer.drain().expect("steps"));
     assert_eq!(statuses.len(), 40);
+    // Of 39 that were asked for four failed and four panicked; evaluations needed the places of two that were there and of
+    // one failure.
+    let expected = if ahead && !trainer.is_resident() {
+        (29, 3)
+    } else {
+        (0, 0)
+    };
+    assert_eq!((staged, failed), expected);
     let model = trainer.model().expect("download");
     let mut values: Vec<f32> = model.means.as_flattened().to_vec();
     values.extend(&model.sh_rest);
@@ -134,19 +176,67 @@ fn resident_photos_give_the_bytes_of_photos_brought_along() {
         ("debug.v_cap", "300", true, 1..=40),
     ];
     for (key, value, masked, banded) in ways {
-        let with = |residency: &str| {
+        let with = |residency: &str, ahead: bool| {
             let profile = profile(&[
                 (key, value),
                 ("debug.i_cap", "16000"),
                 (key, value),
                 ("dataset.residency", residency),
             ]);
-            run(&mut trainer(&device, &profile, masked), masked)
+            run(&mut trainer(&device, &profile, masked), masked, ahead)
         };
-        let (resident, brought) = (with("device"), with("host"));
+        let (resident, brought) = (with("device", true), with("host", false));
         assert!(banded.contains(&resident.3), "{key} {value}: {} banded", resident.3);
         assert!(resident == brought, "{key} {value}, masked {masked}");
+        let ahead = with("host", true);
+        assert!(ahead == brought, "ahead of their steps, {key} {value}, masked {masked}");
     }
+    assert_valid(&device);
+}
+
+/// A run may end at any step, with a photo still on its way or never fetched.
+#[test]
+fn a_trainer_ends_with_a_photo_on_its_way() {
+    let device = open();
+    for steps in 0..4 {
+        let mut trainer = trainer(&device, &profile(&[("debug.i_cap", "16000")]), false);
+        for step in 0..steps {
+            trainer.advance(&camera(step), &photo(step, false)).expect("a step");
+        }
+        trainer.stage(training_view(7), || {
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(Photo::new(photo(7, false), None))
+        });
+    }
+    assert_valid(&device);
+}
+
+/// Command buffers are recorded once for each ring slot: hundreds of steps, densifications and evaluations record none.
+#[test]
+fn steps_record_nothing() {
+    let device = open();
+    let settings = [
+        ("debug.i_cap", "16000"),
+        ("memory.max_gaussians", "900"),
+        ("strategy.densify.from", "5"),
+        ("strategy.densify.every", "20"),
+        ("strategy.reset.every", "50"),
+        ("debug.timed_every", "7"),
+    ];
+    let mut trainer = trainer(&device, &profile(&settings), false);
+    let photos: Vec<_> = (0..VIEWS).map(|view| photo(view, false)).collect();
+    let before = device.recordings();
+    assert!(before > 0);
+    let mut done = 0;
+    for step in 0..300 {
+        let view = (step * 7) % VIEWS;
+        done += usize::from(trainer.advance(&camera(view), &photos[view]).expect("a step").is_some());
+        if step % 100 == 50 {
+            trainer.evaluate(&camera(1), &photos[3], true).expect("evaluates");
+        }
+    }
+    assert!(done >= 297, "{done}");
+    assert_eq!(device.recordings(), before);
     assert_valid(&device);
 }
 
@@ -162,4 +252,11 @@ fn a_photo_without_a_place_is_refused() {
     assert!(resident.advance(&camera(0), Target::Resident(VIEWS)).is_err());
     let mut other = trainer(&device, &profile(&[("debug.i_cap", "16000")]), false);
     assert!(other.store(0, &photo(0, false)).is_err());
+    assert!(other.advance(&camera(0), Target::Staged).is_err(), "nothing was staged");
+    let mut other = trainer(&device, &profile(&[("debug.i_cap", "16000")]), false);
+    let text = other
+        .advance(&camera(0), &vec![0; 1 << 20])
+        .expect_err("too large")
+        .to_string();
+    assert!(text.contains("ring/images"), "{text}");
 }

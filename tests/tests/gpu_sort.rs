@@ -23,8 +23,10 @@ fn small(table: &mut TensorTable, name: &str, words: u64) -> View {
 }
 
 fn shared(table: &mut TensorTable) -> Shared {
+    let uniforms = small(table, "uniforms", 4);
     Shared {
-        uniforms: small(table, "uniforms", 4),
+        uniforms,
+        rates: uniforms,
         counters: small(table, "counters", size_of::<Counters>() as u64 / 4),
         args: small(table, "args", Args::table_bytes(1) / 4),
     }

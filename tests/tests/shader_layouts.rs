@@ -70,7 +70,8 @@ fn uniforms() -> Vec<(u32, u32)> {
         opacity_weight,
         scale_weight,
         noise,
-        reserved,
+        depth_weight,
+        sh_steps,
     })
 }
 
@@ -174,7 +175,7 @@ fn shared_blocks_have_one_layout() {
 fn programs() -> Vec<Program> {
     let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     let mut programs = Vec::new();
-    for (reduction, sort_subgroup, columns, lanes, jitter) in [
+    for (index, (reduction, sort_subgroup, columns, lanes, jitter)) in [
         (Reduction::Segmented, 0, true, false, false),
         (Reduction::Segmented, 0, true, true, false),
         (Reduction::Atomic, 16, false, false, false),
@@ -182,7 +183,12 @@ fn programs() -> Vec<Program> {
         (Reduction::CompareExchange, 0, false, false, false),
         (Reduction::Atomic, 16, false, false, true),
         (Reduction::Segmented, 0, true, false, true),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        // Colours wait from the fourth on: the three ways of storing come with and without it.
+        capacities.deferred_steps = if index < 3 { 0 } else { 100 };
         let variants = Variants {
             reduction,
             sort_subgroup,
@@ -196,6 +202,8 @@ fn programs() -> Vec<Program> {
         capacities.losses = ExtraLosses {
             alpha: capacities.masked,
             exposure: capacities.masked,
+            depth_in_view: 7 * u32::from(capacities.masked || reduction == Reduction::CompareExchange),
+            depth_points: 9,
         };
         capacities.storage = match capacities.storage {
             Storage::Exact => Storage::Half,

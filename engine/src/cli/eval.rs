@@ -54,12 +54,13 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
         Some(value) => format!("{value:>12.digits$}"),
         None => format!("{:>12}", "-"),
     };
-    let mut has_lpips = false;
+    let (mut has_lpips, mut corrected) = (false, Vec::new());
     for set in [Split::Test, Split::Train] {
         let Some(mean) = file.set(set).map(|report| report.mean) else {
             continue;
         };
         has_lpips |= mean.lpips.is_some();
+        corrected.extend(mean.cc_psnr.map(|value| format!("{} {value:.3}", set.name())));
         let m = mean.metrics;
         let figures = [
             figure(Some(m.l1), 5),
@@ -79,6 +80,13 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "PSNR in dB; LPIPS with VGG16 on {range}")?;
     } else {
         writeln!(out, "PSNR in dB")?;
+    }
+    if !corrected.is_empty() {
+        let figures = corrected.join(", ");
+        writeln!(
+            out,
+            "cc_psnr (psnr_image after the best affine map of colours for each view): {figures}"
+        )?;
     }
     Ok(())
 }
@@ -106,6 +114,7 @@ mod tests {
                 height: 10,
                 metrics,
                 lpips,
+                cc_psnr: None,
                 images: false,
             }],
         );
@@ -126,6 +135,14 @@ mod tests {
             PSNR in dB; LPIPS with VGG16 on [-1, 1]\n";
         assert_eq!(printed(&file(Some(0.25)), false), expected);
         assert!(printed(&file(None), false).ends_with("         -\nPSNR in dB\n"));
+        let mut views = file(None).set(Split::Test).unwrap().views.clone();
+        views[0].cc_psnr = Some(28.25);
+        let mut corrected = file(None);
+        corrected.put(Split::Test, views);
+        let said = "PSNR in dB\ncc_psnr (psnr_image after the best affine map of colours for each view): test 28.250\n";
+        assert!(printed(&corrected, false).ends_with(said));
+        assert!(printed(&corrected, true).contains("\"cc_psnr\": 28.25"));
+        assert!(!printed(&file(None), true).contains("cc_psnr"), "only when asked for");
     }
 
     #[test]

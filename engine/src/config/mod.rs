@@ -27,8 +27,8 @@ pub use layers::{
 };
 pub use profile::{
     Alpha, Backend, BackendKind, Background, Dataset, DatasetKind, Debug, DebugBudget, Device, EarlyStop, Eval,
-    Fragmentation, LpipsRange, Memory, Mip, Model, ModelKind, OnOverflow, OnSpill, PlateauMetric, Profile, Reduction,
-    Residency, ResolutionPhase, Run, Schedule, Subgroup, Tier, Train,
+    Fragmentation, LpipsRange, Memory, Mip, Model, ModelKind, OnOverflow, OnSpill, PlateauMetric, Profile, Race,
+    Reduction, Residency, ResolutionPhase, Run, Schedule, Subgroup, Tier, Train,
 };
 pub use schema::schema_json;
 

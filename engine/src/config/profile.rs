@@ -411,6 +411,8 @@ pub struct Eval {
     pub lpips_weights: Option<String>,
     /// Views whose images are written at each evaluation, per set.
     pub views_logged: u32,
+    /// Also report `cc_psnr`: PSNR after the best affine map of colours for each view.
+    pub exposure: bool,
 }
 
 /// `eval.lpips_range`
@@ -463,6 +465,8 @@ pub struct Debug {
     pub bands: Option<u32>,
     /// How gradients are summed.
     pub reduction: Reduction,
+    /// Whether steps of the run are timed with other kernels that sum gradients and draw, to take the quickest.
+    pub race: Race,
     /// Use of subgroup operations.
     pub subgroup: Subgroup,
     /// Spoil what fast kernels compute in the self-test at start, to see the portable ones step in.
@@ -522,6 +526,18 @@ impl fmt::Display for Reduction {
             Self::CompareExchange => "compare_exchange",
         })
     }
+}
+
+/// `debug.race`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Race {
+    /// On graphics cards, unless `train.deterministic` is on or `debug.reduction` says which kernels to take.
+    Auto,
+    /// On software drivers too, which then begin with the kernels of graphics cards.
+    On,
+    /// Never.
+    Off,
 }
 
 /// `debug.subgroup`

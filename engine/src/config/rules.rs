@@ -1,9 +1,9 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::DeviceChoice;
-use super::profile::{BackendKind, Memory, Mip, Profile, Reduction, Schedule};
+use super::profile::{BackendKind, Memory, Mip, Profile, Race, Reduction, Schedule};
 use crate::gaussians::layout::{MOMENT_RATIO, Storage};
-use crate::plugins::{AbsStatistic, Auto, Checker, Optimizer, Strategy};
+use crate::plugins::{AbsStatistic, Auto, Checker, DeferredSh, Optimizer, Strategy};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
@@ -62,6 +62,10 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             debug.reduction,
             || "auto or segmented, because `train.deterministic` is on".to_owned(),
         );
+        let is_open = debug.reduction == Reduction::Auto && !profile.train.deterministic;
+        c.require("race", is_open || debug.race != Race::On, "on", || {
+            "auto or off, because `train.deterministic` or `debug.reduction` leave nothing to choose".to_owned()
+        });
         c.range("silence_ms", debug.silence_ms, 1..=3_600_000);
         let planned = profile.memory.backend.kind == BackendKind::Planned;
         c.require("guard_bands", planned || !debug.guard_bands, "true", || {
@@ -96,6 +100,10 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("optimizer", |c| {
         profile.optimizer.check(c);
         let Optimizer::AdamFused(adam) = &profile.optimizer;
+        let on = adam.deferred_sh == DeferredSh::On;
+        c.require("deferred_sh", !(on && profile.train.deterministic), "on", || {
+            "auto or off, because `train.deterministic` is on: a save would show in later bytes".to_owned()
+        });
         let storage = profile.memory.storage;
         // A little room for rounding.
         let fits = adam.largest_ratio() <= 0.95 * f64::from(MOMENT_RATIO);

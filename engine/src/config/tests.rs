@@ -388,6 +388,16 @@ fn refusals_say_what_where_and_what_instead() {
             "`debug.reduction` is atomic, allowed: auto or segmented, because `train.deterministic` is on (f.yaml:3)",
         ),
         (
+            "train: {deterministic: true}\noptimizer: {deferred_sh: on}\n",
+            "`optimizer.deferred_sh` is on, allowed: auto or off, because `train.deterministic` is on: a save would show in \
+             later bytes (f.yaml:3)",
+        ),
+        (
+            "optimizer: {deferred_sh: on, betas: [0.999, 0.99]}\n",
+            "`optimizer.deferred_sh` is on, allowed: auto or off with `betas` [0.999, 0.99]: the first over the root of the \
+             second is above 0.99 (f.yaml:2)",
+        ),
+        (
             "debug: {chunk: 100}\n",
             "`debug.chunk` is 100, allowed: a power of two, 64 to 524288 (f.yaml:2)",
         ),

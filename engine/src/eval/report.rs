@@ -114,7 +114,7 @@ pub fn view_metrics<T: Copy + Into<f64>>(
 }
 
 /// dB of a mean squared error, at most 100; NaN stays NaN.
-fn psnr(mse: f64) -> f64 {
+pub(super) fn psnr(mse: f64) -> f64 {
     let mse = if mse < LEAST_MSE { LEAST_MSE } else { mse };
     -10.0 * mse.log10()
 }
@@ -133,6 +133,9 @@ pub struct ViewRow {
     pub metrics: ViewMetrics,
     /// LPIPS (VGG16); null when it was not computed.
     pub lpips: Option<f64>,
+    /// `psnr_image` after the best affine map of colours for this view; there when it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc_psnr: Option<f64>,
     /// True when the pictures of this view were written.
     pub images: bool,
 }
@@ -147,6 +150,9 @@ pub struct Means {
     pub metrics: ViewMetrics,
     /// LPIPS; null when no view has it.
     pub lpips: Option<f64>,
+    /// `cc_psnr`; there when a view has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc_psnr: Option<f64>,
 }
 
 /// Means over views; `None` without views. NaN in one view makes that mean NaN.
@@ -168,6 +174,7 @@ pub fn means(views: &[ViewRow]) -> Option<Means> {
             ssim_valid: present(&|view| view.metrics.ssim_valid),
         },
         lpips: present(&|view| view.lpips),
+        cc_psnr: present(&|view| view.cc_psnr),
     })
 }
 
@@ -353,6 +360,7 @@ mod tests {
                 ssim_valid,
             },
             lpips,
+            cc_psnr: lpips.map(|value| 20.0 + value),
             images: true,
         }
     }
@@ -364,7 +372,7 @@ mod tests {
         assert!((mean.metrics.l1 - 0.2).abs() < 1e-15);
         assert_eq!((mean.n, mean.metrics.ssim_valid, mean.lpips), (2, Some(0.5), None));
         let mean = means(&[view("a", f64::NAN, None, Some(0.25)), view("b", 0.3, None, None)]).unwrap();
-        assert!(mean.metrics.l1.is_nan() && mean.lpips == Some(0.25));
+        assert!(mean.metrics.l1.is_nan() && mean.lpips == Some(0.25) && mean.cc_psnr == Some(20.25));
     }
 
     #[test]

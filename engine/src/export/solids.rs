@@ -151,6 +151,26 @@ pub(super) fn point(seed: u32, id: u32, views: u32, slopes: [f64; 2]) -> (Vec3, 
     ([0.0; 3], [128; 3])
 }
 
+/// Where a point on a surface is in a photo, px; `None` outside of it and behind something else.
+pub(super) fn seen_at(pose: &Pose, point: Vec3, size_px: [u32; 2], focal: f64) -> Option<[f64; 2]> {
+    let [x, y, z] = [0, 1, 2].map(|row| dot(pose.rotation[row], point) + pose.translation[row]);
+    if z <= 0.0 {
+        return None;
+    }
+    let at = [
+        focal * x / z + 0.5 * f64::from(size_px[0]),
+        focal * y / z + 0.5 * f64::from(size_px[1]),
+    ];
+    let inside = at
+        .iter()
+        .zip(size_px)
+        .all(|(at, side)| (0.0..f64::from(side)).contains(at));
+    let direction = pose.turn([x / z, y / z, 1.0]);
+    let (first, _) = cast(&solids(), pose.position(), direction).filter(|_| inside)?;
+    let off = [0, 1, 2].map(|axis| first[axis] - point[axis]);
+    (dot(off, off) < 1e-12).then_some(at)
+}
+
 fn solids() -> Vec<Solid> {
     let mut list = vec![
         Solid::Ball([-0.55, -0.25, 0.28], 0.28),

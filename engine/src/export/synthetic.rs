@@ -57,6 +57,15 @@ pub struct Synthetic {
     pub samples: u32,
 }
 
+/// Which photos show which points; empty for sheets, where all would show all.
+#[derive(Default)]
+struct Tracks {
+    /// Points of each photo: id and where it is, px.
+    photos: Vec<Vec<(u32, [f64; 2])>>,
+    /// Photos of each point: photo, and place in its list.
+    points: Vec<Vec<[u32; 2]>>,
+}
+
 /// A point as `points3D.bin` has it.
 struct Point {
     position: [f64; 3],
@@ -82,8 +91,9 @@ impl Synthetic {
         }
         let model = folder.join("sparse").join("0");
         self.cameras(&model.join("cameras.bin"))?;
-        self.images(&model.join("images.bin"))?;
-        self.points(&model.join("points3D.bin"))?;
+        let tracks = self.tracks();
+        self.images(&model.join("images.bin"), &tracks)?;
+        self.points(&model.join("points3D.bin"), &tracks)?;
         let mut photo = self.sheets_photo();
         for view in 0..self.views {
             if self.kind == SyntheticKind::Solids {
@@ -117,7 +127,7 @@ impl Synthetic {
         })
     }
 
-    fn images(&self, path: &Path) -> Result<(), ExportError> {
+    fn images(&self, path: &Path, tracks: &Tracks) -> Result<(), ExportError> {
         write_atomic(path, |out| {
             out.write_all(&u64::from(self.views).to_le_bytes())?;
             for view in 0..self.views {
@@ -126,7 +136,12 @@ impl Synthetic {
                 out.write_all(&1_u32.to_le_bytes())?;
                 out.write_all(name(view).as_bytes())?;
                 out.write_all(&[0])?;
-                out.write_all(&0_u64.to_le_bytes())?;
+                let seen = tracks.photos.get(view as usize).map_or(&[][..], |seen| seen);
+                out.write_all(&(seen.len() as u64).to_le_bytes())?;
+                for (id, at) in seen {
+                    floats(out, at)?;
+                    out.write_all(&u64::from(id + 1).to_le_bytes())?;
+                }
             }
             Ok(())
         })
@@ -156,7 +171,7 @@ impl Synthetic {
         [at(f64::from(view) % side), at((f64::from(view) / side).floor())]
     }
 
-    fn points(&self, path: &Path) -> Result<(), ExportError> {
+    fn points(&self, path: &Path, tracks: &Tracks) -> Result<(), ExportError> {
         write_atomic(path, |out| {
             out.write_all(&u64::from(self.gaussians).to_le_bytes())?;
             for id in 0..self.gaussians {
@@ -165,10 +180,36 @@ impl Synthetic {
                 floats(out, &position)?;
                 out.write_all(&color)?;
                 floats(out, &[0.5])?;
-                out.write_all(&0_u64.to_le_bytes())?;
+                let track = tracks.points.get(id as usize).map_or(&[][..], |track| track);
+                out.write_all(&(track.len() as u64).to_le_bytes())?;
+                for [view, place] in track {
+                    out.write_all(&(view + 1).to_le_bytes())?;
+                    out.write_all(&place.to_le_bytes())?;
+                }
             }
             Ok(())
         })
+    }
+
+    fn tracks(&self) -> Tracks {
+        if self.kind != SyntheticKind::Solids {
+            return Tracks::default();
+        }
+        let positions: Vec<[f64; 3]> = (0..self.gaussians).map(|id| self.point(id).position).collect();
+        let mut points = vec![Vec::new(); positions.len()];
+        let photo = |view: u32| {
+            let pose = Pose::of(view);
+            let mut seen = Vec::new();
+            for (id, (position, track)) in (0..).zip(positions.iter().zip(&mut points)) {
+                if let Some(at) = solids::seen_at(&pose, *position, self.size_px, self.focal()) {
+                    track.push([view, u32::try_from(seen.len()).unwrap_or(u32::MAX)]);
+                    seen.push((id, at));
+                }
+            }
+            seen
+        };
+        let photos = (0..self.views).map(photo).collect();
+        Tracks { photos, points }
     }
 
     fn point(&self, id: u32) -> Point {
@@ -309,5 +350,14 @@ mod tests {
         }
         // Some are hidden, and some lie beside an edge.
         assert!(seen > 200 && 10 * alike > 6 * seen, "{alike} of {seen} of 300");
+        let options = SceneOptions {
+            seen_points: 1000,
+            eval: false,
+            ..SceneOptions::default()
+        };
+        let scene = SceneIndex::load(&root, &options).unwrap();
+        let listed: Vec<usize> = scene.train.iter().map(|view| view.seen.len()).collect();
+        assert!(listed.iter().all(|n| (50..300).contains(n)), "{listed:?}");
+        assert!(scene.seen_bytes() > 200 * 16);
     }
 }

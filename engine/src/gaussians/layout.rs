@@ -63,8 +63,11 @@ pub struct StatePlanes {
     pub sh: u32,
     /// First moments of SH.
     pub sh_m: u32,
-    /// Second moments of SH. Codes below f32 are relative to a scale, which is plane 0.
+    /// Second moments of SH. Codes below f32 are relative to a scale, which is plane 0. The last plane counts the
+    /// optimiser steps that SH took part in, f32, where `deferred`.
     pub sh_v: u32,
+    /// SH out of view waits for its optimiser steps, see [`crate::kernels::catch_up`].
+    pub deferred: bool,
 }
 
 impl StatePlanes {
@@ -72,6 +75,22 @@ impl StatePlanes {
     #[must_use]
     pub const fn moments(&self) -> [u32; 4] {
         [self.geometry_m, self.geometry_v, self.sh_m, self.sh_v]
+    }
+
+    /// The same with a count of SH's optimiser steps.
+    #[must_use]
+    pub const fn with_deferred_sh(self) -> Self {
+        Self {
+            sh_v: self.sh_v + 1,
+            deferred: true,
+            ..self
+        }
+    }
+
+    /// Plane of the second moments of SH that counts optimiser steps; none where all Gaussians take part in each.
+    #[must_use]
+    pub const fn seen_plane(&self) -> Option<u32> {
+        if self.deferred { Some(self.sh_v - 1) } else { None }
     }
 
     /// Words of all tensors.
@@ -110,6 +129,7 @@ impl Storage {
             sh,
             sh_m: sh_moments,
             sh_v: scale + sh_moments,
+            deferred: false,
         }
     }
 

@@ -5,11 +5,13 @@ pub mod alpha_loss;
 pub mod bands;
 pub mod begin;
 pub mod budgeted;
+pub mod catch_up;
 pub mod conv3x3;
 pub mod counters;
 pub mod cpu;
 pub mod cull;
 pub mod densify;
+pub mod depth_loss;
 pub mod explore;
 pub mod exposure;
 pub mod filter_3d;
@@ -53,6 +55,9 @@ pub fn all() -> Vec<&'static Shader> {
         &cull::SCAN,
         &project::EXACT,
         &project::HALF,
+        &project::DEFERRED,
+        &project::HALF_DEFERRED,
+        &project::COMPACT_DEFERRED,
         &radix_sort::COUNT,
         &radix_sort::SCAN,
         &radix_sort::SCATTER,
@@ -78,6 +83,10 @@ pub fn all() -> Vec<&'static Shader> {
         &loss::GRADIENT_STRIP_MASKED,
         &alpha_loss::GRADIENT,
         &alpha_loss::REDUCE,
+        &depth_loss::SEGMENTED,
+        &depth_loss::ATOMIC,
+        &depth_loss::COMPARE_EXCHANGE,
+        &depth_loss::REDUCE,
         &exposure::APPLY,
         &exposure::GRADIENT,
         &exposure::UPDATE,
@@ -91,6 +100,12 @@ pub fn all() -> Vec<&'static Shader> {
         &update::EXACT,
         &update::HALF,
         &update::COMPACT,
+        &update::DEFERRED,
+        &update::HALF_DEFERRED,
+        &update::COMPACT_DEFERRED,
+        &catch_up::EXACT,
+        &catch_up::HALF,
+        &catch_up::COMPACT,
         &filter_3d::DISTANCE,
         &filter_3d::APPLY,
         &histogram::SHADER,

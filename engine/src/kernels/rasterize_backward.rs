@@ -62,9 +62,23 @@ pub fn record_clear(program: &mut Program, shared: &Shared, splats: &Splats) {
     program.pass(&CLEAR, &[], &views, &(), shared.groups(Args::Visible));
 }
 
-/// Appends what adds the gradients of the tiles in the band to the records; `partials` are three 16-byte streams per
-/// intersection, used by the segmented reduction only.
+/// Appends what adds the gradients of the tiles in the band to the records: [`record_tiles`], [`record_fold`].
 pub fn record_sums(
+    program: &mut Program,
+    shared: &Shared,
+    splats: &Splats,
+    intersections: &Intersections,
+    pixels: &Pixels,
+    partials: &[View; 3],
+    variants: &Variants,
+) {
+    record_tiles(program, shared, splats, intersections, pixels, partials, variants);
+    record_fold(program, shared, splats, intersections, partials, variants);
+}
+
+/// Appends the sums of the tiles in the band; `partials` are three 16-byte streams per intersection, where they go with the
+/// segmented reduction, and to the records without.
+pub fn record_tiles(
     program: &mut Program,
     shared: &Shared,
     splats: &Splats,
@@ -101,21 +115,33 @@ pub fn record_sums(
     let [owners, jitter] = variants.raster_spec();
     let spec = [owners, jitter, u32::from(pixels.scores)];
     program.pass(shader, &spec, views, &(), shared.groups(Args::Tiles));
-    if segmented {
-        let views = [
-            shared.counters,
-            splats.emission_start,
-            splats.tile_counts,
-            a,
-            b,
-            c,
-            splats.gradient_a,
-            splats.gradient_b,
-            splats.gradient_c,
-            intersections.owners,
-        ];
-        program.pass(&FOLD, &[], &views, &(), shared.groups(Args::Visible));
+}
+
+/// Appends what adds the partial sums to the records, with the segmented reduction.
+pub fn record_fold(
+    program: &mut Program,
+    shared: &Shared,
+    splats: &Splats,
+    intersections: &Intersections,
+    [a, b, c]: &[View; 3],
+    variants: &Variants,
+) {
+    if variants.reduction != Reduction::Segmented {
+        return;
     }
+    let views = [
+        shared.counters,
+        splats.emission_start,
+        splats.tile_counts,
+        *a,
+        *b,
+        *c,
+        splats.gradient_a,
+        splats.gradient_b,
+        splats.gradient_c,
+        intersections.owners,
+    ];
+    program.pass(&FOLD, &[], &views, &(), shared.groups(Args::Visible));
 }
 
 /// The shader that makes the sums of a tile.

@@ -118,8 +118,10 @@ pub struct StepUniforms {
     pub scale_weight: f32,
     /// Noise on the centres after the update, see [`super::cpu::explore`].
     pub noise: f32,
-    /// Unused.
-    pub reserved: u32,
+    /// Weight of the points' inverse depth in the loss.
+    pub depth_weight: f32,
+    /// Optimiser steps of SH before this one, see [`super::catch_up`].
+    pub sh_steps: u32,
 }
 
 impl StepUniforms {
@@ -168,7 +170,8 @@ impl StepUniforms {
             opacity_weight: 0.0,
             scale_weight: 0.0,
             noise: 0.0,
-            reserved: 0,
+            depth_weight: 0.0,
+            sh_steps: 0,
         }
     }
 }

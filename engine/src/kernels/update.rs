@@ -22,6 +22,33 @@ pub static COMPACT: Shader = shader!(
     "update.compact", r uniforms, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
     r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
 );
+/// Everything f32; colours out of view wait, see [`super::catch_up`].
+pub static DEFERRED: Shader = shader!(
+    "update.deferred", r rates, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
+    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+);
+/// [`HALF`]; colours out of view wait.
+pub static HALF_DEFERRED: Shader = shader!(
+    "update.half_deferred", r rates, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
+    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+);
+/// [`COMPACT`]; colours out of view wait.
+pub static COMPACT_DEFERRED: Shader = shader!(
+    "update.compact_deferred", r rates, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
+    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+);
+
+/// Where the gradients by depth are, which [`super::depth_loss`] makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum DepthGradients {
+    /// There are none.
+    None = 0,
+    /// Beside the conic's in the records.
+    Records = 1,
+    /// The same in rows of a [`super::gradient_store`].
+    Rows = 2,
+}
 
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -32,6 +59,13 @@ struct Push {
     sh_coefficients: u32,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct DeferredPush {
+    of_all: Push,
+    seen_plane: u32,
+}
+
 /// Appends one pass per chunk.
 pub fn record(
     program: &mut Program,
@@ -40,11 +74,13 @@ pub fn record(
     group_visible: View,
     splats: &Splats,
     sh_coefficients: u32,
+    depth: DepthGradients,
 ) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
+        let seen_plane = chunk.planes.seen_plane();
         let views = [
-            shared.uniforms,
+            seen_plane.map_or(shared.uniforms, |_| shared.rates),
             shared.counters,
             chunk.geometry,
             chunk.geometry_m,
@@ -67,11 +103,28 @@ pub fn record(
             first_group,
             sh_coefficients,
         };
-        let shader = match chunk.storage {
-            Storage::Exact => &EXACT,
-            Storage::Half => &HALF,
-            Storage::Compact => &COMPACT,
-        };
-        program.pass(shader, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        let at = shared.groups(Args::Chunk(chunk.index));
+        match seen_plane {
+            None => {
+                let shader = match chunk.storage {
+                    Storage::Exact => &EXACT,
+                    Storage::Half => &HALF,
+                    Storage::Compact => &COMPACT,
+                };
+                program.pass(shader, &[depth as u32], &views, &push, at);
+            }
+            Some(seen_plane) => {
+                let shader = match chunk.storage {
+                    Storage::Exact => &DEFERRED,
+                    Storage::Half => &HALF_DEFERRED,
+                    Storage::Compact => &COMPACT_DEFERRED,
+                };
+                let push = DeferredPush {
+                    of_all: push,
+                    seen_plane,
+                };
+                program.pass(shader, &[depth as u32], &views, &push, at);
+            }
+        }
     }
 }

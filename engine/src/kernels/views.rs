@@ -9,6 +9,8 @@ use crate::memory::{Groups, View};
 pub struct Shared {
     /// [`super::uniforms::StepUniforms`].
     pub uniforms: View,
+    /// The same, and behind it the table of [`super::catch_up`] where SH is deferred.
+    pub rates: View,
     /// [`super::counters::Counters`].
     pub counters: View,
     /// Indirect group counts, four words a slot.
@@ -157,6 +159,22 @@ impl Variants {
     #[must_use]
     pub fn orders_tiles(&self) -> bool {
         !self.columns || self.reduction != Reduction::Segmented
+    }
+
+    /// What tells these kernels from others of the same device, for people.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let reduction = match self.reduction {
+            Reduction::Segmented => "segmented",
+            Reduction::Atomic => "atomic",
+            Reduction::CompareExchange => "compare_exchange",
+        };
+        let threads = match (self.columns, self.lanes) {
+            (true, true) => "lanes",
+            (true, false) => "columns",
+            (false, _) => "pixels",
+        };
+        format!("{reduction}+{threads}")
     }
 
     /// Value of the `OWNERS` constant.

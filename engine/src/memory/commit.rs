@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::backend::{BackendChoice, BlockId, Pages, Request, Rows};
 use super::{Class, Gpu, MemoryError, Plan, PlannedBlock, Slot, TensorId, TensorTable, View};
-use crate::vk::{Block, BlockKind, Device, DevicePages, Place, Resolver};
+use crate::vk::{Block, BlockKind, Device, DevicePages, Place, Resolver, Window};
 
 /// A block of the plan.
 enum Held {
@@ -284,6 +284,21 @@ impl Memory {
             Some(Held::Block(block)) => block.mapped_mut(place.offset, len).ok_or(error),
             _ => Err(error),
         }
+    }
+
+    /// Lends host bytes of an upload tensor's view to a thread that writes them; until the window is dropped, nobody else
+    /// reaches them. Once the memory has grown, it may be of a block that no program reads any more.
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfRange`] when the view is not mapped, outside its tensor or lent already.
+    pub fn lend(&mut self, view: &View) -> Result<Window, MemoryError> {
+        let place = self.checked(view)?;
+        let len = usize::try_from(place.bytes).unwrap_or(usize::MAX);
+        let window = match self.blocks.get_mut(place.block) {
+            Some(Held::Block(block)) => block.lend(place.offset, len),
+            _ => None,
+        };
+        window.ok_or_else(|| out_of_range(&self.table, view))
     }
 
     /// Host bytes of a readback tensor's view.

@@ -14,11 +14,17 @@ family! {
 }
 
 impl Optimizer {
-    /// Declares the optimiser's device memory for a model of `sh_degree` that is stored as `storage` says.
+    /// Declares the optimiser's device memory for a model of `sh_degree` that is stored as `storage` says. Where
+    /// `deferred_sh` is `auto`, the device decides on a word more.
     pub fn needs(&self, storage: Storage, sh_degree: u32, list: &mut NeedList) {
         match self {
-            Self::AdamFused(_) => {
-                let [geometry_m, geometry_v, sh_m, sh_v] = storage.planes(sh_degree).moments().map(u64::from);
+            Self::AdamFused(adam) => {
+                let planes = storage.planes(sh_degree);
+                let planes = match adam.deferred_sh {
+                    DeferredSh::On => planes.with_deferred_sh(),
+                    DeferredSh::Auto | DeferredSh::Off => planes,
+                };
+                let [geometry_m, geometry_v, sh_m, sh_v] = planes.moments().map(u64::from);
                 let mut of = |name, words| list.add(name, NeedClass::PerGaussian, 4 * words);
                 of("adam_fused.first_moment", geometry_m + sh_m);
                 of("adam_fused.second_moment", geometry_v + sh_v);
@@ -37,6 +43,23 @@ pub struct AdamOptions {
     pub betas: [f32; 2],
     /// Added to the root of the second moment; above 0, at most 0.001.
     pub eps: f32,
+    /// Colours of Gaussians out of view get their steps when they are next in view, the same steps at less memory traffic:
+    /// `auto` = on, but off where equal runs give equal bytes (`train.deterministic`, `debug.reduction: segmented`, software
+    /// drivers).
+    pub deferred_sh: DeferredSh,
+}
+
+/// `optimizer.deferred_sh`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DeferredSh {
+    /// On, where the bytes of a run do not repeat anyway.
+    #[default]
+    Auto,
+    /// Always; not with `train.deterministic`.
+    On,
+    /// Colours take part in every step.
+    Off,
 }
 
 impl Default for AdamOptions {
@@ -45,11 +68,22 @@ impl Default for AdamOptions {
             lr: LearningRates::default(),
             betas: [0.9, 0.999],
             eps: 1e-15,
+            deferred_sh: DeferredSh::Auto,
         }
     }
 }
 
+/// Largest `b1 / sqrt(b2)` that colours may wait with: the closer to 1, the more digits does the difference of two sums lose.
+const LARGEST_QUOTIENT: f64 = 0.99;
+
 impl AdamOptions {
+    /// True when momentum fades so much faster than second moments that missed steps can be summed up.
+    #[must_use]
+    pub fn can_defer(&self) -> bool {
+        let [b1, b2] = self.betas.map(f64::from);
+        b2 > 0.0 && b1 / b2.sqrt() <= LARGEST_QUOTIENT
+    }
+
     /// Upper bound of a first moment over the root of its second, whatever the gradients are: by Cauchy and Schwarz
     /// `(1 - b1) / sqrt((1 - b2) (1 - b1^2 / b2))`, and infinite where `b1^2 >= b2`.
     #[must_use]
@@ -73,6 +107,13 @@ impl Options for AdamOptions {
             }
         });
         checker.positive("eps", self.eps.into(), 1e-3);
+        let possible = self.deferred_sh != DeferredSh::On || self.can_defer();
+        checker.require("deferred_sh", possible, "on", || {
+            format!(
+                "auto or off with `betas` {:?}: the first over the root of the second is above {LARGEST_QUOTIENT}",
+                self.betas
+            )
+        });
     }
 }
 

@@ -16,6 +16,9 @@ use super::{Photo, SceneError, SceneIndex, ViewId};
 /// Fewest and most decoding threads.
 const THREADS: std::ops::RangeInclusive<usize> = 2..=8;
 
+/// Callers with a photo in their hands: one trains or evaluates, one brings the next into the ring.
+const HOLDERS: u64 = 2;
+
 /// How images are decoded and kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImageOptions {
@@ -201,7 +204,7 @@ impl ImageStore {
         }
     }
 
-    /// The most host memory this store will use, bytes: photos, one more in the caller's hands, and what the decoding
+    /// The most host memory this store will use, bytes: photos, two more in the callers' hands, and what the decoding
     /// threads work in.
     #[must_use]
     pub fn host_bytes(&self) -> u64 {
@@ -273,8 +276,8 @@ fn host_bytes(recipes: &[Recipe], cache_bytes: u64, threads: usize) -> u64 {
     let kept = if photos <= cache_bytes {
         photos
     } else {
-        // a forgotten photo may still be in use, and each thread's allocator keeps the bytes of one for the next
-        cache_bytes.max(largest) + (1 + threads as u64) * largest
+        // forgotten photos may still be in use, and each thread's allocator keeps the bytes of one for the next
+        cache_bytes.max(largest) + (HOLDERS + threads as u64) * largest
     };
     let mut work: Vec<u64> = recipes.iter().map(Recipe::working_bytes).collect();
     work.sort_unstable_by(|a, b| b.cmp(a));
@@ -466,7 +469,7 @@ mod tests {
             ..ImageOptions::default()
         };
         let store = ImageStore::open(&scene, options).unwrap();
-        assert_eq!(store.host_bytes(), 480 + 3 * 48 + 2 * 64 * 12);
+        assert_eq!(store.host_bytes(), 480 + 4 * 48 + 2 * 64 * 12);
         let epoch = |first: u8| {
             for n in 0..30_u8 {
                 let ahead = (n + 1..30).take(4).map(|n| train(n.into()));

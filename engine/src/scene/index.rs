@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::view::{Alpha, Point, Split, View, ViewId};
-use super::{MaskChoice, Resolution, SceneError, load};
+use super::{MaskChoice, Resolution, SceneError, SeenPoint, load};
 
 /// The kinds of data set that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,8 @@ pub struct SceneOptions {
     pub masks: MaskChoice,
     /// Mask files name the pixels that do not count.
     pub mask_invert: bool,
+    /// Most points that are kept of those each training photo shows; 0 for none.
+    pub seen_points: u32,
 }
 
 impl Default for SceneOptions {
@@ -102,6 +104,7 @@ impl Default for SceneOptions {
             alpha: AlphaChoice::Auto,
             masks: MaskChoice::Auto,
             mask_invert: false,
+            seen_points: 0,
         }
     }
 }
@@ -195,6 +198,13 @@ impl SceneIndex {
                 .enumerate()
                 .map(move |(index, view)| (ViewId { split, index }, view))
         })
+    }
+
+    /// Bytes of host memory that the points of the photos take.
+    #[must_use]
+    pub fn seen_bytes(&self) -> u64 {
+        let points: usize = self.train.iter().map(|view| view.seen.len()).sum();
+        (points * size_of::<SeenPoint>()) as u64
     }
 
     /// Width and height of the largest training image in pixels, each side on its own.

@@ -13,7 +13,7 @@ use super::lens::Lens;
 use super::posed::PosedImage;
 use super::upright::Planner;
 use super::view::{self, Alpha, Point, View};
-use super::{Resolution, SceneError, blender, colmap, header, masks, multiscale, nerfstudio, points_ply, split};
+use super::{Resolution, SceneError, blender, colmap, header, masks, multiscale, nerfstudio, points_ply, seen, split};
 
 /// Image folder of COLMAP data sets unless told otherwise.
 const IMAGES: &str = "images";
@@ -116,7 +116,8 @@ type Sets = (Vec<View>, Vec<View>);
 impl Loader<'_> {
     fn colmap(mut self, folder: &Path, notice: Option<String>) -> Result<SceneIndex, SceneError> {
         self.notices.extend(notice);
-        let model = colmap::read(folder, &self.fence)?;
+        let most = self.options.seen_points as usize;
+        let mut model = colmap::read(folder, &self.fence, most)?;
         if model.points.is_empty() {
             let what = if model.points_missing {
                 "has no points3D file"
@@ -128,7 +129,10 @@ impl Loader<'_> {
         let alpha = self.options.alpha.or(Alpha::Ignore);
         let images = self.image_folder(&model.images)?;
         let views = self.views(&images, &model.images_file, model.images, alpha)?;
-        let sets = split_views(views, self.options.eval);
+        let mut sets = split_views(views, self.options.eval);
+        for view in &mut sets.0 {
+            view.seen = model.seen.remove(&view.name).unwrap_or_default();
+        }
         self.finish(SceneKind::Colmap, folder, &images, sets, model.points)
     }
 
@@ -382,7 +386,10 @@ impl Loader<'_> {
             view.set_size(self.resolution.apply(width, height, self.options.scale));
         }
         let test = views.split_off(trained);
-        let train = views;
+        let mut train = views;
+        for view in train.iter_mut().filter(|view| !view.seen.is_empty()) {
+            view.seen = seen::in_picture(&view.seen, &view.camera);
+        }
         if let Some(view) = train.iter().find(|view| view.camera.width_px < TINY_WIDTH_PX) {
             let (width, height) = (view.camera.width_px, view.camera.height_px);
             self.warnings.push(format!(

@@ -32,6 +32,7 @@ mod sampler;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 pub(crate) mod scratch;
+mod seen;
 mod split;
 mod upright;
 mod view;
@@ -48,5 +49,6 @@ pub use report::{CameraReport, SceneReport, SizeReport};
 pub use resize::resize_rgb;
 pub use resolution::Resolution;
 pub use sampler::{SamplerStateError, ViewSampler};
+pub use seen::SeenPoint;
 pub(crate) use view::file_safe;
 pub use view::{Alpha, Intrinsics, Point, Split, View, ViewId};

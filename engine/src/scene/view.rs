@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use super::header::Header;
 use super::masks::MaskFile;
 use super::posed::PosedImage;
 use super::upright::{Planner, Upright};
-use super::{Camera, SceneError};
+use super::{Camera, SceneError, SeenPoint};
 
 /// A coloured point of the sparse model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,6 +99,8 @@ pub struct View {
     pub(super) upright: Upright,
     /// The file that says which pixels count.
     pub mask: Option<MaskFile>,
+    /// Points of the sparse model that the photo shows, inside of it; empty unless asked for, and in test views.
+    pub seen: Arc<[SeenPoint]>,
 }
 
 impl View {
@@ -132,6 +135,7 @@ impl View {
             alpha,
             upright,
             mask: None,
+            seen: Arc::default(),
         })
     }
 

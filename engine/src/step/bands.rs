@@ -147,11 +147,12 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
     backward.hold(&all);
     band_range(&mut backward, t, b);
     let lists = band_lists(&mut backward, t, b, depth_order);
-    rasterize_backward::record_sums(&mut backward, s, splats, &lists, pixels, &t.partials, &t.variants);
+    losses::gradients(&mut backward, t, &lists, pixels);
     backward.hold(&all);
 
     let mut finish = Program::new("banded step, finish");
     finish.hold(&[&records[..], &sums].concat());
+    losses::finish(&mut finish, t);
     rasterize_backward::record_check(&mut finish, s, splats);
     update(&mut finish, t);
     status(&mut finish, t);

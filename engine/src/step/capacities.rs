@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gaussians::layout::{CHUNK, Storage};
+use crate::gaussians::layout::{CHUNK, StatePlanes, Storage};
+use crate::kernels::catch_up::ROW_BYTES;
 use crate::kernels::uniforms::TILE_PX;
 use crate::scene::photo_bytes;
 
@@ -30,9 +31,12 @@ pub struct Capacities {
     /// How values are stored.
     #[serde(default)]
     pub storage: Storage,
+    /// Optimiser steps in which SH out of view may wait for the next time it is seen; 0 = it takes part in every one.
+    #[serde(default)]
+    pub deferred_steps: u32,
     /// Training cameras, for the 3D filter.
     pub cameras: u32,
-    /// Steps in flight.
+    /// Ring slots: one more than steps in flight.
     pub slots: u32,
     /// Photos carry a mask.
     #[serde(default)]
@@ -43,8 +47,9 @@ pub struct Capacities {
 }
 
 impl Capacities {
-    /// Steps in flight: the host prepares one while the device works on another and a third waits.
-    pub const SLOTS: u32 = 3;
+    /// Ring slots: three steps are in flight, of which the device works on one while the others wait, and into the fourth
+    /// slot comes the photo of the step after them.
+    pub const SLOTS: u32 = 4;
 
     /// Capacities for images of the given sizes (width, height in pixels) with default chunk and slots.
     #[must_use]
@@ -72,10 +77,31 @@ impl Capacities {
             max_tiles,
             sh_degree,
             storage: Storage::Exact,
+            deferred_steps: 0,
             cameras,
             slots: Self::SLOTS,
             masked: false,
             losses: ExtraLosses::default(),
+        }
+    }
+
+    /// Words a Gaussian takes in each tensor of the model.
+    #[must_use]
+    pub const fn planes(&self) -> StatePlanes {
+        let planes = self.storage.planes(self.sh_degree);
+        if self.deferred_steps > 0 {
+            planes.with_deferred_sh()
+        } else {
+            planes
+        }
+    }
+
+    /// Bytes of the table that missed optimiser steps of SH are made up for with.
+    #[must_use]
+    pub const fn rates_bytes(&self) -> u64 {
+        match self.deferred_steps {
+            0 => 0,
+            steps => ROW_BYTES * (steps as u64 + 1),
         }
     }
 

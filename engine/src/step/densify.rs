@@ -2,6 +2,7 @@
 //!
 //! They live in the arena: a densification runs between two steps, so its bytes are the step's.
 
+use super::passes::catch_up;
 use super::{Capacities, StepTensors};
 use crate::kernels::budgeted::{self, Births};
 use crate::kernels::densify::{self, CONTROL_BYTES, Event, Workspace};
@@ -31,7 +32,7 @@ impl DensifyTensors {
         let row = (capacities.n_cap / 2).next_multiple_of(64).max(64);
         let row_bytes = 4 * u64::from(row);
         // The 3D filter moves too.
-        let all = u64::from(capacities.storage.planes(capacities.sh_degree).total() + 1);
+        let all = u64::from(capacities.planes().total() + 1);
         let rows = (staging_bytes.min(BINDING_BYTES) / row_bytes).clamp(1, all);
         let mut arena = |name: &str, bytes: u64| table.add(format!("densify/{name}"), Class::Arena, Tag::Other, bytes);
         Self {
@@ -52,12 +53,19 @@ impl DensifyTensors {
     }
 }
 
+/// What every event begins with: copies of Gaussians get colours of one step and no moments.
+fn event_program(t: &StepTensors) -> Program {
+    let mut program = Program::new("densify");
+    catch_up(&mut program, t);
+    program
+}
+
 /// The program of a densification. It follows a step in the same slot: seed and iteration are read from the uniforms that
 /// the step copied. Afterwards the group counts per chunk fit the new number of Gaussians, so that the 3D filter can be
 /// recomputed at once; until it is, children have their parents' filter. On a stalled run nothing changes.
 #[must_use]
 pub fn densify(t: &StepTensors, d: &DensifyTensors, event: &Event) -> Program {
-    let mut program = Program::new("densify");
+    let mut program = event_program(t);
     let event = Event {
         capacity: event.capacity.min(t.capacities.n_cap),
         ..*event
@@ -69,7 +77,7 @@ pub fn densify(t: &StepTensors, d: &DensifyTensors, event: &Event) -> Program {
 /// The program of an event of the strategy `budgeted`; what is said of [`densify()`] holds for it too.
 #[must_use]
 pub fn budgeted(t: &StepTensors, d: &DensifyTensors, event: &Event, births: &Births) -> Program {
-    let mut program = Program::new("densify");
+    let mut program = event_program(t);
     let event = Event {
         capacity: event.capacity.min(t.capacities.n_cap),
         ..*event
@@ -81,7 +89,7 @@ pub fn budgeted(t: &StepTensors, d: &DensifyTensors, event: &Event, births: &Bir
 /// The program of an event of the strategy `mcmc`; what is said of [`densify()`] holds for it too.
 #[must_use]
 pub fn resample(t: &StepTensors, d: &DensifyTensors, event: &resample::Event) -> Program {
-    let mut program = Program::new("densify");
+    let mut program = event_program(t);
     let event = resample::Event {
         capacity: event.capacity.min(t.capacities.n_cap),
         ..*event

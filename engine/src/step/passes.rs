@@ -3,10 +3,13 @@
 use super::{StepTensors, losses};
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
+use crate::kernels::depth_loss::Depths;
 use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
-use crate::kernels::{begin, cull, explore, loss, project, rasterize, rasterize_backward, tile_ranges, update};
+use crate::kernels::{
+    begin, catch_up, cull, explore, loss, project, rasterize, rasterize_backward, tile_ranges, update,
+};
 use crate::memory::{Program, View};
 
 /// Copies the slot's uniforms to the device.
@@ -105,6 +108,25 @@ pub(super) fn coefficients(t: &StepTensors) -> u32 {
     u32::try_from(layout::sh_coefficients(t.capacities.sh_degree)).unwrap_or(u32::MAX)
 }
 
+/// Appends what brings SH out of view to the step that the uniforms are of; nothing where it takes part in every step.
+pub(super) fn catch_up(program: &mut Program, t: &StepTensors) {
+    if t.capacities.deferred_steps > 0 {
+        begin::record(program, &t.shared, &t.chunks);
+        catch_up::record(program, &t.shared, &t.chunks, coefficients(t));
+    }
+}
+
+/// The program that brings SH out of view up to date, for whoever reads the model between steps. It reads
+/// [`StepUniforms::sh_steps`](crate::kernels::uniforms::StepUniforms::sh_steps). None where SH takes part in every step.
+#[must_use]
+pub fn catch_up_program(t: &StepTensors) -> Option<Program> {
+    (t.capacities.deferred_steps > 0).then(|| {
+        let mut program = Program::new("catch_up");
+        catch_up(&mut program, t);
+        program
+    })
+}
+
 /// Appends the update of every Gaussian, and of what losses learn beside them.
 pub(super) fn update(program: &mut Program, t: &StepTensors) {
     update::record(
@@ -114,6 +136,7 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
         t.group_visible,
         &t.splats,
         coefficients(t),
+        Depths::in_records(t.extra.depths.as_ref()),
     );
     losses::update(program, t);
     explore(program, t);
@@ -171,15 +194,10 @@ pub(super) fn targets(t: &StepTensors) -> Vec<Pixels> {
 fn rest_of_step(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     let intersections = forward(program, t);
     losses::record(program, t, pixels);
-    rasterize_backward::record(
-        program,
-        &t.shared,
-        &t.splats,
-        &intersections,
-        pixels,
-        &t.partials,
-        &t.variants,
-    );
+    rasterize_backward::record_clear(program, &t.shared, &t.splats);
+    losses::gradients(program, t, &intersections, pixels);
+    losses::finish(program, t);
+    rasterize_backward::record_check(program, &t.shared, &t.splats);
     update(program, t);
     status(program, t);
 }

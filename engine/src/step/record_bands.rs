@@ -22,8 +22,9 @@ use super::bands::{band_lists, band_range, pack, running_sums, span};
 use super::passes::{coefficients, explore, records, status, targets, upload, upload_uniforms};
 use super::{BandTensors, BandedPrograms, StepTensors, losses};
 use crate::kernels::gradient_store::{self, InBand, Rows};
+use crate::kernels::update::DepthGradients;
 use crate::kernels::views::{Chunk, Intersections, Pixels};
-use crate::kernels::{begin, cull, loss, rasterize, rasterize_backward, survey, update};
+use crate::kernels::{begin, cull, loss, rasterize, survey, update};
 use crate::memory::{Class, Program, Tag, TensorTable, View};
 
 /// Tensors that only steps with records in bands need.
@@ -203,12 +204,14 @@ pub fn banded_records(
     backward.hold(&all);
     let lists = band_records(&mut backward, t, b, r);
     gradient_store::record_load(&mut backward, s, &t.chunks, &r.store, &r.band(), splats);
-    rasterize_backward::record_sums(&mut backward, s, splats, &lists, pixels, &t.partials, &t.variants);
-    gradient_store::record_save(&mut backward, s, &t.chunks, &r.store, &r.band(), splats);
+    losses::gradients(&mut backward, t, &lists, pixels);
+    let with_depth = t.extra.depths.is_some();
+    gradient_store::record_save(&mut backward, s, &t.chunks, &r.store, &r.band(), splats, with_depth);
     backward.hold(&all);
 
     let mut finish = Program::new("records in bands, finish");
     finish.hold(&store);
+    losses::finish(&mut finish, t);
     gradient_store::record_check(&mut finish, s, &t.chunks, &r.store, t.group_visible);
     for (chunk, rows) in t.chunks.iter().zip(&r.store) {
         let chunk = std::slice::from_ref(chunk);
@@ -219,6 +222,11 @@ pub fn banded_records(
             r.group_rows,
             &rows.as_splats(splats),
             coefficients(t),
+            if with_depth {
+                DepthGradients::Rows
+            } else {
+                DepthGradients::None
+            },
         );
     }
     losses::update(&mut finish, t);

@@ -192,8 +192,11 @@ impl StepTensors {
             4 * u64::from(c.n_cap.div_ceil(256)),
         );
         let mut small = |name: &str, bytes: u64| table.add(format!("small/{name}"), Class::Small, Tag::Other, bytes);
+        let uniforms_bytes = size_of::<StepUniforms>() as u64;
+        let rates = small("uniforms", uniforms_bytes + if training { c.rates_bytes() } else { 0 });
         let shared = Shared {
-            uniforms: small("uniforms", size_of::<StepUniforms>() as u64),
+            uniforms: rates.slice(0, uniforms_bytes),
+            rates,
             counters: small("counters", size_of::<Counters>() as u64),
             args: small(
                 "args",
@@ -263,7 +266,11 @@ fn rings(table: &mut TensorTable, c: &Capacities, image_slots: u32) -> Rings {
 }
 
 fn chunks(table: &mut TensorTable, c: &Capacities, training: bool) -> Vec<Chunk> {
-    let words = c.storage.planes(c.sh_degree);
+    let words = if training {
+        c.planes()
+    } else {
+        c.storage.planes(c.sh_degree)
+    };
     let mut chunks = Vec::new();
     let mut first = 0;
     while first < c.n_cap {

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::config::Storage;
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::densify::CONTROL_BYTES;
+use crate::kernels::depth_loss;
 use crate::kernels::exposure;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::histogram;
@@ -100,7 +101,7 @@ impl ByteTable {
     /// images that stay on the device take `resident_bytes`; with none, steps bring theirs along.
     #[must_use]
     pub fn new(storage: Storage, c: &Capacities, variants: &Variants, resident_bytes: u64) -> Self {
-        let mut rows = state(storage, c.sh_degree);
+        let mut rows = state(storage, c);
         rows.extend(visible(c, variants));
         rows.extend(intersections(c, variants));
         rows.extend(images(c, variants));
@@ -201,10 +202,10 @@ fn grouped(tensor: &'static str, class: Class, unit: Unit, bytes: u64, c: &Capac
 }
 
 /// What lives as long as the run, a Gaussian.
-fn state(storage: Storage, sh_degree: u32) -> Vec<Row> {
+fn state(storage: Storage, c: &Capacities) -> Vec<Row> {
     let of = |tensor, bytes| row(tensor, Class::Persistent, Unit::Gaussian, bytes);
     // Values of the geometry and of SH, the latter in whole groups of four below f32.
-    let (geometry, sh) = (11, 3 * u64::from((sh_degree + 1) * (sh_degree + 1)));
+    let (geometry, sh) = (11, 3 * u64::from((c.sh_degree + 1) * (c.sh_degree + 1)));
     let quads = 4 * sh.div_ceil(4);
     // Bytes of the geometry's moments, of colours, of their moments, of the scale of the second ones.
     let (geometry_moment, colors, color_moment, scale) = match storage {
@@ -212,13 +213,15 @@ fn state(storage: Storage, sh_degree: u32) -> Vec<Row> {
         Storage::Half => (4 * geometry, 2 * quads, 2 * quads, 4),
         Storage::Compact => (2 * (geometry + 1), 2 * quads, quads, 4),
     };
+    // In how many optimiser steps SH took part.
+    let seen = if c.deferred_steps > 0 { 4 } else { 0 };
     let mut rows = vec![
         of("model/geometry", 4 * geometry),
         of("model/geometry_m", geometry_moment),
         of("model/geometry_v", geometry_moment),
         of("model/sh", colors),
         of("model/sh_m", color_moment),
-        of("model/sh_v", color_moment + scale),
+        of("model/sh_v", color_moment + scale + seen),
         of("model/filter_3d", 4),
         of("model/statistics", 16),
     ];
@@ -328,7 +331,8 @@ fn images(c: &Capacities, variants: &Variants) -> Vec<Row> {
             if c.masked { 4 } else { 3 },
         ),
         grouped("small/group_visible", Class::Small, Unit::Gaussian, 4, c),
-        small("small/uniforms", size_of::<StepUniforms>() as u64),
+        // Behind the uniforms lies the table of missed optimiser steps.
+        small("small/uniforms", size_of::<StepUniforms>() as u64 + c.rates_bytes()),
         small("small/counters", size_of::<Counters>() as u64),
         small("small/args", Args::table_bytes(chunks)),
         row(
@@ -348,6 +352,13 @@ fn images(c: &Capacities, variants: &Variants) -> Vec<Row> {
         let of = |tensor, unit, words: usize| row(tensor, Class::Small, unit, 4 * words as u64);
         rows.push(of("small/exposures", Unit::Camera, exposure::WORDS));
         rows.push(of("small/exposure_sums", Unit::Tile, exposure::VALUES));
+    }
+    let (in_view, points) = (u64::from(c.losses.depth_in_view), u64::from(c.losses.depth_points));
+    if in_view > 0 {
+        let views = depth_loss::VIEW_BYTES;
+        rows.push(row("small/depth_views", Class::Small, Unit::Camera, views));
+        rows.push(small("small/depth_points", depth_loss::POINT_BYTES * points));
+        rows.push(small("small/depth_losses", 4 * in_view));
     }
     rows
 }
@@ -379,7 +390,7 @@ fn densification(storage: Storage, c: &Capacities) -> Vec<Row> {
     // A row of staging holds half of the Gaussians, a word each.
     let n = u64::from(c.n_cap);
     // Parameters, moments and the 3D filter move.
-    let state = state(storage, c.sh_degree).into_iter();
+    let state = state(storage, c).into_iter();
     let bits: u64 = state
         .filter(|r| r.bits >= 32 && r.tensor != "model/statistics")
         .map(|r| r.bits)

@@ -21,7 +21,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::counting::Demand;
-use super::losses;
+use super::{deferred, losses};
 use crate::config::Profile;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
@@ -115,8 +115,9 @@ pub(super) fn capacities(
         sizes,
     );
     c.masked = scene.masked;
-    c.losses = losses::extra(profile);
+    c.losses = losses::extra(profile, scene);
     c.storage = profile.memory.storage;
+    c.deferred_steps = deferred::steps(profile, variants);
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
     if let Some(chunk) = debug.chunk {
         c.chunk = chunk.next_multiple_of(256);

@@ -1,8 +1,11 @@
 //! The programs of a plan, compiled for a device.
 
+use std::collections::BTreeSet;
+
 use super::TrainError;
 use super::planning::TrainPlan;
-use crate::memory::{Gpu, MemoryError, Program};
+use crate::kernels::views::Variants;
+use crate::memory::{Command, Gpu, MemoryError, Program};
 use crate::step::{BAND_SLOTS, BandedPrograms};
 use crate::vk::{CompiledProgram, RecordOptions};
 
@@ -17,12 +20,22 @@ pub(super) struct Banded {
     pub(super) metrics: CompiledProgram,
 }
 
-/// Everything the trainer submits.
-pub(super) struct Programs {
+/// One way to compute a step: the plan's, or that of a rival.
+pub(super) struct Way {
+    /// What its kernels are called.
+    pub(super) name: String,
     /// One for each page of resident images, else one.
     pub(super) steps: Vec<CompiledProgram>,
     /// The same with timestamps; none unless steps are to be timed and the device has a clock.
     pub(super) timed: Vec<CompiledProgram>,
+}
+
+/// Everything the trainer submits.
+pub(super) struct Programs {
+    /// The plan's own way first.
+    pub(super) ways: Vec<Way>,
+    /// Passes that every way has.
+    pub(super) common: BTreeSet<&'static str>,
     pub(super) evaluate: CompiledProgram,
     pub(super) evaluate_image: CompiledProgram,
     pub(super) filter: CompiledProgram,
@@ -36,6 +49,8 @@ pub(super) struct Programs {
     pub(super) clear_stall: CompiledProgram,
     pub(super) left_out: CompiledProgram,
     pub(super) histogram: CompiledProgram,
+    /// None where SH takes part in every step.
+    pub(super) catch_up: Option<CompiledProgram>,
 }
 
 impl Programs {
@@ -80,10 +95,24 @@ impl Programs {
             })
         };
         let has_clock = gpu.device().caps().timestamp_period_ns > 0.0;
-        let timed: &[Program] = if with_times && has_clock { &plan.steps } else { &[] };
+        let is_timed = has_clock && (with_times || !plan.rivals.is_empty());
+        let way = |variants: &Variants, steps: &[Program]| -> Result<Way, MemoryError> {
+            let timed = if is_timed { steps } else { &[] };
+            Ok(Way {
+                name: variants.name(),
+                steps: each(steps, &ring)?,
+                timed: each(timed, &|program| compile(program, slots, true))?,
+            })
+        };
+        let mut ways = vec![way(&plan.tensors.variants, &plan.steps)?];
+        let mut common = pass_names(&plan.steps);
+        for rival in &plan.rivals {
+            ways.push(way(&rival.variants, &rival.steps)?);
+            common = &common & &pass_names(&rival.steps);
+        }
         Ok(Self {
-            steps: each(&plan.steps, &ring)?,
-            timed: each(timed, &|program| compile(program, slots, true))?,
+            ways,
+            common,
             evaluate: once(&plan.evaluate)?,
             evaluate_image: once(&plan.evaluate_image)?,
             filter: once(&plan.filter)?,
@@ -95,6 +124,11 @@ impl Programs {
             clear_stall: once(&plan.clear_stall)?,
             left_out: ring(&plan.left_out)?,
             histogram: once(&plan.histogram)?,
+            catch_up: plan.catch_up.as_ref().map(once).transpose()?,
         })
     }
+}
+
+fn pass_names(programs: &[Program]) -> BTreeSet<&'static str> {
+    programs.iter().flat_map(|p| &p.commands).map(Command::name).collect()
 }

@@ -80,6 +80,7 @@ mod tests {
             n: 1,
             metrics,
             lpips: None,
+            cc_psnr: None,
         }
     }
 

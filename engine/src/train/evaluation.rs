@@ -9,7 +9,7 @@ use super::pictures::{EvaluatedView, masked_pair};
 use super::{TrainError, Trainer, ViewSums};
 use crate::config::{Eval, LpipsRange};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
-use crate::eval::{EvalFile, ViewRow, view_metrics};
+use crate::eval::{EvalFile, ViewRow, corrected_psnr, view_metrics};
 use crate::scene::{Camera, ImageStore, Photo, SceneError, SceneIndex, Split, View, ViewId};
 
 /// Views of the training set that are evaluated: every fifth up to the 25th, as the reference report does.
@@ -58,6 +58,8 @@ pub(super) struct Evaluation<'a> {
     pub(super) lpips_of: &'a [Split],
     /// Views a set that are shown.
     pub(super) shown: usize,
+    /// Views are also measured after their colours were corrected.
+    pub(super) corrected: bool,
 }
 
 /// What an evaluation tells while it goes on.
@@ -118,7 +120,7 @@ impl Evaluation<'_> {
     ) -> Result<(ViewRow, Option<EvaluatedView>), TrainError> {
         let size_px = [view.camera.width_px, view.camera.height_px];
         let with_lpips = self.lpips_of.contains(&split) && size_px.iter().all(|side| *side >= LPIPS_LEAST_PX);
-        let result = device.sums(&view.camera, photo, with_lpips || is_shown)?;
+        let result = device.sums(&view.camera, photo, with_lpips || is_shown || self.corrected)?;
         let mut lpips = None;
         if let (Some(image), true) = (&result.image, with_lpips) {
             let masked = masked_pair(image, photo);
@@ -128,12 +130,15 @@ impl Evaluation<'_> {
             let pair = Pair { image, target, size_px };
             lpips = device.lpips(&pair, file.lpips_range)?.filter(|value| value.is_finite());
         }
+        let image = result.image.as_ref().filter(|_| self.corrected);
+        let corrected = image.and_then(|image| corrected_psnr(image, photo, photo.mask()));
         let row = ViewRow {
             name: view.id.clone(),
             width: size_px[0],
             height: size_px[1],
             metrics: view_metrics(&result.sums, size_px, photo.mask().is_some())?,
             lpips,
+            cc_psnr: corrected,
             images: is_shown,
         };
         let shown = match (is_shown, result.image, result.tile_counts) {
@@ -208,6 +213,7 @@ mod tests {
             lpips_range: LpipsRange::ZeroOne,
             lpips_weights: None,
             views_logged: 0,
+            exposure: false,
         };
         assert!(matches!(lpips_weights(&eval), Ok((None, None))));
     }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::CapacitySource;
 use super::guard::{PressureChange, Residency, SpillEvidence};
 use super::pictures::EvaluatedView;
+use super::{CapacitySource, RaceResult};
 use crate::config::{LpipsRange, PlateauMetric};
 use crate::eval::{EvalFile, Means};
 use crate::export::{milliseconds, null_as_nan};
@@ -217,7 +217,7 @@ impl EvalRow {
     #[must_use]
     pub fn of(eval: &EvalFile) -> Vec<Self> {
         let row = |set: Split| {
-            let Means { n, metrics, lpips } = eval.set(set)?.mean;
+            let Means { n, metrics, lpips, .. } = eval.set(set)?.mean;
             Some(Self {
                 it: eval.iteration,
                 set,
@@ -330,6 +330,8 @@ pub enum Event {
         /// Evaluations since then.
         evaluations: u32,
     },
+    /// Steps were timed with different kernels, and those that follow run with the quickest.
+    Race(RaceResult),
     /// Training goes on from a checkpoint.
     Resume {
         /// The checkpoint file, relative to the run folder where it lies inside.
@@ -484,6 +486,7 @@ impl fmt::Display for Event {
                     metric.name()
                 )
             }
+            Self::Race(result) => result.fmt(f),
             Self::Resume { checkpoint } => write!(f, "resumed from {checkpoint}"),
             Self::Save { files } => write!(f, "saved {}", files.join(", ")),
             Self::Images {
@@ -574,7 +577,7 @@ pub struct MemoryRow {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::train::{Response, Verdict};
+    use crate::train::{Response, Runner, Verdict};
 
     fn train() -> TrainRow {
         TrainRow {
@@ -736,6 +739,20 @@ mod tests {
                     best_it: 3000,
                     evaluations: 4,
                 },
+            ),
+            (
+                "race",
+                Event::Race(RaceResult {
+                    gaussians: 5000,
+                    visible: 900,
+                    intersections: 7000,
+                    runners: vec![Runner {
+                        kernels: text("atomic+pixels"),
+                        steps: 12,
+                        ms: Some(1.5),
+                    }],
+                    chosen: text("atomic+pixels"),
+                }),
             ),
             ("resume", Event::Resume { checkpoint: text("c") }),
             (

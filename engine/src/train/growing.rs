@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::bands::BandRing;
 use super::compiled::Programs;
 use super::guard::Probe;
-use super::{TrainError, TrainPlan, Trainer, schedule};
+use super::{TrainError, TrainPlan, Trainer, schedule, staging};
 use crate::eval::lpips::LpipsTensors;
 use crate::memory::RowCopy;
 use crate::memory::backend::{BackendKind, Rows};
@@ -115,6 +115,7 @@ impl Trainer {
             &model_tensors(&plan.tensors),
         );
         let cap_bytes = self.report.budget.cap_bytes;
+        self.uploads.clear();
         self.gpu.grow(plan.table.clone(), &plan.programs(), cap_bytes, &rows)?;
         self.programs = Programs::new(&self.gpu, &plan, self.profile.debug.timed_every > 0)?;
         let least = self.profile.debug.bands;
@@ -123,6 +124,8 @@ impl Trainer {
         self.histogram_back = plan.histogram_back;
         self.readback = plan.readback;
         self.tensors = plan.tensors;
+        let places = staging::places(&mut self.gpu, &self.tensors.rings)?;
+        self.uploads.refill(places);
         let probe = plan.probe.as_ref().map(|tensors| Probe::new(&self.gpu, tensors));
         self.probe = probe.transpose()?;
         growing.moved_lpips = plan.lpips;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::TrainError;
+use super::{TrainError, losses};
 use crate::config::{self, DatasetKind, Profile};
 use crate::gaussians::Gaussians;
 use crate::gaussians::init;
@@ -84,6 +84,7 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, TrainError> {
             folder => MaskChoice::Folder(folder.into()),
         },
         mask_invert: profile.dataset.mask_invert,
+        seen_points: losses::depth(profile).map_or(0, |depth| depth.points),
         follow_links: profile.dataset.follow_links,
         respect_principal_point: profile.dataset.respect_principal_point,
     })

@@ -123,7 +123,7 @@ pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile) -> 
     Variants {
         reduction: Reduction::Segmented,
         sort_subgroup: if subgroup { caps.subgroup_size } else { 0 },
-        columns: caps.kind == DeviceKind::Cpu || !fast,
+        columns: (caps.kind == DeviceKind::Cpu && profile.debug.race != config::Race::On) || !fast,
         lanes: caps.kind == DeviceKind::Cpu && fast && caps.subgroup_size == 8,
         jitter: profile.mip.ray_jitter,
     }

@@ -1,5 +1,7 @@
 //! Image sizes over a run: one scene and image store per resolution phase.
 
+use std::sync::Arc;
+
 use super::TrainError;
 use super::photos::image_options;
 use super::schedule;
@@ -15,8 +17,8 @@ pub(super) struct Phase {
     scale: f32,
     /// Cameras at this size.
     pub(super) scene: SceneIndex,
-    /// Images at this size.
-    pub(super) store: ImageStore,
+    /// Images at this size; shared with whoever brings them into the ring.
+    pub(super) store: Arc<ImageStore>,
 }
 
 impl Phase {
@@ -32,7 +34,7 @@ impl Phase {
     }
 
     fn open(profile: &Profile, scene: SceneIndex, scale: f32) -> Result<Self, TrainError> {
-        let store = ImageStore::open(&scene, image_options(profile))?;
+        let store = Arc::new(ImageStore::open(&scene, image_options(profile))?);
         Ok(Self { scale, scene, store })
     }
 

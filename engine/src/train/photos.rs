@@ -20,7 +20,7 @@ pub(super) fn image_options(profile: &Profile) -> ImageOptions {
     }
 }
 
-/// Host memory that a run's decoded images need at most, bytes. `scene` is at full training resolution.
+/// Host memory that a run's decoded images need at most, and the points they show, bytes. `scene` is at full training resolution.
 ///
 /// An evaluation during a phase of smaller images decodes full ones beside them.
 #[must_use]
@@ -31,7 +31,7 @@ pub fn image_host_bytes(profile: &Profile, scene: &SceneIndex) -> u64 {
         let scale = f64::from(phase.scale) * f64::from(profile.train.resolution_scale);
         estimate_host_bytes(&scene.rescaled(1.0 / scale), options)
     });
-    estimate_host_bytes(scene, options) + smaller.max().unwrap_or(0)
+    estimate_host_bytes(scene, options) + smaller.max().unwrap_or(0) + scene.seen_bytes()
 }
 
 /// Refuses a run whose images would need more than `available_bytes` of host memory.

@@ -6,6 +6,7 @@ use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST};
 use super::counting::Demand;
 use super::guard::ProbeTensors;
 use super::open::backend_choice;
+use super::rivals::Rival;
 use super::{TrainError, ViewSums, losses};
 use crate::config::{Profile, Residency};
 use crate::eval::lpips::LpipsTensors;
@@ -133,10 +134,14 @@ pub struct TrainPlan {
     pub histogram: Program,
     /// What that leaves for the host, [`histogram::BYTES`].
     pub histogram_back: View,
+    /// Brings SH out of view up to date; none where it takes part in every step.
+    pub catch_up: Option<Program>,
     /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
     pub lpips: Option<LpipsTensors>,
     /// What the residency probe compares with; none where it can tell nothing.
     pub probe: Option<ProbeTensors>,
+    /// The step with other kernels, see [`TrainPlan::with_rivals`].
+    pub rivals: Vec<Rival>,
     recipe: Recipe,
 }
 
@@ -203,6 +208,7 @@ impl TrainPlan {
             left_out: step::left_out(&tensors),
             histogram: counting,
             histogram_back,
+            catch_up: step::catch_up_program(&tensors),
             bands,
             steps: step::train_steps(&tensors),
             evaluate,
@@ -217,6 +223,7 @@ impl TrainPlan {
             readback,
             lpips: None,
             probe: None,
+            rivals: Vec::new(),
             recipe: Recipe {
                 profile: profile.clone(),
                 view: (max_focal_px, extent),
@@ -248,10 +255,10 @@ impl TrainPlan {
         if self.probe.is_some() {
             plan = plan.with_probe();
         }
-        match lpips_px {
-            Some(size_px) => plan.with_lpips(*size_px),
-            None => Ok(plan),
+        if let Some(size_px) = lpips_px {
+            plan = plan.with_lpips(*size_px)?;
         }
+        Ok(plan.with_rivals_of(self))
     }
 
     /// Adds the workspace of LPIPS for images of at most `max_size_px`, in arena bytes that the step leaves idle.
@@ -286,10 +293,12 @@ impl TrainPlan {
             &self.left_out,
             &self.histogram,
         ]);
+        list.extend(&self.catch_up);
         list.extend(self.banded.all());
         list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));
         list.extend(self.densify.iter().chain(&self.prune).flatten());
         list.extend(self.lpips.iter().map(LpipsTensors::program));
+        list.extend(self.rivals.iter().flat_map(|rival| &rival.steps));
         list
     }
 

@@ -156,6 +156,7 @@ impl Trainer {
             Some(Stall::NonFinite) => {
                 events.push(nonfinite(&counters));
                 self.leave_out(slot, iteration)?;
+                self.leave_out_deferred(flight)?;
                 false
             }
             Some(_) => return Err(self.stalled(counters)),

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use super::open::{rendering_variants, variants_for};
+use super::rivals::rivals;
 use super::{OpenDevice, TrainError};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
@@ -38,6 +39,8 @@ const SEED: u32 = 1;
 pub struct Pinned {
     /// The variants.
     pub variants: Variants,
+    /// Others that do with the same memory and passed the test too: see [`super::race`].
+    pub rivals: Vec<Variants>,
     /// Which kernels failed the test and what was seen.
     pub warnings: Vec<String>,
 }
@@ -48,19 +51,26 @@ impl Pinned {
     /// # Errors
     /// See [`variants_for`]; [`TrainError::Memory`] when the portable kernels do not run either.
     pub fn for_training(open: &OpenDevice, profile: &Profile) -> Result<Self, TrainError> {
-        let wanted = variants_for(open.device.caps(), open.tier, profile)?;
-        Self::tested(&open.device, wanted, profile.debug.fail_self_test)
+        let caps = open.device.caps();
+        let wanted = variants_for(caps, open.tier, profile)?;
+        let rivals = |chosen: &Variants| rivals(caps, open.tier, profile, chosen);
+        Self::tested(&open.device, wanted, rivals, profile.debug.fail_self_test)
     }
 
     /// The same for rendering, where nothing is summed.
     pub(super) fn for_rendering(open: &OpenDevice, profile: &Profile) -> Result<Self, TrainError> {
         let wanted = rendering_variants(open.device.caps(), open.tier, profile);
-        Self::tested(&open.device, wanted, profile.debug.fail_self_test)
+        Self::tested(&open.device, wanted, |_| Vec::new(), profile.debug.fail_self_test)
     }
 
-    /// Keeps of `wanted` what passes; with `spoil`, what the fast kernels compute is changed a little before it is
-    /// looked at.
-    fn tested(device: &Arc<Device>, wanted: Variants, spoil: bool) -> Result<Self, TrainError> {
+    /// Keeps of `wanted` what passes, and of the `rivals` of that those that do; with `spoil`, what the fast kernels compute
+    /// is changed a little before it is looked at.
+    fn tested(
+        device: &Arc<Device>,
+        wanted: Variants,
+        rivals: impl Fn(&Variants) -> Vec<Variants>,
+        spoil: bool,
+    ) -> Result<Self, TrainError> {
         let portable = Variants {
             reduction: Reduction::Segmented,
             sort_subgroup: 0,
@@ -71,6 +81,7 @@ impl Pinned {
         };
         let mut pinned = Self {
             variants: wanted,
+            rivals: Vec::new(),
             warnings: Vec::new(),
         };
         if wanted == portable {
@@ -78,13 +89,8 @@ impl Pinned {
         }
         let mut bench = Bench::new(device, &wanted)?;
         let reference = bench.run(&portable)?;
-        for (kernel, take) in parts(&wanted) {
-            let mut candidate = portable;
-            take(&mut candidate, &wanted);
-            if candidate == portable {
-                continue;
-            }
-            let trouble = match bench.run(&candidate) {
+        let mut trouble_of = |candidate: &Variants| -> Result<Option<String>, TrainError> {
+            Ok(match bench.run(candidate) {
                 Ok(mut found) => {
                     if spoil {
                         found.spoil();
@@ -96,13 +102,26 @@ impl Pinned {
                 }
                 Err(MemoryError::Vulkan(error @ VkError::Lost { .. })) => return Err(error.into()),
                 Err(error) => Some(format!("does not run: {error}")),
-            };
-            if let Some(trouble) = trouble {
+            })
+        };
+        for (kernel, take) in parts(&wanted) {
+            let mut candidate = portable;
+            take(&mut candidate, &wanted);
+            if candidate == portable {
+                continue;
+            }
+            if let Some(trouble) = trouble_of(&candidate)? {
                 take(&mut pinned.variants, &portable);
                 pinned.warnings.push(format!(
                     "self-test: kernel `{kernel}` on `{}` {trouble}; the portable kernel is used instead",
                     device.caps().name
                 ));
+            }
+        }
+        // What nobody asked for and does not work is no news.
+        for rival in rivals(&pinned.variants) {
+            if rival == portable || trouble_of(&rival)?.is_none() {
+                pinned.rivals.push(rival);
             }
         }
         Ok(pinned)

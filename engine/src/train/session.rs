@@ -2,6 +2,7 @@
 
 mod device;
 mod recovery;
+mod views;
 mod watch;
 
 pub use recovery::run;
@@ -15,11 +16,11 @@ use std::time::{Duration, Instant};
 use super::checkpoint::{self, OpenCheckpoint};
 use super::clock::{Rate, Stopwatch};
 use super::evaluation::{self, Evaluation, Told, Trained, lpips_sets};
-use super::events::{EvalRow, Event, EventRow, Progress, RunEvent, Stage, Start, TrainRow};
+use super::events::{EvalRow, Event, EventRow, RunEvent, Start, TrainRow};
 use super::guard::{Guard, device_budget};
 use super::interrupt::{Interrupt, Signal};
 use super::monitor::Monitor;
-use super::phases::{AHEAD, Phase};
+use super::phases::Phase;
 use super::photos::{LeftOut, check_host_memory, image_host_bytes};
 use super::pictures::PictureWriter;
 use super::run_folder::{Existing, NewRun, PlyKind, RunFolder, RunScene, Status, place, stored_name};
@@ -27,9 +28,7 @@ use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
 use super::timing::{GaussianBytes, Timing};
 use super::tracing::Tracer;
 use super::uniforms::Look;
-use super::{
-    ByteTable, CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, Target, TrainError, Trainer,
-};
+use super::{ByteTable, CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, TrainError, Trainer};
 use super::{available_bytes, early_stop, environment, initial_model, plan, scene_options};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
@@ -42,7 +41,7 @@ use crate::kernels::views::Variants;
 use crate::memory::trace::{Phase as TracePhase, Process, TRACE_FILE};
 use crate::memory::{Gpu, MIB};
 use crate::plugins::Exporter;
-use crate::scene::{LoadReport, Photo, SceneError, SceneIndex, Split, ViewId, ViewSampler};
+use crate::scene::{LoadReport, SceneIndex, Split, ViewSampler};
 use crate::vk::DeviceKind;
 
 /// What to run.
@@ -151,7 +150,11 @@ impl Session {
             Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
         };
         let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
-        let Pinned { variants, mut warnings } = Pinned::for_training(&open, &profile)?;
+        let Pinned {
+            variants,
+            rivals,
+            mut warnings,
+        } = Pinned::for_training(&open, &profile)?;
         if let Some(checkpoint) = &from {
             checkpoint.check(&profile, &scene, &variants)?;
         }
@@ -160,6 +163,7 @@ impl Session {
             None => Some(initial_model(&profile, &scene)?),
         };
         let (plan, report) = make_plan(&profile, &scene, &open, &variants, model.as_ref(), from.as_ref())?;
+        let plan = plan.with_rivals(&rivals, Gpu::limits(&open.device))?;
         // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
         let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
         let (started, stamp) = (Instant::now(), Stamp::now());
@@ -406,6 +410,7 @@ impl Session {
         self.guard_before(iteration)?;
         if self.phase.is_over(&self.profile, iteration) {
             self.settle()?;
+            self.trainer.unstage();
             self.watch.stop(self.now());
             self.phase = Phase::at(&self.profile, &self.scene, iteration)?;
             self.trainer.set_cameras(&self.phase.scene, true)?;
@@ -417,19 +422,18 @@ impl Session {
             self.store_images(iteration)?;
         }
         self.watch.start(self.now());
-        let (id, photo) = self.draw(iteration)?;
+        let (id, drawn) = self.draw(iteration)?;
         let Some(view) = self.phase.scene.view(id) else {
             return Ok(());
         };
         let camera = view.camera.clone();
-        let target = photo
-            .as_ref()
-            .map_or(Target::Resident(id.index), |photo| Target::Bytes(photo.bytes()));
         self.trainer.see(id.index);
-        let status = self.trainer.advance_and_hold(&camera, target)?;
+        let status = self.trainer.advance_and_hold(&camera, drawn.target(id))?;
+        drop(drawn);
         if let Some(tracer) = &mut self.tracer {
             tracer.step(iteration, Some(view.pixels()), &mut self.trainer);
         }
+        self.stage_next();
         if let Some(opened) = self.opened.take() {
             let LoadReport { images, bytes, threads } = self.phase.store.report();
             let seconds = opened.elapsed().as_secs_f64();
@@ -444,69 +448,6 @@ impl Session {
             )?;
         }
         self.report(status)
-    }
-
-    /// The next training view, and its photo unless the device has it. Views whose images cannot be used are passed over.
-    fn draw(&mut self, iteration: u32) -> Result<(ViewId, Option<Photo>), TrainError> {
-        loop {
-            let id = ViewId {
-                split: Split::Train,
-                index: self.sampler.draw(),
-            };
-            if self.left_out.contains(id) {
-                continue;
-            }
-            if self.trainer.is_resident() {
-                return Ok((id, None));
-            }
-            if self.guard.prefetches() {
-                self.phase.prefetch(&self.sampler);
-            }
-            let ready = self.phase.store.is_ready(id);
-            if !ready {
-                self.trainer.idle_gpu()?;
-                self.watch.stop(self.now());
-            }
-            let photo = self.phase.store.get(id);
-            if !ready {
-                self.watch.start(self.now());
-            }
-            match photo {
-                Ok(photo) => return Ok((id, Some(photo))),
-                Err(error) => self.leave_out(iteration, id, &error)?,
-            }
-        }
-    }
-
-    /// Leaves out a view whose image cannot be used, and says so once.
-    fn leave_out(&mut self, iteration: u32, id: ViewId, error: &SceneError) -> Result<(), TrainError> {
-        match self.left_out.add(id, error, &self.scene)? {
-            Some(message) => self.event(iteration, Event::Warning { message }),
-            None => Ok(()),
-        }
-    }
-
-    /// Puts the training images of this phase into device memory.
-    fn store_images(&mut self, iteration: u32) -> Result<(), TrainError> {
-        let total = self.phase.scene.train.len();
-        let id = |index| ViewId {
-            split: Split::Train,
-            index,
-        };
-        for index in 0..total {
-            self.phase.store.prefetch((index..total).take(AHEAD).map(id));
-            match self.phase.store.get(id(index)) {
-                Ok(photo) => self.trainer.store(index, photo.bytes())?,
-                Err(error) => self.leave_out(iteration, id(index), &error)?,
-            }
-            self.emit(&RunEvent::Progress(Progress {
-                stage: Stage::Load,
-                done: count(index + 1),
-                total: count(total),
-            }))?;
-        }
-        self.stored = true;
-        Ok(())
     }
 
     /// Waits for the steps in flight and reports them.
@@ -557,6 +498,7 @@ impl Session {
         for event in self.trainer.take_events() {
             self.monitor.note(&event);
             self.note_overflow(event.it, &event.event);
+            self.note_race(&event)?;
             self.emit(&RunEvent::Event(event))?;
         }
         Ok(())
@@ -589,6 +531,7 @@ impl Session {
             store: &phase.store,
             lpips_of: lpips_sets(self.on_cpu, is_last),
             shown: self.profile.eval.views_logged as usize,
+            corrected: self.profile.eval.exposure,
         };
         let mut device = Trained {
             trainer: &mut self.trainer,

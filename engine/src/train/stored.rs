@@ -260,12 +260,13 @@ impl<'a> Stored<'a> {
                 Some(_) => self.profile.eval.views_logged as usize,
                 None => 0,
             },
+            corrected: self.profile.eval.exposure,
         };
         let sizes_px = phase.scene.views().map(|(_, view)| size_px(&view.camera)).collect();
         let Self {
             open,
             profile,
-            pinned: Pinned { variants, warnings },
+            pinned: Pinned { variants, warnings, .. },
             model,
             look,
             ..

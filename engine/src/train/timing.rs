@@ -55,6 +55,8 @@ pub struct GaussianBytes {
     pub geometry: f64,
     /// SH coefficients.
     pub sh: f64,
+    /// These with their moments, and what counts their steps.
+    pub sh_state: f64,
     /// Everything: values, moments, statistics, filter.
     pub all: f64,
 }
@@ -70,6 +72,7 @@ impl GaussianBytes {
         Self {
             geometry: of("model/geometry"),
             sh: of("model/sh"),
+            sh_state: ["model/sh", "model/sh_m", "model/sh_v"].map(of).iter().sum(),
             all: table.per(Class::Persistent, Unit::Gaussian),
         }
     }
@@ -211,6 +214,7 @@ mod tests {
         let bytes = GaussianBytes {
             geometry: 44.0,
             sh: 192.0,
+            sh_state: 576.0,
             all: 728.125,
         };
         let report = timing.report(500, 1001, 3.0, Duration::from_millis(1999), bytes);

@@ -8,17 +8,21 @@ use std::time::{Duration, Instant};
 use super::bands::BandRing;
 use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use super::compiled::Programs;
+use super::deferred::Deferred;
 use super::events::{Event, EventRow, Histograms};
 use super::growing::Growing;
 use super::guard::{GrowthHold, Probe, Rates};
 use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
+use super::race::Race;
+use super::racing::Timed;
 use super::replay::Banding;
 use super::schedule::{self, Events};
 use super::skips::Skips;
 use super::timing::TimedStep;
 use super::uniforms::{self, GroupSteps, Look};
-use super::{Peaks, PlanReport, TrainError, losses};
+use super::upload::Uploads;
+use super::{Peaks, PlanReport, TrainError, losses, staging};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::Counters;
@@ -60,8 +64,8 @@ pub(super) struct Flight {
     pub(super) steps: GroupSteps,
     /// Page of resident images that has its photo.
     pub(super) page: usize,
-    /// The recording that was submitted writes timestamps.
-    timed: bool,
+    /// Somebody wants to know how long it takes.
+    pub(super) timed: Option<Timed>,
 }
 
 /// Where the photo of a step is.
@@ -71,6 +75,8 @@ pub enum Target<'a> {
     Bytes(&'a [u8]),
     /// On the device, see [`Trainer::store`]: that of a training view.
     Resident(usize),
+    /// In the ring already, see [`Trainer::stage`].
+    Staged,
 }
 
 impl<'a> From<&'a [u8]> for Target<'a> {
@@ -101,6 +107,8 @@ pub struct Trainer {
     pub(super) probe: Option<Probe>,
     pub(super) tensors: StepTensors,
     pub(super) readback: EvalReadback,
+    /// The ring's places for images.
+    pub(super) uploads: Uploads,
     pub(super) gpu: Gpu,
     pub(super) profile: Profile,
     pub(super) report: PlanReport,
@@ -118,7 +126,7 @@ pub struct Trainer {
     /// Gaussians of the last status word.
     gaussians: u32,
     /// What status words told besides their figures.
-    events: Vec<EventRow>,
+    pub(super) events: Vec<EventRow>,
     /// Last iteration whose events are known.
     noted: u32,
     /// Last iteration whose step is known to be over for good.
@@ -135,10 +143,13 @@ pub struct Trainer {
     growth: GrowthHold,
     /// Makes larger plans, for allocators that grow.
     pub(super) growing: Option<Growing>,
+    /// Which kernels steps run with.
+    pub(super) race: Race,
     /// Timed steps that were not asked for yet.
-    timed: Vec<TimedStep>,
+    pub(super) timed: Vec<TimedStep>,
     /// Time spent waiting for steps.
     waited: Duration,
+    pub(super) deferred: Deferred,
 }
 
 impl Trainer {
@@ -155,7 +166,7 @@ impl Trainer {
         model: Option<&Gaussians>,
     ) -> Result<Self, TrainError> {
         let (plan, growing) = Growing::start(plan, model.map_or(0, Gaussians::len))?;
-        let gpu = Gpu::with_backend(
+        let mut gpu = Gpu::with_backend(
             device,
             plan.table.clone(),
             &plan.programs(),
@@ -163,6 +174,7 @@ impl Trainer {
             plan.backend,
         )?;
         let programs = Programs::new(&gpu, &plan, profile.debug.timed_every > 0)?;
+        let ways = programs.ways.iter().map(|way| way.name.clone()).collect();
         let least = profile.debug.bands;
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
         let banding = Banding::new(ring, least);
@@ -172,9 +184,11 @@ impl Trainer {
             Some(tensors) => Some(Probe::new(&gpu, tensors)?),
             None => None,
         };
+        let deferred = Deferred::new(&profile);
         let mut trainer = Self {
             programs,
             probe,
+            uploads: Uploads::new(staging::places(&mut gpu, &plan.tensors.rings)?),
             tensors: plan.tensors,
             readback: plan.readback,
             gpu,
@@ -199,10 +213,13 @@ impl Trainer {
             skips: Skips::default(),
             growth: GrowthHold::default(),
             growing,
+            race: Race::new(ways),
             timed: Vec::new(),
             waited: Duration::ZERO,
+            deferred,
         };
-        losses::start(&mut trainer.gpu, &trainer.tensors)?;
+        losses::start(&mut trainer.gpu, &trainer.tensors, scene)?;
+        trainer.upload_rates()?;
         if let Some(model) = model {
             trainer.make_room(u32::try_from(model.len()).unwrap_or(u32::MAX))?;
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
@@ -338,9 +355,12 @@ impl Trainer {
             self.gpu.queue().is_done(Ticket::default())?;
         }
         self.release()?;
-        let slot = self.iteration % self.report.capacities.slots;
+        let slots = self.report.capacities.slots;
+        let slot = self.iteration % slots;
         self.collect(slot)?;
-        if self.banding.turns().is_some() {
+        // The next step's slot is free from now on, so that its photo can be brought there meanwhile.
+        self.collect((self.iteration + 1) % slots)?;
+        if self.banding.turns().is_some() || self.races_alone() {
             self.finish()?;
         }
         self.iteration += 1;
@@ -355,34 +375,17 @@ impl Trainer {
             block,
             steps: self.steps,
             page,
-            timed: false,
+            timed: None,
         };
         if self.banding.turns().is_some() {
             self.settle(slot, &flight, None)?;
         } else {
-            let is_due = self.iteration.checked_rem(self.profile.debug.timed_every) == Some(0);
-            let timed = self.programs.timed.get(page).filter(|_| is_due);
-            flight.timed = timed.is_some();
-            flight.ticket = match timed {
-                Some(program) => {
-                    if let Some(untimed) = self.programs.steps.get(page) {
-                        program.cut_like(untimed);
-                    }
-                    self.gpu.submit(program, slot)?
-                }
-                None => self.submit_step(slot, page)?,
-            };
+            self.submit_timed(slot, &mut flight)?;
             if let Some(entry) = self.in_flight.get_mut(slot as usize) {
                 *entry = Some(flight);
             }
         }
         Ok(self.deliver())
-    }
-
-    /// Submits the step whose photo is in `page` of the resident images, or in the ring.
-    pub(super) fn submit_step(&mut self, slot: u32, page: usize) -> Result<Ticket, TrainError> {
-        let program = self.programs.steps.get(page).ok_or_else(|| no_place(page, 0))?;
-        Ok(self.gpu.submit(program, slot)?)
     }
 
     /// Submits what follows the step of [`Trainer::advance_and_hold`], if it was not submitted yet.
@@ -550,13 +553,7 @@ impl Trainer {
         if counters.stall().is_some() {
             return self.recover(slot, flight, counters);
         }
-        if let Some(program) = self.programs.timed.get(flight.page).filter(|_| flight.timed) {
-            self.timed.push(TimedStep {
-                iteration: flight.block.iteration,
-                counters,
-                passes: program.times(slot)?,
-            });
-        }
+        self.note_times(slot, &flight, &counters)?;
         self.finished.push_back(Finished {
             status: StepStatus {
                 iteration: flight.block.iteration,
@@ -576,6 +573,7 @@ impl Trainer {
             self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);
             self.headroom.step(&counters);
+            self.race.see(&counters);
             let told = self
                 .skips
                 .step(counters.skipped)
@@ -658,7 +656,7 @@ impl Trainer {
         t_s: f64,
         folder: &Path,
     ) -> Result<PathBuf, TrainError> {
-        self.finish()?;
+        self.catch_up()?;
         let counters = self.counters()?;
         let state = CheckpointState {
             version: CheckpointState::VERSION,
@@ -696,7 +694,7 @@ impl Trainer {
         self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;
         self.held = None;
-        Ok(())
+        self.restart_deferred()
     }
 
     pub(super) fn counters(&mut self) -> Result<Counters, TrainError> {
@@ -715,14 +713,8 @@ impl Trainer {
     /// Writes uniforms and photo of a ring slot; returns the page of resident images that the photo is in.
     fn fill_slot(&mut self, slot: u32, block: &mut StepUniforms, target: Target<'_>) -> Result<usize, TrainError> {
         let page = match target {
-            Target::Bytes(photo) => {
-                let rings = self.tensors.rings;
-                let view = rings
-                    .images
-                    .slice(u64::from(slot) * rings.images_stride, photo.len() as u64);
-                self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(photo);
-                0
-            }
+            Target::Bytes(photo) => self.put_photo(slot, photo)?,
+            Target::Staged => self.take_photo(slot)?,
             Target::Resident(index) => {
                 let place = self.tensors.resident.place(index).ok_or_else(|| no_place(index, 0))?;
                 block.image_offset = u32::try_from(place.offset / 4).map_err(|_| no_place(index, 0))?;
@@ -753,6 +745,7 @@ impl Trainer {
         let mut block = uniforms::render(&self.profile, camera, &look);
         // A densification that waits draws its samples by seed and iteration from this block.
         block.iteration = self.iteration;
+        block.sh_steps = self.steps.sh();
         self.fill_slot(0, &mut block, Target::Bytes(photo))?;
         let mut turns = self.banding.turns();
         if turns.is_none() {
@@ -789,7 +782,7 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Memory`].
     pub fn model(&mut self) -> Result<Gaussians, TrainError> {
-        self.finish()?;
+        self.catch_up()?;
         Ok(step::read_model(&mut self.gpu, &self.tensors)?)
     }
 
@@ -805,7 +798,7 @@ impl Trainer {
     }
 }
 
-fn no_place(index: usize, bytes: usize) -> TrainError {
+pub(super) fn no_place(index: usize, bytes: usize) -> TrainError {
     TrainError::Memory(MemoryError::OutOfRange {
         tensor: "images/resident".to_owned(),
         offset: index as u64,

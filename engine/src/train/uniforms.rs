@@ -1,6 +1,7 @@
 //! The uniform block of a training step, from profile, camera and iteration.
 
-use super::schedule::{self, Events};
+use super::losses;
+use super::schedule::{self, Events, group};
 use crate::config::{Background, ModelKind, Profile};
 use crate::kernels::cpu::rng;
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
@@ -24,18 +25,28 @@ fn random_background(seed: u32, iteration: u32) -> [f32; 3] {
     [0, 1, 2].map(|channel| rng::uniform(seed, iteration, BACKGROUND_ID, channel))
 }
 
+/// Log-linear from one value to another over the run.
+fn falling(profile: &Profile, iteration: u32, [from, to]: [f32; 2]) -> f32 {
+    let share = f64::from(iteration) / f64::from(profile.schedule.iterations.max(1));
+    let value = f64::from(from).powf(1.0 - share.min(1.0)) * f64::from(to).powf(share.min(1.0));
+    #[expect(clippy::cast_possible_truncation, reason = "between two f32")]
+    let value = value as f32;
+    value
+}
+
 /// Learning rate of exposures at an iteration; 0 without them.
 fn exposure_rate(profile: &Profile, iteration: u32) -> f32 {
-    let share = f64::from(iteration) / f64::from(profile.schedule.iterations.max(1));
     let rate = profile.losses.iter().find_map(|loss| match loss {
-        Loss::Exposure(o) => {
-            Some(f64::from(o.lr).powf(1.0 - share.min(1.0)) * f64::from(o.lr_end).powf(share.min(1.0)))
-        }
+        Loss::Exposure(o) => Some(falling(profile, iteration, [o.lr, o.lr_end])),
         _ => None,
     });
-    #[expect(clippy::cast_possible_truncation, reason = "between 0 and 1")]
-    let rate = rate.unwrap_or(0.0) as f32;
-    rate
+    rate.unwrap_or(0.0)
+}
+
+/// Weight of the points' depth at an iteration; 0 without that loss.
+fn depth_weight(profile: &Profile, iteration: u32) -> f32 {
+    let weight = losses::depth(profile).map(|o| falling(profile, iteration, [o.weight, o.weight_end]));
+    weight.unwrap_or(0.0)
 }
 
 /// Optimiser steps taken so far, per parameter group; steps that skip a group do not count.
@@ -48,6 +59,12 @@ impl GroupSteps {
         for (group, steps) in self.0.iter_mut().enumerate() {
             *steps += u32::from(skip_mask & (1 << group) == 0);
         }
+    }
+
+    /// Steps of SH: none skips one degree and takes another.
+    pub(super) fn sh(&self) -> u32 {
+        let [.., rest] = self.0;
+        rest
     }
 
     /// Takes back one [`GroupSteps::advance`]: the step was left out.
@@ -152,6 +169,7 @@ pub(super) fn train(
     u.weights[3] = weight(|l| matches!(l, Loss::Alpha(_)));
     u.flags |= if u.weights[3] > 0.0 { flags::ALPHA_GRADIENT } else { 0 };
     u.camera_position[3] = exposure_rate(profile, iteration);
+    u.depth_weight = depth_weight(profile, iteration);
     if profile.model.background == Background::Random {
         let color = random_background(u.seed, iteration);
         u.background[..3].copy_from_slice(&color);
@@ -170,6 +188,9 @@ pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, extent: f32, st
     #[expect(clippy::cast_possible_truncation, reason = "rates fit f32")]
     let noise = (profile.strategy.noise() * means_rate) as f32;
     u.noise = noise;
+    u.sh_steps = steps
+        .sh()
+        .saturating_sub(u32::from(u.adam_skip_mask & group::SH_REST == 0));
     let share = schedule::others_share(profile, iteration);
     let rates = [
         (Group::Means, means_rate),

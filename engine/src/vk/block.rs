@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::rounding::BLOCK_USAGE;
+use super::window::{Lent, Window};
 use super::{Device, VkError};
 
 /// What a block's memory must be.
@@ -21,19 +22,27 @@ pub enum BlockKind {
 /// Priority of what the host writes and reads: it may leave the device first, if it was there at all.
 const HOST_PRIORITY: f32 = 0.25;
 
-/// One `VkDeviceMemory` and the `VkBuffer` that covers it.
-pub struct Block {
+/// The handles of a block: they go when neither the block nor a window of it is left.
+pub(super) struct Owned {
     device: Arc<Device>,
     kind: BlockKind,
-    pub(super) buffer: vk::Buffer,
+    buffer: vk::Buffer,
     memory: vk::DeviceMemory,
-    bytes: u64,
     allocated_bytes: u64,
-    mapped: *mut u8,
 }
 
-// SAFETY: the mapped pointer is only reached through `&self`/`&mut self` methods that check bounds; Vulkan handles are
-// plain values.
+/// One `VkDeviceMemory` and the `VkBuffer` that covers it.
+pub struct Block {
+    owned: Arc<Owned>,
+    pub(super) buffer: vk::Buffer,
+    bytes: u64,
+    mapped: *mut u8,
+    /// Parts that are in the hands of others.
+    lent: Arc<Lent>,
+}
+
+// SAFETY: the mapped pointer is only reached through `&self`/`&mut self` methods that check bounds, and never where a
+// window is; Vulkan handles are plain values.
 unsafe impl Send for Block {}
 // SAFETY: see above; shared access only reads.
 unsafe impl Sync for Block {}
@@ -68,15 +77,14 @@ impl Block {
         device.attempt("vkCreateBuffer")?;
         // SAFETY: `info` is valid for the call.
         let buffer = unsafe { raw.create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
-        let mut block = Self {
+        let mut owned = Owned {
             device: device.clone(),
             kind,
             buffer,
             memory: vk::DeviceMemory::null(),
-            bytes,
             allocated_bytes: 0,
-            mapped: std::ptr::null_mut(),
         };
+        let mut mapped = std::ptr::null_mut();
         // SAFETY: the buffer was just made from this device.
         let needs = unsafe { raw.get_buffer_memory_requirements(buffer) };
         let chosen = device.caps().memory_type(kind, needs.memory_type_bits);
@@ -104,20 +112,30 @@ impl Block {
             .map_err(|_| refused(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY))?;
         device.count_allocation();
         // SAFETY: type index and size come from the device's own answers.
-        block.memory = unsafe { raw.allocate_memory(&info, None) }.map_err(refused)?;
-        block.allocated_bytes = needs.size;
+        owned.memory = unsafe { raw.allocate_memory(&info, None) }.map_err(refused)?;
+        owned.allocated_bytes = needs.size;
         if kind == BlockKind::Device {
             device.take_bytes(needs.size);
         }
         // SAFETY: memory and buffer belong together and the memory is not bound yet.
-        unsafe { raw.bind_buffer_memory(buffer, block.memory, 0) }.map_err(VkError::call("vkBindBufferMemory"))?;
+        unsafe { raw.bind_buffer_memory(buffer, owned.memory, 0) }.map_err(VkError::call("vkBindBufferMemory"))?;
         if kind != BlockKind::Device {
             // SAFETY: the type is host-visible by selection and the memory is not mapped yet.
-            block.mapped = unsafe { raw.map_memory(block.memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) }
+            mapped = unsafe { raw.map_memory(owned.memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) }
                 .map_err(VkError::call("vkMapMemory"))?
                 .cast();
         }
-        Ok(block)
+        Ok(Self::of(owned, bytes, mapped))
+    }
+
+    fn of(owned: Owned, bytes: u64, mapped: *mut u8) -> Self {
+        Self {
+            buffer: owned.buffer,
+            owned: Arc::new(owned),
+            bytes,
+            mapped,
+            lent: Arc::default(),
+        }
     }
 
     /// Makes a buffer of `bytes` that has addresses and no memory.
@@ -133,31 +151,30 @@ impl Block {
         device.attempt("vkCreateBuffer")?;
         // SAFETY: `info` is valid for the call; the device has sparse binding, or its owner would not ask.
         let buffer = unsafe { device.raw().create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
-        Ok(Self {
+        let owned = Owned {
             device: device.clone(),
             kind: BlockKind::Device,
             buffer,
             memory: vk::DeviceMemory::null(),
-            bytes,
             allocated_bytes: 0,
-            mapped: std::ptr::null_mut(),
-        })
+        };
+        Ok(Self::of(owned, bytes, std::ptr::null_mut()))
     }
 
     /// Bytes of a page of a buffer without memory.
     pub(super) fn page_bytes(&self) -> u64 {
         // SAFETY: the buffer is alive and of this device.
-        unsafe { self.device.raw().get_buffer_memory_requirements(self.buffer) }.alignment
+        unsafe { self.owned.device.raw().get_buffer_memory_requirements(self.buffer) }.alignment
     }
 
     pub(super) fn memory(&self) -> vk::DeviceMemory {
-        self.memory
+        self.owned.memory
     }
 
     /// Gives pages of this buffer memory, or takes it from them, and waits until that is done. Nothing that uses the buffer
     /// is in flight.
     pub(super) fn bind_pages(&self, binds: &[vk::SparseMemoryBind]) -> Result<(), VkError> {
-        let raw = self.device.raw();
+        let raw = self.owned.device.raw();
         let buffers = [vk::SparseBufferMemoryBindInfo::default()
             .buffer(self.buffer)
             .binds(binds)];
@@ -165,9 +182,9 @@ impl Block {
         // SAFETY: pages and memory are in range by the page driver's books, the queue can bind (it was asked for when the
         // device was chosen), and waiting makes the binding visible to what is submitted later.
         unsafe {
-            raw.queue_bind_sparse(self.device.queue(), &infos, vk::Fence::null())
+            raw.queue_bind_sparse(self.owned.device.queue(), &infos, vk::Fence::null())
                 .map_err(VkError::call("vkQueueBindSparse"))?;
-            raw.queue_wait_idle(self.device.queue())
+            raw.queue_wait_idle(self.owned.device.queue())
                 .map_err(VkError::call("vkQueueWaitIdle"))
         }
     }
@@ -181,34 +198,46 @@ impl Block {
     /// Bytes the driver was asked for.
     #[must_use]
     pub fn allocated_bytes(&self) -> u64 {
-        self.allocated_bytes
+        self.owned.allocated_bytes
     }
 
-    /// The mapped bytes `[offset, offset + len)` for writing; `None` when not mapped or out of range.
+    /// The mapped bytes `[offset, offset + len)` for writing; `None` when not mapped, out of range or lent.
     ///
     /// The caller must not touch a range the device may be using; the rings above this layer see to that.
     pub fn mapped_mut(&mut self, offset: u64, len: usize) -> Option<&mut [u8]> {
         let end = offset.checked_add(len as u64)?;
-        if self.mapped.is_null() || end > self.bytes {
+        if self.mapped.is_null() || end > self.bytes || self.lent.overlaps(&(offset..end)) {
             return None;
         }
-        // SAFETY: the range lies inside the mapping; `&mut self` excludes other host access.
+        // SAFETY: the range lies inside the mapping and no window is there; `&mut self` excludes other host access.
         Some(unsafe { std::slice::from_raw_parts_mut(self.mapped.add(usize::try_from(offset).ok()?), len) })
     }
 
-    /// The mapped bytes `[offset, offset + len)` for reading; `None` when not mapped or out of range.
+    /// The mapped bytes `[offset, offset + len)` for reading; `None` when not mapped, out of range or lent.
     #[must_use]
     pub fn mapped(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let end = offset.checked_add(len as u64)?;
+        if self.mapped.is_null() || end > self.bytes || self.lent.overlaps(&(offset..end)) {
+            return None;
+        }
+        // SAFETY: the range lies inside the mapping and no window is there, nor can one be made while `self` is borrowed.
+        Some(unsafe { std::slice::from_raw_parts(self.mapped.add(usize::try_from(offset).ok()?), len) })
+    }
+
+    /// Lends the mapped bytes `[offset, offset + len)` to somebody who writes them, on any thread: nobody else reaches them
+    /// until the window is dropped. `None` when not mapped, out of range or lent already.
+    pub fn lend(&mut self, offset: u64, len: usize) -> Option<Window> {
         let end = offset.checked_add(len as u64)?;
         if self.mapped.is_null() || end > self.bytes {
             return None;
         }
         // SAFETY: the range lies inside the mapping.
-        Some(unsafe { std::slice::from_raw_parts(self.mapped.add(usize::try_from(offset).ok()?), len) })
+        let at = unsafe { self.mapped.add(usize::try_from(offset).ok()?) };
+        Window::new(self.owned.clone(), self.lent.clone(), offset..end, at)
     }
 }
 
-impl Drop for Block {
+impl Drop for Owned {
     fn drop(&mut self) {
         // SAFETY: owners wait for the device before dropping blocks; null handles are allowed.
         unsafe {

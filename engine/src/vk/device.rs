@@ -16,6 +16,7 @@ pub struct Device {
     queue_family: u32,
     block_rounding: BlockRounding,
     allocations: AtomicU64,
+    recordings: AtomicU64,
     /// Calls that may find no memory, and the one of them that is told so.
     attempts: AtomicU64,
     failing_attempt: AtomicU64,
@@ -113,6 +114,7 @@ impl Device {
             queue_family,
             block_rounding: BlockRounding::NONE,
             allocations: AtomicU64::new(0),
+            recordings: AtomicU64::new(0),
             attempts: AtomicU64::new(0),
             failing_attempt: AtomicU64::new(u64::MAX),
             reserved_bytes: AtomicU64::new(0),
@@ -147,6 +149,12 @@ impl Device {
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations.load(Ordering::Relaxed)
+    }
+
+    /// Command buffers recorded so far; steps of a run record none, unless they take so long that they are cut anew.
+    #[must_use]
+    pub fn recordings(&self) -> u64 {
+        self.recordings.load(Ordering::Relaxed)
     }
 
     /// Calls so far for which a driver may have no memory left: those that make buffers, memory, pools, sets, pipelines.
@@ -278,6 +286,10 @@ impl Device {
 
     pub(super) fn count_allocation(&self) {
         self.allocations.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_recording(&self) {
+        self.recordings.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Notes that device memory was taken.

@@ -27,6 +27,7 @@ mod simulated;
 mod timestamps;
 #[cfg(feature = "vma")]
 mod vma;
+mod window;
 
 pub use block::{Block, BlockKind};
 pub use caps::{Caps, DeviceKind, MemoryHeap, MemoryType, Tier};
@@ -44,3 +45,4 @@ pub use progress::{Progress, Pulse};
 pub use queue::{Queue, Ticket};
 pub use rounding::BlockRounding;
 pub use timestamps::PassTime;
+pub use window::Window;

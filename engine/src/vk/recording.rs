@@ -154,6 +154,7 @@ impl Recording {
             .get(part as usize)
             .map_or_else(vk::CommandBuffer::null, |part| part.buffer);
         let clock = (self.part_times != vk::QueryPool::null()).then_some(self.part_times);
+        self.device.count_recording();
         // A short program may be submitted again before its last run has finished; the queue keeps them in order.
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
         // SAFETY: the command buffer is freshly allocated; all handles used below are alive and owned by the script or by

@@ -20,6 +20,8 @@ pub const CHANNEL_SH: u32 = 256;
 pub const CHANNEL_SH_MOMENTS: u32 = 320;
 /// Channel of the first moment of the geometry.
 pub const CHANNEL_GEOMETRY: u32 = 384;
+/// Channel of the draws of values that catch up with missed steps, see [`Rounding::own`].
+pub const CHANNEL_CATCH_UP: u32 = 448;
 
 /// Draws of one Gaussian in one step.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +32,12 @@ impl Rounding {
     #[must_use]
     pub const fn new(seed: u32, step: u32, id: u32) -> Self {
         Self(hash(hash(hash(seed).wrapping_add(step)).wrapping_add(id)))
+    }
+
+    /// Draws apart from those of the same step: its channels are those of `channel`.
+    #[must_use]
+    pub const fn own(self, channel: u32) -> Self {
+        Self(hash(self.0.wrapping_add(channel)))
     }
 
     /// Two draws below 2^16: the low and the high half of [`bits`](super::rng::bits).

@@ -144,7 +144,8 @@ pub fn project_backward<R: Real>(
     let (d_cov, d_filtered_opacity) = filter_2d_backward(&f, settings.filter_2d, visible.opacity, g);
     let (d_sigma, through_shape) = covariance_backward(&f, view, d_cov);
     let through_position = position_backward(view, f.camera, g.mean_px);
-    let d_camera = add(through_shape, through_position);
+    let through_depth = [R::ZERO, R::ZERO, g.depth];
+    let d_camera = add(add(through_shape, through_position), through_depth);
     let (sh, through_colour) = colour_backward(gaussian, view, settings.sh_degree, visible, g);
     let (quat, d_scale) = shape_backward(&f, d_sigma);
 

@@ -130,43 +130,43 @@ impl Words {
     }
 }
 
-const fn seconds(bits: usize, scale: f32) -> Seconds {
+pub(super) const fn seconds(bits: usize, scale: f32) -> Seconds {
     match bits {
         8 => Seconds::of_8(scale),
         _ => Seconds::of_16(scale),
     }
 }
 
-fn ratio_code(ratio: f32, random16: u32, bits: usize) -> i32 {
+pub(super) fn ratio_code(ratio: f32, random16: u32, bits: usize) -> i32 {
     match bits {
         8 => ratio8_code(ratio, random16),
         _ => ratio16_code(ratio, random16),
     }
 }
 
-fn ratio_value(code: i32, bits: usize) -> f32 {
+pub(super) fn ratio_value(code: i32, bits: usize) -> f32 {
     match bits {
         8 => ratio8_value(code),
         _ => ratio16_value(code),
     }
 }
 
-fn over_root(v: f32) -> f32 {
+pub(super) fn over_root(v: f32) -> f32 {
     if v > 0.0 { 1.0 / v.sqrt() } else { 0.0 }
 }
 
 /// Field `index` of `bits` bits each, lowest first.
-fn field(words: &[u32], index: usize, bits: usize) -> u32 {
+pub(super) fn field(words: &[u32], index: usize, bits: usize) -> u32 {
     let per_word = 32 / bits;
     words[index / per_word] >> (index % per_word * bits) & ((1 << bits) - 1)
 }
 
 /// The same as a number in two's complement.
-const fn signed(code: u32, bits: usize) -> i32 {
+pub(super) const fn signed(code: u32, bits: usize) -> i32 {
     ((code << (32 - bits)) as i32) >> (32 - bits)
 }
 
-fn set_field(words: &mut [u32], index: usize, bits: usize, code: u32) {
+pub(super) fn set_field(words: &mut [u32], index: usize, bits: usize, code: u32) {
     let per_word = 32 / bits;
     let (shift, mask) = (index % per_word * bits, (1_u32 << bits) - 1);
     let word = &mut words[index / per_word];

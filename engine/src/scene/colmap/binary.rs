@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::super::{Point, SceneError};
+use super::super::SceneError;
+use super::super::seen::{PointRecord, thin};
 use super::{CameraRecord, ImageRecord, known_model, lens, point};
 
 /// Longest image name read, bytes.
@@ -40,12 +41,18 @@ pub(super) fn cameras(path: &Path) -> Result<Vec<CameraRecord>, SceneError> {
 /// Bytes of the shortest image record: id, quaternion, translation, camera, the name's NUL, observation count.
 const IMAGE_BYTES: u64 = 4 + 32 + 24 + 4 + 1 + 8;
 
+/// Bytes of an observation: the keypoint, two f64, and the id of its point.
+const OBSERVATION_BYTES: u64 = 24;
+/// Id of a keypoint without a point.
+const NO_POINT: u64 = u64::MAX;
+
 /// The count that starts the file, if the file can back it.
 pub(super) fn count_images(path: &Path) -> Result<u64, SceneError> {
     Ok(RecordFile::open(path)?.count("images", IMAGE_BYTES)? as u64)
 }
 
-pub(super) fn images(path: &Path) -> Result<Vec<ImageRecord>, SceneError> {
+/// Images, each with at most `most_seen` of the points that it shows.
+pub(super) fn images(path: &Path, most_seen: usize) -> Result<Vec<ImageRecord>, SceneError> {
     let mut file = RecordFile::open(path)?;
     let count = file.count("images", IMAGE_BYTES)?;
     let mut images = Vec::with_capacity(count);
@@ -55,21 +62,34 @@ pub(super) fn images(path: &Path) -> Result<Vec<ImageRecord>, SceneError> {
         let translation = file.f64s("image translation")?;
         let camera = file.u32("image camera")?;
         let name = file.name(id)?;
-        let observations = file.count("observations", 24)? as u64;
-        file.skip("observations", observations * 24)?;
+        let observations = file.count("observations", OBSERVATION_BYTES)?;
+        let mut seen = Vec::new();
+        if most_seen == 0 {
+            file.skip("observations", observations as u64 * OBSERVATION_BYTES)?;
+        } else {
+            for _ in 0..observations {
+                file.skip("observation", 16)?;
+                let point = file.u64("observed point")?;
+                if point != NO_POINT {
+                    seen.push(point);
+                }
+            }
+            thin(&mut seen, most_seen);
+        }
         images.push(ImageRecord {
             id,
             quat,
             translation,
             camera,
             name,
+            seen,
         });
     }
     file.finish()?;
     Ok(images)
 }
 
-pub(super) fn points(path: &Path) -> Result<Vec<(u64, Point)>, SceneError> {
+pub(super) fn points(path: &Path) -> Result<Vec<PointRecord>, SceneError> {
     let mut file = RecordFile::open(path)?;
     // id, position, colour, error, track length
     let count = file.count("points", 8 + 24 + 3 + 8 + 8)?;
@@ -78,10 +98,10 @@ pub(super) fn points(path: &Path) -> Result<Vec<(u64, Point)>, SceneError> {
         let id = file.u64("point id")?;
         let position = file.f64s("point position")?;
         let color = file.bytes::<3>("point colour")?;
-        file.skip("point error", 8)?;
+        let error = file.f64("point error")?;
         let track = file.count("track elements", 8)? as u64;
         file.skip("track", track * 8)?;
-        points.push(point(path, id, position, color)?);
+        points.push(point(path, id, position, color, error, track)?);
     }
     file.finish()?;
     Ok(points)

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use super::fence::Fence;
 use super::lens::{self, Focal, Lens};
 use super::posed::{PosedImage, fits_f32, rotation_of, safe_name};
+use super::seen::{self, PointRecord, Seen};
 use super::{Point, SceneError};
 
 /// Where models are looked for, as messages say it.
@@ -30,6 +31,8 @@ pub(super) struct Model {
     pub(super) points: Vec<Point>,
     /// True when there is no points file at all.
     pub(super) points_missing: bool,
+    /// Points that photos show, by the photo's name.
+    pub(super) seen: BTreeMap<String, Seen>,
 }
 
 /// The folder of the model under `root`, if there is one, and a notice when there was a choice.
@@ -74,12 +77,13 @@ fn count_images(folder: &Path) -> Option<u64> {
     if folder.join("cameras.bin").is_file() {
         return binary::count_images(&binary).ok();
     }
-    let images = text::images(&folder.join("images.txt")).ok()?;
+    let images = text::images(&folder.join("images.txt"), 0).ok()?;
     Some(images.len() as u64)
 }
 
-/// Reads the model in `folder`; binary files win over text files. With a fence, its files must be inside.
-pub(super) fn read(folder: &Path, fence: &Fence) -> Result<Model, SceneError> {
+/// Reads the model in `folder`; binary files win over text files. With a fence, its files must be inside. Keeps at most
+/// `most_seen` of the points that each photo shows.
+pub(super) fn read(folder: &Path, fence: &Fence, most_seen: usize) -> Result<Model, SceneError> {
     let extension = if folder.join("cameras.bin").is_file() {
         "bin"
     } else {
@@ -94,7 +98,7 @@ pub(super) fn read(folder: &Path, fence: &Fence) -> Result<Model, SceneError> {
     let (cameras, images, points) = if extension == "bin" {
         (
             binary::cameras(&cameras_file)?,
-            binary::images(&images_file)?,
+            binary::images(&images_file, most_seen)?,
             if points_missing {
                 Vec::new()
             } else {
@@ -104,7 +108,7 @@ pub(super) fn read(folder: &Path, fence: &Fence) -> Result<Model, SceneError> {
     } else {
         (
             text::cameras(&cameras_file)?,
-            text::images(&images_file)?,
+            text::images(&images_file, most_seen)?,
             if points_missing {
                 Vec::new()
             } else {
@@ -113,14 +117,21 @@ pub(super) fn read(folder: &Path, fence: &Fence) -> Result<Model, SceneError> {
         )
     };
     let cameras = camera_table(&cameras_file, cameras)?;
-    let images = pose_images(&images_file, &cameras_file, &cameras, images)?;
+    let most_seen = seen::most_of(most_seen, images.len());
+    let (images, listed) = pose_images(&images_file, &cameras_file, &cameras, images)?;
     check_point_ids(&points_file, &points)?;
-    let points = points.into_iter().map(|(_, point)| point).collect();
+    let seen = if most_seen > 0 {
+        seen::resolve(listed, &points, most_seen)
+    } else {
+        BTreeMap::new()
+    };
+    let points = points.into_iter().map(|record| record.point).collect();
     Ok(Model {
         images_file,
         images,
         points,
         points_missing,
+        seen,
     })
 }
 
@@ -142,13 +153,15 @@ struct CameraRecord {
     params: Vec<f64>,
 }
 
-/// An image record without its observations.
+/// An image record without its keypoints.
 struct ImageRecord {
     id: u32,
     quat: [f64; 4],
     translation: [f64; 3],
     camera: u32,
     name: String,
+    /// Ids of the points that it shows, as many as are wanted.
+    seen: Vec<u64>,
 }
 
 const EXPORT_AGAIN: &str = "export the model again";
@@ -203,9 +216,10 @@ fn pose_images(
     cameras_file: &Path,
     cameras: &BTreeMap<u32, Lens>,
     records: Vec<ImageRecord>,
-) -> Result<Vec<PosedImage>, SceneError> {
+) -> Result<(Vec<PosedImage>, Listed), SceneError> {
     let (mut ids, mut names) = (BTreeSet::new(), BTreeSet::new());
     let mut images = Vec::with_capacity(records.len());
+    let mut listed = Vec::new();
     for record in records {
         let at = || {
             format!(
@@ -243,6 +257,9 @@ fn pose_images(
                 "poses must be finite, export the model again",
             ));
         };
+        if !record.seen.is_empty() {
+            listed.push((name.clone(), record.seen));
+        }
         images.push(PosedImage {
             name,
             rotation,
@@ -250,28 +267,40 @@ fn pose_images(
             lens,
         });
     }
-    Ok(images)
+    Ok((images, listed))
 }
 
-/// Turns a point's record into a [`Point`], refusing values that are not finite.
-fn point(path: &Path, id: u64, position: [f64; 3], color: [u8; 3]) -> Result<(u64, Point), SceneError> {
+/// Ids of points by the name of the photo that lists them.
+type Listed = Vec<(String, Vec<u64>)>;
+
+/// The record of a point, refusing positions that are not finite.
+fn point(
+    path: &Path,
+    id: u64,
+    position: [f64; 3],
+    color: [u8; 3],
+    error_px: f64,
+    track: u64,
+) -> Result<PointRecord, SceneError> {
     if !fits_f32(&position) {
         let found = format!("the position {position:?}");
         let remedy = "points must be finite, export the model again";
         return Err(SceneError::malformed(path, format!("point {id}"), found, remedy));
     }
-    Ok((
+    Ok(PointRecord {
         id,
-        Point {
+        point: Point {
             position: position.map(|value| value as f32),
             color,
         },
-    ))
+        error_px,
+        track: u32::try_from(track).unwrap_or(u32::MAX),
+    })
 }
 
 /// Points get ids in whatever order the file has; a sorted copy finds repeats in little memory.
-fn check_point_ids(path: &Path, points: &[(u64, Point)]) -> Result<(), SceneError> {
-    let mut ids: Vec<u64> = points.iter().map(|(id, _)| *id).collect();
+fn check_point_ids(path: &Path, points: &[PointRecord]) -> Result<(), SceneError> {
+    let mut ids: Vec<u64> = points.iter().map(|record| record.id).collect();
     ids.sort_unstable();
     match ids.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(SceneError::Duplicate {

@@ -5,7 +5,7 @@ use super::super::scratch::Scratch;
 use super::*;
 
 fn load(folder: &Path) -> Result<Model, SceneError> {
-    read(folder, &Fence::open())
+    read(folder, &Fence::open(), 0)
 }
 
 /// Little-endian bytes of a model file.
@@ -493,4 +493,79 @@ fn random_damage_never_panics() {
         refused += u32::from(load(&folder.path().join(kind)).is_err());
     }
     assert!(refused > 300, "{refused} of 1500 damaged models were refused");
+}
+
+/// Two photos that list points 4 and 3, one of no point and one that is not in the model; tracks of three and of two.
+fn matched() -> [Bytes; 2] {
+    let observed = |bytes: Bytes, ids: &[u64]| {
+        let bytes = bytes.u64(ids.len() as u64);
+        ids.iter().fold(bytes, |bytes, id| bytes.f64s(&[1.0, 2.0]).u64(*id))
+    };
+    let photo = |bytes: Bytes, id: u32, name: &str, ids: &[u64]| {
+        let bytes = bytes.u32(id).f64s(&[1.0, 0.0, 0.0, 0.0]).f64s(&[0.0; 3]).u32(7);
+        observed(bytes.raw(name.as_bytes()).raw(&[0]), ids)
+    };
+    let images = photo(Bytes::default().u64(2), 1, "a b.jpg", &[4, u64::MAX, 3, 77]);
+    let images = photo(images, 2, "c.jpg", &[]);
+    let point = |bytes: Bytes, id: u64, x: f64, error: f64, track: u64| {
+        let bytes = bytes.u64(id).f64s(&[x, 0.0, 5.0]).raw(&[0; 3]).f64s(&[error]);
+        (0..track).fold(bytes.u64(track), |bytes, _| bytes.u64(0))
+    };
+    let points = point(Bytes::default().u64(3), 4, 0.25, 0.5, 3);
+    let points = point(point(points, 3, 0.5, 0.7, 2), 5, 0.75, -1.0, 4);
+    [images, points]
+}
+
+const MATCHED_IMAGES_TXT: &str =
+    "1 1 0 0 0 0 0 0 7 a b.jpg\n 1 2 4  1 2 -1 1.5 2e0 3 1 2 77\n2 1 0 0 0 0 0 0 7 c.jpg\n\n";
+const MATCHED_POINTS_TXT: &str = "4 0.25 0 5 0 0 0 0.5 1 0 2 0 2 1\n3 0.5 0 5 0 0 0 0.7 1 0 2 0\n\
+    5 0.75 0 5 0 0 0 -1 1 0 2 0 2 1 2 2\n";
+
+#[test]
+fn photos_name_the_points_they_show() {
+    let (binary, text) = (Scratch::new(), Scratch::new());
+    let [images, points] = matched();
+    let binary = write(&binary, &cameras(), &images, &points);
+    let text = write_text(&text, CAMERAS_TXT, MATCHED_IMAGES_TXT, MATCHED_POINTS_TXT);
+    for folder in [binary, text] {
+        let seen = |most: usize| read(&folder, &Fence::open(), most).unwrap().seen;
+        assert!(seen(0).is_empty());
+        let found = seen(10);
+        let found: Vec<_> = found.iter().map(|(name, list)| (name.as_str(), &list[..])).collect();
+        let four = super::super::SeenPoint {
+            position: [0.25, 0.0, 5.0],
+            error_px: 0.5,
+        };
+        assert_eq!(found, [("a b.jpg", &[four][..])], "{}", folder.display());
+    }
+}
+
+#[test]
+fn lists_of_observations_that_are_none_are_errors() {
+    for (line, needle) in [
+        ("1 2", "x, y"),
+        ("1 2 x", "x, y"),
+        ("1 2 -3", "x, y"),
+        ("1 2 4 5", "x, y"),
+    ] {
+        let folder = Scratch::new();
+        let images = format!("1 1 0 0 0 0 0 0 7 a.jpg\n{line}\n");
+        let folder = write_text(&folder, CAMERAS_TXT, &images, MATCHED_POINTS_TXT);
+        let message = read(&folder, &Fence::open(), 5).unwrap_err().to_string();
+        assert!(message.contains("line 2") && message.contains(needle), "{message}");
+        assert!(read(&folder, &Fence::open(), 0).is_ok(), "nobody asked");
+    }
+}
+
+#[test]
+fn every_truncation_is_an_error_with_observations_too() {
+    let [images, points] = matched();
+    for length in 0..images.0.len() {
+        let mut cut = images.clone();
+        cut.0.truncate(length);
+        let folder = Scratch::new();
+        let folder = write(&folder, &cameras(), &cut, &points);
+        let message = read(&folder, &Fence::open(), 5).unwrap_err().to_string();
+        assert!(message.contains("images.bin"), "{message}");
+    }
 }

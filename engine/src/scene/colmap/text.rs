@@ -8,11 +8,14 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::super::{Point, SceneError};
+use super::super::SceneError;
+use super::super::seen::{PointRecord, thin};
 use super::{CameraRecord, ImageRecord, known_model, point};
 
-/// Longest record line read, bytes. Lines of observations are skipped without being held.
+/// Longest record line read, bytes. Lines of observations are never held whole.
 const MAX_LINE_BYTES: u64 = 1 << 20;
+/// Longest word of an observation, bytes.
+const MAX_WORD_BYTES: usize = 64;
 
 pub(super) fn cameras(path: &Path) -> Result<Vec<CameraRecord>, SceneError> {
     let mut lines = Lines::open(path)?;
@@ -39,7 +42,8 @@ pub(super) fn cameras(path: &Path) -> Result<Vec<CameraRecord>, SceneError> {
     Ok(cameras)
 }
 
-pub(super) fn images(path: &Path) -> Result<Vec<ImageRecord>, SceneError> {
+/// Images, each with at most `most_seen` of the points that it shows.
+pub(super) fn images(path: &Path, most_seen: usize) -> Result<Vec<ImageRecord>, SceneError> {
     let mut lines = Lines::open(path)?;
     let mut images = Vec::new();
     while let Some(line) = lines.record()? {
@@ -56,20 +60,27 @@ pub(super) fn images(path: &Path) -> Result<Vec<ImageRecord>, SceneError> {
         let camera = lines.field(split_field(&mut rest), "camera id")?;
         // names may hold spaces, so the name is all that is left
         let name = lines.field(Some(rest), "image name")?;
-        lines.skip_line()?;
+        let mut seen = Vec::new();
+        if most_seen == 0 {
+            lines.skip_line()?;
+        } else {
+            seen = lines.observed_points()?;
+            thin(&mut seen, most_seen);
+        }
         images.push(ImageRecord {
             id,
             quat,
             translation,
             camera,
             name,
+            seen,
         });
     }
     lines.finish(images.len())?;
     Ok(images)
 }
 
-pub(super) fn points(path: &Path) -> Result<Vec<(u64, Point)>, SceneError> {
+pub(super) fn points(path: &Path) -> Result<Vec<PointRecord>, SceneError> {
     let mut lines = Lines::open(path)?;
     let mut points = Vec::new();
     while let Some(line) = lines.record()? {
@@ -83,8 +94,10 @@ pub(super) fn points(path: &Path) -> Result<Vec<(u64, Point)>, SceneError> {
         for value in &mut color {
             *value = lines.field(fields.next(), "colour")?;
         }
-        let _error: f64 = lines.field(fields.next(), "error")?;
-        points.push(point(path, id, position, color)?);
+        let error = lines.field(fields.next(), "error")?;
+        // Pairs of image and keypoint.
+        let track = fields.count() as u64 / 2;
+        points.push(point(path, id, position, color, error, track)?);
     }
     lines.finish(points.len())?;
     Ok(points)
@@ -172,6 +185,49 @@ impl Lines {
                 self.number += 1;
                 return Ok(());
             }
+        }
+    }
+
+    /// Ids of the points on the current line of observations, `x y id` each with id -1 for none; passes over the line.
+    fn observed_points(&mut self) -> Result<Vec<u64>, SceneError> {
+        let (mut points, mut word, mut words) = (Vec::new(), Vec::new(), 0_u64);
+        let (mut done, mut wrong) = (false, false);
+        while !done {
+            let error = |e| SceneError::io(&self.path, "read", e);
+            let buffer = self.reader.fill_buf().map_err(error)?;
+            done = buffer.is_empty();
+            let mut used = 0;
+            // The end of the file ends a word too.
+            for byte in buffer.iter().copied().chain(done.then_some(b'\n')) {
+                used += usize::from(!buffer.is_empty());
+                if !byte.is_ascii_whitespace() {
+                    // No number needs more; what is cut off is refused below.
+                    if word.len() < MAX_WORD_BYTES {
+                        word.push(byte);
+                    }
+                    continue;
+                }
+                if !word.is_empty() {
+                    if words % 3 == 2 && word != b"-1" {
+                        let id: Option<u64> = str::from_utf8(&word).ok().and_then(|word| word.parse().ok());
+                        wrong = wrong || id.is_none();
+                        points.extend(id);
+                    }
+                    words += 1;
+                    word.clear();
+                }
+                if byte == b'\n' {
+                    done = true;
+                    break;
+                }
+            }
+            self.reader.consume(used);
+        }
+        self.number += 1;
+        if words.is_multiple_of(3) && !wrong {
+            Ok(points)
+        } else {
+            Err(self.malformed("observations that are not x, y and the id of a point each"))
         }
     }
 

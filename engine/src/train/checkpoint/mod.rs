@@ -146,6 +146,7 @@ fn core(mut profile: Value) -> Value {
         "schedule.save",
         "schedule.checkpoint",
         "schedule.early_stop",
+        "optimizer.deferred_sh",
         "eval",
         "device",
         "debug",
@@ -202,7 +203,8 @@ pub fn scene_digest(scene: &SceneIndex) -> String {
     digest.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Plane groups of a chunk with their names and plane counts.
+/// Plane groups of a chunk with their names and plane counts. In how many steps SH took part is not among them: all of it is
+/// up to date when it is written.
 fn groups(chunk: &Chunk) -> [(&'static str, View, u32); 8] {
     let planes = &chunk.planes;
     [
@@ -211,7 +213,7 @@ fn groups(chunk: &Chunk) -> [(&'static str, View, u32); 8] {
         ("geometry_v", chunk.geometry_v, planes.geometry_v),
         ("sh", chunk.sh, planes.sh),
         ("sh_m", chunk.sh_m, planes.sh_m),
-        ("sh_v", chunk.sh_v, planes.sh_v),
+        ("sh_v", chunk.sh_v, planes.seen_plane().unwrap_or(planes.sh_v)),
         ("filter_3d", chunk.filter_3d, 1),
         ("statistics", chunk.statistics, 4),
     ]

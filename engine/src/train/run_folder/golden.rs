@@ -354,6 +354,7 @@ fn measure(it: u32, set: Split, stem: &str, error: f32) -> (ViewRow, Arc<Evaluat
         height: SIZE_PX[1],
         metrics: view_metrics(&sums(&values), SIZE_PX, false).unwrap(),
         lpips: None,
+        cc_psnr: None,
         images: true,
     };
     (row, Arc::new(shown))

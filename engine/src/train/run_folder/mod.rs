@@ -26,7 +26,9 @@ use std::path::{Path, PathBuf};
 pub use environment::{Allocation, COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
 pub use place::place;
-pub use record::{EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, Status};
+pub use record::{
+    EvalRecord, Iterations, KernelChoice, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, Status,
+};
 
 use super::device_loss::REPORT_FILE;
 use super::pictures::PictureKind;
@@ -244,6 +246,16 @@ impl RunFolder {
         self.write_record()
     }
 
+    /// Notes in the index which kernels a race chose.
+    ///
+    /// # Errors
+    /// When `run.json` cannot be written.
+    pub fn choose_kernels(&mut self, iteration: u32, name: &str) -> Result<(), RunFolderError> {
+        let name = name.to_owned();
+        self.record.kernels = Some(KernelChoice { iteration, name });
+        self.write_record()
+    }
+
     /// Where a model of an iteration goes.
     #[must_use]
     pub fn ply_path(&self, iteration: u32, kind: PlyKind) -> PathBuf {
@@ -457,6 +469,7 @@ fn fresh(run: NewRun) -> RunRecord {
         plys: Vec::new(),
         evals: Vec::new(),
         files: Vec::new(),
+        kernels: None,
     }
 }
 

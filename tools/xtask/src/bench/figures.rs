@@ -169,6 +169,7 @@ fn sizes_of(timings: &Node, cameras: &Path) -> Result<Sizes> {
         tile_bits: tiles.log2().ceil(),
         geometry_bytes: gaussian.number("geometry")?,
         sh_bytes: gaussian.number("sh")?,
+        sh_state_bytes: gaussian.number("sh_state")?,
         state_bytes: gaussian.number("all")?,
         ..Sizes::default()
     })
@@ -339,7 +340,7 @@ mod tests {
                 "{{\"from\":81,\"to\":100,\"gaussians\":100000,\"visible\":0,\"intersections\":0,\
                  \"total_ms\":3,\"passes\":{passes}}}"
             );
-            let bytes = r#"{"geometry":44,"sh":12,"all":72}"#;
+            let bytes = r#"{"geometry":44,"sh":12,"sh_state":36,"all":72}"#;
             let timings = format!("{{\"host_ms\":0.25,\"gaussian_bytes\":{bytes},\"windows\":[{window}]}}");
             fs::write(folder.join("timings.json"), timings).unwrap();
         }

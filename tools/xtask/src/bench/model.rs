@@ -21,6 +21,8 @@ pub(super) struct Sizes {
     pub(super) geometry_bytes: f64,
     /// Bytes a Gaussian of SH coefficients.
     pub(super) sh_bytes: f64,
+    /// The same with their moments, and what counts their steps.
+    pub(super) sh_state_bytes: f64,
     /// Bytes a Gaussian of everything that training keeps: values, moments, statistics, filter.
     pub(super) state_bytes: f64,
 }
@@ -63,6 +65,10 @@ pub(super) fn bytes(pass: &str, s: &Sizes) -> Option<f64> {
         "rasterize_backward" => 4.0 * i + 3.0 * RECORD * m + (2.0 * IMAGE + 4.0) * p,
         "gradient_fold" => (4.0 + RECORD) * i + RECORD * m,
         "gradient_check" => RECORD * m,
+        // Colours out of view wait.
+        "update" if pass.contains("deferred") => {
+            n * (2.0 * (s.state_bytes - s.sh_state_bytes) + 0.125) + m * (2.0 * s.sh_state_bytes + RECORD)
+        }
         "update" => n * (2.0 * s.state_bytes + 0.125) + RECORD * m,
         _ => return None,
     })
@@ -81,6 +87,7 @@ mod tests {
         tile_bits: 11.0,
         geometry_bytes: 44.0,
         sh_bytes: 192.0,
+        sh_state_bytes: 576.0,
         state_bytes: 728.0,
     };
 
@@ -89,6 +96,21 @@ mod tests {
         // 59 values with two moments each, read and written, make 1416 bytes; filter and statistics are the rest.
         let moved = bytes("update", &EXACT).unwrap();
         assert!((moved / 1e6 - (1416.0 + 40.0 + 0.125)).abs() < 1e-6, "{moved}");
+    }
+
+    #[test]
+    fn a_deferred_update_leaves_colours_out_of_view_alone() {
+        let seen = |visible| {
+            let sizes = Sizes {
+                visible,
+                sh_state_bytes: 580.0,
+                state_bytes: 732.0,
+                ..EXACT
+            };
+            bytes("update.deferred", &sizes).unwrap() / 1e6
+        };
+        assert!((seen(0.0) - 304.125).abs() < 1e-6, "{}", seen(0.0));
+        assert!((seen(1e6) - seen(0.0) - 1160.0 - RECORD).abs() < 1e-6, "{}", seen(1e6));
     }
 
     #[test]

@@ -1,0 +1,110 @@
+//! Adam's steps without a gradient, many at once: what SH out of view miss when their optimiser steps are deferred.
+
+use super::codes::{CHANNEL_CATCH_UP, CHANNEL_SH, CHANNEL_SH_MOMENTS, Rounding, half_code};
+use super::stored_adam::{Words, color_value, field, over_root, ratio_code, ratio_value, seconds, set_field, signed};
+use crate::kernels::catch_up::Row;
+
+/// Where the root of a second moment is below this many epsilons, epsilon counts and steps are taken one by one.
+const EPSILONS: f32 = 4e6;
+/// Of so few steps the sum is taken as such: the difference of two entries of the table would lose a digit.
+const FEW_STEPS: u32 = 8;
+/// Share of a first moment that is left when the steps after it no longer count.
+const SPENT: f32 = 1.5e-8;
+
+/// The steps that a Gaussian missed.
+#[derive(Clone, Copy, Debug)]
+pub struct Missed<'a> {
+    rows: &'a [Row],
+    eps: f32,
+    from: u32,
+    steps: u32,
+    sums: [f32; 2],
+    first: f32,
+    second: f32,
+}
+
+impl<'a> Missed<'a> {
+    /// Of a Gaussian that took part in the first `seen` steps of `now`; `rows` is the table, `eps` Adam's.
+    #[must_use]
+    pub fn since(rows: &'a [Row], eps: f32, seen: u32, now: u32) -> Self {
+        let steps = now - seen;
+        let row = |n: u32| rows[n as usize];
+        let sum = |group: usize| {
+            if steps <= FEW_STEPS {
+                let (mut sum, mut weight) = (0.0, 1.0);
+                for j in 1..=steps {
+                    let row = row(seen + j);
+                    weight *= rows[1].quotient;
+                    sum += weight * (row.step[group] / row.second_scale);
+                }
+                sum
+            } else {
+                row(seen).later[group] - row(steps).quotient * row(now).later[group]
+            }
+        };
+        Self {
+            rows,
+            eps,
+            from: seen,
+            steps,
+            sums: [sum(0), sum(1)],
+            first: row(steps).first,
+            second: row(steps).second,
+        }
+    }
+
+    /// By how much the steps lower a value of degree 0, or of a `higher` one.
+    #[must_use]
+    pub fn change(&self, higher: bool, m: f32, v: f32) -> f32 {
+        let (group, root) = (usize::from(higher), v.sqrt());
+        if root >= EPSILONS * self.eps {
+            return self.sums[group] * (m / root);
+        }
+        let (mut change, mut m_then) = (0.0, m);
+        let missed = &self.rows[self.from as usize + 1..][..self.steps as usize];
+        for (powers, row) in self.rows[1..].iter().zip(missed) {
+            if m_then.abs() <= SPENT * m.abs() {
+                break;
+            }
+            m_then = powers.first * m;
+            change += row.step[group] * (m_then / ((powers.second * v).sqrt() * row.second_scale + self.eps));
+        }
+        change
+    }
+
+    /// Brings one value and its moments up to date.
+    pub fn catch_up(&self, higher: bool, value: &mut f32, m: &mut f32, v: &mut f32) {
+        *value -= self.change(higher, *m, *v);
+        *m *= self.first;
+        *v *= self.second;
+    }
+}
+
+impl Words {
+    /// [`Missed::catch_up`] for the first `count` colours, degree 0 first; moments have 16 or 8 `bits`.
+    pub fn catch_up_colors(&mut self, bits: usize, missed: &Missed<'_>, count: usize, rounding: Rounding) {
+        let scale = self.scale() * missed.second;
+        if missed.steps == 0 || scale <= 0.0 {
+            return;
+        }
+        let rounding = rounding.own(CHANNEL_CATCH_UP);
+        let (old, new) = (seconds(bits, self.scale()), seconds(bits, scale));
+        self.sh_v[0] = scale.to_bits();
+        for i in 0..count {
+            let mut v = old.value(field(&self.sh_v[1..], i, bits));
+            let mut m = ratio_value(signed(field(&self.sh_m, i, bits), bits), bits) * v.sqrt();
+            let mut value = color_value(&self.sh, i);
+            missed.catch_up(i >= 3, &mut value, &mut m, &mut v);
+            let draws = rounding.draw(CHANNEL_SH + i as u32 / 2);
+            set_field(&mut self.sh, i, 16, half_code(value, draws[i % 2]));
+            let [first, second] = rounding.draw(CHANNEL_SH_MOMENTS + i as u32);
+            let v_code = new.code(v, second);
+            let m_code = ratio_code(m * over_root(new.value(v_code)), first, bits);
+            set_field(&mut self.sh_v[1..], i, bits, v_code);
+            set_field(&mut self.sh_m, i, bits, m_code as u32);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
