@@ -4,13 +4,15 @@
 //! come back: neither panic nor hang, nor take memory that the input does not justify. What a reader accepts must hold
 //! what it promises.
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kiln::config::{Inputs, extended_profile, resolve};
 use kiln::export::{read_camera_path, read_cameras, read_ply, summarize_file, summarize_ply};
-use kiln::scene::{ImageOptions, ImageStore, SceneIndex, SceneOptions, Split, ViewId, read_points};
+use kiln::scene::{ImageOptions, SceneIndex, SceneOptions, Split, ViewId, decode, photo_bytes, read_points};
 use kiln::serve::{Listen, Server};
 use kiln::train::checkpoint;
 use sha2::{Digest as _, Sha256};
@@ -56,8 +58,34 @@ fn prepared(place: &'static OnceLock<PathBuf>, target: &str, fill: impl FnOnce(&
     })
 }
 
+/// A file that stays open between inputs, and what it holds.
+struct Kept {
+    file: File,
+    bytes: Vec<u8>,
+}
+
+/// Makes `bytes` the content of a file. Opening and truncating files is most of what an input would cost, so they stay open
+/// and those that hold the right bytes already are left alone.
 fn put(path: &Path, bytes: &[u8]) {
-    fs::write(path, bytes).expect("a temporary file");
+    static FILES: Mutex<BTreeMap<PathBuf, Kept>> = Mutex::new(BTreeMap::new());
+    let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(kept) = files.get_mut(path) else {
+        let mut file = File::create(path).expect("a temporary file");
+        file.write_all(bytes).expect("room for a temporary file");
+        let bytes = bytes.to_owned();
+        files.insert(path.to_owned(), Kept { file, bytes });
+        return;
+    };
+    if kept.bytes == bytes {
+        return;
+    }
+    kept.file.rewind().expect("a temporary file");
+    kept.file.write_all(bytes).expect("room for a temporary file");
+    if bytes.len() < kept.bytes.len() {
+        kept.file.set_len(bytes.len() as u64).expect("a temporary file");
+    }
+    kept.bytes.clear();
+    kept.bytes.extend_from_slice(bytes);
 }
 
 fn pictures(root: &Path) {
@@ -69,7 +97,12 @@ fn pictures(root: &Path) {
 
 /// Removes the folders that the targets made.
 pub fn tidy() {
-    let more = ["transforms-nerfstudio", "transforms-blender"];
+    let more = [
+        "transforms-nerfstudio",
+        "transforms-blender",
+        "masks-image",
+        "masks-mask",
+    ];
     for target in TARGETS.map(|(target, _)| target).into_iter().chain(more) {
         let _ = fs::remove_dir_all(folder(target));
     }
@@ -221,42 +254,33 @@ pub fn config(input: &[u8]) {
 
 /// A picture: with an even first byte a mask, otherwise an image.
 pub fn masks(input: &[u8]) {
-    static PLACE: OnceLock<PathBuf> = OnceLock::new();
-    let root = prepared(&PLACE, "masks", |root| {
-        pictures(root);
-        let frame = |name: &str| {
-            format!(
-                r#"{{"file_path":"images/{name}.png","transform_matrix":[[1,0,0,0],[0,1,0,0],[0,0,1,3],[0,0,0,1]]}}"#
-            )
-        };
-        let text = format!(r#"{{"fl_x":4,"w":4,"h":3,"frames":[{},{}]}}"#, frame("a"), frame("b"));
-        put(&root.join("transforms.json"), text.as_bytes());
-    });
+    static PLACES: [OnceLock<PathBuf>; 2] = [const { OnceLock::new() }; 2];
     let Some((kind, bytes)) = input.split_first() else {
         return;
     };
-    let (image, mask) = (root.join("images/a.png"), root.join("images/a.mask.png"));
-    if kind & 1 == 0 {
-        put(&image, PICTURE);
-        put(&mask, bytes);
-    } else {
-        put(&image, bytes);
-        let _ = fs::remove_file(&mask);
-    }
+    let which = usize::from(*kind & 1);
+    let name = ["masks-mask", "masks-image"][which];
+    let root = prepared(&PLACES[which], name, |root| {
+        pictures(root);
+        let text = r#"{"fl_x":4,"w":4,"h":3,"frames":[
+            {"file_path":"images/a.png","transform_matrix":[[1,0,0,0],[0,1,0,0],[0,0,1,3],[0,0,0,1]]}]}"#;
+        put(&root.join("transforms.json"), text.as_bytes());
+    });
+    put(&root.join(["images/a.mask.png", "images/a.png"][which]), bytes);
     let options = SceneOptions {
         eval: false,
         ..SceneOptions::default()
     };
     if let Some(scene) = load(root, &options) {
-        let store = ImageStore::open(&scene, ImageOptions::default());
-        for index in 0..scene.train.len() {
-            let id = ViewId {
-                split: Split::Train,
-                index,
-            };
-            if let Ok(store) = &store {
-                let _ = store.get(id);
-            }
+        let id = ViewId {
+            split: Split::Train,
+            index: 0,
+        };
+        let background = ImageOptions::default().background;
+        if let Ok(photo) = decode(&scene, id, background) {
+            let camera = &scene.train[0].camera;
+            let pixels = u64::from(camera.width_px) * u64::from(camera.height_px);
+            assert_eq!(photo.bytes().len() as u64, photo_bytes(pixels, scene.masked));
         }
     }
 }

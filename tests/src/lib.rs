@@ -2,7 +2,7 @@
 //!
 //! [`gpu`] opens a device with the validation layer and runs steps on it, [`scenes`] makes models and cameras,
 //! [`stages`] checks every kernel of a step, [`twin`] runs the CPU reference for the same inputs, [`compare`] measures
-//! differences, [`child`] runs a test again in a process of its own with other driver settings, [`spirv`] reads shader
+//! differences, [`cpu`] processor time, [`child`] runs a test again in a process of its own with other driver settings, [`spirv`] reads shader
 //! modules, [`runs`] trains the bundled scene and reads what the run left behind, [`banded`] trains a small one that
 //! runs short of memory, [`schema`] checks JSON against the shipped schemas, [`tfevents`] reads TensorBoard's event
 //! files, [`mod@replay`] compares allocators on stored traces, [`view`] starts `kiln view`, [`http`] talks to it byte by byte, [`browser`] drives a headless browser,
@@ -15,6 +15,7 @@ pub mod banded;
 pub mod browser;
 pub mod child;
 pub mod compare;
+pub mod cpu;
 pub mod gpu;
 pub mod hostile;
 pub mod http;

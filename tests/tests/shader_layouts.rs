@@ -13,7 +13,7 @@ use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::kernels::{begin, budgeted, densify, explore, histogram, opacity_reset, probe, resample};
+use kiln::kernels::{begin, budgeted, densify, explore, guard_bands, histogram, opacity_reset, probe, resample};
 use kiln::memory::{Access, Command, Program, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, STAGING_BYTES, StepTensors, banded,
@@ -259,6 +259,7 @@ fn programs() -> Vec<Program> {
         histogram::record(&mut program, &t.shared, &t.chunks, t.shared.args);
         let sample = probe::Sample::of(t.shared.args.bytes, probe::RUN_BYTES);
         probe::record(&mut program, t.shared.args, t.shared.args, sample);
+        guard_bands::record(&mut program, t.shared.args, t.shared.uniforms, t.shared.args, 1, 0);
         programs.push(program);
     }
     let mut table = TensorTable::default();

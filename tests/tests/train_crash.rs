@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use kiln::train::run_folder::{RunRecord, record_path};
 use kiln_tests::child::{ROLE, role};
 use kiln_tests::kill::KillingDisk;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json};
+use serde_json::{Value, json as row};
 
 /// A run of 44 steps on small images, with densifications, prunes, resets and degree raises, that saves often.
 const SMALL: &[(&str, &str)] = &[
@@ -34,6 +36,8 @@ const TEST: &str = "killed_runs_go_on_to_the_same_bytes";
 const FOLDER: &str = "KILN_CRASH_FOLDER";
 const RESUME: &str = "KILN_CRASH_RESUME";
 const DIE_AT: &str = "KILN_CRASH_DIE_AT";
+/// A file that gets a line of JSON for every round.
+const LOG: &str = "KILN_CRASH_LOG";
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -110,6 +114,20 @@ fn assert_same_end(whole: &Path, root: &Path, context: &str) {
     assert_eq!(runs::checkpoints(root).len(), 2, "{context}: something was left behind");
 }
 
+/// Iteration of the newest sound checkpoint of a run.
+fn newest(root: &Path) -> Option<u64> {
+    let (open, _) = kiln::train::checkpoint::open(&root.join("checkpoints")).ok()?;
+    let name = open.path().file_stem()?.to_str()?;
+    name.rsplit('_').next()?.parse().ok()
+}
+
+/// Appends a line to the file that [`LOG`] names.
+fn log(line: &Value) {
+    let Some(path) = std::env::var_os(LOG) else { return };
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+    writeln!(file, "{line}").unwrap();
+}
+
 #[test]
 fn killed_runs_go_on_to_the_same_bytes() {
     if role().is_some() {
@@ -134,6 +152,7 @@ fn killed_runs_go_on_to_the_same_bytes() {
         let root = scratch.join(&format!("round-{round}"));
         let mut had_checkpoint = false;
         let context = format!("seed {seed}, round {round}");
+        let mut kills = Vec::new();
         for attempt in 0.. {
             if !had_checkpoint && root.exists() {
                 // Killed before there was anything to go on from.
@@ -143,16 +162,22 @@ fn killed_runs_go_on_to_the_same_bytes() {
             // Two kills at most, so that a round ends; one in two at a file operation.
             let at = (attempt < 2 && (round + attempt) % 2 == 0).then(|| 1 + random.next_u64() % calls);
             let mut child = start(&root, had_checkpoint, at);
+            let begun = Instant::now();
+            let mut way = at.map_or(Value::Null, |at| row!({ "operation": at, "of": calls }));
             if attempt < 2 && at.is_none() {
-                std::thread::sleep(Duration::from_secs_f64(seconds * f64::from(random.next_f32())));
+                let after_s = seconds * f64::from(random.next_f32());
+                while begun.elapsed().as_secs_f64() < after_s && child.try_wait().unwrap().is_none() {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
                 let _ = child.kill();
+                way = row!({ "after_s": (after_s * 1e3).round() / 1e3 });
             }
             let done = ended(&root, child);
             match (done, at) {
                 (false, Some(_)) => injected += 1,
                 (false, None) => by_hand += 1,
-                // The machine is less busy than it was: the next one is killed earlier.
-                (true, None) if attempt < 2 => seconds *= 0.7,
+                // The machine is less busy than it was: this is how long a whole training takes now.
+                (true, None) if attempt < 2 && !had_checkpoint => seconds = begun.elapsed().as_secs_f64(),
                 (true, _) => {}
             }
             if root.exists() {
@@ -161,8 +186,11 @@ fn killed_runs_go_on_to_the_same_bytes() {
             if done {
                 break;
             }
+            way["newest_checkpoint"] = newest(&root).into();
+            kills.push(way);
         }
         assert_same_end(&whole, &root, &context);
+        log(&row!({ "seed": seed, "round": round, "kills": kills, "same_bytes": true }));
         fs::remove_dir_all(&root).unwrap();
     }
     println!(

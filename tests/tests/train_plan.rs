@@ -13,6 +13,7 @@ use kiln::scene::SceneIndex;
 use kiln::train::interrupt::Interrupt;
 use kiln::train::{Demand, DemandSource, initial_model, open_device, plan, scene_options, variants_for};
 use kiln_tests::runs::{self, EVENTFUL, Scratch};
+use kiln_tests::{child, cpu};
 
 #[test]
 fn declared_needs_are_the_bytes_of_the_plan() {
@@ -119,6 +120,10 @@ fn the_count_over_the_training_views_is_what_steps_see() {
 
 #[test]
 fn counting_takes_no_time() {
+    if child::role().is_none() {
+        let said = child::run("counting_takes_no_time", "count", &[]);
+        return println!("{said}");
+    }
     let profile = runs::profile(
         Path::new("unused"),
         &[&[("init", "{ kind: random_box, count: 100000 }")]],
@@ -126,13 +131,13 @@ fn counting_takes_no_time() {
     let mut scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
     let model = initial_model(&profile, &scene).unwrap();
     scene.train = scene.train.iter().cycle().take(300).cloned().collect();
-    let start = std::time::Instant::now();
+    let before = cpu::used();
     let demand = Demand::count(&profile, &scene, &model);
-    let took = start.elapsed();
+    let took = cpu::used() - before;
     assert!(demand.visible_share > 0.0);
-    // A second is the promise for two idle cores and an optimised build; tests run on busy ones, and less optimised.
-    assert!(took.as_secs_f64() < 10.0, "{took:?}");
-    println!("300 views of 100000 Gaussians: {took:?}");
+    // A second is the promise for two cores.
+    assert!(took.as_secs_f64() < 2.0, "{took:?}");
+    println!("300 views of 100000 Gaussians: {took:?} of processor time");
 }
 
 #[test]

@@ -5,12 +5,19 @@
 use std::sync::Arc;
 
 use kiln::cli::{Exit, Failure as _};
+use kiln::kernels::cpu::guard_bands::guard_bands as twin;
+use kiln::kernels::cpu::rng::bits;
+use kiln::kernels::guard_bands::{Band, Report, record};
 use kiln::memory::backend::{BackendChoice, BackendKind};
-use kiln::memory::{BAND_BYTES, Class, Gpu, Groups, MemoryError, Program, Shader, Tag, TensorTable, View};
+use kiln::memory::{
+    BAND_BYTES, Class, GUARD_PATTERN, Gpu, Groups, MemoryError, Program, Shader, Tag, TensorTable, View,
+};
+use kiln::step::check_guard_bands;
 use kiln::train::interrupt::Interrupt;
 use kiln::train::{OpenDevice, ResumeFrom, RunRequest, TrainError, run};
 use kiln::vk::{Device, Instance, Tier, Validation};
-use kiln_tests::gpu::take_turn;
+use kiln_tests::compare::same;
+use kiln_tests::gpu::{assert_valid, take_turn};
 use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
 
 /// Writes words from the start of its buffer on, as many as it is told to.
@@ -101,6 +108,61 @@ fn shaders_stay_inside_of_their_tensors() {
     assert!(!train_in_two_parts("gpu", &settings).is_empty());
 }
 
+/// Bands of all lengths, with nothing, one word, a few or all of them overwritten.
+#[test]
+fn the_kernel_finds_in_bands_what_the_twin_finds() {
+    const WORDS: u32 = 9000;
+    let lengths = [1, 2, 63, 64, 65, 127, 128, 129, 1000, 0, 3000];
+    let mut bands = Vec::new();
+    let mut at = 5;
+    for words in lengths {
+        bands.push(Band { first_word: at, words });
+        at += words + 7;
+    }
+    let end = *bands.last().unwrap();
+    let mut table = TensorTable::default();
+    let mut add = |name: &str, bytes| table.add(name, Class::Persistent, Tag::Other, bytes);
+    let [list, reports] = [("list", 8), ("reports", 16)].map(|(name, size)| add(name, size * bands.len() as u64));
+    let words_view = add("words", u64::from(WORDS) * 4);
+    let mut program = Program::new("bands");
+    program.fill(reports, 1);
+    record(
+        &mut program,
+        list,
+        words_view,
+        reports,
+        bands.len() as u32,
+        GUARD_PATTERN,
+    );
+    let device = open(Validation::Synchronization);
+    let mut gpu = Gpu::new(&device, table, &[&program], 1 << 30).unwrap();
+    gpu.write(&list, &bands).unwrap();
+    // What is not in a band may be anything.
+    let mut clean: Vec<u32> = (0..WORDS).map(|i| bits(3, 1, i, 0)).collect();
+    for band in &bands {
+        clean[band.first_word as usize..][..band.words as usize].fill(GUARD_PATTERN);
+    }
+    // One word in none, in 3000, in 100, in 2; then the last word of the last band alone.
+    for rarity in [0, 3000, 100, 2, 1] {
+        let mut words = clean.clone();
+        match rarity {
+            0 => {}
+            1 => words[(end.first_word + end.words) as usize - 1] ^= 1,
+            _ => {
+                let hit = |i: &u32| bits(3, 2, *i, 0).is_multiple_of(rarity);
+                (0..WORDS).filter(hit).for_each(|i| words[i as usize] ^= 1 << (i % 32));
+            }
+        }
+        gpu.write(&words_view, &words).unwrap();
+        gpu.run(&program).unwrap();
+        let found: Vec<Report> = gpu.read(&reports, bands.len()).unwrap();
+        let wanted = twin(&words, &bands, GUARD_PATTERN);
+        same(&format!("one in {rarity}"), &found, &wanted);
+        assert_eq!(wanted.iter().all(|report| report.overwritten == 0), rarity == 0);
+    }
+    assert_valid(&device);
+}
+
 /// A pass that leaves its tensor is named by the tensor, on the side where it left, although the driver notices nothing.
 #[test]
 fn bands_tell_who_was_overrun() {
@@ -109,14 +171,14 @@ fn bands_tell_who_was_overrun() {
     for view in [a, b, c] {
         write(&mut gpu, view, 64);
     }
-    gpu.check_guard_bands().unwrap();
+    check_guard_bands(&mut gpu).unwrap();
     // A view that is too long binds what lies behind the tensor.
     let long = |view: View| View {
         bytes: view.bytes + 64,
         ..view
     };
     write(&mut gpu, long(b), 67);
-    let error = gpu.check_guard_bands().unwrap_err();
+    let error = check_guard_bands(&mut gpu).unwrap_err();
     assert_eq!(
         error.to_string(),
         "internal error: 3 words behind tensor `b` were overwritten, the first 0 bytes away from it with 0x00000007; \
@@ -142,7 +204,7 @@ fn bands_tell_who_was_overrun() {
         distance,
         count,
         ..
-    } = gpu.check_guard_bands().unwrap_err()
+    } = check_guard_bands(&mut gpu).unwrap_err()
     else {
         unreachable!("nothing else can fail")
     };

@@ -1,6 +1,8 @@
 //! Layers to a profile: defaults < profile < recipe < file < command line.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::error::{At, ConfigError, nearest};
 use super::profile::Profile;
@@ -133,7 +135,7 @@ pub fn to_yaml(profile: &Profile) -> Result<String, ConfigError> {
 }
 
 fn layer(inputs: &Inputs) -> Result<Node, ConfigError> {
-    let mut tree = parse_layer(DEFAULT.text, "default.yaml")?;
+    let mut tree = shipped_layer(&DEFAULT, "default.yaml")?;
     let file = inputs.file.as_deref().map(read_layer_file).transpose()?;
     let base = match &file {
         Some(node) => extends(node)?,
@@ -173,7 +175,7 @@ fn layer(inputs: &Inputs) -> Result<Node, ConfigError> {
 /// A shipped layer, or a file when the name looks like a path.
 fn named(what: &'static str, name: &str, shipped: &[Shipped]) -> Result<Node, ConfigError> {
     if let Some(found) = shipped.iter().find(|s| s.short_name() == name) {
-        return parse_layer(found.text, found.name);
+        return shipped_layer(found, found.name);
     }
     if name.ends_with(".yaml") || name.ends_with(".yml") {
         let node = read_layer_file(Path::new(name))?;
@@ -195,8 +197,17 @@ fn read_layer_file(path: &Path) -> Result<Node, ConfigError> {
     check_version(node)
 }
 
-fn parse_layer(text: &str, source: &str) -> Result<Node, ConfigError> {
-    check_version(Node::parse(text, source)?)
+/// The tree of a shipped file, which errors call `source`. Reading one takes longer than all the rest of a profile, and
+/// programs that resolve many profiles need each of them again and again: it is parsed once.
+fn shipped_layer(shipped: &Shipped, source: &'static str) -> Result<Node, ConfigError> {
+    static TREES: Mutex<BTreeMap<&str, Node>> = Mutex::new(BTreeMap::new());
+    let mut trees = TREES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(tree) = trees.get(source) {
+        return Ok(tree.clone());
+    }
+    let tree = check_version(Node::parse(shipped.text, source)?)?;
+    trees.insert(source, tree.clone());
+    Ok(tree)
 }
 
 /// Every file says which version of the format it is written in.

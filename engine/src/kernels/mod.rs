@@ -16,6 +16,7 @@ pub mod explore;
 pub mod exposure;
 pub mod filter_3d;
 pub mod gradient_store;
+pub mod guard_bands;
 pub mod histogram;
 pub mod loss;
 pub mod lpips;
@@ -110,6 +111,7 @@ pub fn all() -> Vec<&'static Shader> {
         &histogram::SHADER,
         &opacity_reset::SHADER,
         &probe::SHADER,
+        &guard_bands::SHADER,
         &densify::BEGIN,
         &densify::SCORE,
         &densify::SELECT_COUNT,

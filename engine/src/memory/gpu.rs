@@ -131,21 +131,16 @@ impl Gpu {
         self.run(&program)
     }
 
-    /// Looks at the bytes around every tensor; nothing is in flight.
-    ///
-    /// # Errors
-    /// [`MemoryError::Overrun`] when one was written; never without guard bands.
-    pub fn check_guard_bands(&mut self) -> Result<(), MemoryError> {
-        let guards = std::mem::take(&mut self.guards);
-        let checked = guards
-            .fetch(self.readback)
-            .into_iter()
-            .try_for_each(|(program, fetched)| {
-                self.run(&program)?;
-                fetched.check(self.memory.host(&self.readback)?)
-            });
-        self.guards = guards;
-        checked
+    /// The bytes that nobody may write; none unless they were asked for.
+    #[must_use]
+    pub fn guards(&self) -> &GuardBands {
+        &self.guards
+    }
+
+    /// The windows for transfers to and from the device, free to use while nothing is in flight.
+    #[must_use]
+    pub fn transfer_windows(&self) -> (View, View) {
+        (self.upload, self.readback)
     }
 
     /// Goes over to larger tensors where the allocator has a driver block for each: those whose size stays keep their

@@ -19,7 +19,7 @@ pub use crate::vk::BlockRounding;
 pub use budget::{Budget, BudgetLimit, GIB, MIB};
 pub use commit::Memory;
 pub use gpu::{Gpu, RowCopy};
-pub use guard_bands::{BAND_BYTES, GuardBands};
+pub use guard_bands::{BAND_BYTES, GUARD_PATTERN, GuardBands, GuardWindow};
 pub use plan::{ALIGNMENT, ArenaPeak, Plan, PlanLimits, PlannedBlock, Slot};
 pub use program::{Access, Binding, Command, Groups, Pass, Program, Shader, fold_groups};
 pub use tensor::{Class, Tag, TensorDesc, TensorId, TensorTable, View};
@@ -112,7 +112,7 @@ pub enum MemoryError {
         /// The first word.
         found: u32,
         /// Words in this band.
-        count: usize,
+        count: u32,
     },
     /// The device said no.
     #[error(transparent)]

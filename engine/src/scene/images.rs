@@ -238,6 +238,21 @@ impl ImageStore {
     }
 }
 
+/// The photo of one view, decoded by the caller's thread; [`ImageStore`] has threads for many. A decoder that panics on a
+/// hostile file does so here, where the store tells of a damaged image.
+///
+/// # Errors
+/// [`SceneError`] naming the image or its mask when it cannot be decoded, or [`SceneError::NoSuchView`].
+pub fn decode(scene: &SceneIndex, id: ViewId, background: [f32; 3]) -> Result<Photo, SceneError> {
+    let views = match id.split {
+        super::Split::Train => &scene.train,
+        super::Split::Test => &scene.test,
+    };
+    let view = views.get(id.index);
+    let view = view.ok_or(SceneError::NoSuchView(id.split.name(), id.index))?;
+    Recipe::new(view, background, scene.masked).cook()
+}
+
 fn recipes(scene: &SceneIndex, background: [f32; 3]) -> Vec<Recipe> {
     scene
         .views()
@@ -529,5 +544,20 @@ mod tests {
             index: 0,
         };
         assert!(matches!(store.get(test), Err(SceneError::NoSuchView("test", 0))));
+        // and so does whoever decodes without a store
+        for (id, works) in [
+            (train(0), true),
+            (train(1), false),
+            (train(2), false),
+            (train(5), false),
+            (test, false),
+        ] {
+            let (here, stored) = (decode(&scene, id, [0.0; 3]), store.get(id));
+            assert_eq!(here.is_ok(), works, "{id:?}");
+            match (here, stored) {
+                (Ok(here), Ok(stored)) => assert_eq!(here[..], stored[..]),
+                (here, stored) => assert_eq!(here.err().map(|e| e.to_string()), stored.err().map(|e| e.to_string())),
+            }
+        }
     }
 }

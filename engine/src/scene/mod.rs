@@ -39,7 +39,7 @@ mod view;
 
 pub use camera::Camera;
 pub use error::SceneError;
-pub use images::{ImageOptions, ImageStore, LoadReport, estimate_host_bytes};
+pub use images::{ImageOptions, ImageStore, LoadReport, decode, estimate_host_bytes};
 pub use index::{AlphaChoice, CameraUse, KindChoice, SceneIndex, SceneKind, SceneOptions};
 pub use masks::{MaskChoice, MaskFile};
 pub use photo::{Photo, photo_bytes};

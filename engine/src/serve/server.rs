@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 
+use axum::Router;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
@@ -26,6 +27,7 @@ pub struct Server {
     // Taken over before anybody hears of the address, so that a signal ends a server that is about to start as well.
     signals: Signals,
     site: Site,
+    router: Router,
 }
 
 impl Server {
@@ -60,16 +62,18 @@ impl Server {
             let _inside = runtime.enter();
             signals().map_err(ServeError::System)?
         };
+        let site = Site {
+            root,
+            names: Names::of(listen),
+            token: Token::random().map_err(ServeError::System)?,
+        };
         Ok(Self {
             listener,
             address,
             runtime,
             signals,
-            site: Site {
-                root,
-                names: Names::of(listen),
-                token: Token::random().map_err(ServeError::System)?,
-            },
+            router: router(site.clone()),
+            site,
         })
     }
 
@@ -88,8 +92,7 @@ impl Server {
     /// Answers one client that is not on the network: all that it sends, and all that it gets.
     #[must_use]
     pub fn answer(&self, requests: &[u8]) -> Vec<u8> {
-        let router = router(self.site.clone());
-        self.runtime.block_on(connection::answer(router, requests))
+        self.runtime.block_on(connection::answer(self.router.clone(), requests))
     }
 
     /// Answers until Ctrl-C or a request to terminate; answers under way are cut off.
@@ -101,7 +104,7 @@ impl Server {
             listener,
             runtime,
             signals,
-            site,
+            router,
             ..
         } = self;
         let result = runtime.block_on(async {
@@ -114,7 +117,7 @@ impl Server {
                     end.notify_one();
                 });
             }
-            tokio::spawn(connection::accept(listener, router(site)));
+            tokio::spawn(connection::accept(listener, router));
             end.notified().await;
             Ok(())
         });

@@ -32,7 +32,7 @@ use crate::kernels::views::Variants;
 use crate::memory::backend::BackendKind;
 use crate::memory::{Gpu, MemoryError, View};
 use crate::scene::{Camera, SceneIndex, ViewSampler};
-use crate::step::{self, ModelTensor, StepTensors};
+use crate::step::{self, ModelTensor, StepTensors, check_guard_bands};
 use crate::vk::{Device, Ticket};
 
 /// What a finished step reports.
@@ -519,7 +519,7 @@ impl Trainer {
     /// See [`Trainer::advance`].
     pub fn drain(&mut self) -> Result<Vec<StepStatus>, TrainError> {
         self.finish()?;
-        self.gpu.check_guard_bands()?;
+        check_guard_bands(&mut self.gpu)?;
         let list = std::iter::from_fn(|| self.deliver()).collect();
         let Events {
             densify, filter, reset, ..

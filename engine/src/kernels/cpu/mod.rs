@@ -27,6 +27,7 @@ pub mod exposure;
 pub mod filter_3d;
 pub mod gaussian;
 pub mod gradient_store;
+pub mod guard_bands;
 pub mod histogram;
 pub mod jitter;
 pub mod loss;

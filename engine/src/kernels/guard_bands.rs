@@ -1,0 +1,45 @@
+//! Looks for overwritten words in bands of memory that nobody may write; see [`crate::memory::GuardBands`].
+
+use crate::memory::{Groups, Program, Shader, View, fold_groups};
+use crate::shader;
+
+/// The shader.
+pub static SHADER: Shader = shader!("guard_bands", r bands, r words, w reports);
+
+/// A band inside a view.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Band {
+    /// Its first word, counted from the start of the view.
+    pub first_word: u32,
+    /// Words.
+    pub words: u32,
+}
+
+/// What was found in a band.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Report {
+    /// Words that are not the pattern.
+    pub overwritten: u32,
+    /// The first of them, counted from the start of the band; `u32::MAX` when there is none.
+    pub first: u32,
+    /// What it is; the pattern when there is none.
+    pub found: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct Push {
+    pattern: u32,
+    count: u32,
+}
+
+/// Appends the look at `count` bands, listed in `bands` ([`Band`]), of what `words` shows: a [`Report`] each goes to
+/// `reports`, which must not share bytes with `words`.
+pub fn record(program: &mut Program, bands: View, words: View, reports: View, count: u32, pattern: u32) {
+    let groups = Groups::Direct(fold_groups(count.max(1)));
+    program.pass(&SHADER, &[], &[bands, words, reports], &Push { pattern, count }, groups);
+}
