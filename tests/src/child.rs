@@ -12,12 +12,17 @@ pub fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }
 
-/// Runs test `name` of this binary in a child with `role` and the extra `environment`; returns what it printed.
+/// Runs test `name` of this binary, which stands in `module` (`module_path!()`), in a child with `role` and the extra
+/// `environment`; returns what it printed.
 ///
 /// # Panics
 /// When the child fails; its output is in the message.
-pub fn run(name: &str, role: &str, environment: &[(&str, &str)]) -> String {
+pub fn run(module: &str, name: &str, role: &str, environment: &[(&str, &str)]) -> String {
     let program = std::env::current_exe().expect("path of the test binary");
+    // Tests are named by their path in the binary.
+    let name = &module
+        .split_once("::")
+        .map_or_else(|| name.to_owned(), |(_, path)| format!("{path}::{name}"));
     let output = Command::new(program)
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(ROLE, role)

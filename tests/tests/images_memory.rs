@@ -99,7 +99,7 @@ fn memory_stays_within_the_estimate() {
     let (host, stream) = (None, Some(24 << 20));
     let Some(role) = child::role() else {
         for role in ["host", "host, reduced", "stream", "stream, reduced"] {
-            let text = child::run("memory_stays_within_the_estimate", role, &[]);
+            let text = child::run(module_path!(), "memory_stays_within_the_estimate", role, &[]);
             let figures = text.lines().find_map(|line| line.split_once("figures: "));
             println!("{role}: {}", figures.expect("figures of the child").1);
         }
@@ -122,7 +122,12 @@ fn memory_stays_within_the_estimate() {
 #[test]
 fn two_thousand_images_start_at_once_and_stream() {
     if child::role().is_none() {
-        child::run("two_thousand_images_start_at_once_and_stream", "stream", &[]);
+        child::run(
+            module_path!(),
+            "two_thousand_images_start_at_once_and_stream",
+            "stream",
+            &[],
+        );
         return;
     }
     let scratch = Scratch::new("thousands");

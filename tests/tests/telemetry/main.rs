@@ -74,7 +74,7 @@ fn among_several_cards_an_unknown_one_is_nobody() {
         None => {
             let library = library(&scratch).display().to_string();
             let name = "among_several_cards_an_unknown_one_is_nobody";
-            child::run(name, &library, &[("FAKE_NVML_CARDS", "2")]);
+            child::run(module_path!(), name, &library, &[("FAKE_NVML_CARDS", "2")]);
         }
         Some(library) => {
             assert!(Nvml::load(library.as_ref(), &"ff".repeat(16)).is_none());

@@ -1,6 +1,6 @@
 //! `cargo xtask crash`: kills training again and again and compares what it ends in.
 //!
-//! Owns nothing but the call: the rounds are those of the test `train_crash`, more of them and with any seed.
+//! Owns nothing but the call: the rounds are those of the test `train::crash`, more of them and with any seed.
 
 use std::path::Path;
 
@@ -42,10 +42,10 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         "--package",
         "kiln-tests",
         "--test",
-        "train_crash",
+        "train",
         "--",
         "--nocapture",
-        "killed",
+        "crash::killed",
     ];
     let mut command = steps::cargo(root, &test);
     command

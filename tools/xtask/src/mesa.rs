@@ -18,19 +18,21 @@ const USAGE: &str = "usage: cargo xtask mesa
   fetches Mesa 25 from Debian's backports into the target folder, installs nothing, and runs on it the tests of
   page by page memory, of budgets, of steps and of whole runs";
 
-/// Where the packages are.
-const SOURCE: &str = "http://deb.debian.org/debian bookworm-backports main";
+/// Where in the archive the packages are.
+const SUITE: &str = "bookworm-backports main";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// The driver, and what it needs newer than the system has it.
 const PACKAGES: [&str; 3] = ["mesa-vulkan-drivers", "libdrm2", "libdrm-amdgpu1"];
 /// Test programs that find more on this driver than on the old one.
+const PROGRAMS: [&str; 4] = ["memory", "train", "gpu", "vulkan_checks"];
+/// Which tests of them, by the start of their names.
 const TESTS: [&str; 6] = [
-    "memory_backends",
-    "train_guard",
-    "gpu_step",
-    "gpu_bands",
-    "train_deterministic",
-    "vulkan_checks",
+    "backends::",
+    "guard::",
+    "step::",
+    "bands::",
+    "deterministic::",
+    "training_passes_every_check",
 ];
 
 /// Runs the verb with its arguments.
@@ -74,9 +76,11 @@ pub fn checks(root: &Path, steps: &mut Steps) -> Result<()> {
         steps.time("newer Mesa", || fetch(&folder, &manifest))?;
     }
     let mut args = vec!["test", "-p", "kiln-tests", "--no-fail-fast"];
-    for test in &TESTS {
-        args.extend(["--test", test]);
+    for program in &PROGRAMS {
+        args.extend(["--test", program]);
     }
+    args.push("--");
+    args.extend(TESTS);
     let mut tests = steps::cargo(root, &args);
     // The older name of the variable too, for loaders that do not know the newer one.
     tests
@@ -98,7 +102,10 @@ fn fetch(folder: &Path, manifest: &Path) -> Result<()> {
     }
     let write =
         |path: &Path, text: String| fs::write(path, text).map_err(|e| Failure::new(format!("{}: {e}", path.display())));
-    write(&at("sources.list"), format!("deb [signed-by={KEYRING}] {SOURCE}\n"))?;
+    write(
+        &at("sources.list"),
+        format!("deb [signed-by={KEYRING}] {} {SUITE}\n", archive()?),
+    )?;
     write(&at("apt.conf"), settings(folder))?;
     let apt = |args: &[&str]| {
         let mut command = Command::new("apt-get");
@@ -125,6 +132,19 @@ fn fetch(folder: &Path, manifest: &Path) -> Result<()> {
         return Err(Failure::new(format!("the packages have no {}", library.display())));
     }
     write(manifest, driver_manifest(&library))
+}
+
+/// The archive that this system takes its packages from.
+fn archive() -> Result<String> {
+    let mut command = Command::new("apt-get");
+    command.args(["indextargets", "--format", "$(REPO_URI)"]);
+    command.args(["Created-By: Packages", "Codename: bookworm"]);
+    let output = command
+        .output()
+        .map_err(|e| Failure::new(format!("`apt-get` did not start: {e}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let first = text.lines().next().map(str::to_owned);
+    first.ok_or_else(|| Failure::new("`apt-get indextargets` names no archive of Debian 12: run `apt-get update`"))
 }
 
 /// Settings with which `apt-get` reads and writes nothing of the system but its keys and the list of installed packages.

@@ -382,6 +382,6 @@ fn every_subgroup_width() {
     }
     for width in ["128", "256", "512"] {
         let environment = [("LP_NATIVE_VECTOR_WIDTH", width), ("LP_NUM_THREADS", "1")];
-        child::run("every_subgroup_width", width, &environment);
+        child::run(module_path!(), "every_subgroup_width", width, &environment);
     }
 }

@@ -7,7 +7,7 @@ use kiln::kernels::cpu::resample as twin;
 use kiln::kernels::resample::Event;
 use kiln::step::{STAGING_BYTES, resample};
 
-use crate::rig::{ITERATION, Rig, SEED, State, random};
+use super::rig::{ITERATION, Rig, SEED, State, random};
 
 const DEAD: f32 = 0.005;
 

@@ -7,7 +7,7 @@ use kiln::kernels::cpu::{budgeted as twin, densify as events};
 use kiln::kernels::densify::{Event, Options, Way};
 use kiln::step::{STAGING_BYTES, budgeted};
 
-use crate::rig::{ITERATION, Rig, SEED, State, random};
+use super::rig::{ITERATION, Rig, SEED, State, random};
 
 #[derive(Clone, Copy)]
 struct Case {

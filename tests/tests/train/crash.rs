@@ -31,7 +31,7 @@ const SMALL: &[(&str, &str)] = &[
 ];
 const LAST: u32 = 44;
 
-const TEST: &str = "killed_runs_go_on_to_the_same_bytes";
+const TEST: &str = "crash::killed_runs_go_on_to_the_same_bytes";
 /// Where a child trains, whether it goes on, and the file operation at which it dies.
 const FOLDER: &str = "KILN_CRASH_FOLDER";
 const RESUME: &str = "KILN_CRASH_RESUME";

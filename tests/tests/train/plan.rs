@@ -121,7 +121,7 @@ fn the_count_over_the_training_views_is_what_steps_see() {
 #[test]
 fn counting_takes_no_time() {
     if child::role().is_none() {
-        let said = child::run("counting_takes_no_time", "count", &[]);
+        let said = child::run(module_path!(), "counting_takes_no_time", "count", &[]);
         return println!("{said}");
     }
     let profile = runs::profile(

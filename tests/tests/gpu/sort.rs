@@ -134,7 +134,7 @@ fn sort_at_every_subgroup_width() {
     }
     for (width, size) in [("128", "4"), ("256", "8"), ("512", "16")] {
         let environment = [("LP_NATIVE_VECTOR_WIDTH", width), ("LP_NUM_THREADS", "1")];
-        child::run("sort_at_every_subgroup_width", size, &environment);
+        child::run(module_path!(), "sort_at_every_subgroup_width", size, &environment);
     }
 }
 

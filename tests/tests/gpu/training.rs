@@ -218,6 +218,7 @@ fn segmented_steps_give_the_same_bytes() {
     );
     for threads in ["1", "2", "5"] {
         let text = child::run(
+            module_path!(),
             "segmented_steps_give_the_same_bytes",
             threads,
             &[("LP_NUM_THREADS", threads)],

@@ -1,0 +1,16 @@
+//! Kernels and steps on a device, each against its CPU twin.
+
+mod bands;
+mod capacity;
+mod densify;
+mod depth;
+mod losses;
+mod model;
+mod poison;
+mod probe;
+mod records;
+mod resident;
+mod sort;
+mod step;
+mod storage;
+mod training;
