@@ -79,6 +79,8 @@ fn check_flags(scene: &Scene, model: &Gaussians, list: &[Variants], chunk: u32, 
     let mut visible = 0;
     let lanes = open().caps().subgroup_size;
     for variants in list.iter().filter(|v| !v.lanes || lanes == 8) {
+        // Seen where the check fails.
+        println!("{variants:?}");
         let mut gpu = staged(&capacities(scene, chunk), variants);
         gpu.load(model);
         let status = gpu.run(1, &u, &target);
