@@ -45,7 +45,7 @@ pub struct AdamOptions {
     pub eps: f32,
     /// Colours of Gaussians out of view get their steps when they are next in view, the same steps at less memory traffic:
     /// `auto` = on, but off where equal runs give equal bytes (`train.deterministic`, `debug.reduction: segmented`, software
-    /// drivers).
+    /// drivers). `off` is the default until it has been measured on a card.
     pub deferred_sh: DeferredSh,
 }
 
@@ -54,11 +54,11 @@ pub struct AdamOptions {
 #[serde(rename_all = "snake_case")]
 pub enum DeferredSh {
     /// On, where the bytes of a run do not repeat anyway.
-    #[default]
     Auto,
     /// Always; not with `train.deterministic`.
     On,
     /// Colours take part in every step.
+    #[default]
     Off,
 }
 
@@ -68,7 +68,7 @@ impl Default for AdamOptions {
             lr: LearningRates::default(),
             betas: [0.9, 0.999],
             eps: 1e-15,
-            deferred_sh: DeferredSh::Auto,
+            deferred_sh: DeferredSh::Off,
         }
     }
 }
