@@ -122,7 +122,11 @@ pub struct StepUniforms {
     pub depth_weight: f32,
     /// Optimiser steps of SH before this one, see [`super::catch_up`].
     pub sh_steps: u32,
+    /// Fills the block up to whole vectors: the table of learning rates lies behind it.
+    pub reserved: [u32; 3],
 }
+
+const _: () = assert!(size_of::<StepUniforms>().is_multiple_of(16));
 
 impl StepUniforms {
     /// Uniforms for rendering `camera`: no loss, no update.
@@ -172,6 +176,7 @@ impl StepUniforms {
             noise: 0.0,
             depth_weight: 0.0,
             sh_steps: 0,
+            reserved: [0; 3],
         }
     }
 }

@@ -136,6 +136,8 @@ mod tests {
     use super::*;
     use crate::config::{Inputs, Override, resolve};
 
+    const AUTO: &[(&str, &str)] = &[("optimizer.deferred_sh", "auto")];
+
     fn profile(settings: &[(&str, &str)]) -> Profile {
         let set = |(key, value): &(&str, &str)| Override {
             key: (*key).to_owned(),
@@ -161,14 +163,15 @@ mod tests {
         };
         let (atomic, exchange) = (Reduction::Atomic, Reduction::CompareExchange);
         for (settings, reduction, on) in [
-            (&[][..], atomic, true),
-            (&[], exchange, true),
-            (&[], Reduction::Segmented, false),
+            (&[][..], atomic, false),
+            (AUTO, atomic, true),
+            (AUTO, exchange, true),
+            (AUTO, Reduction::Segmented, false),
             (&[("optimizer.deferred_sh", "off")], atomic, false),
             (&[("optimizer.deferred_sh", "on")], Reduction::Segmented, true),
-            (&[("train.deterministic", "true")], Reduction::Segmented, false),
+            (&[AUTO[0], ("train.deterministic", "true")], Reduction::Segmented, false),
             // Momentum that outlasts the second moment.
-            (&[("optimizer.betas", "[0.99, 0.9]")], atomic, false),
+            (&[AUTO[0], ("optimizer.betas", "[0.99, 0.9]")], atomic, false),
         ] {
             let profile = profile(settings);
             let wanted = if on { profile.schedule.iterations } else { 0 };

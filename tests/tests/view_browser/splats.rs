@@ -114,8 +114,9 @@ fn the_slider_steps_through_the_models() {
     assert_eq!(page.eval("document.getElementById('iteration').max"), "1");
     page.set("#iteration", "0");
     page.wait(&format!("JSON.parse(kiln.status()).iteration === {}", ITERATIONS[0]));
+    // The model on the screen stays until the other one has arrived.
+    page.wait(&format!("JSON.parse(kiln.status()).splats === {}", count(ITERATIONS[0])));
     drawn(&page);
-    assert_eq!(status(&page)["splats"], count(ITERATIONS[0]));
     let early = picture(&page, &camera).2;
     assert!(difference(&early, &late).mean > 0.5, "another model looks different");
     assert!(page.eval("location.search").as_str().unwrap().contains("iter=50"));
