@@ -33,6 +33,7 @@ struct StepUniforms {
     float noise;           // on centres after the update, times covariance
     float depth_weight;    // of the points' inverse depth in the loss
     uint sh_steps;         // optimiser steps of SH before this one
+    uint reserved[3];
 };
 
 // Bits of `flags`.

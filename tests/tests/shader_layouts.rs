@@ -72,6 +72,7 @@ fn uniforms() -> Vec<(u32, u32)> {
         noise,
         depth_weight,
         sh_steps,
+        reserved,
     })
 }
 

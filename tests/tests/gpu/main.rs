@@ -2,8 +2,10 @@
 
 mod bands;
 mod capacity;
+mod deferred;
 mod densify;
 mod depth;
+mod depth_loss;
 mod losses;
 mod model;
 mod poison;

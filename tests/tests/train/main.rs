@@ -2,6 +2,7 @@
 
 mod bytes;
 mod crash;
+mod deferred;
 mod deterministic;
 mod guard;
 mod images;
@@ -9,6 +10,7 @@ mod losses;
 mod parity;
 mod plan;
 mod program;
+mod race;
 mod resume;
 mod run;
 mod storage;

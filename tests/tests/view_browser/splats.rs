@@ -115,7 +115,10 @@ fn the_slider_steps_through_the_models() {
     page.set("#iteration", "0");
     page.wait(&format!("JSON.parse(kiln.status()).iteration === {}", ITERATIONS[0]));
     // The model on the screen stays until the other one has arrived.
-    page.wait(&format!("JSON.parse(kiln.status()).splats === {}", count(ITERATIONS[0])));
+    page.wait(&format!(
+        "JSON.parse(kiln.status()).splats === {}",
+        count(ITERATIONS[0])
+    ));
     drawn(&page);
     let early = picture(&page, &camera).2;
     assert!(difference(&early, &late).mean > 0.5, "another model looks different");
