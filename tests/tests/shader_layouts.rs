@@ -8,6 +8,7 @@ use std::path::Path;
 
 use kiln::eval::lpips::{DEFAULT_BUDGET_BYTES, LpipsTensors};
 use kiln::gaussians::layout::Storage;
+use kiln::gaussians::morton::Frame;
 use kiln::kernels;
 use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
@@ -16,8 +17,8 @@ use kiln::kernels::views::{Reduction, Variants};
 use kiln::kernels::{begin, budgeted, densify, explore, guard_bands, histogram, opacity_reset, probe, resample};
 use kiln::memory::{Access, Command, Program, TensorTable};
 use kiln::step::{
-    BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, STAGING_BYTES, StepTensors, banded,
-    banded_records, evaluate_view, train_step,
+    BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,
+    StepTensors, banded, banded_records, evaluate_view, reorder, train_step,
 };
 use kiln_tests::spirv::{Module, reflect};
 
@@ -240,6 +241,10 @@ fn programs() -> Vec<Program> {
             capacity: 600,
         };
         programs.push(kiln::step::resample(&t, &d, &event));
+        let sort = ReorderTensors::new(&mut table, &capacities, &variants);
+        let mut program = Program::new("reorder");
+        reorder(&mut program, &t, &sort, &Frame::new([0.0; 3], 1.0));
+        programs.push(program);
         programs.push(train_step(&t));
         programs.push(evaluate_view(&t, &[]));
         let bands = BandTensors::new(&mut table, &capacities, &variants);

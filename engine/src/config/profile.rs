@@ -397,6 +397,18 @@ pub struct Train {
     pub resolution_scale: f32,
     /// Most Gaussians the recipe grows to, even where more would fit.
     pub gaussian_ceiling: u32,
+    /// Where in memory Gaussians are.
+    pub order: Order,
+}
+
+/// `train.order`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// In the order of the first points; births at the end, in holes what was at the end.
+    Creation,
+    /// Along a Morton curve, so that neighbours in memory are neighbours in space; sorted anew after every densification.
+    Morton,
 }
 
 /// `eval`

@@ -5,6 +5,7 @@
 
 pub mod init;
 pub mod layout;
+pub mod morton;
 pub mod neighbors;
 pub mod ply_names;
 

@@ -46,6 +46,8 @@ pub struct Counters {
     pub reserved: u32,
 }
 
+/// Index of `gaussians` among the counters' words.
+pub const WORD_GAUSSIANS: u32 = 1;
 /// Index of `visible` among the counters' words.
 pub const WORD_VISIBLE: u32 = 2;
 /// Index of `intersections` among the counters' words.

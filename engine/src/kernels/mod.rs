@@ -21,6 +21,7 @@ pub mod histogram;
 pub mod loss;
 pub mod lpips;
 pub mod max_pool2x2;
+pub mod morton;
 pub mod opacity_reset;
 pub mod probe;
 pub mod project;
@@ -131,6 +132,11 @@ pub fn all() -> Vec<&'static Shader> {
         &resample::SHARE,
         &relocate::GATHER,
         &relocate::SCATTER,
+        &morton::BEGIN,
+        &morton::KEYS,
+        &morton::PLACES,
+        &morton::TAKE,
+        &morton::PUT,
         &lpips::INPUT,
         &lpips::DIFFERENCE,
         &conv3x3::CONV,

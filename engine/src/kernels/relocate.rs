@@ -44,15 +44,15 @@ struct Push {
 
 /// Consecutive planes of one attribute and the staging row of the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
-    attribute: usize,
-    first_plane: u32,
-    planes: u32,
-    row: u32,
+pub(super) struct Piece {
+    pub(super) attribute: usize,
+    pub(super) first_plane: u32,
+    pub(super) planes: u32,
+    pub(super) row: u32,
 }
 
 /// Packs the planes of attributes into rounds of at most `rows` planes.
-fn rounds(planes: &[u32], rows: u32) -> Vec<Vec<Piece>> {
+pub(super) fn rounds(planes: &[u32], rows: u32) -> Vec<Vec<Piece>> {
     let rows = rows.max(1);
     let mut rounds: Vec<Vec<Piece>> = Vec::new();
     let mut used = rows;

@@ -34,6 +34,9 @@ pub struct Capacities {
     /// Optimiser steps in which SH out of view may wait for the next time it is seen; 0 = it takes part in every one.
     #[serde(default)]
     pub deferred_steps: u32,
+    /// Events end with a re-sort of the model by place.
+    #[serde(default)]
+    pub sorted: bool,
     /// Training cameras, for the 3D filter.
     pub cameras: u32,
     /// Ring slots: one more than steps in flight.
@@ -78,6 +81,7 @@ impl Capacities {
             sh_degree,
             storage: Storage::Exact,
             deferred_steps: 0,
+            sorted: false,
             cameras,
             slots: Self::SLOTS,
             masked: false,

@@ -16,12 +16,13 @@ use crate::kernels::exposure;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::histogram;
 use crate::kernels::loss;
+use crate::kernels::morton::SORT_ARGS;
 use crate::kernels::radix_sort::histogram_bytes;
 use crate::kernels::survey;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{ALIGNMENT, Class};
-use crate::step::{BAND_SLOTS, Capacities, STAGING_BYTES};
+use crate::step::{BAND_SLOTS, Capacities, STAGING_BYTES, reorder_rows};
 
 /// What a row is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -110,6 +111,7 @@ impl ByteTable {
         }
         rows.extend(record_bands(c));
         rows.extend(densification(storage, c));
+        rows.extend(reordering(c, variants));
         rows.extend(host(c, resident_bytes > 0));
         Self {
             rows,
@@ -405,6 +407,23 @@ fn densification(storage: Storage, c: &Capacities) -> Vec<Row> {
         of("densify/from", 2),
         of("densify/to", 2),
         row("densify/staging", Class::Arena, Unit::Constant, 2 * n * rows),
+    ]
+}
+
+/// The re-sort by place at the end of a densification; nothing where the order of creation stays.
+fn reordering(c: &Capacities, variants: &Variants) -> Vec<Row> {
+    if !c.sorted {
+        return Vec::new();
+    }
+    let of = |tensor, bytes| row(tensor, Class::Arena, Unit::Gaussian, bytes);
+    let histogram = histogram_bytes(c.n_cap, SORT_ARGS, variants);
+    vec![
+        of("reorder/keys", 4),
+        of("reorder/keys_other", 4),
+        of("reorder/order", 4),
+        of("reorder/order_other", 4),
+        row("reorder/histogram", Class::Arena, Unit::Constant, histogram),
+        of("reorder/staging", 4 * u64::from(reorder_rows(c.n_cap))),
     ]
 }
 

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counting::Demand;
 use super::{deferred, losses};
-use crate::config::Profile;
+use crate::config::{Order, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
 use crate::scene::SceneIndex;
@@ -118,6 +118,7 @@ pub(super) fn capacities(
     c.losses = losses::extra(profile, scene);
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred::steps(profile, variants);
+    c.sorted = profile.train.order == Order::Morton;
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
     if let Some(chunk) = debug.chunk {
         c.chunk = chunk.next_multiple_of(256);

@@ -30,6 +30,7 @@ mod memory_watch;
 mod model;
 mod monitor;
 mod open;
+mod order;
 mod phases;
 mod photos;
 pub mod pictures;

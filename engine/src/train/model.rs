@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{TrainError, losses};
+use super::{TrainError, losses, order};
 use crate::config::{self, DatasetKind, Profile};
 use crate::gaussians::Gaussians;
 use crate::gaussians::init;
@@ -52,7 +52,7 @@ pub fn initial_model(profile: &Profile, scene: &SceneIndex) -> Result<Gaussians,
     for value in model.log_scales.as_flattened_mut() {
         *value += size.ln();
     }
-    Ok(model)
+    Ok(order::of_first(model, profile, scene))
 }
 
 /// How the scene is read.

@@ -6,10 +6,12 @@ use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST};
 use super::counting::Demand;
 use super::guard::ProbeTensors;
 use super::open::backend_choice;
+use super::order::{self, Reorder};
 use super::rivals::Rival;
 use super::{TrainError, ViewSums, losses};
 use crate::config::{Profile, Residency};
 use crate::eval::lpips::LpipsTensors;
+use crate::gaussians::morton::Frame;
 use crate::kernels::budgeted::{Births, Exponents};
 use crate::kernels::densify::{Event, Options, Way};
 use crate::kernels::histogram;
@@ -149,8 +151,8 @@ pub struct TrainPlan {
 #[derive(Clone)]
 struct Recipe {
     profile: Profile,
-    /// Largest focal length, px, and extent of the scene.
-    view: (f32, f32),
+    /// Largest focal length, px, extent and frame of the scene.
+    view: (f32, f32, Frame),
     resident_bytes: Vec<u64>,
     page_bytes: u64,
     /// Image size that LPIPS was asked for.
@@ -158,14 +160,15 @@ struct Recipe {
 }
 
 impl TrainPlan {
-    /// Names every tensor and lists every pass for `capacities`. Training images of `resident_bytes` each stay on the device
+    /// Names every tensor and lists every pass for `capacities`, the largest focal length in px, the extent of the scene and the
+    /// frame that Gaussians are sorted in. Training images of `resident_bytes` each stay on the device
     /// in pages of at most `page_bytes`; with none, steps bring theirs along.
     #[must_use]
     pub fn new(
         capacities: &Capacities,
         variants: &Variants,
         profile: &Profile,
-        (max_focal_px, extent): (f32, f32),
+        (max_focal_px, extent, frame): (f32, f32, Frame),
         resident_bytes: &[u64],
         page_bytes: u64,
     ) -> Self {
@@ -194,7 +197,7 @@ impl TrainPlan {
         crate::kernels::begin::record(&mut counting, &tensors.shared, &tensors.chunks);
         histogram::record(&mut counting, &tensors.shared, &tensors.chunks, counts);
         counting.copy(counts, histogram_back);
-        let (densify, prune) = densify_programs(&mut table, &tensors, profile, extent).unzip();
+        let (densify, prune) = densify_programs(&mut table, &tensors, profile, extent, frame).unzip();
         let bands = BandTensors::new(&mut table, capacities, variants);
         let too_many = capacities.may_see_too_many();
         let record_bands = too_many.then(|| RecordBandTensors::new(&mut table, &tensors, true));
@@ -226,7 +229,7 @@ impl TrainPlan {
             rivals: Vec::new(),
             recipe: Recipe {
                 profile: profile.clone(),
-                view: (max_focal_px, extent),
+                view: (max_focal_px, extent, frame),
                 resident_bytes: resident_bytes.to_vec(),
                 page_bytes,
                 lpips_px: None,
@@ -420,7 +423,7 @@ pub fn plan(
     let page_bytes = limits.largest_tensor();
     let build = |n: u32, level: u32| -> Result<Candidate, TrainError> {
         let (capacities, source) = capacity::capacities(profile, scene, demand, n, level, limits, variants);
-        let view = (max_focal(scene), scene.extent);
+        let view = (max_focal(scene), scene.extent, order::frame(scene));
         let mut plan = TrainPlan::new(&capacities, variants, profile, view, &resident_bytes, page_bytes);
         if budget.reference_bytes > 0 {
             plan = plan.with_probe();
@@ -526,13 +529,17 @@ fn largest(
     Ok(best)
 }
 
-/// The strategy's densification as programs, with births and without; the 3D filter is recomputed at their end.
+/// The strategy's densification as programs, with births and without. Where the model is sorted they end with a re-sort; the 3D
+/// filter is recomputed after them.
 fn densify_programs(
     table: &mut TensorTable,
     tensors: &StepTensors,
     profile: &Profile,
     extent: f32,
+    frame: Frame,
 ) -> Option<([Program; 2], [Program; 2])> {
+    profile.strategy.window()?;
+    let reorder = Reorder::new(table, tensors, frame);
     if let Some(mcmc) = profile.strategy.mcmc() {
         let workspace = DensifyTensors::new(table, &tensors.capacities, STAGING_BYTES);
         let program = |capacity| {
@@ -541,7 +548,7 @@ fn densify_programs(
                 growth: mcmc.densify.growth,
                 capacity,
             };
-            step::resample(tensors, &workspace, &event)
+            reorder.after(step::resample(tensors, &workspace, &event), tensors)
         };
         // No size prunes: both are the same.
         let programs = |capacity| [program(capacity), program(capacity)];
@@ -556,7 +563,7 @@ fn densify_programs(
                 extent: extent.into(),
                 capacity,
             };
-            step::budgeted(tensors, &workspace, &event, &births)
+            reorder.after(step::budgeted(tensors, &workspace, &event, &births), tensors)
         };
         let programs = |capacity| [program(capacity), program(capacity)];
         return Some((programs(tensors.capacities.n_limit), programs(0)));
@@ -583,8 +590,8 @@ fn densify_programs(
         };
         let large = event(Some(adc.prune.world.into()), adc.prune.screen_px.map(f64::from));
         [
-            step::densify(tensors, &workspace, &event(None, None)),
-            step::densify(tensors, &workspace, &large),
+            reorder.after(step::densify(tensors, &workspace, &event(None, None)), tensors),
+            reorder.after(step::densify(tensors, &workspace, &large), tensors),
         ]
     };
     Some((programs(tensors.capacities.n_limit), programs(0)))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kiln::config::{Profile, Storage};
+use kiln::gaussians::morton::Frame;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::memory::{BlockRounding, Budget, Class, GIB, Gpu, MIB, PlanLimits, TensorTable};
 use kiln::scene::SceneIndex;
@@ -80,7 +81,7 @@ fn train_plan(capacities: &Capacities, variants: &Variants, profile: &Profile, r
         capacities,
         variants,
         profile,
-        (500.0, 3.0),
+        (500.0, 3.0, Frame::new([0.0; 3], 3.0)),
         resident_bytes,
         CARD.largest_tensor(),
     )
@@ -103,6 +104,8 @@ fn shapes() -> Vec<Capacities> {
             c.storage = storage;
             // Colours wait in every other.
             c.deferred_steps = if list.len() % 2 == 0 { 0 } else { 30_000 };
+            // Events re-sort in every third.
+            c.sorted = list.len() % 3 == 0;
             list.push(c);
         }
     }
@@ -471,4 +474,26 @@ fn room_is_given_up_before_gaussians() {
     let (_, report) = planned(&forced, [800, 533], &demand, 24 * GIB, &FAST);
     assert_eq!((report.capacities.v_cap, report.capacities.i_cap), (1234, 5678));
     assert_eq!(report.capacities_from, CapacitySource::Debug);
+}
+
+/// A re-sort works in bytes that the arena has for other moments.
+#[test]
+fn sorted_models_fit_the_arena_of_others() {
+    for (settings, variants) in [(&[][..], FAST), (&[("strategy.kind", "fixed")], SEGMENTED)] {
+        let demand = demand(200_000, 0.3, 2.6);
+        let [creation, morton] = ["creation", "morton"].map(|order| {
+            let of_run = [("memory.max_gaussians", "1000000"), ("train.order", order)];
+            let (plan, report) = planned(&[settings, &of_run].concat(), [800, 533], &demand, 24 * GIB, &variants);
+            let names = plan.table.tensors().iter();
+            let sorting = names.filter(|t| t.name.starts_with("reorder/")).count();
+            (
+                sorting,
+                report.classes.iter().find(|(class, _)| *class == Class::Arena).copied(),
+            )
+        });
+        assert_eq!(creation.0, 0);
+        // Without densifications nothing is sorted after the first model.
+        assert_eq!(morton.0, if settings.is_empty() { 6 } else { 0 });
+        assert_eq!(creation.1, morton.1);
+    }
 }

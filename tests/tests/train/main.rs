@@ -7,6 +7,7 @@ mod deterministic;
 mod guard;
 mod images;
 mod losses;
+mod order;
 mod parity;
 mod plan;
 mod program;

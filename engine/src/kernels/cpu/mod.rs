@@ -35,6 +35,7 @@ pub mod lpips;
 pub mod math;
 pub mod max_pool2x2;
 pub mod metrics;
+pub mod morton;
 pub mod opacity_reset;
 pub mod probe;
 pub mod project;

@@ -147,6 +147,7 @@ fn core(mut profile: Value) -> Value {
         "schedule.checkpoint",
         "schedule.early_stop",
         "optimizer.deferred_sh",
+        "train.order",
         "eval",
         "device",
         "debug",

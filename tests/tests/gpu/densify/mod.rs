@@ -7,6 +7,7 @@
 
 mod budgeted;
 mod explore;
+mod reorder;
 mod resample;
 mod rig;
 mod scores;

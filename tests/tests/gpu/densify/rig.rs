@@ -10,7 +10,7 @@ use kiln::kernels::cpu::rng;
 use kiln::kernels::cpu::statistics::Statistics;
 use kiln::kernels::densify::Event;
 use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::{Chunk, Reduction};
+use kiln::kernels::views::{Chunk, Reduction, Variants};
 use kiln::memory::{GIB, Gpu, Program, TensorTable, View};
 use kiln::scene::Camera;
 use kiln::step::{Capacities, DensifyTensors, StepTensors, densify};
@@ -67,6 +67,13 @@ pub(crate) fn random(n: u32, degree: u32, key: u32) -> State {
     state
 }
 
+/// Room for `capacity` Gaussians in chunks of `chunk`.
+pub(crate) fn capacities(capacity: u32, chunk: u32, (storage, degree): (Storage, u32)) -> Capacities {
+    let mut capacities = Capacities::new(capacity, 256, 256, degree, [(16, 16)]);
+    (capacities.chunk, capacities.storage) = (chunk, storage);
+    capacities
+}
+
 pub(crate) struct Rig {
     pub(crate) gpu: Gpu,
     pub(crate) tensors: StepTensors,
@@ -99,17 +106,33 @@ impl Rig {
         abs_max: bool,
         program: impl FnOnce(&StepTensors, &DensifyTensors) -> Program,
     ) -> (Self, Program) {
-        let mut capacities = Capacities::new(capacity, 256, 256, degree, [(16, 16)]);
-        (capacities.chunk, capacities.storage) = (chunk, storage);
+        let capacities = capacities(capacity, chunk, (storage, degree));
+        Self::of(
+            &capacities,
+            &variants(Reduction::Segmented),
+            abs_max,
+            |table, tensors| {
+                let extra = DensifyTensors::new(table, &capacities, staging_bytes);
+                program(tensors, &extra)
+            },
+        )
+    }
+
+    /// The same for any program, which adds what else it needs to the table.
+    pub(crate) fn of(
+        capacities: &Capacities,
+        variants: &Variants,
+        abs_max: bool,
+        program: impl FnOnce(&mut TensorTable, &StepTensors) -> Program,
+    ) -> (Self, Program) {
         let mut table = TensorTable::default();
-        let tensors = StepTensors::new(&mut table, &capacities, &variants(Reduction::Segmented));
-        let extra = DensifyTensors::new(&mut table, &capacities, staging_bytes);
-        let program = program(&tensors, &extra);
+        let tensors = StepTensors::new(&mut table, capacities, variants);
+        let program = program(&mut table, &tensors);
         let gpu = Gpu::new(&open(), table, &[&program], 4 * GIB).expect("memory");
         let rig = Self {
             gpu,
             tensors,
-            planes: storage.planes(degree),
+            planes: capacities.planes(),
             abs_max,
         };
         (rig, program)

@@ -1,0 +1,157 @@
+//! Sorts the model by place, so that groups of 256 Gaussians are near each other: a re-sort along a Morton curve.
+//!
+//! | pass | over | does |
+//! |---|---|---|
+//! | `morton_begin` | one group | group counts |
+//! | `morton_keys` | chunk | codes of the centres |
+//! | `sort_*` | all | ids by code, those of equal codes in the order they had |
+//! | `morton_places` | all | where each Gaussian goes |
+//! | `reorder.take` | chunk | a few planes to their places in staging rows |
+//! | `reorder.put` | chunk | rows to planes; these two again until all planes have moved |
+//!
+//! A binding reaches one chunk only. Taking from the chunk that a Gaussian is in, and putting into the chunk that a place is
+//! in, each pass needs one of them, whatever number there is. Statistics do not move: re-sorts follow events that cleared
+//! them for everyone. Gaussians share words with nobody, so in every storage mode the bits of each stay what they were.
+
+use super::counters::{Args, WORD_GAUSSIANS};
+use super::densify::window;
+use super::radix_sort::{self, SortBuffers, SortJob, sort_block};
+use super::relocate::{Planes, rounds};
+use super::views::{Chunk, Shared, Variants};
+use crate::gaussians::layout::StatePlanes;
+use crate::gaussians::morton::CODE_BITS;
+pub use crate::gaussians::morton::Frame;
+use crate::memory::{Groups, Program, Shader, View};
+use crate::shader;
+
+/// Group counts.
+pub static BEGIN: Shader = shader!("morton_begin", r counters, w args);
+/// Codes of a chunk.
+pub static KEYS: Shader = shader!("morton_keys", r counters, r geometry, w keys);
+/// List of ids to list of places.
+pub static PLACES: Shader = shader!("morton_places", r counters, r order, w places);
+/// Chunk to rows.
+pub static TAKE: Shader = shader!("reorder.take", r counters, r places, r values, w staging);
+/// Rows to chunk.
+pub static PUT: Shader = shader!("reorder.put", r counters, r staging, w values);
+
+/// Slot of the indirect table that the sort's groups are counted in; a step's tile sort writes its own there.
+pub const SORT_ARGS: Args = Args::IntersectionSort;
+/// Planes that move at a time: 16 bytes a Gaussian.
+pub const ROWS: u32 = 4;
+
+/// What a re-sort needs besides the model.
+#[derive(Clone, Copy, Debug)]
+pub struct Workspace {
+    /// Codes and ids, a word a Gaussian each. Places take the room of the codes once they are sorted.
+    pub sort: SortBuffers,
+    /// Rows of one plane each.
+    pub staging: View,
+    /// Gaussians a row has room for: the capacity, a multiple of 64, so that every row starts where a binding may.
+    pub row: u32,
+    /// Rows there are, 1 to [`ROWS`].
+    pub rows: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct KeysPush {
+    stride: u32,
+    first: u32,
+    center: [f32; 3],
+    inverse_extent: f32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct MovePush {
+    stride: u32,
+    first: u32,
+    first_plane: u32,
+    planes: u32,
+    row: u32,
+}
+
+/// Appends a whole re-sort. The group counts of chunks must be those of the Gaussians there are, or zero.
+pub fn record(
+    program: &mut Program,
+    shared: &Shared,
+    chunks: &[Chunk],
+    w: &Workspace,
+    frame: &Frame,
+    variants: &Variants,
+) {
+    let block = sort_block(SORT_ARGS, variants);
+    let views = [shared.counters, shared.args];
+    program.pass(&BEGIN, &[], &views, &block, Groups::Direct([1, 1, 1]));
+    for chunk in chunks {
+        let push = KeysPush {
+            stride: chunk.stride,
+            first: chunk.first,
+            center: frame.center,
+            inverse_extent: frame.inverse_extent,
+        };
+        let views = [shared.counters, chunk.geometry, window(w.sort.keys[0], chunk)];
+        program.pass(&KEYS, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+    }
+    let job = SortJob {
+        counter: WORD_GAUSSIANS,
+        args: SORT_ARGS,
+        capacity: w.row,
+        key_bits: CODE_BITS,
+        index_payload: true,
+    };
+    let sorted = radix_sort::record(program, shared, &w.sort, &job, variants);
+    let places = w.sort.keys[1 - sorted];
+    let views = [shared.counters, w.sort.values[sorted], places];
+    program.pass(&PLACES, &[], &views, &(), shared.groups(Args::Gaussians));
+    move_all(program, shared, chunks, w, places);
+}
+
+/// Every attribute that follows a Gaussian, with its number of planes.
+fn attributes(planes: StatePlanes) -> [Planes; 7] {
+    [
+        (|c| c.geometry, planes.geometry),
+        (|c| c.sh, planes.sh),
+        (|c| c.filter_3d, 1),
+        (|c| c.geometry_m, planes.geometry_m),
+        (|c| c.geometry_v, planes.geometry_v),
+        (|c| c.sh_m, planes.sh_m),
+        (|c| c.sh_v, planes.sh_v),
+    ]
+}
+
+fn move_all(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, places: View) {
+    let Some(first) = chunks.first() else { return };
+    let attributes = attributes(first.planes);
+    let planes = attributes.map(|(_, planes)| planes);
+    let row_bytes = 4 * u64::from(w.row);
+    for round in rounds(&planes, w.rows) {
+        for put in [false, true] {
+            for chunk in chunks {
+                for piece in &round {
+                    let Some((pick, _)) = attributes.get(piece.attribute) else {
+                        continue;
+                    };
+                    let first_byte = u64::from(piece.row) * row_bytes;
+                    let staging = w.staging.slice(first_byte, u64::from(piece.planes) * row_bytes);
+                    let push = MovePush {
+                        stride: chunk.stride,
+                        first: chunk.first,
+                        first_plane: piece.first_plane,
+                        planes: piece.planes,
+                        row: w.row,
+                    };
+                    let groups = shared.groups(Args::Chunk(chunk.index));
+                    if put {
+                        let views = [shared.counters, staging, pick(chunk)];
+                        program.pass(&PUT, &[], &views, &push, groups);
+                    } else {
+                        let views = [shared.counters, window(places, chunk), pick(chunk), staging];
+                        program.pass(&TAKE, &[], &views, &push, groups);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! `train.order`: where in memory Gaussians are.
+//!
+//! Under `morton` neighbours in memory are neighbours in space: the first model is sorted here, and every event that adds,
+//! removes or moves Gaussians ends with a re-sort on the device ([`step::reorder`]). An event leaves children at the end of
+//! the model and fills holes from there, so nothing less keeps the order; between events centres move by little. What is
+//! near is told by a frame that follows from the training cameras alone, so that a resumed run has the same one.
+
+use crate::config::{Order, Profile};
+use crate::gaussians::Gaussians;
+use crate::gaussians::morton::Frame;
+use crate::memory::{Program, TensorTable};
+use crate::scene::SceneIndex;
+use crate::step::{self, ReorderTensors, StepTensors};
+
+/// The mean of the training cameras' positions, and the extent of the scene.
+pub(super) fn frame(scene: &SceneIndex) -> Frame {
+    let mut sum = [0.0_f64; 3];
+    for view in &scene.train {
+        let position = view.camera.position();
+        sum = std::array::from_fn(|axis| sum[axis] + f64::from(position[axis]));
+    }
+    let count = scene.train.len().max(1) as f64;
+    #[expect(clippy::cast_possible_truncation, reason = "the mean of f32")]
+    let center = sum.map(|total| (total / count) as f32);
+    Frame::new(center, scene.extent)
+}
+
+/// A first model in the order that `profile` asks for.
+pub(super) fn of_first(model: Gaussians, profile: &Profile, scene: &SceneIndex) -> Gaussians {
+    match profile.train.order {
+        Order::Creation => model,
+        Order::Morton => model.along_morton(&frame(scene)),
+    }
+}
+
+/// What re-sorts the model at the end of an event.
+pub(super) struct Reorder(Option<(ReorderTensors, Frame)>);
+
+impl Reorder {
+    /// Adds its tensors to `table`; none when the order of creation stays.
+    pub(super) fn new(table: &mut TensorTable, t: &StepTensors, frame: Frame) -> Self {
+        let tensors = t
+            .capacities
+            .sorted
+            .then(|| ReorderTensors::new(table, &t.capacities, &t.variants));
+        Self(tensors.map(|tensors| (tensors, frame)))
+    }
+
+    /// The program of an event, with the re-sort behind it.
+    pub(super) fn after(&self, mut program: Program, t: &StepTensors) -> Program {
+        if let Some((tensors, frame)) = &self.0 {
+            step::reorder(&mut program, t, tensors, frame);
+        }
+        program
+    }
+}
