@@ -14,6 +14,8 @@
 //
 // `deferred` variants leave the colours of Gaussians out of view alone and give those in view the steps that they missed first.
 // In them SH takes a step when neither of its groups is skipped.
+//
+// With CLUSTERS, every group of 256 ends with the bounds of what it has become.
 #if defined(HALF) || defined(COMPACT)
 #define CODES
 #endif
@@ -23,6 +25,7 @@
 layout(local_size_x = 256) in;
 // Gradients by depth are 0: nowhere, 1: in the records' b.w, 2: in that of rows of a store, whose clamped channels are zeros.
 layout(constant_id = 0) const uint DEPTH = 0u;
+layout(constant_id = 1) const uint CLUSTERS = 0u;  // 1: bounds lie behind the masks
 
 #ifdef DEFERRED
 layout(set = 0, binding = 0, std430) readonly restrict buffer Rates { StepUniforms u; vec4 rates[]; };
@@ -49,7 +52,7 @@ layout(set = 0, binding = 7, std430) restrict buffer ShV { float sh_v[]; };
 #endif
 layout(set = 0, binding = 8, std430) readonly restrict buffer Filter3d { float filter_3d[]; };
 layout(set = 0, binding = 9, std430) restrict buffer Statistics { float statistics[]; };
-layout(set = 0, binding = 10, std430) readonly restrict buffer VisibleMask { uint visible_mask[]; };
+layout(set = 0, binding = 10, std430) restrict buffer VisibleMask { uint visible_mask[]; };
 layout(set = 0, binding = 11, std430) readonly restrict buffer GroupVisible { uint group_visible[]; };
 layout(set = 0, binding = 12, std430) readonly restrict buffer SplatColor { vec4 splat_color[]; };
 layout(set = 0, binding = 13, std430) readonly restrict buffer GradientA { vec4 gradient_a[]; };
@@ -71,6 +74,8 @@ layout(push_constant) uniform Push {
 #include "common/projection.glsl"
 #include "common/tiles.glsl"
 #include "common/sh.glsl"
+#include "common/cluster.glsl"
+#include "common/bound_cluster.glsl"
 #ifdef CODES
 #include "common/rng.glsl"
 #include "common/codes.glsl"
@@ -233,14 +238,7 @@ void regularize(uint i, inout Gradient gradient) {
     }
 }
 
-void main() {
-    uint group = group_index();
-    uint lane = gl_LocalInvocationIndex;
-    uint i = group * 256u + lane;
-    uint count = counters.gaussians > first ? min(counters.gaussians - first, stride) : 0u;
-    if (counters.stalled != 0u || i >= count) {
-        return;
-    }
+void update(uint group, uint lane, uint i) {
     uint word = visible_mask[group * 8u + (lane >> 5)];
     bool visible = (word & (1u << (lane & 31u))) != 0u;
 
@@ -458,4 +456,21 @@ void main() {
         adam_geometry(10u, i, gradient.logit, GROUP_OPACITY);
     }
 #endif
+}
+
+void main() {
+    uint group = group_index();
+    uint lane = gl_LocalInvocationIndex;
+    uint i = group * 256u + lane;
+    uint count = counters.gaussians > first ? min(counters.gaussians - first, stride) : 0u;
+    // The whole group alike.
+    if (counters.stalled != 0u || group * 256u >= count) {
+        return;
+    }
+    if (i < count) {
+        update(group, lane, i);
+    }
+    if (CLUSTERS != 0u) {
+        bound_cluster(group, lane, i, count);
+    }
 }

@@ -18,7 +18,7 @@ use kiln::kernels::{begin, budgeted, densify, explore, guard_bands, histogram, o
 use kiln::memory::{Access, Command, Program, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,
-    StepTensors, banded, banded_records, evaluate_view, reorder, train_step,
+    StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, train_step,
 };
 use kiln_tests::spirv::{Module, reflect};
 
@@ -176,6 +176,7 @@ fn shared_blocks_have_one_layout() {
 /// Every pass the engine can record on small tensors.
 fn programs() -> Vec<Program> {
     let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
+    capacities.clusters = true;
     let mut programs = Vec::new();
     for (index, (reduction, sort_subgroup, columns, lanes, jitter)) in [
         (Reduction::Segmented, 0, true, false, false),
@@ -244,6 +245,7 @@ fn programs() -> Vec<Program> {
         let sort = ReorderTensors::new(&mut table, &capacities, &variants);
         let mut program = Program::new("reorder");
         reorder(&mut program, &t, &sort, &Frame::new([0.0; 3], 1.0));
+        bound_clusters(&mut program, &t);
         programs.push(program);
         programs.push(train_step(&t));
         programs.push(evaluate_view(&t, &[]));

@@ -481,6 +481,8 @@ pub struct Debug {
     pub race: Race,
     /// Use of subgroup operations.
     pub subgroup: Subgroup,
+    /// Under `train.order: morton`, cull groups of 256 Gaussians that are out of view as a whole; the same models either way.
+    pub clusters: bool,
     /// Spoil what fast kernels compute in the self-test at start, to see the portable ones step in.
     pub fail_self_test: bool,
     /// Let the device allocation with this number, from 0, fail as if the driver had no memory left; null = none.

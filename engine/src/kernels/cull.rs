@@ -1,6 +1,7 @@
 //! Which Gaussians touch a tile, and where their records go.
 //!
-//! `cull` runs per chunk: it projects each Gaussian and sets a bit when it meets a tile. `visible_scan` turns the counts
+//! `cull` runs per chunk: it projects each Gaussian and sets a bit when it meets a tile; groups of 256 that are out of view as
+//! [`super::clusters`] are not looked at one by one. `visible_scan` turns the counts
 //! of every 256 Gaussians into offsets, so that records lie in id order without an atomic cursor; it also checks the
 //! capacity of visible records and writes the group counts of everything that runs once per visible Gaussian.
 //!
@@ -14,7 +15,7 @@ use crate::shader;
 
 /// Visibility of a chunk.
 pub static CULL: Shader =
-    shader!("cull", r uniforms, r counters, r geometry, r filter_3d, w visible_mask, w group_visible);
+    shader!("cull", r uniforms, r counters, r geometry, r filter_3d, rw visible_mask, w group_visible);
 /// Visibility of a chunk in a band of tiles.
 pub static CULL_BAND: Shader = shader!("cull.band", r uniforms, r counters, r geometry, r filter_3d, w visible_mask, w group_visible, r whole_mask);
 /// Offsets of the records.
@@ -60,7 +61,13 @@ pub fn record(
             groups,
         ];
         let push = ChunkPush::new(chunk, first_group);
-        program.pass(&CULL, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &CULL,
+            &[u32::from(chunk.clusters)],
+            &views,
+            &push,
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
     record_scan(program, shared, group_visible, visible_cap, variants);
 }

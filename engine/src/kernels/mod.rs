@@ -6,6 +6,7 @@ pub mod bands;
 pub mod begin;
 pub mod budgeted;
 pub mod catch_up;
+pub mod clusters;
 pub mod conv3x3;
 pub mod counters;
 pub mod cpu;
@@ -51,6 +52,7 @@ pub fn all() -> Vec<&'static Shader> {
         &gradient_store::SAVE,
         &gradient_store::CHECK,
         &begin::SHADER,
+        &clusters::SHADER,
         &cull::CULL,
         &cull::CULL_BAND,
         &cull::SCAN,

@@ -10,32 +10,32 @@ use crate::shader;
 /// Everything f32.
 pub static EXACT: Shader = shader!(
     "update", r uniforms, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
 );
 /// 16-bit colours and moments of colours.
 pub static HALF: Shader = shader!(
     "update.half", r uniforms, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
 );
 /// 16-bit colours, 8-bit moments of colours, 16-bit moments of the geometry.
 pub static COMPACT: Shader = shader!(
     "update.compact", r uniforms, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
 );
 /// Everything f32; colours out of view wait, see [`super::catch_up`].
 pub static DEFERRED: Shader = shader!(
     "update.deferred", r rates, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
 );
 /// [`HALF`]; colours out of view wait.
 pub static HALF_DEFERRED: Shader = shader!(
     "update.half_deferred", r rates, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
 );
 /// [`COMPACT`]; colours out of view wait.
 pub static COMPACT_DEFERRED: Shader = shader!(
     "update.compact_deferred", r rates, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, r visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
+    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
 );
 
 /// Where the gradients by depth are, which [`super::depth_loss`] makes.
@@ -104,6 +104,7 @@ pub fn record(
             sh_coefficients,
         };
         let at = shared.groups(Args::Chunk(chunk.index));
+        let spec = [depth as u32, u32::from(chunk.clusters)];
         match seen_plane {
             None => {
                 let shader = match chunk.storage {
@@ -111,7 +112,7 @@ pub fn record(
                     Storage::Half => &HALF,
                     Storage::Compact => &COMPACT,
                 };
-                program.pass(shader, &[depth as u32], &views, &push, at);
+                program.pass(shader, &spec, &views, &push, at);
             }
             Some(seen_plane) => {
                 let shader = match chunk.storage {
@@ -123,7 +124,7 @@ pub fn record(
                     of_all: push,
                     seen_plane,
                 };
-                program.pass(shader, &[depth as u32], &views, &push, at);
+                program.pass(shader, &spec, &views, &push, at);
             }
         }
     }

@@ -54,8 +54,10 @@ pub struct Chunk {
     pub filter_3d: View,
     /// Gradient sum, absolute sum (or maximum), count, largest radius: 4 planes.
     pub statistics: View,
-    /// One bit a Gaussian.
+    /// One bit a Gaussian; behind all of them the bounds of [`super::clusters`], where there are any.
     pub visible_mask: View,
+    /// There are.
+    pub clusters: bool,
 }
 
 impl Chunk {

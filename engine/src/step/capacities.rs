@@ -37,6 +37,9 @@ pub struct Capacities {
     /// Events end with a re-sort of the model by place.
     #[serde(default)]
     pub sorted: bool,
+    /// Groups of 256 Gaussians have bounds, and those out of view are culled as a whole.
+    #[serde(default)]
+    pub clusters: bool,
     /// Training cameras, for the 3D filter.
     pub cameras: u32,
     /// Ring slots: one more than steps in flight.
@@ -82,6 +85,7 @@ impl Capacities {
             storage: Storage::Exact,
             deferred_steps: 0,
             sorted: false,
+            clusters: false,
             cameras,
             slots: Self::SLOTS,
             masked: false,

@@ -25,7 +25,10 @@ pub use densify::{DensifyTensors, STAGING_BYTES, budgeted, densify, resample};
 pub use guard_bands::check_guard_bands;
 pub use losses::{ExtraLosses, ExtraTensors};
 pub use model_io::{read_model, write_model};
-pub use passes::{catch_up_program, evaluate_view, forward, gradients_of_view, train_step, train_steps};
+pub use passes::{
+    bound_clusters, catch_up_program, clusters_program, evaluate_view, forward, gradients_of_view, train_step,
+    train_steps,
+};
 pub use record_bands::{BandedRender, RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands};
 pub use reorder::{ReorderTensors, reorder, reorder_rows};
 pub use resident::{Place, ResidentImages};

@@ -64,6 +64,7 @@ impl RecordBandTensors {
             .iter()
             .map(|chunk| Chunk {
                 visible_mask: mask(chunk),
+                clusters: false,
                 ..*chunk
             })
             .collect();

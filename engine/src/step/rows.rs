@@ -49,6 +49,6 @@ fn of_chunk(chunk: &Chunk) -> [ModelTensor; 9] {
         planes(chunk.sh_v),
         planes(chunk.filter_3d),
         planes(chunk.statistics),
-        tensor(chunk.visible_mask, 1),
+        tensor(chunk.visible_mask, if chunk.clusters { 2 } else { 1 }),
     ]
 }

@@ -228,7 +228,7 @@ fn state(storage: Storage, c: &Capacities) -> Vec<Row> {
         of("model/statistics", 16),
     ];
     rows.push(Row {
-        bits: 1,
+        bits: if c.clusters { 2 } else { 1 },
         ..of("model/visible_mask", 0)
     });
     rows

@@ -119,6 +119,7 @@ pub(super) fn capacities(
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred::steps(profile, variants);
     c.sorted = profile.train.order == Order::Morton;
+    c.clusters = c.sorted && debug.clusters;
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
     if let Some(chunk) = debug.chunk {
         c.chunk = chunk.next_multiple_of(256);

@@ -51,6 +51,8 @@ pub(super) struct Programs {
     pub(super) histogram: CompiledProgram,
     /// None where SH takes part in every step.
     pub(super) catch_up: Option<CompiledProgram>,
+    /// None without clusters.
+    pub(super) clusters: Option<CompiledProgram>,
 }
 
 impl Programs {
@@ -125,6 +127,7 @@ impl Programs {
             left_out: ring(&plan.left_out)?,
             histogram: once(&plan.histogram)?,
             catch_up: plan.catch_up.as_ref().map(once).transpose()?,
+            clusters: plan.clusters.as_ref().map(once).transpose()?,
         })
     }
 }

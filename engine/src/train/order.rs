@@ -5,6 +5,7 @@
 //! the model and fills holes from there, so nothing less keeps the order; between events centres move by little. What is
 //! near is told by a frame that follows from the training cameras alone, so that a resumed run has the same one.
 
+use super::{TrainError, Trainer};
 use crate::config::{Order, Profile};
 use crate::gaussians::Gaussians;
 use crate::gaussians::morton::Frame;
@@ -46,11 +47,22 @@ impl Reorder {
         Self(tensors.map(|tensors| (tensors, frame)))
     }
 
-    /// The program of an event, with the re-sort behind it.
+    /// The program of an event, with the re-sort and the bounds of clusters behind it.
     pub(super) fn after(&self, mut program: Program, t: &StepTensors) -> Program {
         if let Some((tensors, frame)) = &self.0 {
             step::reorder(&mut program, t, tensors, frame);
         }
+        step::bound_clusters(&mut program, t);
         program
+    }
+}
+
+impl Trainer {
+    /// Bounds the clusters of a model that the host wrote; nothing is in flight.
+    pub(super) fn bound_clusters(&mut self) -> Result<(), TrainError> {
+        match &self.programs.clusters {
+            Some(program) => Ok(self.gpu.run_compiled(program)?),
+            None => Ok(()),
+        }
     }
 }

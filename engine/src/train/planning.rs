@@ -138,6 +138,8 @@ pub struct TrainPlan {
     pub histogram_back: View,
     /// Brings SH out of view up to date; none where it takes part in every step.
     pub catch_up: Option<Program>,
+    /// Bounds the clusters of a model that the host wrote; none without clusters.
+    pub clusters: Option<Program>,
     /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
     pub lpips: Option<LpipsTensors>,
     /// What the residency probe compares with; none where it can tell nothing.
@@ -188,6 +190,7 @@ impl TrainPlan {
         };
         crate::kernels::begin::record(&mut filter, &tensors.shared, &tensors.chunks);
         crate::kernels::filter_3d::record(&mut filter, &tensors.shared, &tensors.chunks, &io);
+        step::bound_clusters(&mut filter, &tensors);
         let mut reset = Program::new("opacity_reset");
         let ceiling = profile.strategy.adc().map_or(0.01, |adc| adc.reset.opacity);
         crate::kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
@@ -212,6 +215,7 @@ impl TrainPlan {
             histogram: counting,
             histogram_back,
             catch_up: step::catch_up_program(&tensors),
+            clusters: step::clusters_program(&tensors),
             bands,
             steps: step::train_steps(&tensors),
             evaluate,
@@ -297,6 +301,7 @@ impl TrainPlan {
             &self.histogram,
         ]);
         list.extend(&self.catch_up);
+        list.extend(&self.clusters);
         list.extend(self.banded.all());
         list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));
         list.extend(self.densify.iter().chain(&self.prune).flatten());

@@ -296,7 +296,7 @@ impl Trainer {
         if recompute && self.profile.has_filter_3d() {
             self.gpu.run_compiled(&self.programs.filter)?;
         }
-        Ok(())
+        self.bound_clusters()
     }
 
     /// The next steps are of training view `index`, which what is learnt for each view goes by.
@@ -694,6 +694,7 @@ impl Trainer {
         self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;
         self.held = None;
+        self.bound_clusters()?;
         self.restart_deferred()
     }
 

@@ -2,6 +2,7 @@
 
 mod bands;
 mod capacity;
+mod clusters;
 mod deferred;
 mod densify;
 mod depth;

@@ -106,6 +106,7 @@ fn shapes() -> Vec<Capacities> {
             c.deferred_steps = if list.len() % 2 == 0 { 0 } else { 30_000 };
             // Events re-sort in every third.
             c.sorted = list.len() % 3 == 0;
+            c.clusters = c.sorted;
             list.push(c);
         }
     }
@@ -232,8 +233,9 @@ fn a_gaussian_costs_what_was_promised() {
         (Storage::Half, 460.0, 444.125),
         (Storage::Compact, 320.0, 308.125),
     ] {
-        // A word says in how many steps colours took part, where they wait.
-        let counted = |c: &Capacities| if c.deferred_steps > 0 { 4.0 } else { 0.0 };
+        // A word says in how many steps colours took part, where they wait; a bit is a share of the bounds of a group.
+        let counted =
+            |c: &Capacities| (if c.deferred_steps > 0 { 4.0 } else { 0.0 }) + (if c.clusters { 0.125 } else { 0.0 });
         for capacities in shapes().into_iter().filter(|c| c.storage == storage) {
             let table = ByteTable::new(storage, &capacities, &FAST, 0);
             let bytes = table.per(Class::Persistent, Unit::Gaussian);

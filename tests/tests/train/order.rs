@@ -1,5 +1,5 @@
-//! Whole runs with the model sorted by place: the same bytes however often, through pauses and in other chunks, and neighbours
-//! that are near each other.
+//! Whole runs with the model sorted by place: the same bytes however often, through pauses, in other chunks and with visibility
+//! one by one, and neighbours that are near each other.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::path::{Path, PathBuf};
@@ -14,6 +14,8 @@ type Settings = &'static [(&'static str, &'static str)];
 const MORTON: Settings = &[("train.order", "morton"), ("debug.validation", "true")];
 const CHECKPOINT: Settings = &[("schedule.checkpoint", "[41]")];
 const SMALL_CHUNKS: Settings = &[("debug.chunk", "1024")];
+/// Visibility one by one.
+const NO_CLUSTERS: Settings = &[("debug.clusters", "false")];
 
 fn train(root: &Path, settings: &[&[(&str, &str)]], from: Option<PathBuf>) {
     let resume = from.map(ResumeFrom::File);
@@ -45,7 +47,7 @@ fn sorted_runs_repeat_resume_and_fit_any_chunks() {
     let scratch = Scratch::new("order");
     let [whole, again, part, creation] = ["whole", "again", "part", "creation"].map(|name| scratch.join(name));
     train(&whole, &[EVENTFUL, CHECKPOINT, MORTON], None);
-    train(&again, &[EVENTFUL, CHECKPOINT, MORTON, SMALL_CHUNKS], None);
+    train(&again, &[EVENTFUL, CHECKPOINT, MORTON, SMALL_CHUNKS, NO_CLUSTERS], None);
     let paused = whole.join("checkpoints/checkpoint_00000041.kiln");
     train(&part, &[EVENTFUL, CHECKPOINT, MORTON], Some(paused));
     runs::assert_eventful(&whole, 0, 41, 3);
@@ -73,7 +75,8 @@ fn sorted_runs_repeat_resume_and_fit_any_chunks() {
     );
 }
 
-/// The other strategies, and storage that rounds: every event leaves a model in order.
+/// The other strategies, noise on the centres and storage that rounds: every event leaves a model in order, and culling by groups
+/// changes none.
 #[test]
 fn every_strategy_leaves_its_model_in_order() {
     let strategies: [(&str, Settings); 2] = [
@@ -110,11 +113,18 @@ fn every_strategy_leaves_its_model_in_order() {
     ];
     let scratch = Scratch::new("order-strategies");
     for (name, strategy) in strategies {
-        let [sorted, created] = [&[MORTON[0]][..], &[]].map(|order| {
-            let root = scratch.join(&format!("{name}-{}", order.len()));
-            train(&root, &[short, strategy, order], None);
-            spread(&root)
+        let morton = &MORTON[..1];
+        let ways = [
+            ("sorted", morton, &[][..]),
+            ("one-by-one", morton, NO_CLUSTERS),
+            ("created", &[], &[]),
+        ];
+        let [(sorted, model), (_, one_by_one), (created, _)] = ways.map(|(way, order, clusters)| {
+            let root = scratch.join(&format!("{name}-{way}"));
+            train(&root, &[short, strategy, order, clusters], None);
+            (spread(&root), runs::raw_model(&root, 72))
         });
+        assert!(model == one_by_one, "{name}: clusters change the model");
         assert!(
             sorted < 0.7 * created,
             "{name}: {sorted} sorted, {created} in the order of creation"

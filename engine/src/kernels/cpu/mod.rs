@@ -18,6 +18,7 @@ pub mod alpha_loss;
 pub mod bands;
 pub mod budgeted;
 pub mod catch_up;
+pub mod clusters;
 pub mod codes;
 pub mod conv3x3;
 pub mod densify;
