@@ -112,13 +112,7 @@ fn every_subgroup_width_gives_the_same_order() {
         return check(&scattered(6007, 11), 1024, (Storage::Exact, 0), 4, &wide);
     }
     for (width, size) in [("128", "4"), ("256", "8"), ("512", "16")] {
-        let environment = [("LP_NATIVE_VECTOR_WIDTH", width), ("LP_NUM_THREADS", "1")];
-        child::run(
-            module_path!(),
-            "every_subgroup_width_gives_the_same_order",
-            size,
-            &environment,
-        );
+        child::run_with_vectors(module_path!(), "every_subgroup_width_gives_the_same_order", size, width);
     }
 }
 
