@@ -218,7 +218,7 @@ fn masks_are_those_of_one_by_one() {
         off.assert_valid();
     }
     assert!(
-        empty > all / 3 && 3 * culled > 2 * empty,
+        empty > all / 3 && 2 * culled > empty,
         "{culled} of {empty} empty groups of {all}"
     );
 }

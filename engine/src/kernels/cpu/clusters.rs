@@ -48,10 +48,8 @@ impl Cluster {
             let bounded = numbers && norm2 > 1e-30;
             known &= bounded;
             let (mean, deviation) = if bounded { (g.mean, deviation) } else { ([0.0; 3], 0.0) };
-            for axis in 0..3 {
-                bounds.low[axis] = bounds.low[axis].min(mean[axis]);
-                bounds.high[axis] = bounds.high[axis].max(mean[axis]);
-            }
+            bounds.low = std::array::from_fn(|axis| bounds.low[axis].min(mean[axis]));
+            bounds.high = std::array::from_fn(|axis| bounds.high[axis].max(mean[axis]));
             bounds.deviation = bounds.deviation.max(deviation);
         }
         if !known {
@@ -249,7 +247,8 @@ mod tests {
         let u = StepUniforms::for_camera(&camera(1), [0.0; 3], 0.1);
         let (gaussians, filter_3d) = group(2, 8, 0.1, -4.0);
         // Behind the camera as a whole.
-        let behind = |change: &dyn Fn(&mut Gaussian<f32>)| {
+        type Change = fn(&mut Gaussian<f32>);
+        let behind = |change: Change| {
             let mut list = gaussians.clone();
             for g in &mut list {
                 let depth = [0, 1, 2].map(|c| u.view_row2[c]);
@@ -258,16 +257,16 @@ mod tests {
             change(&mut list[5]);
             Cluster::of(&list, &filter_3d)
         };
-        assert!(behind(&|_| {}).is_out_of_view(&u));
-        let odd: [&dyn Fn(&mut Gaussian<f32>); 8] = [
-            &|g| g.mean[1] = f32::NAN,
-            &|g| g.mean[2] = f32::INFINITY,
-            &|g| g.log_scale[0] = f32::NAN,
-            &|g| g.log_scale[1] = 200.0,
-            &|g| g.log_scale[2] = f32::NEG_INFINITY,
-            &|g| g.quat[0] = f32::NAN,
-            &|g| g.quat = [1e-20; 4],
-            &|g| g.quat = [1e30; 4],
+        assert!(behind(|_| {}).is_out_of_view(&u));
+        let odd: [Change; 8] = [
+            |g| g.mean[1] = f32::NAN,
+            |g| g.mean[2] = f32::INFINITY,
+            |g| g.log_scale[0] = f32::NAN,
+            |g| g.log_scale[1] = 200.0,
+            |g| g.log_scale[2] = f32::NEG_INFINITY,
+            |g| g.quat[0] = f32::NAN,
+            |g| g.quat = [1e-20; 4],
+            |g| g.quat = [1e30; 4],
         ];
         for (case, change) in odd.into_iter().enumerate() {
             let cluster = behind(change);
