@@ -103,6 +103,8 @@ fn shapes() -> Vec<Capacities> {
             c.storage = storage;
             // Colours wait in every other.
             c.deferred_steps = if list.len() % 2 == 0 { 0 } else { 30_000 };
+            // And photos take turns.
+            c.two_photos = list.len() % 2 == 0;
             list.push(c);
         }
     }
