@@ -5,6 +5,7 @@ use std::path::Path;
 use std::thread;
 
 use kiln::kernels;
+use kiln_tests::child;
 use kiln_tests::runs::{self, QUICK, Scratch, json, rows};
 use kiln_tests::spirv::reflect;
 
@@ -12,7 +13,8 @@ use kiln_tests::spirv::reflect;
 /// gives the PSNR over the test views.
 fn psnr(root: &Path, settings: &[(&str, &str)]) -> f64 {
     let mut command = runs::train_command(root, &[QUICK, settings]);
-    command.env("LP_NATIVE_VECTOR_WIDTH", "512").env("LP_NUM_THREADS", "1");
+    child::set_vectors(&mut command, "512");
+    command.env("LP_NUM_THREADS", "1");
     let (code, errors) = runs::outcome(&mut command);
     assert_eq!(code, Some(0), "{errors}");
     runs::assert_eventful(root, 0, 100, 5);

@@ -133,8 +133,7 @@ fn sort_at_every_subgroup_width() {
         return sorts(size);
     }
     for (width, size) in [("128", "4"), ("256", "8"), ("512", "16")] {
-        let environment = [("LP_NATIVE_VECTOR_WIDTH", width), ("LP_NUM_THREADS", "1")];
-        child::run(module_path!(), "sort_at_every_subgroup_width", size, &environment);
+        child::run_with_vectors(module_path!(), "sort_at_every_subgroup_width", size, width);
     }
 }
 

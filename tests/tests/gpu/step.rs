@@ -383,7 +383,6 @@ fn every_subgroup_width() {
         return;
     }
     for width in ["128", "256", "512"] {
-        let environment = [("LP_NATIVE_VECTOR_WIDTH", width), ("LP_NUM_THREADS", "1")];
-        child::run(module_path!(), "every_subgroup_width", width, &environment);
+        child::run_with_vectors(module_path!(), "every_subgroup_width", width, width);
     }
 }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use kiln::cli::{Exit, Failure as _};
 use kiln::train::interrupt::{Interrupt, Signal};
 use kiln::train::{ResumeFrom, TrainError, schedule};
+use kiln_tests::child;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json, profile};
 
 const CHECKPOINT: (&str, &str) = ("schedule.checkpoint", "[36]");
@@ -262,7 +263,7 @@ fn other_kernels_do_not_go_on_with_a_deterministic_run() {
     let command = |settings: &[(&str, &str)]| {
         let mut command = runs::train_command(&root, &[EVENTFUL, settings]);
         // Subgroups of 16 lanes, where the sort may use them.
-        command.env("LP_NATIVE_VECTOR_WIDTH", "512");
+        child::set_vectors(&mut command, "512");
         command
     };
     let off = ("debug.subgroup", "off");

@@ -5,7 +5,7 @@
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::failure::{Failure, Result};
@@ -52,33 +52,30 @@ impl Steps {
         })
     }
 
-    /// Runs `cargo test` as a step and keeps its result lines, each with the name of its test program.
-    pub fn run_tests(&mut self, name: &str, mut command: Command) -> Result<()> {
+    /// Runs `cargo test` as a step, and keeps its result lines, each with the name of its test program. The commands of a
+    /// lane run one after the other, lanes side by side; the first shows its output as it comes, the others after each program.
+    /// All commands run, and the first failure counts.
+    pub fn run_tests(&mut self, name: &str, lanes: Vec<Vec<Command>>) -> Result<()> {
         let mut results = Vec::new();
         let outcome = self.time(name, || {
-            eprintln!("$ {}", line(&command));
-            // One pipe for both streams keeps cargo's headings in front of the results they belong to.
-            let (reader, writer) = std::io::pipe().map_err(|e| Failure::new(format!("cannot make a pipe: {e}")))?;
-            let copy = writer
-                .try_clone()
-                .map_err(|e| Failure::new(format!("cannot make a pipe: {e}")))?;
-            let mut child = command
-                .stdout(copy)
-                .stderr(writer)
-                .spawn()
-                .map_err(|e| not_started(&command, &e))?;
-            let text = line(&command);
-            // The command holds the pipe's writing end, and the reader waits for the last one to close.
-            drop(command);
-            results = show(BufReader::new(reader));
-            let status = child
-                .wait()
-                .map_err(|e| Failure::new(format!("`{text}` was lost: {e}")))?;
-            if status.success() {
-                Ok(())
-            } else {
-                Err(Failure::new(format!("`{text}` ended with {status}")))
+            let lanes: Vec<_> = std::thread::scope(|scope| {
+                let start = |(number, lane): (usize, Vec<Command>)| {
+                    let output = if number == 0 { Output::Lines } else { Output::Programs };
+                    let run = move |command| run_test_command(command, output);
+                    scope.spawn(move || lane.into_iter().map(run).collect::<Vec<_>>())
+                };
+                let threads: Vec<_> = lanes.into_iter().enumerate().map(start).collect();
+                threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+            });
+            let mut outcome = Ok(());
+            for lane in lanes {
+                let lane = lane.map_err(|_| Failure::new("a thread that ran tests panicked"))?;
+                for (found, ended) in lane {
+                    results.extend(found);
+                    outcome = outcome.and(ended);
+                }
             }
+            outcome
         });
         self.results.extend(results);
         outcome
@@ -113,21 +110,71 @@ impl Steps {
     }
 }
 
+/// How the output of tests is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Output {
+    /// Line by line.
+    Lines,
+    /// What a test program printed, at its end.
+    Programs,
+}
+
+/// Runs a `cargo test`; its result lines, and how it ended.
+fn run_test_command(mut command: Command, output: Output) -> (Vec<String>, Result<()>) {
+    let text = line(&command);
+    eprintln!("$ {text}");
+    let mut results = Vec::new();
+    let mut run = || {
+        // One pipe for both streams keeps cargo's headings in front of the results they belong to.
+        let (reader, writer) = std::io::pipe().map_err(|e| Failure::new(format!("cannot make a pipe: {e}")))?;
+        let copy = writer
+            .try_clone()
+            .map_err(|e| Failure::new(format!("cannot make a pipe: {e}")))?;
+        let mut child = command
+            .stdout(copy)
+            .stderr(writer)
+            .spawn()
+            .map_err(|e| not_started(&command, &e))?;
+        // The command holds the pipe's writing end, and the reader waits for the last one to close.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        results = show(BufReader::new(reader), output);
+        let status = child
+            .wait()
+            .map_err(|e| Failure::new(format!("`{text}` was lost: {e}")))?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(Failure::new(format!("`{text}` ended with {status}")))
+        }
+    };
+    let ended = run();
+    (results, ended)
+}
+
 /// Echoes the lines and picks the test results among them.
-fn show(reader: impl std::io::BufRead) -> Vec<String> {
+fn show(reader: impl std::io::BufRead, output: Output) -> Vec<String> {
     let mut results = Vec::new();
     let mut program = String::new();
+    let mut held = String::new();
     for bytes in reader.split(b'\n').map_while(std::result::Result::ok) {
         let text = String::from_utf8_lossy(&bytes);
-        eprintln!("{text}");
         let trimmed = text.trim();
-        if let Some(name) = trimmed.strip_prefix("Running ").or(trimmed.strip_prefix("Doc-tests ")) {
+        let heading = trimmed.strip_prefix("Running ").or(trimmed.strip_prefix("Doc-tests "));
+        if heading.is_some() {
+            eprint!("{}", std::mem::take(&mut held));
+        }
+        match output {
+            Output::Lines => eprintln!("{text}"),
+            Output::Programs => held.extend([&text, "\n"]),
+        }
+        if let Some(name) = heading {
             let kind = if trimmed.starts_with("Doc") { "doc " } else { "" };
             program = format!("{kind}{}", name.split(" (").next().unwrap_or(name));
         } else if trimmed.starts_with("test result:") {
             results.push(format!("{trimmed} [{program}]"));
         }
     }
+    eprint!("{held}");
     results
 }
 
@@ -179,19 +226,30 @@ mod tests {
             "test result: ok. 1 passed; 0 failed [unittests src/lib.rs]",
             "test result: ok. 0 passed; 0 failed [doc kiln]",
         ];
-        assert_eq!(show(text.as_bytes()), want);
+        for output in [Output::Lines, Output::Programs] {
+            assert_eq!(show(text.as_bytes(), output), want);
+        }
     }
 
     #[test]
     #[cfg(unix)]
     fn both_streams_of_a_test_run_are_read_in_order_and_its_status_counts() {
-        let script = "echo '     Running a.rs (x)' >&2; echo 'test result: FAILED.'; exit 3";
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
+        let script = |number: &str, status: u8| {
+            let text = format!("echo '     Running {number}.rs (x)' >&2; echo 'test result: {status}.'; exit {status}");
+            let mut command = Command::new("sh");
+            command.args(["-c", &text]);
+            command
+        };
+        let lanes = vec![vec![script("a", 3), script("b", 0)], vec![script("c", 0)]];
         let mut steps = Steps::default();
-        let failed = steps.run_tests("tests", command).err();
+        let failed = steps.run_tests("tests", lanes).err();
         assert!(failed.is_some_and(|f| f.code == 1 && f.message.starts_with("step `tests`")));
-        assert_eq!(steps.results, ["test result: FAILED. [a.rs]"]);
+        let want = [
+            "test result: 3. [a.rs]",
+            "test result: 0. [b.rs]",
+            "test result: 0. [c.rs]",
+        ];
+        assert_eq!(steps.results, want);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! device is a failure, and the time table comes even when a step fails.
 //! Refuses: skipping.
 
+use std::fs;
 use std::path::Path;
 
 use crate::failure::{Failure, Result};
@@ -63,13 +64,76 @@ fn checks(root: &Path, full: bool, steps: &mut Steps) -> Result<()> {
         false,
     )?;
 
-    let mut tests = steps::cargo(root, &["test", "--workspace", "--no-fail-fast"]);
-    if full {
-        tests.env("KILN_FULL", "1");
-    }
-    steps.run_tests("tests", tests)?;
+    let lanes = lanes(root)?.map(|lane| {
+        let command = |args: Vec<String>| {
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let mut command = steps::cargo(root, &args);
+            if full {
+                command.env("KILN_FULL", "1");
+            }
+            command
+        };
+        lane.into_iter().map(command).collect()
+    });
+    steps.run_tests("tests", lanes.into())?;
     if full && mesa::is_possible() {
         mesa::checks(root, steps)?;
     }
     Ok(())
+}
+
+/// Test programs that take about half of the time all take. Within a program one test at a time has the device, so the other
+/// half runs beside them.
+const FIRST_LANE: [&str; 3] = ["gpu", "memory", "vulkan_checks"];
+
+/// Arguments of `cargo` for all tests, in two lanes.
+fn lanes(root: &Path) -> Result<[Vec<Vec<String>>; 2]> {
+    let folder = root.join("tests/tests");
+    let mut others = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(|e| Failure::io("read", &folder, e))? {
+        let path = entry.map_err(|e| Failure::io("read", &folder, e))?.path();
+        let is_program = path.extension().is_some_and(|kind| kind == "rs") || path.join("main.rs").is_file();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if is_program && !FIRST_LANE.contains(&name.as_str()) {
+            others.push(name);
+        }
+    }
+    others.sort();
+    let args = |kinds: &[&str], programs: &[String]| {
+        let first = ["test", "--workspace", "--no-fail-fast"].iter().chain(kinds);
+        let mut args: Vec<String> = first.map(|arg| (*arg).to_owned()).collect();
+        args.extend(programs.iter().flat_map(|name| ["--test".to_owned(), name.clone()]));
+        args
+    };
+    Ok([
+        vec![args(&[], &FIRST_LANE.map(str::to_owned))],
+        vec![args(&["--lib", "--bins"], &others), args(&["--doc"], &[])],
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    #[test]
+    fn every_test_program_is_in_a_lane() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let manifest = fs::read_to_string(root.join("tests/Cargo.toml")).unwrap();
+        assert!(!manifest.contains("[[test]]"), "programs are found by their place");
+        let lanes = lanes(&root).unwrap();
+        let all: Vec<&String> = lanes.iter().flatten().flatten().collect();
+        for name in ["gpu", "train", "vulkan_checks", "view_browser", "hostile_input"] {
+            assert_eq!(all.iter().filter(|arg| *arg == &name).count(), 1, "{name}");
+        }
+        assert!(lanes[1].iter().any(|args| args.contains(&"--lib".to_owned())));
+        assert!(lanes[1].iter().any(|args| args.contains(&"--doc".to_owned())));
+        // Programs of other packages would be left out.
+        for package in ["engine", "viewer-wasm", "tools/xtask"] {
+            assert!(
+                !root.join(package).join("tests").exists(),
+                "{package} has tests of its own"
+            );
+        }
+    }
 }
