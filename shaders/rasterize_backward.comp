@@ -35,6 +35,11 @@ layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint OWNERS = 0u;
 layout(constant_id = 1) const uint JITTER = 0u;
 layout(constant_id = 2) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
+#ifndef COLUMN
+// CPU drivers compute the lanes of a subgroup side by side, so none can be ahead. A newer llvmpipe takes a barrier of a subgroup
+// for one of the group, and subgroups come here unequally often: those that wait when one has ended are not heard of again.
+layout(constant_id = 31) const uint LOCKSTEP = 0u;
+#endif
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -405,7 +410,9 @@ void main() {
                     continue;
                 }
                 subgroupMemoryBarrierShared();
-                subgroupBarrier();
+                if (LOCKSTEP == 0u) {
+                    subgroupBarrier();
+                }
                 Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
                 if (slot < waiting) {
                     sums = sums_of_run(waiting_place, slot, run_lane, slots, origin);
@@ -447,7 +454,9 @@ void main() {
                     }
                 }
                 waiting = 0u;
-                subgroupBarrier();
+                if (LOCKSTEP == 0u) {
+                    subgroupBarrier();
+                }
             }
         }
     }

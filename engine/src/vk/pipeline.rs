@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 
-use super::{Device, VkError};
+use super::{Device, DeviceKind, VkError};
 use crate::memory::Shader;
 
 const ENTRY: &CStr = c"main";
+/// Specialisation constant of every shader that declares it: 1 on CPU drivers, which compute the lanes of a subgroup side by
+/// side, 0 elsewhere.
+const LOCKSTEP: u32 = 31;
 
 /// What makes two pipelines the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,17 +75,20 @@ impl Pipeline {
         device.attempt("vkCreateShaderModule")?;
         // SAFETY: `code` is a whole SPIR-V module; the repository's tests validate every one.
         let module = unsafe { raw.create_shader_module(&info, None) }.map_err(VkError::call("vkCreateShaderModule"))?;
+        let lockstep = u32::from(device.caps().kind == DeviceKind::Cpu);
+        let values = [spec, &[lockstep]].concat();
+        let ids = (0..LOCKSTEP).take(spec.len()).chain([LOCKSTEP]);
         let entries: Vec<_> = (0u32..)
-            .zip(spec)
-            .map(|(id, _)| vk::SpecializationMapEntry {
+            .zip(ids)
+            .map(|(place, id)| vk::SpecializationMapEntry {
                 constant_id: id,
-                offset: id * 4,
+                offset: place * 4,
                 size: 4,
             })
             .collect();
         let specialization = vk::SpecializationInfo::default()
             .map_entries(&entries)
-            .data(bytemuck::cast_slice(spec));
+            .data(bytemuck::cast_slice(&values));
         let stage = vk::PipelineShaderStageCreateInfo::default()
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(module)
