@@ -39,10 +39,10 @@ fn http() -> http1::Builder {
 }
 
 /// Answers one client, from whom all of `requests` has come.
-pub(super) async fn answer(router: Router, requests: &[u8]) -> Vec<u8> {
+pub(super) async fn answer(router: Router, requests: Vec<u8>) -> Vec<u8> {
     let answers = Arc::default();
     let stream = Spoken {
-        requests: requests.into(),
+        requests,
         read: 0,
         answers: Arc::clone(&answers),
     };

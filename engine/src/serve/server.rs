@@ -92,7 +92,11 @@ impl Server {
     /// Answers one client that is not on the network: all that it sends, and all that it gets.
     #[must_use]
     pub fn answer(&self, requests: &[u8]) -> Vec<u8> {
-        self.runtime.block_on(connection::answer(self.router.clone(), requests))
+        // On a task of its own, as clients on the network are answered.
+        let answered = self
+            .runtime
+            .spawn(connection::answer(self.router.clone(), requests.to_vec()));
+        self.runtime.block_on(answered).unwrap_or_default()
     }
 
     /// Answers until Ctrl-C or a request to terminate; answers under way are cut off.
