@@ -64,6 +64,7 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
             here.cap_bytes as f64 / GIB as f64
         );
     }
+    let profile = train::settled(&profile, device);
     let (plan, report) = train::plan(&profile, &scene, &demand, budget, limits, &variants).map_err(boxed)?;
     let images = (
         profile.dataset.residency.name(),

@@ -28,7 +28,7 @@ pub use layers::{
 pub use profile::{
     Alpha, Backend, BackendKind, Background, Dataset, DatasetKind, Debug, DebugBudget, Device, EarlyStop, Eval,
     Fragmentation, LpipsRange, Memory, Mip, Model, ModelKind, OnOverflow, OnSpill, Order, PlateauMetric, Profile, Race,
-    Reduction, Residency, ResolutionPhase, Run, Schedule, Subgroup, Tier, Train,
+    Reduction, Residency, ResolutionPhase, Run, Schedule, Subgroup, Tier, Train, UploadQueue,
 };
 pub use schema::schema_json;
 

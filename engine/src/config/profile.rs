@@ -449,6 +449,20 @@ pub struct Device {
     pub allow_cpu: bool,
     /// Longest submission aimed at, milliseconds: a step that takes longer is cut into several. 0 = one submission a step.
     pub submit_ms: u32,
+    /// Which queue brings photos to the device.
+    pub upload_queue: UploadQueue,
+}
+
+/// `device.upload_queue`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UploadQueue {
+    /// That of the steps: each begins with the copy of its photo.
+    Off,
+    /// One that only copies, while the step before computes, where the device has such queues; else as `off`.
+    Auto,
+    /// The same, and an error where the device has none.
+    Own,
 }
 
 /// `device.tier`
@@ -505,6 +519,8 @@ pub struct Debug {
     pub probe: bool,
     /// From this iteration on, measurements find the first block of memory in the host; null = what they find.
     pub spill_from: Option<u32>,
+    /// Bring photos as with `device.upload_queue: own`, but by the queue of the steps: for devices that have no other.
+    pub upload_queue_alias: bool,
 }
 
 /// An entry of `debug.budget`

@@ -167,10 +167,10 @@ pub fn train_step(t: &StepTensors) -> Program {
     program
 }
 
-/// One training step for each page of resident images; without such images, the one that brings its own.
+/// One training step for each of [`StepTensors::photo_pages`]; without any, the one that brings its photo along.
 #[must_use]
 pub fn train_steps(t: &StepTensors) -> Vec<Program> {
-    if t.resident.pages.is_empty() {
+    if t.photo_pages().is_empty() {
         return vec![train_step(t)];
     }
     let step = |pixels: Pixels| {
@@ -182,12 +182,12 @@ pub fn train_steps(t: &StepTensors) -> Vec<Program> {
     targets(t).into_iter().map(step).collect()
 }
 
-/// The step's pixels with what may be its ground truth: each page of resident images, or what it brings along.
+/// The step's pixels with what may be its ground truth: each of the pages, or what it brings along.
 pub(super) fn targets(t: &StepTensors) -> Vec<Pixels> {
-    if t.resident.pages.is_empty() {
+    if t.photo_pages().is_empty() {
         return vec![t.pixels];
     }
-    let pages = t.resident.pages.iter();
+    let pages = t.photo_pages().iter();
     pages.map(|&target| Pixels { target, ..t.pixels }).collect()
 }
 

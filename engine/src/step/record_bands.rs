@@ -188,7 +188,7 @@ pub fn banded_records(
     let store = r.kept();
     let all = [&image[..], &[pixels.gradient], &store].concat();
 
-    let is_resident = !t.resident.pages.is_empty();
+    let is_resident = !t.photo_pages().is_empty();
     let resident_prefix = is_resident.then(|| record_prefix(t, r, false));
 
     let whole = |pixels: Pixels| {

@@ -346,6 +346,10 @@ fn images(c: &Capacities, variants: &Variants) -> Vec<Row> {
         small("small/filter_farthest", 4),
         small("small/histogram", histogram::BYTES),
     ];
+    if c.two_photos {
+        let bytes = if c.masked { 4 } else { 3 };
+        rows.push(row("images/target_other", Class::Images, Unit::Pixel, bytes));
+    }
     if c.losses.alpha {
         rows.push(tile("step/alpha_sums", 4));
     }

@@ -21,7 +21,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::counting::Demand;
-use super::{deferred, losses};
+use super::{deferred, losses, photo_queue};
 use crate::config::{Order, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
@@ -115,6 +115,7 @@ pub(super) fn capacities(
         sizes,
     );
     c.masked = scene.masked;
+    c.two_photos = photo_queue::is_planned(profile);
     c.losses = losses::extra(profile, scene);
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred::steps(profile, variants);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::TrainError;
+use super::photo_queue::PhotoQueue;
 use super::planning::TrainPlan;
 use crate::kernels::views::Variants;
 use crate::memory::{Command, Gpu, MemoryError, Program};
@@ -24,7 +25,7 @@ pub(super) struct Banded {
 pub(super) struct Way {
     /// What its kernels are called.
     pub(super) name: String,
-    /// One for each page of resident images, else one.
+    /// One for each page that photos are in, else one.
     pub(super) steps: Vec<CompiledProgram>,
     /// The same with timestamps; none unless steps are to be timed and the device has a clock.
     pub(super) timed: Vec<CompiledProgram>,
@@ -53,6 +54,8 @@ pub(super) struct Programs {
     pub(super) catch_up: Option<CompiledProgram>,
     /// None without clusters.
     pub(super) clusters: Option<CompiledProgram>,
+    /// None where photos come with the steps, or are on the device already.
+    pub(super) photo_queue: Option<PhotoQueue>,
 }
 
 impl Programs {
@@ -128,6 +131,7 @@ impl Programs {
             histogram: once(&plan.histogram)?,
             catch_up: plan.catch_up.as_ref().map(once).transpose()?,
             clusters: plan.clusters.as_ref().map(once).transpose()?,
+            photo_queue: PhotoQueue::new(gpu, &plan.tensors)?,
         })
     }
 }

@@ -346,6 +346,10 @@ pub enum Event {
     Images {
         /// `dataset.residency`.
         residency: String,
+        /// Where steps have their photos from: `step` (a copy in each), `own` (a queue that only copies), `alias` (the same on
+        /// the queue of the steps), `none` (they are on the device); empty in rows of older engines.
+        #[serde(default)]
+        uploads: String,
         /// Images of all sets.
         images: u32,
         /// Host memory they need at most, bytes.
@@ -491,6 +495,7 @@ impl fmt::Display for Event {
             Self::Save { files } => write!(f, "saved {}", files.join(", ")),
             Self::Images {
                 residency,
+                uploads,
                 images,
                 host_bytes,
                 available_bytes,
@@ -498,7 +503,7 @@ impl fmt::Display for Event {
                 let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
                 write!(
                     f,
-                    "{images} images, residency {residency}: up to {:.1} MiB of memory",
+                    "{images} images, residency {residency}, uploads {uploads}: up to {:.1} MiB of memory",
                     mib(*host_bytes)
                 )?;
                 available_bytes.map_or(Ok(()), |bytes| write!(f, ", {:.1} MiB available", mib(bytes)))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{TrainError, device_choice};
+use super::{TrainError, device_choice, photo_queue};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::backend::{BackendChoice, BackendKind, Fragmentation};
@@ -76,7 +76,8 @@ pub fn open_device(profile: &Profile) -> Result<OpenDevice, TrainError> {
         Tier::Portable => chosen.portable(),
         Tier::Fast => chosen,
     };
-    let device = Device::open(&instance, chosen)?;
+    let device = Device::with_uploads(&instance, chosen.clone(), photo_queue::path(profile, &chosen)?)?;
+    photo_queue::check(profile, &device)?;
     let cpu = device.caps().kind == DeviceKind::Cpu;
     device.mark_passes(match profile.debug.markers {
         config::Markers::Auto => cpu,

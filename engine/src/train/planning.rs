@@ -109,7 +109,7 @@ pub struct TrainPlan {
     pub bands: BandTensors,
     /// What only banded steps with too many visible Gaussians need; none when there is a record for every Gaussian.
     pub record_bands: Option<RecordBandTensors>,
-    /// The step, one for each page of resident images, else one; all programs are in the order of
+    /// The step, one for each page that photos are in, else one; all programs are in the order of
     /// [`TrainPlan::programs`].
     pub steps: Vec<Program>,
     /// Evaluation without the image.

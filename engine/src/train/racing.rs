@@ -28,7 +28,10 @@ impl Trainer {
 
     /// Submits the step whose photo is in `page` of the resident images, or in the ring.
     pub(super) fn submit_step(&mut self, slot: u32, page: usize) -> Result<Ticket, TrainError> {
-        self.submit_way(self.race.chosen(), slot, page)
+        self.bring_photo(slot, page)?;
+        let ticket = self.submit_way(self.race.chosen(), slot, page)?;
+        self.read_photo(page, ticket);
+        Ok(ticket)
     }
 
     fn submit_way(&mut self, way: usize, slot: u32, page: usize) -> Result<Ticket, TrainError> {
@@ -39,6 +42,7 @@ impl Trainer {
 
     /// Submits a step that runs whole, timed if `debug.timed_every` or a race says so.
     pub(super) fn submit_timed(&mut self, slot: u32, flight: &mut Flight) -> Result<(), TrainError> {
+        self.bring_photo(slot, flight.page)?;
         let chosen = self.race.chosen();
         let is_whole = |programs: &super::compiled::Programs| {
             let steps = programs.ways.get(chosen).map(|way| &way.steps);
@@ -75,8 +79,9 @@ impl Trainer {
                 timed.host_ns = Some(since.elapsed().as_secs_f64() * 1e9);
                 ticket
             }
-            (_, None) => self.submit_step(slot, flight.page)?,
+            (_, None) => self.submit_way(chosen, slot, flight.page)?,
         };
+        self.read_photo(flight.page, flight.ticket);
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use crate::vk::{Caps, DeviceKind, Tier};
 pub struct Rival {
     /// Its kernels.
     pub variants: Variants,
-    /// One for each page of resident images, else one; as those of the plan.
+    /// One for each page that photos are in, else one; as those of the plan.
     pub steps: Vec<Program>,
 }
 

@@ -29,7 +29,7 @@ use super::timing::{GaussianBytes, Timing};
 use super::tracing::Tracer;
 use super::uniforms::Look;
 use super::{ByteTable, CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, TrainError, Trainer};
-use super::{available_bytes, early_stop, environment, initial_model, plan, scene_options};
+use super::{available_bytes, early_stop, environment, initial_model, plan, scene_options, settled};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
@@ -327,6 +327,7 @@ impl Session {
             self.trainer.iteration(),
             Event::Images {
                 residency: self.profile.dataset.residency.name().to_owned(),
+                uploads: self.trainer.uploads().to_owned(),
                 images: count(self.scene.views().count()),
                 host_bytes,
                 available_bytes,
@@ -763,5 +764,6 @@ fn make_plan(
         (None, None) => Demand::count(profile, scene, &Gaussians::default()),
     };
     let budget = device_budget(&open.device, profile);
-    plan(profile, scene, &demand, budget, Gpu::limits(&open.device), variants)
+    let profile = settled(profile, &open.device);
+    plan(&profile, scene, &demand, budget, Gpu::limits(&open.device), variants)
 }

@@ -62,7 +62,7 @@ pub(super) struct Flight {
     pub(super) block: StepUniforms,
     /// Optimiser steps, this one included.
     pub(super) steps: GroupSteps,
-    /// Page of resident images that has its photo.
+    /// Page that has its photo, of resident images or of those that photos come to in turns.
     pub(super) page: usize,
     /// Somebody wants to know how long it takes.
     pub(super) timed: Option<Timed>,
@@ -711,7 +711,7 @@ impl Trainer {
         Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&view)?))
     }
 
-    /// Writes uniforms and photo of a ring slot; returns the page of resident images that the photo is in.
+    /// Writes uniforms and photo of a ring slot; returns the page that the photo is in.
     fn fill_slot(&mut self, slot: u32, block: &mut StepUniforms, target: Target<'_>) -> Result<usize, TrainError> {
         let page = match target {
             Target::Bytes(photo) => self.put_photo(slot, photo)?,

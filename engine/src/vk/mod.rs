@@ -21,15 +21,18 @@ mod pipeline;
 mod program;
 mod progress;
 mod queue;
+mod queue_family;
 mod recording;
 mod rounding;
 mod simulated;
+mod timeline;
 mod timestamps;
+mod uploads;
 #[cfg(feature = "vma")]
 mod vma;
 mod window;
 
-pub use block::{Block, BlockKind};
+pub use block::{Block, BlockKind, BlockOptions};
 pub use caps::{Caps, DeviceKind, MemoryHeap, MemoryType, Tier};
 pub use device::Device;
 pub use error::VkError;
@@ -43,6 +46,8 @@ pub use pipeline::{Pipeline, PipelineCache, PipelineKey};
 pub use program::{CompiledProgram, Place, RecordOptions, Resolver};
 pub use progress::{Progress, Pulse};
 pub use queue::{Queue, Ticket};
+pub use queue_family::{QueueFamily, upload_family};
 pub use rounding::BlockRounding;
 pub use timestamps::PassTime;
+pub use uploads::{UploadCopies, UploadPath};
 pub use window::Window;

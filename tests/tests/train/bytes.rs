@@ -107,6 +107,8 @@ fn shapes() -> Vec<Capacities> {
             // Events re-sort in every third.
             c.sorted = list.len() % 3 == 0;
             c.clusters = c.sorted;
+            // And photos take turns.
+            c.two_photos = list.len() % 2 == 0;
             list.push(c);
         }
     }
