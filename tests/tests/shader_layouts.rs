@@ -287,7 +287,7 @@ fn passes_give_their_shaders_what_they_expect() {
         for (index, field) in (0u32..).zip(&module.push) {
             assert_eq!(*field, (4 * index, 4), "push constant {index} of {name}");
         }
-        let given: BTreeSet<u32> = (0..pass.spec.len() as u32).collect();
+        let given: BTreeSet<u32> = (0..pass.spec.len() as u32).chain([kiln::vk::LOCKSTEP]).collect();
         assert!(
             module.spec.is_subset(&given),
             "{name} wants constants {:?}, gets {given:?}",

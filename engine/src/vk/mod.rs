@@ -42,7 +42,7 @@ pub use library::open_library;
 pub use markers::Markers;
 pub use nvml::{GpuSample, Nvml, Throttle};
 pub use pages::DevicePages;
-pub use pipeline::{Pipeline, PipelineCache, PipelineKey};
+pub use pipeline::{LOCKSTEP, Pipeline, PipelineCache, PipelineKey};
 pub use program::{CompiledProgram, Place, RecordOptions, Resolver};
 pub use progress::{Progress, Pulse};
 pub use queue::{Queue, Ticket};

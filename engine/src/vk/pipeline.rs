@@ -12,7 +12,7 @@ use crate::memory::Shader;
 const ENTRY: &CStr = c"main";
 /// Specialisation constant of every shader that declares it: 1 on CPU drivers, which compute the lanes of a subgroup side by
 /// side, 0 elsewhere.
-const LOCKSTEP: u32 = 31;
+pub const LOCKSTEP: u32 = 31;
 
 /// What makes two pipelines the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
