@@ -1,17 +1,17 @@
 //! The device side of a run: submits steps, reads status words late, evaluates between steps.
 
+mod results;
+
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::bands::BandRing;
-use super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use super::compiled::Programs;
 use super::deferred::Deferred;
-use super::events::{Event, EventRow, Histograms};
+use super::events::{Event, EventRow};
 use super::growing::Growing;
-use super::guard::{GrowthHold, Probe, Rates};
+use super::guard::{GrowthHold, Probe};
 use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
 use super::race::Race;
@@ -20,7 +20,7 @@ use super::replay::Banding;
 use super::schedule::{self, Events};
 use super::skips::Skips;
 use super::timing::TimedStep;
-use super::uniforms::{self, GroupSteps, Look};
+use super::uniforms::{self, GroupSteps};
 use super::upload::Uploads;
 use super::{Peaks, PlanReport, TrainError, losses, staging};
 use crate::config::Profile;
@@ -31,7 +31,7 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
 use crate::memory::backend::BackendKind;
 use crate::memory::{Gpu, MemoryError, View};
-use crate::scene::{Camera, SceneIndex, ViewSampler};
+use crate::scene::{Camera, SceneIndex};
 use crate::step::{self, ModelTensor, StepTensors, check_guard_bands};
 use crate::vk::{Device, Ticket};
 
@@ -431,79 +431,9 @@ impl Trainer {
         Ok(())
     }
 
-    /// Histograms that have arrived since the last call. They come some steps late, like status words, so that nothing
-    /// waits for them.
-    ///
-    /// # Errors
-    /// [`TrainError::Vulkan`] when the device is lost.
-    pub fn take_histograms(&mut self) -> Result<Option<Histograms>, TrainError> {
-        let Some((iteration, ticket)) = self.counting else {
-            return Ok(None);
-        };
-        // A step that is about to be done again takes what followed it along.
-        if iteration > self.over || !self.gpu.queue().is_done(ticket)? {
-            return Ok(None);
-        }
-        self.counting = None;
-        self.read_histograms(iteration).map(Some)
-    }
-
-    /// Histograms of the model as it is, for evaluations.
-    ///
-    /// # Errors
-    /// [`TrainError::Memory`].
-    pub fn histograms(&mut self) -> Result<Histograms, TrainError> {
-        self.finish()?;
-        self.counting = None;
-        self.gpu.run_compiled(&self.programs.histogram)?;
-        self.read_histograms(self.iteration)
-    }
-
-    fn read_histograms(&self, it: u32) -> Result<Histograms, TrainError> {
-        let bytes = self.gpu.memory().host(&self.histogram_back)?;
-        let mut words = bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned::<u32>);
-        let mut next = || words.next().unwrap_or_default();
-        let counts = Box::new(std::array::from_fn(|_| std::array::from_fn(|_| next())));
-        Ok(Histograms { it, counts })
-    }
-
     /// Densifications that follow iterations not yet submitted add no Gaussians, or may again.
     pub(super) fn hold_growth(&mut self, held: bool) {
         self.growth.set(self.iteration + 1, held);
-    }
-
-    /// Begins a measurement of where the memory lies; [`Trainer::take_probe`] has it some steps later.
-    ///
-    /// # Errors
-    /// [`TrainError::Memory`].
-    pub(super) fn begin_probe(&mut self) -> Result<(), TrainError> {
-        match &mut self.probe {
-            Some(probe) => probe.submit(&mut self.gpu),
-            None => Ok(()),
-        }
-    }
-
-    /// The measurement that has arrived since the last call.
-    ///
-    /// # Errors
-    /// [`TrainError::Vulkan`] when the device is lost.
-    pub(super) fn take_probe(&mut self) -> Result<Option<Rates>, TrainError> {
-        match &mut self.probe {
-            Some(probe) => probe.take(&self.gpu),
-            None => Ok(None),
-        }
-    }
-
-    /// Measures now, several times, with nothing else under way; none where it can tell nothing.
-    ///
-    /// # Errors
-    /// See [`Trainer::advance`].
-    pub(super) fn probe(&mut self) -> Result<Option<Rates>, TrainError> {
-        self.finish()?;
-        match &mut self.probe {
-            Some(probe) => probe.measure(&mut self.gpu).map(Some),
-            None => Ok(None),
-        }
     }
 
     /// Largest memory figures of the run.
@@ -645,59 +575,6 @@ impl Trainer {
         self.gaussians
     }
 
-    /// Writes a checkpoint into `folder`.
-    ///
-    /// # Errors
-    /// [`TrainError::Export`] when the file cannot be written.
-    pub fn checkpoint(
-        &mut self,
-        scene: &SceneIndex,
-        sampler: &ViewSampler,
-        t_s: f64,
-        folder: &Path,
-    ) -> Result<PathBuf, TrainError> {
-        self.catch_up()?;
-        let counters = self.counters()?;
-        let state = CheckpointState {
-            version: CheckpointState::VERSION,
-            iteration: self.iteration,
-            gaussians: counters.gaussians,
-            sh_degree: self.report.capacities.sh_degree,
-            steps: self.steps,
-            sampler: sampler.clone(),
-            t_s,
-            skipped: counters.skipped,
-            peaks: self.peaks(),
-            skipped_steps: self.banding.skipped,
-            capacities: self.report.capacities,
-            variants: self.tensors.variants,
-            scene: scene_digest(scene),
-            profile: checkpoint::settings(&self.profile),
-        };
-        checkpoint::write(&mut self.gpu, &self.tensors, &state, folder)
-    }
-
-    /// Loads a checkpoint that has been checked against profile and scene.
-    ///
-    /// # Errors
-    /// [`TrainError::Checkpoint`] when the file is damaged.
-    pub fn restore(&mut self, from: &mut OpenCheckpoint) -> Result<(), TrainError> {
-        self.finish()?;
-        self.make_room(from.state().gaussians)?;
-        from.load(&mut self.gpu, &self.tensors)?;
-        self.iteration = from.state().iteration;
-        self.steps = from.state().steps;
-        self.gaussians = from.state().gaussians;
-        self.noted = self.iteration;
-        self.skips = Skips::from(from.state().skipped);
-        self.over = self.iteration;
-        self.earlier_peaks = from.state().peaks;
-        self.banding.skipped = from.state().skipped_steps;
-        self.held = None;
-        self.bound_clusters()?;
-        self.restart_deferred()
-    }
-
     pub(super) fn counters(&mut self) -> Result<Counters, TrainError> {
         let words: Vec<Counters> = self.gpu.read(&self.tensors.shared.counters, 1)?;
         Ok(words.first().copied().unwrap_or_default())
@@ -734,57 +611,6 @@ impl Trainer {
             .slice(u64::from(slot) * rings.uniforms_stride, bytes.len() as u64);
         self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(bytes);
         Ok(())
-    }
-
-    /// Renders one view with the model as it is and sums its metrics against `photo`.
-    ///
-    /// # Errors
-    /// [`TrainError::TileTooFull`] when a tile of the view has more splats than there are visible records.
-    pub fn evaluate(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
-        self.finish()?;
-        let look = Look::of(&self.profile, schedule::sh_degree_at(&self.profile, self.iteration));
-        let mut block = uniforms::render(&self.profile, camera, &look);
-        // A densification that waits draws its samples by seed and iteration from this block.
-        block.iteration = self.iteration;
-        block.sh_steps = self.steps.sh();
-        self.fill_slot(0, &mut block, Target::Bytes(photo))?;
-        let mut turns = self.banding.turns();
-        if turns.is_none() {
-            let programs = &self.programs;
-            let program = if keep_image {
-                &programs.evaluate_image
-            } else {
-                &programs.evaluate
-            };
-            self.gpu.run_compiled(program)?;
-            let counters = self.status(0)?;
-            if let Some(reason) = counters.stall() {
-                self.gpu.run_compiled(&self.programs.clear_stall)?;
-                turns = self.banding.way_out(reason);
-                if turns.is_none() {
-                    return Err(self.stalled(counters));
-                }
-            }
-        }
-        let banded = match turns {
-            Some(turns) => Some(self.evaluate_in_bands(&block, turns)?),
-            None => None,
-        };
-        let mut view = self.readback.read(self.gpu.memory(), &block, keep_image)?;
-        // A banded evaluation leaves the ranges of its last band only.
-        if let (Some(counts), Some(banded)) = (&mut view.tile_counts, banded) {
-            *counts = banded.histogram;
-        }
-        Ok(view)
-    }
-
-    /// Reads the model back, the 3D filter included.
-    ///
-    /// # Errors
-    /// [`TrainError::Memory`].
-    pub fn model(&mut self) -> Result<Gaussians, TrainError> {
-        self.catch_up()?;
-        Ok(step::read_model(&mut self.gpu, &self.tensors)?)
     }
 
     /// Timed steps since the last call, oldest first; see `debug.timed_every`.
