@@ -190,12 +190,12 @@ mod tests {
 
     #[test]
     fn apt_stays_in_its_folder() {
-        let text = settings(Path::new("/work/target/mesa"));
+        let text = settings(Path::new("/build/target/mesa"));
         let paths: Vec<&str> = text.lines().filter_map(|line| line.split('"').nth(1)).collect();
         assert!(
             paths
                 .iter()
-                .all(|path| path.is_empty() || *path == "/dev/null" || path.starts_with("/work/target/mesa/")),
+                .all(|path| path.is_empty() || *path == "/dev/null" || path.starts_with("/build/target/mesa/")),
             "{paths:?}"
         );
         assert_eq!(paths.len(), 6);
