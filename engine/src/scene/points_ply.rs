@@ -64,7 +64,9 @@ pub fn read_points(path: &Path) -> Result<Vec<Point>, SceneError> {
         return Err(ply.bad("header", "no vertices"));
     }
     let mut row = Vec::new();
-    for element in before {
+    // Rows of an element without properties have no bytes, so a header could ask for any number of them.
+    let has_rows = |element: &&Element| header.format == Format::Ascii || !element.properties.is_empty();
+    for element in before.iter().filter(has_rows) {
         for _ in 0..element.count {
             ply.row(header.format, element, &mut row)?;
         }
@@ -438,6 +440,15 @@ mod tests {
         // (rgb - 0.5) / C0 of white, grey and beyond black
         let splat = floats(["f_dc_0", "f_dc_1", "f_dc_2"]);
         assert_eq!(color(&splat, " 1.7724539 0 -9"), [255, 128, 0]);
+    }
+
+    #[test]
+    fn rows_without_bytes_are_not_counted() {
+        let header = "ply\nformat binary_little_endian 1.0\nelement nothing 40000000000000000\nelement vertex 1\n\
+                      property float x\nproperty float y\nproperty float z\nend_header\n";
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.extend([1.0f32, 2.0, 3.0].map(f32::to_le_bytes).concat());
+        assert_eq!(read(bytes).unwrap()[0].position, [1.0, 2.0, 3.0]);
     }
 
     #[test]
