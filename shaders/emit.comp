@@ -1,13 +1,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // Writes one (tile, splat) pair per intersection, splats in depth order and each splat's tiles row by row. A thread writes
-// the tiles of one splat; splats with many tiles wait and are taken by teams of 32 threads, a row of tiles each, because
-// near splats, large ones, come together in depth order and would hold up their group.
+// the tiles of one splat; splats with many tiles wait and are taken by teams of 32 threads, a row of tiles each. Near splats,
+// large ones, come together in depth order and hold up their group, so a group has only a quarter of the 256 splats that
+// `tile_sum` added up.
 #include "common/group.glsl"
 #include "common/step.glsl"
-#include "common/scan.glsl"
 
-layout(local_size_x = 256) in;
+layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint OWNERS = 0u;  // 1: payload is the emission index and `owners` names the splat
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
@@ -24,17 +24,20 @@ layout(set = 0, binding = 10, std430) writeonly restrict buffer EmissionStart { 
 
 #include "common/tiles.glsl"
 
+const uint SPLATS = 64u;  // of a group
+const uint QUARTERS = 4u;
 const uint LARGE = 16u;
 const uint TEAM = 32u;
-const uint TEAMS = 8u;
+const uint TEAMS = SPLATS / TEAM;
 
+shared uvec2 sums[SPLATS];
 shared uint large_count;
 shared uint large_rows;  // most rows of a large splat
-shared uint large_splat[256];
-shared uint large_offset[256];
-shared uint row_tiles[256];  // tiles of each thread's row
-shared uint row_first[256];  // tiles of the team's rows before it
-shared uint row_tile[256];   // first tile of the row
+shared uint large_splat[SPLATS];
+shared uint large_offset[SPLATS];
+shared uint row_tiles[SPLATS];  // tiles of each thread's row
+shared uint row_first[SPLATS];  // tiles of the team's rows before it
+shared uint row_tile[SPLATS];   // first tile of the row
 
 // Owner of a slot that was counted but has no tile: two shaders may round a borderline tile differently. The tile's
 // gradient is never written there, so the fold must not read it.
@@ -55,11 +58,27 @@ Footprint load_footprint(uint v) {
     return footprint(a.xy, splat_conic[v].xyz, a.w, a.z, uvec2(u.tiles_x, u.tiles_y));
 }
 
+// Sum of `count` over lower threads and of `before` over all.
+uint sum_before(uint count, uint before) {
+    uint lane = gl_LocalInvocationIndex;
+    uvec2 sum = uvec2(count, before);
+    sums[lane] = sum;
+    barrier();
+    for (uint step = 1u; step < SPLATS; step <<= 1u) {
+        uvec2 other = lane >= step ? sums[lane - step] : uvec2(0u);
+        barrier();
+        sum += other;
+        sums[lane] = sum;
+        barrier();
+    }
+    return sum.x - count + sums[SPLATS - 1u].y;
+}
+
 void main() {
     uint group = group_index();
     uint lane = gl_LocalInvocationIndex;
-    uint s = group * 256u + lane;
-    if (group * 256u >= counters.visible || counters.stalled != 0u) {
+    uint s = group * SPLATS + lane;
+    if (group * SPLATS >= counters.visible || counters.stalled != 0u) {
         return;
     }
     if (lane == 0u) {
@@ -69,8 +88,11 @@ void main() {
     bool live = s < counters.visible;
     uint v = live ? depth_order[s] : 0u;
     uint count = live ? tile_counts[v] : 0u;
-    uint total;
-    uint offset = group_tiles[group] + group_exclusive_scan(count, total);
+    uint before = 0u;  // what the thread's neighbours in earlier quarters have
+    for (uint quarter = group % QUARTERS; quarter > 0u; --quarter) {
+        before += tile_counts[depth_order[s - quarter * SPLATS]];
+    }
+    uint offset = group_tiles[group / QUARTERS] + sum_before(count, before);
     uint none = u.tiles_x * u.tiles_y;  // sorts behind every tile
     if (live) {
         if (OWNERS != 0u) {

@@ -54,18 +54,21 @@ void main() {
     }
     barrier();
     if (lane == 0u) {
+        uint emitting = 4u * n;
         if (live) {
             counters.intersections_wanted = max(counters.intersections_wanted, carry);
             if (carry > intersection_cap || overflow != 0u) {
                 counters.stalled = STALL_INTERSECTIONS;
                 counters.stall_iteration = counters.iteration;
                 carry = 0u;
+                emitting = 0u;
                 args[ARGS_TILES] = uvec4(0u, 1u, 1u, 0u);
                 args[ARGS_ONE] = uvec4(0u, 1u, 1u, 0u);
                 args[ARGS_VISIBLE] = uvec4(0u, 1u, 1u, 0u);
             }
             counters.intersections = carry;
         }
+        args[ARGS_EMISSION] = uvec4(fold_groups(emitting), 0u);
         args[ARGS_INTERSECTIONS] = uvec4(fold_groups((carry + 255u) / 256u), 0u);
         args[ARGS_INTERSECTION_SORT] = uvec4(fold_groups((carry + SORT_BLOCK - 1u) / SORT_BLOCK), 0u);
     }

@@ -244,6 +244,7 @@ shared vec4 pixel_r[64], pixel_g[64], pixel_b[64];  // d loss / d image, by lane
 shared vec4 pixel_w[64];                            // what is splatted back for scores
 shared uint staged_splat[STAGED];
 shared uint tile_last;
+shared uint block_last[8];
 
 // The sums of a splat over a run of pixels; the fourth component of b stays 0, that of c is for scores.
 struct Sums {
@@ -348,10 +349,15 @@ void main() {
     if (lane == 0u) {
         tile_last = 0u;
     }
+    if (lane < 8u) {
+        block_last[lane] = 0u;
+    }
     barrier();
     atomicMax(tile_last, last);
+    atomicMax(block_last[lane >> 5], last);
     barrier();
     uint newest = tile_last;
+    uint newest_here = block_last[lane >> 5];  // what lies behind shows in no pixel of the block
     for (uint done = 0u; done < newest; done += STAGED) {
         barrier();
         uint count = min(STAGED, newest - done);
@@ -366,7 +372,8 @@ void main() {
         for (uint first = 0u; first < count; first += gl_SubgroupSize) {
             bool ends = first + gl_SubgroupSize >= count;
             uint mine = first + lane_id;
-            uint wanted = subgroupBallot(mine < count && (staged_blocks[mine] & block) != 0u).x;
+            bool shows = mine < count && newest - done - mine <= newest_here && (staged_blocks[mine] & block) != 0u;
+            uint wanted = subgroupBallot(shows).x;
             while (wanted != 0u || (ends && waiting != 0u)) {
                 if (wanted != 0u) {
                     // Four at a time: what does not depend on the transmittance in front is on its way for all at once.

@@ -99,6 +99,8 @@ pub enum Args {
     Gaussians,
     /// 256 births or moves a group; only inside a densification.
     Moves,
+    /// 64 visible Gaussians a group, once their intersections are known to fit.
+    Emission,
     /// 256 Gaussians of a chunk a group.
     Chunk(u32),
 }
@@ -116,13 +118,14 @@ impl Args {
             Self::One => 5,
             Self::Gaussians => 6,
             Self::Moves => 7,
-            Self::Chunk(c) => 8 + c,
+            Self::Emission => 8,
+            Self::Chunk(c) => 9 + c,
         }
     }
 
     /// Bytes of a table for `chunks` chunks.
     #[must_use]
     pub fn table_bytes(chunks: u32) -> u64 {
-        16 * u64::from(8 + chunks)
+        16 * u64::from(9 + chunks)
     }
 }

@@ -56,5 +56,5 @@ pub fn record(program: &mut Program, shared: &Shared, splats: &Splats, io: &Emit
         io.owners,
         splats.emission_start,
     ];
-    program.pass(&EMIT, &[variants.owners()], &views, &(), shared.groups(Args::Visible));
+    program.pass(&EMIT, &[variants.owners()], &views, &(), shared.groups(Args::Emission));
 }

@@ -5,7 +5,7 @@
 //!
 //! | level | visible records | intersections |
 //! |---|---|---|
-//! | [`GENEROUS`] | one a Gaussian | six a record, at least 2^20 |
+//! | [`GENEROUS`] | one a Gaussian | six a record, at least 1024 a tile and 2^20 |
 //! | down to [`COUNTED_I`] | one a Gaussian | fewer and fewer, down to the counted |
 //! | down to [`COUNTED`] | fewer and fewer, down to the counted | the counted |
 //! | down to [`LEAST`] | the counted | fewer and fewer, down to one a record |
@@ -37,6 +37,9 @@ const HEAD_ROOM: f64 = 1.5;
 const GENEROUS_PER_RECORD: u32 = 6;
 /// Least intersections when memory is not short: small models have large splats.
 const GENEROUS_LEAST: u32 = 1 << 20;
+/// Least intersections a tile of the largest view when memory is not short. `mcmc` on 1570x1177 pixels was seen to want 416 a
+/// tile with 250 k Gaussians, twelve for each of them, and more while it grew.
+const GENEROUS_PER_TILE: u32 = 1024;
 /// Least counted visible records: small numbers say little, and cost little.
 const COUNTED_LEAST: u32 = 1 << 16;
 
@@ -70,7 +73,7 @@ impl CapacitySource {
     #[must_use]
     pub const fn describe(self) -> &'static str {
         match self {
-            Self::Generous => "memory is not short: a record for every Gaussian, six intersections each",
+            Self::Generous => "memory is not short: a record for every Gaussian, six intersections each, 1024 a tile at least",
             Self::Budget => "what the budget holds, at least as counted over the training views",
             Self::Counted => "as counted over the training views, with head-room",
             Self::Short => "less than counted over the training views: expect steps in bands",
@@ -95,24 +98,22 @@ pub(super) fn capacities(
     } else {
         4
     };
-    let (v_cap, i_cap) = sizes(demand, n, level);
+    let tiles = Capacities::new(n, n, n, 0, pixel_sizes(scene)).max_tiles;
+    let (v_cap, i_cap) = sizes(demand, n, level, tiles);
     let debug = &profile.debug;
     let v_cap = debug.v_cap.unwrap_or(v_cap).min(bound(RECORD_BYTES));
     let i_cap = match (debug.i_cap, debug.v_cap) {
         (Some(i_cap), _) => i_cap,
         // A forced number of records says nothing about the room for intersections.
-        (None, Some(_)) => sizes(demand, v_cap, GENEROUS).1,
+        (None, Some(_)) => sizes(demand, v_cap, GENEROUS, tiles).1,
         (None, None) => i_cap,
     };
-    let sizes = scene
-        .views()
-        .map(|(_, view)| (view.camera.width_px, view.camera.height_px));
     let mut c = Capacities::new(
         n,
         v_cap,
         i_cap.min(bound(per_intersection)),
         profile.model.sh_degree,
-        sizes,
+        pixel_sizes(scene),
     );
     c.masked = scene.masked;
     c.two_photos = photo_queue::is_planned(profile);
@@ -135,10 +136,18 @@ pub(super) fn capacities(
     (c, source)
 }
 
-/// Visible records and intersections for `n` Gaussians at `level`. Neither falls when level or `n` rises.
-fn sizes(demand: &Demand, n: u32, level: u32) -> (u32, u32) {
+/// Width and height of every view, pixels.
+fn pixel_sizes(scene: &SceneIndex) -> impl Iterator<Item = (u32, u32)> {
+    let views = scene.views();
+    views.map(|(_, view)| (view.camera.width_px, view.camera.height_px))
+}
+
+/// Visible records and intersections for `n` Gaussians at `level` on views of at most `tiles` tiles. Neither falls when
+/// level or `n` rises.
+fn sizes(demand: &Demand, n: u32, level: u32, tiles: u32) -> (u32, u32) {
     let level = level.min(GENEROUS);
-    let generous_i = n.saturating_mul(GENEROUS_PER_RECORD).max(GENEROUS_LEAST);
+    let least = GENEROUS_LEAST.max(tiles.saturating_mul(GENEROUS_PER_TILE));
+    let generous_i = n.saturating_mul(GENEROUS_PER_RECORD).max(least);
     let counted_v = times(n, HEAD_ROOM * demand.visible_share).max(COUNTED_LEAST).min(n);
     let counted_i = times(n, HEAD_ROOM * demand.intersections).clamp(counted_v, generous_i);
     let between = |low: u32, high: u32, from: u32| {
@@ -186,14 +195,14 @@ mod tests {
         for (share, intersections) in [(0.3, 0.8), (0.01, 9.0), (1.0, 1.0), (0.6, 0.1), (0.0, 0.0)] {
             for n in [1, 256, 70_000, 1_000_000, 60_000_000, u32::MAX] {
                 let list: Vec<_> = (LEAST..=GENEROUS)
-                    .map(|l| sizes(&demand(share, intersections), n, l))
+                    .map(|l| sizes(&demand(share, intersections), n, l, 1700))
                     .collect();
                 assert!(
                     list.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1),
                     "{share} {n}: {list:?}"
                 );
                 assert!(list.iter().all(|(v, i)| i >= v && *v <= n), "{share} {n}: {list:?}");
-                assert_eq!(list.last(), Some(&(n, n.saturating_mul(6).max(1 << 20))));
+                assert_eq!(list.last(), Some(&(n, n.saturating_mul(6).max(1024 * 1700))));
             }
         }
     }
@@ -201,11 +210,11 @@ mod tests {
     #[test]
     fn counted_capacities_are_the_largest_view_with_half_as_much_again() {
         let bonsai = demand(0.3, 0.78);
-        assert_eq!(sizes(&bonsai, 1_000_000, COUNTED), (450_000, 1_170_000));
-        assert_eq!(sizes(&bonsai, 1_000_000, COUNTED_I), (1_000_000, 1_170_000));
-        assert_eq!(sizes(&bonsai, 1_000_000, LEAST), (450_000, 450_000));
+        assert_eq!(sizes(&bonsai, 1_000_000, COUNTED, 1700), (450_000, 1_170_000));
+        assert_eq!(sizes(&bonsai, 1_000_000, COUNTED_I, 1700), (1_000_000, 1_170_000));
+        assert_eq!(sizes(&bonsai, 1_000_000, LEAST, 1700), (450_000, 450_000));
         // The first model of a sparse scene has splats far larger than those of a grown one.
-        assert_eq!(sizes(&demand(0.3, 40.0), 1_000_000, COUNTED), (450_000, 6_000_000));
-        assert_eq!(sizes(&demand(0.001, 0.001), 1_000_000, COUNTED), (1 << 16, 1 << 16));
+        assert_eq!(sizes(&demand(0.3, 40.0), 1_000_000, COUNTED, 1700), (450_000, 6_000_000));
+        assert_eq!(sizes(&demand(0.001, 0.001), 1_000_000, COUNTED, 1700), (1 << 16, 1 << 16));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::events::{Event, EventRow};
 use super::timing::TimedStep;
 use super::trainer::{Flight, no_place};
-use super::{TrainError, Trainer};
+use super::{TrainError, Trainer, schedule};
 use crate::kernels::counters::Counters;
 use crate::vk::Ticket;
 
@@ -109,6 +109,7 @@ impl Trainer {
         if !is_raced && program.is_some() {
             self.timed.push(TimedStep {
                 iteration,
+                sh_share: schedule::sh_share_at(&self.profile, iteration),
                 counters: *counters,
                 passes,
             });

@@ -49,6 +49,12 @@ pub fn sh_degree_at(profile: &Profile, iteration: u32) -> u32 {
     (iteration / profile.schedule.sh_every.max(1)).min(profile.model.sh_degree)
 }
 
+/// Share of the stored SH coefficients that take part in the step of `iteration`.
+pub(super) fn sh_share_at(profile: &Profile, iteration: u32) -> f64 {
+    let coefficients = |degree: u32| f64::from((degree + 1) * (degree + 1));
+    coefficients(sh_degree_at(profile, iteration)) / coefficients(profile.model.sh_degree)
+}
+
 /// Learning rate of the centres: log-linear from `means` to `means_end`, times the scene extent.
 #[must_use]
 pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {

@@ -40,6 +40,8 @@ pub struct WindowTimes {
     pub gaussians: f64,
     /// Visible Gaussians.
     pub visible: f64,
+    /// Share of the stored SH coefficients that took part; the others are not moved.
+    pub sh_share: f64,
     /// Tile intersections.
     pub intersections: f64,
     /// Sum over passes, milliseconds a step.
@@ -87,7 +89,7 @@ pub struct Timings {
     pub iterations: u32,
     /// Training-loop seconds of this process.
     pub loop_s: f64,
-    /// Seconds of these in which the submitting thread waited for the device.
+    /// Seconds of these in which the submitting thread waited for the device, or for a photo on its way into the ring.
     pub waited_s: f64,
     /// What remains, milliseconds a step: the submitting thread's own work.
     pub host_ms: f64,
@@ -102,6 +104,8 @@ pub struct Timings {
 pub struct TimedStep {
     /// Iteration.
     pub iteration: u32,
+    /// Share of the SH coefficients that took part.
+    pub sh_share: f64,
     /// Its counters.
     pub counters: Counters,
     /// Its passes, in order.
@@ -115,6 +119,7 @@ struct Sums {
     steps: u32,
     gaussians: f64,
     visible: f64,
+    sh_share: f64,
     intersections: f64,
     passes: BTreeMap<&'static str, (f64, f64)>,
 }
@@ -133,6 +138,7 @@ impl Timing {
         sums.steps += 1;
         sums.gaussians += f64::from(step.counters.gaussians);
         sums.visible += f64::from(step.counters.visible);
+        sums.sh_share += step.sh_share;
         sums.intersections += f64::from(step.counters.intersections);
         for time in &step.passes {
             let entry = sums.passes.entry(time.pass).or_default();
@@ -182,6 +188,7 @@ impl Sums {
             steps: self.steps,
             gaussians: self.gaussians / count,
             visible: self.visible / count,
+            sh_share: self.sh_share / count,
             intersections: self.intersections / count,
             total_ms: passes.iter().map(|p| p.ms).sum(),
             passes,
@@ -197,6 +204,7 @@ mod tests {
     fn passes_of_one_shader_add_up_and_windows_part() {
         let step = |iteration, ns| TimedStep {
             iteration,
+            sh_share: if iteration < 1000 { 0.0625 } else { 0.25 },
             counters: Counters {
                 gaussians: iteration,
                 ..Counters::default()
@@ -225,6 +233,7 @@ mod tests {
         assert!((first.total_ms - 9.0).abs() < 1e-9, "{}", first.total_ms);
         assert_eq!((first.from, first.to, first.steps), (1, 1000, 2));
         assert!((first.gaussians - 750.0).abs() < 1e-9);
+        assert!((first.sh_share - 0.15625).abs() < 1e-9);
         assert_eq!((second.from, second.to, second.steps), (1001, 1001, 1));
     }
 }

@@ -618,7 +618,12 @@ impl Trainer {
         std::mem::take(&mut self.timed)
     }
 
-    /// Time that this thread has spent waiting for steps.
+    /// Counts `time` as spent waiting: for a photo on its way into the ring.
+    pub(super) fn add_wait(&mut self, time: Duration) {
+        self.waited += time;
+    }
+
+    /// Time that this thread has spent waiting for steps and photos.
     #[must_use]
     pub fn waited(&self) -> Duration {
         self.waited

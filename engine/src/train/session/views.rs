@@ -1,6 +1,7 @@
 //! Which view a step trains, and how its photo comes to the device.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::{Session, TrainError, count};
 use crate::scene::{Photo, SceneError, Split, ViewId};
@@ -69,14 +70,17 @@ impl Session {
     }
 
     /// Does what may wait for the decoder; unless it is `ready`, the device has nothing else to do meanwhile, and the time
-    /// does not count as training.
+    /// does not count as training. When it is, all there may be to wait for is a photo's way into the ring.
     fn wait_for_decoder<T>(&mut self, ready: bool, wait: impl FnOnce(&mut Self) -> T) -> Result<T, TrainError> {
         if !ready {
             self.trainer.idle_gpu()?;
             self.watch.stop(self.now());
         }
+        let since = Instant::now();
         let value = wait(self);
-        if !ready {
+        if ready {
+            self.trainer.add_wait(since.elapsed());
+        } else {
             self.watch.start(self.now());
         }
         Ok(value)

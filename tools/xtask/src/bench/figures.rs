@@ -98,7 +98,8 @@ impl Figures {
             visible: last.number("visible")?,
             intersections: last.number("intersections")?,
             ..sizes_of(&timings, &plain.join("cameras.json"))?
-        };
+        }
+        .with_sh_share(last.number("sh_share")?);
         let mut passes = Vec::new();
         for row in last.list("passes")? {
             let name = row.text("pass")?;
@@ -337,7 +338,7 @@ mod tests {
         if timed {
             let passes = r#"[{"pass":"update","calls":1,"ms":2},{"pass":"begin","calls":1,"ms":1}]"#;
             let window = format!(
-                "{{\"from\":81,\"to\":100,\"gaussians\":100000,\"visible\":0,\"intersections\":0,\
+                "{{\"from\":81,\"to\":100,\"gaussians\":100000,\"visible\":0,\"sh_share\":0.25,\"intersections\":0,\
                  \"total_ms\":3,\"passes\":{passes}}}"
             );
             let bytes = r#"{"geometry":44,"sh":12,"sh_state":36,"all":72}"#;
@@ -358,13 +359,14 @@ mod tests {
         };
         let figures = Figures::read(scene.clone(), &plain, &timed, None).unwrap();
         assert!((figures.rate - 100.0 / 9.0).abs() < 1e-9, "{}", figures.rate);
-        assert!((figures.sizes.state_bytes - 72.0).abs() < 1e-9);
+        // of 36 bytes of SH with its moments a quarter takes part
+        assert!((figures.sizes.state_bytes - 45.0).abs() < 1e-9);
         assert_eq!((figures.sizes.pixels, figures.sizes.tile_bits), (3072.0, 4.0));
         assert_eq!(figures.gaussians, [550.0, 1000.0]);
         assert_eq!(figures.quality, Some([20.0, 0.5]));
-        // 144.125 bytes each of 100 000, in 2 ms
+        // 90.125 bytes each of 100 000, in 2 ms
         let rate = figures.passes[0].gb_per_s().unwrap();
-        assert!((rate - 7.20625).abs() < 1e-9, "{rate}");
+        assert!((rate - 4.50625).abs() < 1e-9, "{rate}");
         assert!((figures.bound_ms() - 2.0).abs() < 1e-9);
         assert!(figures.idle() > 0.9);
         let written: JsonValue = json(&[figures]).unwrap().parse().unwrap();

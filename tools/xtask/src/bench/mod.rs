@@ -158,7 +158,8 @@ fn train(
     match gaussians {
         Some(count) => {
             command.args(["--set", "schedule.test=[]", "--no-eval"]);
-            command.args(["--max-gaussians", &count.to_string()]);
+            // Photos as large as they were made: people's runs make wide ones smaller.
+            command.args(["--max-gaussians", &count.to_string(), "--resolution", "1"]);
         }
         None => {
             command.args(["--set", &format!("schedule.test=[{iterations}]")]);

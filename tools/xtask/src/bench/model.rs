@@ -27,6 +27,18 @@ pub(super) struct Sizes {
     pub(super) state_bytes: f64,
 }
 
+impl Sizes {
+    /// The same where only `share` of the SH coefficients takes part: steps do not touch the others.
+    pub(super) fn with_sh_share(self, share: f64) -> Self {
+        Self {
+            sh_bytes: share * self.sh_bytes,
+            sh_state_bytes: share * self.sh_state_bytes,
+            state_bytes: self.state_bytes - (1.0 - share) * self.sh_state_bytes,
+            ..self
+        }
+    }
+}
+
 /// Position, conic and colour of a visible Gaussian, 16 bytes each; its gradients take as much.
 const RECORD: f64 = 48.0;
 /// Rounds of eight bits in a sort by depth.
