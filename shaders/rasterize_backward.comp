@@ -268,7 +268,10 @@ Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
     float s = 0.0, sx = 0.0, sy = 0.0, sxx = 0.0, sxy = 0.0, syy = 0.0, pull = 0.0;
     vec4 c = vec4(0.0);
     vec2 across = 0.5 * float(u.width) * conic.xy, down = 0.5 * float(u.height) * conic.yz;
-    for (uint q = 0u; q < pixels; q += 4u) {
+    [[unroll]] for (uint q = 0u; q < WAITING; q += 4u) {
+        if (q >= pixels) {
+            break;
+        }
         uint at = (lane + q) >> 2;
         vec4 p4 = pulls[j * STRIDE + at];
         vec4 w4 = weights[j * STRIDE + at];
@@ -276,7 +279,7 @@ Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
         if (SCORES != 0u) {
             c.w += dot(w4, pixel_w[at]);
         }
-        for (uint i = 0u; i < 4u; ++i) {
+        [[unroll]] for (uint i = 0u; i < 4u; ++i) {
             float p = p4[i];
             vec2 o = vec2(d.x - float(q + i), d.y);
             if (JITTER != 0u) {
@@ -449,13 +452,16 @@ void main() {
                 if (slot < waiting) {
                     uint record = 4u * staged_splat[waiting_place];
                     uint runs = gl_SubgroupSize / slots;
-                    for (uint i = 0u; run + i * runs < 4u; ++i) {
+                    // Written out, so that components have numbers that are known and stay in registers.
+                    [[unroll]] for (uint i = 0u; i < 4u; ++i) {
                         uint component = run + i * runs;
-                        ADD_SUM(gradient_a[record + component], sums.a[i]);
+                        if (component < 4u) {
+                            ADD_SUM(gradient_a[record + component], sums.a[i]);
+                        }
                         if (component < 3u) {
                             ADD_SUM(gradient_b[record + component], sums.b[i]);
                         }
-                        if (component < 3u || SCORES != 0u) {
+                        if (component < (SCORES != 0u ? 4u : 3u)) {
                             ADD_SUM(gradient_c[record + component], sums.c[i]);
                         }
                     }

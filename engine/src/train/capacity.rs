@@ -73,7 +73,9 @@ impl CapacitySource {
     #[must_use]
     pub const fn describe(self) -> &'static str {
         match self {
-            Self::Generous => "memory is not short: a record for every Gaussian, six intersections each, 1024 a tile at least",
+            Self::Generous => {
+                "memory is not short: a record for every Gaussian, six intersections each, 1024 a tile at least"
+            }
             Self::Budget => "what the budget holds, at least as counted over the training views",
             Self::Counted => "as counted over the training views, with head-room",
             Self::Short => "less than counted over the training views: expect steps in bands",
@@ -214,7 +216,13 @@ mod tests {
         assert_eq!(sizes(&bonsai, 1_000_000, COUNTED_I, 1700), (1_000_000, 1_170_000));
         assert_eq!(sizes(&bonsai, 1_000_000, LEAST, 1700), (450_000, 450_000));
         // The first model of a sparse scene has splats far larger than those of a grown one.
-        assert_eq!(sizes(&demand(0.3, 40.0), 1_000_000, COUNTED, 1700), (450_000, 6_000_000));
-        assert_eq!(sizes(&demand(0.001, 0.001), 1_000_000, COUNTED, 1700), (1 << 16, 1 << 16));
+        assert_eq!(
+            sizes(&demand(0.3, 40.0), 1_000_000, COUNTED, 1700),
+            (450_000, 6_000_000)
+        );
+        assert_eq!(
+            sizes(&demand(0.001, 0.001), 1_000_000, COUNTED, 1700),
+            (1 << 16, 1 << 16)
+        );
     }
 }

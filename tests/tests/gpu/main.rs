@@ -17,3 +17,4 @@ mod sort;
 mod step;
 mod storage;
 mod training;
+mod uhd;
