@@ -22,6 +22,9 @@ const ROUNDS: u32 = 12;
 const HEATS: u32 = 4;
 /// Times the cost of the best, and a way is far behind.
 const FAR_BEHIND: f64 = 1.5;
+/// Times the cost of the best, and a way has no hope: on one card a step took 36 ms with it instead of 2. That of the rules is
+/// not given up for one step that was held up.
+const HOPELESS: f64 = 4.0;
 /// Share by which a way must be quicker than that of the rules.
 const MARGIN: f64 = 0.05;
 /// Steps that a race may take for each way; it may have to wait for steps that do not run whole.
@@ -193,12 +196,13 @@ impl Race {
         lane.intersections += f64::from(counters.intersections);
         heat.visible += f64::from(counters.visible);
         let best = best(&heat.lanes).and_then(|way| heat.lanes.get(way)?.cost());
-        for lane in &mut heat.lanes {
-            let is_behind = lane
-                .cost()
-                .zip(best)
-                .is_some_and(|(cost, best)| cost > FAR_BEHIND * best);
-            lane.is_out |= is_behind && lane.rounds() >= HEATS;
+        for (way, lane) in heat.lanes.iter_mut().enumerate() {
+            let is_behind = |times: f64| {
+                let costs = lane.cost().zip(best);
+                costs.is_some_and(|(cost, best)| cost > times * best)
+            };
+            let is_hopeless = way > 0 && is_behind(HOPELESS);
+            lane.is_out |= is_hopeless || is_behind(FAR_BEHIND) && lane.rounds() >= HEATS;
         }
         let is_over = heat.lanes.iter().all(|lane| lane.is_out || lane.rounds() >= ROUNDS);
         if is_over { self.finish() } else { None }

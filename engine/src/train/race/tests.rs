@@ -106,14 +106,18 @@ fn the_rules_choice_stays_unless_another_is_clearly_quicker() {
 
 #[test]
 fn a_way_that_is_far_behind_is_given_up_early() {
-    let mut run = Run::new(&[1.0, 9.0, 0.9, 1.0], 800);
+    let mut run = Run::new(&[1.0, 2.0, 0.9, 1.0], 800);
     let (result, timed) = run.result(400).unwrap();
     assert_eq!(result.chosen, "third");
     let steps: Vec<u32> = result.runners.iter().map(|runner| runner.steps).collect();
     assert_eq!((steps[0], steps[2], steps[3]), (ROUNDS, ROUNDS, ROUNDS));
     assert!((HEATS..HEATS + 2).contains(&steps[1]), "{steps:?}");
     assert!(timed < 4 * ROUNDS, "{timed}");
-    // the choice of the rules too
+    // and at once where there is no hope
+    let (result, _) = Run::new(&[1.0, 9.0, 0.9, 1.0], 800).result(400).unwrap();
+    let steps: Vec<u32> = result.runners.iter().map(|runner| runner.steps).collect();
+    assert_eq!(steps, [ROUNDS, 1, ROUNDS, ROUNDS]);
+    // the choice of the rules too, but not for one step
     let mut run = Run::new(&[4.0, 1.0], 800);
     assert_eq!(run.result(400).unwrap().0.chosen, "second");
 }
