@@ -485,7 +485,7 @@ pub struct Debug {
     pub i_cap: Option<u32>,
     /// Visible-record capacity; null = planned.
     pub v_cap: Option<u32>,
-    /// Gaussians in a chunk, a power of two of at least 64; null = 524288.
+    /// Gaussians in a chunk, a power of two of at least 64; null = 524288. Larger ones need a device that binds more than 128 MiB.
     pub chunk: Option<u32>,
     /// Bands of a banded step; null = as few as fit.
     pub bands: Option<u32>,

@@ -52,8 +52,8 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             }
         }
         if let Some(chunk) = debug.chunk {
-            let ok = chunk.is_power_of_two() && (64..=1 << 19).contains(&chunk);
-            c.require("chunk", ok, chunk, || "a power of two, 64 to 524288".to_owned());
+            let ok = chunk.is_power_of_two() && (64..=1 << 22).contains(&chunk);
+            c.require("chunk", ok, chunk, || "a power of two, 64 to 4194304".to_owned());
         }
         let ordered = matches!(debug.reduction, Reduction::Auto | Reduction::Segmented);
         c.require(

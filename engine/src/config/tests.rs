@@ -399,7 +399,7 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "debug: {chunk: 100}\n",
-            "`debug.chunk` is 100, allowed: a power of two, 64 to 524288 (f.yaml:2)",
+            "`debug.chunk` is 100, allowed: a power of two, 64 to 4194304 (f.yaml:2)",
         ),
         (
             "extends: [1]\n",
