@@ -29,7 +29,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
                 continue;
             }
             "--help" | "-h" => {
-                println!("{USAGE}");
+                crate::say(USAGE);
                 return Ok(());
             }
             _ => return Err(Failure::usage(USAGE)),

@@ -21,7 +21,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => demo(root),
         ["--help" | "-h"] => {
-            println!("{USAGE}");
+            crate::say(USAGE);
             Ok(())
         }
         _ => Err(Failure::usage(USAGE)),
@@ -56,7 +56,7 @@ fn demo(root: &Path) -> Result<()> {
 
     eprintln!("\nresults");
     for path in artifacts(&run)? {
-        println!("{}", path.display());
+        crate::say(path.display());
     }
     Ok(())
 }

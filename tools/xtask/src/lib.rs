@@ -26,6 +26,8 @@ pub mod system;
 pub mod test;
 pub mod viewer;
 
+use std::fmt::Display;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The root of the repository.
@@ -42,4 +44,9 @@ pub fn root() -> PathBuf {
         .find(holds_tools)
         .or_else(|| built_in.ancestors().find(holds_tools));
     found.map_or(built_in.clone(), Path::to_path_buf)
+}
+
+/// Prints a line. A reader that has seen enough and closes the pipe is no failure.
+pub fn say(line: impl Display) {
+    writeln!(std::io::stdout(), "{line}").ok();
 }

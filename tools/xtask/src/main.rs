@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use xtask::failure::Failure;
-use xtask::{antialias, bench, compare, crash, demo, mesa, replay, root, shaders, test, viewer};
+use xtask::{antialias, bench, compare, crash, demo, mesa, replay, root, say, shaders, test, viewer};
 
 const USAGE: &str = "usage: cargo xtask VERB
   demo      set up this machine, build, train the bundled scene
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
             "replay" => replay::run(&root(), rest),
             "viewer" => viewer::run(&root(), rest),
             "--help" | "-h" | "help" => {
-                println!("{USAGE}");
+                say(USAGE);
                 Ok(())
             }
             other => Err(Failure::usage(format!("unknown verb `{other}`\n{USAGE}"))),

@@ -40,7 +40,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => {}
         ["--help" | "-h"] => {
-            println!("{USAGE}");
+            crate::say(USAGE);
             return Ok(());
         }
         _ => return Err(Failure::usage(USAGE)),

@@ -27,7 +27,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         ["--check"] => check(root),
         ["--verify"] => verify(root),
         ["--help" | "-h"] => {
-            println!("{USAGE}");
+            crate::say(USAGE);
             Ok(())
         }
         _ => Err(Failure::usage(USAGE)),

@@ -22,7 +22,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         [] => false,
         ["--full"] => true,
         ["--help" | "-h"] => {
-            println!("{USAGE}");
+            crate::say(USAGE);
             return Ok(());
         }
         _ => return Err(Failure::usage(USAGE)),

@@ -30,7 +30,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         ["--page"] => page(root),
         ["--verify"] => verify(root),
         ["--help" | "-h"] => {
-            println!("{USAGE}");
+            crate::say(USAGE);
             Ok(())
         }
         _ => Err(Failure::usage(USAGE)),

@@ -71,7 +71,7 @@ impl Scale {
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match Arguments::parse(args)? {
         None => {
-            println!("{}", arguments::USAGE);
+            crate::say(arguments::USAGE);
             Ok(())
         }
         Some(arguments) => antialias(root, &arguments),
@@ -101,7 +101,7 @@ fn antialias(root: &Path, arguments: &Arguments) -> Result<()> {
     }
     steps.report();
     print!("{}", SHAPE.table(&rows));
-    println!("{}", path.display());
+    crate::say(path.display());
     Ok(())
 }
 

@@ -97,6 +97,11 @@ impl Figures {
             gaussians: last.number("gaussians")?,
             visible: last.number("visible")?,
             intersections: last.number("intersections")?,
+            photo_bytes: if timed_rows.steps_copy_photos {
+                model::PHOTO
+            } else {
+                0.0
+            },
             ..sizes_of(&timings, &plain.join("cameras.json"))?
         }
         .with_sh_share(last.number("sh_share")?);
@@ -180,16 +185,21 @@ fn sizes_of(timings: &Node, cameras: &Path) -> Result<Sizes> {
 struct Rows {
     train: Vec<Node>,
     quality: Option<[f64; 2]>,
+    /// Steps bring their photos to the device themselves.
+    steps_copy_photos: bool,
 }
 
 impl Rows {
     fn read(path: &Path) -> Result<Self> {
-        let (mut train, mut quality) = (Vec::new(), None);
+        let (mut train, mut quality, mut steps_copy_photos) = (Vec::new(), None, true);
         for row in Node::lines(path)? {
             match row.text("type")?.as_str() {
                 "train" => train.push(row),
                 "eval" if row.text("set")? == "test" => {
                     quality = Some([row.number("psnr_image")?, row.number("ssim_valid")?]);
+                }
+                "event" if row.text("kind")? == "images" => {
+                    steps_copy_photos = row.child("detail")?.text("uploads")? == "step";
                 }
                 _ => {}
             }
@@ -197,7 +207,11 @@ impl Rows {
         if train.len() < 2 {
             return Err(Failure::new(format!("{} has no two training rows", path.display())));
         }
-        Ok(Self { train, quality })
+        Ok(Self {
+            train,
+            quality,
+            steps_copy_photos,
+        })
     }
 
     fn row(&self, of: Option<&Node>, key: &str) -> Result<f64> {
@@ -325,7 +339,11 @@ mod tests {
                     100 * k
                 )
             })
-            .chain(["{\"type\":\"eval\",\"set\":\"test\",\"psnr_image\":20,\"ssim_valid\":0.5}".to_owned()])
+            .chain([
+                "{\"type\":\"eval\",\"set\":\"test\",\"psnr_image\":20,\"ssim_valid\":0.5}".to_owned(),
+                r#"{"type":"event","it":0,"kind":"images","detail":{"residency":"device","uploads":"none"}}"#
+                    .to_owned(),
+            ])
             .collect();
         fs::write(folder.join("metrics.jsonl"), rows.join("\n")).unwrap();
         let environment = r#"{"device":{"name":"card"},"driver":"1.0","seed":7}"#;
@@ -362,6 +380,7 @@ mod tests {
         // of 36 bytes of SH with its moments a quarter takes part
         assert!((figures.sizes.state_bytes - 45.0).abs() < 1e-9);
         assert_eq!((figures.sizes.pixels, figures.sizes.tile_bits), (3072.0, 4.0));
+        assert!(figures.sizes.photo_bytes.abs() < 1e-9, "photos stay on the device");
         assert_eq!(figures.gaussians, [550.0, 1000.0]);
         assert_eq!(figures.quality, Some([20.0, 0.5]));
         // 90.125 bytes each of 100 000, in 2 ms

@@ -40,7 +40,7 @@ const CURVE_ITERATIONS: u32 = 400;
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match Arguments::parse(args)? {
         None => {
-            println!("{}", arguments::USAGE);
+            crate::say(arguments::USAGE);
             Ok(())
         }
         Some(arguments) => bench(root, &arguments),
@@ -82,8 +82,8 @@ fn bench(root: &Path, arguments: &Arguments) -> Result<()> {
         fs::write(&path, figures::json(&all)?).map_err(|e| Failure::io("write", &path, e))?;
     }
     steps.report();
-    println!("{}", table::of_scenes(&all));
-    println!("{}", arguments.out.join("bench.json").display());
+    crate::say(table::of_scenes(&all));
+    crate::say(arguments.out.join("bench.json").display());
     Ok(())
 }
 

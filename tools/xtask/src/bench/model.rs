@@ -15,6 +15,8 @@ pub(super) struct Sizes {
     pub(super) intersections: f64,
     /// Pixels.
     pub(super) pixels: f64,
+    /// Bytes a pixel of the photo that a step copies: none where photos are on the device, or come by a queue of their own.
+    pub(super) photo_bytes: f64,
     /// Bits of a tile's number.
     pub(super) tile_bits: f64,
     /// Bytes a Gaussian of centres, rotations, scales and opacity.
@@ -48,7 +50,7 @@ const IMAGE: f64 = 16.0;
 /// Three maps a channel.
 const MAPS: f64 = 36.0;
 /// Red, green and blue of the photo.
-const PHOTO: f64 = 3.0;
+pub(super) const PHOTO: f64 = 3.0;
 
 /// Bytes that the pass moves in a step; `None` for passes whose traffic is small or unknown.
 pub(super) fn bytes(pass: &str, s: &Sizes) -> Option<f64> {
@@ -56,7 +58,7 @@ pub(super) fn bytes(pass: &str, s: &Sizes) -> Option<f64> {
     let tile_rounds = (s.tile_bits / 8.0).ceil();
     let family = pass.split('.').next().unwrap_or(pass);
     Some(match family {
-        "copy" => PHOTO * p,
+        "copy" => s.photo_bytes * p,
         // The filter too; out comes a bit.
         "cull" => n * (s.geometry_bytes + 4.0 + 0.125),
         "project" => m * (s.geometry_bytes + 4.0 + s.sh_bytes + RECORD + 8.0),
@@ -96,6 +98,7 @@ mod tests {
         visible: 0.0,
         intersections: 0.0,
         pixels: 0.0,
+        photo_bytes: PHOTO,
         tile_bits: 11.0,
         geometry_bytes: 44.0,
         sh_bytes: 192.0,

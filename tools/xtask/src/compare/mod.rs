@@ -44,7 +44,7 @@ const SHAPE: Shape = Shape {
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match Arguments::parse(args)? {
         None => {
-            println!("{}", arguments::USAGE);
+            crate::say(arguments::USAGE);
             Ok(())
         }
         Some(arguments) => compare(root, &arguments),
@@ -82,7 +82,7 @@ fn compare(root: &Path, arguments: &Arguments) -> Result<()> {
     SHAPE.store(&path, &typed(arguments), &rows)?;
     steps.report();
     print!("{}", SHAPE.table(&rows));
-    println!("{}", path.display());
+    crate::say(path.display());
     Ok(())
 }
 
