@@ -5,7 +5,7 @@
 //!
 //! | level | visible records | intersections |
 //! |---|---|---|
-//! | [`GENEROUS`] | one a Gaussian | six a record, at least 1024 a tile and 2^20 |
+//! | [`GENEROUS`] | one a Gaussian | six a record, at least 2^20; up to 24 a record until there are 1024 a tile |
 //! | down to [`COUNTED_I`] | one a Gaussian | fewer and fewer, down to the counted |
 //! | down to [`COUNTED`] | fewer and fewer, down to the counted | the counted |
 //! | down to [`LEAST`] | the counted | fewer and fewer, down to one a record |
@@ -37,9 +37,11 @@ const HEAD_ROOM: f64 = 1.5;
 const GENEROUS_PER_RECORD: u32 = 6;
 /// Least intersections when memory is not short: small models have large splats.
 const GENEROUS_LEAST: u32 = 1 << 20;
-/// Least intersections a tile of the largest view when memory is not short. `mcmc` on 1570x1177 pixels was seen to want 416 a
-/// tile with 250 k Gaussians, twelve for each of them, and more while it grew.
+/// Intersections a tile of the largest view up to which there may be [`MOST_PER_RECORD`] when memory is not short. `mcmc` on
+/// 1570x1177 pixels was seen to want 416 a tile with 250 k Gaussians, twelve for each of them, and more while it grew.
 const GENEROUS_PER_TILE: u32 = 1024;
+/// See [`GENEROUS_PER_TILE`].
+const MOST_PER_RECORD: u32 = 24;
 /// Least counted visible records: small numbers say little, and cost little.
 const COUNTED_LEAST: u32 = 1 << 16;
 
@@ -74,7 +76,7 @@ impl CapacitySource {
     pub const fn describe(self) -> &'static str {
         match self {
             Self::Generous => {
-                "memory is not short: a record for every Gaussian, six intersections each, 1024 a tile at least"
+                "memory is not short: a record for every Gaussian, six intersections each, up to 24 while a tile has 1024"
             }
             Self::Budget => "what the budget holds, at least as counted over the training views",
             Self::Counted => "as counted over the training views, with head-room",
@@ -148,8 +150,11 @@ fn pixel_sizes(scene: &SceneIndex) -> impl Iterator<Item = (u32, u32)> {
 /// level or `n` rises.
 fn sizes(demand: &Demand, n: u32, level: u32, tiles: u32) -> (u32, u32) {
     let level = level.min(GENEROUS);
-    let least = GENEROUS_LEAST.max(tiles.saturating_mul(GENEROUS_PER_TILE));
-    let generous_i = n.saturating_mul(GENEROUS_PER_RECORD).max(least);
+    let of_tiles = tiles.saturating_mul(GENEROUS_PER_TILE);
+    let generous_i = n
+        .saturating_mul(GENEROUS_PER_RECORD)
+        .max(n.saturating_mul(MOST_PER_RECORD).min(of_tiles))
+        .max(GENEROUS_LEAST);
     let counted_v = times(n, HEAD_ROOM * demand.visible_share).max(COUNTED_LEAST).min(n);
     let counted_i = times(n, HEAD_ROOM * demand.intersections).clamp(counted_v, generous_i);
     let between = |low: u32, high: u32, from: u32| {
@@ -204,7 +209,11 @@ mod tests {
                     "{share} {n}: {list:?}"
                 );
                 assert!(list.iter().all(|(v, i)| i >= v && *v <= n), "{share} {n}: {list:?}");
-                assert_eq!(list.last(), Some(&(n, n.saturating_mul(6).max(1024 * 1700))));
+                let wanted = match n {
+                    70_000 => 24 * 70_000,
+                    _ => n.saturating_mul(6).max(1 << 20),
+                };
+                assert_eq!(list.last(), Some(&(n, wanted)));
             }
         }
     }

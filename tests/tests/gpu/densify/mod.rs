@@ -13,7 +13,7 @@ mod rig;
 mod scores;
 
 use kiln::gaussians::layout::Storage;
-use kiln::kernels::counters::Counters;
+use kiln::kernels::counters::{Args, Counters};
 use kiln::kernels::cpu::densify as twin;
 use kiln::kernels::cpu::gaussian::VALUES;
 use kiln::kernels::densify::{Event, Options};
@@ -118,13 +118,14 @@ impl Case {
             assert_eq!(statistics[id], [0.0; 4], "statistics of {id}");
         }
         // The group counts per chunk are those of the new model.
+        let slot = |chunk: u32| Args::Chunk(chunk).slot() as usize;
         let args: Vec<[u32; 4]> = rig
             .gpu
-            .read(&rig.tensors.shared.args.clone(), 8 + rig.tensors.chunks.len())
+            .read(&rig.tensors.shared.args.clone(), slot(rig.tensors.chunks.len() as u32))
             .unwrap();
         for chunk in &rig.tensors.chunks {
             let here = found.gaussians.saturating_sub(chunk.first).min(chunk.stride);
-            assert_eq!(args[8 + chunk.index as usize][..3], [here.div_ceil(256), 1, 1]);
+            assert_eq!(args[slot(chunk.index)][..3], [here.div_ceil(256), 1, 1]);
         }
         rig.finish();
         found

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use kiln::gaussians::layout::{GEOMETRY_PLANES, StatePlanes, Storage, sh_planes};
-use kiln::kernels::counters::Counters;
+use kiln::kernels::counters::{Args, Counters};
 use kiln::kernels::cpu::adam::Moments;
 use kiln::kernels::cpu::gaussian::{Gaussian, VALUES};
 use kiln::kernels::cpu::rng;
@@ -260,10 +260,14 @@ impl Rig {
             assert_eq!(statistics[id], s, "statistics of {id}");
         }
         let n_chunks = self.tensors.chunks.len();
-        let args: Vec<[u32; 4]> = self.gpu.read(&self.tensors.shared.args.clone(), 8 + n_chunks).unwrap();
+        let slot = |chunk: u32| Args::Chunk(chunk).slot() as usize;
+        let args: Vec<[u32; 4]> = self
+            .gpu
+            .read(&self.tensors.shared.args.clone(), slot(n_chunks as u32))
+            .unwrap();
         for chunk in &self.tensors.chunks {
             let here = (n as u32).saturating_sub(chunk.first).min(chunk.stride);
-            assert_eq!(args[8 + chunk.index as usize][..3], [here.div_ceil(256), 1, 1]);
+            assert_eq!(args[slot(chunk.index)][..3], [here.div_ceil(256), 1, 1]);
         }
     }
 
