@@ -3,7 +3,8 @@
 // kiln-variant: -
 // kiln-variant: band BAND=1
 // Decides which Gaussians of a chunk touch a tile: one bit each, and the number of set bits of every group of 256. With CLUSTERS
-// a group whose bounds are out of view is done at once. Band variant: which of the visible ones touch a tile of the band.
+// a group whose bounds are out of view is done at once. What a training step leaves out is not visible in it. Band variant: which
+// of the visible ones touch a tile of the band.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
@@ -37,6 +38,8 @@ layout(push_constant) uniform Push {
 #include "common/projection.glsl"
 #include "common/tiles.glsl"
 #ifndef BAND
+#include "common/rng.glsl"
+#include "common/dropout.glsl"
 #include "common/cluster.glsl"
 #include "common/cluster_view.glsl"
 #endif
@@ -69,7 +72,8 @@ void main() {
 #ifdef BAND
     bool wanted = i < count && (whole_mask[group * 8u + (lane >> 5)] & (1u << (lane & 31u))) != 0u;
 #else
-    bool wanted = i < count;
+    // Whoever reads the mask later, bands among them, knows nothing of what a step leaves out.
+    bool wanted = i < count && !dropped(first + i);
 #endif
     if (wanted) {
         Projection p = project(load_gaussian(i));

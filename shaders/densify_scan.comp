@@ -60,6 +60,10 @@ void main() {
             // There are no more moves than deaths.
             args[ARGS_MOVES] = uvec4(fold_groups((n - live + 255u) / 256u), 0u);
             counters.gaussians = live;
+            if (stage == STAGE_CULL) {
+                counters.culled = n - live;
+                return;
+            }
             counters.births = births;
             counters.deaths = n - live;
             counters.clones = births - control.splits;

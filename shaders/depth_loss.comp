@@ -91,9 +91,6 @@ layout(set = 0, binding = 10, std430) coherent restrict buffer GradientB { uint 
     }
 #endif
 
-// Nothing nearer than this is drawn, see projection.glsl.
-const float NEAR_Z = 0.2;
-
 shared float scratch[LANES];
 shared uint first_stop;
 #ifdef SEGMENTED
@@ -115,7 +112,7 @@ Sample sample_of(uint index) {
                   dot(u.view_row2.xyz, point.xyz) + u.view_row2.w);
     Sample s;
     s.weight = point.w;
-    s.counts = t.z > NEAR_Z;
+    s.counts = t.z > u.near_z;
     s.inverse = s.counts ? 1.0 / t.z : 0.0;
     precise vec2 px = u.intrinsics.xy * (t.xy * s.inverse) + u.intrinsics.zw;
     vec2 size = vec2(u.width, u.height);

@@ -7,7 +7,8 @@
 //
 // Plain variant, one tile a group: the rendered image as the photo's camera would have shown it. Gradient variant: the
 // gradient of e(x) becomes that of x, and each tile's sums of the twelve derivatives by A and b are stored. Update variant,
-// one group: adds the tiles in a fixed order and takes an Adam step (Kingma and Ba 2015) towards less loss.
+// one group: adds the tiles in a fixed order and takes an Adam step (Kingma and Ba 2015) towards less loss. Every CENTRE_EVERY
+// iterations it also takes from all maps what their mean differs from doing nothing.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
@@ -15,14 +16,20 @@ layout(local_size_x = 256) in;
 
 // Of a view: A and b row by row, three rows of four; first moments; second moments; number of steps; unused.
 const uint EXPOSURE_WORDS = 40u;
-// Pulls a map back to doing nothing, so that the views cannot drift away together.
-const float ANCHOR = 1e-2;
+// A prime, so that it does not fall on the steps that densifications skip time and again.
+const uint CENTRE_EVERY = 61u;
+// Views whose maps are at work at once, a lane each of the twelve numbers.
+const uint CENTRE_VIEWS = 21u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
 #ifdef UPDATE
 layout(set = 0, binding = 2, std430) restrict buffer Exposures { float exposures[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer ExposureSums { float exposure_sums[]; };
+
+layout(push_constant) uniform Push {
+    uint views;
+};
 #else
 layout(set = 0, binding = 2, std430) readonly restrict buffer Exposures { float exposures[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer Image { vec4 image[]; };
@@ -63,6 +70,10 @@ void main() {
     uint lane = gl_LocalInvocationIndex;
     uint tiles = u.tiles_x * u.tiles_y;
     uint base = u.view * EXPOSURE_WORDS;
+    // The lanes that also move this view's map when all are centred, so that nobody reads what another lane has written.
+    uint home = 12u * (u.view % CENTRE_VIEWS);
+    uint component = lane % 12u;
+    float rest = component % 5u == 0u ? 1.0 : 0.0;  // the diagonal of A
     float gradient = 0.0;
     for (uint k = 0u; k < 12u; ++k) {
         float sum = 0.0;
@@ -70,26 +81,44 @@ void main() {
             sum += exposure_sums[12u * tile + k];
         }
         sum = group_sum(sum);
-        if (lane == k) {
+        if (lane == home + k) {
             gradient = sum;
         }
     }
     float steps = exposures[base + 36u] + 1.0;
     barrier();
-    if (lane < 12u) {
-        float value = exposures[base + lane];
-        float rest = lane % 5u == 0u ? 1.0 : 0.0;  // the diagonal of A
-        gradient += ANCHOR * (value - rest);
-        float m = u.beta1 * exposures[base + 12u + lane] + (1.0 - u.beta1) * gradient;
-        float v = u.beta2 * exposures[base + 24u + lane] + (1.0 - u.beta2) * gradient * gradient;
+    if (lane >= home && lane < home + 12u) {
+        float value = exposures[base + component];
+        gradient += u.exposure_hold * (value - rest);
+        float m = u.beta1 * exposures[base + 12u + component] + (1.0 - u.beta1) * gradient;
+        float v = u.beta2 * exposures[base + 24u + component] + (1.0 - u.beta2) * gradient * gradient;
         float first = 1.0 - pow(u.beta1, steps);
         float second = 1.0 - pow(u.beta2, steps);
-        exposures[base + 12u + lane] = m;
-        exposures[base + 24u + lane] = v;
-        exposures[base + lane] = value - u.camera_position.w * (m / first) / (sqrt(v / second) + 1e-8);
+        exposures[base + 12u + component] = m;
+        exposures[base + 24u + component] = v;
+        exposures[base + component] = value - u.camera_position.w * (m / first) / (sqrt(v / second) + 1e-8);
     }
-    if (lane == 12u) {
+    if (lane == home) {
         exposures[base + 36u] = steps;
+    }
+    if (u.iteration % CENTRE_EVERY != 0u) {
+        return;
+    }
+    uint slot = lane / 12u;
+    float sum = 0.0;
+    for (uint view = slot; slot < CENTRE_VIEWS && view < views; view += CENTRE_VIEWS) {
+        sum += exposures[view * EXPOSURE_WORDS + component] - rest;
+    }
+    barrier();
+    reduce[lane] = sum;
+    barrier();
+    float drift = 0.0;
+    for (uint s = 0u; s < CENTRE_VIEWS; ++s) {
+        drift += reduce[12u * s + component];
+    }
+    drift /= float(views);
+    for (uint view = slot; slot < CENTRE_VIEWS && view < views; view += CENTRE_VIEWS) {
+        exposures[view * EXPOSURE_WORDS + component] -= drift;
     }
 }
 

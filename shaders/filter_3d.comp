@@ -4,16 +4,9 @@
 // training cameras. Two passes: `filter_3d` finds the distances and their maximum, `filter_3d_apply` scales them.
 #include "common/group.glsl"
 #include "common/step.glsl"
+#include "common/filter_camera.glsl"
 
 layout(local_size_x = 256) in;
-
-struct FilterCamera {
-    vec4 row0;  // rotation row, translation
-    vec4 row1;
-    vec4 row2;
-    vec4 intrinsics;  // fx, fy, cx, cy (pixel centres on integers)
-    vec4 size;        // width, height, unused
-};
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer CountersBlock { Counters counters; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer Cameras { FilterCamera cameras[]; };
@@ -38,12 +31,11 @@ void main() {
     for (uint k = 0u; k < camera_count; ++k) {
         FilterCamera c = cameras[k];
         float z = dot(c.row2.xyz, mean) + c.row2.w;
-        if (z > 0.2) {
+        if (z > c.size.z) {
             float x = dot(c.row0.xyz, mean) + c.row0.w;
             float y = dot(c.row1.xyz, mean) + c.row1.w;
-            float inv_z = 1.0 / max(z, 0.001);
             // Half a pixel back to the convention where the image spans [0, W].
-            vec2 at = c.intrinsics.xy * vec2(x, y) * inv_z + c.intrinsics.zw + 0.5;
+            vec2 at = c.intrinsics.xy * vec2(x, y) / z + c.intrinsics.zw + 0.5;
             vec2 size = c.size.xy;
             if (at.x >= -0.15 * size.x && at.x <= 1.15 * size.x && at.y >= -0.15 * size.y && at.y <= 1.15 * size.y) {
                 nearest = min(nearest, z);

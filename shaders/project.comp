@@ -142,8 +142,9 @@ void main() {
     // Not max(): a colour that is no number must reach the loss and stall the step.
     color = mix(color, vec3(0.0), lessThan(color, vec3(0.0)));
 
-    if ((u.flags & FLAG_DEPTH) != 0u) {
-        color = vec3(p.t.z);
+    if ((u.flags & (FLAG_DEPTH | FLAG_NEAR)) != 0u) {
+        float near = p.t.z < u.depth_weight ? 1.0 : 0.0;
+        color = vec3((u.flags & FLAG_DEPTH) != 0u ? p.t.z : near);
         clamped = 0u;
     }
 

@@ -76,8 +76,9 @@ layout(push_constant) uniform Push {
 #include "common/sh.glsl"
 #include "common/cluster.glsl"
 #include "common/bound_cluster.glsl"
-#ifdef CODES
 #include "common/rng.glsl"
+#include "common/dropout.glsl"
+#ifdef CODES
 #include "common/codes.glsl"
 #include "common/sh_words.glsl"
 #endif
@@ -113,7 +114,7 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
     vec3 d = -vec3(r0.x * k.x + r0.y * k.y, r0.x * k.y + r0.y * k.z, r1.x * k.y + r1.y * k.z) /
              (p.det * p.det + 1e-7);
     float filtered_opacity = p.sigmoid_opacity * p.compensation;
-    float d_filtered = p.coef * d_opacity;
+    float d_filtered = p.coef * opacity_gain() * d_opacity;
     if ((u.flags & FLAG_CLASSIC) == 0u && p.coef > 0.0) {
         float d_coef = d_opacity * (p.opacity / (p.coef + 1e-6));
         float d_ratio = d_coef / (2.0 * (p.coef + 1e-6));
@@ -131,14 +132,15 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
     mat3 d_q = mat3(p.row0 * d_t0.x + p.row1 * d_t1.x, p.row0 * d_t0.y + p.row1 * d_t1.y,
                     p.row0 * d_t0.z + p.row1 * d_t1.z);
 
-    // Through the Jacobian to the camera-space mean.
+    // Through the Jacobian to the camera-space mean. Its third column is -f slope / z; a slope that is clamped is constant.
     vec3 w0 = u.view_row0.xyz, w1 = u.view_row1.xyz, w2 = u.view_row2.xyz;
     float fx = u.intrinsics.x, fy = u.intrinsics.y;
     float inv_z = 1.0 / p.t.z;
     float inv_z2 = inv_z * inv_z;
     float j00 = dot(d_row0, w0), j02 = dot(d_row0, w2), j11 = dot(d_row1, w1), j12 = dot(d_row1, w2);
     vec3 d_t = vec3(-fx * inv_z2 * j02 * p.slope_free.x, -fy * inv_z2 * j12 * p.slope_free.y,
-                    inv_z2 * (-fx * j00 - fy * j11 + 2.0 * fx * p.slope.x * j02 + 2.0 * fy * p.slope.y * j12));
+                    inv_z2 * (-fx * j00 - fy * j11 + (1.0 + p.slope_free.x) * fx * p.slope.x * j02 +
+                              (1.0 + p.slope_free.y) * fy * p.slope.y * j12));
     d_t.x += fx * inv_z * d_mean_px.x;
     d_t.y += fy * inv_z * d_mean_px.y;
     d_t.z -= inv_z2 * (fx * p.t.x * d_mean_px.x + fy * p.t.y * d_mean_px.y);
@@ -219,6 +221,12 @@ void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream
     geometry_v[at] = v_word;
 }
 #endif
+
+// How much of a step's statistics counts for a Gaussian at depth `z`: less near the camera (Pixel-GS, Zhang et al. 2024).
+float near_share(float z) {
+    float part = u.near_distance > 0.0 ? z / u.near_distance : 1.0;
+    return min(part * part, 1.0);
+}
 
 void count_shown(uint i, float radius) {
     statistics[2u * stride + i] += 1.0;
@@ -308,23 +316,25 @@ void update(uint group, uint lane, uint i) {
 #endif
             return;
         }
+        float share = near_share(p.t.z);
+        float abs_ndc = share * a.w;
         if (counts && (u.flags & FLAG_SCORES) != 0u) {
             // The planes of gradients and radii hold errors and largest weights.
             if (splats_weights(u.iteration)) {
-                statistics[stride + i] += a.w;
+                statistics[stride + i] += abs_ndc;
                 count_shown(i, c.w);
             } else {
-                statistics[i] += c.w;
+                statistics[i] += share * c.w;
             }
         } else if (counts) {
             vec2 ndc = a.xy * (0.5 * vec2(u.width, u.height));
-            statistics[i] += length(ndc);
+            statistics[i] += share * length(ndc);
             bool largest = (u.flags & FLAG_ABS_MAX) != 0u;
             float pull = statistics[stride + i];
-            statistics[stride + i] = largest ? max(pull, a.w) : pull + a.w;
+            statistics[stride + i] = largest ? max(pull, abs_ndc) : pull + abs_ndc;
             count_shown(i, p.radius);
         }
-    } else if (counts_faint) {
+    } else if (counts_faint && !dropped(first + i)) {
         ivec4 rect = p.shown ? tile_rect(p.mean_px, p.radius, uvec2(u.tiles_x, u.tiles_y)) : ivec4(0);
         if (rect.x < rect.z && rect.y < rect.w) {
             count_shown(i, p.radius);

@@ -1,6 +1,6 @@
 // Whether a cluster is out of view as a whole. Expects `projection.glsl` and `cluster.glsl`.
 //
-// No Gaussian is lost by it. Let (tx, ty, z) be a centre in camera space with z > NEAR_Z, as all visible ones have, and s at
+// No Gaussian is lost by it. Let (tx, ty, z) be a centre in camera space with z > near_z, as all visible ones have, and s at
 // least its largest standard deviation. Its covariance on the image, before the 2D filter adds d to both axes, has the trace
 // |row0 R S|^2 + |row1 R S|^2 <= (K s / z)^2 with
 //     K^2 = fx^2 |w0 - a w2|^2 + fy^2 |w1 - b w2|^2
@@ -40,7 +40,7 @@ bool out_of_view(Cluster c) {
     if (!(c.deviation > 0.0)) {
         return false;
     }
-    if (highest(c, 0.0, vec4(0.0), 1.0) <= NEAR_Z) {
+    if (highest(c, 0.0, vec4(0.0), 1.0) <= u.near_z) {
         return true;
     }
     float fx = u.intrinsics.x, fy = u.intrinsics.y, cx = u.intrinsics.z, cy = u.intrinsics.w;

@@ -20,9 +20,10 @@ struct DensifyControl {
     uint bins[512];  // a histogram of the next digit for each
 };
 
-// The two times that elements are counted and listed.
+// When elements are counted and listed.
 const uint STAGE_BIRTHS = 0u;
 const uint STAGE_DEATHS = 1u;
+const uint STAGE_CULL = 2u;  // deaths without births, reported apart
 
 // The two uses of the radix select.
 const uint SELECT_QUANTILE = 0u;

@@ -1,7 +1,6 @@
 // Projection of a 3D Gaussian to the image: EWA splatting (Zwicker et al. 2001) with the 3D smoothing filter and the
 // 2D Mip filter of Mip-Splatting (Yu et al. 2024). Expects `step.glsl`, `gaussian.glsl` and a uniform block `u`.
 
-const float NEAR_Z = 0.2;
 const float DET_FLOOR = 1e-6;
 
 struct Projection {
@@ -24,7 +23,7 @@ struct Projection {
     float det1;
     float coef;         // opacity factor of the 2D filter
     vec3 conic;
-    float opacity;      // after both factors
+    float opacity;      // after both factors, and the gain for what the step leaves out
     vec2 mean_px;
     float radius;
 };
@@ -42,6 +41,12 @@ vec3 to_camera(vec3 mean) {
                 dot(u.view_row2.xyz, mean) + u.view_row2.w);
 }
 
+// Where a step leaves Gaussians out, the others are that much more opaque (DropGaussian, Park et al. 2025). It may come to more
+// than 1: pixels are covered to 0.99 at most, and an opacity that was cut off would no longer be moved by any gradient.
+float opacity_gain() {
+    return u.dropout > 0.0 ? 1.0 / (1.0 - u.dropout) : 1.0;
+}
+
 Projection project(Gaussian g) {
     Projection p;
     p.shown = false;
@@ -49,7 +54,7 @@ Projection project(Gaussian g) {
     p.t = to_camera(g.mean);
     float norm2 = dot(g.quat, g.quat);
     // Written so that a NaN fails the test.
-    if (!(p.t.z > NEAR_Z) || !(norm2 > 0.0)) {
+    if (!(p.t.z > u.near_z) || !(norm2 > 0.0)) {
         return p;
     }
     float fx = u.intrinsics.x, fy = u.intrinsics.y;
@@ -102,7 +107,7 @@ Projection project(Gaussian g) {
         return p;
     }
     p.conic = vec3(p.lambda.z, -p.lambda.y, p.lambda.x) / p.det;
-    p.opacity = p.sigmoid_opacity * p.compensation * p.coef;
+    p.opacity = p.sigmoid_opacity * p.compensation * p.coef * opacity_gain();
     float mid = 0.5 * (p.lambda.x + p.lambda.z);
     float largest = mid + sqrt(max(0.1, mid * mid - p.det));
     p.radius = ceil(3.0 * sqrt(largest));

@@ -31,8 +31,12 @@ struct StepUniforms {
     float opacity_weight;  // of the mean opacity in the loss
     float scale_weight;    // of the mean standard deviation in the loss
     float noise;           // on centres after the update, times covariance
-    float depth_weight;    // of the points' inverse depth in the loss
+    float depth_weight;    // of the points' inverse depth in the loss; with FLAG_NEAR the depth below which splats are near
     uint sh_steps;         // optimiser steps of SH before this one
+    float near_z;          // centres must lie beyond this depth to be drawn, world units
+    float dropout;         // share of the Gaussians that this step leaves out; 0 = none
+    float near_distance;   // statistics of Gaussians nearer than this, world units, count less; 0 = none
+    float exposure_hold;   // weight of half an exposure's squared distance from doing nothing
     uint reserved[3];
 };
 
@@ -46,6 +50,7 @@ const uint FLAG_ABS_MAX = 32u;    // the abs statistic is a maximum over steps, 
 const uint FLAG_COUNT_FAINT = 64u;  // steps count in which a Gaussian is on screen but too faint for any pixel
 const uint FLAG_DEPTH = 128u;     // records carry depth in the place of colour
 const uint FLAG_SCORES = 256u;    // statistics are those of scores, see `splats_weights`
+const uint FLAG_NEAR = 512u;      // records of near splats are white, those of all others black
 
 // What pixels are splatted back onto Gaussians with, by their blending weights, when statistics are for scores: in even
 // iterations the error of the pixel, in odd ones 1, which leaves the sum of the weights.
@@ -83,7 +88,7 @@ struct Counters {
     float loss;
     float l1;
     float ssim;
-    uint reserved;
+    uint culled;                // Gaussians that the last cull removed
 };
 
 const uint STALL_VISIBLE = 1u;

@@ -51,9 +51,13 @@ impl Drop for Scratch {
     }
 }
 
+/// Only the sparse points: what small runs count and compare is about them.
+pub const NO_BACKGROUND: (&str, &str) = ("init.background.count", "0");
+
 /// Settings of a run of 72 steps on images 80 pixels wide, with everything that happens in a long one: densifications
 /// at multiples of 8, prunes, opacity resets at 20, 40 and 60, degree raises at the same, an epoch of 35 views.
 pub const EVENTFUL: &[(&str, &str)] = &[
+    NO_BACKGROUND,
     ("dataset.resolution", "80"),
     ("schedule.iterations", "72"),
     ("schedule.test", "[]"),
@@ -76,6 +80,7 @@ pub const EVENTFUL: &[(&str, &str)] = &[
 /// Settings of a run of 100 steps that learns as quickly as it can, with five densifications, a reset at 40 and three
 /// degree raises.
 pub const QUICK: &[(&str, &str)] = &[
+    NO_BACKGROUND,
     ("dataset.resolution", "80"),
     ("schedule.iterations", "100"),
     ("schedule.test", "[1]"),
@@ -152,6 +157,8 @@ pub fn train_scene(
         profile,
         open,
         scene,
+        loaded: None,
+        chosen: Vec::new(),
         resume,
         terminal: None,
         json: None,

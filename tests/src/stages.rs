@@ -10,6 +10,7 @@ use kiln::kernels::cpu::project::{Visible, project, tile_rect};
 use kiln::kernels::cpu::project_backward::project_backward;
 use kiln::kernels::cpu::rasterize::{Raster, TileLists, rasterize};
 use kiln::kernels::cpu::rasterize_backward::{Gradient2d, rasterize_backward};
+use kiln::kernels::cpu::statistics::near_share;
 use kiln::kernels::cpu::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 use kiln::kernels::rasterize;
 use kiln::kernels::views::Variants;
@@ -362,7 +363,8 @@ impl Stages {
             );
             if let Some(out) = out {
                 gradients[id] = out.gradient;
-                statistics[id] = [out.mean_ndc_norm, g.abs_ndc, 1.0, record.radius_px];
+                let share = near_share(record.depth, before.near);
+                statistics[id] = [share * out.mean_ndc_norm, share * g.abs_ndc, 1.0, record.radius_px];
             }
         }
         (gradients, statistics)

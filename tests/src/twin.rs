@@ -52,6 +52,8 @@ pub struct Twin {
     pub settings: Settings,
     /// The image is compared where the jittered samples lie.
     pub resample: bool,
+    /// Statistics of what is nearer count less; 0 = none does.
+    pub near: f32,
 }
 
 impl Twin {
@@ -70,8 +72,10 @@ impl Twin {
                 sh_degree: model.sh_degree,
                 tight_tiles: true,
                 jitter: None,
+                dropout: None,
             },
             resample: false,
+            near: 0.0,
         }
     }
 
@@ -80,8 +84,11 @@ impl Twin {
     pub fn shown_px(&self, camera: &Camera) -> Vec<Option<f32>> {
         let view = View::new(camera);
         let pairs = self.gaussians.iter().zip(&self.filter_3d);
-        pairs
-            .map(|(gaussian, &filter)| shown_radius(gaussian, filter, &view, &self.settings))
+        let left_out = |id: u32| self.settings.dropout.is_some_and(|dropout| dropout.drops(id));
+        let radius = |(gaussian, &filter): (&_, &f32)| shown_radius(gaussian, filter, &view, &self.settings);
+        (0..)
+            .zip(pairs)
+            .map(|(id, pair)| radius(pair).filter(|_| !left_out(id)))
             .collect()
     }
 
@@ -116,6 +123,7 @@ impl Twin {
         let shown = self.shown_px(camera);
         accumulate(
             size,
+            self.near,
             &shown,
             &out.forward.visible,
             &out.gradients_2d,

@@ -180,14 +180,42 @@ fn the_first_gaussians_come_from_where_they_should() {
         let (_, rest) = text.split_once("(initial ").unwrap();
         rest.split_once(')').unwrap().0.parse::<u32>().unwrap()
     };
-    assert_eq!(initial(&[]), 3500);
+    assert_eq!(initial(&[]), 7000);
+    assert_eq!(initial(&["--set", "init.background.count=0"]), 3500);
+    assert_eq!(initial(&["--set", "init.background.count=100"]), 3600);
     let points = scratch.join("points.ply");
     let rows = "0 0 0 1 2 3\n1 0 0 4 5 6\n0 1 0 7 8 9\n";
     let header = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
         property uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n";
     fs::write(&points, format!("{header}{rows}")).unwrap();
-    assert_eq!(initial(&["--init-ply", &points.display().to_string()]), 3);
+    let of_file = ["--init-ply", &points.display().to_string()];
+    assert_eq!(initial(&of_file), 3003);
+    assert_eq!(
+        initial(&[&of_file[..], &["--set", "init.background.count=0"]].concat()),
+        3
+    );
     assert_eq!(initial(&["--set", "init={ kind: random_frustum, count: 700 }"]), 700);
+    let most = ["--max-gaussians", "8000"];
+    assert_eq!(initial(&most), 5500, "a quarter of the capacity");
+    let much = [&most[..], &["--set", "init.background.count=5000"]].concat();
+    let root = scratch.join("run");
+    let mut command = runs::kiln();
+    command
+        .arg("train")
+        .arg(&scene)
+        .arg("-o")
+        .arg(&root)
+        .args(["--profile", "cpu"]);
+    let (code, text) = outcome(command.args(much));
+    assert_eq!(code, Some(3), "{text}");
+    assert!(
+        text.contains("`init.background.count` is 5000: with 3500 other points"),
+        "{text}"
+    );
+    assert!(
+        text.contains("`memory.max_gaussians`, 8000") && !root.exists(),
+        "{text}"
+    );
     fs::remove_file(scene.join("sparse/0/points3D.bin")).unwrap();
     assert_eq!(initial(&[]), 100_000);
 }

@@ -10,6 +10,7 @@ use kiln::eval::lpips::{DEFAULT_BUDGET_BYTES, LpipsTensors};
 use kiln::gaussians::layout::Storage;
 use kiln::gaussians::morton::Frame;
 use kiln::kernels;
+use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::uniforms::StepUniforms;
@@ -73,6 +74,10 @@ fn uniforms() -> Vec<(u32, u32)> {
         noise,
         depth_weight,
         sh_steps,
+        near_z,
+        dropout,
+        near_distance,
+        exposure_hold,
         reserved,
     })
 }
@@ -98,7 +103,7 @@ fn counters() -> Vec<(u32, u32)> {
         loss,
         l1,
         ssim,
-        reserved,
+        culled,
     })
 }
 
@@ -242,6 +247,13 @@ fn programs() -> Vec<Program> {
             capacity: 600,
         };
         programs.push(kiln::step::resample(&t, &d, &event));
+        let cameras = FilterIo {
+            cameras: t.filter.cameras,
+            camera_count: 1,
+            max_focal_px: 1.0,
+            farthest: t.filter.farthest,
+        };
+        programs.push(kiln::step::camera_cull(&t, &d, &cameras, &Limits::default()));
         let sort = ReorderTensors::new(&mut table, &capacities, &variants);
         let mut program = Program::new("reorder");
         reorder(&mut program, &t, &sort, &Frame::new([0.0; 3], 1.0));

@@ -283,6 +283,8 @@ fn a_message_of_the_layer_fails_the_run() {
             tier: Tier::Fast,
         },
         scene: runs::scene(),
+        loaded: None,
+        chosen: Vec::new(),
         resume: None,
         terminal: None,
         json: None,

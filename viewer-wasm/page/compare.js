@@ -65,6 +65,7 @@ function show(path, file, runs) {
       }
     },
   });
+  if (file.rows[0]?.worst_view) labels.push(text("worst_view"));
   table("Means", file.means, [...labels, count, ...file.columns.map(mean)]);
   const seed = { title: "seed", key: (row) => row.seed, show: (row, cell) => (cell.textContent = row.seed) };
   const plain = ({ key, title, digits }) => ({

@@ -19,7 +19,13 @@ pub(crate) fn figures(runs: &[Source<'_>]) -> String {
             "Gaussians",
             Box::new(|run| last(run.metrics.train("gaussians")).map_or("-".to_owned(), count)),
         ),
-        ("Test PSNR, dB", Box::new(move |run| eval(run, "psnr", 2))),
+        (
+            "Test PSNR, dB",
+            Box::new(move |run| match run.metrics.spread.as_str() {
+                "" => eval(run, "psnr_image", 2),
+                spread => escape(spread),
+            }),
+        ),
         ("Test SSIM", Box::new(move |run| eval(run, "ssim", 4))),
         ("Test LPIPS", Box::new(move |run| eval(run, "lpips", 4))),
         (
@@ -143,7 +149,9 @@ mod tests {
         let runs = [a, b];
         let text = figures(&runs);
         assert!(
-            text.contains("<td>30.66</td>") && text.contains("b&amp;b") && text.contains("768 KiB"),
+            text.contains("<td>30.66, median 30.66, worst 30.66 test_view</td>")
+                && text.contains("b&amp;b")
+                && text.contains("768 KiB"),
             "{text}"
         );
         assert!(text.contains("<td>1.00 GiB</td><td>-</td>"));

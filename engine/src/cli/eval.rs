@@ -7,7 +7,7 @@ use super::request::Eval;
 use super::stored::{Opened, boxed, open, progress};
 use super::{Exit, Failure, Settings, UsageError};
 use crate::config::LpipsRange;
-use crate::eval::EvalFile;
+use crate::eval::{EvalFile, LOW_DB, NamedView};
 use crate::export::ExportError;
 use crate::scene::Split;
 use crate::train::{Stored, TrainError};
@@ -47,7 +47,16 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
         return writeln!(out);
     }
     writeln!(out, "iteration {}, {} Gaussians", file.iteration, file.gaussians)?;
-    let heads = ["l1", "psnr", "psnr_image", "ssim", "ssim_valid", "lpips"];
+    let heads = [
+        "l1",
+        "psnr",
+        "psnr_image",
+        "median",
+        "worst",
+        "ssim",
+        "ssim_valid",
+        "lpips",
+    ];
     let heads = heads.map(|head| format!("{head:>12}")).concat();
     writeln!(out, "{:<6}{:>6}{heads}", "set", "views")?;
     let figure = |value: Option<f64>, digits: usize| match value.filter(|v| v.is_finite()) {
@@ -56,9 +65,8 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
     };
     let (mut has_lpips, mut corrected) = (false, Vec::new());
     for set in [Split::Test, Split::Train] {
-        let Some(mean) = file.set(set).map(|report| report.mean) else {
-            continue;
-        };
+        let Some(report) = file.set(set) else { continue };
+        let (mean, spread) = (report.mean, &report.spread);
         has_lpips |= mean.lpips.is_some();
         corrected.extend(mean.cc_psnr.map(|value| format!("{} {value:.3}", set.name())));
         let m = mean.metrics;
@@ -66,6 +74,8 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
             figure(Some(m.l1), 5),
             figure(Some(m.psnr), 3),
             figure(Some(m.psnr_image), 3),
+            figure(spread.median, 3),
+            figure(spread.worst.as_ref().map(|view| view.psnr_image), 3),
             figure(Some(m.ssim), 5),
             figure(m.ssim_valid, 5),
             figure(mean.lpips, 5),
@@ -88,7 +98,37 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
             "cc_psnr (psnr_image after the best affine map of colours for each view): {figures}"
         )?;
     }
+    let Some(test) = file.set(Split::Test) else {
+        return Ok(());
+    };
+    if let Some(worst) = &test.spread.worst {
+        let fog = worst.fog_share.map(|share| format!(", fog share {share:.2}"));
+        let (name, fog) = (plain(&worst.name), fog.unwrap_or_default());
+        writeln!(out, "worst test view: {name}, {:.2} dB{fog}", worst.psnr_image)?;
+    }
+    print_low_views(&test.low_views, out)
+}
+
+/// Prints the views that lie far under the median of their set; nothing when there are none.
+pub(super) fn print_low_views(views: &[NamedView], out: &mut dyn Write) -> io::Result<()> {
+    if views.is_empty() {
+        return Ok(());
+    }
+    let of = if views.len() == 1 { "view" } else { "views" };
+    writeln!(out, "{} test {of} {LOW_DB} dB or more under the median", views.len())?;
+    let width = views.iter().map(|view| plain(&view.name).chars().count()).max();
+    let width = width.unwrap_or(0).max(4);
+    writeln!(out, "  {:<width$}{:>12}{:>12}", "view", "psnr_image", "fog share")?;
+    for view in views {
+        let fog = view.fog_share.map_or("-".to_owned(), |share| format!("{share:.2}"));
+        writeln!(out, "  {:<width$}{:>12.3}{fog:>12}", plain(&view.name), view.psnr_image)?;
+    }
     Ok(())
+}
+
+/// A name from outside cannot move the cursor.
+pub(super) fn plain(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -115,6 +155,7 @@ mod tests {
                 metrics,
                 lpips,
                 cc_psnr: None,
+                fog_share: None,
                 images: false,
             }],
         );
@@ -130,8 +171,8 @@ mod tests {
     #[test]
     fn the_table_has_a_row_a_set() {
         let expected = "iteration 7, 1000 Gaussians\n\
-            set    views          l1        psnr  psnr_image        ssim  ssim_valid       lpips\n\
-            test       1     0.01250      27.500           -     0.87500           -     0.25000\n\
+            set    views          l1        psnr  psnr_image      median       worst        ssim  ssim_valid       lpips\n\
+            test       1     0.01250      27.500           -           -           -     0.87500           -     0.25000\n\
             PSNR in dB; LPIPS with VGG16 on [-1, 1]\n";
         assert_eq!(printed(&file(Some(0.25)), false), expected);
         assert!(printed(&file(None), false).ends_with("         -\nPSNR in dB\n"));
@@ -143,6 +184,39 @@ mod tests {
         assert!(printed(&corrected, false).ends_with(said));
         assert!(printed(&corrected, true).contains("\"cc_psnr\": 28.25"));
         assert!(!printed(&file(None), true).contains("cc_psnr"), "only when asked for");
+    }
+
+    #[test]
+    fn views_far_under_the_median_are_listed() {
+        let row = file(None).set(Split::Test).unwrap().views[0].clone();
+        let view = |name: &str, psnr_image: f64, fog_share: Option<f64>| {
+            let mut view = row.clone();
+            (view.name, view.metrics.psnr_image, view.fog_share) = (name.to_owned(), psnr_image, fog_share);
+            view
+        };
+        let mut file = file(None);
+        let views = vec![
+            view("view_000", 18.9, Some(0.5512)),
+            view("view_008", 27.3, Some(0.01)),
+            view("view_016", 29.5, None),
+            view("view\u{7}024", 15.6781, None),
+            view("view_032", 30.2, Some(0.0)),
+        ];
+        file.put(Split::Train, vec![view("low", 1.0, None), view("high", 30.0, None)]);
+        file.put(Split::Test, views);
+        let text = printed(&file, false);
+        let table = "PSNR in dB\n\
+            worst test view: view?024, 15.68 dB\n\
+            2 test views 2 dB or more under the median\n  \
+              view      psnr_image   fog share\n  \
+              view?024      15.678           -\n  \
+              view_000      18.900        0.55\n";
+        assert!(text.ends_with(table), "{text}");
+        assert!(text.contains("      24.316      27.300      15.678"), "{text}");
+        let json: serde_json::Value = serde_json::from_str(&printed(&file, true)).unwrap();
+        assert_eq!(json["test"]["median"], 27.3);
+        assert_eq!(json["test"]["low_views"][1]["fog_share"], 0.5512);
+        assert_eq!(json["test"]["worst_fog_share"], 0.5512);
     }
 
     #[test]

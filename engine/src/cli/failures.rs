@@ -123,7 +123,7 @@ impl Failure for TrainError {
             Self::Export(error) => error.exit(),
             Self::Folder(error) => error.exit(),
             Self::Picture(_) | Self::Report(_) | Self::Grew { .. } | Self::Validation { .. } => Exit::Internal,
-            Self::Loss(_) => Exit::Config,
+            Self::Loss(_) | Self::TooMuchBackground { .. } => Exit::Config,
             Self::NoDevice(_) => Exit::NoDevice,
             Self::DeviceLost { .. } => Exit::DeviceLost,
             Self::Spilled { .. } => Exit::Spilled,
@@ -198,6 +198,8 @@ impl Failure for TrainError {
             }
             // Its message asks for a report already.
             Self::Grew { .. } => None,
+            // Its message says what to do.
+            Self::TooMuchBackground { .. } => None,
             Self::Scene(_) | Self::Init(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
         }
     }

@@ -14,6 +14,7 @@ mod export;
 mod failures;
 mod find;
 mod flags;
+mod for_scene;
 mod generate;
 mod inspect;
 mod memory;

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
+use super::for_scene::{ForScene, for_scene};
 use super::{Exit, Failure, Settings, explain as explanation};
 use crate::config::{self, Profile, Storage};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Budget, Class, GIB, Gpu, MIB, PlanLimits};
-use crate::scene::SceneIndex;
 use crate::train::{
-    self, Demand, DemandSource, Pinned, PlanReport, TrainError, TrainPlan, Unit, initial_model, open_device,
+    self, DemandSource, FirstModel, Pinned, PlanReport, TrainError, TrainPlan, Unit, open_device, plan_first,
 };
 use crate::vk::DeviceKind;
 
@@ -24,21 +24,23 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
     let fraction = preliminary.memory.cap_fraction;
     let here = Budget::of_device(device, None, fraction);
     let by_device = settings.needs_device().map_err(boxed)?;
-    let profile = if by_device {
+    let inputs = if by_device {
         settings
-            .resolve(config::Budget {
+            .inputs_on(config::Budget {
                 bytes: here.cap_bytes,
                 heap_bytes: here.heap_bytes,
                 is_cpu,
             })
             .map_err(boxed)?
     } else {
-        preliminary
+        settings.inputs.clone()
     };
-    let scene_path = Settings::scene(&profile).map_err(boxed)?;
-    let scene = SceneIndex::load(&scene_path, &train::scene_options(&profile).map_err(boxed)?).map_err(boxed)?;
-    let model = initial_model(&profile, &scene).map_err(boxed)?;
-    let demand = Demand::count(&profile, &scene, &model);
+    let ForScene {
+        profile,
+        scene,
+        adapted,
+        ..
+    } = for_scene(&inputs)?;
     let cap = profile.memory.cap_gib.map(train::gib_to_bytes);
     // A named profile plans for its own card, whatever this machine has: that is what the command is for.
     let foreign = !by_device && cap.is_some_and(|cap| cap > here.cap_bytes);
@@ -65,12 +67,14 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
         );
     }
     let profile = train::settled(&profile, device);
-    let (plan, report) = train::plan(&profile, &scene, &demand, budget, limits, &variants).map_err(boxed)?;
+    let (first, plan, report) = plan_first(&profile, &scene, budget, limits, &variants).map_err(boxed)?;
     let images = (
         profile.dataset.residency.name(),
         train::image_host_bytes(&profile, &scene),
     );
-    print(&plan, &report, profile.memory.storage, images, out).map_err(|e| boxed(TrainError::from(output_error(e))))?;
+    let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();
+    print(&plan, &first, &chosen, &report, profile.memory.storage, images, out)
+        .map_err(|e| boxed(TrainError::from(output_error(e))))?;
     if explain {
         explanation::print(&plan, limits, out).map_err(boxed)?;
     }
@@ -110,6 +114,8 @@ fn card_variants(profile: &Profile) -> Variants {
 
 fn print(
     plan: &TrainPlan,
+    first: &FirstModel,
+    chosen: &[String],
     report: &PlanReport,
     storage: Storage,
     (residency, image_bytes): (&str, u64),
@@ -117,12 +123,16 @@ fn print(
 ) -> io::Result<()> {
     let (c, demand) = (&report.capacities, &report.demand);
     let mib = |bytes: u64| bytes as f64 / MIB as f64;
+    for choice in chosen {
+        writeln!(out, "{choice}")?;
+    }
     writeln!(out, "capacity")?;
     writeln!(
         out,
         "  Gaussians         {:>12}  (initial {})",
         c.n_cap, demand.gaussians
     )?;
+    writeln!(out, "  initial           {}", first.origin())?;
     writeln!(out, "  visible records   {:>12}", c.v_cap)?;
     writeln!(out, "  intersections     {:>12}", c.i_cap)?;
     writeln!(out, "  pixels            {:>12}  ({} tiles)", c.max_pixels, c.max_tiles)?;

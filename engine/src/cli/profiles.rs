@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::Profiles;
-use crate::config::{ConfigError, Inputs, PROFILES, RECIPES, Shipped, resolve, schema_json, to_yaml};
+use crate::config::{ConfigError, Inputs, PROFILES, RECIPES, Shipped, resolve, rules_of, schema_json, to_yaml};
 use crate::plugins::families;
 
 /// `kiln profiles` failed.
@@ -74,7 +74,13 @@ fn show(name: &str, recipe: Option<&str>) -> Result<String, ConfigError> {
             ..Inputs::default()
         }
     };
-    to_yaml(&resolve(&inputs)?)
+    let rules = rules_of(&inputs)?;
+    let mut text = to_yaml(&resolve(&inputs)?)?;
+    for rule in rules {
+        // Comments, so that the output stays a configuration file.
+        text += &format!("# adapts to scenes with {rule}\n");
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -283,19 +283,26 @@ impl Settings {
     /// # Errors
     /// [`AutoError`] when no shipped profile fits, a CPU driver is not allowed, or the configuration is wrong.
     pub fn resolve(&self, budget: Budget) -> Result<Profile, AutoError> {
+        Ok(resolve(&self.inputs_on(budget)?)?)
+    }
+
+    /// The inputs of the final profile on a device with this budget.
+    ///
+    /// # Errors
+    /// See [`Settings::resolve`].
+    pub fn inputs_on(&self, budget: Budget) -> Result<Inputs, AutoError> {
         let preliminary = self.preliminary()?;
         if !self.needs_device()? {
             return match budget.is_cpu && !preliminary.device.allow_cpu {
                 true => Err(AutoError::CpuNotAllowed),
-                false => Ok(preliminary),
+                false => Ok(self.inputs.clone()),
             };
         }
         let name = choose(budget, preliminary.device.allow_cpu)?;
-        let inputs = Inputs {
+        Ok(Inputs {
             profile: Some(name.to_owned()),
             ..self.inputs.clone()
-        };
-        Ok(resolve(&inputs)?)
+        })
     }
 
     /// The scene folder of a resolved profile.

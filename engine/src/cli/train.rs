@@ -2,8 +2,9 @@
 
 use std::io::Write as _;
 
+use super::for_scene::{ForScene, for_scene};
 use super::request::{Resume, Train};
-use super::{Exit, Failure, Settings};
+use super::{Exit, Failure};
 use crate::config;
 use crate::memory::Budget;
 use crate::train::interrupt::{Interrupt, Signal};
@@ -31,18 +32,26 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         heap_bytes: here.heap_bytes,
         is_cpu: caps.kind == DeviceKind::Cpu,
     };
-    let profile = settings.resolve(budget).map_err(boxed)?;
-    let scene = Settings::scene(&profile).map_err(boxed)?;
+    let inputs = settings.inputs_on(budget).map_err(boxed)?;
     let mut err = std::io::stderr();
     if !quiet {
         // Losing a line of information is no reason to stop.
         let _ = writeln!(err, "device: {} ({})", caps.name, caps.driver);
     }
+    let ForScene {
+        profile,
+        path,
+        scene,
+        opened,
+        adapted,
+    } = for_scene(&inputs)?;
     let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
     let request = RunRequest {
         profile,
         open,
-        scene,
+        scene: path,
+        loaded: Some((scene, opened)),
+        chosen: adapted,
         resume: resume.map(|r| match r {
             Resume::Latest => ResumeFrom::Latest,
             Resume::From(path) => ResumeFrom::File(path),

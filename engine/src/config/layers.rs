@@ -1,9 +1,10 @@
-//! Layers to a profile: defaults < profile < recipe < file < command line.
+//! Layers to a profile: defaults < profile < recipe < its rules < file < command line.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::adapt::{self, Adaptation, Facts, Rule};
 use super::error::{At, ConfigError, nearest};
 use super::profile::Profile;
 use super::read::read;
@@ -90,12 +91,47 @@ pub struct Inputs {
     pub steps_scaler: Option<f64>,
 }
 
-/// Reads, layers, checks and freezes a profile.
+/// Reads, layers, checks and freezes a profile, as it is without a scene: rules of the recipe are checked and not applied.
 ///
 /// # Errors
 /// A [`ConfigError`] for the first thing that is wrong.
 pub fn resolve(inputs: &Inputs) -> Result<Profile, ConfigError> {
-    let mut tree = layer(inputs)?;
+    finished(Layers::read(inputs)?.tree(&[]), inputs)
+}
+
+/// The profile for a scene with these facts, and what the recipe's rules changed for it, in their order. A rule that does not go
+/// together with what is set by hand is left out, which is told.
+///
+/// # Errors
+/// A [`ConfigError`] for the first thing that is wrong.
+pub fn resolve_for(inputs: &Inputs, facts: &Facts) -> Result<(Profile, Vec<Adaptation>), ConfigError> {
+    let layers = Layers::read(inputs)?;
+    let mut profile = finished(layers.tree(&[]), inputs)?;
+    let (mut applied, mut told) = (Vec::new(), Vec::new());
+    for rule in layers.rules.iter().filter(|rule| rule.holds(facts)) {
+        applied.push(rule);
+        // Without the rule all was well: what people set, keys of another strategy say, has no place beside it, and wins.
+        let Ok(adapted) = finished(layers.tree(&applied), inputs) else {
+            applied.pop();
+            told.push(rule.left_out(facts));
+            continue;
+        };
+        told.extend(rule.told(facts, &profile, &adapted));
+        profile = adapted;
+    }
+    Ok((profile, told))
+}
+
+/// The rules of the recipe, a line each for people; none for most recipes.
+///
+/// # Errors
+/// A [`ConfigError`] for the first thing that is wrong with the layers.
+pub fn rules_of(inputs: &Inputs) -> Result<Vec<String>, ConfigError> {
+    Ok(Layers::read(inputs)?.rules.iter().map(Rule::describe).collect())
+}
+
+/// A tree with all its layers to a frozen profile.
+fn finished(mut tree: Node, inputs: &Inputs) -> Result<Profile, ConfigError> {
     tree.take("extends");
     let mut profile: Profile = read(&tree)?;
     reject_problems(&profile, &tree)?;
@@ -134,7 +170,40 @@ pub fn to_yaml(profile: &Profile) -> Result<String, ConfigError> {
     })
 }
 
-fn layer(inputs: &Inputs) -> Result<Node, ConfigError> {
+/// The layers of a profile, lowest first.
+struct Layers {
+    /// Defaults, profile and recipe.
+    below: Node,
+    /// Rules of the recipe, sound on top of those.
+    rules: Vec<Rule>,
+    /// What people set: files and the command line.
+    above: Vec<Node>,
+}
+
+impl Layers {
+    fn read(inputs: &Inputs) -> Result<Self, ConfigError> {
+        let layers = layers(inputs)?;
+        for rule in &layers.rules {
+            let mut tree = layers.below.clone();
+            tree.overlay(rule.layer.clone());
+            let profile = read(&tree)?;
+            reject_problems(&profile, &tree)?;
+        }
+        Ok(layers)
+    }
+
+    /// All of them with those of `rules`.
+    fn tree(&self, rules: &[&Rule]) -> Node {
+        let mut tree = self.below.clone();
+        let rules = rules.iter().map(|rule| &rule.layer);
+        for node in rules.chain(&self.above) {
+            tree.overlay(node.clone());
+        }
+        tree
+    }
+}
+
+fn layers(inputs: &Inputs) -> Result<Layers, ConfigError> {
     let mut tree = shipped_layer(&DEFAULT, "default.yaml")?;
     let file = inputs.file.as_deref().map(read_layer_file).transpose()?;
     let base = match &file {
@@ -161,15 +230,19 @@ fn layer(inputs: &Inputs) -> Result<Node, ConfigError> {
     if let Some(name) = &profile {
         tree.overlay(named("profile", name, &PROFILES)?);
     }
-    tree.overlay(named("recipe", recipe.as_deref().unwrap_or(DEFAULT_RECIPE), &RECIPES)?);
-    for node in base_file.into_iter().chain(file) {
-        tree.overlay(node);
-    }
+    let mut recipe = named("recipe", recipe.as_deref().unwrap_or(DEFAULT_RECIPE), &RECIPES)?;
+    let rules = adapt::take(&mut recipe)?;
+    tree.overlay(recipe);
+    let mut above: Vec<Node> = base_file.into_iter().chain(file).collect();
     for setting in &inputs.overrides {
         let value = Node::parse(&setting.value, &setting.flag)?;
-        tree.overlay(Node::nested(&setting.key, value.value, &setting.flag));
+        above.push(Node::nested(&setting.key, value.value, &setting.flag));
     }
-    Ok(tree)
+    Ok(Layers {
+        below: tree,
+        rules,
+        above,
+    })
 }
 
 /// A shipped layer, or a file when the name looks like a path.

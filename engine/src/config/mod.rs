@@ -1,10 +1,11 @@
 //! Configuration: YAML text to a checked, frozen [`Profile`].
 //!
-//! Owns the keys, their ranges, the layering (defaults < profile < recipe < file < command line) and the shipped
-//! files. Promises that a `Profile` is complete and in range, and that every refusal names the key, what was found,
+//! Owns the keys, their ranges, the layering (defaults < profile < recipe < its rules < file < command line) and the
+//! shipped files. Promises that a `Profile` is complete and in range, and that every refusal names the key, what was found,
 //! what is allowed, and the file and line. Refuses unknown keys, files over 1 MiB, deep nesting, anchors, merge keys,
-//! duplicate keys and tabs. Knows nothing of Vulkan or of the scene.
+//! duplicate keys and tabs. Knows nothing of Vulkan or of the scene: what rules ask of it is handed in as [`Facts`].
 
+mod adapt;
 mod auto;
 mod checks;
 mod device_choice;
@@ -18,15 +19,17 @@ mod schema;
 mod tests;
 mod tree;
 
+pub use adapt::{Adaptation, Facts};
 pub use auto::{AutoError, Budget, choose};
 pub use checks::{Markers, Validation};
 pub use device_choice::DeviceChoice;
 pub use error::{At, ConfigError};
 pub use layers::{
-    DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, extended_profile, resolve, to_yaml,
+    DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, extended_profile, resolve, resolve_for,
+    rules_of, to_yaml,
 };
 pub use profile::{
-    Alpha, Backend, BackendKind, Background, Dataset, DatasetKind, Debug, DebugBudget, Device, EarlyStop, Eval,
+    Alpha, Backend, BackendKind, Background, Cull, Dataset, DatasetKind, Debug, DebugBudget, Device, EarlyStop, Eval,
     Fragmentation, LpipsRange, Memory, Mip, Model, ModelKind, OnOverflow, OnSpill, Order, PlateauMetric, Profile, Race,
     Reduction, Residency, ResolutionPhase, Run, Schedule, Subgroup, Tier, Train, UploadQueue,
 };

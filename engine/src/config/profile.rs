@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{DeviceChoice, Markers, Validation};
 use crate::gaussians::layout::Storage;
 use crate::plugins::{Auto, Exporter, Init, Loss, NeedList, Optimizer, Regularizer, Sink, Strategy};
+use crate::scene::SceneIndex;
 
 /// Settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +43,8 @@ pub struct Profile {
     pub init: Init,
     /// How the number of Gaussians changes.
     pub strategy: Strategy,
+    /// Which Gaussians the training cameras remove, under every strategy.
+    pub cull: Cull,
     /// How gradients become steps.
     pub optimizer: Optimizer,
     /// Terms of the image loss.
@@ -66,6 +69,19 @@ impl Profile {
             loss.needs(&mut list);
         }
         list
+    }
+
+    /// Depth beyond which the centres of Gaussians must lie to be drawn, world units: `model.near` or what `scene` asks for.
+    #[must_use]
+    pub fn near_z(&self, scene: &SceneIndex) -> f32 {
+        self.model.near.unwrap_or_else(|| scene.near_z())
+    }
+
+    /// True when evaluations also measure views after their colours were corrected: asked for, or because photos have colour maps
+    /// of their own, so that plain figures alone say little.
+    #[must_use]
+    pub fn corrects_colors(&self) -> bool {
+        self.eval.exposure || self.losses.iter().any(|loss| matches!(loss, Loss::Exposure(_)))
     }
 
     /// True when the model has a 3D smoothing filter.
@@ -183,6 +199,9 @@ pub struct Model {
     pub sh_truncate: bool,
     /// Colour behind the scene.
     pub background: Background,
+    /// Depth beyond which the centres of Gaussians must lie to be drawn, world units; null = from the scene, a tenth of the depth
+    /// of its nearest points. A run keeps the number. Above 0, at most 1e9.
+    pub near: Option<f32>,
 }
 
 /// `model.kind`
@@ -225,6 +244,31 @@ pub struct Mip {
     pub ray_jitter: bool,
     /// Sample the training image, bilinearly, at the jittered positions too; needs `ray_jitter`.
     pub resample_gt_image: bool,
+}
+
+/// `cull`
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cull {
+    /// Iterations between two culls, from the first to the last of the run; 0 = only before the last evaluation, at which there
+    /// always is one.
+    pub every: u32,
+    /// Least distance from a training camera's centre to a Gaussian's, less two standard deviations, in distances of the nearest
+    /// sparse points from their cameras (5th percentile over cameras); nothing in a scene without points; 0 to 10, 0 = off.
+    pub clearance: f32,
+    /// 1 = Gaussians that touch no training picture go; more = also those whose centre lies in fewer pictures; 0 to 1000, 0 =
+    /// off.
+    pub witnesses: u32,
+    /// Gaussians of a lower opacity go once densification is over; 0 to below 1, 0 = off.
+    pub opacity: f32,
+}
+
+impl Cull {
+    /// True when anything is culled.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.clearance > 0.0 || self.witnesses > 0 || self.opacity > 0.0
+    }
 }
 
 /// `memory`
@@ -399,6 +443,9 @@ pub struct Train {
     pub gaussian_ceiling: u32,
     /// Where in memory Gaussians are.
     pub order: Order,
+    /// Share of the Gaussians that the last step leaves out at random, the others being that much more opaque; it rises from
+    /// 0 at the start (DropGaussian, Park et al. 2025). 0 to 0.5, 0 = none.
+    pub dropout: f32,
 }
 
 /// `train.order`
@@ -423,7 +470,7 @@ pub struct Eval {
     pub lpips_weights: Option<String>,
     /// Views whose images are written at each evaluation, per set.
     pub views_logged: u32,
-    /// Also report `cc_psnr`: PSNR after the best affine map of colours for each view.
+    /// Also report `cc_psnr`: PSNR after the best affine map of colours for each view; always on with the loss `exposure`.
     pub exposure: bool,
 }
 

@@ -25,13 +25,20 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             "auto, off or a folder".to_owned()
         });
     });
-    c.within("model", |c| c.range("sh_degree", profile.model.sh_degree, 0..=3));
+    c.within("model", |c| {
+        c.range("sh_degree", profile.model.sh_degree, 0..=3);
+        if let Some(near) = profile.model.near {
+            c.positive("near", near.into(), 1e9);
+        }
+    });
     c.within("mip", |c| check_mip(&profile.mip, c));
+    c.within("cull", |c| check_cull(profile, c));
     c.within("memory", |c| check_memory(&profile.memory, c));
     c.within("schedule", |c| check_schedule(&profile.schedule, c));
     c.within("train", |c| {
         c.range("resolution_scale", profile.train.resolution_scale, 0.0625..=1.0);
         c.range("gaussian_ceiling", profile.train.gaussian_ceiling, 1..=1_000_000_000);
+        c.range("dropout", profile.train.dropout, 0.0..=0.5);
     });
     c.within("eval", |c| {
         c.range("views_logged", profile.eval.views_logged, 0..=10_000);
@@ -169,6 +176,22 @@ fn check_mip(mip: &Mip, c: &mut Checker) {
     });
 }
 
+fn check_cull(profile: &Profile, c: &mut Checker) {
+    let cull = &profile.cull;
+    c.range("every", cull.every, 0..=MAX_STEPS);
+    c.range("clearance", cull.clearance, 0.0..=10.0);
+    c.range("witnesses", cull.witnesses, 0..=1000);
+    c.require("opacity", (0.0..1.0).contains(&cull.opacity), cull.opacity, || {
+        "0 to below 1".to_owned()
+    });
+    if let Some(adc) = profile.strategy.adc().filter(|adc| adc.reset.every.is_some()) {
+        let ceiling = adc.reset.opacity;
+        c.require("opacity", cull.opacity < ceiling, cull.opacity, || {
+            format!("below `strategy.reset.opacity`, {ceiling}: a reset would be the end of the model")
+        });
+    }
+}
+
 fn check_memory(memory: &Memory, c: &mut Checker) {
     if let Some(cap) = memory.cap_gib {
         c.range("cap_gib", cap, 0.0625..=1024.0);
@@ -234,6 +257,9 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
         .resolution
         .iter_mut()
         .for_each(|phase| scale_period(&mut phase.until));
+    if profile.cull.every > 0 {
+        scale_period(&mut profile.cull.every);
+    }
     scale(&mut profile.mip.filter_from);
     scale_period(&mut profile.mip.filter_every);
     if let Some([from, until, every]) = profile.strategy.window_mut() {

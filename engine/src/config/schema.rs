@@ -22,7 +22,52 @@ pub fn schema_json() -> String {
         "type": "string",
         "description": "Base of this file: `profiles/NAME`, `recipes/NAME` or a file beside it; one level.",
     });
+    schema["properties"]["adapt"] = adapt();
     format!("{schema:#}\n")
+}
+
+/// The list of rules, in recipes only.
+fn adapt() -> Value {
+    let number = |description: &str, most: Option<u32>| {
+        let mut schema = serde_json::json!({ "type": "number", "minimum": 0, "description": description });
+        if let Some(most) = most {
+            schema["maximum"] = most.into();
+        }
+        schema
+    };
+    serde_json::json!({
+        "type": "array",
+        "description": "In recipes: what is set for scenes that were taken in a certain way. Later rules win, and whatever is set by hand wins over all.",
+        "items": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["when", "set", "why"],
+            "properties": {
+                "when": {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "minProperties": 1,
+                    "description": "Conditions; all must hold.",
+                    "properties": {
+                        "photos_below": number("Fewer training views than this.", None),
+                        "photos_from": number("At least so many training views.", None),
+                        "background_below": number("A smaller share of the sparse points lies beyond the cameras.", Some(1)),
+                        "background_from": number("At least this share of the sparse points lies beyond the cameras.", Some(1)),
+                        "overlap_below": number("A sparse point falls into fewer training pictures on average.", None),
+                        "overlap_from": number("A sparse point falls into at least so many training pictures on average.", None),
+                        "iterations_below": number("A shorter run than this.", None),
+                        "iterations_from": number("A run of at least so many iterations.", None),
+                    },
+                },
+                "set": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "description": "Settings as nested blocks or key paths, e.g. `optimizer.lr.means: 0.0003`.",
+                },
+                "why": { "type": "string", "description": "Printed when the rule changes something." },
+            },
+        },
+    })
 }
 
 /// Drops `required` everywhere and writes f32 defaults with their shortest digits.

@@ -226,12 +226,12 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "strategy:\n  densify:\n    grad_treshold: 1\n",
             "unknown key `strategy.densify.grad_treshold` (f.yaml:4) / known keys, nearest first: grad_threshold, \
-             from, until, every, percent_dense, abs_statistic, count_faint",
+             near_scale, from, until, every, percent_dense, abs_statistic, count_faint",
         ),
         (
             "memroy: {}\n",
             "unknown key `memroy` (f.yaml:2) / known keys, nearest first: memory, version, run, model, mip, \
-             eval, device, debug, train, init, losses, sinks, dataset, schedule, strategy, optimizer, exporters, \
+             eval, device, debug, train, init, cull, losses, sinks, dataset, schedule, strategy, optimizer, exporters, \
              regularizers",
         ),
         (

@@ -60,6 +60,22 @@ impl Value {
     }
 }
 
+impl Value {
+    /// The value in one line, as a person would write it.
+    pub(crate) fn plain(&self) -> String {
+        let list = |parts: Vec<String>, [open, close]: [&str; 2]| format!("{open}{}{close}", parts.join(", "));
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::List(items) => list(items.iter().map(|item| item.value.plain()).collect(), ["[", "]"]),
+            Self::Map(entries) => {
+                let entry = |entry: &Entry| format!("{}: {}", entry.key, entry.node.value.plain());
+                list(entries.iter().map(entry).collect(), ["{ ", " }"])
+            }
+            other => other.describe(),
+        }
+    }
+}
+
 impl Node {
     /// Parses YAML text; `source` is the file or flag that errors name.
     pub(crate) fn parse(text: &str, source: &str) -> Result<Self, ConfigError> {

@@ -1,15 +1,21 @@
 //! Evaluation: figures of rendered views against the images they were taken from, and pictures of the difference.
 //!
-//! [`report`] turns sums into figures, [`correction`] pixels into one more, [`pictures`] and [`depth`] pixels into PNG files,
-//! all without a device; [`lpips`] runs a network on the device, in the memory that the training step leaves idle.
+//! [`report`] turns sums into figures, [`file`](mod@file) has those of a model, [`spread`] says what their means hide, [`correction`] and [`fog`] turn pixels into one
+//! more each, [`pictures`] and [`depth`] pixels into PNG files, all without a device; [`lpips`] runs a network on the device, in the memory that the training step leaves idle.
 
 pub mod correction;
 pub mod depth;
+pub mod file;
+pub mod fog;
 pub mod lpips;
 pub mod pictures;
 pub mod report;
+pub mod spread;
 
 pub use correction::corrected_psnr;
 pub use depth::DepthPicture;
+pub use file::{EvalFile, SetReport};
+pub use fog::fog_share;
 pub use pictures::{Picture, PictureError};
-pub use report::{EvalFile, Means, ReportError, SetReport, ViewMetrics, ViewRow, means, view_metrics};
+pub use report::{Means, ReportError, ViewMetrics, ViewRow, means, view_metrics};
+pub use spread::{LOW_DB, NamedView, Spread, spread};

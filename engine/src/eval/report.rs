@@ -6,10 +6,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::LpipsRange;
-use crate::export::{milliseconds, null_as_nan};
+use crate::export::null_as_nan;
 use crate::kernels::loss::METRIC_WORDS;
-use crate::scene::Split;
 
 /// Side of a tile, pixels.
 const TILE_PX: u32 = 16;
@@ -18,8 +16,6 @@ const WINDOW_RADIUS_PX: u32 = 5;
 /// A squared error below this counts as this: equal images have a PSNR of 100 dB, not infinity, so that a mean over
 /// views stays a number.
 const LEAST_MSE: f64 = 1e-10;
-/// Version of `eval/iteration_N/metrics.json`.
-const SCHEMA_VERSION: u32 = 1;
 
 /// Sums that do not fit the image they are said to be of.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -136,6 +132,10 @@ pub struct ViewRow {
     /// `psnr_image` after the best affine map of colours for this view; there when it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cc_psnr: Option<f64>,
+    /// Share of the view's blended light that comes from splats nearer than the nearest sparse point in its picture, 0 to 1
+    /// ([`crate::scene::nearest_point_depth`]); there for test views with such a point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fog_share: Option<f64>,
     /// True when the pictures of this view were written.
     pub images: bool,
 }
@@ -178,71 +178,8 @@ pub fn means(views: &[ViewRow]) -> Option<Means> {
     })
 }
 
-/// The views of one set and their means.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SetReport {
-    /// Means over `views`.
-    pub mean: Means,
-    /// Each view, in the order of the set.
-    pub views: Vec<ViewRow>,
-}
-
-/// `eval/iteration_N/metrics.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EvalFile {
-    /// Version of this format; 1.
-    pub schema_version: u32,
-    /// Iterations done.
-    pub iteration: u32,
-    /// Gaussians in the model.
-    pub gaussians: u32,
-    /// Seconds of the training loop so far.
-    #[serde(serialize_with = "milliseconds")]
-    pub t_s: f64,
-    /// Range the images had when they entered the LPIPS network.
-    pub lpips_range: LpipsRange,
-    /// Held-out views; null when there are none.
-    pub test: Option<SetReport>,
-    /// Training views; null when none were evaluated.
-    pub train: Option<SetReport>,
-}
-
-impl EvalFile {
-    /// A report without views.
-    #[must_use]
-    pub fn new(iteration: u32, gaussians: u32, t_s: f64, lpips_range: LpipsRange) -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            iteration,
-            gaussians,
-            t_s,
-            lpips_range,
-            test: None,
-            train: None,
-        }
-    }
-
-    /// Puts in the views of a set; no views leave it null.
-    pub fn put(&mut self, set: Split, views: Vec<ViewRow>) {
-        let report = means(&views).map(|mean| SetReport { mean, views });
-        match set {
-            Split::Test => self.test = report,
-            Split::Train => self.train = report,
-        }
-    }
-
-    /// A set, when it was evaluated.
-    #[must_use]
-    pub fn set(&self, set: Split) -> Option<&SetReport> {
-        match set {
-            Split::Test => self.test.as_ref(),
-            Split::Train => self.train.as_ref(),
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::kernels::cpu::loss::ssim_map;
@@ -347,7 +284,7 @@ mod tests {
         assert!(found.l1.is_nan() && found.psnr.is_nan() && found.ssim_valid.is_none());
     }
 
-    fn view(name: &str, l1: f64, ssim_valid: Option<f64>, lpips: Option<f64>) -> ViewRow {
+    pub(in crate::eval) fn view(name: &str, l1: f64, ssim_valid: Option<f64>, lpips: Option<f64>) -> ViewRow {
         ViewRow {
             name: name.to_owned(),
             width: 16,
@@ -361,6 +298,7 @@ mod tests {
             },
             lpips,
             cc_psnr: lpips.map(|value| 20.0 + value),
+            fog_share: None,
             images: true,
         }
     }
@@ -373,18 +311,5 @@ mod tests {
         assert_eq!((mean.n, mean.metrics.ssim_valid, mean.lpips), (2, Some(0.5), None));
         let mean = means(&[view("a", f64::NAN, None, Some(0.25)), view("b", 0.3, None, None)]).unwrap();
         assert!(mean.metrics.l1.is_nan() && mean.lpips == Some(0.25) && mean.cc_psnr == Some(20.25));
-    }
-
-    #[test]
-    fn the_file_holds_each_set_and_reads_back() {
-        let mut file = EvalFile::new(7, 1000, 1.5, LpipsRange::ZeroOne);
-        file.put(Split::Train, Vec::new());
-        assert_eq!((file.set(Split::Test), file.set(Split::Train)), (None, None));
-        file.put(Split::Train, vec![view("a", 0.1, None, None)]);
-        file.put(Split::Test, vec![view("b", 0.2, None, None)]);
-        let l1 = |set| file.set(set).map(|report| report.mean.metrics.l1);
-        assert_eq!((l1(Split::Test), l1(Split::Train)), (Some(0.2), Some(0.1)));
-        let text = serde_json::to_string(&file).unwrap();
-        assert_eq!(serde_json::from_str::<EvalFile>(&text).unwrap(), file);
     }
 }

@@ -5,16 +5,17 @@
 
 use super::Gaussians;
 use super::neighbors::mean_squared_distances;
+use crate::scene::capture::focus;
 use crate::scene::{Camera, Point, SplitMix64};
 
 /// Degree-0 spherical harmonic, `1 / (2 sqrt(pi))`.
 pub const SH_C0: f64 = 0.282_094_791_773_878_14;
 /// Opacity at the start.
 const OPACITY: f64 = 0.1;
-/// Smallest squared distance a scale is made from, so that equal points keep a size.
-const MIN_SQUARED_DISTANCE: f64 = 1e-7;
-/// Half the side of the cube random points fill, world units: NeRF-synthetic objects fit it.
-const RANDOM_HALF_SIDE: f32 = 1.3;
+/// Smallest distance a scale is made from, so that equal points keep a size; share of the scene's extent.
+const MIN_DISTANCE: f64 = 1e-4;
+/// Half the side of the cube that holds the objects of NeRF-synthetic scenes, and how far their cameras are from its middle.
+const OBJECT: [f32; 2] = [1.3, 4.031_129];
 /// Random points for a scene that has none.
 pub const RANDOM_POINTS: u32 = 100_000;
 /// Highest degree of spherical harmonics.
@@ -47,12 +48,12 @@ pub enum InitError {
 
 /// One Gaussian for each point, with room for SH coefficients up to `sh_degree`.
 ///
-/// Scales are `ln sqrt(max(d2, 1e-7))` on all axes, d2 the mean squared distance to the three nearest points (fewer
-/// in tiny models); rotations are the identity, opacities `logit(0.1)`, `sh0 = (rgb - 0.5) / C0`, the rest 0.
+/// Scales are `ln max(d, 1e-4 extent)` on all axes, d the root mean squared distance to the three nearest points (fewer
+/// in tiny models) and `extent` that of the scene, world units; rotations are the identity, opacities `logit(0.1)`, `sh0 = (rgb - 0.5) / C0`, the rest 0.
 ///
 /// # Errors
 /// [`InitError`] when there are no points, a point is not finite, or the degree is above 3.
-pub fn from_points(points: &[Point], sh_degree: u32) -> Result<Gaussians, InitError> {
+pub fn from_points(points: &[Point], extent: f32, sh_degree: u32) -> Result<Gaussians, InitError> {
     if sh_degree > MAX_SH_DEGREE {
         return Err(InitError::ShDegree(sh_degree));
     }
@@ -73,12 +74,12 @@ pub fn from_points(points: &[Point], sh_degree: u32) -> Result<Gaussians, InitEr
     }
     let count = points.len();
     let means: Vec<[f32; 3]> = points.iter().map(|point| point.position).collect();
-    let log_scale = |squared: f64| (0.5 * squared.max(MIN_SQUARED_DISTANCE).ln()) as f32;
+    let least = (MIN_DISTANCE * f64::from(extent)).powi(2).max(f64::MIN_POSITIVE);
+    let log_scale = |squared: f64| (0.5 * squared.max(least).ln()) as f32;
     let log_scales = mean_squared_distances(&means)
         .into_iter()
         .map(|squared| [log_scale(squared); 3])
         .collect();
-    let sh0 = |color: u8| ((f64::from(color) / 255.0 - 0.5) / SH_C0) as f32;
     let rest = super::layout::sh_coefficients(sh_degree) - 1;
     Ok(Gaussians {
         sh_degree,
@@ -86,18 +87,40 @@ pub fn from_points(points: &[Point], sh_degree: u32) -> Result<Gaussians, InitEr
         quats: vec![[1.0, 0.0, 0.0, 0.0]; count],
         log_scales,
         logit_opacities: vec![(OPACITY / (1.0 - OPACITY)).ln() as f32; count],
-        sh0: points.iter().map(|point| point.color.map(sh0)).collect(),
+        sh0: points.iter().map(|point| sh0(point.color)).collect(),
         sh_rest: vec![0.0; count * rest * 3],
         filter_3d: vec![0.0; count],
     })
 }
 
-/// Grey points, uniform in the cube from -1.3 to 1.3, for scenes without points; the same for the same seed.
+/// Degree-0 coefficients of a colour, `(rgb - 0.5) / C0`.
 #[must_use]
-pub fn random_points(count: u32, seed: u64) -> Vec<Point> {
+pub fn sh0(color: [u8; 3]) -> [f32; 3] {
+    color.map(|value| ((f64::from(value) / 255.0 - 0.5) / SH_C0) as f32)
+}
+
+/// Half the side of the cube around the origin that holds the object of a scene such as the NeRF-synthetic ones, world units:
+/// 1.3 where the median distance of the cameras from the origin is theirs, and in proportion elsewhere.
+#[must_use]
+pub fn object_half_side(cameras: &[Camera]) -> f32 {
+    let length = |camera: &Camera| camera.position().iter().map(|x| x * x).sum::<f32>().sqrt();
+    let mut distances: Vec<f32> = cameras.iter().map(length).collect();
+    let middle = distances.len() / 2;
+    if middle >= distances.len() {
+        return OBJECT[0];
+    }
+    let median = *distances.select_nth_unstable_by(middle, f32::total_cmp).1;
+    let half_side = OBJECT[0] * (median / OBJECT[1]);
+    if half_side > 0.0 { half_side } else { OBJECT[0] }
+}
+
+/// Grey points, uniform in the cube around the origin whose side is twice `half_side`, for scenes without points; the same for
+/// the same seed.
+#[must_use]
+pub fn random_points(count: u32, half_side: f32, seed: u64) -> Vec<Point> {
     let mut random = SplitMix64::new(seed);
     let mut point = || Point {
-        position: [0.0; 3].map(|_: f32| (2.0 * random.next_f32() - 1.0) * RANDOM_HALF_SIDE),
+        position: [0.0; 3].map(|_: f32| (2.0 * random.next_f32() - 1.0) * half_side),
         color: [0; 3].map(|_: u8| 127 + random.below(2) as u8),
     };
     (0..count).map(|_| point()).collect()
@@ -112,7 +135,7 @@ pub fn random_points(count: u32, seed: u64) -> Vec<Point> {
 pub fn frustum_points(cameras: &[Camera], extent: f32, count: u32, seed: u64) -> Vec<Point> {
     let mut random = SplitMix64::new(seed);
     let views = u32::try_from(cameras.len()).unwrap_or(u32::MAX);
-    let distance = typical_distance(cameras).unwrap_or(f64::from(extent)) as f32;
+    let distance = focus(cameras).map_or(f64::from(extent), |focus| focus.distance) as f32;
     let [near, far] = DEPTHS.map(|depth| (depth * distance).ln());
     let mut point = || {
         let camera = cameras.get(random.below(views) as usize)?;
@@ -127,46 +150,6 @@ pub fn frustum_points(cameras: &[Camera], extent: f32, count: u32, seed: u64) ->
         })
     };
     (0..count).map_while(|_| point()).collect()
-}
-
-/// Median distance of the cameras from the point nearest to all their optical axes (least squares); `None` when the axes
-/// are about parallel or most cameras look away from that point.
-fn typical_distance(cameras: &[Camera]) -> Option<f64> {
-    let rays: Vec<([f64; 3], [f64; 3])> = cameras
-        .iter()
-        .map(|camera| (camera.position().map(f64::from), camera.rotation[2].map(f64::from)))
-        .collect();
-    // sum of (I - d d^T) x = sum of (I - d d^T) c
-    let (mut matrix, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
-    for (centre, axis) in &rays {
-        for i in 0..3 {
-            for j in 0..3 {
-                let across = f64::from(u8::from(i == j)) - axis[i] * axis[j];
-                matrix[i][j] += across;
-                right[i] += across * centre[j];
-            }
-        }
-    }
-    let det = |m: &[[f64; 3]; 3]| {
-        let minor = |a: usize, b: usize| m[1][a] * m[2][b] - m[1][b] * m[2][a];
-        m[0][0] * minor(1, 2) - m[0][1] * minor(0, 2) + m[0][2] * minor(0, 1)
-    };
-    let whole = det(&matrix);
-    if whole.is_nan() || whole <= 1e-4 * (rays.len() as f64).powi(3) {
-        return None;
-    }
-    let focus: [f64; 3] = std::array::from_fn(|column| {
-        let mut replaced = matrix;
-        (0..3).for_each(|row| replaced[row][column] = right[row]);
-        det(&replaced) / whole
-    });
-    let mut depths: Vec<f64> = rays
-        .iter()
-        .map(|(centre, axis)| (0..3).map(|i| (focus[i] - centre[i]) * axis[i]).sum())
-        .collect();
-    let middle = depths.len() / 2;
-    let (_, median, _) = depths.select_nth_unstable_by(middle, f64::total_cmp);
-    (*median > 0.0 && median.is_finite()).then_some(*median)
 }
 
 #[cfg(test)]
@@ -184,7 +167,7 @@ mod tests {
     #[test]
     fn start_values_are_the_published_ones() {
         let points = [point(0.0, 255), point(1.0, 0), point(3.0, 255), point(7.0, 255)];
-        let model = from_points(&points, 2).unwrap();
+        let model = from_points(&points, 5.0, 2).unwrap();
         assert_eq!(
             (model.len(), model.sh_rest.len(), model.filter_3d.len()),
             (4, 4 * 8 * 3, 4)
@@ -198,35 +181,38 @@ mod tests {
 
     #[test]
     fn few_and_equal_points_keep_a_size() {
-        let floor = (0.5 * 1e-7_f64.ln()) as f32;
-        assert_eq!(from_points(&[point(5.0, 0)], 0).unwrap().log_scales, [[floor; 3]]);
+        let floor = 2e-4_f64.ln() as f32;
+        assert_eq!(from_points(&[point(5.0, 0)], 2.0, 0).unwrap().log_scales, [[floor; 3]]);
         assert_eq!(
-            from_points(&[point(0.0, 0), point(2.0, 0)], 3).unwrap().log_scales,
+            from_points(&[point(0.0, 0), point(2.0, 0)], 2.0, 3).unwrap().log_scales,
             [[2.0_f32.ln(); 3]; 2]
         );
-        assert_eq!(from_points(&[point(5.0, 0); 9], 3).unwrap().log_scales, [[floor; 3]; 9]);
+        assert_eq!(
+            from_points(&[point(5.0, 0); 9], 2.0, 3).unwrap().log_scales,
+            [[floor; 3]; 9]
+        );
     }
 
     #[test]
     fn bad_input_is_refused() {
-        assert_eq!(from_points(&[], 3), Err(InitError::NoPoints));
-        assert_eq!(from_points(&[point(0.0, 0)], 4), Err(InitError::ShDegree(4)));
-        let odd = from_points(&[point(0.0, 0), point(f32::NAN, 0)], 3).unwrap_err();
+        assert_eq!(from_points(&[], 1.0, 3), Err(InitError::NoPoints));
+        assert_eq!(from_points(&[point(0.0, 0)], 1.0, 4), Err(InitError::ShDegree(4)));
+        let odd = from_points(&[point(0.0, 0), point(f32::NAN, 0)], 1.0, 3).unwrap_err();
         assert!(matches!(odd, InitError::NotFinite { index: 1, .. }));
     }
 
     #[test]
     fn random_points_fill_the_cube_and_repeat() {
-        let points = random_points(RANDOM_POINTS, 42);
-        assert_eq!(points, random_points(RANDOM_POINTS, 42));
-        assert_ne!(points, random_points(RANDOM_POINTS, 43));
+        let points = random_points(RANDOM_POINTS, 1.3, 42);
+        assert_eq!(points, random_points(RANDOM_POINTS, 1.3, 42));
+        assert_ne!(points, random_points(RANDOM_POINTS, 1.3, 43));
         for axis in 0..3 {
             let values = || points.iter().map(|point| point.position[axis]);
             assert!(values().all(|value| value.abs() <= 1.3));
             assert!(values().fold(0.0, f32::max) > 1.29 && values().fold(0.0, f32::min) < -1.29);
             assert!((values().sum::<f32>() / 1e5).abs() < 0.01);
         }
-        let model = from_points(&points, 3).unwrap();
+        let model = from_points(&points, 4.0, 3).unwrap();
         assert!(model.sh0.iter().flatten().all(|value| value.abs() < 0.01));
     }
 
@@ -279,6 +265,20 @@ mod tests {
             (500..2500).contains(&beyond),
             "{beyond} of 5000 lie outside twice the ring"
         );
+    }
+
+    #[test]
+    fn objects_are_as_large_as_their_cameras_are_far() {
+        let ring = |radius: f32| -> Vec<Camera> {
+            let one = |n: u8| {
+                let (sin, cos) = f32::from(n).sin_cos();
+                camera([radius * sin, 0.0, radius * cos], [-sin, 0.0, -cos])
+            };
+            (0..9).map(one).collect()
+        };
+        assert!((object_half_side(&ring(4.031_129)) - 1.3).abs() < 1e-5);
+        assert!((object_half_side(&ring(20.0 * 4.031_129)) - 26.0).abs() < 1e-4);
+        assert_eq!((object_half_side(&ring(0.0)), object_half_side(&[])), (1.3, 1.3));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! This layer knows nothing of Vulkan. The host-side [`Gaussians`] is what initialisation makes, what PLY files
 //! hold and what the CPU twins compute on; the device keeps the same values as planes (see [`layout`]).
 
+pub mod background;
 pub mod init;
 pub mod layout;
 pub mod morton;
@@ -50,5 +51,36 @@ impl Gaussians {
     #[must_use]
     pub fn rest_coefficients(&self) -> usize {
         layout::sh_coefficients(self.sh_degree) - 1
+    }
+
+    /// The Gaussians at `places`, in that order; places beyond the end are passed over.
+    #[must_use]
+    pub fn taken(&self, places: &[usize]) -> Self {
+        fn taken<T: Copy>(values: &[T], places: &[usize]) -> Vec<T> {
+            places.iter().filter_map(|&i| values.get(i).copied()).collect()
+        }
+        let rest = 3 * self.rest_coefficients();
+        let rest_of = |&i: &usize| self.sh_rest.get(i * rest..(i + 1) * rest).unwrap_or_default();
+        Self {
+            sh_degree: self.sh_degree,
+            means: taken(&self.means, places),
+            quats: taken(&self.quats, places),
+            log_scales: taken(&self.log_scales, places),
+            logit_opacities: taken(&self.logit_opacities, places),
+            sh0: taken(&self.sh0, places),
+            sh_rest: places.iter().flat_map(rest_of).copied().collect(),
+            filter_3d: taken(&self.filter_3d, places),
+        }
+    }
+
+    /// Puts the Gaussians of `other`, a model of the same degree, behind those of this one.
+    pub fn append(&mut self, mut other: Self) {
+        self.means.append(&mut other.means);
+        self.quats.append(&mut other.quats);
+        self.log_scales.append(&mut other.log_scales);
+        self.logit_opacities.append(&mut other.logit_opacities);
+        self.sh0.append(&mut other.sh0);
+        self.sh_rest.append(&mut other.sh_rest);
+        self.filter_3d.append(&mut other.filter_3d);
     }
 }

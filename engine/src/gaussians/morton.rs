@@ -74,22 +74,7 @@ impl Gaussians {
     /// The same model along the curve.
     #[must_use]
     pub fn along_morton(&self, frame: &Frame) -> Self {
-        fn taken<T: Copy>(values: &[T], order: &[usize]) -> Vec<T> {
-            order.iter().filter_map(|&i| values.get(i).copied()).collect()
-        }
-        let order = order(frame, &self.means);
-        let rest = 3 * self.rest_coefficients();
-        let rest_of = |&i: &usize| self.sh_rest.get(i * rest..(i + 1) * rest).unwrap_or_default();
-        Self {
-            sh_degree: self.sh_degree,
-            means: taken(&self.means, &order),
-            quats: taken(&self.quats, &order),
-            log_scales: taken(&self.log_scales, &order),
-            logit_opacities: taken(&self.logit_opacities, &order),
-            sh0: taken(&self.sh0, &order),
-            sh_rest: order.iter().flat_map(rest_of).copied().collect(),
-            filter_3d: taken(&self.filter_3d, &order),
-        }
+        self.taken(&order(frame, &self.means))
     }
 }
 

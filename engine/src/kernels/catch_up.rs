@@ -119,7 +119,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], sh_coeff
 mod tests {
     use super::*;
 
-    /// Learning rates that fall to a hundredth, as `optimizer.lr.others_end: 0.01` makes them.
+    /// Learning rates that fall to a hundredth, as `optimizer.lr.cooldown: 1` and `cooldown_to: 0.01` make them.
     fn rates(steps: u32) -> Vec<[f64; 2]> {
         let share = |n: u32| 0.01_f64.powf(f64::from(n) / f64::from(steps));
         (1..=steps)

@@ -42,8 +42,8 @@ pub struct Counters {
     pub l1: f32,
     /// Mean SSIM.
     pub ssim: f32,
-    /// Unused.
-    pub reserved: u32,
+    /// Gaussians that the last cull removed.
+    pub culled: u32,
 }
 
 /// Index of `gaussians` among the counters' words.

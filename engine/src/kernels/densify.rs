@@ -31,6 +31,7 @@ pub use super::cpu::densify::Options;
 use super::cpu::densify::half_factors;
 use super::relocate::{self, Planes, Relocation};
 use super::views::{Chunk, Shared};
+use crate::gaussians::layout::StatePlanes;
 use crate::memory::{Groups, Program, Shader, View};
 use crate::shader;
 
@@ -66,8 +67,16 @@ pub const CONTROL_BYTES: u64 = 4 * (18 + 512);
 const SELECT_GROUPS: u32 = 256;
 const QUANTILE: u32 = 0;
 const RATION: u32 = 1;
-const BIRTHS_STAGE: u32 = 0;
-const DEATHS_STAGE: u32 = 1;
+
+/// When elements are counted and listed; see `shaders/common/densify.glsl`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Stage {
+    Births = 0,
+    Deaths = 1,
+    /// Deaths in an event without births.
+    Cull = 2,
+}
 
 /// What a densification needs besides the model.
 #[derive(Clone, Copy, Debug)]
@@ -153,42 +162,64 @@ pub(super) fn grid(chunks: &[Chunk]) -> (u32, u32) {
 /// Appends the event from the scores on: births, deaths, moves.
 pub(super) fn carry_out(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     let Some(first) = chunks.first() else { return };
-    let planes = first.planes;
-    let (count, chunk_gaussians) = grid(chunks);
-    let one = Groups::Direct([1, 1, 1]);
     select(program, w, RATION);
-    let all = || shared.groups(Args::Gaussians);
-    let scan = |program: &mut Program, stage: u32| {
-        program.pass(&COUNT, &[], &[w.control, w.keys, w.group_counts], &stage, all());
-        let views = [shared.counters, w.control, shared.args, w.group_counts];
-        program.pass(&SCAN, &[], &views, &[count, chunk_gaussians, stage], one.clone());
-    };
-
-    scan(program, BIRTHS_STAGE);
+    scan(program, shared, chunks, w, Stage::Births);
     let (from, to) = (w.relocation.from, w.relocation.to);
     let views = [w.control, w.gradients, w.keys, w.group_counts, from, to];
-    program.pass(&BIRTHS, &[], &views, &(), all());
-    let parameters: [Planes; 3] = [
-        (|c| c.geometry, planes.geometry),
-        (|c| c.sh, planes.sh),
-        // A child starts with its parent's filter.
-        (|c| c.filter_3d, 1),
-    ];
+    program.pass(&BIRTHS, &[], &views, &(), shared.groups(Args::Gaussians));
+    let parameters = parameters(&first.planes);
     relocate::record(program, shared, chunks, w.control, &w.relocation, &parameters);
     children(program, shared, chunks, w, event);
 
     prune(program, shared, chunks, w, event);
-    scan(program, DEATHS_STAGE);
+    close_holes(program, shared, chunks, w, Stage::Deaths, &state(&first.planes));
+}
+
+/// Appends the sums of a stage.
+fn scan(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, stage: Stage) {
+    let (count, chunk_gaussians) = grid(chunks);
+    let stage = stage as u32;
+    let views = [w.control, w.keys, w.group_counts];
+    program.pass(&COUNT, &[], &views, &stage, shared.groups(Args::Gaussians));
+    let views = [shared.counters, w.control, shared.args, w.group_counts];
+    let push = [count, chunk_gaussians, stage];
+    program.pass(&SCAN, &[], &views, &push, Groups::Direct([1, 1, 1]));
+}
+
+/// Appends the removal of those whose key is 0: the living from behind the new count take their places with `attributes`.
+pub(super) fn close_holes(
+    program: &mut Program,
+    shared: &Shared,
+    chunks: &[Chunk],
+    w: &Workspace,
+    stage: Stage,
+    attributes: &[Planes],
+) {
+    scan(program, shared, chunks, w, stage);
+    let (from, to) = (w.relocation.from, w.relocation.to);
     let views = [w.control, w.keys, w.group_counts, from, to];
-    program.pass(&MOVES, &[], &views, &(), all());
+    program.pass(&MOVES, &[], &views, &(), shared.groups(Args::Gaussians));
+    relocate::record(program, shared, chunks, w.control, &w.relocation, attributes);
+}
+
+/// What a child has of its parent, the 3D filter included.
+fn parameters(planes: &StatePlanes) -> [Planes; 3] {
+    [
+        (|c| c.geometry, planes.geometry),
+        (|c| c.sh, planes.sh),
+        (|c| c.filter_3d, 1),
+    ]
+}
+
+/// What moves with a Gaussian, but for its statistics.
+pub(super) fn state(planes: &StatePlanes) -> Vec<Planes> {
     let moments: [Planes; 4] = [
         (|c| c.geometry_m, planes.geometry_m),
         (|c| c.geometry_v, planes.geometry_v),
         (|c| c.sh_m, planes.sh_m),
         (|c| c.sh_v, planes.sh_v),
     ];
-    let state = [&parameters[..], &moments].concat();
-    relocate::record(program, shared, chunks, w.control, &w.relocation, &state);
+    [&parameters(planes)[..], &moments].concat()
 }
 
 /// Statistics to keys.

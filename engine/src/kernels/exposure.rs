@@ -2,8 +2,10 @@
 //! with an Adam optimiser (Kingma and Ba 2015) of its own. It takes up what differs between photos of one scene and is
 //! no property of the scene: shutter, gain, white balance.
 //!
-//! The map, its moments and its number of steps live on the device. Views drift away together at no loss, so each map is
-//! pulled back to doing nothing by [`ANCHOR`] times half its squared distance from that.
+//! The map, its moments and its number of steps live on the device. Maps and the model's colours may drift away together at
+//! no loss: what all maps share says nothing about photos, and views that were held out have no map that takes it up. So
+//! every [`CENTRE_EVERY`] iterations the mean of all maps is put back to [`IDENTITY`], by taking its difference from each. A
+//! map is also pulled towards doing nothing, by a weight in the loss times half its squared distance from that.
 
 use super::counters::Args;
 use super::views::{Pixels, Shared};
@@ -25,8 +27,8 @@ pub const VALUES: usize = 12;
 pub const WORDS: usize = 40;
 /// The map that does nothing.
 pub const IDENTITY: [f32; VALUES] = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
-/// Weight of half the squared distance from [`IDENTITY`], which is added to the loss; the shader has the same.
-pub const ANCHOR: f64 = 1e-2;
+/// Iterations between two moments at which the mean of all maps becomes [`IDENTITY`]; the shader has the same.
+pub const CENTRE_EVERY: u32 = 61;
 
 /// Tensors of the exposures.
 #[derive(Clone, Copy, Debug)]
@@ -84,8 +86,11 @@ pub fn record_gradient(program: &mut Program, shared: &Shared, pixels: &Pixels, 
     program.pass(&GRADIENT, &[], &views, &(), shared.groups(Args::Tiles));
 }
 
-/// Appends the step of the view's map.
+/// Appends the step of the view's map, and what keeps the mean of all maps in its place.
 pub fn record_update(program: &mut Program, shared: &Shared, exposures: &Exposures) {
     let views = [shared.uniforms, shared.counters, exposures.state, exposures.sums];
-    program.pass(&UPDATE, &[], &views, &(), shared.groups(Args::One));
+    let cameras = exposures.state.bytes / state_bytes(1);
+    #[expect(clippy::cast_possible_truncation, reason = "the state was made for a u32 of views")]
+    let cameras = cameras as u32;
+    program.pass(&UPDATE, &[], &views, &cameras, shared.groups(Args::One));
 }

@@ -2,6 +2,8 @@
 //! Gaussian's smallest depth over the training cameras that see it and `f_max` the largest focal length.
 
 use super::counters::Args;
+use super::cpu::camera_cull::stretch;
+use super::cpu::gaussian::View as CameraView;
 use super::views::{Chunk, Shared};
 use crate::memory::{Program, Shader, View};
 use crate::scene::Camera;
@@ -21,13 +23,20 @@ pub struct FilterCamera {
     size: [f32; 4],
 }
 
-impl From<&Camera> for FilterCamera {
-    fn from(camera: &Camera) -> Self {
+impl FilterCamera {
+    /// A camera that sees what lies beyond the depth `near_z`, world units.
+    #[must_use]
+    pub fn new(camera: &Camera, near_z: f32) -> Self {
         let (r, t) = (&camera.rotation, &camera.translation);
         Self {
             rows: std::array::from_fn(|i| [r[i][0], r[i][1], r[i][2], t[i]]),
             intrinsics: [camera.fx, camera.fy, camera.cx - 0.5, camera.cy - 0.5],
-            size: [camera.width_px as f32, camera.height_px as f32, 0.0, 0.0],
+            size: [
+                camera.width_px as f32,
+                camera.height_px as f32,
+                near_z,
+                stretch(&CameraView::<f32>::new(camera)),
+            ],
         }
     }
 }

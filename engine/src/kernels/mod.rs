@@ -5,6 +5,7 @@ pub mod alpha_loss;
 pub mod bands;
 pub mod begin;
 pub mod budgeted;
+pub mod camera_cull;
 pub mod catch_up;
 pub mod clusters;
 pub mod conv3x3;
@@ -127,6 +128,7 @@ pub fn all() -> Vec<&'static Shader> {
         &densify::PRUNE,
         &densify::MOVES,
         &budgeted::SCORE,
+        &camera_cull::MARK,
         &explore::SHADER,
         &resample::WEIGH,
         &resample::SCAN,

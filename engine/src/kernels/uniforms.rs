@@ -1,6 +1,6 @@
 //! The uniform block of a step: everything that changes from step to step, written by the host into a ring slot.
 
-use crate::scene::Camera;
+use crate::scene::{Camera, DEFAULT_NEAR_Z};
 
 /// Width of a tile in pixels.
 pub const TILE_PX: u32 = 16;
@@ -52,6 +52,9 @@ pub mod flags {
     /// Statistics are those of scores: errors and largest weights in the place of gradients and radii. Takes gradients whose
     /// fourth value is splatted back ([`super::views::Pixels::scores`]).
     pub const SCORES: u32 = 256;
+    /// Records of Gaussians nearer than [`super::StepUniforms::depth_weight`] are white and all others black: what is blended
+    /// is the weight of the near ones. For rendering only.
+    pub const NEAR: u32 = 512;
     /// The fourth component of the image gradient is that of the final transmittance.
     pub const ALPHA_GRADIENT: u32 = 4096;
 }
@@ -114,14 +117,24 @@ pub struct StepUniforms {
     pub view: u32,
     /// Weight of the mean opacity in the loss.
     pub opacity_weight: f32,
-    /// Weight of the mean standard deviation in the loss.
+    /// Weight of the mean standard deviation in the loss, per world unit.
     pub scale_weight: f32,
-    /// Noise on the centres after the update, see [`super::cpu::explore`].
+    /// Noise on the centres after the update, per world unit, see [`super::cpu::explore`].
     pub noise: f32,
-    /// Weight of the points' inverse depth in the loss.
+    /// Weight of the points' inverse depth in the loss. With [`flags::NEAR`], where there is no loss, the camera-space z below
+    /// which a Gaussian is near, world units.
     pub depth_weight: f32,
     /// Optimiser steps of SH before this one, see [`super::catch_up`].
     pub sh_steps: u32,
+    /// Centres must lie beyond this depth to be drawn, world units.
+    pub near_z: f32,
+    /// Share of the Gaussians that this step leaves out, below 1, see [`super::cpu::dropout`]; 0 = none.
+    pub dropout: f32,
+    /// Distance along the optical axis below which densification statistics count less, world units, see
+    /// [`super::cpu::statistics::near_share`]; 0 = all count alike.
+    pub near_distance: f32,
+    /// Weight of half an exposure's squared distance from doing nothing, in the loss.
+    pub exposure_hold: f32,
     /// Fills the block up to whole vectors: the table of learning rates lies behind it.
     pub reserved: [u32; 3],
 }
@@ -129,7 +142,7 @@ pub struct StepUniforms {
 const _: () = assert!(size_of::<StepUniforms>().is_multiple_of(16));
 
 impl StepUniforms {
-    /// Uniforms for rendering `camera`: no loss, no update.
+    /// Uniforms for rendering `camera`: no loss, no update, the near plane of nothing in particular.
     #[must_use]
     pub fn for_camera(camera: &Camera, background: [f32; 3], kernel_size: f32) -> Self {
         let (r, t) = (&camera.rotation, &camera.translation);
@@ -176,6 +189,10 @@ impl StepUniforms {
             noise: 0.0,
             depth_weight: 0.0,
             sh_steps: 0,
+            near_z: DEFAULT_NEAR_Z,
+            dropout: 0.0,
+            near_distance: 0.0,
+            exposure_hold: 0.0,
             reserved: [0; 3],
         }
     }

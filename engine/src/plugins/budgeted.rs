@@ -21,7 +21,8 @@ pub struct BudgetedOptions {
     pub decay: f32,
     /// Share of its size that every Gaussian loses at each event; 0 = nothing, at most 0.1.
     pub scale_decay: f32,
-    /// Noise on the centres after every step, in learning rates of the centres; 0 = none, at most 1e9.
+    /// Noise on the centres after every step, in learning rates of the centres times a covariance in units of a scene whose
+    /// extent is 1; 0 = none, at most 1e9.
     pub noise: f64,
 }
 
@@ -66,6 +67,9 @@ pub struct BudgetedDensify {
     pub ramp: f32,
     /// Most births of an event, as a share of the Gaussians there are; 0 to 1.
     pub growth: f32,
+    /// Statistics of Gaussians nearer to the camera than this share of the scene extent count by the square of the distance, so
+    /// that they give birth to less (Pixel-GS, Zhang et al. 2024, with 0.37); 0 to 10, 0 = all count alike.
+    pub near_scale: f32,
 }
 
 impl Default for BudgetedDensify {
@@ -76,6 +80,7 @@ impl Default for BudgetedDensify {
             every: 100,
             ramp: 3.0,
             growth: 0.25,
+            near_scale: 0.0,
         }
     }
 }
@@ -89,6 +94,7 @@ impl BudgetedDensify {
         });
         checker.range("ramp", self.ramp, 0.1..=100.0);
         checker.range("growth", self.growth, 0.0..=1.0);
+        checker.range("near_scale", self.near_scale, 0.0..=10.0);
     }
 }
 

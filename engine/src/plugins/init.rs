@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Checker, Options, family::family};
+use super::{Auto, Checker, Options, family::family};
 
 family! {
     /// Initialisation of the model.
@@ -23,6 +23,8 @@ pub struct SfmPointsOptions {
     pub opacity: f32,
     /// Size of a new Gaussian, in mean distances to its nearest neighbours; above 0, at most 10.
     pub scale: f32,
+    /// Points for what lies behind the scene.
+    pub background: BackgroundOptions,
 }
 
 impl Default for SfmPointsOptions {
@@ -30,6 +32,7 @@ impl Default for SfmPointsOptions {
         Self {
             opacity: 0.1,
             scale: 1.0,
+            background: BackgroundOptions::default(),
         }
     }
 }
@@ -38,6 +41,72 @@ impl Options for SfmPointsOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("opacity", self.opacity, 0.01..=0.99);
         checker.positive("scale", self.scale.into(), 10.0);
+        self.background.check(checker);
+    }
+}
+
+/// Points for what lies behind the scene, beside those it starts from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BackgroundOptions {
+    /// Number of points; 0 = none, at most 10 000 000. `auto` = some where the scene has hardly a point beyond its cameras.
+    pub count: Auto<u32>,
+    /// Radii of the spheres around the cameras' mean that they lie on, times the scene's extent, ascending; 1 to 1000, at
+    /// most 16.
+    pub shells: Vec<f32>,
+}
+
+impl Default for BackgroundOptions {
+    fn default() -> Self {
+        Self {
+            count: Auto::Auto,
+            shells: vec![2.0, 4.0, 8.0],
+        }
+    }
+}
+
+impl BackgroundOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.within("background", |c| {
+            if let Auto::Set(count) = self.count {
+                c.range("count", count, 0..=10_000_000);
+            }
+            let len = self.shells.len();
+            c.require("shells", (1..=16).contains(&len), format!("a list of {len}"), || {
+                "1 to 16 radii".to_owned()
+            });
+            c.within("shells", |c| {
+                let mut last = 0.0;
+                for (i, shell) in self.shells.iter().enumerate() {
+                    c.range(&i.to_string(), *shell, 1.0..=1000.0);
+                    c.require(&i.to_string(), *shell > last, shell, || {
+                        format!("above {last}, the shell before")
+                    });
+                    last = *shell;
+                }
+            });
+        });
+    }
+}
+
+impl Init {
+    /// The points of the background, of kinds that have them.
+    #[must_use]
+    pub const fn background(&self) -> Option<&BackgroundOptions> {
+        match self {
+            Self::SfmPoints(options) => Some(&options.background),
+            Self::Ply(options) => Some(&options.background),
+            Self::RandomBox(_) | Self::RandomFrustum(_) => None,
+        }
+    }
+
+    /// See [`Init::background`].
+    pub const fn background_mut(&mut self) -> Option<&mut BackgroundOptions> {
+        match self {
+            Self::SfmPoints(options) => Some(&mut options.background),
+            Self::Ply(options) => Some(&mut options.background),
+            Self::RandomBox(_) | Self::RandomFrustum(_) => None,
+        }
     }
 }
 
@@ -116,6 +185,8 @@ pub struct PointsPlyOptions {
     pub opacity: f32,
     /// Size of a new Gaussian, in mean distances to its nearest neighbours; above 0, at most 10.
     pub scale: f32,
+    /// Points for what lies behind the scene.
+    pub background: BackgroundOptions,
 }
 
 impl Default for PointsPlyOptions {
@@ -124,6 +195,7 @@ impl Default for PointsPlyOptions {
             path: String::new(),
             opacity: 0.1,
             scale: 1.0,
+            background: BackgroundOptions::default(),
         }
     }
 }
@@ -135,5 +207,6 @@ impl Options for PointsPlyOptions {
         });
         checker.range("opacity", self.opacity, 0.01..=0.99);
         checker.positive("scale", self.scale.into(), 10.0);
+        self.background.check(checker);
     }
 }

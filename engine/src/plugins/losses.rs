@@ -112,6 +112,8 @@ pub struct ExposureOptions {
     pub lr: f32,
     /// And at the last, log-linear between; above 0, at most 1.
     pub lr_end: f32,
+    /// Weight of half a map's squared distance from doing nothing; 0 to 10. The mean of all maps is held there without it.
+    pub hold: f32,
 }
 
 impl Default for ExposureOptions {
@@ -119,6 +121,7 @@ impl Default for ExposureOptions {
         Self {
             lr: 0.01,
             lr_end: 0.001,
+            hold: 0.01,
         }
     }
 }
@@ -127,6 +130,7 @@ impl Options for ExposureOptions {
     fn check(&self, checker: &mut Checker) {
         checker.positive("lr", self.lr.into(), 1.0);
         checker.positive("lr_end", self.lr_end.into(), 1.0);
+        checker.range("hold", self.hold, 0.0..=10.0);
     }
 }
 

@@ -11,7 +11,8 @@ use super::{Checker, Options};
 pub struct McmcOptions {
     /// When Gaussians are relocated and born.
     pub densify: McmcDensify,
-    /// Noise on the centres after every step, in learning rates of the centres; 0 = none, at most 1e9.
+    /// Noise on the centres after every step, in learning rates of the centres times a covariance in units of a scene whose
+    /// extent is 1; 0 = none, at most 1e9.
     pub noise: f64,
 }
 

@@ -21,7 +21,7 @@ pub use budgeted::{BudgetedDensify, BudgetedOptions, BudgetedPrune, BudgetedScor
 pub use check::{Checker, Problem};
 pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, is_box};
 pub use family::{Entry, Family, Options, families};
-pub use init::{Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
+pub use init::{BackgroundOptions, Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
 pub use losses::{AlphaOptions, DepthOptions, DssimOptions, ExposureOptions, L1Options, Loss};
 pub use mcmc::{McmcDensify, McmcOptions};
 pub use needs::{Need, NeedClass, NeedList};

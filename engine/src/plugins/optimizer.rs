@@ -137,9 +137,10 @@ pub struct LearningRates {
     pub scales: f32,
     /// Rotations.
     pub quats: f32,
-    /// Share of all rates but the centres' that is left at the end of the centres' decay, log-linearly; 1 = they stay.
-    /// Above 0, at most 1.
-    pub others_end: f64,
+    /// Share of the run, at its end, in which all rates but the centres' fall, log-linearly; 0 to 1, 0 = they stay.
+    pub cooldown: f64,
+    /// Share of those rates that is left after the last step; above 0, at most 1.
+    pub cooldown_to: f64,
 }
 
 impl Default for LearningRates {
@@ -153,7 +154,8 @@ impl Default for LearningRates {
             opacity: 0.05,
             scales: 5e-3,
             quats: 1e-3,
-            others_end: 1.0,
+            cooldown: 0.0,
+            cooldown_to: 0.1,
         }
     }
 }
@@ -162,7 +164,8 @@ impl LearningRates {
     fn check(&self, checker: &mut Checker) {
         checker.positive("means", self.means, 1.0);
         checker.positive("means_end", self.means_end, 1.0);
-        checker.positive("others_end", self.others_end, 1.0);
+        checker.range("cooldown", self.cooldown, 0.0..=1.0);
+        checker.positive("cooldown_to", self.cooldown_to, 1.0);
         if let Auto::Set(steps) = self.means_decay_steps {
             checker.range("means_decay_steps", steps, 1..=10_000_000);
         }

@@ -9,7 +9,7 @@ family! {
     /// A regularisation term.
     Regularizer {
         Opacity(RegularizerOptions) = "opacity", "mean opacity over all Gaussians: what no view needs fades";
-        Scale(RegularizerOptions) = "scale", "mean standard deviation over all Gaussians and axes: what no view needs shrinks";
+        Scale(RegularizerOptions) = "scale", "mean standard deviation over all Gaussians and axes in extents of the scene: what no view needs shrinks";
     }
 }
 

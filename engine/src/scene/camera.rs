@@ -31,4 +31,20 @@ impl Camera {
         let (r, t) = (&self.rotation, &self.translation);
         std::array::from_fn(|i| -(r[0][i] * t[0] + r[1][i] * t[1] + r[2][i] * t[2]))
     }
+
+    /// Where a point of the world is in the picture: column and row in pixels (see `cx`) and depth in world units, above 0.
+    /// `None` for points behind the camera and beside the picture.
+    #[must_use]
+    pub fn sees(&self, position: [f32; 3]) -> Option<[f32; 3]> {
+        let [x, y, z]: [f32; 3] = std::array::from_fn(|row| {
+            let turned: f32 = (0..3).map(|axis| self.rotation[row][axis] * position[axis]).sum();
+            turned + self.translation[row]
+        });
+        if z.is_nan() || z <= 0.0 {
+            return None;
+        }
+        let (px, py) = (self.fx * x / z + self.cx, self.fy * y / z + self.cy);
+        let (width, height) = (self.width_px as f32, self.height_px as f32);
+        ((0.0..width).contains(&px) && (0.0..height).contains(&py)).then_some([px, py, z])
+    }
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::view::{Alpha, Point, Split, View, ViewId};
-use super::{MaskChoice, Resolution, SceneError, SeenPoint, load};
+use super::{MaskChoice, Near, Resolution, SceneError, SeenPoint, load};
 
 /// The kinds of data set that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +124,8 @@ pub struct SceneIndex {
     pub points: Vec<Point>,
     /// 1.1 times the largest distance of a training camera from their mean, world units; always above 0.
     pub extent: f32,
+    /// How near things are to the training cameras.
+    pub near: Near,
     /// What is odd but usable, for the user to read.
     pub warnings: Vec<String>,
     /// True when some view's pixels may be masked; all its photos then carry a mask.
@@ -165,6 +167,13 @@ impl SceneIndex {
         load::load(root, options)
     }
 
+    /// Where the near plane goes: a tenth of the depth of the nearest points, or without any 0.04 extents; world units, always
+    /// above 0.
+    #[must_use]
+    pub fn near_z(&self) -> f32 {
+        self.near.plane(self.extent)
+    }
+
     /// The same scene at its resolution divided by `scale`, for training that starts coarse.
     #[must_use]
     pub fn rescaled(&self, scale: f64) -> Self {
@@ -198,6 +207,18 @@ impl SceneIndex {
                 .enumerate()
                 .map(move |(index, view)| (ViewId { split, index }, view))
         })
+    }
+
+    /// Mean of the training cameras' positions, world units.
+    #[must_use]
+    pub fn center(&self) -> [f32; 3] {
+        let mut sum = [0.0_f64; 3];
+        for view in &self.train {
+            let position = view.camera.position();
+            sum = std::array::from_fn(|axis| sum[axis] + f64::from(position[axis]));
+        }
+        let count = self.train.len().max(1) as f64;
+        sum.map(|total| (total / count) as f32)
     }
 
     /// Bytes of host memory that the points of the photos take.

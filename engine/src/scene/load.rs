@@ -13,7 +13,9 @@ use super::lens::Lens;
 use super::posed::PosedImage;
 use super::upright::Planner;
 use super::view::{self, Alpha, Point, View};
-use super::{Resolution, SceneError, blender, colmap, header, masks, multiscale, nerfstudio, points_ply, seen, split};
+use super::{
+    Near, Resolution, SceneError, blender, colmap, header, masks, multiscale, nerfstudio, points_ply, seen, split,
+};
 
 /// Image folder of COLMAP data sets unless told otherwise.
 const IMAGES: &str = "images";
@@ -387,9 +389,6 @@ impl Loader<'_> {
         }
         let test = views.split_off(trained);
         let mut train = views;
-        for view in train.iter_mut().filter(|view| !view.seen.is_empty()) {
-            view.seen = seen::in_picture(&view.seen, &view.camera);
-        }
         if let Some(view) = train.iter().find(|view| view.camera.width_px < TINY_WIDTH_PX) {
             let (width, height) = (view.camera.width_px, view.camera.height_px);
             self.warnings.push(format!(
@@ -413,6 +412,10 @@ impl Loader<'_> {
                 remedy,
             ));
         }
+        let near = Near::of(&train.iter().map(|view| &view.camera).collect::<Vec<_>>(), &points);
+        for view in train.iter_mut().filter(|view| !view.seen.is_empty()) {
+            view.seen = seen::in_picture(&view.seen, &view.camera, near.plane(extent));
+        }
         let cameras: Vec<CameraUse> = self.cameras.into_iter().map(|(_, camera)| camera).collect();
         self.notices.extend(crop_notices(&cameras));
         let turned = train
@@ -433,6 +436,7 @@ impl Loader<'_> {
             test,
             points,
             extent,
+            near,
             masked,
             warnings: self.warnings,
             notices: self.notices,

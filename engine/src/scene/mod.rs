@@ -7,8 +7,10 @@
 
 mod blender;
 mod camera;
+pub mod capture;
 mod colmap;
 mod error;
+mod exposures;
 mod fence;
 mod header;
 mod images;
@@ -18,6 +20,8 @@ mod lens;
 mod load;
 mod masks;
 mod multiscale;
+mod near;
+mod nearest;
 mod nerfstudio;
 mod photo;
 mod pixels;
@@ -38,10 +42,14 @@ mod upright;
 mod view;
 
 pub use camera::Camera;
+pub use capture::Capture;
 pub use error::SceneError;
+pub use exposures::exposure_spread;
 pub use images::{ImageOptions, ImageStore, LoadReport, decode, estimate_host_bytes};
 pub use index::{AlphaChoice, CameraUse, KindChoice, SceneIndex, SceneKind, SceneOptions};
 pub use masks::{MaskChoice, MaskFile};
+pub use near::{DEFAULT_NEAR_Z, Near};
+pub use nearest::nearest_point_depth;
 pub use photo::{Photo, photo_bytes};
 pub use points_ply::read_points;
 pub use random::SplitMix64;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SceneIndex, View, photo_bytes};
+use super::{SceneError, SceneIndex, View, exposure_spread, photo_bytes};
 
 /// Suggested widths stay at or below this, pixels; what `dataset.resolution: -1` does too.
 const COMFORTABLE_WIDTH_PX: u32 = 1600;
@@ -46,6 +46,9 @@ pub struct SceneReport {
     pub masked_images: usize,
     /// Largest share of an image's area that undistortion loses, 0 to 1; absent without distortion.
     pub largest_crop: Option<f64>,
+    /// By how much photos differ in exposure, see [`exposure_spread`](super::exposure_spread); absent when that is not known.
+    #[serde(default)]
+    pub exposure_spread: Option<f64>,
     /// What is odd but usable.
     pub warnings: Vec<String>,
     /// What was chosen where there was a choice.
@@ -81,7 +84,7 @@ pub struct SizeReport {
 }
 
 impl SceneReport {
-    /// Describes a data set that was read.
+    /// Describes a data set that was read, without looking at its photos.
     #[must_use]
     pub fn of(scene: &SceneIndex) -> Self {
         let views = || scene.views().map(|(_, view)| view);
@@ -114,11 +117,24 @@ impl SceneReport {
             extent: scene.extent,
             masked_images: views().filter(|view| view.mask.is_some()).count(),
             largest_crop: crops.reduce(f64::max),
+            exposure_spread: None,
             warnings: scene.warnings.clone(),
             notices: scene.notices.clone(),
             suggested_resolution: suggested_resolution(views().map(|view| view.source_width).max().unwrap_or(0)),
             suggested_profile: suggested_profile(found, scene.points.len()).to_owned(),
         }
+    }
+
+    /// Adds what the photos say, of which some are decoded.
+    ///
+    /// # Errors
+    /// [`SceneError::Io`] when the system refuses threads to decode with.
+    pub fn with_photos(self, scene: &SceneIndex) -> Result<Self, SceneError> {
+        let exposure_spread = exposure_spread(scene)?.map(rounded);
+        Ok(Self {
+            exposure_spread,
+            ..self
+        })
     }
 }
 

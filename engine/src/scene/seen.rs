@@ -13,8 +13,6 @@ use super::{Camera, Point};
 const MOST_POINTS: usize = 1 << 21;
 /// Photos that must show a point. Two agree on a wrong match as well as on a right one.
 const LEAST_TRACK: u32 = 3;
-/// Nothing nearer than this is drawn.
-const NEAR: f32 = 0.2;
 
 /// A point that a photo shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,27 +76,12 @@ pub(super) fn resolve(
         .collect()
 }
 
-/// Those of `seen` that lie in the camera's picture and not behind it: a camera may have been cropped since.
-pub(super) fn in_picture(seen: &[SeenPoint], camera: &Camera) -> Seen {
+/// Those of `seen` that lie in the camera's picture and beyond its near plane: a camera may have been cropped since.
+pub(super) fn in_picture(seen: &[SeenPoint], camera: &Camera, near_z: f32) -> Seen {
     seen.iter()
-        .filter(|point| is_in_picture(point, camera))
+        .filter(|point| camera.sees(point.position).is_some_and(|[_, _, depth]| depth > near_z))
         .copied()
         .collect()
-}
-
-fn is_in_picture(point: &SeenPoint, camera: &Camera) -> bool {
-    let [x, y, z]: [f32; 3] = std::array::from_fn(|row| {
-        let turned: f32 = (0..3)
-            .map(|axis| camera.rotation[row][axis] * point.position[axis])
-            .sum();
-        turned + camera.translation[row]
-    });
-    if z.is_nan() || z <= NEAR {
-        return false;
-    }
-    let (px, py) = (camera.fx * x / z + camera.cx, camera.fy * y / z + camera.cy);
-    let (width, height) = (camera.width_px as f32, camera.height_px as f32);
-    (0.0..width).contains(&px) && (0.0..height).contains(&py)
 }
 
 #[cfg(test)]
@@ -168,6 +151,6 @@ mod tests {
             at(0.0, 0.0, -0.9),
             at(f32::NAN, 0.0, 1.0),
         ];
-        assert_eq!(in_picture(&all, &camera)[..], all[..2]);
+        assert_eq!(in_picture(&all, &camera, 0.2)[..], all[..2]);
     }
 }

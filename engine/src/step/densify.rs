@@ -5,7 +5,9 @@
 use super::passes::catch_up;
 use super::{Capacities, StepTensors};
 use crate::kernels::budgeted::{self, Births};
+use crate::kernels::camera_cull::{self, Limits};
 use crate::kernels::densify::{self, CONTROL_BYTES, Event, Workspace};
+use crate::kernels::filter_3d::FilterIo;
 use crate::kernels::relocate::Relocation;
 use crate::kernels::resample;
 use crate::memory::{Class, MIB, Program, Tag, TensorTable};
@@ -95,5 +97,14 @@ pub fn resample(t: &StepTensors, d: &DensifyTensors, event: &resample::Event) ->
         ..*event
     };
     resample::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event);
+    program
+}
+
+/// The program that removes Gaussians by what the training `cameras` say of them; what is said of [`densify()`] holds for it too.
+#[must_use]
+pub fn camera_cull(t: &StepTensors, d: &DensifyTensors, cameras: &FilterIo, limits: &Limits) -> Program {
+    let mut program = Program::new("camera_cull");
+    catch_up(&mut program, t);
+    camera_cull::record(&mut program, &t.shared, &t.chunks, &d.workspace, cameras, limits);
     program
 }

@@ -21,7 +21,7 @@ mod tensors;
 
 pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, left_out, pack_bands};
 pub use capacities::Capacities;
-pub use densify::{DensifyTensors, STAGING_BYTES, budgeted, densify, resample};
+pub use densify::{DensifyTensors, STAGING_BYTES, budgeted, camera_cull, densify, resample};
 pub use guard_bands::check_guard_bands;
 pub use losses::{ExtraLosses, ExtraTensors};
 pub use model_io::{read_model, write_model};

@@ -44,6 +44,7 @@ pub(super) struct Programs {
     pub(super) densify: Option<[CompiledProgram; 2]>,
     /// The same without births.
     pub(super) prune: Option<[CompiledProgram; 2]>,
+    pub(super) cull: Option<[CompiledProgram; 3]>,
     pub(super) banded: Banded,
     /// None when the plan has a record for every Gaussian.
     pub(super) banded_records: Option<Banded>,
@@ -124,6 +125,10 @@ impl Programs {
             reset: once(&plan.reset)?,
             densify: pair(&plan.densify)?,
             prune: pair(&plan.prune)?,
+            cull: match &plan.cull {
+                Some([early, late, last]) => Some([once(early)?, once(late)?, once(last)?]),
+                None => None,
+            },
             banded: banded(&plan.banded)?,
             banded_records: plan.banded_records.as_ref().map(banded).transpose()?,
             clear_stall: once(&plan.clear_stall)?,

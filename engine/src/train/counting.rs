@@ -64,9 +64,10 @@ impl Demand {
     #[must_use]
     pub fn count(profile: &Profile, scene: &SceneIndex, model: &Gaussians) -> Self {
         let sample = sample(model);
+        let near_z = profile.near_z(scene);
         let views: Vec<View<f32>> = spread(scene.train.len(), VIEWS)
             .filter_map(|index| scene.train.get(index))
-            .map(|view| View::new(&view.camera))
+            .map(|view| View::new(&view.camera).beyond(near_z))
             .collect();
         let filters = if profile.has_filter_3d() {
             let means: Vec<_> = sample.iter().map(|g| g.mean).collect();
@@ -84,6 +85,7 @@ impl Demand {
             sh_degree: 0,
             tight_tiles: true,
             jitter: None,
+            dropout: None,
         };
         let count = |view: &View<f32>| {
             let mut count = Count::default();
@@ -128,7 +130,7 @@ impl Demand {
 }
 
 /// At most `most` of the indices below `len`, evenly spread.
-fn spread(len: usize, most: usize) -> impl Iterator<Item = usize> {
+pub(super) fn spread(len: usize, most: usize) -> impl Iterator<Item = usize> {
     let count = len.min(most);
     (0..count).map(move |i| i * len / count)
 }

@@ -185,7 +185,11 @@ mod tests {
 
     #[test]
     fn rates_are_those_of_the_iterations_that_step() {
-        let profile = profile(&[("optimizer.lr.others_end", "0.01"), ("schedule.iterations", "1000")]);
+        let profile = profile(&[
+            ("optimizer.lr.cooldown", "1"),
+            ("optimizer.lr.cooldown_to", "0.01"),
+            ("schedule.iterations", "1000"),
+        ]);
         // Densifications at 600, 700, 800, 900 and the last iteration take no step.
         let skipped = |iteration: u32| schedule::adam_skip_mask(&profile, iteration) & group::SH_REST != 0;
         let mut deferred = Deferred::new(&profile);

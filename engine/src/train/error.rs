@@ -111,6 +111,21 @@ pub enum TrainError {
         /// Capacity of visible records.
         v_cap: u32,
     },
+    /// The background is set to more points than the model may have beside the others.
+    #[error(
+        "`init.background.count` is {count}: with {points} other points that is more than `{key}`, {capacity}; fewer points of \
+         background fit, or a larger `{key}`"
+    )]
+    TooMuchBackground {
+        /// Points of background asked for.
+        count: u32,
+        /// Points besides.
+        points: u32,
+        /// The setting that limits them.
+        key: &'static str,
+        /// Its value.
+        capacity: u32,
+    },
     /// Images that are to stay on the device leave too little of the cap.
     #[error(
         "`dataset.residency` is device, but {images} training images need {:.1} MiB of device memory and the rest at least \

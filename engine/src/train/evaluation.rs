@@ -9,8 +9,8 @@ use super::pictures::{EvaluatedView, masked_pair};
 use super::{TrainError, Trainer, ViewSums};
 use crate::config::{Eval, LpipsRange};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
-use crate::eval::{EvalFile, ViewRow, corrected_psnr, view_metrics};
-use crate::scene::{Camera, ImageStore, Photo, SceneError, SceneIndex, Split, View, ViewId};
+use crate::eval::{EvalFile, ViewRow, corrected_psnr, fog_share, view_metrics};
+use crate::scene::{Camera, ImageStore, Photo, SceneError, SceneIndex, Split, View, ViewId, nearest_point_depth};
 
 /// Views of the training set that are evaluated: every fifth up to the 25th, as the reference report does.
 const TRAIN_VIEWS: [usize; 5] = [5, 10, 15, 20, 25];
@@ -22,6 +22,9 @@ const LPIPS_LEAST_PX: u32 = 16;
 pub(super) trait Measure {
     /// Renders `camera` and sums its differences from `photo`.
     fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, TrainError>;
+
+    /// Renders `camera` over black with splats nearer than `limit` (camera-space z, world units) white and all others black.
+    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Vec<[f32; 4]>, TrainError>;
 
     /// LPIPS of a pair; `None` without weights or workspace.
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError>;
@@ -38,6 +41,10 @@ pub(super) struct Trained<'a> {
 impl Measure for Trained<'_> {
     fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, TrainError> {
         self.trainer.evaluate(camera, photo.bytes(), keep_image)
+    }
+
+    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Vec<[f32; 4]>, TrainError> {
+        self.trainer.near_light(camera, limit)
     }
 
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError> {
@@ -132,6 +139,12 @@ impl Evaluation<'_> {
         }
         let image = result.image.as_ref().filter(|_| self.corrected);
         let corrected = image.and_then(|image| corrected_psnr(image, photo, photo.mask()));
+        // Training views have a photo that holds the model back; what stands before a camera shows in the others.
+        let limit = (split == Split::Test).then(|| nearest_point_depth(&self.scene.points, &view.camera));
+        let fog_share = match limit.flatten() {
+            Some(limit) => fog_share(&device.near_light(&view.camera, limit)?),
+            None => None,
+        };
         let row = ViewRow {
             name: view.id.clone(),
             width: size_px[0],
@@ -139,6 +152,7 @@ impl Evaluation<'_> {
             metrics: view_metrics(&result.sums, size_px, photo.mask().is_some())?,
             lpips,
             cc_psnr: corrected,
+            fog_share,
             images: is_shown,
         };
         let shown = match (is_shown, result.image, result.tile_counts) {

@@ -16,7 +16,7 @@ use super::guard::{PressureChange, Residency, SpillEvidence};
 use super::pictures::EvaluatedView;
 use super::{CapacitySource, RaceResult};
 use crate::config::{LpipsRange, PlateauMetric};
-use crate::eval::{EvalFile, Means};
+use crate::eval::{EvalFile, Means, Spread};
 use crate::export::{milliseconds, null_as_nan};
 use crate::kernels::counters::Stall;
 use crate::kernels::histogram::BINS;
@@ -204,8 +204,14 @@ pub struct EvalRow {
     pub ssim_valid: Option<f64>,
     /// LPIPS (VGG16); null when it was not computed.
     pub lpips: Option<f64>,
+    /// `psnr_image` after the best affine map of colours for each view; there with the loss `exposure` or when it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc_psnr: Option<f64>,
     /// Range the images had when they entered the LPIPS network.
     pub lpips_range: LpipsRange,
+    /// What the means hide.
+    #[serde(flatten)]
+    pub spread: Spread,
     /// Gaussians in the model.
     pub gaussians: u32,
     /// Seconds of the training loop so far.
@@ -218,7 +224,13 @@ impl EvalRow {
     #[must_use]
     pub fn of(eval: &EvalFile) -> Vec<Self> {
         let row = |set: Split| {
-            let Means { n, metrics, lpips, .. } = eval.set(set)?.mean;
+            let report = eval.set(set)?;
+            let Means {
+                n,
+                metrics,
+                lpips,
+                cc_psnr,
+            } = report.mean;
             Some(Self {
                 it: eval.iteration,
                 set,
@@ -229,7 +241,9 @@ impl EvalRow {
                 ssim: metrics.ssim,
                 ssim_valid: metrics.ssim_valid,
                 lpips,
+                cc_psnr,
                 lpips_range: eval.lpips_range,
+                spread: report.spread.clone(),
                 gaussians: eval.gaussians,
                 t_s: eval.t_s,
             })
@@ -269,6 +283,13 @@ pub enum Event {
         dropped: u32,
         /// The capacity.
         n_cap: u64,
+    },
+    /// Gaussians went by what the training cameras say of them.
+    Cull {
+        /// Gaussians removed.
+        removed: u32,
+        /// Gaussians afterwards, a densification of the same iteration included.
+        gaussians: u32,
     },
     /// Opacities were lowered.
     Reset {
@@ -392,6 +413,11 @@ pub enum Event {
         /// What it checks: core, sync or gpu.
         mode: String,
         /// Its words.
+        message: String,
+    },
+    /// What was chosen for the scene where the settings leave it open.
+    Chosen {
+        /// For people.
         message: String,
     },
     /// Odd, but the run goes on.

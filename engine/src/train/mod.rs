@@ -4,6 +4,7 @@
 //! on disk. [`Stored`] is a model that a run left behind, to be evaluated and rendered. [`events`] are the rows a run emits and [`sinks`] where they go; [`clock`] and [`interrupt`] are time and
 //! Ctrl-C.
 
+mod background;
 mod bands;
 mod bytes;
 mod capacity;
@@ -20,6 +21,7 @@ mod environment;
 mod error;
 mod evaluation;
 pub mod events;
+mod first;
 mod growing;
 mod growth;
 mod guard;
@@ -63,16 +65,17 @@ pub use capacity::CapacitySource;
 pub use counting::{Demand, DemandSource};
 pub use device_loss::{DeviceLoss, REPORT_FILE};
 pub use error::TrainError;
+pub use first::{FirstModel, plan_first};
 pub use guard::{
     PressureChange, ProbeTensors, REFERENCE_BYTES, Residency, Response, SpillEvidence, Verdict, device_budget,
 };
 pub use losses::LossError;
 pub use memory_watch::Peaks;
-pub use model::{gib_to_bytes, initial_model, scene_options};
+pub use model::{gib_to_bytes, scene_options};
 pub use open::{OpenDevice, backend_choice, list_devices, open_device, variants_for};
 pub use photo_queue::settled;
 pub use photos::image_host_bytes;
-pub use planning::{ArenaUse, PlanReport, TrainPlan, plan};
+pub use planning::{ArenaUse, Measures, PlanReport, TrainPlan, plan};
 pub use race::{RaceResult, Runner};
 pub use ram::available_bytes;
 pub use rivals::Rival;

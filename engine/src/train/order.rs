@@ -8,29 +8,21 @@
 use super::{TrainError, Trainer};
 use crate::config::{Order, Profile};
 use crate::gaussians::Gaussians;
-use crate::gaussians::morton::Frame;
+use crate::gaussians::morton::{self, Frame};
 use crate::memory::{Program, TensorTable};
 use crate::scene::SceneIndex;
 use crate::step::{self, ReorderTensors, StepTensors};
 
 /// The mean of the training cameras' positions, and the extent of the scene.
 pub(super) fn frame(scene: &SceneIndex) -> Frame {
-    let mut sum = [0.0_f64; 3];
-    for view in &scene.train {
-        let position = view.camera.position();
-        sum = std::array::from_fn(|axis| sum[axis] + f64::from(position[axis]));
-    }
-    let count = scene.train.len().max(1) as f64;
-    #[expect(clippy::cast_possible_truncation, reason = "the mean of f32")]
-    let center = sum.map(|total| (total / count) as f32);
-    Frame::new(center, scene.extent)
+    Frame::new(scene.center(), scene.extent)
 }
 
-/// A first model in the order that `profile` asks for.
-pub(super) fn of_first(model: Gaussians, profile: &Profile, scene: &SceneIndex) -> Gaussians {
+/// The order that `profile` asks for of the Gaussians of a first model, by their places in it; none where it stays.
+pub(super) fn of_first(model: &Gaussians, profile: &Profile, scene: &SceneIndex) -> Option<Vec<usize>> {
     match profile.train.order {
-        Order::Creation => model,
-        Order::Morton => model.along_morton(&frame(scene)),
+        Order::Creation => None,
+        Order::Morton => Some(morton::order(&frame(scene), &model.means)),
     }
 }
 

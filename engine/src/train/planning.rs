@@ -8,12 +8,15 @@ use super::guard::ProbeTensors;
 use super::open::backend_choice;
 use super::order::{self, Reorder};
 use super::rivals::Rival;
+use super::uniforms::Look;
 use super::{TrainError, ViewSums, losses};
 use crate::config::{Profile, Residency};
 use crate::eval::lpips::LpipsTensors;
 use crate::gaussians::morton::Frame;
 use crate::kernels::budgeted::{Births, Exponents};
+use crate::kernels::camera_cull::Limits;
 use crate::kernels::densify::{Event, Options, Way};
+use crate::kernels::filter_3d::FilterIo;
 use crate::kernels::histogram;
 use crate::kernels::loss::METRIC_WORDS;
 use crate::kernels::resample;
@@ -95,6 +98,32 @@ impl EvalReadback {
     }
 }
 
+/// What programs are told of a scene.
+#[derive(Clone, Copy, Debug)]
+pub struct Measures {
+    /// Largest focal length of a training camera, px.
+    pub max_focal_px: f32,
+    /// Extent, world units.
+    pub extent: f32,
+    /// How near the sparse points come to the cameras, world units; none without points.
+    pub near_distance: Option<f32>,
+    /// What Gaussians are sorted by.
+    pub frame: Frame,
+}
+
+impl Measures {
+    /// Those of `scene`.
+    #[must_use]
+    pub fn of(scene: &SceneIndex) -> Self {
+        Self {
+            max_focal_px: max_focal(scene),
+            extent: scene.extent,
+            near_distance: scene.near.distance,
+            frame: order::frame(scene),
+        }
+    }
+}
+
 /// Everything a run allocates and executes, as data.
 pub struct TrainPlan {
     /// The allocator that places them.
@@ -124,6 +153,9 @@ pub struct TrainPlan {
     pub densify: Option<[Program; 2]>,
     /// The same without births, for when memory is short.
     pub prune: Option<[Program; 2]>,
+    /// Culls by all training cameras: while there are densifications, after them, and before the last evaluation; none when
+    /// nothing is culled.
+    pub cull: Option<[Program; 3]>,
     /// The parts of banded steps and evaluations.
     pub banded: BandedPrograms,
     /// The same with records in bands.
@@ -153,8 +185,7 @@ pub struct TrainPlan {
 #[derive(Clone)]
 struct Recipe {
     profile: Profile,
-    /// Largest focal length, px, extent and frame of the scene.
-    view: (f32, f32, Frame),
+    measures: Measures,
     resident_bytes: Vec<u64>,
     page_bytes: u64,
     /// Image size that LPIPS was asked for.
@@ -162,15 +193,14 @@ struct Recipe {
 }
 
 impl TrainPlan {
-    /// Names every tensor and lists every pass for `capacities`, the largest focal length in px, the extent of the scene and the
-    /// frame that Gaussians are sorted in. Training images of `resident_bytes` each stay on the device
+    /// Names every tensor and lists every pass for `capacities` and a scene of these measures. Training images of `resident_bytes` each stay on the device
     /// in pages of at most `page_bytes`; with none, steps bring theirs along.
     #[must_use]
     pub fn new(
         capacities: &Capacities,
         variants: &Variants,
         profile: &Profile,
-        (max_focal_px, extent, frame): (f32, f32, Frame),
+        measures: Measures,
         resident_bytes: &[u64],
         page_bytes: u64,
     ) -> Self {
@@ -182,10 +212,10 @@ impl TrainPlan {
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut filter = Program::new("filter_3d");
-        let io = crate::kernels::filter_3d::FilterIo {
+        let io = FilterIo {
             cameras: tensors.filter.cameras,
             camera_count: capacities.cameras,
-            max_focal_px,
+            max_focal_px: measures.max_focal_px,
             farthest: tensors.filter.farthest,
         };
         crate::kernels::begin::record(&mut filter, &tensors.shared, &tensors.chunks);
@@ -200,7 +230,18 @@ impl TrainPlan {
         crate::kernels::begin::record(&mut counting, &tensors.shared, &tensors.chunks);
         histogram::record(&mut counting, &tensors.shared, &tensors.chunks, counts);
         counting.copy(counts, histogram_back);
-        let (densify, prune) = densify_programs(&mut table, &tensors, profile, extent, frame).unzip();
+        let reorder = profile
+            .strategy
+            .window()
+            .map(|_| Reorder::new(&mut table, &tensors, measures.frame));
+        let workspace = (reorder.is_some() || profile.cull.is_on())
+            .then(|| DensifyTensors::new(&mut table, &tensors.capacities, STAGING_BYTES));
+        let densifying = reorder.as_ref().zip(workspace.as_ref());
+        let (densify, prune) = densifying
+            .and_then(|(reorder, workspace)| densify_programs(reorder, workspace, &tensors, profile, measures.extent))
+            .unzip();
+        let culling = workspace.filter(|_| profile.cull.is_on());
+        let cull = culling.map(|workspace| cull_programs(&tensors, &workspace, &io, profile, &measures));
         let bands = BandTensors::new(&mut table, capacities, variants);
         let too_many = capacities.may_see_too_many();
         let record_bands = too_many.then(|| RecordBandTensors::new(&mut table, &tensors, true));
@@ -224,6 +265,7 @@ impl TrainPlan {
             reset,
             densify,
             prune,
+            cull,
             backend: backend_choice(profile),
             table,
             tensors,
@@ -233,7 +275,7 @@ impl TrainPlan {
             rivals: Vec::new(),
             recipe: Recipe {
                 profile: profile.clone(),
-                view: (max_focal_px, extent, frame),
+                measures,
                 resident_bytes: resident_bytes.to_vec(),
                 page_bytes,
                 lpips_px: None,
@@ -252,13 +294,13 @@ impl TrainPlan {
         };
         let Recipe {
             profile,
-            view,
+            measures,
             resident_bytes,
             page_bytes,
             lpips_px,
         } = &self.recipe;
         let variants = &self.tensors.variants;
-        let mut plan = Self::new(&capacities, variants, profile, *view, resident_bytes, *page_bytes);
+        let mut plan = Self::new(&capacities, variants, profile, *measures, resident_bytes, *page_bytes);
         if self.probe.is_some() {
             plan = plan.with_probe();
         }
@@ -305,6 +347,7 @@ impl TrainPlan {
         list.extend(self.banded.all());
         list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));
         list.extend(self.densify.iter().chain(&self.prune).flatten());
+        list.extend(self.cull.iter().flatten());
         list.extend(self.lpips.iter().map(LpipsTensors::program));
         list.extend(self.rivals.iter().flat_map(|rival| &rival.steps));
         list
@@ -428,8 +471,14 @@ pub fn plan(
     let page_bytes = limits.largest_tensor();
     let build = |n: u32, level: u32| -> Result<Candidate, TrainError> {
         let (capacities, source) = capacity::capacities(profile, scene, demand, n, level, limits, variants);
-        let view = (max_focal(scene), scene.extent, order::frame(scene));
-        let mut plan = TrainPlan::new(&capacities, variants, profile, view, &resident_bytes, page_bytes);
+        let mut plan = TrainPlan::new(
+            &capacities,
+            variants,
+            profile,
+            Measures::of(scene),
+            &resident_bytes,
+            page_bytes,
+        );
         if budget.reference_bytes > 0 {
             plan = plan.with_probe();
         }
@@ -537,30 +586,26 @@ fn largest(
 /// The strategy's densification as programs, with births and without. Where the model is sorted they end with a re-sort; the 3D
 /// filter is recomputed after them.
 fn densify_programs(
-    table: &mut TensorTable,
+    reorder: &Reorder,
+    workspace: &DensifyTensors,
     tensors: &StepTensors,
     profile: &Profile,
     extent: f32,
-    frame: Frame,
 ) -> Option<([Program; 2], [Program; 2])> {
-    profile.strategy.window()?;
-    let reorder = Reorder::new(table, tensors, frame);
     if let Some(mcmc) = profile.strategy.mcmc() {
-        let workspace = DensifyTensors::new(table, &tensors.capacities, STAGING_BYTES);
         let program = |capacity| {
             let event = resample::Event {
                 dead_opacity: mcmc.densify.dead_opacity,
                 growth: mcmc.densify.growth,
                 capacity,
             };
-            reorder.after(step::resample(tensors, &workspace, &event), tensors)
+            reorder.after(step::resample(tensors, workspace, &event), tensors)
         };
         // No size prunes: both are the same.
         let programs = |capacity| [program(capacity), program(capacity)];
         return Some((programs(tensors.capacities.n_limit), programs(0)));
     }
     if let Some(budgeted) = profile.strategy.budgeted() {
-        let workspace = DensifyTensors::new(table, &tensors.capacities, STAGING_BYTES);
         let births = births(profile, budgeted);
         let program = |capacity| {
             let event = Event {
@@ -568,13 +613,12 @@ fn densify_programs(
                 extent: extent.into(),
                 capacity,
             };
-            reorder.after(step::budgeted(tensors, &workspace, &event, &births), tensors)
+            reorder.after(step::budgeted(tensors, workspace, &event, &births), tensors)
         };
         let programs = |capacity| [program(capacity), program(capacity)];
         return Some((programs(tensors.capacities.n_limit), programs(0)));
     }
     let adc = profile.strategy.adc()?;
-    let workspace = DensifyTensors::new(table, &tensors.capacities, STAGING_BYTES);
     let options = Options {
         gradient_threshold: adc.densify.grad_threshold.into(),
         use_abs: matches!(profile.strategy, Strategy::AdcAbs(_)),
@@ -595,11 +639,42 @@ fn densify_programs(
         };
         let large = event(Some(adc.prune.world.into()), adc.prune.screen_px.map(f64::from));
         [
-            reorder.after(step::densify(tensors, &workspace, &event(None, None)), tensors),
-            reorder.after(step::densify(tensors, &workspace, &large), tensors),
+            reorder.after(step::densify(tensors, workspace, &event(None, None)), tensors),
+            reorder.after(step::densify(tensors, workspace, &large), tensors),
         ]
     };
     Some((programs(tensors.capacities.n_limit), programs(0)))
+}
+
+/// Culls while there are densifications, after them, and at the end of the run, when nothing may stay that no picture shows.
+fn cull_programs(
+    tensors: &StepTensors,
+    workspace: &DensifyTensors,
+    cameras: &FilterIo,
+    profile: &Profile,
+    measures: &Measures,
+) -> [Program; 3] {
+    let cull = &profile.cull;
+    let early = Limits {
+        clearance: measures.near_distance.map_or(0.0, |near| cull.clearance * near),
+        witnesses: cull.witnesses,
+        opacity: 0.0,
+        kernel_size: Look::of(profile, 0).kernel_size,
+    };
+    let late = Limits {
+        opacity: cull.opacity,
+        ..early
+    };
+    let last = Limits {
+        witnesses: cull.witnesses.max(1),
+        ..late
+    };
+    [early, late, last].map(|limits| {
+        let mut program = step::camera_cull(tensors, workspace, cameras, &limits);
+        // Places stay as they are until the next densification: those that moved are few.
+        step::bound_clusters(&mut program, tensors);
+        program
+    })
 }
 
 /// Who gives birth when, under the strategy `budgeted`.

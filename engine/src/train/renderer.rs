@@ -187,6 +187,12 @@ impl Measure for Renderer<'_> {
         self.draw(camera, photo.bytes(), keep_image)
     }
 
+    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Vec<[f32; 4]>, TrainError> {
+        let mut block = uniforms::render(self.profile, camera, &self.look);
+        uniforms::for_near_light(&mut block, limit);
+        Ok(self.draw_block(&block, &[], true)?.image.unwrap_or_default())
+    }
+
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, TrainError> {
         let stage = self.stage()?;
         match &mut stage.lpips {

@@ -35,6 +35,10 @@ pub struct Events {
     pub prune_large: bool,
     /// Opacities are reset.
     pub reset: bool,
+    /// Gaussians go by what the training cameras say of them, before what is densified,
+    pub cull: bool,
+    /// and by their opacity too.
+    pub cull_faint: bool,
     /// The 3D filter is recomputed after the update.
     pub filter: bool,
     /// Parameters are counted into histograms, for sinks that show them.
@@ -63,10 +67,17 @@ pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
     extent * (lr.means.ln() * (1.0 - t) + lr.means_end.ln() * t).exp()
 }
 
-/// Share of the other learning rates that is left: log-linear from 1 to `others_end` over the steps of the centres' decay.
+/// Share of the other learning rates that is left: 1, and in the last part of the run, `cooldown` of it, log-linear from 1 to
+/// `cooldown_to`.
 #[must_use]
 pub fn others_share(profile: &Profile, iteration: u32) -> f64 {
-    adam(profile).lr.others_end.powf(decay_gone(profile, iteration))
+    let lr = &adam(profile).lr;
+    let end = f64::from(profile.schedule.iterations);
+    let (part, left) = (lr.cooldown * end, (end - f64::from(iteration)).max(0.0));
+    if left >= part {
+        return 1.0;
+    }
+    lr.cooldown_to.powf(1.0 - left / part)
 }
 
 /// Share of the decay of learning rates that is over.
@@ -82,6 +93,22 @@ fn decay_gone(profile: &Profile, iteration: u32) -> f64 {
 pub fn is_densify(profile: &Profile, iteration: u32) -> bool {
     let window = profile.strategy.window();
     window.is_some_and(|window| window.has(iteration, profile.schedule.iterations))
+}
+
+/// True when the last densification is over.
+fn is_densified(profile: &Profile, iteration: u32) -> bool {
+    let window = profile.strategy.window();
+    let last = window.and_then(|window| window.last(profile.schedule.iterations));
+    last.is_none_or(|last| iteration > last)
+}
+
+/// True when Gaussians are culled after an iteration: at multiples of `cull.every`. At the last iteration they are before its
+/// evaluation, which is not the schedule's business.
+#[must_use]
+pub fn is_cull(profile: &Profile, iteration: u32) -> bool {
+    let every = profile.cull.every;
+    let due = every > 0 && iteration > 0 && iteration.is_multiple_of(every);
+    profile.cull.is_on() && due && iteration < profile.schedule.iterations
 }
 
 /// True when opacities are reset: multiples of `every` below `until` and before the last iteration, and on a white background once more when
@@ -142,6 +169,8 @@ pub fn events_at(profile: &Profile, iteration: u32) -> Events {
         densify,
         prune_large: densify && adc.is_some_and(|adc| iteration > adc.prune.world_from),
         reset: is_reset(profile, iteration),
+        cull: is_cull(profile, iteration),
+        cull_faint: is_cull(profile, iteration) && is_densified(profile, iteration),
         filter: is_filter(profile, iteration),
         histograms: is_histogram(profile, iteration),
         adam_skip_mask: adam_skip_mask(profile, iteration),
@@ -208,6 +237,18 @@ mod tests {
     }
 
     #[test]
+    fn culls_go_on_after_densification_and_end_before_the_last_iteration() {
+        assert!(iterations(&recipe("default", &[]), is_cull).is_empty());
+        let profile = recipe("default", &[("cull.witnesses", "1"), ("cull.every", "1000")]);
+        let culls = iterations(&profile, is_cull);
+        assert_eq!((culls.len(), culls[0], culls[28]), (29, 1000, 29_000));
+        let faint = iterations(&profile, |p, i| events_at(p, i).cull_faint);
+        assert_eq!((faint.len(), faint[0]), (15, 15_000));
+        let last = recipe("default", &[("cull.witnesses", "1"), ("cull.every", "0")]);
+        assert!(iterations(&last, is_cull).is_empty());
+    }
+
+    #[test]
     fn truncation_keeps_the_window_and_shortens_the_decay() {
         let profile = recipe("default", &[("schedule.iterations", "7000")]);
         let densify = iterations(&profile, is_densify);
@@ -243,15 +284,23 @@ mod tests {
     }
 
     #[test]
-    fn other_rates_stay_or_end_at_their_share() {
+    fn other_rates_stay_or_cool_down_in_the_last_part() {
         let shares = |sets: &[(&str, &str)]| {
             let profile = recipe("mip", sets);
-            [0, 15_000, 30_000, 40_000].map(|iteration| others_share(&profile, iteration))
+            [0, 15_000, 24_000, 27_000, 30_000, 40_000].map(|iteration| others_share(&profile, iteration))
         };
-        assert_eq!(shares(&[]), [1.0; 4]);
-        let found = shares(&[("optimizer.lr.others_end", "0.04")]);
-        for (found, wanted) in found.into_iter().zip([1.0, 0.2, 0.04, 0.04]) {
-            assert!((found - wanted).abs() < 1e-12, "{found}, not {wanted}");
+        assert_eq!(shares(&[]), [1.0; 6]);
+        assert_eq!(shares(&[("optimizer.lr.cooldown_to", "0.04")]), [1.0; 6]);
+        let fifth = shares(&[("optimizer.lr.cooldown", "0.2"), ("optimizer.lr.cooldown_to", "0.04")]);
+        let whole = shares(&[("optimizer.lr.cooldown", "1"), ("optimizer.lr.cooldown_to", "0.04")]);
+        let middle = 0.04_f64.powf(0.8);
+        for (found, wanted) in [
+            (fifth, [1.0, 1.0, 1.0, 0.2, 0.04, 0.04]),
+            (whole, [1.0, 0.2, middle, 0.04_f64.powf(0.9), 0.04, 0.04]),
+        ] {
+            for (found, wanted) in found.into_iter().zip(wanted) {
+                assert!((found - wanted).abs() < 1e-12, "{found}, not {wanted}");
+            }
         }
     }
 

@@ -28,11 +28,10 @@ use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
 use super::timing::Timing;
 use super::tracing::Tracer;
 use super::{CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, TrainError, Trainer};
-use super::{available_bytes, early_stop, environment, initial_model, plan, scene_options, settled};
+use super::{FirstModel, available_bytes, early_stop, environment, plan, plan_first, scene_options, settled};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
-use crate::gaussians::Gaussians;
 use crate::kernels::views::Variants;
 use crate::memory::trace::{Phase as TracePhase, Process, TRACE_FILE};
 use crate::memory::{Gpu, MIB};
@@ -47,6 +46,10 @@ pub struct RunRequest {
     pub open: OpenDevice,
     /// The scene folder.
     pub scene: PathBuf,
+    /// The scene as `profile` reads it, where it has been read already, and when that began.
+    pub loaded: Option<(SceneIndex, Instant)>,
+    /// What was chosen in the profile for this scene, a sentence each.
+    pub chosen: Vec<String>,
     /// Checkpoint file or folder to go on from.
     pub resume: Option<ResumeFrom>,
     /// Where progress is shown; `None` shows nothing.
@@ -110,6 +113,8 @@ struct Session {
     image_bytes: (u64, Option<u64>),
     /// The device has the images of this phase.
     stored: bool,
+    /// What was chosen for the scene, to be told before the first step.
+    chosen: Vec<String>,
     /// What people should know before the first step.
     warnings: Vec<String>,
     guard: Guard,
@@ -126,15 +131,22 @@ struct Session {
 impl Session {
     fn open(request: RunRequest) -> Result<Self, TrainError> {
         let RunRequest {
-            profile,
+            mut profile,
             open,
             scene: path,
+            loaded,
+            mut chosen,
             resume,
             terminal,
             json,
         } = request;
-        let opened = Instant::now();
-        let scene = SceneIndex::load(&path, &scene_options(&profile)?)?;
+        let (scene, opened) = match loaded {
+            Some(loaded) => loaded,
+            None => {
+                let opened = Instant::now();
+                (SceneIndex::load(&path, &scene_options(&profile)?)?, opened)
+            }
+        };
         let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
         check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
         let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some());
@@ -145,6 +157,9 @@ impl Session {
             Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
         };
         let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
+        // The run keeps its near plane, whatever the scene asks for.
+        let kept = from.as_ref().and_then(|checkpoint| checkpoint.state().near_z());
+        profile.model.near = profile.model.near.or(kept).or(Some(scene.near_z()));
         let Pinned {
             variants,
             rivals,
@@ -152,12 +167,12 @@ impl Session {
         } = Pinned::for_training(&open, &profile)?;
         if let Some(checkpoint) = &from {
             checkpoint.check(&profile, &scene, &variants)?;
+            profile = checkpoint.state().chosen(profile);
         }
-        let model = match &from {
-            Some(_) => None,
-            None => Some(initial_model(&profile, &scene)?),
-        };
-        let (plan, report) = make_plan(&profile, &scene, &open, &variants, model.as_ref(), from.as_ref())?;
+        let (mut first, plan, report) = make_plan(&profile, &scene, &open, &variants, from.as_ref())?;
+        if let Some(first) = &first {
+            profile = first.chosen(profile);
+        }
         let plan = plan.with_rivals(&rivals, Gpu::limits(&open.device))?;
         // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
         let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
@@ -185,7 +200,12 @@ impl Session {
         let mut folder = RunFolder::create(&root, existing, run)?;
         let mut guard = Guard::new(&open.device, &profile);
         let (device_bytes, host_bytes) = (report.device_bytes, report.host_bytes);
-        let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model.as_ref())?;
+        let phase = Phase::at(&profile, &scene, 1)?;
+        if let Some(first) = &mut first {
+            first.colour(&phase.scene, &phase.store);
+        }
+        let model = first.as_ref().map(|first| &first.gaussians);
+        let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model)?;
         guard.committed(
             from.as_ref().map_or(0, |c| c.state().iteration),
             device_bytes,
@@ -193,7 +213,14 @@ impl Session {
         );
         let table = trainer.gpu().memory().table();
         folder.write_setup(&profile, &environment::of(&profile, &open, &variants, table))?;
-        folder.write_inputs(&scene, &scene.points)?;
+        let mut points = scene.points.clone();
+        if let Some(first) = &first {
+            points.extend(first.background_points());
+            chosen.extend(first.choice());
+            folder.note_choices(chosen.clone())?;
+        }
+        drop(first);
+        folder.write_inputs(&scene, &points, from.is_some())?;
         let device = device::DeviceWatch::new(&profile, &trainer, terminal.is_some());
         let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
         folder.list(sinks.files().iter().map(String::as_str))?;
@@ -204,7 +231,6 @@ impl Session {
         let views = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
         let sampler = ViewSampler::new(views, profile.train.seed)
             .ok_or_else(|| TrainError::NoDevice("the scene has no training view".to_owned()))?;
-        let phase = Phase::at(&profile, &scene, 1)?;
         let mut session = Self {
             monitor: Monitor::new(&profile, caps, &sinks),
             pictures: PictureWriter::default(),
@@ -229,6 +255,7 @@ impl Session {
             left_out: LeftOut::default(),
             image_bytes,
             stored: false,
+            chosen,
             warnings,
             guard,
             banded: 0,
@@ -265,8 +292,9 @@ impl Session {
         self.folder.rewind(iteration)?;
         if let Some(plateau) = &mut self.early_stop {
             for eval in &self.folder.record().evals {
+                let mean = eval.test.as_ref().or(eval.train.as_ref()).map(|set| set.mean);
                 // Whether it should have ended before is not asked again: someone wants it to go on.
-                let _ = plateau.take(eval.iteration, eval.test.or(eval.train));
+                let _ = plateau.take(eval.iteration, mean);
             }
         }
         // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
@@ -341,6 +369,9 @@ impl Session {
                 report.capacities_from.describe()
             )
         });
+        for message in std::mem::take(&mut self.chosen) {
+            self.event(self.trainer.iteration(), Event::Chosen { message })?;
+        }
         for message in std::mem::take(&mut self.warnings).into_iter().chain(short) {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
@@ -366,6 +397,11 @@ impl Session {
                 self.checkpoint_if_there_is_room()?;
             }
             self.step(next)?;
+            if self.trainer.culls_last() {
+                self.settle()?;
+                self.trainer.cull_last()?;
+                self.tell_events()?;
+            }
             // Measured and saved before a densification or reset of the same iteration, as the reference does; a
             // checkpoint holds the state after it, from which the next iteration starts.
             if self.is_due(next, |s| &s.test) {
@@ -554,20 +590,26 @@ fn run_name(profile: &Profile, scene: &SceneIndex, root: &Path, existing: Existi
     name.unwrap_or_else(|| RunScene::of(scene).name)
 }
 
+/// The plan of a run, and the first model of one that begins.
 fn make_plan(
     profile: &Profile,
     scene: &SceneIndex,
     open: &OpenDevice,
     variants: &Variants,
-    model: Option<&Gaussians>,
     from: Option<&OpenCheckpoint>,
-) -> Result<(super::TrainPlan, PlanReport), TrainError> {
-    let demand = match (model, from.map(OpenCheckpoint::state)) {
-        (Some(model), _) => Demand::count(profile, scene, model),
-        (None, Some(state)) => Demand::of_checkpoint(&state.capacities, state.gaussians),
-        (None, None) => Demand::count(profile, scene, &Gaussians::default()),
-    };
+) -> Result<(Option<FirstModel>, super::TrainPlan, PlanReport), TrainError> {
     let budget = device_budget(&open.device, profile);
     let profile = settled(profile, &open.device);
-    plan(&profile, scene, &demand, budget, Gpu::limits(&open.device), variants)
+    let limits = Gpu::limits(&open.device);
+    match from.map(OpenCheckpoint::state) {
+        None => {
+            let (first, plan, report) = plan_first(&profile, scene, budget, limits, variants)?;
+            Ok((Some(first), plan, report))
+        }
+        Some(state) => {
+            let demand = Demand::of_checkpoint(&state.capacities, state.gaussians);
+            let (plan, report) = plan(&profile, scene, &demand, budget, limits, variants)?;
+            Ok((None, plan, report))
+        }
+    }
 }

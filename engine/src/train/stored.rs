@@ -20,7 +20,7 @@ use crate::config::Profile;
 use crate::eval::{DepthPicture, EvalFile, Picture};
 use crate::export::{RenderMode, read_camera_path, read_cameras, read_ply, write_json};
 use crate::gaussians::Gaussians;
-use crate::scene::{Camera, SceneIndex, Split};
+use crate::scene::{Camera, DEFAULT_NEAR_Z, SceneIndex, Split};
 use crate::vk::DeviceKind;
 
 /// Why a path names no model.
@@ -189,7 +189,8 @@ struct DepthScale {
 
 impl<'a> Stored<'a> {
     /// Reads the model. What its comments do not say is taken from `profile` for models with a 3D filter; others
-    /// are drawn as plain 3D Gaussian Splatting does.
+    /// are drawn as plain 3D Gaussian Splatting does. The near plane is that of the profile, else of the scene that views
+    /// are of, else [`DEFAULT_NEAR_Z`].
     ///
     /// # Errors
     /// [`TrainError::Ply`] when the file holds no model.
@@ -211,6 +212,7 @@ impl<'a> Stored<'a> {
             kernel_size: comments.kernel_size.unwrap_or(otherwise),
             classic: !mip,
             sh_degree,
+            near_z: profile.model.near.unwrap_or(DEFAULT_NEAR_Z),
         };
         Ok(Self {
             profile,
@@ -234,12 +236,13 @@ impl<'a> Stored<'a> {
     /// # Errors
     /// [`TrainError`] when scene, device or run folder fail.
     pub fn evaluate(
-        self,
+        mut self,
         scene: &Path,
         run: Option<&Path>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Evaluated, TrainError> {
         let scene = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+        self.look.near_z = self.profile.near_z(&scene);
         let mut folder = match run {
             Some(root) => Some(RunFolder::reopen(root, &RunScene::of(&scene))?),
             None => None,
@@ -260,7 +263,7 @@ impl<'a> Stored<'a> {
                 Some(_) => self.profile.eval.views_logged as usize,
                 None => 0,
             },
-            corrected: self.profile.eval.exposure,
+            corrected: self.profile.corrects_colors(),
         };
         let sizes_px = phase.scene.views().map(|(_, view)| size_px(&view.camera)).collect();
         let Self {
@@ -351,7 +354,7 @@ impl<'a> Stored<'a> {
     }
 
     fn draw(
-        self,
+        mut self,
         cameras: &Cameras,
         out: &Path,
         progress: &mut dyn FnMut(Progress),
@@ -383,12 +386,14 @@ impl<'a> Stored<'a> {
         Ok(paths)
     }
 
-    fn views(&self, cameras: &Cameras) -> Result<Vec<(String, Camera)>, TrainError> {
+    /// The views; those of a scene bring its near plane along, unless the profile has one.
+    fn views(&mut self, cameras: &Cameras) -> Result<Vec<(String, Camera)>, TrainError> {
         match cameras {
             Cameras::File(path) => Ok(read_cameras(path)?),
             Cameras::Path(path) => Ok(read_camera_path(path)?),
             Cameras::Scene { scene, set } => {
                 let index = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+                self.look.near_z = self.profile.near_z(&index);
                 let views = index.views_of(*set).iter();
                 let views: Vec<_> = views.map(|view| (view.id.clone(), view.camera.clone())).collect();
                 if views.is_empty() {

@@ -31,7 +31,7 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
 use crate::memory::backend::BackendKind;
 use crate::memory::{Gpu, MemoryError, View};
-use crate::scene::{Camera, SceneIndex};
+use crate::scene::{self, Camera, SceneIndex};
 use crate::step::{self, ModelTensor, StepTensors, check_guard_bands};
 use crate::vk::{Device, Ticket};
 
@@ -159,12 +159,13 @@ impl Trainer {
     /// [`TrainError::Memory`] when the driver refuses what the plan needs.
     pub fn new(
         device: &Arc<Device>,
-        profile: Profile,
+        mut profile: Profile,
         plan: TrainPlan,
         report: PlanReport,
         scene: &SceneIndex,
         model: Option<&Gaussians>,
     ) -> Result<Self, TrainError> {
+        profile.model.near = Some(profile.near_z(scene));
         let (plan, growing) = Growing::start(plan, model.map_or(0, Gaussians::len))?;
         let mut gpu = Gpu::with_backend(
             device,
@@ -291,7 +292,9 @@ impl Trainer {
     /// [`TrainError::Memory`].
     pub fn set_cameras(&mut self, scene: &SceneIndex, recompute: bool) -> Result<(), TrainError> {
         self.finish()?;
-        let cameras: Vec<FilterCamera> = scene.train.iter().map(|v| FilterCamera::from(&v.camera)).collect();
+        let near_z = self.profile.near_z(scene);
+        let camera = |view: &scene::View| FilterCamera::new(&view.camera, near_z);
+        let cameras: Vec<FilterCamera> = scene.train.iter().map(camera).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
         if recompute && self.profile.has_filter_3d() {
             self.gpu.run_compiled(&self.programs.filter)?;
@@ -403,6 +406,34 @@ impl Trainer {
         }
     }
 
+    /// True when Gaussians are culled before the last evaluation.
+    pub(super) fn culls_last(&self) -> bool {
+        self.programs.cull.is_some() && self.iteration >= self.profile.schedule.iterations
+    }
+
+    /// Culls for the last time: what is measured and saved from here on is the model without those that no training picture
+    /// shows. Every step was reported.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub(super) fn cull_last(&mut self) -> Result<(), TrainError> {
+        self.finish()?;
+        let Some([_, _, last]) = &self.programs.cull else {
+            return Ok(());
+        };
+        self.gpu.run_compiled(last)?;
+        let counters = self.counters()?;
+        self.gaussians = counters.gaussians;
+        self.events.push(EventRow {
+            it: self.iteration,
+            event: Event::Cull {
+                removed: counters.culled,
+                gaussians: counters.gaussians,
+            },
+        });
+        Ok(())
+    }
+
     /// Submits what follows the step of `iteration`, unless it is held back.
     pub(super) fn submit_events(&mut self, iteration: u32) -> Result<(), TrainError> {
         if self.held == Some(iteration) {
@@ -410,6 +441,9 @@ impl Trainer {
         }
         let events = schedule::events_at(&self.profile, iteration);
         let held = self.growth.is_held(iteration);
+        if let (true, Some([early, late, _])) = (events.cull, &self.programs.cull) {
+            self.gpu.submit(if events.cull_faint { late } else { early }, 0)?;
+        }
         if events.densify
             && let Some([small, large]) = if held {
                 &self.programs.prune
@@ -452,9 +486,13 @@ impl Trainer {
         check_guard_bands(&mut self.gpu)?;
         let list = std::iter::from_fn(|| self.deliver()).collect();
         let Events {
-            densify, filter, reset, ..
+            densify,
+            cull,
+            filter,
+            reset,
+            ..
         } = schedule::events_at(&self.profile, self.iteration);
-        if self.held.is_none() && self.noted < self.iteration && (densify || filter || reset) {
+        if self.held.is_none() && self.noted < self.iteration && (densify || cull || filter || reset) {
             let counters = self.counters()?;
             self.gaussians = counters.gaussians;
             self.note_events(self.iteration, &counters);
@@ -527,6 +565,12 @@ impl Trainer {
         self.noted = iteration;
         let of = schedule::events_at(&self.profile, iteration);
         let mut note = |event| self.events.push(EventRow { it: iteration, event });
+        if of.cull {
+            note(Event::Cull {
+                removed: counters.culled,
+                gaussians: counters.gaussians,
+            });
+        }
         if of.densify {
             let Counters {
                 clones,

@@ -6,7 +6,7 @@ use crate::config::{Background, ModelKind, Profile};
 use crate::kernels::cpu::rng;
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
 use crate::plugins::{AbsStatistic, AdcOptions, Loss, Optimizer, Regularizer};
-use crate::scene::Camera;
+use crate::scene::{Camera, DEFAULT_NEAR_Z};
 
 /// Background colour of a profile.
 #[must_use]
@@ -34,13 +34,21 @@ fn falling(profile: &Profile, iteration: u32, [from, to]: [f32; 2]) -> f32 {
     value
 }
 
-/// Learning rate of exposures at an iteration; 0 without them.
-fn exposure_rate(profile: &Profile, iteration: u32) -> f32 {
-    let rate = profile.losses.iter().find_map(|loss| match loss {
-        Loss::Exposure(o) => Some(falling(profile, iteration, [o.lr, o.lr_end])),
+/// Share of the Gaussians that a step leaves out: from 0 at the start to `train.dropout` at the end (Park et al. 2025).
+fn dropout(profile: &Profile, iteration: u32) -> f32 {
+    let share = f64::from(iteration) / f64::from(profile.schedule.iterations.max(1));
+    #[expect(clippy::cast_possible_truncation, reason = "between two f32")]
+    let share = share.min(1.0) as f32;
+    profile.train.dropout * share
+}
+
+/// Learning rate of exposures at an iteration, and the weight that holds them; 0 without them.
+fn exposure(profile: &Profile, iteration: u32) -> [f32; 2] {
+    let of = profile.losses.iter().find_map(|loss| match loss {
+        Loss::Exposure(o) => Some([falling(profile, iteration, [o.lr, o.lr_end]), o.hold]),
         _ => None,
     });
-    rate.unwrap_or(0.0)
+    of.unwrap_or_default()
 }
 
 /// Weight of the points' depth at an iteration; 0 without that loss.
@@ -87,10 +95,12 @@ pub(super) struct Look {
     pub(super) classic: bool,
     /// Highest SH degree that is evaluated.
     pub(super) sh_degree: u32,
+    /// Centres must lie beyond this depth to be drawn, world units.
+    pub(super) near_z: f32,
 }
 
 impl Look {
-    /// The look that `profile` trains.
+    /// The look that `profile` trains; of one whose near plane is not known yet it is the usual one.
     pub(super) fn of(profile: &Profile, sh_degree: u32) -> Self {
         let classic = profile.model.kind == ModelKind::Classic;
         Self {
@@ -101,6 +111,7 @@ impl Look {
             },
             classic,
             sh_degree,
+            near_z: profile.model.near.unwrap_or(DEFAULT_NEAR_Z),
         }
     }
 }
@@ -110,12 +121,21 @@ impl Look {
 pub(super) fn render(profile: &Profile, camera: &Camera, look: &Look) -> StepUniforms {
     let mut uniforms = StepUniforms::for_camera(camera, background(profile), look.kernel_size);
     uniforms.sh_degree = look.sh_degree;
+    uniforms.near_z = look.near_z;
     uniforms.flags |= if look.classic { flags::CLASSIC } else { 0 };
     // The generators take 32 bits; both halves of the seed count.
     #[expect(clippy::cast_possible_truncation, reason = "folding 64 bits into 32 on purpose")]
     let seed = (profile.train.seed ^ (profile.train.seed >> 32)) as u32;
     uniforms.seed = seed;
     uniforms
+}
+
+/// Makes of uniforms that render a view those that render its near light: over black, splats with a camera-space z below
+/// `limit` are white and all others black, so that a pixel's colour is the sum of the near ones' blending weights.
+pub(super) fn for_near_light(uniforms: &mut StepUniforms, limit: f32) {
+    uniforms.flags |= flags::NEAR;
+    uniforms.depth_weight = limit;
+    uniforms.background[..3].fill(0.0);
 }
 
 /// Uniforms of training iteration `iteration`; `steps` already counts this step.
@@ -165,11 +185,14 @@ pub(super) fn train(
         terms.filter(|r| pick(r)).map(Regularizer::weight).sum::<f32>()
     };
     u.opacity_weight = term(|r| matches!(r, Regularizer::Opacity(_)));
-    u.scale_weight = term(|r| matches!(r, Regularizer::Scale(_)));
+    // Scenes have no unit of length: sizes are measured in extents.
+    u.scale_weight = term(|r| matches!(r, Regularizer::Scale(_))) / extent;
     u.weights[3] = weight(|l| matches!(l, Loss::Alpha(_)));
     u.flags |= if u.weights[3] > 0.0 { flags::ALPHA_GRADIENT } else { 0 };
-    u.camera_position[3] = exposure_rate(profile, iteration);
+    [u.camera_position[3], u.exposure_hold] = exposure(profile, iteration);
     u.depth_weight = depth_weight(profile, iteration);
+    u.dropout = dropout(profile, iteration);
+    u.near_distance = profile.strategy.near_scale() * extent;
     if profile.model.background == Background::Random {
         let color = random_background(u.seed, iteration);
         u.background[..3].copy_from_slice(&color);
@@ -185,8 +208,9 @@ pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, extent: f32, st
     let Optimizer::AdamFused(adam) = &profile.optimizer;
     let iteration = u.iteration;
     let means_rate = schedule::means_lr(profile, iteration, f64::from(extent));
+    // A covariance has the square of the unit of length: as if the scene's extent were 1.
     #[expect(clippy::cast_possible_truncation, reason = "rates fit f32")]
-    let noise = (profile.strategy.noise() * means_rate) as f32;
+    let noise = (profile.strategy.noise() * means_rate / f64::from(extent).powi(2)) as f32;
     u.noise = noise;
     u.sh_steps = steps
         .sh()
@@ -210,5 +234,59 @@ pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, extent: f32, st
             *r = (rate / first) as f32;
             *s = (1.0 / second) as f32;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::config::{Inputs, Override, resolve};
+
+    fn at(recipe: &str, settings: &[(&str, &str)], iteration: u32) -> StepUniforms {
+        let set = |(key, value): &(&str, &str)| Override {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+            flag: "--set".to_owned(),
+        };
+        let inputs = Inputs {
+            recipe: Some(recipe.to_owned()),
+            overrides: settings.iter().map(set).collect(),
+            ..Inputs::default()
+        };
+        let profile = resolve(&inputs).unwrap();
+        let camera = Camera {
+            width_px: 64,
+            height_px: 48,
+            fx: 60.0,
+            fy: 60.0,
+            cx: 32.0,
+            cy: 24.0,
+            rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            translation: [0.0; 3],
+        };
+        let events = schedule::events_at(&profile, iteration);
+        train(&profile, &camera, iteration, 4.0, &events, &GroupSteps::default())
+    }
+
+    #[test]
+    fn switches_are_off_or_what_was_asked_for() {
+        for recipe in ["default", "mip", "quality", "mcmc"] {
+            let u = at(recipe, &[], 15_000);
+            assert_eq!(
+                (u.dropout, u.near_distance, u.exposure_hold),
+                (0.0, 0.0, 0.0),
+                "{recipe}"
+            );
+        }
+        let dropout = [0, 7500, 30_000].map(|i| at("mcmc", &[("train.dropout", "0.2")], i).dropout);
+        assert_eq!(dropout, [0.0, 0.05, 0.2]);
+        for recipe in ["default", "mip", "quality"] {
+            let u = at(recipe, &[("strategy.densify.near_scale", "0.5")], 1);
+            assert_eq!(u.near_distance, 2.0, "{recipe}");
+        }
+        let losses = "[{ kind: l1 }, { kind: exposure, lr: 0.02, lr_end: 0.002, hold: 0.5 }]";
+        let u = at("default", &[("losses", losses)], 30_000);
+        assert_eq!((u.camera_position[3], u.exposure_hold), (0.002, 0.5));
     }
 }

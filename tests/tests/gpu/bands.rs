@@ -86,6 +86,34 @@ fn any_number_of_bands_gives_the_same_bytes() {
     assert_valid(&device);
 }
 
+/// What a step leaves out is the same in all of its bands.
+#[test]
+fn steps_that_leave_gaussians_out_give_the_same_bytes_in_bands() {
+    const DROPPING: [(&str, &str); 2] = [("train.dropout", "0.5"), ("schedule.iterations", "12")];
+    let device = open();
+    let run = |settings: &[(&str, &str)]| {
+        let profile = profile(&[&DROPPING, settings].concat());
+        let mut trainer = trainer(&device, &profile, Reduction::Segmented, &scene().model());
+        Run::new(&mut trainer, 6, |i| camera(&scene(), i), false)
+    };
+    let whole = run(&[]);
+    let visible = |run: &Run| run.statuses.iter().map(|s| s.counters.visible).collect::<Vec<_>>();
+    let all = run(&[("train.dropout", "0")]);
+    let pairs: Vec<_> = visible(&whole).into_iter().zip(visible(&all)).collect();
+    assert!(pairs.iter().all(|(some, all)| some < all), "{pairs:?}");
+    let few: [&[(&str, &str)]; 3] = [
+        &[("debug.bands", "7")],
+        &[("debug.v_cap", "150")],
+        &[("debug.v_cap", "150"), ("debug.i_cap", "700")],
+    ];
+    for way in few {
+        let banded = run(way);
+        assert!(banded.banded > 0, "{way:?}");
+        banded.assert_same(&whole, &format!("{way:?}"));
+    }
+    assert_valid(&device);
+}
+
 #[test]
 fn atomic_sums_in_bands_agree() {
     unordered_sums_in_bands_agree(Reduction::Atomic);

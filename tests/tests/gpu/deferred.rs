@@ -285,8 +285,11 @@ fn wandering(iteration: u32) -> Camera {
     camera
 }
 
+const CULL_OFF: (&str, &str) = ("cull", "{ every: 0, clearance: 0.0, witnesses: 0, opacity: 0.0 }");
+
 fn run(device: &Arc<vk::Device>, settings: &[&[(&str, &str)]], model: &Gaussians, view: impl Fn(u32) -> Camera) -> Run {
-    let profile = profile(&settings.concat());
+    // One Gaussian is where no camera looks, and is to stay there.
+    let profile = profile(&[settings.concat(), vec![CULL_OFF]].concat());
     let mut trainer = trainer(device, &profile, Reduction::Segmented, model);
     Run::new(&mut trainer, 64, view, false)
 }
@@ -295,8 +298,9 @@ const ON: &[(&str, &str)] = &[("optimizer.deferred_sh", "on")];
 const OFF: &[(&str, &str)] = &[("optimizer.deferred_sh", "off")];
 /// All rates fall to a hundredth within the run.
 const FALLING: &[(&str, &str)] = &[
-    ("optimizer.lr.others_end", "0.01"),
-    ("optimizer.lr.means_decay_steps", "64"),
+    ("optimizer.lr.cooldown", "1"),
+    ("optimizer.lr.cooldown_to", "0.01"),
+    ("schedule.iterations", "65"),
 ];
 
 fn colors(model: &Gaussians) -> Vec<f32> {

@@ -8,7 +8,7 @@ use kiln::kernels::cpu::loss::{Weights, loss, masked_loss};
 use kiln::kernels::cpu::rasterize_backward::rasterize_backward_alpha;
 use kiln::kernels::cpu::rng::uniform;
 use kiln::kernels::cpu::step::{forward, target_from_u8};
-use kiln::kernels::exposure::{IDENTITY, VALUES, WORDS, start};
+use kiln::kernels::exposure::{CENTRE_EVERY, IDENTITY, VALUES, WORDS, start};
 use kiln::kernels::uniforms::{Group, flags};
 use kiln::kernels::views::Reduction;
 use kiln::step::{Capacities, train_step};
@@ -126,7 +126,7 @@ fn exposures() {
         // The model is the same each time; only the map goes on.
         gpu.load(&model);
         let mut u = uniforms(&camera, scene.sh_degree, step);
-        (u.view, u.camera_position[3]) = (1, 0.02);
+        (u.view, u.camera_position[3], u.exposure_hold) = (1, 0.02, 0.03);
         if step == 3 {
             u.adam_skip_mask = Group::Sh0.bit();
         }
@@ -151,7 +151,7 @@ fn exposures() {
         let found = gpu.kept(gpu.tensors.pixels.gradient, "exposure.gradient", mapped.len());
         close("image gradient", &rgb(found), by_image.as_flattened(), 1e-7, 2e-3);
         if step < 3 {
-            twin.step(&by_map, 0.02, [0.9, 0.999]);
+            twin.step(&by_map, 0.03, 0.02, [0.9, 0.999]);
         }
         let found: Vec<f32> = gpu.read(exposures.state, 3 * WORDS);
         close("map", &found[WORDS..WORDS + VALUES], &twin.map, 1e-4, 1e-3);
@@ -161,4 +161,63 @@ fn exposures() {
         }
     }
     gpu.assert_valid();
+}
+
+/// At some iterations all maps move together, so that their mean does nothing; more of them than are at work at once.
+#[test]
+fn the_mean_of_all_exposures_is_held() {
+    let scene = Scene {
+        seed: 92,
+        size: [40, 30],
+        count: 60,
+        ..Scene::default()
+    };
+    let (model, target) = (scene.model(), scene.target());
+    for cameras in [1, 20, 21, 50] {
+        let mut c = capacities(&scene);
+        (c.cameras, c.losses.exposure) = (cameras, true);
+        let mut gpu = Gpu::new(&c, &variants(Reduction::Segmented), train_step, |_| Vec::new());
+        let exposures = gpu.tensors.extra.exposures.expect("asked for");
+        let mut state = start(cameras);
+        for (view, words) in (0..).zip(state.chunks_exact_mut(WORDS)) {
+            for (k, value) in (0..).zip(&mut words[..VALUES]) {
+                *value += uniform::<f32>(8, view, k, 0) - 0.2;
+            }
+        }
+        gpu.device.write(&exposures.state, &state).expect("upload");
+        let maps = |words: &[f32]| -> Vec<exposure::State<f32>> {
+            let map = |words: &[f32]| exposure::State {
+                map: std::array::from_fn(|k| words[k]),
+                ..exposure::State::new()
+            };
+            words.chunks_exact(WORDS).map(map).collect()
+        };
+        let step = |gpu: &mut Gpu, iteration: u32| -> Vec<f32> {
+            gpu.load(&model);
+            let mut u = uniforms(&scene.camera(), scene.sh_degree, iteration);
+            (u.view, u.camera_position[3]) = (cameras - 1, 0.02);
+            assert_eq!(gpu.run(0, &u, &target).stalled, 0);
+            gpu.read(exposures.state, cameras as usize * WORDS)
+        };
+        let before = step(&mut gpu, CENTRE_EVERY - 1);
+        let others = (cameras as usize - 1) * WORDS;
+        assert_eq!(before[..others], state[..others], "views that were not trained");
+        // The same step without the centring, for its own view's map.
+        let moved = step(&mut gpu, CENTRE_EVERY - 1);
+        gpu.device.write(&exposures.state, &before).expect("upload");
+        let found = step(&mut gpu, CENTRE_EVERY);
+        let mut wanted = maps(&moved);
+        exposure::centre(&mut wanted);
+        for (found, wanted) in maps(&found).iter().zip(&wanted) {
+            close("map", &found.map, &wanted.map, 1e-5, 1e-5);
+        }
+        let untouched = |words: &[f32]| {
+            words
+                .chunks_exact(WORDS)
+                .map(|w| w[VALUES..].to_vec())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(untouched(&found), untouched(&moved), "moments and numbers of steps");
+        gpu.assert_valid();
+    }
 }

@@ -9,6 +9,7 @@ mod depth;
 mod depth_loss;
 mod losses;
 mod model;
+mod near_light;
 mod poison;
 mod probe;
 mod records;

@@ -15,7 +15,7 @@ use kiln::kernels::uniforms::{StepUniforms, TILE_PX};
 use kiln::kernels::views::{Pixels, Reduction, Shared};
 use kiln::kernels::{begin, filter_3d, histogram, loss, opacity_reset};
 use kiln::memory::{Class, Gpu as Device, Program, Tag, TensorTable, fold_groups};
-use kiln::scene::Camera;
+use kiln::scene::{Camera, DEFAULT_NEAR_Z};
 use kiln::step::{Capacities, evaluate_view};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, Keep, assert_valid, open, variants};
@@ -257,7 +257,10 @@ fn smoothing_filter() {
         );
         let model = scene.model();
         gpu.load(&model);
-        let list: Vec<FilterCamera> = cameras.iter().map(FilterCamera::from).collect();
+        let list: Vec<FilterCamera> = cameras
+            .iter()
+            .map(|camera| FilterCamera::new(camera, DEFAULT_NEAR_Z))
+            .collect();
         let view = gpu.tensors.filter.cameras;
         gpu.device.write(&view, &list).expect("upload");
         gpu.run(0, &uniforms(&cameras[0], 3, 1), &[]);

@@ -8,7 +8,7 @@ use kiln::cli::{Exit, Failure as _};
 use kiln::memory::backend::BackendKind;
 use kiln::memory::{Budget, GIB, Gpu, MemoryError};
 use kiln::scene::SceneIndex;
-use kiln::train::{Demand, TrainError, Trainer, initial_model, open_device, plan, scene_options, variants_for};
+use kiln::train::{Demand, FirstModel, TrainError, Trainer, open_device, plan, scene_options, variants_for};
 use kiln::vk::VkError;
 use kiln_tests::gpu::take_turn;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
@@ -26,7 +26,7 @@ fn start_up_survives_a_failure_of_every_allocation() {
         let open = open_device(&profile).unwrap();
         let device = open.device.clone();
         let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
-        let model = initial_model(&profile, &scene).unwrap();
+        let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
         let demand = Demand::count(&profile, &scene, &model);
         let variants = variants_for(device.caps(), open.tier, &profile).unwrap();
         let budget = Budget::of_device(&device, Some(4 * GIB), 0.97);

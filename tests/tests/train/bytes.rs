@@ -10,7 +10,9 @@ use kiln::kernels::views::{Reduction, Variants};
 use kiln::memory::{BlockRounding, Budget, Class, GIB, Gpu, MIB, PlanLimits, TensorTable};
 use kiln::scene::SceneIndex;
 use kiln::step::Capacities;
-use kiln::train::{ByteTable, CapacitySource, Demand, DemandSource, PlanReport, TrainPlan, Unit, plan, scene_options};
+use kiln::train::{
+    ByteTable, CapacitySource, Demand, DemandSource, Measures, PlanReport, TrainPlan, Unit, plan, scene_options,
+};
 use kiln_tests::{gpu, runs};
 
 /// The limits of a card.
@@ -81,7 +83,12 @@ fn train_plan(capacities: &Capacities, variants: &Variants, profile: &Profile, r
         capacities,
         variants,
         profile,
-        (500.0, 3.0, Frame::new([0.0; 3], 3.0)),
+        Measures {
+            max_focal_px: 500.0,
+            extent: 3.0,
+            near_distance: Some(1.0),
+            frame: Frame::new([0.0; 3], 3.0),
+        },
         resident_bytes,
         CARD.largest_tensor(),
     )

@@ -9,11 +9,12 @@ use kiln::kernels::cpu::gaussian::{Gaussian, View};
 use kiln::kernels::cpu::project::{Filter2d, Settings};
 use kiln::kernels::cpu::rasterize::pixel_list;
 use kiln::kernels::cpu::step::forward;
+use kiln::kernels::exposure;
 use kiln::kernels::views::Reduction;
 use kiln::memory::{BlockRounding, Budget, PlanLimits};
-use kiln::scene::{SceneIndex, SceneOptions};
+use kiln::scene::{SceneIndex, SceneOptions, SceneReport, exposure_spread};
 use kiln::train::interrupt::Interrupt;
-use kiln::train::{ByteTable, Demand, ResumeFrom, TrainError, initial_model, plan, scene_options};
+use kiln::train::{ByteTable, Demand, FirstModel, ResumeFrom, TrainError, plan, scene_options};
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile, train_scene};
 
@@ -62,13 +63,20 @@ fn coverage(scratch: &Scratch, scene: &str, run: &str) -> [f64; 2] {
         sh_degree: 0,
         tight_tiles: true,
         jitter: None,
+        dropout: None,
     };
     let (gaussians, filter) = (Gaussian::<f32>::from_model(&model), &model.filter_3d);
     let mut sums = [(0.0, 0.0); 2];
     for view in &scene.test {
         let name = Path::new(&view.mask.as_ref().unwrap().path);
         let mask = image::open(name).unwrap().into_luma8();
-        let out = forward(&gaussians, filter, &View::new(&view.camera), &settings, [0.0; 3]);
+        let out = forward(
+            &gaussians,
+            filter,
+            &View::new(&view.camera).beyond(scene.near_z()),
+            &settings,
+            [0.0; 3],
+        );
         for (pixel, transmittance) in mask.pixels().zip(&out.raster.transmittance) {
             let (sum, n) = &mut sums[usize::from(pixel.0[0] == 0)];
             *sum += 1.0 - f64::from(*transmittance);
@@ -92,11 +100,12 @@ fn depth_error(scratch: &Scratch, scene: &str, run: &str) -> f64 {
         sh_degree: 0,
         tight_tiles: true,
         jitter: None,
+        dropout: None,
     };
     let (gaussians, filter) = (Gaussian::<f32>::from_model(&model), &model.filter_3d);
     let (mut sum, mut n) = (0.0, 0.0);
     for view in &scene.train {
-        let eye = View::new(&view.camera);
+        let eye = View::new(&view.camera).beyond(scene.near_z());
         let out = forward(&gaussians, filter, &eye, &settings, [0.0; 3]);
         for point in view.seen.iter() {
             let at = sample(&eye, point.position).unwrap();
@@ -184,6 +193,17 @@ fn points_tell_depth() {
     );
 }
 
+/// Exposure of a training view, in units of the test views'.
+fn gain(index: usize) -> f32 {
+    0.4 + 1.2 * (index * 5 % 13) as f32 / 12.0
+}
+
+/// Those of the training views.
+fn gains() -> Vec<f64> {
+    let training = (0..16).filter(|index| index % 8 != 0);
+    training.map(|index| f64::from(gain(index))).collect()
+}
+
 /// Photos of training views brighter and darker than the test views'.
 fn change_exposures(folder: &Path) {
     let mut paths: Vec<_> = std::fs::read_dir(folder.join("images"))
@@ -194,12 +214,7 @@ fn change_exposures(folder: &Path) {
     for (index, path) in paths.iter().enumerate() {
         let mut photo = image::open(path).unwrap().into_rgb8();
         // Every 8th view is for testing.
-        let gain = 0.6
-            * if index % 8 == 0 {
-                1.0
-            } else {
-                0.4 + 1.2 * (index * 5 % 13) as f32 / 12.0
-            };
+        let gain = 0.6 * if index % 8 == 0 { 1.0 } else { gain(index) };
         for value in photo.iter_mut() {
             *value = (f32::from(*value) * gain).round() as u8;
         }
@@ -215,19 +230,80 @@ fn exposures_are_told_from_the_scene() {
     let exposure = "[{ kind: l1 }, { kind: dssim }, { kind: exposure, lr: 0.03, lr_end: 0.003 }]";
     let longer = [("dataset.masks", "\"off\""), ("schedule.iterations", "250")];
     train(&scratch, "scene", "plain", &longer).unwrap();
-    let asked = [longer[0], longer[1], ("losses", exposure), ("eval.exposure", "true")];
+    let asked = [
+        longer[0],
+        longer[1],
+        ("losses", exposure),
+        ("schedule.checkpoint", "[250]"),
+    ];
     train(&scratch, "scene", "exposure", &asked).unwrap();
     let [without, with] = ["plain", "exposure"].map(|run| psnr(&scratch, run, 250));
     assert!(with > without + 0.5, "{without} dB without, {with} dB with");
+    // Maps are on their way to the photos' exposures in units of their mean: some 18 steps each take them a third of it.
+    let (file, state) = runs::checkpoint(&runs::checkpoints(&scratch.join("exposure")).remove(0));
+    let entry = |tensor: &&serde_json::Value| tensor["name"] == "exposures";
+    let tensor = state["tensors"].as_array().unwrap().iter().find(entry).unwrap();
+    let [from, bytes] = ["offset", "bytes"].map(|key| tensor[key].as_u64().unwrap() as usize);
+    let words: Vec<f32> = bytemuck::pod_collect_to_vec(&file[from..from + bytes]);
+    let learnt: Vec<f64> = words
+        .chunks_exact(exposure::WORDS)
+        .map(|map| f64::from(map[0] + map[5] + map[10]) / 3.0)
+        .collect();
+    let gains = gains();
+    assert_eq!(learnt.len(), gains.len());
+    let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
+    let (of_learnt, of_gains) = (mean(&learnt), mean(&gains));
+    assert!((of_learnt - 1.0).abs() < 0.03, "{learnt:?}");
+    let product = |a: &[f64], b: &[f64]| {
+        let (x, y) = (mean(a), mean(b));
+        a.iter().zip(b).map(|(a, b)| (a - x) * (b - y)).sum::<f64>()
+    };
+    let alike = product(&learnt, &gains) / (product(&learnt, &learnt) * product(&gains, &gains)).sqrt();
+    let way = of_gains * product(&learnt, &gains) / product(&gains, &gains);
+    assert!(alike > 0.95 && way > 0.25, "{alike}, {way}: {learnt:?} and {gains:?}");
     // Photos of training views differ in exposure, which the model does not show and a fit takes up.
     let file = |run: &str| json(&scratch.join(&format!("{run}/eval/iteration_250/metrics.json")));
     let (plain, asked) = (file("plain"), file("exposure"));
-    assert!(plain["train"]["mean"].get("cc_psnr").is_none(), "only when asked for");
+    assert!(
+        plain["train"]["mean"].get("cc_psnr").is_none(),
+        "only beside exposures or when asked for"
+    );
     let of = |set: &str, key: &str| asked[set]["mean"][key].as_f64().unwrap();
     let [plain, corrected] = ["psnr_image", "cc_psnr"].map(|key| of("train", key));
     assert!(corrected > plain + 1.0, "{plain} dB, {corrected} dB corrected");
     let [plain, corrected] = ["psnr_image", "cc_psnr"].map(|key| of("test", key));
     assert!(corrected > plain - 0.01, "{plain} dB, {corrected} dB corrected");
+}
+
+/// Colours at shared points tell by how much photos differ, and what `kiln inspect` says of it.
+#[test]
+fn the_spread_of_exposures_is_seen_in_the_photos() {
+    let scratch = Scratch::new("spread");
+    let folder = scratch.join("scene");
+    solids(&folder);
+    let options = SceneOptions {
+        seen_points: 1000,
+        ..SceneOptions::default()
+    };
+    let load = |options: &SceneOptions| SceneIndex::load(&folder, options).unwrap();
+    let spread = || exposure_spread(&load(&options)).unwrap().unwrap();
+    let equal = spread();
+    assert!(equal < 0.06, "{equal}");
+    change_exposures(&folder);
+    let logs: Vec<f64> = gains().into_iter().map(f64::ln).collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let square = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / logs.len() as f64;
+    let found = spread();
+    assert!(
+        (found / square.sqrt() - 1.0).abs() < 0.15,
+        "{found}, not {}",
+        square.sqrt()
+    );
+    let without = exposure_spread(&load(&SceneOptions::default())).unwrap();
+    assert_eq!(without, None, "no points were asked for");
+    let scene = load(&options);
+    let report = SceneReport::of(&scene).with_photos(&scene).unwrap();
+    assert!((report.exposure_spread.unwrap() - found).abs() < 1e-4);
 }
 
 /// A run that goes on from a checkpoint ends with the bytes of one that never paused, exposures included.
@@ -266,7 +342,7 @@ fn memory_is_as_listed() {
     for losses in [losses, "[{ kind: l1 }, { kind: dssim }]"] {
         let profile = profile(Path::new("unused"), &[&[("losses", losses)]]);
         let scene = SceneIndex::load(&scratch.join("scene"), &scene_options(&profile).unwrap()).unwrap();
-        let model = initial_model(&profile, &scene).unwrap();
+        let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
         let demand = Demand::count(&profile, &scene, &model);
         let budget = Budget::new(1 << 30, None, Some(1 << 30), 1.0);
         let limits = PlanLimits {

@@ -1,7 +1,9 @@
 //! Whole runs: what they learn, keep, refuse and survive.
 
+mod background;
 mod bytes;
 mod crash;
+mod cull;
 mod deferred;
 mod deterministic;
 mod guard;
@@ -14,5 +16,6 @@ mod program;
 mod race;
 mod resume;
 mod run;
+mod scale;
 mod storage;
 mod strategies;

@@ -92,7 +92,11 @@ fn the_filter_is_there_before_the_first_step_and_does_not_depend_on_the_image_si
         ..SceneOptions::default()
     };
     let scene = SceneIndex::load(&runs::scene(), &options).unwrap();
-    let eyes: Vec<View<f32>> = scene.train.iter().map(|view| View::new(&view.camera)).collect();
+    let eyes: Vec<View<f32>> = scene
+        .train
+        .iter()
+        .map(|view| View::new(&view.camera).beyond(scene.near_z()))
+        .collect();
     let wanted = filter_3d(&found.means, &eyes);
     assert!(wanted.iter().all(|filter| *filter > 0.0));
     close("filters", &found.filter_3d, &wanted, 1e-6, 1e-5);

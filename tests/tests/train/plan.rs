@@ -11,7 +11,7 @@ use kiln::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
 use kiln::plugins::NeedClass;
 use kiln::scene::SceneIndex;
 use kiln::train::interrupt::Interrupt;
-use kiln::train::{Demand, DemandSource, initial_model, open_device, plan, scene_options, variants_for};
+use kiln::train::{Demand, DemandSource, FirstModel, open_device, plan, scene_options, variants_for};
 use kiln_tests::runs::{self, EVENTFUL, Scratch};
 use kiln_tests::{child, cpu};
 
@@ -42,7 +42,7 @@ fn declared_needs_are_the_bytes_of_the_plan() {
             jitter: false,
         };
         let budget = Budget::new(GIB, None, Some(GIB), 1.0);
-        let model = initial_model(&profile, &scene).unwrap();
+        let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
         let demand = Demand::count(&profile, &scene, &model);
         let (plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
         let bytes = |parts: &[&str]| -> u64 {
@@ -77,14 +77,18 @@ fn the_count_over_the_training_views_is_what_steps_see() {
     ];
     let profile = runs::profile(Path::new("unused"), &[&settings]);
     let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
-    let model = initial_model(&profile, &scene).unwrap();
+    let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
     let demand = Demand::count(&profile, &scene, &model);
     assert_eq!(demand, Demand::count(&profile, &scene, &model), "threads do not matter");
     let views = scene.train.len() as u32;
     assert_eq!(demand.from, DemandSource::Counted { sample: 4096, views });
     // The whole model, by the twin of the step.
     let gaussians = Gaussian::<f64>::from_model(&model);
-    let cameras: Vec<View<f64>> = scene.train.iter().map(|v| View::new(&v.camera)).collect();
+    let cameras: Vec<View<f64>> = scene
+        .train
+        .iter()
+        .map(|v| View::new(&v.camera).beyond(scene.near_z()))
+        .collect();
     let means: Vec<_> = gaussians.iter().map(|g| g.mean).collect();
     let filters = filter_3d(&means, &cameras);
     let settings = Settings {
@@ -92,6 +96,7 @@ fn the_count_over_the_training_views_is_what_steps_see() {
         sh_degree: 3,
         tight_tiles: true,
         jitter: None,
+        dropout: None,
     };
     let counts = cameras.iter().map(|view| {
         let each = gaussians.iter().zip(&filters);
@@ -129,7 +134,7 @@ fn counting_takes_no_time() {
         &[&[("init", "{ kind: random_box, count: 100000 }")]],
     );
     let mut scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
-    let model = initial_model(&profile, &scene).unwrap();
+    let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
     scene.train = scene.train.iter().cycle().take(300).cloned().collect();
     let before = cpu::used();
     let demand = Demand::count(&profile, &scene, &model);
@@ -146,7 +151,7 @@ fn a_run_reserves_what_was_planned_and_says_where_capacities_come_from() {
     let root = scratch.join("run");
     let profile = runs::profile(&root, &[EVENTFUL, &[("schedule.iterations", "2")]]);
     let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
-    let model = initial_model(&profile, &scene).unwrap();
+    let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
     let demand = Demand::count(&profile, &scene, &model);
     runs::train(profile.clone(), None, &Interrupt::unattached()).unwrap();
     let open = open_device(&profile).unwrap();

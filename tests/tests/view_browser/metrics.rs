@@ -1,6 +1,7 @@
 //! The numbers: curves and evaluation.
 
 use kiln_tests::runs::json;
+use serde_json::Value;
 
 use crate::stage::{ITERATIONS, Stage, assert_content, keep};
 
@@ -44,10 +45,22 @@ fn views_are_listed_sorted_and_compared() {
         .map(Vec::len)
         .sum();
     assert_eq!(page.eval(&format!("{rows}.length")), of_sets, "{metrics}");
+    // The worst view comes first, and stands beside mean and median.
+    let test = &metrics["test"];
+    let said = page.eval("document.getElementById('summary').textContent");
+    let number = |value: &Value| format!("{:.2}", value.as_f64().unwrap());
+    let worst = test["worst"]["name"].as_str().unwrap();
+    let wanted = format!(
+        "{}, median {}, worst {} {worst}",
+        number(&test["mean"]["psnr_image"]),
+        number(&test["median"]),
+        number(&test["worst"]["psnr_image"])
+    );
+    assert_eq!(said, wanted);
     // Sorting turns the list around.
     let order = || page.eval(&format!("{rows}.map(row => row.dataset.view)"));
     let before = order();
-    let heading = "#views [data-act=sort][data-value=psnr]";
+    let heading = "#views [data-act=sort][data-value=psnr_image]";
     page.click(heading);
     page.wait(&format!(
         "JSON.stringify({rows}.map(row => row.dataset.view)) !== {:?}",

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::{Failure, Result};
+use crate::node::Node;
 use crate::setup;
 use crate::steps::{self, Steps};
 use crate::system::Need;
@@ -54,11 +55,32 @@ fn demo(root: &Path) -> Result<()> {
     steps.report();
     trained?;
 
+    let results = artifacts(&run)?;
     eprintln!("\nresults");
-    for path in artifacts(&run)? {
+    eprintln!("{}", quality(&run)?);
+    for path in results {
         crate::say(path.display());
     }
     Ok(())
+}
+
+/// One line on the test views of the last evaluation: mean, median and the worst one.
+fn quality(run: &Path) -> Result<String> {
+    let file = Node::file(&last_iteration(&run.join("eval"))?.join("metrics.json"))?;
+    let Some(test) = file.present("test") else {
+        return Ok("no test views".to_owned());
+    };
+    let mean = test.child("mean")?.number("psnr_image")?;
+    let mut line = format!("test views: PSNR {mean:.2} dB");
+    if let (Some(median), Some(worst)) = (test.optional("median")?, test.present("worst")) {
+        let (name, psnr) = (worst.text("name")?, worst.number("psnr_image")?);
+        line += &format!(" (median {median:.2}, worst {psnr:.2} {name}");
+        if let Some(share) = worst.optional("fog_share")? {
+            line += &format!(", fog share {share:.2}");
+        }
+        line.push(')');
+    }
+    Ok(line)
 }
 
 /// `NAME` under `folder`, or `NAME-2`, `NAME-3`, ... when that exists.
@@ -123,6 +145,12 @@ mod tests {
         let found = artifacts(&run).unwrap();
         assert_eq!(found[0], run.join("point_cloud/iteration_1500/point_cloud.ply"));
         assert_eq!(found.len(), 4);
+        assert_eq!(quality(&run).unwrap(), "no test views");
+        let metrics = r#"{"test": {"mean": {"psnr_image": 24.321}, "median": 27.3,
+            "worst": {"name": "view_024", "psnr_image": 15.71, "fog_share": 0.764}}}"#;
+        fs::write(eval.join("metrics.json"), metrics).unwrap();
+        let line = "test views: PSNR 24.32 dB (median 27.30, worst 15.71 view_024, fog share 0.76)";
+        assert_eq!(quality(&run).unwrap(), line);
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -69,6 +69,12 @@ impl Node {
         value.cloned().ok_or_else(|| self.missing(key))
     }
 
+    /// An object by key; none where it is absent or `null`.
+    pub(crate) fn present(&self, key: &str) -> Option<Self> {
+        let value = self.at(key).filter(|value| !matches!(value, JsonValue::Null));
+        value.and_then(|_| self.child(key).ok())
+    }
+
     /// Any value by key.
     pub(crate) fn child(&self, key: &str) -> Result<Self> {
         let value = self.at(key).cloned().ok_or_else(|| self.missing(key))?;

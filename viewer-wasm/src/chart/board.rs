@@ -111,7 +111,7 @@ pub(crate) fn board(runs: &[Source<'_>], smoothing: f64) -> Vec<Chart> {
     };
     let mut charts = vec![
         chart("loss", "Loss", Unit::Plain, train("loss", smoothing)),
-        chart("psnr", "PSNR, dB", Unit::Plain, eval("psnr")),
+        chart("psnr", "PSNR, dB", Unit::Plain, eval("psnr_image")),
         chart("ssim", "SSIM", Unit::Plain, eval("ssim")),
         chart("lpips", "LPIPS", Unit::Plain, eval("lpips")),
         chart("gaussians", "Gaussians", Unit::Count, train("gaussians", 0.0)),

@@ -10,18 +10,20 @@ pub(crate) enum Figure {
     Ssim,
     Lpips,
     L1,
+    Fog,
 }
 
 impl Figure {
-    pub(crate) const ALL: [Self; 4] = [Self::Psnr, Self::Ssim, Self::Lpips, Self::L1];
+    pub(crate) const ALL: [Self; 5] = [Self::Psnr, Self::Ssim, Self::Lpips, Self::L1, Self::Fog];
 
-    /// Key in the files.
+    /// Key in the files. PSNR is that of one squared error a view, which median and worst view go by.
     pub(crate) fn key(self) -> &'static str {
         match self {
-            Self::Psnr => "psnr",
+            Self::Psnr => "psnr_image",
             Self::Ssim => "ssim",
             Self::Lpips => "lpips",
             Self::L1 => "l1",
+            Self::Fog => "fog_share",
         }
     }
 
@@ -32,6 +34,7 @@ impl Figure {
             Self::Ssim => "SSIM",
             Self::Lpips => "LPIPS",
             Self::L1 => "L1",
+            Self::Fog => "Fog",
         }
     }
 
@@ -47,7 +50,7 @@ impl Figure {
     pub(crate) fn print(self, value: Option<f64>) -> String {
         match (self, value) {
             (_, None) => "-".to_owned(),
-            (Self::Psnr, Some(value)) => format!("{value:.2}"),
+            (Self::Psnr | Self::Fog, Some(value)) => format!("{value:.2}"),
             (_, Some(value)) => format!("{value:.4}"),
         }
     }
@@ -62,7 +65,7 @@ pub(crate) struct ViewRow {
     pub(crate) images: bool,
     /// Width and height, pixels.
     pub(crate) size: [u32; 2],
-    figures: [Option<f64>; 4],
+    figures: [Option<f64>; Figure::ALL.len()],
 }
 
 impl ViewRow {
@@ -80,6 +83,8 @@ impl ViewRow {
 pub(crate) struct Evaluation {
     /// Test views first, each in the order of the file.
     pub(crate) views: Vec<ViewRow>,
+    /// Mean, median and worst PSNR of the test views, for people; none in files of older versions.
+    pub(crate) summary: Option<String>,
 }
 
 impl Evaluation {
@@ -91,12 +96,14 @@ impl Evaluation {
         let file = "the evaluation's metrics.json";
         let value = json::parse(text).map_err(|e| format!("{file} is {e}"))?;
         super::check_version(&value, file)?;
+        let test = value.get("test");
+        let summary = test.and_then(|test| super::metrics::spread(test, test.get("mean")?));
         let mut views = Vec::new();
         for (set, test) in [("test", true), ("train", false)] {
             let rows = value.get(set).map_or(&[][..], |report| report.items("views"));
             views.extend(rows.iter().filter_map(|row| view(row, test)));
         }
-        Ok(Self { views })
+        Ok(Self { views, summary })
     }
 
     /// The views in order of a figure, the worst first or last; those without it come at the end.
@@ -158,6 +165,11 @@ mod tests {
         assert_eq!(order(Figure::L1, true), ["test_view", "view"]);
         assert_eq!(order(Figure::Ssim, false), ["view", "test_view"]);
         assert_eq!(order(Figure::Lpips, true).len(), 2);
+        assert_eq!(order(Figure::Fog, true), ["test_view", "view"]);
+        assert_eq!(
+            evaluation.summary.as_deref(),
+            Some("30.66, median 30.66, worst 30.66 test_view")
+        );
         assert_eq!(evaluation.psnr("view", true), None);
         let (low, high) = evaluation.psnr_range().unwrap();
         assert!(low < 31.0 && high > 33.0);
@@ -172,6 +184,12 @@ mod tests {
     fn names_that_leave_the_folder_are_left_out() {
         let text = golden("eval/iteration_40/metrics.json").replace("test_view", "../../secret");
         assert_eq!(Evaluation::parse(&text).unwrap().views.len(), 1);
+        assert!(
+            Evaluation::parse("{\"schema_version\": 1, \"test\": {\"views\": []}}")
+                .unwrap()
+                .summary
+                .is_none()
+        );
         assert!(
             Evaluation::parse("{\"schema_version\": 2}")
                 .unwrap_err()

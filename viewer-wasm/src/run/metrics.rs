@@ -36,6 +36,8 @@ pub(crate) struct Metrics {
     pub(crate) seconds: f64,
     /// Last iteration of a training row.
     pub(crate) last_it: f64,
+    /// Mean, median and worst PSNR of the test views of the last evaluation, for people; empty in runs of older versions.
+    pub(crate) spread: String,
 }
 
 const TRAIN_KEYS: [&str; 6] = ["loss", "l1", "gaussians", "visible", "intersections", "its"];
@@ -63,6 +65,9 @@ impl Metrics {
                     if let Some(value) = row.number(key) {
                         add(self.eval_column(key, test), it, value);
                     }
+                }
+                if test {
+                    self.spread = spread(row, row).unwrap_or_default();
                 }
             }
             Some("event") => self.push_event(it, row),
@@ -122,6 +127,14 @@ impl Metrics {
     }
 }
 
+/// PSNR of a set: mean, median, worst view and its name. `of` and `mean` are a row, or a set in `metrics.json` and its mean.
+pub(crate) fn spread(of: &Value, mean: &Value) -> Option<String> {
+    let (worst, key) = (of.get("worst")?, "psnr_image");
+    let [mean, median, psnr] = [mean.number(key)?, of.number("median")?, worst.number(key)?];
+    let name = worst.text("name")?;
+    Some(format!("{mean:.2}, median {median:.2}, worst {psnr:.2} {name}"))
+}
+
 fn column<'a>(columns: &'a mut Vec<(&'static str, Points)>, key: &'static str) -> &'a mut Points {
     let at = columns.iter().position(|(name, _)| *name == key).unwrap_or_else(|| {
         columns.push((key, Vec::new()));
@@ -161,8 +174,9 @@ mod tests {
             metrics.train("gaussians"),
             [(10.0, 3.0), (20.0, 3.0), (30.0, 5.0), (40.0, 5.0)]
         );
-        assert_eq!(metrics.eval("psnr", true).len(), 2);
+        assert_eq!(metrics.eval("psnr_image", true).len(), 2);
         assert_eq!(metrics.eval("lpips", true), []);
+        assert_eq!(metrics.spread, "30.66, median 30.66, worst 30.66 test_view");
         assert_eq!(metrics.eval_iterations(), [20.0, 40.0]);
         let densify = &metrics.events[0];
         assert_eq!(
@@ -186,6 +200,10 @@ mod tests {
                      {\"type\":\"event\",\"it\":6,\"kind\":\"warning\",\"detail\":{\"message\":\"odd\"}}\n{\"type\":\"new\"}\n";
         let events = read(event).events;
         assert_eq!(events.len(), 2);
+        assert_eq!(
+            read("{\"type\":\"eval\",\"it\":9,\"set\":\"test\",\"psnr\":20}").spread,
+            ""
+        );
         assert_eq!((events[1].text.as_str(), events[1].is_warning()), ("odd", true));
     }
 }

@@ -107,6 +107,7 @@ impl App {
         let row = row.map(|row| (*row).clone());
         let table = table(&rows, row.as_ref(), choice.figure, choice.worst_first);
         dom::set_html("views", &table);
+        dom::set_text("summary", evaluation.summary.as_deref().unwrap_or("-"));
         dom::show("compare", row.is_some());
         let (path, pair) = (run.path.clone(), PAIRS[choice.pair]);
         if let (Some(row), Some(it)) = (row, wanted) {

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::super::eval::{plain, print_low_views};
 use super::{Description, count, mib, pretty};
 use crate::config::{Inputs, Profile, resolve};
-use crate::eval::Means;
-use crate::train::run_folder::{Environment, RunFolderError, RunRecord};
+use crate::eval::{EvalFile, NamedView};
+use crate::train::run_folder::{Environment, RunFolderError, RunRecord, SetRecord};
 use crate::train::run_folder::{checkpoints_path, config_path, environment_path, record_path};
 
 /// What a run folder holds.
@@ -23,6 +24,9 @@ pub(super) struct RunDescription {
     commit: Option<String>,
     /// Settings that set the recipe apart; null when `config.resolved.yaml` cannot be read.
     recipe: Option<String>,
+    /// Test views of the last evaluation that lie 2 dB and more under their median, the lowest first; empty when its
+    /// `metrics.json` cannot be read.
+    low_views: Vec<NamedView>,
     /// Names of the checkpoints, oldest first.
     checkpoints: Vec<String>,
     /// Bytes of everything in the folder.
@@ -35,7 +39,8 @@ pub(super) struct RunDescription {
 
 impl RunDescription {
     pub(super) fn of(root: &Path) -> Result<Self, RunFolderError> {
-        let record = RunRecord::read(&record_path(root))?;
+        let mut record = RunRecord::read(&record_path(root))?;
+        let low_views = complete(&mut record, root);
         let environment = Environment::read(&environment_path(root)).ok();
         let settings = resolve(&Inputs {
             file: Some(config_path(root)),
@@ -52,6 +57,7 @@ impl RunDescription {
             device: environment.as_ref().map(Environment::device_line),
             commit: environment.map(|environment| environment.engine.commit),
             recipe: settings.ok().map(|profile| recipe(&profile)),
+            low_views,
             checkpoints: names(&checkpoints_path(root)),
             bytes: size(root, 8),
             missing,
@@ -59,6 +65,23 @@ impl RunDescription {
             record,
         })
     }
+}
+
+/// Takes the figures of evaluations from their files, which tell more than the index of an older run; gives the low test
+/// views of the last one.
+fn complete(record: &mut RunRecord, root: &Path) -> Vec<NamedView> {
+    let mut low_views = Vec::new();
+    for eval in &mut record.evals {
+        let text = std::fs::read_to_string(root.join(&eval.path)).ok();
+        let file: Option<EvalFile> = text.and_then(|text| serde_json::from_str(&text).ok());
+        if let Some(file) = &file {
+            let [test, train] = [&file.test, &file.train].map(|set| set.as_ref().map(SetRecord::from));
+            (eval.test, eval.train) = (test, train);
+        }
+        let test = file.and_then(|file| file.test);
+        low_views = test.map(|test| test.low_views).unwrap_or_default();
+    }
+    low_views
 }
 
 /// One line on what is trained, how and for how long.
@@ -147,16 +170,18 @@ impl Description for RunDescription {
             )?;
         }
         if !run.evals.is_empty() {
-            let heads = ["set", "views", "psnr", "ssim", "lpips"].map(|head| format!("{head:>9}"));
-            writeln!(out, "results\n  {:>9}{}", "iteration", heads.concat())?;
+            let heads =
+                ["set", "views", "psnr_image", "median", "worst", "ssim", "lpips"].map(|head| format!("{head:>11}"));
+            writeln!(out, "results\n  {:>11}{}", "iteration", heads.concat())?;
         }
         for eval in &run.evals {
-            for (set, means) in [("test", &eval.test), ("train", &eval.train)] {
-                if let Some(means) = means {
-                    writeln!(out, "  {:>9}{set:>9}{}", eval.iteration, figures(means))?;
+            for (set, record) in [("test", &eval.test), ("train", &eval.train)] {
+                if let Some(record) = record {
+                    writeln!(out, "  {:>11}{set:>11}{}", eval.iteration, figures(record))?;
                 }
             }
         }
+        print_low_views(&self.low_views, out)?;
         if !self.checkpoints.is_empty() {
             writeln!(out, "checkpoints\n  {}", self.checkpoints.join("\n  "))?;
         }
@@ -175,25 +200,31 @@ impl Description for RunDescription {
     }
 }
 
-fn figures(means: &Means) -> String {
+fn figures(SetRecord { mean, spread }: &SetRecord) -> String {
     let figure = |value: Option<f64>, digits: usize| match value.filter(|value| value.is_finite()) {
-        Some(value) => format!("{value:>9.digits$}"),
-        None => format!("{:>9}", "-"),
+        Some(value) => format!("{value:>11.digits$}"),
+        None => format!("{:>11}", "-"),
     };
-    let m = &means.metrics;
-    format!(
-        "{:>9}{}{}{}",
-        means.n,
-        figure(Some(m.psnr), 2),
+    let m = &mean.metrics;
+    let worst = spread.worst.as_ref();
+    let figures = [
+        figure(Some(m.psnr_image), 2),
+        figure(spread.median, 2),
+        figure(worst.map(|view| view.psnr_image), 2),
         figure(Some(m.ssim), 4),
-        figure(means.lpips, 4)
-    )
+        figure(mean.lpips, 4),
+    ];
+    let name = worst.map(|view| format!("  {}", plain(&view.name)));
+    format!("{:>11}{}{}", mean.n, figures.concat(), name.unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+    use crate::eval::Spread;
+    use crate::scene::Split;
+    use crate::scene::scratch::Scratch;
 
     #[test]
     fn the_golden_run_is_described() {
@@ -209,7 +240,8 @@ mod tests {
             "recipe     adc",
             "device     example device, example driver 1.0\n",
             "  point_cloud/iteration_40/point_cloud.ply",
-            "       40     test        1    30.66   0.9493        -\n",
+            "  iteration        set      views psnr_image     median      worst       ssim      lpips\n",
+            "         40       test          1      30.66      30.66      30.66     0.9493          -  test_view\n",
         ] {
             assert!(text.contains(words), "{words}\n{text}");
         }
@@ -226,5 +258,42 @@ mod tests {
         described.json(&mut out).unwrap();
         let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(json["record"]["scene"]["name"], "two-views");
+    }
+
+    #[test]
+    fn figures_come_from_the_files_of_evaluations_and_low_views_are_listed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/run");
+        let mut record = RunRecord::read(&record_path(&root)).unwrap();
+        let known = record.evals.clone();
+        // The index of an older run.
+        for eval in &mut record.evals {
+            eval.test.as_mut().unwrap().spread = Spread::default();
+        }
+        let older = record.evals.clone();
+        let scratch = Scratch::new();
+        assert!(complete(&mut record, scratch.path()).is_empty());
+        assert_eq!(record.evals, older, "without files the index is all there is");
+        assert!(complete(&mut record, &root).is_empty());
+        assert_eq!(record.evals, known);
+
+        let path = &known[1].path;
+        let mut file: EvalFile = serde_json::from_str(&std::fs::read_to_string(root.join(path)).unwrap()).unwrap();
+        let mut views = file.test.clone().unwrap().views;
+        views.push(views[0].clone());
+        views[1].name = "fogged".to_owned();
+        views[1].metrics.psnr_image = 20.0;
+        file.put(Split::Test, views);
+        let to = scratch.path().join(path);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::write(to, serde_json::to_string(&file).unwrap()).unwrap();
+        let mut described = RunDescription::of(&root).unwrap();
+        described.low_views = complete(&mut described.record, scratch.path());
+        let mut out = Vec::new();
+        described.print(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let table = "1 test view 2 dB or more under the median\n  \
+            view    psnr_image   fog share\n  \
+            fogged      20.000        0.25\n";
+        assert!(text.contains(table), "{text}");
     }
 }

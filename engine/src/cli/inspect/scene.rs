@@ -5,19 +5,25 @@ use std::path::Path;
 
 use super::{Description, count, mib, pretty};
 use crate::config::Profile;
-use crate::scene::{SceneIndex, SceneReport};
+use crate::scene::{SceneIndex, SceneOptions, SceneReport};
 use crate::train::{TrainError, scene_options};
 
 /// Names of missing images that are shown.
 const SHOWN: usize = 5;
+/// Points of a photo at which its colours are compared with those of others.
+const SEEN_POINTS: u32 = 4096;
 
 /// What a data set holds.
 pub(super) struct SceneDescription(SceneReport);
 
 impl SceneDescription {
     pub(super) fn of(path: &Path, profile: &Profile) -> Result<Self, TrainError> {
-        let scene = SceneIndex::load(path, &scene_options(profile)?)?;
-        Ok(Self(SceneReport::of(&scene)))
+        let options = SceneOptions {
+            seen_points: SEEN_POINTS,
+            ..scene_options(profile)?
+        };
+        let scene = SceneIndex::load(path, &options)?;
+        Ok(Self(SceneReport::of(&scene).with_photos(&scene)?))
     }
 }
 
@@ -66,6 +72,9 @@ impl Description for SceneDescription {
         }
         writeln!(out, "cameras    {}", extent(scene.cameras_box))?;
         writeln!(out, "extent     {:.3}", scene.extent)?;
+        if let Some(spread) = scene.exposure_spread {
+            writeln!(out, "exposure   photos differ by {:.1} %", 100.0 * spread)?;
+        }
         if scene.masked_images > 0 {
             writeln!(out, "masks      of {} images", scene.masked_images)?;
         }

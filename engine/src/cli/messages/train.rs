@@ -109,6 +109,12 @@ fn training() {
             gaussians: 200_000,
             budget: Budget::new(8 << 30, Some(800 << 20), Some(7 << 30), 0.97),
         },
+        TrainError::TooMuchBackground {
+            count: 5000,
+            points: 3500,
+            key: "memory.max_gaussians",
+            capacity: 8000,
+        },
         TrainError::ImagesDoNotFit {
             images: 185,
             images_bytes: 600 << 20,
@@ -185,6 +191,7 @@ fn training() {
             Stored,
             NoDevice,
             DoesNotFit,
+            TooMuchBackground,
             ImagesDoNotFit,
             HostMemory,
             Grew,

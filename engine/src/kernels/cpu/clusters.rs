@@ -6,8 +6,6 @@
 use super::gaussian::Gaussian;
 use crate::kernels::uniforms::{StepUniforms, TILE_PX};
 
-/// Nothing nearer is visible.
-const NEAR: f32 = 0.2;
 /// What rounding can hide of a sum, as a share of what is added up.
 const ROUNDING: f32 = 1.0 / 65536.0;
 /// The same for deviations.
@@ -89,7 +87,7 @@ impl Cluster {
             return false;
         }
         let depth = u.view_row2;
-        if self.highest(0.0, [0.0; 4], 1.0, depth) <= NEAR {
+        if self.highest(0.0, [0.0; 4], 1.0, depth) <= u.near_z {
             return true;
         }
         let [fx, fy, cx, cy] = u.intrinsics;
@@ -171,6 +169,7 @@ mod tests {
             sh_degree: 0,
             tight_tiles: true,
             jitter: None,
+            dropout: None,
         };
         let mut all = gaussians.iter().zip(filter_3d);
         all.any(|(g, filter)| shown_radius(g, *filter, &view, &settings).is_some())
@@ -222,6 +221,7 @@ mod tests {
                 sh_degree: 0,
                 tight_tiles: true,
                 jitter: None,
+                dropout: None,
             };
             let view = View::new(&camera);
             let left = key.is_multiple_of(2);

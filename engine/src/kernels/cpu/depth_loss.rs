@@ -9,7 +9,6 @@
 //! d z = -s alpha T / z^2
 //! ```
 
-use super::filter_3d::NEAR;
 use super::gaussian::View;
 use super::math::{Real, Vec3};
 use super::project::Visible;
@@ -42,7 +41,7 @@ pub struct Sample<R> {
 #[must_use]
 pub fn sample<R: Real>(view: &View<R>, position: Vec3<R>) -> Option<Sample<R>> {
     let [x, y, z] = view.to_camera(position);
-    if z <= R::of(NEAR) {
+    if z <= view.near_z {
         return None;
     }
     let inverse = R::ONE / z;
@@ -157,7 +156,7 @@ pub fn depth_loss<R: Real>(
 #[cfg(test)]
 mod tests {
     use super::super::gaussian::Gaussian;
-    use super::super::project::{Filter2d, footprint};
+    use super::super::project::Filter2d;
     use super::super::project_backward::project_backward;
     use super::super::rng::uniform;
     use super::super::scenes::{Options, Scene, random, settings};
@@ -232,15 +231,8 @@ mod tests {
             let Some(exact) = exact.map(|p| p.gradient.values()) else {
                 continue;
             };
-            // The backward pass holds a clamped position constant on purpose.
-            let shape = footprint(&scene.gaussians[id], filter, &scene.view, settings.filter_2d);
-            let first = if shape.is_none_or(|f| f.clamp_active != [false; 2]) {
-                3
-            } else {
-                0
-            };
             let values = scene.gaussians[id].values();
-            for k in first..11 {
+            for k in 0..11 {
                 let eps = 1e-6;
                 let mut at = |offset: f64| {
                     let mut moved = values;

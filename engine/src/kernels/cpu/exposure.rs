@@ -1,7 +1,7 @@
 //! The affine map of colours of a photo, its gradients and its step.
 
 use super::math::{Real, Vec3};
-use crate::kernels::exposure::{ANCHOR, IDENTITY, VALUES};
+use crate::kernels::exposure::{IDENTITY, VALUES};
 
 /// Three rows of four: `A` and `b` of `e(x) = A x + b`.
 pub type Map<R> = [R; VALUES];
@@ -20,7 +20,7 @@ pub fn apply<R: Real>(map: &Map<R>, image: &[Vec3<R>]) -> Vec<Vec3<R>> {
     image.iter().map(|x| [0, 1, 2].map(|r| row(x, r))).collect()
 }
 
-/// From the gradient of the mapped colours: that of the colours, and that of the map without the anchor.
+/// From the gradient of the mapped colours: that of the colours, and that of the map without what holds it.
 #[must_use]
 pub fn gradients<R: Real>(map: &Map<R>, image: &[Vec3<R>], by_mapped: &[Vec3<R>]) -> (Vec<Vec3<R>>, Map<R>) {
     let mut by_map = [R::ZERO; VALUES];
@@ -62,18 +62,31 @@ impl<R: Real> State<R> {
         }
     }
 
-    /// One step of Adam with decays `betas` and learning rate `rate` along the gradient of the loss, the anchor added.
-    pub fn step(&mut self, by_map: &Map<R>, rate: R, betas: [R; 2]) {
+    /// One step of Adam with decays `betas` and learning rate `rate` along the gradient of the loss and of `hold` times half the
+    /// squared distance from doing nothing.
+    pub fn step(&mut self, by_map: &Map<R>, hold: R, rate: R, betas: [R; 2]) {
         self.steps += 1;
         let n = f64::from(self.steps);
         let corrections = betas.map(|beta| R::of(1.0 - beta.to_f64().powf(n)));
         let rest = identity::<R>();
         for k in 0..VALUES {
-            let g = by_map[k] + R::of(ANCHOR) * (self.map[k] - rest[k]);
+            let g = by_map[k] + hold * (self.map[k] - rest[k]);
             self.m[k] = betas[0] * self.m[k] + (R::ONE - betas[0]) * g;
             self.v[k] = betas[1] * self.v[k] + (R::ONE - betas[1]) * g * g;
             let second = (self.v[k] / corrections[1]).sqrt() + R::of(1e-8);
             self.map[k] -= rate * (self.m[k] / corrections[0]) / second;
+        }
+    }
+}
+
+/// Takes from every map what the mean of all differs from doing nothing. The mean is the identity afterwards, and maps differ
+/// from each other as before.
+pub fn centre<R: Real>(states: &mut [State<R>]) {
+    let count = R::of(states.len() as f64);
+    for (k, rest) in identity::<R>().into_iter().enumerate() {
+        let drift = states.iter().map(|state| state.map[k] - rest).sum::<R>() / count;
+        for state in &mut *states {
+            state.map[k] -= drift;
         }
     }
 }
@@ -155,7 +168,7 @@ mod tests {
         for _ in 0..1500 {
             let mapped = loss([20, 20], &apply(&state.map, &image), &target, Weights::default());
             let (_, by_map) = gradients(&state.map, &image, &mapped.gradient);
-            state.step(&by_map, 2e-3, [0.9, 0.999]);
+            state.step(&by_map, 1e-2, 2e-3, [0.9, 0.999]);
         }
         assert!(
             (state.map[0] - 0.7).abs() < 0.02 && (state.map[7] - 0.05).abs() < 0.02,
@@ -164,8 +177,33 @@ mod tests {
         );
         // Adam forgets how large the gradients were within some thousands of steps.
         for _ in 0..10_000 {
-            state.step(&[0.0; VALUES], 2e-3, [0.9, 0.999]);
+            state.step(&[0.0; VALUES], 1e-2, 2e-3, [0.9, 0.999]);
         }
         assert!((state.map[0] - 1.0).abs() < 0.02, "{:?}", state.map);
+    }
+
+    #[test]
+    fn the_mean_of_centred_maps_does_nothing_and_differences_stay() {
+        let mut states = [State::<f64>::new(); 5];
+        for (i, state) in (0..).zip(&mut states) {
+            for (k, value) in (0..).zip(&mut state.map) {
+                *value += uniform::<f64>(2, i, k, 0) - 0.2;
+            }
+        }
+        let before = states;
+        centre(&mut states);
+        for (k, rest) in identity::<f64>().into_iter().enumerate() {
+            let mean = states.iter().map(|state| state.map[k]).sum::<f64>() / 5.0;
+            assert!((mean - rest).abs() < 1e-14, "{k}: {mean}");
+            for (old, new) in before.iter().zip(&states) {
+                let apart = |state: &State<f64>, first: &State<f64>| state.map[k] - first.map[k];
+                assert!((apart(old, &before[0]) - apart(new, &states[0])).abs() < 1e-14);
+            }
+        }
+        let centred = states;
+        centre(&mut states);
+        for (once, twice) in centred.iter().zip(&states) {
+            assert!(once.map.iter().zip(&twice.map).all(|(a, b)| (a - b).abs() < 1e-15));
+        }
     }
 }

@@ -7,21 +7,17 @@
 use super::gaussian::View;
 use super::math::{Real, Vec3};
 
-/// Cameras nearer than this do not see a Gaussian, world units.
-pub const NEAR: f64 = 0.2;
-
 /// Depth at which a camera sees a point, if it does: beyond the near plane and inside the image widened by 15 % on each
 /// side.
 #[must_use]
 pub fn seen_depth<R: Real>(view: &View<R>, mean: Vec3<R>) -> Option<R> {
     let [x, y, z] = view.to_camera(mean);
-    let safe_z = z.max(R::of(0.001));
     let inside = |v: R, axis: usize| {
         let size = R::of(f64::from(view.size_px[axis]));
-        let pixel = v / safe_z * view.focal[axis] + view.centre[axis];
+        let pixel = v / z * view.focal[axis] + view.centre[axis];
         pixel >= R::of(-0.15) * size && pixel <= R::of(1.15) * size
     };
-    (z > R::of(NEAR) && inside(x, 0) && inside(y, 1)).then_some(z)
+    (z > view.near_z && inside(x, 0) && inside(y, 1)).then_some(z)
 }
 
 /// Filter standard deviation for a smallest depth and a focal length in pixels: `d / f_max * sqrt(0.2)`.

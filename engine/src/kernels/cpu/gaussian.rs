@@ -3,7 +3,7 @@
 use super::math::{Mat3, Real, Vec3};
 use super::sh::SH_MAX;
 use crate::gaussians::Gaussians;
-use crate::scene::Camera;
+use crate::scene::{Camera, DEFAULT_NEAR_Z};
 
 /// Trainable values of one Gaussian; also the shape of their gradient and of each optimiser moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,10 +97,13 @@ pub struct View<R> {
     pub translation: Vec3<R>,
     /// Camera centre in world space.
     pub position: Vec3<R>,
+    /// Centres must lie beyond this depth to be drawn, world units.
+    pub near_z: R,
 }
 
 impl<R: Real> View<R> {
-    /// Converts a camera; the centre is computed in `R` from the converted pose.
+    /// Converts a camera; the centre is computed in `R` from the converted pose. The near plane is that of
+    /// nothing in particular, see [`View::beyond`].
     #[must_use]
     pub fn new(camera: &Camera) -> Self {
         let of = |v: f32| R::of(f64::from(v));
@@ -113,6 +116,16 @@ impl<R: Real> View<R> {
             rotation,
             translation,
             position: super::math::mat_vec(super::math::transpose(rotation), translation).map(|v| -v),
+            near_z: of(DEFAULT_NEAR_Z),
+        }
+    }
+
+    /// The same with another near plane, world units.
+    #[must_use]
+    pub fn beyond(self, near_z: f32) -> Self {
+        Self {
+            near_z: R::of(f64::from(near_z)),
+            ..self
         }
     }
 

@@ -7,7 +7,8 @@
 //! Tiles are culled tightly: one counts when it lies in the rectangle of the 3-sigma radius *and* meets the ellipse
 //! outside which the Gaussian's alpha is below 1/255. Rasterisation skips such pixels anyway, so the image is the same.
 
-use super::filter_3d::{self, NEAR};
+use super::dropout::Dropout;
+use super::filter_3d;
 use super::gaussian::{Gaussian, View};
 use super::jitter::{Jitter, REACH_PX};
 use super::math::{Mat3, Real, Sym2, Vec3, cross, dot, mat_mul, norm, rotation, scale, sigmoid, sub, transpose};
@@ -48,6 +49,8 @@ pub struct Settings {
     pub tight_tiles: bool,
     /// Pixels are sampled at random points; evaluation never does that.
     pub jitter: Option<Jitter>,
+    /// Some Gaussians are left out; evaluation never does that.
+    pub dropout: Option<Dropout>,
 }
 
 /// Below this alpha a pixel is left alone.
@@ -77,7 +80,7 @@ pub struct Visible<R> {
     pub depth: R,
     /// Inverse of the filtered 2D covariance `[A, B, C]`, px^-2.
     pub conic: Sym2<R>,
-    /// Opacity after both filters.
+    /// Opacity after both filters, and for what the step leaves out.
     pub opacity: R,
     /// Colour, not below 0.
     pub rgb: Vec3<R>,
@@ -135,7 +138,7 @@ pub struct Footprint<R> {
 
 /// Largest distance from the optical axis, in units of z, that the Jacobian sees on either side: the image widened by
 /// 0.3 tan(fov / 2). Equal to +-1.3 tan(fov / 2) when the principal point is central.
-fn jacobian_limits<R: Real>(view: &View<R>, axis: usize) -> (R, R) {
+pub(super) fn jacobian_limits<R: Real>(view: &View<R>, axis: usize) -> (R, R) {
     let size = R::of(f64::from(view.size_px[axis]));
     let margin = R::of(0.3) * size / (R::of(2.0) * view.focal[axis]);
     (
@@ -154,7 +157,7 @@ pub fn footprint<R: Real>(
 ) -> Option<Footprint<R>> {
     let camera = view.to_camera(gaussian.mean);
     let z = camera[2];
-    if z.is_nan() || z <= R::of(NEAR) {
+    if z.is_nan() || z <= view.near_z {
         return None;
     }
     let log_scale = gaussian.log_scale;
@@ -240,7 +243,15 @@ pub fn colour<R: Real>(gaussian: &Gaussian<R>, view: &View<R>, sh_degree: u32) -
     (rgb, direction, length)
 }
 
-/// Whole projection of Gaussian `id`; `None` when it touches no tile.
+impl Settings {
+    /// Factor of opacities for what the step leaves out.
+    #[must_use]
+    pub fn opacity_gain<R: Real>(&self) -> R {
+        self.dropout.map_or(R::ONE, Dropout::gain)
+    }
+}
+
+/// Whole projection of Gaussian `id`; `None` when it touches no tile, or is left out.
 #[must_use]
 pub fn project<R: Real>(
     id: u32,
@@ -249,9 +260,12 @@ pub fn project<R: Real>(
     view: &View<R>,
     settings: &Settings,
 ) -> Option<Visible<R>> {
+    if settings.dropout.is_some_and(|dropout| dropout.drops(id)) {
+        return None;
+    }
     let f = footprint(gaussian, filter_3d, view, settings.filter_2d)?;
     let det = f.filtered_det;
-    let opacity = f.raw_opacity * f.c3 * f.coef;
+    let opacity = f.raw_opacity * f.c3 * f.coef * settings.opacity_gain();
     if det.is_nan() || det <= R::ZERO || R::ONE / det == R::ZERO || opacity.is_nan() || opacity < R::of(ALPHA_MIN) {
         return None;
     }
@@ -285,6 +299,17 @@ pub fn project<R: Real>(
 pub fn as_depth<R: Real>(visible: &Visible<R>) -> Visible<R> {
     Visible {
         rgb: [visible.depth; 3],
+        clamped: [false; 3],
+        ..*visible
+    }
+}
+
+/// The record that a rendering of near light blends: white where camera-space z is below `limit`, black elsewhere.
+#[must_use]
+pub fn as_near<R: Real>(visible: &Visible<R>, limit: R) -> Visible<R> {
+    let near = if visible.depth < limit { R::ONE } else { R::ZERO };
+    Visible {
+        rgb: [near; 3],
         clamped: [false; 3],
         ..*visible
     }

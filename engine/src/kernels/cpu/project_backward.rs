@@ -1,9 +1,8 @@
 //! From the gradient of a visible record to the gradient of the Gaussian's parameters.
 //!
 //! The chain of Kerbl et al. 2023, appendix A, with the two filters of Mip-Splatting in it. Forward values are
-//! recomputed by [`footprint`]. Two deliberate approximations, both where the exact derivative is of no use:
-//! where the Jacobian's position was clamped its x (or y) is held constant; and small constants in the 2D filter's
-//! quotients are those of the forward pass without their own square.
+//! recomputed by [`footprint`]. One deliberate approximation, where the exact derivative is of no use: small constants in the 2D
+//! filter's quotients are those of the forward pass without their own square.
 
 use super::gaussian::{Gaussian, View};
 use super::math::{
@@ -86,11 +85,15 @@ fn covariance_backward<R: Real>(f: &Footprint<R>, view: &View<R>, [a, b, c]: Sym
     let [tx, ty] = f.clamped_xy;
     let z = f.camera[2];
     let (z2, z3) = (z * z, z * z * z);
+    // The third column is -f slope / z; a slope that is clamped is constant.
     let open = |axis: usize, value: R| if f.clamp_active[axis] { R::ZERO } else { value };
+    let powers = |axis: usize| if f.clamp_active[axis] { R::ONE } else { two };
     let d_camera = [
         open(0, -(fx / z2 * d_j[0][2])),
         open(1, -(fy / z2 * d_j[1][2])),
-        two * fx * tx / z3 * d_j[0][2] + two * fy * ty / z3 * d_j[1][2] - fx / z2 * d_j[0][0] - fy / z2 * d_j[1][1],
+        powers(0) * fx * tx / z3 * d_j[0][2] + powers(1) * fy * ty / z3 * d_j[1][2]
+            - fx / z2 * d_j[0][0]
+            - fy / z2 * d_j[1][1],
     ];
     (d_sigma, d_camera)
 }
@@ -142,6 +145,7 @@ pub fn project_backward<R: Real>(
 ) -> Option<Projected<R>> {
     let f = footprint(gaussian, filter_3d, view, settings.filter_2d)?;
     let (d_cov, d_filtered_opacity) = filter_2d_backward(&f, settings.filter_2d, visible.opacity, g);
+    let d_filtered_opacity = settings.opacity_gain::<R>() * d_filtered_opacity;
     let (d_sigma, through_shape) = covariance_backward(&f, view, d_cov);
     let through_position = position_backward(view, f.camera, g.mean_px);
     let through_depth = [R::ZERO, R::ZERO, g.depth];

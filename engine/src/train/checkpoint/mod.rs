@@ -29,6 +29,7 @@ use crate::export::disk_of_process;
 use crate::kernels::counters::Counters;
 use crate::kernels::views::{Chunk, Variants};
 use crate::memory::{Gpu, MemoryError, View};
+use crate::plugins::{Auto, BackgroundOptions};
 use crate::scene::{SceneIndex, ViewSampler};
 use crate::step::{Capacities, StepTensors};
 
@@ -74,6 +75,14 @@ impl CheckpointState {
     /// Version written by this engine.
     pub const VERSION: u32 = 1;
 
+    /// The run's near plane, world units.
+    #[must_use]
+    pub fn near_z(&self) -> Option<f32> {
+        #[expect(clippy::cast_possible_truncation, reason = "it was an f32")]
+        let number = |near: f64| near as f32;
+        self.profile.pointer("/model/near")?.as_f64().map(number)
+    }
+
     /// What keeps a run with `profile` and `scene` from going on from this state; `None` when nothing does. Iterations,
     /// outputs, evaluation, device and memory caps may differ, and `variants` as long as bytes need not be the same.
     #[must_use]
@@ -107,7 +116,9 @@ impl CheckpointState {
         if self.scene != scene_digest(scene) {
             return Some("it was trained on another scene, split or resolution".to_owned());
         }
-        let settings = difference("", &core(self.profile.clone()), &core(settings(profile)));
+        let mut asked = profile.clone();
+        asked.model.near = asked.model.near.or_else(|| self.near_z());
+        let settings = difference("", &core(self.profile.clone()), &core(settings(&asked)));
         let kernels = || {
             let text = |variants| serde_json::to_string(variants).unwrap_or_default();
             (profile.train.deterministic && self.variants != *variants).then(|| {
@@ -119,6 +130,18 @@ impl CheckpointState {
             })
         };
         settings.or_else(kernels)
+    }
+
+    /// `profile` with the background that the run began with in place of `auto`.
+    pub(super) fn chosen(&self, mut profile: Profile) -> Profile {
+        let began = self.profile.pointer("/init/background").cloned();
+        let began = began.and_then(|options| serde_json::from_value::<BackgroundOptions>(options).ok());
+        if let (Some(options), Some(began)) = (profile.init.background_mut(), began)
+            && options.count == Auto::Auto
+        {
+            *options = began;
+        }
+        profile
     }
 }
 
@@ -149,6 +172,8 @@ fn core(mut profile: Value) -> Value {
         "optimizer.deferred_sh",
         "train.order",
         "eval",
+        // What the first model had behind it, in the checkpoint as points.
+        "init.background",
         "device",
         "debug",
         "exporters",

@@ -1,5 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 use super::*;
+use crate::eval::NamedView;
 use crate::train::{Response, Runner, Verdict};
 
 fn train() -> TrainRow {
@@ -61,14 +62,29 @@ fn evaluation_rows() {
         ssim: 0.875,
         ssim_valid: None,
         lpips: None,
+        cc_psnr: None,
         lpips_range: LpipsRange::ZeroOne,
+        spread: Spread {
+            median: Some(28.0),
+            worst: Some(NamedView {
+                name: "a".to_owned(),
+                psnr_image: 20.5,
+                fog_share: None,
+            }),
+            worst_fog_share: Some(0.5),
+        },
         gaussians: 4,
         t_s: 1.0,
     };
     assert_eq!(
         line(&MetricsRow::Eval(row)),
-        r#"{"type":"eval","it":3100,"set":"test","n":20,"l1":0.02,"psnr":27.5,"psnr_image":27.25,"ssim":0.875,"ssim_valid":null,"lpips":null,"lpips_range":"zero_one","gaussians":4,"t_s":1.0}"#
+        r#"{"type":"eval","it":3100,"set":"test","n":20,"l1":0.02,"psnr":27.5,"psnr_image":27.25,"ssim":0.875,"ssim_valid":null,"lpips":null,"lpips_range":"zero_one","median":28.0,"worst":{"name":"a","psnr_image":20.5},"worst_fog_share":0.5,"gaussians":4,"t_s":1.0}"#
     );
+    let old = r#"{"type":"eval","it":1,"set":"train","n":1,"l1":0.1,"psnr":27.5,"psnr_image":27.25,"ssim":0.5,"ssim_valid":null,"lpips":null,"lpips_range":"zero_one","gaussians":4,"t_s":1.0}"#;
+    let MetricsRow::Eval(row) = serde_json::from_str(old).unwrap() else {
+        unreachable!()
+    };
+    assert_eq!(row.spread, Spread::default());
 }
 
 #[test]
@@ -85,6 +101,13 @@ fn every_event_has_a_kind_and_a_detail() {
             },
         ),
         ("densify_capped", Event::DensifyCapped { dropped: 5, n_cap: 6 }),
+        (
+            "cull",
+            Event::Cull {
+                removed: 5,
+                gaussians: 6,
+            },
+        ),
         ("reset", Event::Reset { opacity: 0.01 }),
         ("filter", Event::Filter { views: 7 }),
         (
@@ -182,6 +205,12 @@ fn every_event_has_a_kind_and_a_detail() {
             "save",
             Event::Save {
                 files: vec![text("a.ply")],
+            },
+        ),
+        (
+            "chosen",
+            Event::Chosen {
+                message: text("background points: none"),
             },
         ),
         ("warning", Event::Warning { message: text("odd") }),

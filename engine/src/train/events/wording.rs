@@ -22,6 +22,12 @@ impl fmt::Display for Event {
                     "densification reached the cap of {n_cap} Gaussians and gave up {dropped} births"
                 )
             }
+            Self::Cull { removed, gaussians } => {
+                write!(
+                    f,
+                    "culled {removed} Gaussians by the training cameras, {gaussians} are left"
+                )
+            }
             Self::Reset { opacity } => write!(f, "opacities lowered to at most {opacity}"),
             Self::Filter { views } => write!(f, "3D filter recomputed from {views} views"),
             Self::Stall {
@@ -110,6 +116,7 @@ impl fmt::Display for Event {
             ),
             Self::Silence { seconds, at } => write!(f, "the device was at {at} for {seconds:.0} s and longer"),
             Self::Validation { mode, message } => write!(f, "error: Vulkan validation ({mode}): {message}"),
+            Self::Chosen { message } => f.write_str(message),
             Self::Warning { message } => write!(f, "warning: {message}"),
         }
     }

@@ -225,7 +225,7 @@ fn make(scratch: &Scratch, root: &Path) {
         position: [x, 0.0, 0.0],
         color: [200, 150, 100],
     });
-    folder.write_inputs(&scene, &points).unwrap();
+    folder.write_inputs(&scene, &points, false).unwrap();
 
     let stamp = Stamp {
         unix: Duration::from_secs(1_750_000_000),
@@ -355,6 +355,7 @@ fn measure(it: u32, set: Split, stem: &str, error: f32) -> (ViewRow, Arc<Evaluat
         metrics: view_metrics(&sums(&values), SIZE_PX, false).unwrap(),
         lpips: None,
         cc_psnr: None,
+        fog_share: Some(0.25).filter(|_| set == Split::Test),
         images: true,
     };
     (row, Arc::new(shown))

@@ -27,7 +27,7 @@ pub use environment::{Allocation, COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
 pub use place::place;
 pub use record::{
-    EvalRecord, Iterations, KernelChoice, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, Status,
+    EvalRecord, Iterations, KernelChoice, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, SetRecord, Status,
 };
 
 use super::device_loss::REPORT_FILE;
@@ -140,6 +140,7 @@ impl RunFolder {
                 plys: old.plys.clone(),
                 evals: old.evals.clone(),
                 files: old.files.clone(),
+                chosen: old.chosen.clone(),
                 iterations: Iterations {
                     done: old.iterations.done,
                     total: run.iterations,
@@ -219,14 +220,16 @@ impl RunFolder {
         self.list([CONFIG, ENVIRONMENT])
     }
 
-    /// Writes `cameras.json` and, when there are points, `input.ply`: what the first Gaussians were made from.
+    /// Writes `cameras.json` and, when there are points, `input.ply`: the points of the scene and those of the background.
+    /// A run that goes on keeps the one it has.
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn write_inputs(&mut self, scene: &SceneIndex, points: &[Point]) -> Result<(), RunFolderError> {
+    pub fn write_inputs(&mut self, scene: &SceneIndex, points: &[Point], goes_on: bool) -> Result<(), RunFolderError> {
         write_cameras(&self.root.join(CAMERAS), scene)?;
         self.list([CAMERAS])?;
-        if !points.is_empty() {
+        let is_kept = goes_on && self.root.join(INPUT).exists();
+        if !points.is_empty() && !is_kept {
             write_points(&self.root.join(INPUT), points)?;
             self.list([INPUT])?;
         }
@@ -253,6 +256,15 @@ impl RunFolder {
     pub fn choose_kernels(&mut self, iteration: u32, name: &str) -> Result<(), RunFolderError> {
         let name = name.to_owned();
         self.record.kernels = Some(KernelChoice { iteration, name });
+        self.write_record()
+    }
+
+    /// Notes in the index what was chosen for the scene, a sentence each.
+    ///
+    /// # Errors
+    /// When `run.json` cannot be written.
+    pub fn note_choices(&mut self, chosen: Vec<String>) -> Result<(), RunFolderError> {
+        self.record.chosen = chosen;
         self.write_record()
     }
 
@@ -323,12 +335,12 @@ impl RunFolder {
     pub fn write_eval(&mut self, eval: &EvalFile) -> Result<(), RunFolderError> {
         let path = format!("{}/{METRICS}", eval_name(eval.iteration));
         write_json(&self.root.join(&path), eval)?;
-        let mean = |set| eval.set(set).map(|report| report.mean);
+        let figures = |set| eval.set(set).map(SetRecord::from);
         let record = EvalRecord {
             iteration: eval.iteration,
             path,
-            test: mean(Split::Test),
-            train: mean(Split::Train),
+            test: figures(Split::Test),
+            train: figures(Split::Train),
         };
         put(&mut self.record.evals, record, |eval| eval.iteration);
         self.reached(eval.iteration);
@@ -470,6 +482,7 @@ fn fresh(run: NewRun) -> RunRecord {
         evals: Vec::new(),
         files: Vec::new(),
         kernels: None,
+        chosen: Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::RunFolderError;
-use crate::eval::Means;
+use crate::eval::{Means, SetReport, Spread};
 use crate::export::file_digest;
 use crate::scene::SceneIndex;
 
@@ -41,6 +41,10 @@ pub struct RunRecord {
     /// What the last race between kernels chose; null where none was run.
     #[serde(default)]
     pub kernels: Option<KernelChoice>,
+    /// What was chosen for the scene where the settings leave it open, and why, a sentence each; empty in runs of older
+    /// versions.
+    #[serde(default)]
+    pub chosen: Vec<String>,
 }
 
 /// Kernels that a race chose; see the `race` events of `metrics.jsonl`.
@@ -194,10 +198,30 @@ pub struct EvalRecord {
     pub iteration: u32,
     /// Path of its `metrics.json` relative to the run folder, `/` separated.
     pub path: String,
-    /// Means over the held-out views; null when there are none.
-    pub test: Option<Means>,
-    /// Means over the evaluated training views; null when there are none.
-    pub train: Option<Means>,
+    /// Figures of the held-out views; null when there are none.
+    pub test: Option<SetRecord>,
+    /// Figures of the evaluated training views; null when there are none.
+    pub train: Option<SetRecord>,
+}
+
+/// An evaluation's figures of one set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SetRecord {
+    /// Means over the views.
+    #[serde(flatten)]
+    pub mean: Means,
+    /// What they hide; empty in runs of older versions.
+    #[serde(flatten)]
+    pub spread: Spread,
+}
+
+impl From<&SetReport> for SetRecord {
+    fn from(report: &SetReport) -> Self {
+        Self {
+            mean: report.mean,
+            spread: report.spread.clone(),
+        }
+    }
 }
 
 impl PlyRecord {

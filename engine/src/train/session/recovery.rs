@@ -19,6 +19,8 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, TrainEr
         mut profile,
         open,
         scene,
+        mut loaded,
+        chosen,
         resume,
         terminal,
         json,
@@ -26,10 +28,12 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, TrainEr
     let caps = open.device.caps();
     let device = (caps.name.clone(), caps.driver.clone());
     let outlets = Outlets::new(terminal, json);
-    let request = |profile: &Profile, open: OpenDevice, resume| RunRequest {
+    let mut request = |profile: &Profile, open: OpenDevice, resume| RunRequest {
         profile: profile.clone(),
         open,
         scene: scene.clone(),
+        loaded: loaded.take(),
+        chosen: chosen.clone(),
         resume,
         terminal: outlets.terminal(),
         json: outlets.json(),

@@ -47,7 +47,7 @@ impl Session {
             store: &phase.store,
             lpips_of: lpips_sets(self.on_cpu, is_last),
             shown: self.profile.eval.views_logged as usize,
-            corrected: self.profile.eval.exposure,
+            corrected: self.profile.corrects_colors(),
         };
         let mut device = Trained {
             trainer: &mut self.trainer,

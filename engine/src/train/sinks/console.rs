@@ -141,13 +141,22 @@ impl Console {
 
     fn eval(&mut self, row: &EvalRow) {
         let optional = |name: &str, value: Option<f64>| value.map_or(String::new(), |v| format!(", {name} {v:.4}"));
+        let spread = match (row.spread.median, &row.spread.worst) {
+            (Some(median), Some(worst)) => {
+                format!("median {median:.2}, worst {:.2} {}; ", worst.psnr_image, worst.name)
+            }
+            _ => String::new(),
+        };
         let text = format!(
-            "evaluated {} {} views at {}: PSNR {:.2} dB ({:.2} per channel), SSIM {:.4}{}{}, L1 {:.4}, {} Gaussians",
+            "evaluated {} {} views at {}: PSNR {:.2} dB ({}{:.2} per channel{}), SSIM {:.4}{}{}, L1 {:.4}, {} Gaussians",
             row.n,
             row.set.name(),
             row.it,
             row.psnr_image,
+            spread,
             row.psnr,
+            row.cc_psnr
+                .map_or(String::new(), |v| format!(", {v:.2} after correction of colours")),
             row.ssim,
             optional("valid", row.ssim_valid),
             optional("LPIPS", row.lpips),
@@ -263,7 +272,7 @@ enum Voice {
 
 fn voice(event: &Event) -> Voice {
     match event {
-        Event::Densify { .. } | Event::Reset { .. } | Event::Filter { .. } => Voice::Silent,
+        Event::Densify { .. } | Event::Cull { .. } | Event::Reset { .. } | Event::Filter { .. } => Voice::Silent,
         // Which kernels are quickest is for those who ask.
         Event::Race(_) => Voice::Silent,
         // The watchdog has said so while it lasted.
@@ -284,6 +293,7 @@ fn voice(event: &Event) -> Voice {
         | Event::Pressure(_)
         | Event::DeviceLost { .. }
         | Event::Validation { .. }
+        | Event::Chosen { .. }
         | Event::Warning { .. } => Voice::Always,
     }
 }
@@ -495,7 +505,17 @@ mod tests {
             ssim: 0.9,
             ssim_valid: Some(0.91),
             lpips: None,
+            cc_psnr: None,
             lpips_range: crate::config::LpipsRange::ZeroOne,
+            spread: crate::eval::Spread {
+                median: Some(29.0),
+                worst: Some(crate::eval::NamedView {
+                    name: "view\u{1b}024".to_owned(),
+                    psnr_image: 15.68,
+                    fog_share: Some(0.76),
+                }),
+                worst_fog_share: Some(0.76),
+            },
             gaussians: 9,
             t_s: 0.0,
         };
@@ -503,8 +523,8 @@ mod tests {
         assert_eq!(
             buffer.text(),
             "eval  [--------------------] 0/40 0:00:07\neval  [####################] 40/40 0:00:07\n\
-             evaluated 40 test views at 7000: PSNR 28.25 dB (28.50 per channel), SSIM 0.9000, valid 0.9100, L1 0.0200, \
-             9 Gaussians\n"
+             evaluated 40 test views at 7000: PSNR 28.25 dB (median 29.00, worst 15.68 view?024; 28.50 per channel), \
+             SSIM 0.9000, valid 0.9100, L1 0.0200, 9 Gaussians\n"
         );
     }
 

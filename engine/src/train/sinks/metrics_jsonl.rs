@@ -62,7 +62,9 @@ impl Receiver for MetricsJsonl {
                 self.rows.write(&MetricsRow::Event(row.clone()))?;
                 // Densification, reset and filter come by schedule; the rest a reader wants to see at once.
                 match row.event {
-                    Event::Densify { .. } | Event::Reset { .. } | Event::Filter { .. } => self.flush_when_due(row.it),
+                    Event::Densify { .. } | Event::Cull { .. } | Event::Reset { .. } | Event::Filter { .. } => {
+                        self.flush_when_due(row.it)
+                    }
                     _ => self.rows.flush(),
                 }
             }

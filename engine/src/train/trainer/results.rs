@@ -11,6 +11,7 @@ use super::super::skips::Skips;
 use super::super::uniforms::{self, Look};
 use super::{Target, Trainer, ViewSums};
 use crate::gaussians::Gaussians;
+use crate::kernels::uniforms::StepUniforms;
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step;
 
@@ -21,12 +22,36 @@ impl Trainer {
     /// [`TrainError::TileTooFull`] when a tile of the view has more splats than there are visible records.
     pub fn evaluate(&mut self, camera: &Camera, photo: &[u8], keep_image: bool) -> Result<ViewSums, TrainError> {
         self.finish()?;
+        let mut block = self.block_for(camera);
+        self.fill_slot(0, &mut block, Target::Bytes(photo))?;
+        self.draw(&block, keep_image)
+    }
+
+    /// Renders the near light of one view with the model as it is: RGB and transmittance, row by row, where near splats are
+    /// those with a camera-space z below `limit`; see [`uniforms::for_near_light`].
+    ///
+    /// # Errors
+    /// See [`Trainer::evaluate`].
+    pub fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Vec<[f32; 4]>, TrainError> {
+        self.finish()?;
+        let mut block = self.block_for(camera);
+        uniforms::for_near_light(&mut block, limit);
+        // Whatever photo lies in the slot: nobody reads the sums.
+        self.write_uniforms(0, &block)?;
+        Ok(self.draw(&block, true)?.image.unwrap_or_default())
+    }
+
+    fn block_for(&self, camera: &Camera) -> StepUniforms {
         let look = Look::of(&self.profile, schedule::sh_degree_at(&self.profile, self.iteration));
         let mut block = uniforms::render(&self.profile, camera, &look);
         // A densification that waits draws its samples by seed and iteration from this block.
         block.iteration = self.iteration;
         block.sh_steps = self.steps.sh();
-        self.fill_slot(0, &mut block, Target::Bytes(photo))?;
+        block
+    }
+
+    /// Draws and measures the view whose uniforms are in the first slot of the ring.
+    fn draw(&mut self, block: &StepUniforms, keep_image: bool) -> Result<ViewSums, TrainError> {
         let mut turns = self.banding.turns();
         if turns.is_none() {
             let programs = &self.programs;
@@ -46,10 +71,10 @@ impl Trainer {
             }
         }
         let banded = match turns {
-            Some(turns) => Some(self.evaluate_in_bands(&block, turns)?),
+            Some(turns) => Some(self.evaluate_in_bands(block, turns)?),
             None => None,
         };
-        let mut view = self.readback.read(self.gpu.memory(), &block, keep_image)?;
+        let mut view = self.readback.read(self.gpu.memory(), block, keep_image)?;
         // A banded evaluation leaves the ranges of its last band only.
         if let (Some(counts), Some(banded)) = (&mut view.tile_counts, banded) {
             *counts = banded.histogram;

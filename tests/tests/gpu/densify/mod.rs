@@ -6,6 +6,7 @@
 )]
 
 mod budgeted;
+mod camera_cull;
 mod explore;
 mod reorder;
 mod resample;

@@ -193,6 +193,7 @@ fn train_and_evaluate(
         command.args(arguments.passed_on.iter().filter(|arg| *arg == "--allow-cpu"));
         let figures = steps.time(&format!("{name} at {}", scale.name), || evaluate(command))?;
         Ok(Row {
+            worst_view: None,
             labels: vec![model.to_owned(), scale.name.to_owned()],
             origin: origin.clone(),
             figures,

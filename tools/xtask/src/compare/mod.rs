@@ -23,12 +23,16 @@ const fn metric(key: &'static str, title: &'static str, digits: usize) -> Metric
     Metric { key, title, digits }
 }
 
-/// What a comparison has: PSNR is the mean over the images' own, SSIM is without the border.
+/// What a comparison has: PSNR is the mean over the images' own with their median and the lowest beside it, fog the largest
+/// share of a test view's light that has no point to stand on, SSIM is without the border.
 const SHAPE: Shape = Shape {
     kind: "compare",
     labels: &["scene", "recipe"],
     metrics: &[
         metric("psnr_image", "PSNR", 2),
+        metric("psnr_image_median", "median", 2),
+        metric("psnr_image_worst", "worst", 2),
+        metric("worst_fog_share", "fog", 2),
         metric("ssim_valid", "SSIM", 4),
         metric("lpips", "LPIPS", 4),
         metric("gaussians", "N", 0),
@@ -172,10 +176,12 @@ fn train(
     command.arg("train").arg(scene).args(options(arguments, recipe, seed));
     command.arg("-o").arg(&run);
     steps.run(&name, command, true)?;
+    let (figures, worst_view) = figures(&run)?;
     Ok(Row {
         labels,
         origin: origin(&run, told(arguments, scene, recipe, seed), inputs)?,
-        figures: figures(&run)?,
+        figures,
+        worst_view,
     })
 }
 
@@ -198,8 +204,8 @@ pub(crate) fn origin(run: &Path, command: String, inputs: &str) -> Result<Origin
     })
 }
 
-/// The figures of a finished run, in the order of [`SHAPE`].
-fn figures(run: &Path) -> Result<Vec<Option<f64>>> {
+/// The figures of a finished run, in the order of [`SHAPE`], and the name of its worst test view.
+fn figures(run: &Path) -> Result<(Vec<Option<f64>>, Option<String>)> {
     let metrics = run.join("metrics.jsonl");
     let (mut last, mut test) = (None, None);
     for row in Node::lines(&metrics)? {
@@ -220,14 +226,19 @@ fn figures(run: &Path) -> Result<Vec<Option<f64>>> {
         let now = row.optional("peak_reserved")?;
         peak = now.map(|now| peak.map_or(now, |before| before.max(now))).or(peak);
     }
-    Ok(vec![
+    let worst = test.present("worst");
+    let figures = vec![
         test.optional("psnr_image")?,
+        test.optional("median")?,
+        worst.as_ref().map(|view| view.number("psnr_image")).transpose()?,
+        test.optional("worst_fog_share")?,
         test.optional("ssim_valid")?,
         test.optional("lpips")?,
         last.optional("gaussians")?,
         last.optional("t_s")?,
         peak.map(|bytes| bytes / f64::from(1 << 20)),
-    ])
+    ];
+    Ok((figures, worst.map(|view| view.text("name")).transpose()?))
 }
 
 #[cfg(test)]
@@ -252,7 +263,7 @@ done
 mkdir -p "$run"
 echo "{\"seed\": $seed, \"driver\": \"1.0\", \"engine\": {\"commit\": \"abc\"}, \"device\": {\"name\": \"card\"}}" > "$run/env.json"
 { echo '{"type": "train", "gaussians": 90, "t_s": 1.5}'
-  echo "{\"type\": \"eval\", \"set\": \"test\", \"psnr_image\": 2$seed, \"ssim_valid\": 0.5, \"lpips\": null}"
+  echo "{\"type\": \"eval\", \"set\": \"test\", \"psnr_image\": 2$seed, \"ssim_valid\": 0.5, \"lpips\": null, \"median\": 2$seed.5, \"worst\": {\"name\": \"v$seed\", \"psnr_image\": 1$seed}}"
   echo '{"type": "eval", "set": "train", "psnr_image": 99, "ssim_valid": 0.9, "lpips": null}'
 } > "$run/metrics.jsonl"
 { echo '{"peak_reserved": 2097152}'; echo '{"peak_reserved": 1048576}'; } > "$run/memory.jsonl"
@@ -281,7 +292,9 @@ echo "{\"seed\": $seed, \"driver\": \"1.0\", \"engine\": {\"commit\": \"abc\"}, 
         let rows = SHAPE.load(&arguments.json()).unwrap();
         let psnr: Vec<_> = rows.iter().map(|row| row.figures[0]).collect();
         assert_eq!(psnr, [Some(20.0), Some(21.0), Some(23.0)]);
-        assert_eq!(rows[0].figures[2..], [None, Some(90.0), Some(1.5), Some(2.0)]);
+        assert_eq!(rows[1].figures[1..4], [Some(21.5), Some(11.0), None]);
+        assert_eq!(rows[1].worst_view.as_deref(), Some("v1"));
+        assert_eq!(rows[0].figures[5..], [None, Some(90.0), Some(1.5), Some(2.0)]);
         assert_eq!(
             (rows[2].origin.seed, rows[2].origin.run.as_str()),
             (3, "room-default-seed3")

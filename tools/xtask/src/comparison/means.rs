@@ -40,6 +40,8 @@ pub(crate) struct Means {
     pub(crate) n: usize,
     /// Spreads in the order of [`Shape::metrics`]; none where some row has no figure.
     pub(crate) spreads: Vec<Option<Spread>>,
+    /// Names of the rows' worst views, each once.
+    pub(crate) worst_views: Vec<String>,
 }
 
 impl Means {
@@ -58,6 +60,9 @@ impl Means {
             };
             entries.push((metric.key, spread.as_ref().map_or(Json::Null, object)));
         }
+        if !self.worst_views.is_empty() {
+            entries.push(("worst_view", Json::text(self.worst_views.join(", "))));
+        }
         Json::object(entries)
     }
 }
@@ -75,10 +80,17 @@ impl Shape {
                 let values: Option<Vec<f64>> = alike.iter().map(|row| row.figures.get(at).copied().flatten()).collect();
                 values.and_then(|values| Spread::of(&values))
             };
+            let mut worst_views: Vec<String> = Vec::new();
+            for name in alike.iter().filter_map(|row| row.worst_view.as_ref()) {
+                if !worst_views.contains(name) {
+                    worst_views.push(name.clone());
+                }
+            }
             means.push(Means {
                 labels: row.labels.clone(),
                 n: alike.len(),
                 spreads: (0..self.metrics.len()).map(spread).collect(),
+                worst_views,
             });
         }
         means
@@ -86,13 +98,16 @@ impl Shape {
 
     /// The means as text: `mean ± standard deviation` where there are several rows.
     pub(crate) fn table(&self, rows: &[Row]) -> String {
+        let all = self.means(rows);
+        let named = all.iter().any(|means| !means.worst_views.is_empty());
         let heads = self.labels.iter().copied().chain(["n"]);
         let heads: Vec<String> = heads
             .chain(self.metrics.iter().map(|m| m.title))
+            .chain(named.then_some("worst view"))
             .map(str::to_owned)
             .collect();
         let mut lines = vec![heads];
-        for means in self.means(rows) {
+        for means in all {
             let figures = self.metrics.iter().zip(&means.spreads).map(|(metric, spread)| {
                 let digits = metric.digits;
                 match spread {
@@ -104,7 +119,8 @@ impl Shape {
                 }
             });
             let labels = means.labels.iter().cloned().chain([means.n.to_string()]);
-            lines.push(labels.chain(figures).collect());
+            let names = named.then(|| means.worst_views.join(", "));
+            lines.push(labels.chain(figures).chain(names).collect());
         }
         let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
@@ -112,7 +128,7 @@ impl Shape {
         for line in &lines {
             let cells = line.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| {
                 // Texts to the left, numbers to the right.
-                if at < self.labels.len() {
+                if at < self.labels.len() || at > self.labels.len() + self.metrics.len() {
                     format!("{cell:width$}")
                 } else {
                     format!("{cell:>width$}")
@@ -158,6 +174,7 @@ mod tests {
                 ..Origin::default()
             },
             figures: vec![Some(psnr), lpips],
+            worst_view: None,
         }
     }
 
@@ -182,11 +199,31 @@ mod tests {
     }
 
     #[test]
+    fn worst_views_are_named_where_runs_name_them() {
+        let mut rows = [
+            row("mip", 0, 28.0, None),
+            row("mip", 1, 30.0, None),
+            row("mip", 2, 29.0, None),
+        ];
+        for (row, name) in rows.iter_mut().zip(["b", "a", "b"]) {
+            row.worst_view = Some(name.to_owned());
+        }
+        let rows = [&rows[..], &[row("default", 0, 27.0, None)]].concat();
+        let wanted = "scene  recipe   n          PSNR  LPIPS  worst view\n\
+                      room   mip      3  29.00 ± 1.00      -  b, a\n\
+                      room   default  1         27.00      -\n";
+        assert_eq!(SHAPE.table(&rows), wanted);
+        let mean = SHAPE.means(&rows)[0].json(&SHAPE).print();
+        assert!(mean.contains("\"worst_view\": \"b, a\""), "{mean}");
+    }
+
+    #[test]
     fn a_file_is_read_back_and_rows_know_what_made_them() {
         let folder = std::env::temp_dir().join(format!("xtask-comparison-{}", std::process::id()));
         let path = folder.join("deep").join("compare.json");
         assert_eq!(SHAPE.load(&path).unwrap(), []);
-        let rows = [row("mip", 0, 28.125, Some(0.25)), row("mip", 1, 28.5, None)];
+        let mut rows = [row("mip", 0, 28.125, Some(0.25)), row("mip", 1, 28.5, None)];
+        rows[1].worst_view = Some("view_024".to_owned());
         SHAPE.store(&path, "cargo xtask compare room", &rows).unwrap();
         assert_eq!(SHAPE.load(&path).unwrap(), rows);
         let command = "kiln train room --recipe mip --seed 1";

@@ -33,6 +33,8 @@ pub(crate) struct Row {
     pub(crate) origin: Origin,
     /// Figures in the order of [`Shape::metrics`]; none where the run has none.
     pub(crate) figures: Vec<Option<f64>>,
+    /// Name of the test view with the lowest PSNR, where the run says.
+    pub(crate) worst_view: Option<String>,
 }
 
 impl Row {
@@ -48,6 +50,7 @@ impl Row {
         let figure = |value: &Option<f64>| value.map_or(Json::Null, Json::Number);
         let figures = shape.metrics.iter().zip(&self.figures);
         entries.extend(figures.map(|(metric, value)| (metric.key, figure(value))));
+        entries.extend(self.worst_view.iter().map(|name| ("worst_view", Json::text(name))));
         let origin = &self.origin;
         let texts = [
             ("device", &origin.device),
@@ -83,6 +86,7 @@ impl Row {
                 .iter()
                 .map(|metric| node.optional(metric.key))
                 .collect::<Result<_>>()?,
+            worst_view: node.text("worst_view").ok(),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::kernels::cpu::TILE;
+use crate::kernels::cpu::dropout::Dropout;
 use crate::kernels::cpu::gaussian::VALUES;
 use crate::kernels::cpu::jitter::{Jitter, resample};
 use crate::kernels::cpu::loss::loss_value;
@@ -41,12 +42,13 @@ fn group(value: usize) -> usize {
 }
 
 /// Compares every scalar of every Gaussian with central differences. Returns how many were compared per group,
-/// not counting gradients so small that the noise of the differences decides.
+/// not counting gradients so small that the noise of the differences decides; how many were left out; and how many of the
+/// coordinates that were compared are of centres beyond the limits of the Jacobian.
 ///
 /// A scalar is left out when the two one-sided differences disagree: then a threshold (alpha 1/255, the |x| of the
 /// loss, a colour clamp, a change of order) lies within the step, where the loss has no derivative. That is a property
 /// of the forward pass alone, so it cannot hide a wrong gradient; the caller bounds how many may be left out.
-fn compare(scene: &Scene, settings: &Settings) -> ([usize; 8], usize) {
+fn compare(scene: &Scene, settings: &Settings) -> ([usize; 8], usize, usize) {
     let total = |gaussians: &[Gaussian<f64>]| {
         let out = forward(gaussians, &scene.filter_3d, &scene.view, settings, BACKGROUND);
         loss_value(scene.view.size_px, &out.raster.rgb, &scene.target, Weights::default())
@@ -78,7 +80,7 @@ fn compare(scene: &Scene, settings: &Settings) -> ([usize; 8], usize) {
     let base = exact.loss.total;
     let in_use = VALUES - 3 * (16 - ((settings.sh_degree + 1) * (settings.sh_degree + 1)) as usize);
     let mut gaussians = scene.gaussians.clone();
-    let (mut compared, mut skipped) = ([0; 8], 0);
+    let (mut compared, mut skipped, mut clamped_means) = ([0; 8], 0, 0);
     for record in &exact.forward.visible {
         let id = record.id as usize;
         let shape = footprint(
@@ -93,10 +95,6 @@ fn compare(scene: &Scene, settings: &Settings) -> ([usize; 8], usize) {
         for k in 0..VALUES {
             if k >= in_use {
                 assert_eq!(gradient[k], 0.0, "unused coefficient has a gradient");
-                continue;
-            }
-            if clamped && group(k) == 0 {
-                // The backward pass holds the clamped position constant on purpose.
                 continue;
             }
             let eps = 1e-6;
@@ -124,14 +122,15 @@ fn compare(scene: &Scene, settings: &Settings) -> ([usize; 8], usize) {
             );
             if gradient[k].abs() > 1e3 * NOISE {
                 compared[group(k)] += 1;
+                clamped_means += usize::from(clamped && group(k) == 0);
             }
         }
     }
-    (compared, skipped)
+    (compared, skipped, clamped_means)
 }
 
 fn check(scene: &Scene, settings: &Settings) {
-    let (compared, skipped) = compare(scene, settings);
+    let (compared, skipped, _) = compare(scene, settings);
     let total: usize = compared.iter().sum();
     let groups = 5 + settings.sh_degree as usize;
     for (name, &n) in GROUPS.iter().zip(&compared).take(groups) {
@@ -151,6 +150,25 @@ fn gradients_match_differences_classic_degree_3() {
 }
 
 #[test]
+fn gradients_match_differences_beyond_the_limits_of_the_jacobian() {
+    for (seed, filter) in [(21, MIP), (22, Filter2d::Classic)] {
+        let mut scene = random(Options {
+            seed,
+            count: 120,
+            scales: [0.3, 0.8],
+            opacities: [0.02, 0.1],
+        });
+        // A picture of the middle alone: what was at its borders lies far out now.
+        scene.view.focal = scene.view.focal.map(|focal| 3.0 * focal);
+        let (_, skipped, clamped) = compare(&scene, &settings(filter, 1));
+        assert!(
+            clamped >= 40 && skipped < clamped,
+            "{clamped} compared, {skipped} left out"
+        );
+    }
+}
+
+#[test]
 fn gradients_match_differences_under_ray_jitter() {
     let jitter = Jitter { seed: 5, iteration: 9 };
     let jittered = Settings {
@@ -161,6 +179,47 @@ fn gradients_match_differences_under_ray_jitter() {
     check(&scene, &jittered);
     scene.target = resample(scene.view.size_px, &scene.target, jitter);
     check(&scene, &jittered);
+}
+
+#[test]
+fn gradients_match_differences_where_gaussians_are_left_out() {
+    for (seed, filter_2d) in [(31, MIP), (32, Filter2d::Classic)] {
+        let scene = random(Options {
+            seed,
+            count: 75,
+            scales: [0.08, 0.5],
+            // At most 0.93 with the gain: where pixels are covered to 0.99 the backward pass is another.
+            opacities: [0.1, 0.65],
+        });
+        let dropout = Dropout {
+            share: 0.3,
+            seed: 3,
+            iteration: 8,
+        };
+        let settings = Settings {
+            dropout: Some(dropout),
+            ..settings(filter_2d, 1)
+        };
+        let whole = forward(
+            &scene.gaussians,
+            &scene.filter_3d,
+            &scene.view,
+            &Settings {
+                dropout: None,
+                ..settings
+            },
+            BACKGROUND,
+        );
+        let left = forward(&scene.gaussians, &scene.filter_3d, &scene.view, &settings, BACKGROUND);
+        let (whole, left) = (whole.visible, left.visible);
+        assert!(left.len() < whole.len() && left.iter().all(|v| !dropout.drops(v.id)));
+        for some in &left {
+            let all = whole.iter().find(|v| v.id == some.id);
+            // Fainter ones came into view.
+            assert!(all.is_none_or(|all| (some.opacity * 0.7 / all.opacity - 1.0).abs() < 1e-7));
+        }
+        check(&scene, &settings);
+    }
 }
 
 #[test]
@@ -178,7 +237,7 @@ fn classic_gradients_match_differences_with_every_scale_and_under_jitter() {
         ..settings(Filter2d::Classic, 1)
     };
     for settings in [settings(Filter2d::Classic, 1), jittered] {
-        let (compared, skipped) = compare(&scene, &settings);
+        let (compared, skipped, _) = compare(&scene, &settings);
         let total: usize = compared.iter().sum();
         assert!(
             compared[..6].iter().all(|n| *n >= 40) && skipped * 50 < total,

@@ -163,9 +163,16 @@ impl Tensorboard {
             ("l1", Some(row.l1)),
             ("psnr", Some(row.psnr)),
             ("psnr_image", Some(row.psnr_image)),
+            ("psnr_image_median", row.spread.median),
+            (
+                "psnr_image_worst",
+                row.spread.worst.as_ref().map(|view| view.psnr_image),
+            ),
+            ("worst_fog_share", row.spread.worst_fog_share),
             ("ssim", Some(row.ssim)),
             ("ssim_valid", row.ssim_valid),
             ("lpips", row.lpips),
+            ("cc_psnr", row.cc_psnr),
         ];
         let tags = figures.map(|(name, value)| (format!("{}/loss_viewpoint_{name}", row.set.name()), value));
         self.scalars(row.it, now, tags.iter().map(|(tag, value)| (tag.as_str(), *value)))?;

@@ -5,6 +5,7 @@ use std::fs;
 
 use super::*;
 use crate::config::LpipsRange;
+use crate::eval::{NamedView, Spread};
 use crate::kernels::histogram::BINS;
 use crate::scene::scratch::Scratch;
 use crate::scene::{Photo, Split};
@@ -203,7 +204,17 @@ fn evaluations_histograms_and_images() {
             ssim: 0.875,
             ssim_valid: Some(0.9),
             lpips: None,
+            cc_psnr: None,
             lpips_range: LpipsRange::ZeroOne,
+            spread: Spread {
+                median: Some(28.0),
+                worst: Some(NamedView {
+                    name: "a".to_owned(),
+                    psnr_image: 20.5,
+                    fog_share: None,
+                }),
+                worst_fog_share: (set == Split::Test).then_some(0.5),
+            },
             gaussians: 4,
             t_s: 1.0,
         }));
@@ -223,6 +234,16 @@ fn evaluations_histograms_and_images() {
     assert_eq!(scalars(&events, "test/loss_viewpoint_l1"), [(1000, 0.02)]);
     assert_eq!(scalars(&events, "train/loss_viewpoint_psnr"), [(1000, 27.5)]);
     assert_eq!(scalars(&events, "test/loss_viewpoint_psnr_image"), [(1000, 27.25)]);
+    assert_eq!(
+        scalars(&events, "test/loss_viewpoint_psnr_image_median"),
+        [(1000, 28.0)]
+    );
+    assert_eq!(
+        scalars(&events, "train/loss_viewpoint_psnr_image_worst"),
+        [(1000, 20.5)]
+    );
+    assert_eq!(scalars(&events, "test/loss_viewpoint_worst_fog_share"), [(1000, 0.5)]);
+    assert!(scalars(&events, "train/loss_viewpoint_worst_fog_share").is_empty());
     assert_eq!(scalars(&events, "test/loss_viewpoint_ssim"), [(1000, 0.875)]);
     assert!(scalars(&events, "test/loss_viewpoint_lpips").is_empty());
 

@@ -1,0 +1,80 @@
+//! Removes Gaussians that no training camera vouches for, in place: where a camera stood nothing is, and what no picture shows
+//! nothing is known of.
+//!
+//! All training cameras are looked at for every Gaussian. Its *clearance* is the smallest distance of its centre from a camera's
+//! centre, whichever way the camera looks, less two standard deviations in that direction. Its *witnesses* are the cameras in
+//! whose picture its centre is, beyond the near plane. It is *unseen* when it touches no picture: no centre lies in one that is
+//! widened by the bound of a radius that `shaders/common/cluster_view.glsl` derives,
+//!
+//! ```text
+//! radius < 3 K s / z + 3 sqrt(2 d + sqrt(0.1)) + 1,   K^2 = fx^2 (1 + a^2) + fy^2 (1 + b^2)
+//! ```
+//!
+//! with the largest deviation `s`, 3D filter included, the variance `d` of the screen-space filter and the largest slopes `a` and
+//! `b` that the Jacobian sees. Removing the unseen changes no training picture.
+//!
+//! Holes are closed as those of a densification are; its promises hold here too. Unlike there statistics stay, with their
+//! Gaussians, so that events may come at any time.
+
+use super::counters::Args;
+use super::densify::{self, Stage, Workspace, window};
+use super::filter_3d::FilterIo;
+use super::relocate::Planes;
+use super::views::{Chunk, Shared};
+use crate::memory::{Program, Shader};
+use crate::shader;
+
+/// Who stays.
+pub static MARK: Shader = shader!("camera_cull", r control, r cameras, r geometry, r filter_3d, w keys);
+
+/// Who goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Gaussians with less clearance go, world units; 0 keeps all.
+    pub clearance: f32,
+    /// 0 keeps all, with 1 the unseen go, with more those that have fewer witnesses go too.
+    pub witnesses: u32,
+    /// Gaussians of a lower opacity go, before the 3D filter.
+    pub opacity: f32,
+    /// Variance of the screen-space filter, square pixels.
+    pub kernel_size: f32,
+}
+
+impl Limits {
+    /// What the screen-space filter adds to a radius at most, px.
+    #[must_use]
+    pub fn rim_px(&self) -> f32 {
+        3.003 * (2.0 * self.kernel_size + 0.316_23).sqrt() + 1.0
+    }
+}
+
+/// Appends a whole event.
+pub fn record(
+    program: &mut Program,
+    shared: &Shared,
+    chunks: &[Chunk],
+    w: &Workspace,
+    cameras: &FilterIo,
+    limits: &Limits,
+) {
+    let Some(first) = chunks.first() else { return };
+    densify::begin(program, shared, chunks, w, 0, None);
+    for chunk in chunks {
+        let keys = window(w.keys, chunk);
+        let views = [w.control, cameras.cameras, chunk.geometry, chunk.filter_3d, keys];
+        let push = [
+            chunk.stride,
+            chunk.first,
+            cameras.camera_count,
+            limits.clearance.to_bits(),
+            limits.witnesses,
+            limits.opacity.to_bits(),
+            limits.rim_px().to_bits(),
+        ];
+        program.pass(&MARK, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+    }
+    let statistics: Planes = (|c| c.statistics, 4);
+    let mut state = densify::state(&first.planes);
+    state.push(statistics);
+    densify::close_holes(program, shared, chunks, w, Stage::Cull, &state);
+}
