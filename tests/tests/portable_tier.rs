@@ -9,7 +9,8 @@ use kiln_tests::child;
 use kiln_tests::runs::{self, QUICK, Scratch, json, rows};
 use kiln_tests::spirv::reflect;
 
-/// A reset so early that its opacities come back before the end, and points all around: in holes every rounding shows.
+/// A reset so early that its opacities come back before the end, and points all around. Without them the tiers end up to 0.11 dB
+/// apart, depending on seed and shader compiler; with them 0.003 to 0.012 (seeds 0 to 2).
 const CALM: &[(&str, &str)] = &[
     ("strategy.reset", "{ every: 6, until: 10, opacity: 0.08 }"),
     ("init.background.count", "auto"),

@@ -42,7 +42,11 @@ impl std::fmt::Display for Adaptation {
         let changes: Vec<String> = self
             .changes
             .iter()
-            .map(|(key, from, to)| format!("{key} {from} -> {to}"))
+            .map(|(key, from, to)| match from.as_str() {
+                // A key of another kind of strategy.
+                "null" => format!("{key} {to}"),
+                _ => format!("{key} {from} -> {to}"),
+            })
             .collect();
         if changes.is_empty() {
             let Self { to, why, .. } = self;

@@ -3,7 +3,7 @@
 //! Computed from poses and points alone. Promises figures that do not change when the whole scene is scaled, moved or
 //! turned, up to rounding, and the same figures for the same scene.
 
-use super::{Camera, Point, SceneIndex};
+use super::{Camera, Point, SceneIndex, evenly};
 
 /// Most points that are projected for [`Capture::overlap`], evenly spread over the list.
 const OVERLAP_POINTS: usize = 4096;
@@ -100,11 +100,10 @@ pub fn background_share<'a>(cameras: impl Iterator<Item = &'a Camera> + Clone, p
 }
 
 fn overlap<'a>(cameras: impl Iterator<Item = &'a Camera>, points: &[Point]) -> Option<f64> {
-    let count = points.len().min(OVERLAP_POINTS);
-    let sample: Vec<[f32; 3]> = (0..count)
-        .filter_map(|k| points.get(k * points.len() / count))
-        .map(|point| point.position)
+    let sample: Vec<[f32; 3]> = evenly(points.len(), OVERLAP_POINTS)
+        .map(|i| points[i].position)
         .collect();
+    let count = sample.len();
     let seen: usize = cameras
         .map(|camera| sample.iter().filter(|place| camera.sees(**place).is_some()).count())
         .sum();

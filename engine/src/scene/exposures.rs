@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Camera, ImageOptions, ImageStore, Photo, SceneError, SceneIndex, Split, ViewId};
+use super::{Camera, ImageOptions, ImageStore, Photo, SceneError, SceneIndex, Split, ViewId, evenly};
 
 /// Most photos that are decoded.
 const MOST_PHOTOS: usize = 60;
@@ -45,7 +45,7 @@ pub fn exposure_spread(scene: &SceneIndex) -> Result<Option<f64>, SceneError> {
     let showing: Vec<usize> = (0..scene.train.len())
         .filter(|index| !scene.train[*index].seen.is_empty())
         .collect();
-    let photos = evenly(&showing, MOST_PHOTOS);
+    let photos: Vec<usize> = evenly(showing.len(), MOST_PHOTOS).map(|i| showing[i]).collect();
     let points = shared_points(scene, &photos);
     if points.is_empty() {
         return Ok(None);
@@ -78,13 +78,6 @@ pub fn exposure_spread(scene: &SceneIndex) -> Result<Option<f64>, SceneError> {
     Ok(spread(&samples, photos.len(), points.len()))
 }
 
-/// At most `most` of `list`, evenly spread and in their order.
-fn evenly<T: Copy>(list: &[T], most: usize) -> Vec<T> {
-    let mut list = list.to_vec();
-    super::seen::thin(&mut list, most);
-    list
-}
-
 /// Points that at least [`LEAST_SEEN`] of `photos` show, each with the places of those in the list.
 fn shared_points(scene: &SceneIndex, photos: &[usize]) -> Vec<([f32; 3], Vec<usize>)> {
     let mut by_position = BTreeMap::<[u32; 3], Vec<usize>>::new();
@@ -102,8 +95,8 @@ fn shared_points(scene: &SceneIndex, photos: &[usize]) -> Vec<([f32; 3], Vec<usi
         .filter(|(_, shown)| shown.len() >= LEAST_SEEN)
         .map(|(position, _)| *position)
         .collect();
-    evenly(&shared, MOST_POINTS)
-        .into_iter()
+    evenly(shared.len(), MOST_POINTS)
+        .map(|i| shared[i])
         .filter_map(|bits| Some((bits.map(f32::from_bits), by_position.remove(&bits)?)))
         .collect()
 }
@@ -111,7 +104,8 @@ fn shared_points(scene: &SceneIndex, photos: &[usize]) -> Vec<([f32; 3], Vec<usi
 /// Mean brightness (weights of Rec. 709, of colours as they are stored, 0 to 1) of the 3 by 3 pixels about the place of a point;
 /// `None` where they are not all inside and counting, or where it says nothing.
 fn brightness(photo: &Photo, camera: &Camera, position: [f32; 3]) -> Option<f64> {
-    let [x, y] = place(camera, position)?;
+    let [x, y, _] = camera.sees(position)?;
+    let [x, y] = [x, y].map(|value| value as usize);
     let mut sum = 0.0;
     for (dx, dy) in (0..9).map(|k| (k % 3, k / 3)) {
         let (column, row) = ((x + dx).checked_sub(1)?, (y + dy).checked_sub(1)?);
@@ -126,18 +120,6 @@ fn brightness(photo: &Photo, camera: &Camera, position: [f32; 3]) -> Option<f64>
         sum += 0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b);
     }
     Some(sum / (9.0 * 255.0)).filter(|value| TELLING.contains(value))
-}
-
-/// The pixel in which a point lies.
-fn place(camera: &Camera, position: [f32; 3]) -> Option<[usize; 2]> {
-    let [x, y, z]: [f32; 3] = std::array::from_fn(|row| {
-        let turned: f32 = (0..3).map(|axis| camera.rotation[row][axis] * position[axis]).sum();
-        turned + camera.translation[row]
-    });
-    let px = [camera.fx * x / z + camera.cx, camera.fy * y / z + camera.cy];
-    let size = [camera.width_px, camera.height_px];
-    let inside = z > 0.0 && (0..2).all(|i| px[i] >= 0.0 && px[i] < size[i] as f32);
-    inside.then(|| px.map(|value| value as usize))
 }
 
 /// Standard deviation of the photos' parts when logarithms are fitted by a part of the photo and one of the point, in least

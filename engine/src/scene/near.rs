@@ -5,7 +5,7 @@
 //! also right in front of a camera, so a picture's nearest points do not count, nor do the nearest cameras.
 
 use super::nearest::without_strays;
-use super::{Camera, Point};
+use super::{Camera, Point, evenly};
 
 /// Near plane of a camera of which nothing else is known, world units; that of the published renderer of 3D Gaussian
 /// Splatting (Kerbl et al. 2023).
@@ -35,9 +35,9 @@ pub struct Near {
 impl Near {
     /// Measures `points` from `cameras`.
     pub(super) fn of(cameras: &[&Camera], points: &[Point]) -> Self {
-        let points: Vec<[f32; 3]> = spread(points, MOST[0]).map(|point| point.position).collect();
-        let of_cameras: Vec<[f32; 2]> = spread(cameras, MOST[1])
-            .filter_map(|camera| nearest(camera, &points))
+        let points: Vec<[f32; 3]> = evenly(points.len(), MOST[0]).map(|i| points[i].position).collect();
+        let of_cameras: Vec<[f32; 2]> = evenly(cameras.len(), MOST[1])
+            .filter_map(|i| nearest(cameras[i], &points))
             .collect();
         let low = |which: usize| {
             let mut values: Vec<f32> = of_cameras.iter().map(|values| values[which]).collect();
@@ -80,12 +80,6 @@ fn nearest(camera: &Camera, points: &[[f32; 3]]) -> Option<[f32; 2]> {
 /// The value at `place` in ascending order.
 fn at(values: &mut [f32], place: usize) -> Option<f32> {
     (place < values.len()).then(|| *values.select_nth_unstable_by(place, f32::total_cmp).1)
-}
-
-/// At most `most` of a list, evenly spread.
-fn spread<T>(list: &[T], most: usize) -> impl Iterator<Item = &T> {
-    let count = list.len().min(most);
-    (0..count).filter_map(move |i| list.get(i * list.len() / count))
 }
 
 #[cfg(test)]
@@ -170,7 +164,6 @@ mod tests {
         points.resize(1 << 18, point([0.0, 0.0, 4.0]));
         let cameras: Vec<Camera> = (0..600).map(|_| camera(0.0)).collect();
         assert_eq!(measured(&cameras[..1], &points).depth, Some(4.0));
-        assert_eq!(spread(&cameras, MOST[1]).count(), 512);
-        assert_eq!(spread(&[1, 2, 3], 5).copied().collect::<Vec<i32>>(), [1, 2, 3]);
+        assert_eq!(measured(&cameras, &points).depth, Some(4.0));
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Camera, Point};
+use super::{Camera, Point, evenly};
 
 /// Most points kept of all photos together: 32 MiB.
 const MOST_POINTS: usize = 1 << 21;
@@ -38,9 +38,8 @@ pub(super) type Seen = Arc<[SeenPoint]>;
 
 /// Leaves at most `most` of `list`, evenly spread and in their order.
 pub(super) fn thin<T: Copy>(list: &mut Vec<T>, most: usize) {
-    let count = list.len();
-    if count > most {
-        *list = (0..most).map(|k| list[k * count / most]).collect();
+    if list.len() > most {
+        *list = evenly(list.len(), most).map(|i| list[i]).collect();
     }
 }
 

@@ -5,12 +5,11 @@
 //! they are the same whatever order photos come in.
 
 use super::TrainError;
-use super::counting::spread;
 use super::phases::AHEAD;
 use crate::config::Profile;
 use crate::plugins::{Auto, BackgroundOptions};
 use crate::scene::capture::background_share;
-use crate::scene::{Alpha, Camera, ImageStore, Point, SceneIndex, Split, ViewId};
+use crate::scene::{Alpha, Camera, ImageStore, Point, SceneIndex, Split, ViewId, evenly};
 
 /// Share of points beyond the cameras from which on a background explains itself.
 const ENOUGH: f64 = 0.1;
@@ -36,7 +35,8 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Chooses for a run that starts from `points` in `scene`, and has at most `most` points of background under `auto`.
+    /// Chooses for a run that starts from `others` Gaussians in `scene`, of which `points` are known to be there, and has at most
+    /// `most` points of background under `auto`.
     ///
     /// # Errors
     /// [`TrainError::TooMuchBackground`] when a number is set that leaves the model with more Gaussians than it may have.
@@ -44,6 +44,7 @@ impl Choice {
         options: &BackgroundOptions,
         profile: &Profile,
         scene: &SceneIndex,
+        others: usize,
         points: &[Point],
         most: u32,
     ) -> Result<Self, TrainError> {
@@ -59,20 +60,20 @@ impl Choice {
             why,
         };
         let none = |why: String| Ok(of(0, &options.shells, why));
-        if points.is_empty() {
-            return none("the scene has no sparse points".to_owned());
-        }
-        let sparse = u32::try_from(points.len()).unwrap_or(u32::MAX);
+        let others = u32::try_from(others).unwrap_or(u32::MAX);
         if let Auto::Set(count) = options.count {
-            if count > 0 && sparse.saturating_add(count) > capacity {
+            if count > 0 && others.saturating_add(count) > capacity {
                 return Err(TrainError::TooMuchBackground {
                     count,
-                    points: sparse,
+                    points: others,
                     key,
                     capacity,
                 });
             }
             return Ok(of(count, &options.shells, "as init.background.count says".to_owned()));
+        }
+        if points.is_empty() {
+            return none("the scene has no sparse points".to_owned());
         }
         if scene.masked || scene.train.iter().any(|view| view.alpha != Alpha::Ignore) {
             return none("masks or transparency say what is background".to_owned());
@@ -89,9 +90,9 @@ impl Choice {
         if shells.is_empty() {
             return none("the sparse points reach beyond init.background.shells".to_owned());
         }
-        let room = room_of(capacity, sparse).min(most);
+        let room = room_of(capacity, others).min(most);
         let [fewest, enough] = AUTO;
-        let count = sparse.clamp(fewest, enough).min(room);
+        let count = others.clamp(fewest, enough).min(room);
         if count == 0 {
             return none("there is no room for more Gaussians".to_owned());
         }
@@ -143,7 +144,7 @@ fn enclosing(shells: &[f32], scene: &SceneIndex, points: &[Point]) -> Vec<f32> {
 
 /// Places of the training views that background is looked for in.
 fn views(scene: &SceneIndex) -> impl Iterator<Item = usize> {
-    spread(scene.train.len(), VIEWS)
+    evenly(scene.train.len(), VIEWS)
 }
 
 /// Their cameras.

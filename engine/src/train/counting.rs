@@ -14,7 +14,7 @@ use crate::gaussians::Gaussians;
 use crate::kernels::cpu::filter_3d;
 use crate::kernels::cpu::gaussian::{Gaussian, View};
 use crate::kernels::cpu::project::{Filter2d, Settings, project};
-use crate::scene::SceneIndex;
+use crate::scene::{SceneIndex, evenly};
 use crate::step::Capacities;
 
 /// Most Gaussians of the sample: the standard error of a share is then below 0.8 %.
@@ -65,7 +65,7 @@ impl Demand {
     pub fn count(profile: &Profile, scene: &SceneIndex, model: &Gaussians) -> Self {
         let sample = sample(model);
         let near_z = profile.near_z(scene);
-        let views: Vec<View<f32>> = spread(scene.train.len(), VIEWS)
+        let views: Vec<View<f32>> = evenly(scene.train.len(), VIEWS)
             .filter_map(|index| scene.train.get(index))
             .map(|view| View::new(&view.camera).beyond(near_z))
             .collect();
@@ -129,16 +129,10 @@ impl Demand {
     }
 }
 
-/// At most `most` of the indices below `len`, evenly spread.
-pub(super) fn spread(len: usize, most: usize) -> impl Iterator<Item = usize> {
-    let count = len.min(most);
-    (0..count).map(move |i| i * len / count)
-}
-
 /// Gaussians from all over the model: its order is that of the scene's points.
 fn sample(model: &Gaussians) -> Vec<Gaussian<f32>> {
     let mut part = Gaussians::default();
-    for i in spread(model.len(), SAMPLE) {
+    for i in evenly(model.len(), SAMPLE) {
         // Colour above degree 0 changes nothing that is counted.
         part.means.extend(model.means.get(i));
         part.quats.extend(model.quats.get(i));
@@ -169,14 +163,6 @@ fn in_parallel(views: &[View<f32>], count: &(impl Fn(&View<f32>) -> Count + Sync
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn indices_are_spread_over_all_there_is() {
-        let list = |len, most| spread(len, most).collect::<Vec<_>>();
-        assert_eq!(list(3, 5), [0, 1, 2]);
-        assert_eq!(list(10, 4), [0, 2, 5, 7]);
-        assert!(list(0, 4).is_empty());
-    }
 
     #[test]
     fn a_checkpoint_asks_for_what_it_had() {

@@ -78,7 +78,7 @@ impl FirstModel {
         let choice = profile.init.background().map(|options| {
             // Random points reach into the background by themselves.
             let known: &[Point] = if source == "random" { &[] } else { &points };
-            Choice::new(options, profile, scene, known, most)
+            Choice::new(options, profile, scene, points.len(), known, most)
         });
         let choice = choice.transpose()?;
         if let Some(choice) = &choice {

@@ -303,3 +303,20 @@ fn a_rule_gives_way_to_keys_of_another_strategy() {
     inputs.overrides.push(set("strategy.densify.nonsense", "1"));
     assert!(resolve_for(&inputs, &facts(9)).is_err());
 }
+
+#[test]
+fn keys_of_another_strategy_are_told_by_their_new_value_alone() {
+    let change = |key: &str, from: &str, to: &str| (key.to_owned(), from.to_owned(), to.to_owned());
+    let adaptation = Adaptation {
+        to: "20 photos".to_owned(),
+        changes: vec![
+            change("strategy.kind", "adc", "mcmc"),
+            change("strategy.densify.growth", "null", "0.05"),
+        ],
+        why: "few photos".to_owned(),
+    };
+    assert_eq!(
+        adaptation.to_string(),
+        "adapted to 20 photos: strategy.kind adc -> mcmc, strategy.densify.growth 0.05 (few photos)"
+    );
+}

@@ -200,6 +200,17 @@ fn settings_are_taken_as_they_are_or_refused() {
 }
 
 #[test]
+fn a_background_that_is_asked_for_is_there_without_sparse_points_too() {
+    let settings = [("init.background.count", "90"), ("init.background.shells", "[3]")];
+    let scratch = ring(1.0, 0, 0);
+    let profile = profile(&settings);
+    let first = FirstModel::new(&profile, &load(&scratch, &profile)).unwrap();
+    assert_eq!(first.background.len(), 90);
+    assert_eq!(first.origin(), "100 000 random points + 90 background");
+    assert!(first.choice().unwrap().starts_with("background points: 90 on 1 shell"));
+}
+
+#[test]
 fn masked_pixels_give_no_colour_and_what_has_none_goes() {
     let scratch = ring(1.0, 100, 0);
     // Left halves do not count.
