@@ -413,6 +413,13 @@ impl Loader<'_> {
             ));
         }
         let near = Near::of(&train.iter().map(|view| &view.camera).collect::<Vec<_>>(), &points);
+        if near.depth.is_none() && !points.is_empty() {
+            self.warnings.push(format!(
+                "no training picture contains any of the {} sparse points; check that poses and points are of one model, and \
+                 that the poses are not inverted",
+                points.len()
+            ));
+        }
         for view in train.iter_mut().filter(|view| !view.seen.is_empty()) {
             view.seen = seen::in_picture(&view.seen, &view.camera, near.plane(extent));
         }

@@ -431,6 +431,18 @@ impl Trainer {
                 gaussians: counters.gaussians,
             },
         });
+        if counters.gaussians == 0 && counters.culled > 0 {
+            self.events.push(EventRow {
+                it: self.iteration,
+                event: Event::Warning {
+                    message: format!(
+                        "the model is empty: the last cull took all of its {} Gaussians; check that the poses are those of \
+                         the photos, or keep them with `--set \"cull={{ clearance: 0, witnesses: 0, opacity: 0 }}\"`",
+                        counters.culled
+                    ),
+                },
+            });
+        }
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use kiln::kernels::cpu::gaussian::{Gaussian, View};
 use kiln::scene::{SceneIndex, SceneOptions};
 use kiln::train::ResumeFrom;
 use kiln::train::interrupt::Interrupt;
-use kiln_tests::runs::{self, Scratch, events, json, profile, rows};
+use kiln_tests::runs::{self, Scratch, events, json, profile, rows, train_scene};
 
 type Settings = &'static [(&'static str, &'static str)];
 
@@ -160,6 +160,54 @@ fn planted_gaussians_go_under_every_strategy_and_a_pause_changes_nothing() {
         );
         assert_eq!(json(&part.join("run.json"))["status"], "done");
     }
+}
+
+/// Where no training picture shows anything the run ends with an empty model and says so, from the first line on.
+#[test]
+fn an_empty_model_is_told() {
+    let (scratch, scene, never) = (Scratch::new("cull-all"), scene(), Interrupt::unattached());
+    let copy = scratch.join("scene");
+    fs::create_dir_all(copy.join("sparse/0")).unwrap();
+    for file in ["cameras.bin", "images.bin"] {
+        fs::copy(
+            runs::scene().join("sparse/0").join(file),
+            copy.join("sparse/0").join(file),
+        )
+        .unwrap();
+    }
+    fs::create_dir(copy.join("images")).unwrap();
+    for entry in fs::read_dir(runs::scene().join("images")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, copy.join("images").join(path.file_name().unwrap())).unwrap();
+    }
+    // All points lie where no camera looks.
+    let [_, hidden] = plant(&scratch.join("unused.ply"), &scene);
+    let mut points = 4_u64.to_le_bytes().to_vec();
+    for (id, place) in (1_u64..).zip(bunch(hidden, 0.001 * scene.extent)) {
+        points.extend(id.to_le_bytes());
+        points.extend(place.into_iter().flat_map(|value| f64::from(value).to_le_bytes()));
+        points.extend([90, 90, 90]);
+        points.extend(1.0_f64.to_le_bytes());
+        points.extend(0_u64.to_le_bytes());
+    }
+    fs::write(copy.join("sparse/0/points3D.bin"), points).unwrap();
+
+    let root = scratch.join("run");
+    let settings: Settings = &[
+        ("strategy", "{ kind: fixed }"),
+        ("cull", "{ every: 0, witnesses: 1 }"),
+        ("init.background.count", "0"),
+    ];
+    train_scene(profile(&root, &[SHORT, settings]), copy, None, &never).unwrap();
+    let warnings = events(&root, "warning");
+    let told = |words: &str| {
+        let holds = |row: &serde_json::Value| row["detail"]["message"].as_str().unwrap().contains(words);
+        assert!(warnings.iter().any(holds), "{words}: {warnings:?}");
+    };
+    told("no training picture contains any of the 4 sparse points");
+    told("the last cull took all of its 4 Gaussians");
+    assert_eq!(json(&root.join("run.json"))["status"], "done");
+    assert_eq!(around(&root, 24, hidden, scene.extent), (0, 0));
 }
 
 /// With nothing between, the last cull takes what no training picture shows, and no training picture changes.
