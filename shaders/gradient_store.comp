@@ -8,15 +8,11 @@
 //
 // A group of 256 Gaussians owns 256 rows, the visible ones of the group take the first of them in id order. `clear` zeroes
 // the rows and notes each group's first row, `load` copies the rows of the Gaussians in a band to their records, `save`
-// copies them back with the mask of clamped channels, or without the gradients of these channels, `check` is
-// `gradient_check` over the rows.
+// copies them back with the mask of clamped channels, `check` is `gradient_check` over the rows.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
 layout(local_size_x = 256) in;
-#ifdef SAVE
-layout(constant_id = 0) const uint DEPTH = 0u;  // the place of the clamped channels holds gradients by depth
-#endif
 
 #ifdef CHECK
 layout(set = 0, binding = 0, std430) restrict buffer CountersBlock { Counters counters; };
@@ -24,7 +20,7 @@ layout(set = 0, binding = 0, std430) restrict buffer CountersBlock { Counters co
 layout(set = 0, binding = 0, std430) readonly restrict buffer CountersBlock { Counters counters; };
 #endif
 
-// Rows: a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; clamped channels or d depth     c = d rgb;
+// Rows: a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; clamped channels     c = d rgb;
 // splatted value
 #if defined(CLEAR)
 layout(set = 0, binding = 1, std430) writeonly restrict buffer StoreA { vec4 store_a[]; };
@@ -131,18 +127,8 @@ void main() {
     gradient_c[v] = store_c[row];
 #else
     store_a[row] = gradient_a[v];
-    vec4 b = gradient_b[v], c = gradient_c[v];
-    if (DEPTH != 0u) {
-        // No channel that is clamped has a gradient in the end; what is not finite stays for the check.
-        uint clamped = uint(splat_color[v].w);
-        for (uint k = 0u; k < 3u; ++k) {
-            c[k] = (clamped & (1u << k)) != 0u && !bad(c[k]) ? 0.0 : c[k];
-        }
-    } else {
-        b.w = splat_color[v].w;
-    }
-    store_b[row] = b;
-    store_c[row] = c;
+    store_b[row] = vec4(gradient_b[v].xyz, splat_color[v].w);
+    store_c[row] = gradient_c[v];
 #endif
 #endif
 #endif

@@ -143,7 +143,7 @@ void main() {
     color = mix(color, vec3(0.0), lessThan(color, vec3(0.0)));
 
     if ((u.flags & (FLAG_DEPTH | FLAG_NEAR)) != 0u) {
-        float near = p.t.z < u.depth_weight ? 1.0 : 0.0;
+        float near = p.t.z < u.near_limit ? 1.0 : 0.0;
         color = vec3((u.flags & FLAG_DEPTH) != 0u ? p.t.z : near);
         clamped = 0u;
     }

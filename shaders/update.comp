@@ -23,9 +23,7 @@
 #include "common/step.glsl"
 
 layout(local_size_x = 256) in;
-// Gradients by depth are 0: nowhere, 1: in the records' b.w, 2: in that of rows of a store, whose clamped channels are zeros.
-layout(constant_id = 0) const uint DEPTH = 0u;
-layout(constant_id = 1) const uint CLUSTERS = 0u;  // 1: bounds lie behind the masks
+layout(constant_id = 0) const uint CLUSTERS = 0u;  // 1: bounds lie behind the masks
 
 #ifdef DEFERRED
 layout(set = 0, binding = 0, std430) readonly restrict buffer Rates { StepUniforms u; vec4 rates[]; };
@@ -103,7 +101,7 @@ bool bad(float x) {
 }
 
 // Chain rule from the splat's 2D gradients to the Gaussian's parameters; the direction term of colour is added later.
-Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic, float d_opacity, float d_depth) {
+Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic, float d_opacity) {
     Gradient out_g;
     // Through the inverse: dL/dLambda = -K Gc K with the symmetric Gc of the conic's three numbers; K is the adjugate
     // over a determinant that is kept from vanishing.
@@ -144,9 +142,6 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
     d_t.x += fx * inv_z * d_mean_px.x;
     d_t.y += fy * inv_z * d_mean_px.y;
     d_t.z -= inv_z2 * (fx * p.t.x * d_mean_px.x + fy * p.t.y * d_mean_px.y);
-    if (DEPTH != 0u) {
-        d_t.z += d_depth;
-    }
     out_g.mean = w0 * d_t.x + w1 * d_t.y + w2 * d_t.z;
 
     // Scales: through the 3D filter, and through its opacity compensation.
@@ -222,12 +217,6 @@ void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream
 }
 #endif
 
-// How much of a step's statistics counts for a Gaussian at depth `z`: less near the camera (Pixel-GS, Zhang et al. 2024).
-float near_share(float z) {
-    float part = u.near_distance > 0.0 ? z / u.near_distance : 1.0;
-    return min(part * part, 1.0);
-}
-
 void count_shown(uint i, float radius) {
     statistics[2u * stride + i] += 1.0;
     statistics[3u * stride + i] = max(statistics[3u * stride + i], radius);
@@ -278,10 +267,10 @@ void update(uint group, uint lane, uint i) {
         vec4 a = gradient_a[v];
         vec4 b = gradient_b[v];
         vec4 c = gradient_c[v];
-        uint clamped = DEPTH == 2u ? 0u : uint(splat_color[v].w);
+        uint clamped = uint(splat_color[v].w);
         d_rgb = vec3((clamped & 1u) != 0u ? 0.0 : c.x, (clamped & 2u) != 0u ? 0.0 : c.y,
                      (clamped & 4u) != 0u ? 0.0 : c.z);
-        gradient = project_backward(g, p, a.xy, b.xyz, a.z, b.w);
+        gradient = project_backward(g, p, a.xy, b.xyz, a.z);
         vec3 offset = g.mean - u.camera_position.xyz;
         float inv_distance = inversesqrt(max(dot(offset, offset), 1e-30));
         vec3 direction = offset * inv_distance;
@@ -316,22 +305,20 @@ void update(uint group, uint lane, uint i) {
 #endif
             return;
         }
-        float share = near_share(p.t.z);
-        float abs_ndc = share * a.w;
         if (counts && (u.flags & FLAG_SCORES) != 0u) {
             // The planes of gradients and radii hold errors and largest weights.
             if (splats_weights(u.iteration)) {
-                statistics[stride + i] += abs_ndc;
+                statistics[stride + i] += a.w;
                 count_shown(i, c.w);
             } else {
-                statistics[i] += share * c.w;
+                statistics[i] += c.w;
             }
         } else if (counts) {
             vec2 ndc = a.xy * (0.5 * vec2(u.width, u.height));
-            statistics[i] += share * length(ndc);
+            statistics[i] += length(ndc);
             bool largest = (u.flags & FLAG_ABS_MAX) != 0u;
             float pull = statistics[stride + i];
-            statistics[stride + i] = largest ? max(pull, abs_ndc) : pull + abs_ndc;
+            statistics[stride + i] = largest ? max(pull, a.w) : pull + a.w;
             count_shown(i, p.radius);
         }
     } else if (counts_faint && !dropped(first + i)) {

@@ -31,13 +31,12 @@ struct StepUniforms {
     float opacity_weight;  // of the mean opacity in the loss
     float scale_weight;    // of the mean standard deviation in the loss
     float noise;           // on centres after the update, times covariance
-    float depth_weight;    // of the points' inverse depth in the loss; with FLAG_NEAR the depth below which splats are near
+    float near_limit;      // with FLAG_NEAR: the depth below which splats are near
     uint sh_steps;         // optimiser steps of SH before this one
     float near_z;          // centres must lie beyond this depth to be drawn, world units
     float dropout;         // share of the Gaussians that this step leaves out; 0 = none
-    float near_distance;   // statistics of Gaussians nearer than this, world units, count less; 0 = none
     float exposure_hold;   // weight of half an exposure's squared distance from doing nothing
-    uint reserved[3];
+    uint reserved[4];
 };
 
 // Bits of `flags`.

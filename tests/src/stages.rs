@@ -10,7 +10,6 @@ use kiln::kernels::cpu::project::{Visible, project, tile_rect};
 use kiln::kernels::cpu::project_backward::project_backward;
 use kiln::kernels::cpu::rasterize::{Raster, TileLists, rasterize};
 use kiln::kernels::cpu::rasterize_backward::{Gradient2d, rasterize_backward};
-use kiln::kernels::cpu::statistics::near_share;
 use kiln::kernels::cpu::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 use kiln::kernels::rasterize;
 use kiln::kernels::views::Variants;
@@ -200,7 +199,6 @@ impl Stages {
                     conic: rgb(&b[i]),
                     opacity: a[i][2],
                     rgb: rgb(&c[i]),
-                    depth: b[i][3],
                     abs_ndc: a[i][3],
                 })
                 .collect(),
@@ -363,8 +361,7 @@ impl Stages {
             );
             if let Some(out) = out {
                 gradients[id] = out.gradient;
-                let share = near_share(record.depth, before.near);
-                statistics[id] = [share * out.mean_ndc_norm, share * g.abs_ndc, 1.0, record.radius_px];
+                statistics[id] = [out.mean_ndc_norm, g.abs_ndc, 1.0, record.radius_px];
             }
         }
         (gradients, statistics)

@@ -52,8 +52,6 @@ pub struct Twin {
     pub settings: Settings,
     /// The image is compared where the jittered samples lie.
     pub resample: bool,
-    /// Statistics of what is nearer count less; 0 = none does.
-    pub near: f32,
 }
 
 impl Twin {
@@ -75,7 +73,6 @@ impl Twin {
                 dropout: None,
             },
             resample: false,
-            near: 0.0,
         }
     }
 
@@ -123,7 +120,6 @@ impl Twin {
         let shown = self.shown_px(camera);
         accumulate(
             size,
-            self.near,
             &shown,
             &out.forward.visible,
             &out.gradients_2d,

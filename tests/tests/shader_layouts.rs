@@ -72,11 +72,10 @@ fn uniforms() -> Vec<(u32, u32)> {
         opacity_weight,
         scale_weight,
         noise,
-        depth_weight,
+        near_limit,
         sh_steps,
         near_z,
         dropout,
-        near_distance,
         exposure_hold,
         reserved,
     })
@@ -210,8 +209,6 @@ fn programs() -> Vec<Program> {
         capacities.losses = ExtraLosses {
             alpha: capacities.masked,
             exposure: capacities.masked,
-            depth_in_view: 7 * u32::from(capacities.masked || reduction == Reduction::CompareExchange),
-            depth_points: 9,
         };
         capacities.storage = match capacities.storage {
             Storage::Exact => Storage::Half,

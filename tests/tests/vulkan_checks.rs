@@ -67,17 +67,6 @@ const SHORT: &[(&str, &str)] = &[
     ("debug.i_cap", "2300"),
 ];
 
-/// Photos come beside the steps, in submissions of their own, to steps in parts and timed ones, to whole ones and those done
-/// again in bands, which take turns with such room; and the device is lost.
-const BESIDE: &[(&str, &str)] = &[
-    ("debug.validation", "sync"),
-    ("debug.upload_queue_alias", "true"),
-    ("debug.v_cap", "3700"),
-    ("debug.i_cap", "4700"),
-    ("debug.timed_every", "3"),
-    ("debug.lose_device_at", "[12]"),
-];
-
 /// Trains for 8 steps, goes on from the checkpoint before the last of them, and gives the final model.
 fn train_in_two_parts(name: &str, settings: &[(&str, &str)]) -> Vec<u8> {
     let scratch = Scratch::new(name);
@@ -94,21 +83,17 @@ fn train_in_two_parts(name: &str, settings: &[(&str, &str)]) -> Vec<u8> {
     assert!(count("stall") > 0, "no step ran in bands");
     assert!(count("densify") >= 3 && count("reset") > 0 && count("resume") > 0);
     assert!(root.join("eval/iteration_10/metrics.json").is_file());
-    let beside = settings.contains(&("debug.upload_queue_alias", "true"));
-    let uploads = &runs::events(&root, "images")[0]["detail"]["uploads"];
-    assert_eq!(uploads, if beside { "alias" } else { "step" });
     runs::raw_model(&root, 14)
 }
 
-/// The layer, bands around tensors, photos on their own: nothing is found, and the model is the same to the byte.
+/// The layer, and bands around tensors: nothing is found, and the model is the same to the byte.
 #[test]
 fn training_passes_every_check_and_none_changes_it() {
     let plain = train_in_two_parts("plain", &[]);
-    let ways: [(&str, &[(&str, &str)]); 4] = [
+    let ways: [(&str, &[(&str, &str)]); 3] = [
         ("core", &[("debug.validation", "core")]),
         ("sync", &[("debug.validation", "sync")]),
         ("bands", &[("debug.guard_bands", "true")]),
-        ("beside", BESIDE),
     ];
     for (name, settings) in ways {
         assert!(train_in_two_parts(name, settings) == plain, "{name}: another model");

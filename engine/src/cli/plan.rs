@@ -66,7 +66,6 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
             here.cap_bytes as f64 / GIB as f64
         );
     }
-    let profile = train::settled(&profile, device);
     let (first, plan, report) = plan_first(&profile, &scene, budget, limits, &variants).map_err(boxed)?;
     let images = (
         profile.dataset.residency.name(),

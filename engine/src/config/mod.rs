@@ -30,8 +30,8 @@ pub use layers::{
 };
 pub use profile::{
     Alpha, Backend, BackendKind, Background, Cull, Dataset, DatasetKind, Debug, DebugBudget, Device, EarlyStop, Eval,
-    Fragmentation, LpipsRange, Memory, Mip, Model, ModelKind, OnOverflow, OnSpill, Order, PlateauMetric, Profile, Race,
-    Reduction, Residency, ResolutionPhase, Run, Schedule, Subgroup, Tier, Train, UploadQueue,
+    Fragmentation, LpipsRange, Memory, Mip, Model, ModelKind, OnOverflow, OnSpill, Order, PlateauMetric, Profile,
+    Reduction, Residency, ResolutionPhase, Run, Schedule, Subgroup, Tier, Train,
 };
 pub use schema::schema_json;
 

@@ -441,6 +441,9 @@ pub struct Train {
     pub resolution_scale: f32,
     /// Most Gaussians the recipe grows to, even where more would fit.
     pub gaussian_ceiling: u32,
+    /// And at most this many for each unit of the square root of all training pixels: photos overlap, so that what they show
+    /// grows more slowly than their pixels. For strategies that grow until something stops them; 0 to 10000, 0 = no such bound.
+    pub gaussians_per_root_pixel: f32,
     /// Where in memory Gaussians are.
     pub order: Order,
     /// Share of the Gaussians that the last step leaves out at random, the others being that much more opaque; it rises from
@@ -496,20 +499,6 @@ pub struct Device {
     pub allow_cpu: bool,
     /// Longest submission aimed at, milliseconds: a step that takes longer is cut into several. 0 = one submission a step.
     pub submit_ms: u32,
-    /// Which queue brings photos to the device.
-    pub upload_queue: UploadQueue,
-}
-
-/// `device.upload_queue`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum UploadQueue {
-    /// That of the steps: each begins with the copy of its photo.
-    Off,
-    /// One that only copies, while the step before computes, where the device has such queues; else as `off`.
-    Auto,
-    /// The same, and an error where the device has none.
-    Own,
 }
 
 /// `device.tier`
@@ -538,8 +527,6 @@ pub struct Debug {
     pub bands: Option<u32>,
     /// How gradients are summed.
     pub reduction: Reduction,
-    /// Whether steps of the run are timed with other kernels that sum gradients and draw, to take the quickest.
-    pub race: Race,
     /// Use of subgroup operations.
     pub subgroup: Subgroup,
     /// Under `train.order: morton`, cull groups of 256 Gaussians that are out of view as a whole; the same models either way.
@@ -566,8 +553,6 @@ pub struct Debug {
     pub probe: bool,
     /// From this iteration on, measurements find the first block of memory in the host; null = what they find.
     pub spill_from: Option<u32>,
-    /// Bring photos as with `device.upload_queue: own`, but by the queue of the steps: for devices that have no other.
-    pub upload_queue_alias: bool,
 }
 
 /// An entry of `debug.budget`
@@ -603,18 +588,6 @@ impl fmt::Display for Reduction {
             Self::CompareExchange => "compare_exchange",
         })
     }
-}
-
-/// `debug.race`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Race {
-    /// On graphics cards, unless `train.deterministic` is on or `debug.reduction` says which kernels to take.
-    Auto,
-    /// On software drivers too, which then begin with the kernels of graphics cards.
-    On,
-    /// Never.
-    Off,
 }
 
 /// `debug.subgroup`

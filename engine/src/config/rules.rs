@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::DeviceChoice;
-use super::profile::{BackendKind, Memory, Mip, Profile, Race, Reduction, Schedule};
+use super::profile::{BackendKind, Memory, Mip, Profile, Reduction, Schedule};
 use crate::gaussians::layout::{MOMENT_RATIO, Storage};
 use crate::plugins::{AbsStatistic, Auto, Checker, DeferredSh, Optimizer, Strategy};
 
@@ -38,6 +38,11 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("train", |c| {
         c.range("resolution_scale", profile.train.resolution_scale, 0.0625..=1.0);
         c.range("gaussian_ceiling", profile.train.gaussian_ceiling, 1..=1_000_000_000);
+        c.range(
+            "gaussians_per_root_pixel",
+            profile.train.gaussians_per_root_pixel,
+            0.0..=10_000.0,
+        );
         c.range("dropout", profile.train.dropout, 0.0..=0.5);
     });
     c.within("eval", |c| {
@@ -69,10 +74,6 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             debug.reduction,
             || "auto or segmented, because `train.deterministic` is on".to_owned(),
         );
-        let is_open = debug.reduction == Reduction::Auto && !profile.train.deterministic;
-        c.require("race", is_open || debug.race != Race::On, "on", || {
-            "auto or off, because `train.deterministic` or `debug.reduction` leave nothing to choose".to_owned()
-        });
         c.range("silence_ms", debug.silence_ms, 1..=3_600_000);
         let planned = profile.memory.backend.kind == BackendKind::Planned;
         c.require("guard_bands", planned || !debug.guard_bands, "true", || {

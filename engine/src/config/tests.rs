@@ -226,7 +226,7 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "strategy:\n  densify:\n    grad_treshold: 1\n",
             "unknown key `strategy.densify.grad_treshold` (f.yaml:4) / known keys, nearest first: grad_threshold, \
-             near_scale, from, until, every, percent_dense, abs_statistic, count_faint",
+             from, until, every, percent_dense, abs_statistic, count_faint",
         ),
         (
             "memroy: {}\n",

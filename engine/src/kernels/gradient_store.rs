@@ -2,14 +2,13 @@
 //!
 //! A store has 256 rows for every group of 256 Gaussians. The visible ones of a group take the first of its rows in id
 //! order, so that `group_rows`, the first row of each group counted from the start of its chunk, is to the rows of a
-//! chunk what the table of visible offsets is to the records: `update` reads either. Where gradients by depth take the
-//! place of the mask, the gradients of clamped channels are left out when rows are saved.
+//! chunk what the table of visible offsets is to the records: `update` reads either.
 //!
 //! | pass | per chunk |
 //! |---|---|
 //! | clear | zero rows, the table of first rows |
 //! | load | rows of the Gaussians in the band to their records, which then go on adding |
-//! | save | those records back, beside the conic's gradient the mask of clamped channels, or the gradient of the depth |
+//! | save | those records back, with the mask of clamped channels beside the conic's gradient |
 //! | check | what `gradient_check` does with records |
 
 use super::counters::Args;
@@ -40,7 +39,7 @@ pub static CHECK: Shader = shader!(
 pub struct Rows {
     /// Gradient of position, opacity; absolute statistic.
     pub a: View,
-    /// Gradient of the conic; clamped-channel mask, or gradient of the depth.
+    /// Gradient of the conic; clamped-channel mask.
     pub b: View,
     /// Gradient of the colour.
     pub c: View,
@@ -107,7 +106,7 @@ pub fn record_load(
     }
 }
 
-/// Appends the copies from the records of a band to rows; `with_depth` when there are gradients by depth.
+/// Appends the copies from the records of a band to rows.
 pub fn record_save(
     program: &mut Program,
     shared: &Shared,
@@ -115,7 +114,6 @@ pub fn record_save(
     store: &[Rows],
     band: &InBand<'_>,
     splats: &Splats,
-    with_depth: bool,
 ) {
     for ((chunk, inside), rows) in chunks.iter().zip(band.chunks).zip(store) {
         let (groups, first_group) = group_window(band.groups, chunk);
@@ -133,13 +131,7 @@ pub fn record_save(
             splats.color,
         ];
         let push = ChunkPush::new(chunk, first_group);
-        program.pass(
-            &SAVE,
-            &[u32::from(with_depth)],
-            &views,
-            &push,
-            shared.groups(Args::Chunk(chunk.index)),
-        );
+        program.pass(&SAVE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
 }
 

@@ -13,7 +13,6 @@ pub mod counters;
 pub mod cpu;
 pub mod cull;
 pub mod densify;
-pub mod depth_loss;
 pub mod explore;
 pub mod exposure;
 pub mod filter_3d;
@@ -87,10 +86,6 @@ pub fn all() -> Vec<&'static Shader> {
         &loss::GRADIENT_STRIP_MASKED,
         &alpha_loss::GRADIENT,
         &alpha_loss::REDUCE,
-        &depth_loss::SEGMENTED,
-        &depth_loss::ATOMIC,
-        &depth_loss::COMPARE_EXCHANGE,
-        &depth_loss::REDUCE,
         &exposure::APPLY,
         &exposure::GRADIENT,
         &exposure::UPDATE,

@@ -52,7 +52,7 @@ pub mod flags {
     /// Statistics are those of scores: errors and largest weights in the place of gradients and radii. Takes gradients whose
     /// fourth value is splatted back ([`super::views::Pixels::scores`]).
     pub const SCORES: u32 = 256;
-    /// Records of Gaussians nearer than [`super::StepUniforms::depth_weight`] are white and all others black: what is blended
+    /// Records of Gaussians nearer than [`super::StepUniforms::near_limit`] are white and all others black: what is blended
     /// is the weight of the near ones. For rendering only.
     pub const NEAR: u32 = 512;
     /// The fourth component of the image gradient is that of the final transmittance.
@@ -121,22 +121,18 @@ pub struct StepUniforms {
     pub scale_weight: f32,
     /// Noise on the centres after the update, per world unit, see [`super::cpu::explore`].
     pub noise: f32,
-    /// Weight of the points' inverse depth in the loss. With [`flags::NEAR`], where there is no loss, the camera-space z below
-    /// which a Gaussian is near, world units.
-    pub depth_weight: f32,
+    /// With [`flags::NEAR`]: the camera-space z below which a Gaussian is near, world units.
+    pub near_limit: f32,
     /// Optimiser steps of SH before this one, see [`super::catch_up`].
     pub sh_steps: u32,
     /// Centres must lie beyond this depth to be drawn, world units.
     pub near_z: f32,
     /// Share of the Gaussians that this step leaves out, below 1, see [`super::cpu::dropout`]; 0 = none.
     pub dropout: f32,
-    /// Distance along the optical axis below which densification statistics count less, world units, see
-    /// [`super::cpu::statistics::near_share`]; 0 = all count alike.
-    pub near_distance: f32,
     /// Weight of half an exposure's squared distance from doing nothing, in the loss.
     pub exposure_hold: f32,
     /// Fills the block up to whole vectors: the table of learning rates lies behind it.
-    pub reserved: [u32; 3],
+    pub reserved: [u32; 4],
 }
 
 const _: () = assert!(size_of::<StepUniforms>().is_multiple_of(16));
@@ -187,13 +183,12 @@ impl StepUniforms {
             opacity_weight: 0.0,
             scale_weight: 0.0,
             noise: 0.0,
-            depth_weight: 0.0,
+            near_limit: 0.0,
             sh_steps: 0,
             near_z: DEFAULT_NEAR_Z,
             dropout: 0.0,
-            near_distance: 0.0,
             exposure_hold: 0.0,
-            reserved: [0; 3],
+            reserved: [0; 4],
         }
     }
 }

@@ -38,18 +38,6 @@ pub static COMPACT_DEFERRED: Shader = shader!(
     r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
 );
 
-/// Where the gradients by depth are, which [`super::depth_loss`] makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum DepthGradients {
-    /// There are none.
-    None = 0,
-    /// Beside the conic's in the records.
-    Records = 1,
-    /// The same in rows of a [`super::gradient_store`].
-    Rows = 2,
-}
-
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Push {
@@ -74,7 +62,6 @@ pub fn record(
     group_visible: View,
     splats: &Splats,
     sh_coefficients: u32,
-    depth: DepthGradients,
 ) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
@@ -104,7 +91,7 @@ pub fn record(
             sh_coefficients,
         };
         let at = shared.groups(Args::Chunk(chunk.index));
-        let spec = [depth as u32, u32::from(chunk.clusters)];
+        let spec = [u32::from(chunk.clusters)];
         match seen_plane {
             None => {
                 let shader = match chunk.storage {

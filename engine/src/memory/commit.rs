@@ -1,11 +1,11 @@
 //! A plan, allocated.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::backend::{BackendChoice, BlockId, Pages, Request, Rows};
 use super::{Class, Gpu, MemoryError, Plan, PlannedBlock, Slot, TensorId, TensorTable, View};
-use crate::vk::{Block, BlockKind, BlockOptions, Device, DevicePages, Place, Resolver, Window};
+use crate::vk::{Block, BlockKind, Device, DevicePages, Place, Resolver, Window};
 
 /// A block of the plan.
 enum Held {
@@ -55,7 +55,6 @@ impl Memory {
         }
         let mut blocks = Vec::with_capacity(plan.blocks.len());
         let mut pages = None;
-        let shared = shared_blocks(&table, &plan);
         for (index, block) in plan.blocks.iter().enumerate() {
             if block.paged {
                 let pages = match &mut pages {
@@ -77,8 +76,7 @@ impl Memory {
                     blocks.push(Held::Pages(pages.open(&request)?));
                 }
             } else {
-                let shared = shared.contains(&index);
-                blocks.push(Held::Block(take_block(device, (index, block), shared)?));
+                blocks.push(Held::Block(take_block(device, index, block)?));
             }
         }
         Ok(Self::of(table, plan, blocks, pages, backend))
@@ -150,7 +148,6 @@ impl Memory {
             .filter_map(own)
             .collect();
         let mut blocks = Vec::with_capacity(plan.blocks.len());
-        let shared = shared_blocks(&table, &plan);
         for (index, (name, planned)) in names(&table, &plan).iter().zip(&plan.blocks).enumerate() {
             let before = old.remove(name);
             let block = match before {
@@ -164,7 +161,7 @@ impl Memory {
                             largest: largest(&table),
                         });
                     }
-                    let block = take_block(device, (index, planned), shared.contains(&index))?;
+                    let block = take_block(device, index, planned)?;
                     copy(name, before.as_ref(), &block)?;
                     block
                 }
@@ -368,30 +365,14 @@ fn is_host(class: Class) -> bool {
     matches!(class, Class::Upload | Class::Readback)
 }
 
-/// Blocks that the queue of photos touches, where there is one: those with photos, on the device or in a ring. Allocators
-/// that mix classes share more than that.
-fn shared_blocks(table: &TensorTable, plan: &Plan) -> BTreeSet<usize> {
-    let tensors = table.tensors().iter().zip(&plan.slots);
-    let photos = tensors.filter(|(tensor, _)| matches!(tensor.class, Class::Images | Class::Upload));
-    photos.map(|(_, slot)| slot.block).collect()
-}
-
-fn take_block(
-    device: &Arc<Device>,
-    (index, block): (usize, &PlannedBlock),
-    shared: bool,
-) -> Result<Block, MemoryError> {
+fn take_block(device: &Arc<Device>, index: usize, block: &PlannedBlock) -> Result<Block, MemoryError> {
     let kind = match block.class {
         Class::Upload => BlockKind::Upload,
         Class::Readback => BlockKind::Readback,
         _ => BlockKind::Device,
     };
     let name = format!("block {index} ({:?})", block.class);
-    let options = BlockOptions {
-        priority: block.class.priority(),
-        shared,
-    };
-    let made = Block::with_options(device, kind, options, block.bytes, &name)?;
+    let made = Block::with_priority(device, kind, block.class.priority(), block.bytes, &name)?;
     if made.allocated_bytes() != block.request_bytes {
         return Err(MemoryError::NotAsPlanned {
             block: name,
@@ -420,44 +401,4 @@ fn largest(table: &TensorTable) -> String {
         .map(|t| format!("{} {} MiB", t.name, t.bytes >> 20))
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use super::*;
-    use crate::memory::backend::BackendKind;
-    use crate::memory::{BlockRounding, PlanLimits, Tag};
-
-    /// Whatever the allocator: blocks with photos are shared, and blocks of a class of their own are not.
-    #[test]
-    fn queues_share_the_blocks_of_photos() {
-        let mut table = TensorTable::default();
-        let mut add = |name: &str, class| table.add(name, class, Tag::Other, 1 << 16).tensor.index();
-        let photos = [add("images/target", Class::Images), add("ring/images", Class::Upload)];
-        let others = [add("model", Class::Persistent), add("back", Class::Readback)];
-        let limits = PlanLimits {
-            block_bytes: 1 << 28,
-            binding_bytes: 1 << 27,
-            rounding: BlockRounding::NONE,
-        };
-        let kinds = [
-            BackendKind::Planned,
-            BackendKind::Sparse,
-            BackendKind::Tlsf,
-            BackendKind::Naive,
-        ];
-        for kind in kinds.into_iter().chain([BackendKind::GpuAllocator]) {
-            let choice = BackendChoice {
-                kind,
-                ..BackendChoice::default()
-            };
-            let plan = choice.place(&table, &[], limits).unwrap();
-            let shared = shared_blocks(&table, &plan);
-            let is_shared = |tensor: usize| shared.contains(&plan.slots.get(tensor).unwrap().block);
-            assert!(photos.into_iter().all(is_shared), "{kind:?}");
-            let mixes = kind == BackendKind::GpuAllocator;
-            assert!(mixes || !others.into_iter().any(is_shared), "{kind:?}");
-        }
-    }
 }

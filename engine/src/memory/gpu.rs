@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use super::backend::BackendChoice;
 use super::{Class, GuardBands, Memory, MemoryError, PlanLimits, Program, Tag, TensorTable, View};
-use crate::vk::{
-    Block, CompiledProgram, Device, PipelineCache, Place, Queue, RecordOptions, Resolver, Ticket, UploadCopies,
-};
+use crate::vk::{Block, CompiledProgram, Device, PipelineCache, Place, Queue, RecordOptions, Resolver, Ticket};
 
 /// Bytes of the transfer window used outside the step (loading, saving, tests).
 const TRANSFER_BYTES: u64 = 8 << 20;
@@ -246,14 +244,6 @@ impl Gpu {
             options,
             self.queue.progress().markers(),
         )?)
-    }
-
-    /// Records copies for the queue that photos come by, each from the first view to the second.
-    ///
-    /// # Errors
-    /// [`MemoryError::Vulkan`].
-    pub fn compile_copies(&self, name: &str, copies: &[(View, View)]) -> Result<UploadCopies, MemoryError> {
-        Ok(UploadCopies::new(&self.device, &self.memory, name, copies)?)
     }
 
     /// Submits slot `slot` of a compiled program.

@@ -67,9 +67,6 @@ pub struct BudgetedDensify {
     pub ramp: f32,
     /// Most births of an event, as a share of the Gaussians there are; 0 to 1.
     pub growth: f32,
-    /// Statistics of Gaussians nearer to the camera than this share of the scene extent count by the square of the distance, so
-    /// that they give birth to less (Pixel-GS, Zhang et al. 2024, with 0.37); 0 to 10, 0 = all count alike.
-    pub near_scale: f32,
 }
 
 impl Default for BudgetedDensify {
@@ -80,7 +77,6 @@ impl Default for BudgetedDensify {
             every: 100,
             ramp: 3.0,
             growth: 0.25,
-            near_scale: 0.0,
         }
     }
 }
@@ -94,7 +90,6 @@ impl BudgetedDensify {
         });
         checker.range("ramp", self.ramp, 0.1..=100.0);
         checker.range("growth", self.growth, 0.0..=1.0);
-        checker.range("near_scale", self.near_scale, 0.0..=10.0);
     }
 }
 

@@ -12,7 +12,6 @@ family! {
         Dssim(DssimOptions) = "dssim", "1 - SSIM with an 11x11 Gaussian window, zero padded";
         Alpha(AlphaOptions) = "alpha", "mean absolute difference between coverage and the photo's mask; needs masks";
         Exposure(ExposureOptions) = "exposure", "no term: each photo's own affine map of colours, learnt between image and loss";
-        Depth(DepthOptions) = "depth", "inverse depth at the points that each photo shows; needs a COLMAP model with its tracks";
     }
 }
 
@@ -24,7 +23,6 @@ impl Loss {
             Self::L1(options) => options.weight,
             Self::Dssim(options) => options.weight,
             Self::Alpha(options) => options.weight,
-            Self::Depth(options) => options.weight,
             Self::Exposure(_) => 0.0,
         }
     }
@@ -34,8 +32,6 @@ impl Loss {
         match self {
             // The differences go straight into the image gradient.
             Self::L1(_) | Self::Alpha(_) => {}
-            // By photos and points, whose numbers the scene has: 8 bytes a photo, 16 a point.
-            Self::Depth(_) => {}
             // The image after the map; that before it is needed for the map's gradient.
             Self::Exposure(_) => list.add("exposure.image", NeedClass::PerPixel, 16),
             // SSIM's gradient needs three blurred maps of three channels: dS/dx = w*p + 2x (w*q) + y (w*r).
@@ -131,35 +127,5 @@ impl Options for ExposureOptions {
         checker.positive("lr", self.lr.into(), 1.0);
         checker.positive("lr_end", self.lr_end.into(), 1.0);
         checker.range("hold", self.hold, 0.0..=10.0);
-    }
-}
-
-/// Options of `depth`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct DepthOptions {
-    /// Weight in the sum at the first iteration; 0 to 10, 0 for none at any.
-    pub weight: f32,
-    /// And at the last, log-linear between; above 0, at most 10.
-    pub weight_end: f32,
-    /// Most points of a photo; 1 to 16384.
-    pub points: u32,
-}
-
-impl Default for DepthOptions {
-    fn default() -> Self {
-        Self {
-            weight: 0.1,
-            weight_end: 0.001,
-            points: 1024,
-        }
-    }
-}
-
-impl Options for DepthOptions {
-    fn check(&self, checker: &mut Checker) {
-        checker.range("weight", self.weight, 0.0..=10.0);
-        checker.positive("weight_end", self.weight_end.into(), 10.0);
-        checker.range("points", self.points, 1..=16384);
     }
 }

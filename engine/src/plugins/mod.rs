@@ -22,7 +22,7 @@ pub use check::{Checker, Problem};
 pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, is_box};
 pub use family::{Entry, Family, Options, families};
 pub use init::{BackgroundOptions, Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
-pub use losses::{AlphaOptions, DepthOptions, DssimOptions, ExposureOptions, L1Options, Loss};
+pub use losses::{AlphaOptions, DssimOptions, ExposureOptions, L1Options, Loss};
 pub use mcmc::{McmcDensify, McmcOptions};
 pub use needs::{Need, NeedClass, NeedList};
 pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};

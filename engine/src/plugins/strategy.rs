@@ -79,16 +79,6 @@ impl Strategy {
         }
     }
 
-    /// Distance below which statistics of births count less, as a share of the scene extent; 0 = they all count alike.
-    #[must_use]
-    pub fn near_scale(&self) -> f32 {
-        match self {
-            Self::AdcAbs(options) | Self::Adc(options) => options.densify.near_scale,
-            Self::Budgeted(options) => options.densify.near_scale,
-            Self::Mcmc(_) | Self::Fixed(_) => 0.0,
-        }
-    }
-
     /// See [`Strategy::adc`].
     pub fn adc_mut(&mut self) -> Option<&mut AdcOptions> {
         match self {
@@ -181,9 +171,6 @@ pub struct Densify {
     /// Means are over all steps in which a Gaussian had a radius on screen, as in the published code, not only over those
     /// in which some pixel could see it.
     pub count_faint: bool,
-    /// Statistics of Gaussians nearer to the camera than this share of the scene extent count by the square of the distance, so
-    /// that they give birth to less (Pixel-GS, Zhang et al. 2024, with 0.37); 0 to 10, 0 = all count alike.
-    pub near_scale: f32,
 }
 
 /// `strategy.densify.abs_statistic`
@@ -207,7 +194,6 @@ impl Default for Densify {
             percent_dense: 0.01,
             abs_statistic: AbsStatistic::Mean,
             count_faint: false,
-            near_scale: 0.0,
         }
     }
 }
@@ -221,7 +207,6 @@ impl Densify {
         });
         checker.positive("grad_threshold", self.grad_threshold.into(), 1.0);
         checker.range("percent_dense", self.percent_dense, 0.0..=1.0);
-        checker.range("near_scale", self.near_scale, 0.0..=10.0);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Points of the sparse model by the photos that show them: what depth can be compared with.
+//! Points of the sparse model by the photos that show them: where colours of photos can be compared.
 //!
 //! Owns which of a photo's points are kept. A photo lists the points that its keypoints were matched to; where a point lies
 //! in the picture follows from the camera, so keypoints themselves are not kept and nothing has to be undistorted. Promises

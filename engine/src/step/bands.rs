@@ -86,14 +86,13 @@ impl BandTensors {
 /// The parts of a banded step and of a banded evaluation.
 pub struct BandedPrograms {
     /// Visible records in depth order, tile histogram, status word; brings the image. Per ring slot, or slot 0 only when
-    /// the images of steps are on the device by then.
+    /// the images of steps are resident.
     pub prefix: Program,
-    /// The same without the image, when images of steps are on the device by then: resident, or come by a queue of their
-    /// own. Per ring slot.
+    /// The same without the image, when images of steps are resident. Per ring slot.
     pub resident_prefix: Option<Program>,
     /// Image of one band. Per band slot.
     pub forward: Program,
-    /// Loss, image gradient, cleared gradient records; one for each of [`StepTensors::photo_pages`], else one.
+    /// Loss, image gradient, cleared gradient records; one for each page of resident images, else one.
     pub loss: Vec<Program>,
     /// Gradients of one band. Per band slot.
     pub backward: Program,
@@ -118,7 +117,7 @@ impl BandedPrograms {
 #[must_use]
 pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> BandedPrograms {
     let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
-    let is_resident = !t.photo_pages().is_empty();
+    let is_resident = !t.resident.pages.is_empty();
     let (prefix, depth_order) = record_prefix(t, b, true);
     let resident_prefix = is_resident.then(|| record_prefix(t, b, false).0);
     let records = records(t, depth_order);
@@ -153,7 +152,6 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
 
     let mut finish = Program::new("banded step, finish");
     finish.hold(&[&records[..], &sums].concat());
-    losses::finish(&mut finish, t);
     rasterize_backward::record_check(&mut finish, s, splats);
     update(&mut finish, t);
     status(&mut finish, t);

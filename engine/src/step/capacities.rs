@@ -47,9 +47,6 @@ pub struct Capacities {
     /// Photos carry a mask.
     #[serde(default)]
     pub masked: bool,
-    /// The device has room for two photos, so that one can come while a step reads the other.
-    #[serde(default)]
-    pub two_photos: bool,
     /// What losses need beside the image gradient.
     #[serde(default)]
     pub losses: ExtraLosses,
@@ -92,7 +89,6 @@ impl Capacities {
             cameras,
             slots: Self::SLOTS,
             masked: false,
-            two_photos: false,
             losses: ExtraLosses::default(),
         }
     }

@@ -5,10 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Capacities, StepTensors};
-use crate::kernels::depth_loss::Depths;
 use crate::kernels::exposure::Exposures;
 use crate::kernels::views::{Intersections, Pixels};
-use crate::kernels::{alpha_loss, depth_loss, exposure, loss, rasterize_backward};
+use crate::kernels::{alpha_loss, exposure, loss, rasterize_backward};
 use crate::memory::{Class, Program, Tag, TensorTable, View};
 
 /// Losses that need tensors of their own.
@@ -19,10 +18,6 @@ pub struct ExtraLosses {
     pub alpha: bool,
     /// Exposure of each training view.
     pub exposure: bool,
-    /// Most points of a training view whose depth is compared; 0 for no such loss.
-    pub depth_in_view: u32,
-    /// All points of all training views.
-    pub depth_points: u32,
 }
 
 /// Their tensors.
@@ -32,8 +27,6 @@ pub struct ExtraTensors {
     pub alpha_sums: Option<View>,
     /// Exposures.
     pub exposures: Option<Exposures>,
-    /// Points whose depth is compared.
-    pub depths: Option<Depths>,
 }
 
 impl ExtraTensors {
@@ -70,20 +63,7 @@ impl ExtraTensors {
                 exposure::sums_bytes(c.max_tiles),
             ),
         });
-        // Not in the arena: points are there for the whole run, and a step in bands has parts between points and update.
-        let mut small = |name: &str, bytes| add(&format!("small/{name}"), Class::Small, Tag::Other, bytes);
-        let (in_view, points) = (c.losses.depth_in_view, c.losses.depth_points);
-        let depths = (in_view > 0).then(|| Depths {
-            views: small("depth_views", depth_loss::VIEW_BYTES * u64::from(c.cameras)),
-            points: small("depth_points", depth_loss::POINT_BYTES * u64::from(points)),
-            losses: small("depth_losses", 4 * u64::from(in_view)),
-            in_view,
-        });
-        Self {
-            alpha_sums,
-            exposures,
-            depths,
-        }
+        Self { alpha_sums, exposures }
     }
 }
 
@@ -103,21 +83,11 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     }
 }
 
-/// Appends what adds the 2D gradients of the tiles in the band to the records: those of the image, and those of points.
+/// Appends what adds the 2D gradients of the tiles in the band to the records.
 pub(super) fn gradients(program: &mut Program, t: &StepTensors, intersections: &Intersections, pixels: &Pixels) {
     let (s, splats, partials, variants) = (&t.shared, &t.splats, &t.partials, &t.variants);
     rasterize_backward::record_tiles(program, s, splats, intersections, pixels, partials, variants);
-    if let Some(depths) = &t.extra.depths {
-        depth_loss::record(program, s, splats, intersections, depths, partials, variants);
-    }
     rasterize_backward::record_fold(program, s, splats, intersections, partials, variants);
-}
-
-/// Appends what of the loss is known when all gradients are; the search for values that are not finite follows.
-pub(super) fn finish(program: &mut Program, t: &StepTensors) {
-    if let Some(depths) = &t.extra.depths {
-        depth_loss::record_loss(program, &t.shared, depths);
-    }
 }
 
 /// Appends the steps of what losses learn beside the model; with that of the model, after the search for values that are

@@ -3,7 +3,6 @@
 use super::{StepTensors, losses};
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
-use crate::kernels::depth_loss::Depths;
 use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
@@ -136,7 +135,6 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
         t.group_visible,
         &t.splats,
         coefficients(t),
-        Depths::in_records(t.extra.depths.as_ref()),
     );
     losses::update(program, t);
     explore(program, t);
@@ -167,10 +165,10 @@ pub fn train_step(t: &StepTensors) -> Program {
     program
 }
 
-/// One training step for each of [`StepTensors::photo_pages`]; without any, the one that brings its photo along.
+/// One training step for each page of resident images; without such images, the one that brings its own.
 #[must_use]
 pub fn train_steps(t: &StepTensors) -> Vec<Program> {
-    if t.photo_pages().is_empty() {
+    if t.resident.pages.is_empty() {
         return vec![train_step(t)];
     }
     let step = |pixels: Pixels| {
@@ -182,12 +180,12 @@ pub fn train_steps(t: &StepTensors) -> Vec<Program> {
     targets(t).into_iter().map(step).collect()
 }
 
-/// The step's pixels with what may be its ground truth: each of the pages, or what it brings along.
+/// The step's pixels with what may be its ground truth: each page of resident images, or what it brings along.
 pub(super) fn targets(t: &StepTensors) -> Vec<Pixels> {
-    if t.photo_pages().is_empty() {
+    if t.resident.pages.is_empty() {
         return vec![t.pixels];
     }
-    let pages = t.photo_pages().iter();
+    let pages = t.resident.pages.iter();
     pages.map(|&target| Pixels { target, ..t.pixels }).collect()
 }
 
@@ -197,7 +195,6 @@ fn rest_of_step(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     losses::record(program, t, pixels);
     rasterize_backward::record_clear(program, &t.shared, &t.splats);
     losses::gradients(program, t, &intersections, pixels);
-    losses::finish(program, t);
     rasterize_backward::record_check(program, &t.shared, &t.splats);
     update(program, t);
     status(program, t);

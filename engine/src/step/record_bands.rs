@@ -22,7 +22,6 @@ use super::bands::{band_lists, band_range, pack, running_sums, span};
 use super::passes::{coefficients, explore, records, status, targets, upload, upload_uniforms};
 use super::{BandTensors, BandedPrograms, StepTensors, losses};
 use crate::kernels::gradient_store::{self, InBand, Rows};
-use crate::kernels::update::DepthGradients;
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{begin, cull, loss, rasterize, survey, update};
 use crate::memory::{Class, Program, Tag, TensorTable, View};
@@ -188,7 +187,7 @@ pub fn banded_records(
     let store = r.kept();
     let all = [&image[..], &[pixels.gradient], &store].concat();
 
-    let is_resident = !t.photo_pages().is_empty();
+    let is_resident = !t.resident.pages.is_empty();
     let resident_prefix = is_resident.then(|| record_prefix(t, r, false));
 
     let whole = |pixels: Pixels| {
@@ -206,13 +205,11 @@ pub fn banded_records(
     let lists = band_records(&mut backward, t, b, r);
     gradient_store::record_load(&mut backward, s, &t.chunks, &r.store, &r.band(), splats);
     losses::gradients(&mut backward, t, &lists, pixels);
-    let with_depth = t.extra.depths.is_some();
-    gradient_store::record_save(&mut backward, s, &t.chunks, &r.store, &r.band(), splats, with_depth);
+    gradient_store::record_save(&mut backward, s, &t.chunks, &r.store, &r.band(), splats);
     backward.hold(&all);
 
     let mut finish = Program::new("records in bands, finish");
     finish.hold(&store);
-    losses::finish(&mut finish, t);
     gradient_store::record_check(&mut finish, s, &t.chunks, &r.store, t.group_visible);
     for (chunk, rows) in t.chunks.iter().zip(&r.store) {
         let chunk = std::slice::from_ref(chunk);
@@ -223,11 +220,6 @@ pub fn banded_records(
             r.group_rows,
             &rows.as_splats(splats),
             coefficients(t),
-            if with_depth {
-                DepthGradients::Rows
-            } else {
-                DepthGradients::None
-            },
         );
     }
     losses::update(&mut finish, t);

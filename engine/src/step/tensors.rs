@@ -64,9 +64,6 @@ pub struct StepTensors {
     pub pixels: Pixels,
     /// Training images on the device; none when steps bring theirs along.
     pub resident: ResidentImages,
-    /// Places that photos of steps come to in turns, by a queue of their own; none when steps bring theirs along or have
-    /// them on the device. The first is that of `pixels`, where evaluations bring theirs.
-    pub in_turns: Vec<View>,
     /// SSIM maps.
     pub ssim_maps: View,
     /// Loss sums per tile.
@@ -99,16 +96,6 @@ impl StepTensors {
         resident: ResidentImages,
     ) -> Self {
         Self::with_state(table, capacities, variants, resident, true)
-    }
-
-    /// Where photos of steps are when these begin: pages of resident images, or places that they come to in turns. None
-    /// when steps bring theirs along.
-    #[must_use]
-    pub fn photo_pages(&self) -> &[View] {
-        match self.in_turns.is_empty() {
-            true => &self.resident.pages,
-            false => &self.in_turns,
-        }
     }
 
     /// The same without room for moments and statistics: only programs that render may run on it.
@@ -197,12 +184,7 @@ impl StepTensors {
             4,
         );
         let extra = ExtraTensors::new(table, &c);
-        let mut photo = |name: &str| table.add(format!("images/{name}"), Class::Images, Tag::Images, c.image_bytes());
-        let target = photo("target");
-        let in_turns = match c.two_photos {
-            true => vec![target, photo("target_other")],
-            false => Vec::new(),
-        };
+        let target = table.add("images/target", Class::Images, Tag::Images, c.image_bytes());
         let group_visible = table.add(
             "small/group_visible",
             Class::Small,
@@ -252,7 +234,6 @@ impl StepTensors {
                 scores: false,
             },
             resident,
-            in_turns,
             ssim_maps,
             loss_sums,
             extra,

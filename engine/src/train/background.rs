@@ -5,6 +5,7 @@
 //! they are the same whatever order photos come in.
 
 use super::TrainError;
+use super::capacity::ceiling;
 use super::phases::AHEAD;
 use crate::config::Profile;
 use crate::plugins::{Auto, BackgroundOptions};
@@ -48,10 +49,7 @@ impl Choice {
         points: &[Point],
         most: u32,
     ) -> Result<Self, TrainError> {
-        let (key, capacity) = match profile.memory.max_gaussians {
-            Auto::Set(n) => ("memory.max_gaussians", n),
-            Auto::Auto => ("train.gaussian_ceiling", profile.train.gaussian_ceiling),
-        };
+        let (key, capacity) = ceiling(profile, scene);
         let is_auto = options.count == Auto::Auto;
         let of = |count: u32, shells: &[f32], why: String| Self {
             count,

@@ -11,7 +11,6 @@ use serde::Serialize;
 use crate::config::Storage;
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::densify::CONTROL_BYTES;
-use crate::kernels::depth_loss;
 use crate::kernels::exposure;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::histogram;
@@ -346,10 +345,6 @@ fn images(c: &Capacities, variants: &Variants) -> Vec<Row> {
         small("small/filter_farthest", 4),
         small("small/histogram", histogram::BYTES),
     ];
-    if c.two_photos {
-        let bytes = if c.masked { 4 } else { 3 };
-        rows.push(row("images/target_other", Class::Images, Unit::Pixel, bytes));
-    }
     if c.losses.alpha {
         rows.push(tile("step/alpha_sums", 4));
     }
@@ -358,13 +353,6 @@ fn images(c: &Capacities, variants: &Variants) -> Vec<Row> {
         let of = |tensor, unit, words: usize| row(tensor, Class::Small, unit, 4 * words as u64);
         rows.push(of("small/exposures", Unit::Camera, exposure::WORDS));
         rows.push(of("small/exposure_sums", Unit::Tile, exposure::VALUES));
-    }
-    let (in_view, points) = (u64::from(c.losses.depth_in_view), u64::from(c.losses.depth_points));
-    if in_view > 0 {
-        let views = depth_loss::VIEW_BYTES;
-        rows.push(row("small/depth_views", Class::Small, Unit::Camera, views));
-        rows.push(small("small/depth_points", depth_loss::POINT_BYTES * points));
-        rows.push(small("small/depth_losses", 4 * in_view));
     }
     rows
 }

@@ -21,10 +21,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::counting::Demand;
-use super::{deferred, losses, photo_queue};
+use super::{deferred, losses};
 use crate::config::{Order, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
+use crate::plugins::Auto;
 use crate::scene::SceneIndex;
 use crate::step::Capacities;
 
@@ -120,8 +121,7 @@ pub(super) fn capacities(
         pixel_sizes(scene),
     );
     c.masked = scene.masked;
-    c.two_photos = photo_queue::is_planned(profile);
-    c.losses = losses::extra(profile, scene);
+    c.losses = losses::extra(profile);
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred::steps(profile, variants);
     c.sorted = profile.train.order == Order::Morton;
@@ -180,6 +180,26 @@ fn times(n: u32, factor: f64) -> u32 {
     )]
     let product = (f64::from(n) * factor).ceil() as u32;
     product
+}
+
+/// Most Gaussians that settings allow whatever memory there is, and the key that says so.
+pub(super) fn ceiling(profile: &Profile, scene: &SceneIndex) -> (&'static str, u32) {
+    if let Auto::Set(most) = profile.memory.max_gaussians {
+        return ("memory.max_gaussians", most);
+    }
+    let train = &profile.train;
+    let pixels: u64 = scene.train.iter().map(|view| view.pixels()).sum();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a conversion that saturates, of what is not negative"
+    )]
+    let by_pixels = (f64::from(train.gaussians_per_root_pixel) * (pixels as f64).sqrt()) as u32;
+    if train.gaussians_per_root_pixel > 0.0 && by_pixels < train.gaussian_ceiling {
+        ("train.gaussians_per_root_pixel", by_pixels.max(1))
+    } else {
+        ("train.gaussian_ceiling", train.gaussian_ceiling)
+    }
 }
 
 #[cfg(test)]

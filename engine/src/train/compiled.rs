@@ -1,12 +1,8 @@
 //! The programs of a plan, compiled for a device.
 
-use std::collections::BTreeSet;
-
 use super::TrainError;
-use super::photo_queue::PhotoQueue;
 use super::planning::TrainPlan;
-use crate::kernels::views::Variants;
-use crate::memory::{Command, Gpu, MemoryError, Program};
+use crate::memory::{Gpu, MemoryError, Program};
 use crate::step::{BAND_SLOTS, BandedPrograms};
 use crate::vk::{CompiledProgram, RecordOptions};
 
@@ -21,22 +17,12 @@ pub(super) struct Banded {
     pub(super) metrics: CompiledProgram,
 }
 
-/// One way to compute a step: the plan's, or that of a rival.
-pub(super) struct Way {
-    /// What its kernels are called.
-    pub(super) name: String,
-    /// One for each page that photos are in, else one.
+/// Everything the trainer submits.
+pub(super) struct Programs {
+    /// The step; one for each page of resident images, else one.
     pub(super) steps: Vec<CompiledProgram>,
     /// The same with timestamps; none unless steps are to be timed and the device has a clock.
     pub(super) timed: Vec<CompiledProgram>,
-}
-
-/// Everything the trainer submits.
-pub(super) struct Programs {
-    /// The plan's own way first.
-    pub(super) ways: Vec<Way>,
-    /// Passes that every way has.
-    pub(super) common: BTreeSet<&'static str>,
     pub(super) evaluate: CompiledProgram,
     pub(super) evaluate_image: CompiledProgram,
     pub(super) filter: CompiledProgram,
@@ -55,8 +41,6 @@ pub(super) struct Programs {
     pub(super) catch_up: Option<CompiledProgram>,
     /// None without clusters.
     pub(super) clusters: Option<CompiledProgram>,
-    /// None where photos come with the steps, or are on the device already.
-    pub(super) photo_queue: Option<PhotoQueue>,
 }
 
 impl Programs {
@@ -101,24 +85,10 @@ impl Programs {
             })
         };
         let has_clock = gpu.device().caps().timestamp_period_ns > 0.0;
-        let is_timed = has_clock && (with_times || !plan.rivals.is_empty());
-        let way = |variants: &Variants, steps: &[Program]| -> Result<Way, MemoryError> {
-            let timed = if is_timed { steps } else { &[] };
-            Ok(Way {
-                name: variants.name(),
-                steps: each(steps, &ring)?,
-                timed: each(timed, &|program| compile(program, slots, true))?,
-            })
-        };
-        let mut ways = vec![way(&plan.tensors.variants, &plan.steps)?];
-        let mut common = pass_names(&plan.steps);
-        for rival in &plan.rivals {
-            ways.push(way(&rival.variants, &rival.steps)?);
-            common = &common & &pass_names(&rival.steps);
-        }
+        let timed: &[Program] = if has_clock && with_times { &plan.steps } else { &[] };
         Ok(Self {
-            ways,
-            common,
+            steps: each(&plan.steps, &ring)?,
+            timed: each(timed, &|program| compile(program, slots, true))?,
             evaluate: once(&plan.evaluate)?,
             evaluate_image: once(&plan.evaluate_image)?,
             filter: once(&plan.filter)?,
@@ -136,11 +106,6 @@ impl Programs {
             histogram: once(&plan.histogram)?,
             catch_up: plan.catch_up.as_ref().map(once).transpose()?,
             clusters: plan.clusters.as_ref().map(once).transpose()?,
-            photo_queue: PhotoQueue::new(gpu, &plan.tensors)?,
         })
     }
-}
-
-fn pass_names(programs: &[Program]) -> BTreeSet<&'static str> {
-    programs.iter().flat_map(|p| &p.commands).map(Command::name).collect()
 }

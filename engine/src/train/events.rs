@@ -12,9 +12,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::CapacitySource;
 use super::guard::{PressureChange, Residency, SpillEvidence};
 use super::pictures::EvaluatedView;
-use super::{CapacitySource, RaceResult};
 use crate::config::{LpipsRange, PlateauMetric};
 use crate::eval::{EvalFile, Means, Spread};
 use crate::export::{milliseconds, null_as_nan};
@@ -352,8 +352,6 @@ pub enum Event {
         /// Evaluations since then.
         evaluations: u32,
     },
-    /// Steps were timed with different kernels, and those that follow run with the quickest.
-    Race(RaceResult),
     /// Training goes on from a checkpoint.
     Resume {
         /// The checkpoint file, relative to the run folder where it lies inside.
@@ -368,10 +366,6 @@ pub enum Event {
     Images {
         /// `dataset.residency`.
         residency: String,
-        /// Where steps have their photos from: `step` (a copy in each), `own` (a queue that only copies), `alias` (the same on
-        /// the queue of the steps), `none` (they are on the device); empty in rows of older engines.
-        #[serde(default)]
-        uploads: String,
         /// Images of all sets.
         images: u32,
         /// Host memory they need at most, bytes.

@@ -1,10 +1,10 @@
 //! What a profile's losses need of scene and plan.
 
-use super::{TrainError, depths};
+use super::TrainError;
 use crate::config::{Background, Profile};
 use crate::kernels::exposure;
 use crate::memory::Gpu;
-use crate::plugins::{DepthOptions, Loss};
+use crate::plugins::Loss;
 use crate::scene::{Alpha, SceneIndex};
 use crate::step::{ExtraLosses, StepTensors};
 
@@ -17,9 +17,6 @@ pub enum LossError {
     /// A background that changes behind photos that are blended over one.
     #[error("`model.background` is random, and photos with transparent pixels are blended over one colour once")]
     Blended,
-    /// Depth without points that photos show.
-    #[error("the loss `depth` compares with the points that photos were matched by, and the scene names none")]
-    NoPoints,
     /// Coverage and scores both want the fourth value of image gradients.
     #[error(
         "the loss `alpha` and the strategy `budgeted` cannot go together: both use the fourth channel of image gradients"
@@ -38,9 +35,6 @@ impl LossError {
             Self::Blended => {
                 "`dataset.alpha: mask` leaves transparent pixels out, `ignore` takes their colours as they are stored"
             }
-            Self::NoPoints => {
-                "only COLMAP models that kept their tracks name them, in images and points3D; take the loss out"
-            }
             Self::Scores => "take the loss out, or choose another `strategy.kind`, `mcmc` for instance",
         }
     }
@@ -51,12 +45,9 @@ impl LossError {
 /// # Errors
 /// [`TrainError::Loss`] when the scene lacks what a loss needs.
 pub(super) fn check(profile: &Profile, scene: &SceneIndex) -> Result<(), TrainError> {
-    let extra = extra(profile, scene);
+    let extra = extra(profile);
     if extra.alpha && !scene.masked {
         return Err(LossError::NoMasks.into());
-    }
-    if depth(profile).is_some() && extra.depth_points == 0 {
-        return Err(LossError::NoPoints.into());
     }
     if extra.alpha && profile.strategy.budgeted().is_some() {
         return Err(LossError::Scores.into());
@@ -68,39 +59,22 @@ pub(super) fn check(profile: &Profile, scene: &SceneIndex) -> Result<(), TrainEr
     Ok(())
 }
 
-/// Options of the loss of depth, when it has a weight.
-pub(super) fn depth(profile: &Profile) -> Option<&DepthOptions> {
-    let options = profile.losses.iter().find_map(|loss| match loss {
-        Loss::Depth(options) => Some(options),
-        _ => None,
-    });
-    options.filter(|options| options.weight > 0.0)
-}
-
 /// Losses that need tensors of their own.
-pub(super) fn extra(profile: &Profile, scene: &SceneIndex) -> ExtraLosses {
-    let counts = depth(profile).map_or([0; 2], |_| depths::counts(scene));
+pub(super) fn extra(profile: &Profile) -> ExtraLosses {
     let has = |pick: fn(&Loss) -> bool| profile.losses.iter().any(pick);
     ExtraLosses {
         alpha: has(|loss| matches!(loss, Loss::Alpha(_)) && loss.weight() > 0.0),
         exposure: has(|loss| matches!(loss, Loss::Exposure(_))),
-        depth_in_view: counts[0],
-        depth_points: counts[1],
     }
 }
 
-/// Writes what losses learn beside the model as it is before the first step, and what they know of the scene.
+/// Writes what losses learn beside the model as it is before the first step.
 ///
 /// # Errors
 /// [`TrainError::Memory`].
-pub(super) fn start(gpu: &mut Gpu, tensors: &StepTensors, scene: &SceneIndex) -> Result<(), TrainError> {
+pub(super) fn start(gpu: &mut Gpu, tensors: &StepTensors) -> Result<(), TrainError> {
     if let Some(exposures) = &tensors.extra.exposures {
         gpu.write(&exposures.state, &exposure::start(tensors.capacities.cameras))?;
-    }
-    if let Some(depths) = &tensors.extra.depths {
-        let table = depths::table(scene);
-        gpu.write(&depths.views, &table.views)?;
-        gpu.write(&depths.points, &table.points)?;
     }
     Ok(())
 }

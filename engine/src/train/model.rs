@@ -1,6 +1,6 @@
 //! How a profile asks for its scene to be read.
 
-use super::{TrainError, losses};
+use super::TrainError;
 use crate::config::{self, DatasetKind, Profile};
 use crate::scene::{Alpha, AlphaChoice, KindChoice, MaskChoice, Resolution, SceneKind, SceneOptions};
 
@@ -33,9 +33,10 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, TrainError> {
             folder => MaskChoice::Folder(folder.into()),
         },
         mask_invert: profile.dataset.mask_invert,
-        seen_points: losses::depth(profile).map_or(0, |depth| depth.points),
         follow_links: profile.dataset.follow_links,
         respect_principal_point: profile.dataset.respect_principal_point,
+        // Nothing that trains looks at tracks.
+        seen_points: 0,
     })
 }
 

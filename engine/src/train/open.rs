@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{TrainError, device_choice, photo_queue};
+use super::{TrainError, device_choice};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::backend::{BackendChoice, BackendKind, Fragmentation};
@@ -76,8 +76,7 @@ pub fn open_device(profile: &Profile) -> Result<OpenDevice, TrainError> {
         Tier::Portable => chosen.portable(),
         Tier::Fast => chosen,
     };
-    let device = Device::with_uploads(&instance, chosen.clone(), photo_queue::path(profile, &chosen)?)?;
-    photo_queue::check(profile, &device)?;
+    let device = Device::open(&instance, chosen)?;
     let cpu = device.caps().kind == DeviceKind::Cpu;
     device.mark_passes(match profile.debug.markers {
         config::Markers::Auto => cpu,
@@ -124,7 +123,7 @@ pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile) -> 
     Variants {
         reduction: Reduction::Segmented,
         sort_subgroup: if subgroup { caps.subgroup_size } else { 0 },
-        columns: (caps.kind == DeviceKind::Cpu && profile.debug.race != config::Race::On) || !fast,
+        columns: caps.kind == DeviceKind::Cpu || !fast,
         lanes: caps.kind == DeviceKind::Cpu && fast && caps.subgroup_size == 8,
         jitter: profile.mip.ray_jitter,
     }

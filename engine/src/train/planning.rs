@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
-use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST};
+use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST, ceiling};
 use super::counting::Demand;
 use super::guard::ProbeTensors;
 use super::open::backend_choice;
 use super::order::{self, Reorder};
-use super::rivals::Rival;
 use super::uniforms::Look;
 use super::{TrainError, ViewSums, losses};
 use crate::config::{Profile, Residency};
@@ -138,7 +137,7 @@ pub struct TrainPlan {
     pub bands: BandTensors,
     /// What only banded steps with too many visible Gaussians need; none when there is a record for every Gaussian.
     pub record_bands: Option<RecordBandTensors>,
-    /// The step, one for each page that photos are in, else one; all programs are in the order of
+    /// The step, one for each page of resident images, else one; all programs are in the order of
     /// [`TrainPlan::programs`].
     pub steps: Vec<Program>,
     /// Evaluation without the image.
@@ -176,8 +175,6 @@ pub struct TrainPlan {
     pub lpips: Option<LpipsTensors>,
     /// What the residency probe compares with; none where it can tell nothing.
     pub probe: Option<ProbeTensors>,
-    /// The step with other kernels, see [`TrainPlan::with_rivals`].
-    pub rivals: Vec<Rival>,
     recipe: Recipe,
 }
 
@@ -272,7 +269,6 @@ impl TrainPlan {
             readback,
             lpips: None,
             probe: None,
-            rivals: Vec::new(),
             recipe: Recipe {
                 profile: profile.clone(),
                 measures,
@@ -307,7 +303,7 @@ impl TrainPlan {
         if let Some(size_px) = lpips_px {
             plan = plan.with_lpips(*size_px)?;
         }
-        Ok(plan.with_rivals_of(self))
+        Ok(plan)
     }
 
     /// Adds the workspace of LPIPS for images of at most `max_size_px`, in arena bytes that the step leaves idle.
@@ -349,7 +345,6 @@ impl TrainPlan {
         list.extend(self.densify.iter().chain(&self.prune).flatten());
         list.extend(self.cull.iter().flatten());
         list.extend(self.lpips.iter().map(LpipsTensors::program));
-        list.extend(self.rivals.iter().flat_map(|rival| &rival.steps));
         list
     }
 
@@ -455,11 +450,7 @@ pub fn plan(
 ) -> Result<(TrainPlan, PlanReport), TrainError> {
     losses::check(profile, scene)?;
     let initial = demand.gaussians;
-    let wanted = profile
-        .memory
-        .max_gaussians
-        .unwrap_or(profile.train.gaussian_ceiling)
-        .max(initial);
+    let wanted = ceiling(profile, scene).1.max(initial);
     let resident_bytes: Vec<u64> = match profile.dataset.residency {
         Residency::Device => scene
             .train

@@ -225,7 +225,7 @@ impl Trainer {
     }
 
     /// Renders the view in slot `slot` in bands, up to the image. The inner error is the status word of a stall. The image
-    /// of a step may be resident, or come by a queue of its own.
+    /// of a step may be resident.
     fn banded_forward(
         &mut self,
         slot: u32,
@@ -233,9 +233,6 @@ impl Trainer {
         turns: Turns,
         is_step: bool,
     ) -> Result<Result<BandedView, Counters>, TrainError> {
-        if is_step {
-            self.bring_photo(slot, self.page_of(slot))?;
-        }
         let banded = banded(&self.programs, turns);
         let prefix = match &banded.resident_prefix {
             Some(prefix) if is_step => prefix,

@@ -28,7 +28,7 @@ use super::sinks::{JsonEvents, Sinks, Stamp, Terminal};
 use super::timing::Timing;
 use super::tracing::Tracer;
 use super::{CapacitySource, Demand, OpenDevice, Pinned, PlanReport, StepStatus, TrainError, Trainer};
-use super::{FirstModel, available_bytes, early_stop, environment, plan, plan_first, scene_options, settled};
+use super::{FirstModel, available_bytes, early_stop, environment, plan, plan_first, scene_options};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
@@ -162,7 +162,7 @@ impl Session {
         profile.model.near = profile.model.near.or(kept).or(Some(scene.near_z()));
         let Pinned {
             variants,
-            rivals,
+            timing,
             mut warnings,
         } = Pinned::for_training(&open, &profile)?;
         if let Some(checkpoint) = &from {
@@ -173,7 +173,6 @@ impl Session {
         if let Some(first) = &first {
             profile = first.chosen(profile);
         }
-        let plan = plan.with_rivals(&rivals, Gpu::limits(&open.device))?;
         // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
         let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
         let (started, stamp) = (Instant::now(), Stamp::now());
@@ -217,6 +216,9 @@ impl Session {
         if let Some(first) = &first {
             points.extend(first.background_points());
             chosen.extend(first.choice());
+        }
+        chosen.extend(timing);
+        if !chosen.is_empty() {
             folder.note_choices(chosen.clone())?;
         }
         drop(first);
@@ -350,7 +352,6 @@ impl Session {
             self.trainer.iteration(),
             Event::Images {
                 residency: self.profile.dataset.residency.name().to_owned(),
-                uploads: self.trainer.uploads().to_owned(),
                 images: count(self.scene.views().count()),
                 host_bytes,
                 available_bytes,
@@ -530,7 +531,6 @@ impl Session {
         for event in self.trainer.take_events() {
             self.monitor.note(&event);
             self.note_overflow(event.it, &event.event);
-            self.note_race(&event)?;
             self.emit(&RunEvent::Event(event))?;
         }
         Ok(())
@@ -599,16 +599,15 @@ fn make_plan(
     from: Option<&OpenCheckpoint>,
 ) -> Result<(Option<FirstModel>, super::TrainPlan, PlanReport), TrainError> {
     let budget = device_budget(&open.device, profile);
-    let profile = settled(profile, &open.device);
     let limits = Gpu::limits(&open.device);
     match from.map(OpenCheckpoint::state) {
         None => {
-            let (first, plan, report) = plan_first(&profile, scene, budget, limits, variants)?;
+            let (first, plan, report) = plan_first(profile, scene, budget, limits, variants)?;
             Ok((Some(first), plan, report))
         }
         Some(state) => {
             let demand = Demand::of_checkpoint(&state.capacities, state.gaussians);
-            let (plan, report) = plan(&profile, scene, &demand, budget, limits, variants)?;
+            let (plan, report) = plan(profile, scene, &demand, budget, limits, variants)?;
             Ok((None, plan, report))
         }
     }

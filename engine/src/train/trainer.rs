@@ -14,8 +14,6 @@ use super::growing::Growing;
 use super::guard::{GrowthHold, Probe};
 use super::headroom::Headroom;
 use super::planning::{EvalReadback, TrainPlan};
-use super::race::Race;
-use super::racing::Timed;
 use super::replay::Banding;
 use super::schedule::{self, Events};
 use super::skips::Skips;
@@ -62,10 +60,10 @@ pub(super) struct Flight {
     pub(super) block: StepUniforms,
     /// Optimiser steps, this one included.
     pub(super) steps: GroupSteps,
-    /// Page that has its photo, of resident images or of those that photos come to in turns.
+    /// Page of resident images that has its photo.
     pub(super) page: usize,
-    /// Somebody wants to know how long it takes.
-    pub(super) timed: Option<Timed>,
+    /// It was submitted with timestamps.
+    pub(super) is_timed: bool,
 }
 
 /// Where the photo of a step is.
@@ -143,8 +141,6 @@ pub struct Trainer {
     growth: GrowthHold,
     /// Makes larger plans, for allocators that grow.
     pub(super) growing: Option<Growing>,
-    /// Which kernels steps run with.
-    pub(super) race: Race,
     /// Timed steps that were not asked for yet.
     pub(super) timed: Vec<TimedStep>,
     /// Time spent waiting for steps.
@@ -175,7 +171,6 @@ impl Trainer {
             plan.backend,
         )?;
         let programs = Programs::new(&gpu, &plan, profile.debug.timed_every > 0)?;
-        let ways = programs.ways.iter().map(|way| way.name.clone()).collect();
         let least = profile.debug.bands;
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
         let banding = Banding::new(ring, least);
@@ -214,12 +209,11 @@ impl Trainer {
             skips: Skips::default(),
             growth: GrowthHold::default(),
             growing,
-            race: Race::new(ways),
             timed: Vec::new(),
             waited: Duration::ZERO,
             deferred,
         };
-        losses::start(&mut trainer.gpu, &trainer.tensors, scene)?;
+        losses::start(&mut trainer.gpu, &trainer.tensors)?;
         trainer.upload_rates()?;
         if let Some(model) = model {
             trainer.make_room(u32::try_from(model.len()).unwrap_or(u32::MAX))?;
@@ -363,7 +357,7 @@ impl Trainer {
         self.collect(slot)?;
         // The next step's slot is free from now on, so that its photo can be brought there meanwhile.
         self.collect((self.iteration + 1) % slots)?;
-        if self.banding.turns().is_some() || self.races_alone() {
+        if self.banding.turns().is_some() {
             self.finish()?;
         }
         self.iteration += 1;
@@ -378,7 +372,7 @@ impl Trainer {
             block,
             steps: self.steps,
             page,
-            timed: None,
+            is_timed: false,
         };
         if self.banding.turns().is_some() {
             self.settle(slot, &flight, None)?;
@@ -553,7 +547,6 @@ impl Trainer {
             self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);
             self.headroom.step(&counters);
-            self.race.see(&counters);
             let told = self
                 .skips
                 .step(counters.skipped)
@@ -644,7 +637,7 @@ impl Trainer {
         Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&view)?))
     }
 
-    /// Writes uniforms and photo of a ring slot; returns the page that the photo is in.
+    /// Writes uniforms and photo of a ring slot; returns the page of resident images that the photo is in.
     fn fill_slot(&mut self, slot: u32, block: &mut StepUniforms, target: Target<'_>) -> Result<usize, TrainError> {
         let page = match target {
             Target::Bytes(photo) => self.put_photo(slot, photo)?,

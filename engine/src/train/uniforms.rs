@@ -1,6 +1,5 @@
 //! The uniform block of a training step, from profile, camera and iteration.
 
-use super::losses;
 use super::schedule::{self, Events, group};
 use crate::config::{Background, ModelKind, Profile};
 use crate::kernels::cpu::rng;
@@ -49,12 +48,6 @@ fn exposure(profile: &Profile, iteration: u32) -> [f32; 2] {
         _ => None,
     });
     of.unwrap_or_default()
-}
-
-/// Weight of the points' depth at an iteration; 0 without that loss.
-fn depth_weight(profile: &Profile, iteration: u32) -> f32 {
-    let weight = losses::depth(profile).map(|o| falling(profile, iteration, [o.weight, o.weight_end]));
-    weight.unwrap_or(0.0)
 }
 
 /// Optimiser steps taken so far, per parameter group; steps that skip a group do not count.
@@ -134,7 +127,7 @@ pub(super) fn render(profile: &Profile, camera: &Camera, look: &Look) -> StepUni
 /// `limit` are white and all others black, so that a pixel's colour is the sum of the near ones' blending weights.
 pub(super) fn for_near_light(uniforms: &mut StepUniforms, limit: f32) {
     uniforms.flags |= flags::NEAR;
-    uniforms.depth_weight = limit;
+    uniforms.near_limit = limit;
     uniforms.background[..3].fill(0.0);
 }
 
@@ -190,9 +183,7 @@ pub(super) fn train(
     u.weights[3] = weight(|l| matches!(l, Loss::Alpha(_)));
     u.flags |= if u.weights[3] > 0.0 { flags::ALPHA_GRADIENT } else { 0 };
     [u.camera_position[3], u.exposure_hold] = exposure(profile, iteration);
-    u.depth_weight = depth_weight(profile, iteration);
     u.dropout = dropout(profile, iteration);
-    u.near_distance = profile.strategy.near_scale() * extent;
     if profile.model.background == Background::Random {
         let color = random_background(u.seed, iteration);
         u.background[..3].copy_from_slice(&color);
@@ -273,18 +264,10 @@ mod tests {
     fn switches_are_off_or_what_was_asked_for() {
         for recipe in ["default", "mip", "quality", "mcmc"] {
             let u = at(recipe, &[], 15_000);
-            assert_eq!(
-                (u.dropout, u.near_distance, u.exposure_hold),
-                (0.0, 0.0, 0.0),
-                "{recipe}"
-            );
+            assert_eq!((u.dropout, u.exposure_hold), (0.0, 0.0), "{recipe}");
         }
         let dropout = [0, 7500, 30_000].map(|i| at("mcmc", &[("train.dropout", "0.2")], i).dropout);
         assert_eq!(dropout, [0.0, 0.05, 0.2]);
-        for recipe in ["default", "mip", "quality"] {
-            let u = at(recipe, &[("strategy.densify.near_scale", "0.5")], 1);
-            assert_eq!(u.near_distance, 2.0, "{recipe}");
-        }
         let losses = "[{ kind: l1 }, { kind: exposure, lr: 0.02, lr_end: 0.002, hold: 0.5 }]";
         let u = at("default", &[("losses", losses)], 30_000);
         assert_eq!((u.camera_position[3], u.exposure_hold), (0.002, 0.5));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::rounding::block_buffer;
+use super::rounding::BLOCK_USAGE;
 use super::window::{Lent, Window};
 use super::{Device, VkError};
 
@@ -17,25 +17,6 @@ pub enum BlockKind {
     Upload,
     /// Host-visible and coherent, read by the host; cached where the device offers it.
     Readback,
-}
-
-/// What else is said of a block.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BlockOptions {
-    /// From 0 to 1: where drivers know of priorities, blocks of a low one leave the device before those of a high one. Rings
-    /// of the host have a low one of their own.
-    pub priority: f32,
-    /// The queue that photos come by touches it too.
-    pub shared: bool,
-}
-
-impl Default for BlockOptions {
-    fn default() -> Self {
-        Self {
-            priority: 1.0,
-            shared: false,
-        }
-    }
 }
 
 /// Priority of what the host writes and reads: it may leave the device first, if it was there at all.
@@ -70,26 +51,29 @@ impl Block {
     /// Allocates `bytes` (a multiple of 4) for `what`; where memory is short, other blocks of the device go first.
     ///
     /// # Errors
-    /// See [`Block::with_options`].
+    /// See [`Block::with_priority`].
     pub fn new(device: &Arc<Device>, kind: BlockKind, bytes: u64, what: &str) -> Result<Self, VkError> {
-        Self::with_options(device, kind, BlockOptions::default(), bytes, what)
+        Self::with_priority(device, kind, 1.0, bytes, what)
     }
 
-    /// Allocates `bytes` (a multiple of 4) for `what`.
+    /// Allocates `bytes` (a multiple of 4) for `what`. Where drivers know of priorities, blocks of a low `priority`, from
+    /// 0 to 1, leave the device before those of a high one; rings of the host have a low one of their own.
     ///
     /// # Errors
     /// [`VkError::Unsupported`] when no memory type of the right kind exists: a weaker type is never a second choice.
     /// [`VkError::OutOfMemory`] when the driver refuses.
-    pub fn with_options(
+    pub fn with_priority(
         device: &Arc<Device>,
         kind: BlockKind,
-        options: BlockOptions,
+        priority: f32,
         bytes: u64,
         what: &str,
     ) -> Result<Self, VkError> {
         let raw = device.raw();
-        let shared = device.shared_families().filter(|_| options.shared);
-        let info = block_buffer(bytes, shared.as_ref());
+        let info = vk::BufferCreateInfo::default()
+            .size(bytes)
+            .sharing_mode(vk::SharingMode::EXCLUSIVE)
+            .usage(BLOCK_USAGE);
         device.attempt("vkCreateBuffer")?;
         // SAFETY: `info` is valid for the call.
         let buffer = unsafe { raw.create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
@@ -109,7 +93,7 @@ impl Block {
             what: format!("a {kind:?} memory type for `{what}`"),
         })?;
         let mut priority = vk::MemoryPriorityAllocateInfoEXT::default().priority(match kind {
-            BlockKind::Device => options.priority.clamp(0.0, 1.0),
+            BlockKind::Device => priority.clamp(0.0, 1.0),
             BlockKind::Upload | BlockKind::Readback => HOST_PRIORITY,
         });
         let mut info = vk::MemoryAllocateInfo::default()
@@ -159,8 +143,11 @@ impl Block {
     /// # Errors
     /// [`VkError::OutOfMemory`] when the driver refuses.
     pub(super) fn without_memory(device: &Arc<Device>, bytes: u64) -> Result<Self, VkError> {
-        let info = block_buffer(bytes, None)
-            .flags(vk::BufferCreateFlags::SPARSE_BINDING | vk::BufferCreateFlags::SPARSE_RESIDENCY);
+        let info = vk::BufferCreateInfo::default()
+            .flags(vk::BufferCreateFlags::SPARSE_BINDING | vk::BufferCreateFlags::SPARSE_RESIDENCY)
+            .size(bytes)
+            .sharing_mode(vk::SharingMode::EXCLUSIVE)
+            .usage(BLOCK_USAGE);
         device.attempt("vkCreateBuffer")?;
         // SAFETY: `info` is valid for the call; the device has sparse binding, or its owner would not ask.
         let buffer = unsafe { device.raw().create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;

@@ -2,8 +2,6 @@
 
 use ash::vk;
 
-use super::{QueueFamily, upload_family};
-
 /// Kind of physical device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -111,8 +109,6 @@ pub struct Caps {
     pub timeline: bool,
     /// Buffers whose pages get memory one by one, and access to pages without memory is harmless.
     pub sparse: bool,
-    /// Families of queues, in the driver's order.
-    pub queue_families: Vec<QueueFamily>,
     #[serde(skip)]
     pub(super) handle: vk::PhysicalDevice,
     #[serde(skip)]
@@ -238,7 +234,6 @@ impl Caps {
                 overallocation_behavior: has(ash::amd::memory_overallocation_behavior::NAME),
                 sparse: sparse_features && binds_pages,
                 timeline: timeline.timeline_semaphore == vk::TRUE,
-                queue_families: families.iter().map(QueueFamily::of).collect(),
                 handle,
                 queue_family,
             }
@@ -254,12 +249,6 @@ impl Caps {
         self.shared_bytes = self.shared_bytes.min(32 << 10);
         self.push_bytes = self.push_bytes.min(128);
         self
-    }
-
-    /// The family whose queues only copy, where the device has one.
-    #[must_use]
-    pub fn upload_family(&self) -> Option<u32> {
-        upload_family(&self.queue_families)
     }
 
     /// The tier this device reaches without being forced.

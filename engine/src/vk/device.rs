@@ -1,11 +1,11 @@
-//! The logical device, its compute queue, and the queue that photos come by where that is another.
+//! The logical device and its one compute queue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use ash::vk;
 
-use super::{BlockRounding, Caps, Instance, UploadPath, VkError};
+use super::{BlockRounding, Caps, Instance, VkError};
 
 /// A logical device. Everything made from it keeps it alive.
 pub struct Device {
@@ -14,9 +14,6 @@ pub struct Device {
     raw: ash::Device,
     queue: vk::Queue,
     queue_family: u32,
-    uploads: UploadPath,
-    /// That of the steps unless photos have one of their own.
-    upload_queue: vk::Queue,
     block_rounding: BlockRounding,
     allocations: AtomicU64,
     recordings: AtomicU64,
@@ -38,15 +35,6 @@ impl Device {
     /// # Errors
     /// [`VkError::Unsupported`] when the device is below the portable tier.
     pub fn open(instance: &Arc<Instance>, caps: Caps) -> Result<Arc<Self>, VkError> {
-        Self::with_uploads(instance, caps, UploadPath::WithSteps)
-    }
-
-    /// [`Device::open`] with a way for photos. A queue of their own comes to nothing, see [`Device::uploads`], where the
-    /// driver would want other sizes for blocks that two queues share: plans know one size.
-    ///
-    /// # Errors
-    /// See [`Device::open`].
-    pub fn with_uploads(instance: &Arc<Instance>, caps: Caps, uploads: UploadPath) -> Result<Arc<Self>, VkError> {
         let unsupported = |what: &str| VkError::Unsupported {
             device: caps.name.clone(),
             what: what.to_owned(),
@@ -65,18 +53,9 @@ impl Device {
         }
         let queue_family = caps.queue_family.ok_or_else(|| unsupported("a compute queue"))?;
         let priorities = [1.0];
-        let own_family = match uploads {
-            UploadPath::Own(family) => Some(family),
-            UploadPath::WithSteps | UploadPath::Alias => None,
-        };
-        let families = [Some(queue_family), own_family].into_iter().flatten();
-        let queues: Vec<_> = families
-            .map(|family| {
-                vk::DeviceQueueCreateInfo::default()
-                    .queue_family_index(family)
-                    .queue_priorities(&priorities)
-            })
-            .collect();
+        let queues = [vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(queue_family)
+            .queue_priorities(&priorities)];
         let mut extensions = Vec::new();
         let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
         let mut atomics =
@@ -125,17 +104,14 @@ impl Device {
         // SAFETY: the handle comes from this instance and `info` lives through the call.
         let raw =
             unsafe { instance.raw.create_device(caps.handle, &info, None) }.map_err(VkError::call("vkCreateDevice"))?;
-        // SAFETY: families and index were requested above.
-        let [queue, upload_queue] =
-            [queue_family, own_family.unwrap_or(queue_family)].map(|family| unsafe { raw.get_device_queue(family, 0) });
+        // SAFETY: family and index were requested above.
+        let queue = unsafe { raw.get_device_queue(queue_family, 0) };
         let mut device = Self {
             instance: instance.clone(),
             caps,
             raw,
             queue,
             queue_family,
-            uploads,
-            upload_queue,
             block_rounding: BlockRounding::NONE,
             allocations: AtomicU64::new(0),
             recordings: AtomicU64::new(0),
@@ -147,12 +123,7 @@ impl Device {
             marks_passes: AtomicBool::new(false),
             submit_limit_ms: AtomicU32::new(0),
         };
-        device.block_rounding = BlockRounding::measure(&device.raw, None)?;
-        if let Some(families) = device.shared_families()
-            && BlockRounding::measure(&device.raw, Some(&families))? != device.block_rounding
-        {
-            device.uploads = UploadPath::WithSteps;
-        }
+        device.block_rounding = BlockRounding::measure(&device.raw)?;
         Ok(Arc::new(device))
     }
 
@@ -166,12 +137,6 @@ impl Device {
     #[must_use]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
-    }
-
-    /// By which queue photos come.
-    #[must_use]
-    pub fn uploads(&self) -> UploadPath {
-        self.uploads
     }
 
     /// How many bytes the driver wants for a block of a given size.
@@ -317,25 +282,6 @@ impl Device {
 
     pub(super) fn queue_family(&self) -> u32 {
         self.queue_family
-    }
-
-    /// The queue that photos come by.
-    pub(super) fn upload_queue(&self) -> vk::Queue {
-        self.upload_queue
-    }
-
-    /// Its family.
-    pub(super) fn upload_family(&self) -> u32 {
-        match self.uploads {
-            UploadPath::Own(family) => family,
-            UploadPath::WithSteps | UploadPath::Alias => self.queue_family,
-        }
-    }
-
-    /// The families of both queues, where they are two.
-    pub(super) fn shared_families(&self) -> Option<[u32; 2]> {
-        let families = [self.queue_family, self.upload_family()];
-        (families[0] != families[1]).then_some(families)
     }
 
     pub(super) fn count_allocation(&self) {

@@ -4,9 +4,6 @@
 //! result from the other side: it goes through all pairs of commands with no barrier between them and asks for views of
 //! theirs that share bytes, one of them written. The validation layer sees neither two passes that write the same bytes
 //! nor tensors that share bytes of the arena on purpose; here both are errors with the names of passes and tensor.
-//!
-//! Both look at one recording. Copies of photos on a queue of their own are not among its commands: timelines keep them and
-//! the steps that read them apart, see [`super::uploads`].
 
 use super::{Place, VkError};
 use crate::memory::{Access, Command, Groups, Program, View};

@@ -21,18 +21,15 @@ mod pipeline;
 mod program;
 mod progress;
 mod queue;
-mod queue_family;
 mod recording;
 mod rounding;
 mod simulated;
-mod timeline;
 mod timestamps;
-mod uploads;
 #[cfg(feature = "vma")]
 mod vma;
 mod window;
 
-pub use block::{Block, BlockKind, BlockOptions};
+pub use block::{Block, BlockKind};
 pub use caps::{Caps, DeviceKind, MemoryHeap, MemoryType, Tier};
 pub use device::Device;
 pub use error::VkError;
@@ -46,8 +43,6 @@ pub use pipeline::{LOCKSTEP, Pipeline, PipelineCache, PipelineKey};
 pub use program::{CompiledProgram, Place, RecordOptions, Resolver};
 pub use progress::{Progress, Pulse};
 pub use queue::{Queue, Ticket};
-pub use queue_family::{QueueFamily, upload_family};
 pub use rounding::BlockRounding;
 pub use timestamps::PassTime;
-pub use uploads::{UploadCopies, UploadPath};
 pub use window::Window;

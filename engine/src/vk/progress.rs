@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::timeline::Timeline;
+use ash::vk;
+
 use super::{Device, Markers, VkError};
 
 /// A look at the queue. When two looks are equal and work is under way, nothing happened in between.
@@ -45,48 +46,27 @@ impl fmt::Display for Label {
     }
 }
 
-/// A copy that the next submission waits for: its number on the timeline of copies, and what it is.
-#[derive(Clone, Debug)]
-pub(super) struct Awaited {
-    pub(super) value: u64,
-    pub(super) label: Arc<Label>,
-}
-
-/// A submission that may not be finished.
-struct UnderWay {
-    /// Its number on the timeline.
-    value: u64,
-    label: Arc<Label>,
-    awaited: Option<Awaited>,
-}
-
-impl UnderWay {
-    /// The copy that this submission cannot begin without, when not more than `copied` of them are done.
-    fn waits_for(&self, copied: u64) -> Option<String> {
-        let copy = self.awaited.as_ref().filter(|copy| copy.value > copied)?;
-        Some(format!("{}, which {} waits for", copy.label, self.label))
-    }
-}
-
-/// The timelines of the queues and what was submitted on that of the steps; may be asked from any thread.
+/// The timeline of a queue and what was submitted on it; may be asked from any thread.
 pub struct Progress {
-    pub(super) timeline: Timeline,
-    /// That of the queue that photos come by, where they are submissions of their own.
-    pub(super) copies: Option<Timeline>,
-    last: AtomicU64,
-    /// Oldest first.
-    under_way: Mutex<VecDeque<UnderWay>>,
-    markers: Option<Arc<Markers>>,
     device: Arc<Device>,
+    pub(super) timeline: vk::Semaphore,
+    last: AtomicU64,
+    /// Submissions that may not be finished, oldest first: their number on the timeline and what they are.
+    under_way: Mutex<VecDeque<(u64, Arc<Label>)>>,
+    markers: Option<Arc<Markers>>,
 }
 
 impl Progress {
     pub(super) fn new(device: &Arc<Device>, markers: Option<Arc<Markers>>) -> Result<Self, VkError> {
-        let copies = device.uploads().is_apart().then(|| Timeline::new(device));
+        let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        device.attempt("vkCreateSemaphore")?;
+        // SAFETY: `info` lives through the call.
+        let timeline =
+            unsafe { device.raw().create_semaphore(&info, None) }.map_err(VkError::call("vkCreateSemaphore"))?;
         Ok(Self {
             device: device.clone(),
-            timeline: Timeline::new(device)?,
-            copies: copies.transpose()?,
+            timeline,
             last: AtomicU64::new(0),
             under_way: Mutex::default(),
             markers,
@@ -100,26 +80,24 @@ impl Progress {
 
     /// Submissions finished.
     pub(super) fn finished(&self) -> Result<u64, VkError> {
-        self.timeline.value()
+        // SAFETY: plain query.
+        unsafe { self.device.raw().get_semaphore_counter_value(self.timeline) }
+            .map_err(VkError::call("vkGetSemaphoreCounterValue"))
     }
 
-    /// Number of the last submission, 0 before the first.
-    pub(super) fn last(&self) -> u64 {
-        self.last.load(Ordering::Acquire)
+    /// Number of the next submission.
+    pub(super) fn next(&self) -> u64 {
+        self.last.load(Ordering::Acquire) + 1
     }
 
-    /// Notes that submission `value` was made, and what it waits for.
-    pub(super) fn submitted(&self, value: u64, what: &Arc<Label>, awaited: Option<Awaited>) {
+    /// Notes that submission `value` was made.
+    pub(super) fn submitted(&self, value: u64, what: &Arc<Label>) {
         let finished = self.finished().unwrap_or(0);
         let mut list = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        while list.front().is_some_and(|old| old.value <= finished) {
+        while list.front().is_some_and(|(old, _)| *old <= finished) {
             list.pop_front();
         }
-        list.push_back(UnderWay {
-            value,
-            label: what.clone(),
-            awaited,
-        });
+        list.push_back((value, what.clone()));
         self.last.store(value, Ordering::Release);
     }
 
@@ -139,12 +117,7 @@ impl Progress {
     pub fn whereabouts(&self) -> String {
         let finished = self.finished().unwrap_or(0);
         let list = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = list.iter().find(|submission| submission.value > finished);
-        let copied = self.copies.as_ref().map_or(0, |copies| copies.value().unwrap_or(0));
-        if let Some(copy) = first.and_then(|first| first.waits_for(copied)) {
-            return copy;
-        }
-        let under_way = first.map(|first| &first.label);
+        let under_way = list.iter().find(|(value, _)| *value > finished).map(|(_, label)| label);
         let markers = self.markers.as_ref();
         let pass = markers.and_then(|markers| markers.describe(markers.word()));
         match (pass, under_way) {
@@ -159,39 +132,10 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        // SAFETY: plain waits; they make the timelines free to destroy.
+        // SAFETY: waiting first makes the semaphore free to destroy.
         unsafe {
             let _ = self.device.raw().queue_wait_idle(self.device.queue());
-            if self.copies.is_some() {
-                let _ = self.device.raw().queue_wait_idle(self.device.upload_queue());
-            }
+            self.device.raw().destroy_semaphore(self.timeline, None);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_step_whose_photo_is_on_its_way_is_told_by_the_photo() {
-        let label = |program: &str| {
-            Arc::new(Label {
-                program: program.to_owned(),
-                part: None,
-            })
-        };
-        let mut step = UnderWay {
-            value: 7,
-            label: label("step"),
-            awaited: Some(Awaited {
-                value: 3,
-                label: label("photo"),
-            }),
-        };
-        assert_eq!(step.waits_for(2).as_deref(), Some("`photo`, which `step` waits for"));
-        assert_eq!(step.waits_for(3), None);
-        step.awaited = None;
-        assert_eq!(step.waits_for(0), None);
     }
 }

@@ -12,17 +12,6 @@ pub(super) const BLOCK_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_
         | vk::BufferUsageFlags::INDIRECT_BUFFER.as_raw(),
 );
 
-/// The buffer of a block of `bytes`, for queues of the families that share it; none = of one family.
-pub(super) fn block_buffer(bytes: u64, shared: Option<&[u32; 2]>) -> vk::BufferCreateInfo<'_> {
-    let info = vk::BufferCreateInfo::default().size(bytes).usage(BLOCK_USAGE);
-    match shared {
-        Some(families) => info
-            .sharing_mode(vk::SharingMode::CONCURRENT)
-            .queue_family_indices(families),
-        None => info.sharing_mode(vk::SharingMode::EXCLUSIVE),
-    }
-}
-
 /// How many bytes a driver wants for a block: the block and `extra_bytes`, rounded up to `granularity_bytes`.
 ///
 /// Vulkan lets a driver ask for more memory than a buffer has bytes. Plans count what is really asked for, so the rule
@@ -97,10 +86,13 @@ impl BlockRounding {
         Ok(rule.unwrap_or(Self::NONE))
     }
 
-    /// Asks a device, for buffers that queues of these families share; none = of one family.
-    pub(super) fn measure(device: &ash::Device, shared: Option<&[u32; 2]>) -> Result<Self, VkError> {
+    /// Asks a device.
+    pub(super) fn measure(device: &ash::Device) -> Result<Self, VkError> {
         Self::of(|bytes| {
-            let info = block_buffer(bytes, shared);
+            let info = vk::BufferCreateInfo::default()
+                .size(bytes)
+                .sharing_mode(vk::SharingMode::EXCLUSIVE)
+                .usage(BLOCK_USAGE);
             // SAFETY: `info` is valid for the call; the buffer is destroyed below and never used.
             let buffer = unsafe { device.create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
             // SAFETY: the buffer was just made from this device and nothing else knows it.

@@ -6,7 +6,7 @@ mod clusters;
 mod deferred;
 mod densify;
 mod depth;
-mod depth_loss;
+mod kernel_timing;
 mod losses;
 mod model;
 mod near_light;

@@ -28,7 +28,7 @@ fn records_and_image_carry_near_light() {
     let sizes = [(size[0], size[1])];
     let capacities = Capacities::new(scene.count, scene.count, scene.count * 12, scene.sh_degree, sizes);
     let mut u = uniforms(&camera, scene.sh_degree, 1);
-    (u.flags, u.depth_weight) = (flags::NEAR, LIMIT);
+    (u.flags, u.near_limit) = (flags::NEAR, LIMIT);
     let twin = Twin::new(&model);
     let view = View::new(&camera);
     let wanted: Vec<Visible<f32>> = (0..)

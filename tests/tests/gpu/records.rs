@@ -146,7 +146,7 @@ fn the_gradient_store_follows_the_reference() {
             groups: t.group_visible,
         };
         gradient_store::record_clear(&mut program, s, &t.chunks, &store, group_rows(t));
-        gradient_store::record_save(&mut program, s, &t.chunks, &store, &band, &t.splats, false);
+        gradient_store::record_save(&mut program, s, &t.chunks, &store, &band, &t.splats);
         program.fill(t.splats.gradient_a, 0x3f80_0000);
         gradient_store::record_load(&mut program, s, &t.chunks, &store, &band, &t.splats);
         gradient_store::record_check(&mut program, s, &t.chunks, &store, t.group_visible);

@@ -66,22 +66,22 @@ fn check_until(scene: &Scene, model: &Gaussians, list: &[Variants], chunk: u32, 
 
 /// [`check_until`] with further flags of the step, which the reference follows.
 fn check_flags(scene: &Scene, model: &Gaussians, list: &[Variants], chunk: u32, update: bool, bits: u32) -> usize {
-    check_dropout(scene, model, list, chunk, update, (bits, 0.0, 0.0))
+    check_dropout(scene, model, list, chunk, update, (bits, 0.0))
 }
 
-/// [`check_flags`] of a step that leaves out a share of the Gaussians, and whose statistics count less in front of a distance.
+/// [`check_flags`] of a step that leaves out a share of the Gaussians.
 fn check_dropout(
     scene: &Scene,
     model: &Gaussians,
     list: &[Variants],
     chunk: u32,
     update: bool,
-    (bits, share, near): (u32, f32, f32),
+    (bits, share): (u32, f32),
 ) -> usize {
     let (camera, target) = (scene.camera(), scene.target());
     let mut u = uniforms(&camera, scene.sh_degree, 1);
     u.flags |= bits;
-    (u.dropout, u.near_distance) = (share, near);
+    u.dropout = share;
     u.seed = 77;
     let mut before = Twin::new(model);
     if bits & flags::CLASSIC != 0 {
@@ -95,7 +95,6 @@ fn check_dropout(
         seed: 77,
         iteration: 1,
     });
-    before.near = near;
     let mut visible = 0;
     let lanes = open().caps().subgroup_size;
     for variants in list.iter().filter(|v| !v.lanes || lanes == 8) {
@@ -196,7 +195,7 @@ fn dropped_gaussians_follow_the_reference() {
     let all = check_scene(&scene, &list[..1], 256);
     let mut last = all;
     for share in [0.1, 0.4] {
-        let left = check_dropout(&scene, &model, &list, 256, true, (0, share, 0.0));
+        let left = check_dropout(&scene, &model, &list, 256, true, (0, share));
         let wanted = (1.0 - share) * all as f32;
         assert!(
             left < last && (left as f32 - wanted).abs() < 0.12 * all as f32,
@@ -204,19 +203,7 @@ fn dropped_gaussians_follow_the_reference() {
         );
         last = left;
     }
-    check_dropout(&scene, &model, &list, 256, true, (flags::CLASSIC, 0.3, 0.0));
-}
-
-#[test]
-fn statistics_near_the_camera_follow_the_reference() {
-    let scene = Scene {
-        seed: 44,
-        size: [70, 45],
-        ..Scene::default()
-    };
-    for bits in [0, flags::ABS_MAX] {
-        check_dropout(&scene, &scene.model(), &ALL, 256, true, (bits, 0.0, 5.0));
-    }
+    check_dropout(&scene, &model, &list, 256, true, (flags::CLASSIC, 0.3));
 }
 
 #[test]

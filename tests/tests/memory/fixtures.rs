@@ -1,11 +1,11 @@
-//! Memory types, caps and queues on devices that are not here, from tables of what their drivers say.
+//! Memory types and caps on devices that are not here, from tables of what their drivers say.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs;
 use std::path::Path;
 
 use kiln::memory::{Budget, BudgetLimit, GIB, MIB};
-use kiln::vk::{BlockKind, Caps, DeviceKind, MemoryHeap, MemoryType, QueueFamily};
+use kiln::vk::{BlockKind, Caps, DeviceKind, MemoryHeap, MemoryType};
 use serde_json::Value;
 
 /// Types that were worked out by hand.
@@ -20,7 +20,6 @@ struct Fixture {
     caps: Caps,
     reported: Option<u64>,
     chosen: Chosen,
-    uploads: Option<u64>,
 }
 
 fn fixtures() -> Vec<Fixture> {
@@ -40,14 +39,11 @@ fn fixtures() -> Vec<Fixture> {
         };
         caps.heaps = serde_json::from_value::<Vec<MemoryHeap>>(table["heaps"].clone()).unwrap();
         caps.types = serde_json::from_value::<Vec<MemoryType>>(table["types"].clone()).unwrap();
-        assert!(table["queues_source"].is_string(), "{name}");
-        caps.queue_families = serde_json::from_value::<Vec<QueueFamily>>(table["queue_families"].clone()).unwrap();
         let chosen = |kind: &str| u32::try_from(table["chosen"][kind].as_u64().unwrap()).unwrap();
         Fixture {
             name,
             caps,
             reported: table["reported_bytes"].as_u64(),
-            uploads: table["upload_family"].as_u64(),
             chosen: Chosen {
                 device: chosen("device"),
                 upload: chosen("upload"),
@@ -73,23 +69,6 @@ fn blocks_get_the_types_that_were_worked_out_by_hand() {
             "{name}"
         );
     }
-}
-
-/// Photos come by queues that do nothing but copy: not by those of video or sparse binding, and not by the steps' own.
-#[test]
-fn uploads_get_the_family_that_was_worked_out_by_hand() {
-    let mut with = 0;
-    for Fixture {
-        name, caps, uploads, ..
-    } in fixtures()
-    {
-        assert_eq!(caps.upload_family().map(u64::from), uploads, "{name}");
-        with += u32::from(uploads.is_some());
-        let Some(family) = caps.upload_family() else { continue };
-        let family = caps.queue_families[family as usize];
-        assert!(family.only_copies() && !family.special, "{name}");
-    }
-    assert_eq!(with, 3);
 }
 
 /// Whatever types a buffer allows: never one that lacks what the kind must have, and none only when there is none.

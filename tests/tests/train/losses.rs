@@ -4,10 +4,8 @@
 use std::path::Path;
 
 use kiln::export::{Synthetic, SyntheticKind, read_ply};
-use kiln::kernels::cpu::depth_loss::{blended, sample};
 use kiln::kernels::cpu::gaussian::{Gaussian, View};
 use kiln::kernels::cpu::project::{Filter2d, Settings};
-use kiln::kernels::cpu::rasterize::pixel_list;
 use kiln::kernels::cpu::step::forward;
 use kiln::kernels::exposure;
 use kiln::kernels::views::Reduction;
@@ -86,39 +84,6 @@ fn coverage(scratch: &Scratch, scene: &str, run: &str) -> [f64; 2] {
     sums.map(|(sum, n)| sum / n)
 }
 
-/// Mean relative error of inverse depth at the points that training views show.
-fn depth_error(scratch: &Scratch, scene: &str, run: &str) -> f64 {
-    let ply = scratch.join(&format!("{run}/point_cloud/iteration_100/point_cloud_raw.ply"));
-    let (model, _) = read_ply(&ply).unwrap();
-    let options = SceneOptions {
-        seen_points: 300,
-        ..SceneOptions::default()
-    };
-    let scene = SceneIndex::load(&scratch.join(scene), &options).unwrap();
-    let settings = Settings {
-        filter_2d: Filter2d::Mip { kernel_size: 0.1 },
-        sh_degree: 0,
-        tight_tiles: true,
-        jitter: None,
-        dropout: None,
-    };
-    let (gaussians, filter) = (Gaussian::<f32>::from_model(&model), &model.filter_3d);
-    let (mut sum, mut n) = (0.0, 0.0);
-    for view in &scene.train {
-        let eye = View::new(&view.camera).beyond(scene.near_z());
-        let out = forward(&gaussians, filter, &eye, &settings, [0.0; 3]);
-        for point in view.seen.iter() {
-            let at = sample(&eye, point.position).unwrap();
-            let list = pixel_list(&out.lists, view.camera.width_px, at.pixel[0], at.pixel[1]);
-            let (found, _, _) = blended(&out.visible, list, at.at);
-            sum += f64::from((found / at.inverse - 1.0).abs());
-            n += 1.0;
-        }
-    }
-    assert!(n > 1000.0, "{n} points");
-    sum / n
-}
-
 /// PSNR over the test views at the end of a run.
 fn psnr(scratch: &Scratch, run: &str, iteration: u32) -> f64 {
     let file = json(&scratch.join(&format!("{run}/eval/iteration_{iteration}/metrics.json")));
@@ -168,29 +133,6 @@ fn coverage_follows_the_masks() {
     assert!(held[0] > plain[0] - 0.02, "inside: without {plain:?}, with {held:?}");
     let [without, with] = ["plain", "alpha"].map(|run| psnr(&scratch, run, 100));
     assert!(with > without - 1.0, "{without} dB without, {with} dB with");
-}
-
-/// From a cloud of Gaussians anywhere, photos alone say little about depth within so few steps.
-#[test]
-fn points_tell_depth() {
-    let scratch = Scratch::new("depth");
-    solids(&scratch.join("scene"));
-    let depth = "[{ kind: l1 }, { kind: dssim }, { kind: depth, weight: 1, weight_end: 0.1, points: 300 }]";
-    let common = [
-        ("dataset.masks", "\"off\""),
-        ("init", "{ kind: random_box, count: 2000 }"),
-    ];
-    train(&scratch, "scene", "plain", &common).unwrap();
-    for run in ["depth", "again"] {
-        train(&scratch, "scene", run, &[common[0], common[1], ("losses", depth)]).unwrap();
-    }
-    let [without, with] = ["plain", "depth"].map(|run| depth_error(&scratch, "scene", run));
-    assert!(with < 0.5 * without, "error of depth {without} without, {with} with");
-    let model = |run: &str| runs::raw_model(&scratch.join(run), 100);
-    assert!(
-        model("depth") == model("again"),
-        "deterministic runs end with the same bytes"
-    );
 }
 
 /// Exposure of a training view, in units of the test views'.
@@ -310,7 +252,7 @@ fn the_spread_of_exposures_is_seen_in_the_photos() {
 #[test]
 fn a_pause_changes_nothing() {
     let scratch = Scratch::new("losses");
-    let losses = "[{ kind: l1 }, { kind: dssim }, { kind: exposure }, { kind: depth }]";
+    let losses = "[{ kind: l1 }, { kind: dssim }, { kind: exposure }]";
     let own = [
         ("losses", losses),
         ("model.background", "random"),
@@ -338,7 +280,7 @@ fn a_pause_changes_nothing() {
 fn memory_is_as_listed() {
     let scratch = Scratch::new("bytes");
     solids(&scratch.join("scene"));
-    let losses = "[{ kind: l1 }, { kind: dssim }, { kind: alpha }, { kind: exposure }, { kind: depth, points: 77 }]";
+    let losses = "[{ kind: l1 }, { kind: dssim }, { kind: alpha }, { kind: exposure }]";
     for losses in [losses, "[{ kind: l1 }, { kind: dssim }]"] {
         let profile = profile(Path::new("unused"), &[&[("losses", losses)]]);
         let scene = SceneIndex::load(&scratch.join("scene"), &scene_options(&profile).unwrap()).unwrap();
@@ -367,30 +309,11 @@ fn memory_is_as_listed() {
             "step/exposed_image",
             "small/exposures",
             "small/exposure_sums",
-            "small/depth_views",
-            "small/depth_points",
-            "small/depth_losses",
         ] {
             assert_eq!(of(name), listed(name), "{name}");
             assert_eq!(of(name).is_some(), losses.contains("alpha"), "{name}");
         }
-        let most = scene.train.iter().map(|view| view.seen.len()).max();
-        assert_eq!(most, Some(if losses.contains("depth") { 77 } else { 0 }));
     }
-}
-
-/// `images.bin` without the keypoints: a name ends with a zero byte 64 bytes after its record began.
-fn bare_images(bytes: &[u8]) -> Vec<u8> {
-    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-    let (mut bare, mut at) = (bytes[..8].to_vec(), 8);
-    for _ in 0..word(0) {
-        let name = at + 64;
-        let end = name + bytes[name..].iter().position(|byte| *byte == 0).unwrap() + 1;
-        bare.extend(&bytes[at..end]);
-        bare.extend(0_u64.to_le_bytes());
-        at = end + 8 + 24 * word(end) as usize;
-    }
-    bare
 }
 
 #[test]
@@ -403,18 +326,6 @@ fn what_a_scene_cannot_serve_is_refused() {
     ];
     let refused = train(&scratch, "scene", "a", &alpha).unwrap_err();
     assert!(refused.to_string().contains("the scene has none"), "{refused}");
-    let without_tracks = scratch.join("scene/sparse/0/images.bin");
-    let bare = bare_images(&std::fs::read(&without_tracks).unwrap());
-    std::fs::write(&without_tracks, bare).unwrap();
-    let depth = [("losses", "[{ kind: l1 }, { kind: depth }]")];
-    let refused = train(&scratch, "scene", "d", &depth).unwrap_err();
-    assert!(refused.to_string().contains("the scene names none"), "{refused}");
-    // Without a weight it asks for nothing.
-    let none = [
-        ("losses", "[{ kind: l1 }, { kind: depth, weight: 0 }]"),
-        ("schedule.iterations", "2"),
-    ];
-    train(&scratch, "scene", "e", &none).unwrap();
     let blend = [("model.background", "random"), ("dataset.alpha", "blend")];
     let refused = train(&scratch, "scene", "b", &blend).unwrap_err();
     assert!(

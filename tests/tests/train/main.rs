@@ -13,7 +13,6 @@ mod order;
 mod parity;
 mod plan;
 mod program;
-mod race;
 mod resume;
 mod run;
 mod scale;

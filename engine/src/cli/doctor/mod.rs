@@ -65,14 +65,6 @@ fn describe(caps: &Caps, out: &mut dyn Write) -> io::Result<()> {
         gib(caps.max_binding_bytes),
         gib(caps.max_allocation_bytes)
     )?;
-    let families: Vec<_> = caps.queue_families.iter().map(ToString::to_string).collect();
-    writeln!(
-        out,
-        "   queues  {}; for uploads alone: {}",
-        families.join(", "),
-        caps.upload_family()
-            .map_or_else(|| "none".to_owned(), |family| format!("family {family}"))
-    )?;
     writeln!(out, "   uuid  {}", caps.uuid)?;
     writeln!(
         out,

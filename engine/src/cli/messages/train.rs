@@ -90,7 +90,6 @@ fn training() {
             what: "it holds no camera".to_owned(),
         }),
         TrainError::Loss(LossError::NoMasks),
-        TrainError::Loss(LossError::NoPoints),
         TrainError::Loss(LossError::Blended),
         TrainError::Loss(LossError::Scores),
         TrainError::Stored(StoredError::Absent { path: path("runs/b") }),

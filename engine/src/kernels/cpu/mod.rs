@@ -23,7 +23,6 @@ pub mod clusters;
 pub mod codes;
 pub mod conv3x3;
 pub mod densify;
-pub mod depth_loss;
 pub mod dropout;
 pub mod explore;
 pub mod exposure;

@@ -28,8 +28,6 @@ pub struct Gradient2d<R> {
     pub opacity: R,
     /// Of the colour.
     pub rgb: Vec3<R>,
-    /// Of the camera-space depth itself, see [`depth_loss`](super::depth_loss).
-    pub depth: R,
     /// Sum over pixels of |x| + |y| of that pixel's centre gradient in units of half the image (normalised device
     /// coordinates): opposite pulls do not cancel. Yu et al. 2024 (Gaussian Opacity Fields), section on densification.
     pub abs_ndc: R,
@@ -42,7 +40,6 @@ impl<R: Real> Gradient2d<R> {
         conic: [R::ZERO; 3],
         opacity: R::ZERO,
         rgb: [R::ZERO; 3],
-        depth: R::ZERO,
         abs_ndc: R::ZERO,
     };
 }

@@ -32,24 +32,11 @@ impl<R: Real> Statistics<R> {
     }
 }
 
-/// How much of a step's statistics counts for a Gaussian `depth` before the camera: `min((depth / near)^2, 1)`, so that
-/// what is close to a camera, large in one view and small in all others, gives birth to less (Pixel-GS, Zhang et al. 2024).
-/// `near` 0 = all counts.
-#[must_use]
-pub fn near_share<R: Real>(depth: R, near: R) -> R {
-    if near <= R::ZERO {
-        return R::ONE;
-    }
-    let part = depth / near;
-    (part * part).min(R::ONE)
-}
-
 /// Adds one step: `shown_px` has the radius on screen of every Gaussian of the model that has one
 /// ([`shown_radius`](super::project::shown_radius)), `gradients` one record per visible Gaussian, `statistics` one entry per
-/// Gaussian of the model; gradients of what is nearer than `near` count less, see [`near_share`].
+/// Gaussian of the model.
 pub fn accumulate<R: Real>(
     size_px: [u32; 2],
-    near: R,
     shown_px: &[Option<R>],
     visible: &[Visible<R>],
     gradients: &[Gradient2d<R>],
@@ -63,11 +50,9 @@ pub fn accumulate<R: Real>(
     }
     for (record, gradient) in visible.iter().zip(gradients) {
         let entry = &mut statistics[record.id as usize];
-        let share = near_share(record.depth, near);
-        let abs_ndc = share * gradient.abs_ndc;
-        entry.gradient_sum += share * mean_ndc_norm(size_px, gradient);
-        entry.abs_sum += abs_ndc;
-        entry.abs_max = entry.abs_max.max(abs_ndc);
+        entry.gradient_sum += mean_ndc_norm(size_px, gradient);
+        entry.abs_sum += gradient.abs_ndc;
+        entry.abs_max = entry.abs_max.max(gradient.abs_ndc);
     }
 }
 
@@ -98,7 +83,7 @@ mod tests {
         let mut statistics = [Statistics::default(); 3];
         for _ in 0..2 {
             let shown = [None, Some(6.0), Some(2.0)];
-            accumulate([200, 100], 0.5, &shown, &[record], &[gradient], &mut statistics);
+            accumulate([200, 100], &shown, &[record], &[gradient], &mut statistics);
         }
         // (0.03 * 100, 0.08 * 50) = (3, 4).
         let wanted = Statistics {
@@ -117,10 +102,5 @@ mod tests {
         assert_eq!(statistics, [Statistics::default(), wanted, faint]);
         assert_eq!(statistics[1].means(), (5.0, 9.0));
         assert_eq!(statistics[0].means(), (0.0, 0.0));
-        // Half of the distance: a quarter of the gradient, and the step counts as any other.
-        accumulate([200, 100], 2.0, &[None; 3], &[record], &[gradient], &mut statistics);
-        assert_eq!(statistics[1].gradient_sum, 11.25);
-        assert_eq!((statistics[1].abs_sum, statistics[1].abs_max), (20.25, 9.0));
-        assert_eq!(near_share(1.0, 0.0), 1.0);
     }
 }

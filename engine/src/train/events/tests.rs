@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 use super::*;
 use crate::eval::NamedView;
-use crate::train::{Response, Runner, Verdict};
+use crate::train::{Response, Verdict};
 
 fn train() -> TrainRow {
     TrainRow {
@@ -185,20 +185,6 @@ fn every_event_has_a_kind_and_a_detail() {
                 best_it: 3000,
                 evaluations: 4,
             },
-        ),
-        (
-            "race",
-            Event::Race(RaceResult {
-                gaussians: 5000,
-                visible: 900,
-                intersections: 7000,
-                runners: vec![Runner {
-                    kernels: text("atomic+pixels"),
-                    steps: 12,
-                    ms: Some(1.5),
-                }],
-                chosen: text("atomic+pixels"),
-            }),
         ),
         ("resume", Event::Resume { checkpoint: text("c") }),
         (

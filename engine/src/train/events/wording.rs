@@ -76,12 +76,10 @@ impl fmt::Display for Event {
                     metric.name()
                 )
             }
-            Self::Race(result) => result.fmt(f),
             Self::Resume { checkpoint } => write!(f, "resumed from {checkpoint}"),
             Self::Save { files } => write!(f, "saved {}", files.join(", ")),
             Self::Images {
                 residency,
-                uploads,
                 images,
                 host_bytes,
                 available_bytes,
@@ -89,7 +87,7 @@ impl fmt::Display for Event {
                 let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
                 write!(
                     f,
-                    "{images} images, residency {residency}, uploads {uploads}: up to {:.1} MiB of memory",
+                    "{images} images, residency {residency}: up to {:.1} MiB of memory",
                     mib(*host_bytes)
                 )?;
                 available_bytes.map_or(Ok(()), |bytes| write!(f, ", {:.1} MiB available", mib(bytes)))

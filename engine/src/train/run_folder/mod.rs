@@ -26,9 +26,7 @@ use std::path::{Path, PathBuf};
 pub use environment::{Allocation, COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
 pub use place::place;
-pub use record::{
-    EvalRecord, Iterations, KernelChoice, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, SetRecord, Status,
-};
+pub use record::{EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, SetRecord, Status};
 
 use super::device_loss::REPORT_FILE;
 use super::pictures::PictureKind;
@@ -246,16 +244,6 @@ impl RunFolder {
                 self.record.files.insert(at, file.to_owned());
             }
         }
-        self.write_record()
-    }
-
-    /// Notes in the index which kernels a race chose.
-    ///
-    /// # Errors
-    /// When `run.json` cannot be written.
-    pub fn choose_kernels(&mut self, iteration: u32, name: &str) -> Result<(), RunFolderError> {
-        let name = name.to_owned();
-        self.record.kernels = Some(KernelChoice { iteration, name });
         self.write_record()
     }
 
@@ -481,7 +469,6 @@ fn fresh(run: NewRun) -> RunRecord {
         plys: Vec::new(),
         evals: Vec::new(),
         files: Vec::new(),
-        kernels: None,
         chosen: Vec::new(),
     }
 }

@@ -38,22 +38,10 @@ pub struct RunRecord {
     pub evals: Vec<EvalRecord>,
     /// Other files, relative to the folder, `/` separated, sorted.
     pub files: Vec<String>,
-    /// What the last race between kernels chose; null where none was run.
-    #[serde(default)]
-    pub kernels: Option<KernelChoice>,
     /// What was chosen for the scene where the settings leave it open, and why, a sentence each; empty in runs of older
     /// versions.
     #[serde(default)]
     pub chosen: Vec<String>,
-}
-
-/// Kernels that a race chose; see the `race` events of `metrics.jsonl`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct KernelChoice {
-    /// Iteration at which the race was over.
-    pub iteration: u32,
-    /// How gradients are summed, and what a thread draws.
-    pub name: String,
 }
 
 /// How a run stands.

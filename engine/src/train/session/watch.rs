@@ -2,7 +2,7 @@
 
 use super::{Session, StepStatus, TrainError};
 use crate::config::OnOverflow;
-use crate::train::events::{Event, EventRow};
+use crate::train::events::Event;
 use crate::train::guard::Change;
 use crate::train::schedule;
 
@@ -97,14 +97,6 @@ impl Session {
                 dropped,
                 n_cap,
             });
-        }
-    }
-
-    /// Puts what a race between kernels chose into the index of the run.
-    pub(super) fn note_race(&mut self, event: &EventRow) -> Result<(), TrainError> {
-        match &event.event {
-            Event::Race(result) => Ok(self.folder.choose_kernels(event.it, &result.chosen)?),
-            _ => Ok(()),
         }
     }
 

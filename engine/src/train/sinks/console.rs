@@ -274,7 +274,6 @@ fn voice(event: &Event) -> Voice {
     match event {
         Event::Densify { .. } | Event::Cull { .. } | Event::Reset { .. } | Event::Filter { .. } => Voice::Silent,
         // Which kernels are quickest is for those who ask.
-        Event::Race(_) => Voice::Silent,
         // The watchdog has said so while it lasted.
         Event::Silence { .. } => Voice::Silent,
         // That all is well is no news, and what is not has an event of its own.

@@ -1,7 +1,6 @@
 //! Statistics of scores after whole steps on the device: errors and weights splatted back, against the CPU reference.
 
 use kiln::kernels::cpu::budgeted::splat_back;
-use kiln::kernels::cpu::statistics::near_share;
 use kiln::kernels::cpu::step::target_from_u8;
 use kiln::kernels::uniforms::flags;
 use kiln::kernels::views::{Reduction, Variants};
@@ -44,7 +43,7 @@ fn errors_and_weights_take_turns_in_every_reduction() {
             };
             let mut c = Capacities::new(scene.count, scene.count, 20 * scene.count, scene.sh_degree, [(70, 45)]);
             c.chunk = 256;
-            let step = |scores: bool, near: f32| {
+            let step = |scores: bool| {
                 let mut gpu = Gpu::new(
                     &c,
                     &variants,
@@ -60,25 +59,18 @@ fn errors_and_weights_take_turns_in_every_reduction() {
                 for iteration in [1, 2, 3] {
                     let mut u = uniforms(&camera, scene.sh_degree, iteration);
                     u.flags = flags::STATISTICS | flags::SCORES;
-                    u.near_distance = near;
                     assert_eq!(gpu.run(iteration % 3, &u, &target).stalled, 0);
                 }
                 gpu.assert_valid();
                 gpu.planes(|c| c.statistics, 4, model.len())
             };
-            let (statistics, nearer) = (step(true, 0.0), step(true, 6.0));
+            let statistics = step(true);
             let mut shown = vec![false; model.len()];
             for (record, (error, weight)) in visible.iter().zip(errors.iter().zip(&weights)) {
                 let [found_error, _, count, found_weight] = statistics[record.id as usize][..] else {
                     unreachable!("four planes");
                 };
                 shown[record.id as usize] = true;
-                // Errors and gradients count less near the camera, weights and steps do not.
-                let (near, share) = (&nearer[record.id as usize], near_share(record.depth, 6.0));
-                let all = &statistics[record.id as usize];
-                let part = |i: usize| if i < 2 { share } else { 1.0 };
-                let ok = (0..4).all(|i| close(near[i], part(i) * all[i]));
-                assert!(ok, "{reduction:?}, Gaussian {}: {near:?} of {all:?}", record.id);
                 let ok = close(found_error, *error) && close(found_weight, *weight);
                 assert!(
                     ok && count == 2.0,
@@ -89,11 +81,8 @@ fn errors_and_weights_take_turns_in_every_reduction() {
             let mut others = statistics.iter().zip(&shown).filter(|(_, shown)| !**shown);
             assert!(others.all(|(values, _)| *values == [0.0; 4]), "only the visible count");
             // Without the constant nothing is splatted, which is what other strategies pay: nothing.
-            assert!(
-                step(false, 0.0)
-                    .iter()
-                    .all(|values| values[0] == 0.0 && values[3] == 0.0)
-            );
+            let without = step(false);
+            assert!(without.iter().all(|values| values[0] == 0.0 && values[3] == 0.0));
         }
     }
     assert!(weights.iter().copied().fold(0.0, f32::max) > 10.0 && errors.iter().any(|e| *e > 0.5));

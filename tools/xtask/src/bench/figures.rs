@@ -199,7 +199,7 @@ impl Rows {
                     quality = Some([row.number("psnr_image")?, row.number("ssim_valid")?]);
                 }
                 "event" if row.text("kind")? == "images" => {
-                    steps_copy_photos = row.child("detail")?.text("uploads")? == "step";
+                    steps_copy_photos = row.child("detail")?.text("residency")? != "device";
                 }
                 _ => {}
             }
@@ -341,8 +341,7 @@ mod tests {
             })
             .chain([
                 "{\"type\":\"eval\",\"set\":\"test\",\"psnr_image\":20,\"ssim_valid\":0.5}".to_owned(),
-                r#"{"type":"event","it":0,"kind":"images","detail":{"residency":"device","uploads":"none"}}"#
-                    .to_owned(),
+                r#"{"type":"event","it":0,"kind":"images","detail":{"residency":"device"}}"#.to_owned(),
             ])
             .collect();
         fs::write(folder.join("metrics.jsonl"), rows.join("\n")).unwrap();

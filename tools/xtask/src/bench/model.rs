@@ -15,7 +15,7 @@ pub(super) struct Sizes {
     pub(super) intersections: f64,
     /// Pixels.
     pub(super) pixels: f64,
-    /// Bytes a pixel of the photo that a step copies: none where photos are on the device, or come by a queue of their own.
+    /// Bytes a pixel of the photo that a step copies: none where photos are on the device.
     pub(super) photo_bytes: f64,
     /// Bits of a tile's number.
     pub(super) tile_bits: f64,
