@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Scores of the strategy `budgeted`: the product of a Gaussian's splatted error, mean abs gradient, largest weight and opacity,
-// each to an exponent. The key of who may give birth is its score's bits plus one, of every other 0.
+// Scores of the strategy `budgeted`: the product of a Gaussian's splatted error and mean abs gradient, each to an
+// exponent. The key of who may give birth is its score's bits plus one, of every other 0.
 #include "common/group.glsl"
 #include "common/densify.glsl"
 #include "common/scan.glsl"
@@ -19,10 +19,8 @@ layout(push_constant) uniform Push {
     uint first;
     float error_exponent;
     float abs_exponent;
-    float weight_exponent;
-    float opacity_exponent;
     float opacity_min;  // the fainter die
-    float copy_max;     // world units; larger ones are split, all when below 0
+    float copy_max;     // world units; larger ones are split
 };
 
 float power(float x, float exponent) {
@@ -37,9 +35,7 @@ void main() {
         float steps = statistics[2u * stride + i];
         float pull = steps > 0.0 ? statistics[stride + i] / steps : 0.0;
         float opacity = 1.0 / (1.0 + exp(-geometry[10u * stride + i]));
-        float score = power(statistics[i], error_exponent) * power(pull, abs_exponent) *
-                      power(statistics[3u * stride + i], weight_exponent) * power(opacity, opacity_exponent);
-        score = min(score, 1e30);
+        float score = min(power(statistics[i], error_exponent) * power(pull, abs_exponent), 1e30);
         selected = score > 0.0 && opacity >= opacity_min;
         vec3 scale = exp(vec3(geometry[7u * stride + i], geometry[8u * stride + i], geometry[9u * stride + i]));
         gradients[i] = max(max(scale.x, scale.y), scale.z) > copy_max ? MARK : 0u;

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // Turns the copies of split parents, and the parents themselves, into children: samples of the parent, centre = mean +
-// R (s * normal), log scale = ln s - ln divisor; or its halves along the longest axis. Newborn Gaussians and split parents start with zero moments and statistics.
+// R (s * normal), log scale = ln s - ln divisor. Newborn Gaussians and split parents start with zero moments and statistics.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/densify.glsl"
@@ -24,9 +24,6 @@ layout(push_constant) uniform Push {
     uint stride;
     uint first;
     float log_divisor;
-    float offset;       // of a half's centre, in standard deviations; 0 for samples
-    float log_shrink;   // what its scale along the axis changes by
-    float gain;         // what its opacity is multiplied by
     uint geometry_m_planes;
     uint geometry_v_planes;
     uint sh_m_planes;
@@ -51,38 +48,8 @@ void sample_child(uint i, uint parent, uint child) {
     }
 }
 
-// The same for a half: half 0 lies towards the positive end of the longest axis. At the parent's centre both together are as
-// opaque as the parent was, 1 - (1 - o' exp(-offset^2 / (2 shrink^2)))^2 = o, but neither is more opaque than it.
-void halve(uint i, uint child) {
-    uint axis = 0u;
-    for (uint c = 1u; c < 3u; ++c) {
-        if (geometry[(7u + c) * stride + i] > geometry[(7u + axis) * stride + i]) {
-            axis = c;
-        }
-    }
-    uint at = (7u + axis) * stride + i;
-    vec3 along = vec3(0.0);
-    along[axis] = (child == 0u ? offset : -offset) * exp(geometry[at]);
-    along = rotate_by(i, along);
-    for (uint c = 0u; c < 3u; ++c) {
-        geometry[c * stride + i] += along[c];
-    }
-    geometry[at] += log_shrink;
-    float logit = geometry[10u * stride + i];
-    float absorbed = max(logit, 0.0) + log(1.0 + exp(-abs(logit)));
-    float shared_opacity = (1.0 - exp(-0.5 * absorbed)) * gain;
-    float own = 1.0 / (1.0 + exp(-logit));
-    if (shared_opacity < own) {
-        geometry[10u * stride + i] = log(shared_opacity / (1.0 - shared_opacity));
-    }
-}
-
 void bear(uint i, uint parent, uint child) {
-    if (offset > 0.0) {
-        halve(i, child);
-    } else {
-        sample_child(i, parent, child);
-    }
+    sample_child(i, parent, child);
     clear_state(i);
 }
 

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Mean gradient and mean (or largest) abs statistic of every Gaussian, and how many reach the gradient threshold.
+// Mean gradient and mean abs statistic of every Gaussian, and how many reach the gradient threshold.
 #include "common/group.glsl"
 #include "common/densify.glsl"
 #include "common/scan.glsl"
@@ -18,7 +18,6 @@ layout(push_constant) uniform Push {
     uint first;
     float threshold;
     float clone_max;  // world units
-    uint abs_max;     // the abs statistic is a maximum, not a sum
 };
 
 void main() {
@@ -28,8 +27,7 @@ void main() {
     if (i < count) {
         float steps = statistics[2u * stride + i];
         float gradient = steps > 0.0 ? statistics[i] / steps : 0.0;
-        float abs_sum = statistics[stride + i];
-        float abs_value = abs_max != 0u ? abs_sum : (steps > 0.0 ? abs_sum / steps : 0.0);
+        float abs_value = steps > 0.0 ? statistics[stride + i] / steps : 0.0;
         above = gradient >= threshold;
         vec3 scale = exp(vec3(geometry[7u * stride + i], geometry[8u * stride + i], geometry[9u * stride + i]));
         bool large = max(max(scale.x, scale.y), scale.z) > clone_max;

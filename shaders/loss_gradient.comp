@@ -104,7 +104,7 @@ void main() {
     for (int j = 0; j < 4; ++j) {
         ivec2 pixel = origin + first + ivec2(0, j);
         if (pixel.x < size.x && pixel.y < size.y) {
-            image_gradient[pixel.y * size.x + pixel.x] = vec4(gradient[j], splats_weights(u.iteration) ? 1.0 : error[j]);
+            image_gradient[pixel.y * size.x + pixel.x] = vec4(gradient[j], error[j]);
         }
     }
 }

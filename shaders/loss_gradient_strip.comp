@@ -75,8 +75,7 @@ void main() {
             int at = (row - 1 & 1) * 3 * STRIP_WIDTH + column;
             uint index = uint(top + row - 1 - HALO) * u.width + uint(x);
             float error = (errors[at] + errors[at + STRIP_WIDTH] + errors[at + 2 * STRIP_WIDTH]) / 3.0;
-            image_gradient[index] = vec4(results[at], results[at + STRIP_WIDTH], results[at + 2 * STRIP_WIDTH],
-                                         splats_weights(u.iteration) ? 1.0 : error);
+            image_gradient[index] = vec4(results[at], results[at + STRIP_WIDTH], results[at + 2 * STRIP_WIDTH], error);
         }
         if (row == total) {
             break;

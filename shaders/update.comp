@@ -217,11 +217,6 @@ void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream
 }
 #endif
 
-void count_shown(uint i, float radius) {
-    statistics[2u * stride + i] += 1.0;
-    statistics[3u * stride + i] = max(statistics[3u * stride + i], radius);
-}
-
 // Gradients of the terms of the loss that look at parameters: w mean(sigma(o)) and w mean(s), over all Gaussians and axes.
 void regularize(uint i, inout Gradient gradient) {
     float inverse_count = 1.0 / float(counters.gaussians);
@@ -305,26 +300,20 @@ void update(uint group, uint lane, uint i) {
 #endif
             return;
         }
-        if (counts && (u.flags & FLAG_SCORES) != 0u) {
-            // The planes of gradients and radii hold errors and largest weights.
-            if (splats_weights(u.iteration)) {
-                statistics[stride + i] += a.w;
-                count_shown(i, c.w);
-            } else {
-                statistics[i] += c.w;
-            }
-        } else if (counts) {
-            vec2 ndc = a.xy * (0.5 * vec2(u.width, u.height));
-            statistics[i] += length(ndc);
-            bool largest = (u.flags & FLAG_ABS_MAX) != 0u;
-            float pull = statistics[stride + i];
-            statistics[stride + i] = largest ? max(pull, a.w) : pull + a.w;
-            count_shown(i, p.radius);
+        if (counts && (u.flags & FLAG_SCORES) == 0u) {
+            statistics[i] += length(a.xy * (0.5 * vec2(u.width, u.height)));
+        } else if (counts && adds_errors(u.iteration)) {
+            statistics[i] += c.w;
+            counts = false;
+        }
+        if (counts) {
+            statistics[stride + i] += a.w;
+            statistics[2u * stride + i] += 1.0;
         }
     } else if (counts_faint && !dropped(first + i)) {
         ivec4 rect = p.shown ? tile_rect(p.mean_px, p.radius, uvec2(u.tiles_x, u.tiles_y)) : ivec4(0);
         if (rect.x < rect.z && rect.y < rect.w) {
-            count_shown(i, p.radius);
+            statistics[2u * stride + i] += 1.0;
         }
     }
 

@@ -45,16 +45,15 @@ const uint FLAG_CLASSIC = 2u;     // plain dilation: no opacity compensation
 const uint FLAG_RAY_JITTER = 4u;  // pixels are sampled at random offsets
 const uint FLAG_UPDATE = 8u;      // the optimiser runs
 const uint FLAG_RESAMPLE = 16u;   // the ground truth is sampled where the jittered pixels are
-const uint FLAG_ABS_MAX = 32u;    // the abs statistic is a maximum over steps, not a sum
 const uint FLAG_COUNT_FAINT = 64u;  // steps count in which a Gaussian is on screen but too faint for any pixel
 const uint FLAG_DEPTH = 128u;     // records carry depth in the place of colour
-const uint FLAG_SCORES = 256u;    // statistics are those of scores, see `splats_weights`
+const uint FLAG_SCORES = 256u;    // statistics are those of scores, see `adds_errors`
 const uint FLAG_NEAR = 512u;      // records of near splats are white, those of all others black
 
-// What pixels are splatted back onto Gaussians with, by their blending weights, when statistics are for scores: in even
-// iterations the error of the pixel, in odd ones 1, which leaves the sum of the weights.
-bool splats_weights(uint iteration) {
-    return (iteration & 1u) != 0u;
+// Statistics of scores take turns: even iterations add the pixels' errors, splatted back onto Gaussians by their blending
+// weights, odd ones the absolute gradients and the count.
+bool adds_errors(uint iteration) {
+    return (iteration & 1u) == 0u;
 }
 
 const uint FLAG_ALPHA_GRADIENT = 4096u;  // the image gradient's fourth component is that of the final transmittance

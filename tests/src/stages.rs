@@ -344,11 +344,11 @@ impl Stages {
 
     /// The twin's gradients of every Gaussian from this step's 2D gradients, and what the step adds to its statistics.
     #[must_use]
-    pub fn gradients(&self, before: &Twin, camera: &Camera) -> (Vec<Gaussian<f32>>, Vec<[f32; 4]>) {
+    pub fn gradients(&self, before: &Twin, camera: &Camera) -> (Vec<Gaussian<f32>>, Vec<[f32; 3]>) {
         let eye = Eye::new(camera);
         let mut gradients = vec![Gaussian::<f32>::ZERO; before.gaussians.len()];
-        let seen = |radius: Option<f32>| radius.map_or([0.0; 4], |radius| [0.0, 0.0, 1.0, radius]);
-        let mut statistics: Vec<[f32; 4]> = before.shown_px(camera).into_iter().map(seen).collect();
+        let seen = |shown: bool| [0.0, 0.0, f32::from(u8::from(shown))];
+        let mut statistics: Vec<[f32; 3]> = before.shown(camera).into_iter().map(seen).collect();
         for (record, g) in self.visible.iter().zip(&self.gradients_2d) {
             let id = record.id as usize;
             let out = project_backward(
@@ -361,7 +361,7 @@ impl Stages {
             );
             if let Some(out) = out {
                 gradients[id] = out.gradient;
-                statistics[id] = [out.mean_ndc_norm, g.abs_ndc, 1.0, record.radius_px];
+                statistics[id] = [out.mean_ndc_norm, g.abs_ndc, 1.0];
             }
         }
         (gradients, statistics)
@@ -406,11 +406,8 @@ impl Stages {
                 .collect();
             close(&format!("new {name}"), &flat(&parameters), &moved, 1e-5, 1e-5);
         }
-        let found = gpu.planes(|c| c.statistics, 4, n);
-        for (channel, name) in ["gradient sum", "absolute sum", "count", "radius"]
-            .into_iter()
-            .enumerate()
-        {
+        let found = gpu.planes(|c| c.statistics, 3, n);
+        for (channel, name) in ["gradient sum", "absolute sum", "count"].into_iter().enumerate() {
             let found: Vec<f32> = found.iter().map(|s| s[channel]).collect();
             let wanted: Vec<f32> = statistics.iter().map(|s| s[channel]).collect();
             close(&format!("statistic: {name}"), &found, &wanted, 1e-2, 1e-5);

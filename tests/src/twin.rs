@@ -76,16 +76,16 @@ impl Twin {
         }
     }
 
-    /// Radius on screen of every Gaussian that has one, visible or not.
+    /// Which Gaussians have a radius on screen, visible or not.
     #[must_use]
-    pub fn shown_px(&self, camera: &Camera) -> Vec<Option<f32>> {
+    pub fn shown(&self, camera: &Camera) -> Vec<bool> {
         let view = View::new(camera);
         let pairs = self.gaussians.iter().zip(&self.filter_3d);
         let left_out = |id: u32| self.settings.dropout.is_some_and(|dropout| dropout.drops(id));
         let radius = |(gaussian, &filter): (&_, &f32)| shown_radius(gaussian, filter, &view, &self.settings);
         (0..)
             .zip(pairs)
-            .map(|(id, pair)| radius(pair).filter(|_| !left_out(id)))
+            .map(|(id, pair)| radius(pair).is_some() && !left_out(id))
             .collect()
     }
 
@@ -117,7 +117,7 @@ impl Twin {
     pub fn train(&mut self, camera: &Camera, target: &[u8], iteration: u32) -> Step<f32> {
         let out = self.step(camera, target);
         let size = [camera.width_px, camera.height_px];
-        let shown = self.shown_px(camera);
+        let shown = self.shown(camera);
         accumulate(
             size,
             &shown,

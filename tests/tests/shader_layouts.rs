@@ -233,8 +233,6 @@ fn programs() -> Vec<Program> {
             exponents: budgeted::Exponents {
                 error: 1.0,
                 abs_gradient: 1.0,
-                weight: 1.0,
-                opacity: 1.0,
             },
         };
         programs.push(kiln::step::budgeted(&t, &d, &event, &births));

@@ -3,7 +3,7 @@
 use super::DeviceChoice;
 use super::profile::{BackendKind, Memory, Mip, Profile, Reduction, Schedule};
 use crate::gaussians::layout::{MOMENT_RATIO, Storage};
-use crate::plugins::{AbsStatistic, Auto, Checker, DeferredSh, Optimizer, Strategy};
+use crate::plugins::{Auto, Checker, DeferredSh, Optimizer};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
@@ -94,17 +94,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         }
     });
     c.within("init", |c| profile.init.check(c));
-    c.within("strategy", |c| {
-        profile.strategy.check(c);
-        if let Strategy::Adc(adc) = &profile.strategy {
-            let mean = adc.densify.abs_statistic == AbsStatistic::Mean;
-            c.within("densify", |c| {
-                c.require("abs_statistic", mean, "max", || {
-                    "mean where `strategy.kind` is adc: only adc_abs reads the statistic".to_owned()
-                });
-            });
-        }
-    });
+    c.within("strategy", |c| profile.strategy.check(c));
     c.within("optimizer", |c| {
         profile.optimizer.check(c);
         let Optimizer::AdamFused(adam) = &profile.optimizer;

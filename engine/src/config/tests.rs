@@ -108,7 +108,7 @@ fn shipped_values() {
     let mut published = crate::plugins::AdcOptions::default();
     published.densify.count_faint = true;
     assert_eq!(mip.strategy.adc(), Some(&published));
-    assert_eq!(mip.needs().bytes(NeedClass::PerGaussian), 16 + 2 * 4 * 59);
+    assert_eq!(mip.needs().bytes(NeedClass::PerGaussian), 12 + 2 * 4 * 59);
     let plain = recipe("default");
     assert!(matches!(plain.strategy, Strategy::Adc(_)) && plain.mip.filter_3d);
     assert_eq!(plain.optimizer, mip.optimizer);
@@ -226,7 +226,7 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "strategy:\n  densify:\n    grad_treshold: 1\n",
             "unknown key `strategy.densify.grad_treshold` (f.yaml:4) / known keys, nearest first: grad_threshold, \
-             from, until, every, percent_dense, abs_statistic, count_faint",
+             from, until, every, percent_dense, count_faint",
         ),
         (
             "memroy: {}\n",
@@ -291,11 +291,6 @@ fn refusals_say_what_where_and_what_instead() {
             "mip: {resample_gt_image: true}\n",
             "`mip.resample_gt_image` is true, allowed: false while `mip.ray_jitter` is false: it samples the image at the \
              jittered positions (f.yaml:2)",
-        ),
-        (
-            "strategy: {kind: adc, densify: {abs_statistic: max}}\n",
-            "`strategy.densify.abs_statistic` is max, allowed: mean where `strategy.kind` is adc: only adc_abs reads the \
-             statistic (f.yaml:2)",
         ),
         (
             "memory: {backend: {kind: arena}}\n",

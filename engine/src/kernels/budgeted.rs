@@ -1,10 +1,9 @@
 //! Densification to a budget: births where the image is wrong, as many as the way to the cap leaves room for.
 //!
 //! A Gaussian's score is the product of statistics since the last event, each to an exponent: the image error that its
-//! blending weights splat back onto it, the mean per-pixel absolute gradient of its centre, the largest sum of those weights in
-//! a view, its opacity. The highest scores give birth, by halves along the longest axis or as in [`densify`]; then opacities
-//! and scales decay, and those die that are too faint, too large or without weight in any view. All but the scores is
-//! `densify`'s work, and so are its promises.
+//! blending weights splat back onto it, and the mean per-pixel absolute gradient of its centre. The highest scores give birth as
+//! in [`densify`]; then those die that are too faint or too large. All but the scores is `densify`'s work, and so are its
+//! promises.
 
 use super::counters::Args;
 pub use super::cpu::budgeted::{Births, Exponents};
@@ -29,25 +28,10 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
             window(w.gradients, chunk),
             window(w.keys, chunk),
         ];
-        let Exponents {
-            error,
-            abs_gradient,
-            weight,
-            opacity,
-        } = births.exponents;
-        let copy_max = if options.halve.is_some() { -1.0 } else { copy_max };
-        let [error, abs_gradient, weight, opacity, least, copy_max] =
-            [error, abs_gradient, weight, opacity, options.prune_opacity, copy_max].map(|v| (v as f32).to_bits());
-        let push = [
-            chunk.stride,
-            chunk.first,
-            error,
-            abs_gradient,
-            weight,
-            opacity,
-            least,
-            copy_max,
-        ];
+        let Exponents { error, abs_gradient } = births.exponents;
+        let [error, abs_gradient, least, copy_max] =
+            [error, abs_gradient, options.prune_opacity, copy_max].map(|v| (v as f32).to_bits());
+        let push = [chunk.stride, chunk.first, error, abs_gradient, least, copy_max];
         program.pass(&SCORE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
     densify::carry_out(program, shared, chunks, w, event);

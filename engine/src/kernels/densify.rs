@@ -1,7 +1,7 @@
 //! Clones, splits and prunes Gaussians in place: adaptive density control (Kerbl et al. 2023, section 5.2) with the abs
 //! statistic of Gaussian Opacity Fields (Yu et al. 2024) as a second way to be selected.
 //!
-//! With `g` and `ga` a Gaussian's mean gradient and mean (or largest) abs statistic, and `a` the number of `N` Gaussians with
+//! With `g` and `ga` a Gaussian's mean gradient and mean abs statistic, and `a` the number of `N` Gaussians with
 //! `g >= threshold`, selected means `g >= threshold` or `ga >= Q`, where `Q` is the quantile `1 - a / N` of `ga` over all
 //! Gaussians, those never seen included, with linear interpolation. If there is no room for all births, the highest
 //! scores `max(g / threshold, ga / Q)` win, of equal scores the lowest ids. Small selected Gaussians are copied, large
@@ -28,7 +28,6 @@
 use super::counters::Args;
 pub use super::cpu::budgeted::Way;
 pub use super::cpu::densify::Options;
-use super::cpu::densify::half_factors;
 use super::relocate::{self, Planes, Relocation};
 use super::views::{Chunk, Shared};
 use crate::gaussians::layout::StatePlanes;
@@ -57,7 +56,7 @@ pub static CHILDREN: Shader = shader!(
     w statistics
 );
 /// Who lives.
-pub static PRUNE: Shader = shader!("densify_prune", r control, rw geometry, rw statistics, w keys);
+pub static PRUNE: Shader = shader!("densify_prune", r control, r geometry, w statistics, w keys);
 /// List of moves.
 pub static MOVES: Shader = shader!("densify_moves", rw control, r keys, r group_counts, w from, w to);
 
@@ -235,13 +234,7 @@ fn select_parents(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &
             window(w.keys, chunk),
         ];
         let clone_max = (options.clone_extent * event.extent) as f32;
-        let push = [
-            chunk.stride,
-            chunk.first,
-            threshold.to_bits(),
-            clone_max.to_bits(),
-            u32::from(options.abs_max),
-        ];
+        let push = [chunk.stride, chunk.first, threshold.to_bits(), clone_max.to_bits()];
         program.pass(&SCORE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }
     if options.use_abs {
@@ -264,8 +257,6 @@ fn select(program: &mut Program, w: &Workspace, mode: u32) {
 
 fn children(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     let log_divisor = event.options.split_divisor.ln() as f32;
-    let offset = event.options.halve.unwrap_or(0.0);
-    let (shrink, gain) = half_factors(offset);
     for chunk in chunks {
         let views = [
             shared.uniforms,
@@ -284,9 +275,6 @@ fn children(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Worksp
             chunk.stride,
             chunk.first,
             log_divisor.to_bits(),
-            (offset as f32).to_bits(),
-            (shrink.ln() as f32).to_bits(),
-            (gain as f32).to_bits(),
             geometry_m,
             geometry_v,
             sh_m,
@@ -298,18 +286,16 @@ fn children(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Worksp
 
 fn prune(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     let options = &event.options;
-    let limit = |value: Option<f64>, unit: f64| value.map_or(f32::INFINITY, |v| (v * unit) as f32);
+    let scale_max = options
+        .prune_extent
+        .map_or(f32::INFINITY, |share| (share * event.extent) as f32);
     for chunk in chunks {
         let views = [w.control, chunk.geometry, chunk.statistics, window(w.keys, chunk)];
         let push = [
             chunk.stride,
             chunk.first,
             (options.prune_opacity as f32).to_bits(),
-            limit(options.prune_extent, event.extent).to_bits(),
-            limit(options.prune_screen_px, 1.0).to_bits(),
-            (options.prune_weight as f32).to_bits(),
-            (options.decay as f32).to_bits(),
-            ((1.0 - options.scale_decay).ln() as f32).to_bits(),
+            scale_max.to_bits(),
         ];
         program.pass(&PRUNE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
     }

@@ -43,8 +43,6 @@ pub mod flags {
     pub const UPDATE: u32 = 8;
     /// Sample the ground truth at the jittered positions; only with `RAY_JITTER`.
     pub const RESAMPLE: u32 = 16;
-    /// The abs statistic is a maximum over steps, not a sum.
-    pub const ABS_MAX: u32 = 32;
     /// Steps count in which a Gaussian is on screen but too faint for any pixel.
     pub const COUNT_FAINT: u32 = 64;
     /// Records carry depth in the place of colour: what is blended is expected depth times coverage. For rendering only.

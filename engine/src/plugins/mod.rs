@@ -17,7 +17,7 @@ mod regularizers;
 mod sinks;
 mod strategy;
 
-pub use budgeted::{BudgetedDensify, BudgetedOptions, BudgetedPrune, BudgetedScore, BudgetedSplit};
+pub use budgeted::{BudgetedDensify, BudgetedOptions, BudgetedPrune, BudgetedScore};
 pub use check::{Checker, Problem};
 pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, is_box};
 pub use family::{Entry, Family, Options, families};
@@ -28,7 +28,7 @@ pub use needs::{Need, NeedClass, NeedList};
 pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};
 pub use regularizers::{Regularizer, RegularizerOptions};
 pub use sinks::{ConsoleOptions, MemoryJsonlOptions, MetricsJsonlOptions, Sink, TensorboardOptions};
-pub use strategy::{AbsStatistic, AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy, Window};
+pub use strategy::{AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy, Window};
 
 use serde::{Deserialize, Serialize};
 

@@ -11,7 +11,7 @@ family! {
         AdcAbs(AdcOptions) = "adc_abs", "adaptive density control: mean gradient threshold or a quantile of the per-pixel absolute gradient";
         Adc(AdcOptions) = "adc", "adaptive density control of plain 3DGS: mean gradient threshold";
         Mcmc(McmcOptions) = "mcmc", "3DGS-MCMC: dead Gaussians move to where opacity is, steady growth up to the cap, noise, no resets";
-        Budgeted(BudgetedOptions) = "budgeted", "births where the image is wrong, on a steady way to the cap; decay and noise instead of resets";
+        Budgeted(BudgetedOptions) = "budgeted", "births where the image is wrong, on a steady way to the cap; no resets";
         Fixed(FixedOptions) = "fixed", "the number of Gaussians never changes";
     }
 }
@@ -74,8 +74,7 @@ impl Strategy {
     pub fn noise(&self) -> f64 {
         match self {
             Self::Mcmc(options) => options.noise,
-            Self::Budgeted(options) => options.noise,
-            Self::AdcAbs(_) | Self::Adc(_) | Self::Fixed(_) => 0.0,
+            Self::AdcAbs(_) | Self::Adc(_) | Self::Budgeted(_) | Self::Fixed(_) => 0.0,
         }
     }
 
@@ -87,15 +86,10 @@ impl Strategy {
         }
     }
 
-    /// Declares the strategy's device memory: one f32 plane a statistic. The step accumulates the same four whatever the
-    /// strategy reads of them, so each declares all four.
+    /// Declares the strategy's device memory: one f32 plane a statistic. The step accumulates the same three whatever the
+    /// strategy reads of them, so each declares all three.
     pub fn needs(&self, list: &mut NeedList) {
-        for name in [
-            "statistics.grad_sum",
-            "statistics.abs_sum",
-            "statistics.count",
-            "statistics.max_radius",
-        ] {
+        for name in ["statistics.grad_sum", "statistics.abs_sum", "statistics.count"] {
             list.add(name, NeedClass::PerGaussian, 4);
         }
     }
@@ -166,22 +160,9 @@ pub struct Densify {
     pub grad_threshold: f32,
     /// Largest scale that is cloned rather than split, as a share of the scene extent; 0 to 1.
     pub percent_dense: f32,
-    /// What `adc_abs` makes of a Gaussian's per-pixel absolute gradients between two densifications.
-    pub abs_statistic: AbsStatistic,
     /// Means are over all steps in which a Gaussian had a radius on screen, as in the published code, not only over those
     /// in which some pixel could see it.
     pub count_faint: bool,
-}
-
-/// `strategy.densify.abs_statistic`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AbsStatistic {
-    /// The mean over the steps that saw it.
-    #[default]
-    Mean,
-    /// The largest.
-    Max,
 }
 
 impl Default for Densify {
@@ -192,7 +173,6 @@ impl Default for Densify {
             every: 100,
             grad_threshold: 2e-4,
             percent_dense: 0.01,
-            abs_statistic: AbsStatistic::Mean,
             count_faint: false,
         }
     }
@@ -220,9 +200,6 @@ pub struct Prune {
     pub world: f32,
     /// Iteration after which `world` applies.
     pub world_from: u32,
-    /// Largest screen radius since the last densification that is allowed after `world_from`, pixels; null = no limit,
-    /// which is also what the reference code comes to: it tests radii that it has just cleared.
-    pub screen_px: Option<f32>,
 }
 
 impl Default for Prune {
@@ -231,7 +208,6 @@ impl Default for Prune {
             opacity: 0.005,
             world: 0.1,
             world_from: 3000,
-            screen_px: None,
         }
     }
 }
@@ -241,9 +217,6 @@ impl Prune {
         checker.range("opacity", self.opacity, 0.0..=1.0);
         checker.positive("world", self.world.into(), 1e6);
         checker.range("world_from", self.world_from, 0..=10_000_000);
-        if let Some(radius) = self.screen_px {
-            checker.positive("screen_px", radius.into(), 1e6);
-        }
     }
 }
 
@@ -291,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statistics_take_sixteen_bytes_a_gaussian() {
+    fn statistics_take_twelve_bytes_a_gaussian() {
         for strategy in [
             Strategy::AdcAbs(AdcOptions::default()),
             Strategy::Adc(AdcOptions::default()),
@@ -301,7 +274,7 @@ mod tests {
         ] {
             let mut list = NeedList::default();
             strategy.needs(&mut list);
-            assert_eq!(list.bytes(NeedClass::PerGaussian), 16, "{}", strategy.kind());
+            assert_eq!(list.bytes(NeedClass::PerGaussian), 12, "{}", strategy.kind());
         }
     }
 }

@@ -304,7 +304,7 @@ fn chunks(table: &mut TensorTable, c: &Capacities, training: bool) -> Vec<Chunk>
             sh_m: planes("sh_m", Tag::Optimizer, state(words.sh_m)),
             sh_v: planes("sh_v", Tag::Optimizer, state(words.sh_v)),
             filter_3d: planes("filter_3d", Tag::Statistics, 1),
-            statistics: planes("statistics", Tag::Statistics, state(4)),
+            statistics: planes("statistics", Tag::Statistics, state(3)),
             visible_mask: table.add(
                 format!("model/visible_mask[{index}]"),
                 Class::Persistent,

@@ -224,7 +224,7 @@ fn state(storage: Storage, c: &Capacities) -> Vec<Row> {
         of("model/sh_m", color_moment),
         of("model/sh_v", color_moment + scale + seen),
         of("model/filter_3d", 4),
-        of("model/statistics", 16),
+        of("model/statistics", 12),
     ];
     rows.push(Row {
         bits: if c.clusters { 2 } else { 1 },

@@ -23,7 +23,7 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
 use crate::memory::backend::BackendChoice;
 use crate::memory::{Budget, Class, Gpu, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
-use crate::plugins::{AbsStatistic, BudgetedOptions, Strategy};
+use crate::plugins::{BudgetedOptions, Strategy};
 use crate::scene::{SceneIndex, photo_bytes};
 use crate::step::{
     self, BandTensors, BandedPrograms, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES,
@@ -613,26 +613,22 @@ fn densify_programs(
     let options = Options {
         gradient_threshold: adc.densify.grad_threshold.into(),
         use_abs: matches!(profile.strategy, Strategy::AdcAbs(_)),
-        abs_max: adc.densify.abs_statistic == AbsStatistic::Max,
         clone_extent: adc.densify.percent_dense.into(),
         prune_opacity: adc.prune.opacity.into(),
         ..Options::default()
     };
     let programs = |capacity| {
-        let event = |prune_extent, prune_screen_px| Event {
-            options: Options {
-                prune_extent,
-                prune_screen_px,
-                ..options
-            },
-            extent: extent.into(),
-            capacity,
-        };
-        let large = event(Some(adc.prune.world.into()), adc.prune.screen_px.map(f64::from));
-        [
-            reorder.after(step::densify(tensors, workspace, &event(None, None)), tensors),
-            reorder.after(step::densify(tensors, workspace, &large), tensors),
-        ]
+        [None, Some(adc.prune.world.into())].map(|prune_extent| {
+            let event = Event {
+                options: Options {
+                    prune_extent,
+                    ..options
+                },
+                extent: extent.into(),
+                capacity,
+            };
+            reorder.after(step::densify(tensors, workspace, &event), tensors)
+        })
     };
     Some((programs(tensors.capacities.n_limit), programs(0)))
 }
@@ -684,8 +680,6 @@ fn births(profile: &Profile, options: &BudgetedOptions) -> Births {
         exponents: Exponents {
             error: options.score.error.into(),
             abs_gradient: options.score.abs_gradient.into(),
-            weight: options.score.weight.into(),
-            opacity: options.score.opacity.into(),
         },
     }
 }
@@ -693,13 +687,9 @@ fn births(profile: &Profile, options: &BudgetedOptions) -> Births {
 /// How Gaussians split and die under the strategy `budgeted`.
 fn budgeted_options(options: &BudgetedOptions) -> Options {
     Options {
-        clone_extent: options.split.percent_dense.into(),
-        halve: options.split.long_axis.then(|| options.split.offset.into()),
+        clone_extent: options.densify.percent_dense.into(),
         prune_opacity: options.prune.opacity.into(),
         prune_extent: options.prune.world.map(f64::from),
-        prune_weight: options.prune.weight.into(),
-        decay: options.decay.into(),
-        scale_decay: options.scale_decay.into(),
         ..Options::default()
     }
 }

@@ -4,7 +4,7 @@ use super::schedule::{self, Events, group};
 use crate::config::{Background, ModelKind, Profile};
 use crate::kernels::cpu::rng;
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
-use crate::plugins::{AbsStatistic, AdcOptions, Loss, Optimizer, Regularizer};
+use crate::plugins::{Loss, Optimizer, Regularizer};
 use crate::scene::{Camera, DEFAULT_NEAR_Z};
 
 /// Background colour of a profile.
@@ -148,12 +148,6 @@ pub(super) fn train(
     u.flags |= if profile.mip.ray_jitter { flags::RAY_JITTER } else { 0 };
     u.flags |= if profile.mip.resample_gt_image {
         flags::RESAMPLE
-    } else {
-        0
-    };
-    let abs_max = |adc: &AdcOptions| adc.densify.abs_statistic == AbsStatistic::Max;
-    u.flags |= if profile.strategy.adc().is_some_and(abs_max) {
-        flags::ABS_MAX
     } else {
         0
     };

@@ -58,7 +58,7 @@ fn kept(gpu: &mut Gpu, n: usize) -> Vec<Vec<f32>> {
         gpu.values(|c| c.geometry, |c| c.sh, n),
         gpu.values(|c| c.geometry_m, |c| c.sh_m, n),
         gpu.values(|c| c.geometry_v, |c| c.sh_v, n),
-        gpu.planes(|c| c.statistics, 4, n),
+        gpu.planes(|c| c.statistics, 3, n),
     ];
     (0..n)
         .map(|i| parts.iter().flat_map(|part| part[i].clone()).collect())

@@ -236,9 +236,9 @@ fn the_device_is_asked_for_what_was_planned() {
 #[test]
 fn a_gaussian_costs_what_was_promised() {
     for (storage, most, degree_3) in [
-        (Storage::Exact, 740.0, 728.125),
-        (Storage::Half, 460.0, 444.125),
-        (Storage::Compact, 320.0, 308.125),
+        (Storage::Exact, 740.0, 724.125),
+        (Storage::Half, 460.0, 440.125),
+        (Storage::Compact, 320.0, 304.125),
     ] {
         // A word says in how many steps colours took part, where they wait; a bit is a share of the bounds of a group.
         let counted =
@@ -260,9 +260,9 @@ fn a_gaussian_costs_what_was_promised() {
 #[test]
 fn lower_degrees_hold_no_planes_of_higher_ones() {
     for (storage, wanted) in MODES.into_iter().zip([
-        [188.125, 296.125, 476.125, 728.125],
-        [180.125, 228.125, 324.125, 444.125],
-        [132.125, 164.125, 228.125, 308.125],
+        [184.125, 292.125, 472.125, 724.125],
+        [176.125, 224.125, 320.125, 440.125],
+        [128.125, 160.125, 224.125, 304.125],
     ]) {
         for (degree, wanted) in (0..).zip(wanted) {
             let mut capacities = Capacities::new(1 << 20, 1 << 20, 1 << 20, degree, [(64, 64)]);

@@ -41,8 +41,7 @@ const BUDGETED: Settings = &[
     NO_BACKGROUND,
     (
         "strategy",
-        "{ kind: budgeted, densify: { from: 2, until: 70, every: 8, ramp: 3, growth: 0.25 }, decay: 0.002, noise: 5000, \
-         prune: { opacity: 0.06 } }",
+        "{ kind: budgeted, densify: { from: 2, until: 70, every: 8, ramp: 3, growth: 0.25 }, prune: { opacity: 0.06 } }",
     ),
 ];
 

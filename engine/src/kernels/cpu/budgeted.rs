@@ -44,10 +44,6 @@ pub struct Exponents {
     pub error: f64,
     /// Of the mean per-pixel absolute gradient of the centre.
     pub abs_gradient: f64,
-    /// Of the largest sum of blending weights in a view; may be negative.
-    pub weight: f64,
-    /// Of the opacity before the 3D filter.
-    pub opacity: f64,
 }
 
 /// What an event adds to [`Options`], which has the deaths and how splits are made.
@@ -75,10 +71,9 @@ pub fn splat_back<R: Real>(
     sums.into_iter().map(|sum| sum.rgb[0]).collect()
 }
 
-/// The score of a Gaussian. Statistics of this strategy have the error in the place of the gradient and the largest weight in
-/// that of the radius.
+/// The score of a Gaussian. Statistics of this strategy have the error in the place of the gradient.
 #[must_use]
-pub fn score<R: Real>(gaussian: &Gaussian<R>, statistics: &Statistics<R>, exponents: &Exponents) -> R {
+pub fn score<R: Real>(statistics: &Statistics<R>, exponents: &Exponents) -> R {
     let power = |x: R, exponent: f64| {
         if exponent == 0.0 {
             R::ONE
@@ -89,13 +84,10 @@ pub fn score<R: Real>(gaussian: &Gaussian<R>, statistics: &Statistics<R>, expone
         }
     };
     let (_, pull) = statistics.means();
-    let product = power(statistics.gradient_sum, exponents.error) * power(pull, exponents.abs_gradient);
-    let product = product * power(statistics.max_radius_px, exponents.weight);
-    (product * power(sigmoid(gaussian.logit_opacity), exponents.opacity)).min(R::of(1e30))
+    (power(statistics.gradient_sum, exponents.error) * power(pull, exponents.abs_gradient)).min(R::of(1e30))
 }
 
-/// Decides for every Gaussian: those with a score that do not die anyway may give birth. Without `halve` in the options, small
-/// ones are copied.
+/// Decides for every Gaussian: those with a score that do not die anyway may give birth. Small ones are copied.
 #[must_use]
 pub fn decide<R: Real>(
     gaussians: &[Gaussian<R>],
@@ -107,11 +99,11 @@ pub fn decide<R: Real>(
     let copy_max = R::of(options.clone_extent * extent);
     let largest = |g: &Gaussian<R>| g.log_scale.map(R::exp).into_iter().fold(R::ZERO, R::max);
     let decide = |(gaussian, statistics): (&Gaussian<R>, &Statistics<R>)| {
-        let score = score(gaussian, statistics, exponents);
+        let score = score(statistics, exponents);
         let lives = sigmoid(gaussian.logit_opacity) >= R::of(options.prune_opacity);
         let decision = if score <= R::ZERO || !lives {
             Decision::Keep
-        } else if options.halve.is_some() || largest(gaussian) > copy_max {
+        } else if largest(gaussian) > copy_max {
             Decision::Split
         } else {
             Decision::Clone
@@ -142,8 +134,6 @@ pub fn densify<R: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::densify::{half, half_factors};
-    use crate::kernels::cpu::math::logit;
 
     const WAY: Way = Way {
         from: 500,
@@ -174,76 +164,23 @@ mod tests {
 
     #[test]
     fn scores_are_products_of_what_is_switched_on() {
-        let gaussian = Gaussian {
-            logit_opacity: logit(0.25),
-            ..Gaussian::ZERO
-        };
         let seen = Statistics {
             gradient_sum: 3.0,
             abs_sum: 8.0,
             count: 2,
-            max_radius_px: 16.0,
-            ..Statistics::default()
         };
-        let of = |error, abs_gradient, weight, opacity| {
-            let exponents = Exponents {
-                error,
-                abs_gradient,
-                weight,
-                opacity,
-            };
-            score(&gaussian, &seen, &exponents)
+        let of = |error, abs_gradient| {
+            let exponents = Exponents { error, abs_gradient };
+            score(&seen, &exponents)
         };
-        for (found, wanted) in [
-            (of(1.0, 0.0, 0.0, 0.0), 3.0),
-            (of(0.0, 0.5, 0.0, 0.0), 2.0),
-            (of(2.0, 1.0, 0.0, 0.5), 18.0),
-            (of(1.0, 0.0, -0.5, 0.0), 0.75),
-            (of(0.0, 0.0, 0.0, 1.0), 0.25),
-        ] {
+        for (found, wanted) in [(of(1.0, 0.0), 3.0), (of(0.0, 0.5), 2.0), (of(2.0, 1.0), 36.0)] {
             let found: f64 = found;
             assert!((found - wanted).abs() < 1e-12, "{found}, not {wanted}");
         }
         let exponents = Exponents {
             error: 1.0,
             abs_gradient: 0.0,
-            weight: 0.0,
-            opacity: 0.0,
         };
-        assert_eq!(score(&gaussian, &Statistics::default(), &exponents), 0.0);
-    }
-
-    #[test]
-    fn halves_are_as_wide_and_at_the_centre_as_opaque_as_the_whole() {
-        for offset in [0.3, 0.5, 0.6] {
-            let parent = Gaussian {
-                quat: [0.8, 0.0, 0.6, 0.0],
-                log_scale: [-1.0, 0.5, -0.2],
-                logit_opacity: logit(0.4),
-                ..Gaussian::ZERO
-            };
-            let halves = [half(&parent, 0, offset), half(&parent, 1, offset)];
-            let (shrink, gain) = half_factors(offset);
-            let s = 0.5_f64.exp();
-            // The second axis of a rotation about the second axis.
-            assert!((halves[0].mean[1] - offset * s).abs() < 1e-12);
-            assert_eq!(halves[0].mean.map(|v| -v), halves[1].mean);
-            let width = (halves[0].log_scale[1].exp().powi(2) + halves[0].mean[1].powi(2)).sqrt();
-            assert!((width - s).abs() < 1e-12 && shrink < 1.0);
-            assert_eq!((halves[0].log_scale[0], halves[0].log_scale[2]), (-1.0, -0.2));
-            let at_centre = sigmoid(halves[0].logit_opacity) / gain;
-            assert!((1.0 - (1.0 - at_centre).powi(2) - 0.4).abs() < 1e-12);
-        }
-        // Far apart they would have to be more opaque than the whole to make up for it, and are not; opaque ones stay finite.
-        let far = Gaussian {
-            logit_opacity: logit(0.4_f64),
-            ..Gaussian::ZERO
-        };
-        assert_eq!(half(&far, 0, 0.8).logit_opacity, far.logit_opacity);
-        let wall = Gaussian {
-            logit_opacity: 30.0_f32,
-            ..Gaussian::ZERO
-        };
-        assert_eq!(half(&wall, 0, 0.6).logit_opacity, 30.0);
+        assert_eq!(score(&Statistics::<f64>::default(), &exponents), 0.0);
     }
 }

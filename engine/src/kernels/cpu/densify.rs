@@ -12,12 +12,9 @@
 
 use super::adam::Moments;
 use super::gaussian::Gaussian;
-use super::math::{Real, Vec3, add, logit, mat_vec, norm, rotation, sigmoid};
+use super::math::{Real, Vec3, add, mat_vec, norm, rotation, sigmoid};
 use super::statistics::Statistics;
 use super::{rng, scan};
-
-/// Opacity that decay leaves at least.
-const LEAST_OPACITY: f64 = 1e-6;
 
 /// Thresholds of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,8 +23,6 @@ pub struct Options {
     pub gradient_threshold: f64,
     /// Also select by the abs statistic, as large a share of the model as the gradient does.
     pub use_abs: bool,
-    /// The abs statistic is the largest of the steps instead of their mean.
-    pub abs_max: bool,
     /// Largest standard deviation that is cloned, larger ones are split; share of the scene extent.
     pub clone_extent: f64,
     /// Children of a split are smaller than the parent by this factor.
@@ -36,17 +31,6 @@ pub struct Options {
     pub prune_opacity: f64,
     /// Gaussians with a larger standard deviation die; share of the scene extent.
     pub prune_extent: Option<f64>,
-    /// Gaussians that were larger on screen die, pixels; those born in this event have no size yet.
-    pub prune_screen_px: Option<f64>,
-    /// Gaussians that were seen and nowhere had this weight die; the statistics' largest radius then is the largest weight.
-    pub prune_weight: f64,
-    /// What every opacity loses before it is looked at.
-    pub decay: f64,
-    /// Share of its size that every Gaussian loses before it is looked at.
-    pub scale_decay: f64,
-    /// Splits halve the parent along its longest axis, the halves' centres this many standard deviations from its centre;
-    /// none where they are samples.
-    pub halve: Option<f64>,
 }
 
 impl Default for Options {
@@ -54,16 +38,10 @@ impl Default for Options {
         Self {
             gradient_threshold: 2e-4,
             use_abs: true,
-            abs_max: false,
             clone_extent: 0.01,
             split_divisor: 1.6,
             prune_opacity: 0.005,
             prune_extent: None,
-            prune_screen_px: None,
-            prune_weight: 0.0,
-            decay: 0.0,
-            scale_decay: 0.0,
-            halve: None,
         }
     }
 }
@@ -136,13 +114,7 @@ pub fn decide<R: Real>(
     extent: f64,
 ) -> Vec<(Decision, R)> {
     let threshold = R::of(options.gradient_threshold);
-    let means: Vec<(R, R)> = statistics
-        .iter()
-        .map(|s| {
-            let (g, mean) = s.means();
-            (g, if options.abs_max { s.abs_max } else { mean })
-        })
-        .collect();
+    let means: Vec<(R, R)> = statistics.iter().map(Statistics::means).collect();
     let abs_threshold = options.use_abs.then(|| {
         let above = means.iter().filter(|(g, _)| *g >= threshold).count();
         let ratio = above as f64 / means.len().max(1) as f64;
@@ -207,49 +179,13 @@ pub fn split_child<R: Real>(
     }
 }
 
-/// What halves at `offset` standard deviations from the centre differ in: factor of the scale along the axis, so that the
-/// pair is as wide as the parent, and of the opacity, so that both together are as opaque at its centre.
+/// Whether a Gaussian dies.
 #[must_use]
-pub fn half_factors(offset: f64) -> (f64, f64) {
-    let shrink = (1.0 - offset * offset).sqrt();
-    (shrink, (0.5 * (offset / shrink).powi(2)).exp())
-}
-
-/// Half `child` (0 or 1) of a Gaussian along its longest axis, the first of equal ones: half 0 lies towards the axis' positive
-/// end. With `o` the parent's opacity, the halves' is `gain (1 - sqrt(1 - o))`, but not more than `o`.
-#[must_use]
-pub fn half<R: Real>(parent: &Gaussian<R>, child: u32, offset: f64) -> Gaussian<R> {
-    let (shrink, gain) = half_factors(offset);
-    let mut axis = 0;
-    for c in 1..3 {
-        if parent.log_scale[c] > parent.log_scale[axis] {
-            axis = c;
-        }
-    }
-    let length = norm(parent.quat);
-    let mut along = [R::ZERO; 3];
-    along[axis] = R::of(if child == 0 { offset } else { -offset }) * parent.log_scale[axis].exp();
-    let mut out = *parent;
-    out.mean = add(mat_vec(rotation(parent.quat.map(|v| v / length)), along), parent.mean);
-    out.log_scale[axis] += R::of(shrink.ln());
-    let opacity = sigmoid(parent.logit_opacity);
-    let shared = R::of(gain) * (R::ONE - (R::ONE - opacity).sqrt());
-    if shared < opacity {
-        out.logit_opacity = logit(shared);
-    }
-    out
-}
-
-/// Whether a Gaussian dies, with its statistics; those born in this event have none.
-#[must_use]
-pub fn dies<R: Real>(gaussian: &Gaussian<R>, statistics: &Statistics<R>, options: &Options, extent: f64) -> bool {
-    let max_radius_px = statistics.max_radius_px;
-    let weak = statistics.count > 0 && max_radius_px < R::of(options.prune_weight);
-    weak || sigmoid(gaussian.logit_opacity) < R::of(options.prune_opacity)
+pub fn dies<R: Real>(gaussian: &Gaussian<R>, options: &Options, extent: f64) -> bool {
+    sigmoid(gaussian.logit_opacity) < R::of(options.prune_opacity)
         || options
             .prune_extent
             .is_some_and(|share| max_scale(gaussian) > R::of(share * extent))
-        || options.prune_screen_px.is_some_and(|px| max_radius_px > R::of(px))
 }
 
 /// Live count and the moves `(from, to)` that close the holes: the j-th dead slot below the live count receives the
@@ -294,10 +230,7 @@ pub fn carry_out<R: Real>(
     moments.resize(total, Moments::ZERO);
     statistics.resize(total, Statistics::default());
     let mut report = Report::default();
-    let child = |parent: &Gaussian<R>, id: usize, which: u32| match options.halve {
-        Some(offset) => half(parent, which, offset),
-        None => split_child(parent, id as u32, which, options, event),
-    };
+    let child = |parent: &Gaussian<R>, id: usize, which: u32| split_child(parent, id as u32, which, options, event);
     for (id, (decision, _)) in decisions.iter().enumerate() {
         let slot = n + slots[id] as usize;
         let parent = gaussians[id];
@@ -311,28 +244,14 @@ pub fn carry_out<R: Real>(
                 gaussians[id] = child(&parent, id, 0);
                 gaussians[slot] = child(&parent, id, 1);
                 moments[id] = Moments::ZERO;
-                statistics[id] = Statistics::default();
                 report.split += 1;
             }
         }
     }
 
-    if options.decay > 0.0 {
-        for gaussian in gaussians.iter_mut() {
-            let opacity = sigmoid(gaussian.logit_opacity) - R::of(options.decay);
-            gaussian.logit_opacity = logit(opacity.max(R::of(LEAST_OPACITY)));
-        }
-    }
-    if options.scale_decay > 0.0 {
-        let change = R::of((1.0 - options.scale_decay).ln());
-        for log_scale in gaussians.iter_mut().flat_map(|g| &mut g.log_scale) {
-            *log_scale += change;
-        }
-    }
     let dead: Vec<bool> = gaussians
         .iter()
-        .zip(&*statistics)
-        .map(|(gaussian, statistics)| dies(gaussian, statistics, options, event.extent))
+        .map(|gaussian| dies(gaussian, options, event.extent))
         .collect();
     let (live, moves) = compaction(&dead);
     for (from, to) in moves {

@@ -12,12 +12,8 @@ pub struct Statistics<R> {
     pub gradient_sum: R,
     /// The same without cancellation between pixels, see [`Gradient2d::abs_ndc`].
     pub abs_sum: R,
-    /// Largest of what `abs_sum` adds up.
-    pub abs_max: R,
     /// Steps in which the Gaussian had a radius on screen, visible or not.
     pub count: u32,
-    /// Largest radius on screen, pixels.
-    pub max_radius_px: R,
 }
 
 impl<R: Real> Statistics<R> {
@@ -32,27 +28,23 @@ impl<R: Real> Statistics<R> {
     }
 }
 
-/// Adds one step: `shown_px` has the radius on screen of every Gaussian of the model that has one
-/// ([`shown_radius`](super::project::shown_radius)), `gradients` one record per visible Gaussian, `statistics` one entry per
+/// Adds one step: `shown` says which Gaussians of the model have a radius on screen
+/// ([`shown_radius`](super::project::shown_radius)), `gradients` has one record per visible Gaussian, `statistics` one entry per
 /// Gaussian of the model.
 pub fn accumulate<R: Real>(
     size_px: [u32; 2],
-    shown_px: &[Option<R>],
+    shown: &[bool],
     visible: &[Visible<R>],
     gradients: &[Gradient2d<R>],
     statistics: &mut [Statistics<R>],
 ) {
-    for (entry, &radius_px) in statistics.iter_mut().zip(shown_px) {
-        if let Some(radius_px) = radius_px {
-            entry.count += 1;
-            entry.max_radius_px = entry.max_radius_px.max(radius_px);
-        }
+    for (entry, &is_shown) in statistics.iter_mut().zip(shown) {
+        entry.count += u32::from(is_shown);
     }
     for (record, gradient) in visible.iter().zip(gradients) {
         let entry = &mut statistics[record.id as usize];
         entry.gradient_sum += mean_ndc_norm(size_px, gradient);
         entry.abs_sum += gradient.abs_ndc;
-        entry.abs_max = entry.abs_max.max(gradient.abs_ndc);
     }
 }
 
@@ -82,21 +74,18 @@ mod tests {
         };
         let mut statistics = [Statistics::default(); 3];
         for _ in 0..2 {
-            let shown = [None, Some(6.0), Some(2.0)];
+            let shown = [false, true, true];
             accumulate([200, 100], &shown, &[record], &[gradient], &mut statistics);
         }
         // (0.03 * 100, 0.08 * 50) = (3, 4).
         let wanted = Statistics {
             gradient_sum: 10.0,
             abs_sum: 18.0,
-            abs_max: 9.0,
             count: 2,
-            max_radius_px: 6.0,
         };
         // The third was on screen, too faint for any pixel: its means are over these steps too.
         let faint = Statistics {
             count: 2,
-            max_radius_px: 2.0,
             ..Statistics::default()
         };
         assert_eq!(statistics, [Statistics::default(), wanted, faint]);

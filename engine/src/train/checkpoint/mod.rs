@@ -241,7 +241,7 @@ fn groups(chunk: &Chunk) -> [(&'static str, View, u32); 8] {
         ("sh_m", chunk.sh_m, planes.sh_m),
         ("sh_v", chunk.sh_v, planes.seen_plane().unwrap_or(planes.sh_v)),
         ("filter_3d", chunk.filter_3d, 1),
-        ("statistics", chunk.statistics, 4),
+        ("statistics", chunk.statistics, 3),
     ]
 }
 

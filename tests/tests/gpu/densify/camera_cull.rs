@@ -51,7 +51,7 @@ fn rig(chunk: u32, kind: (Storage, u32), staging_bytes: u64, limits: &Limits) ->
     let mut capacities = capacities(CAPACITY, chunk, kind);
     capacities.cameras = 5;
     let variants = variants(kiln::kernels::views::Reduction::Segmented);
-    let (mut rig, program) = Rig::of(&capacities, &variants, false, |table, t| {
+    let (mut rig, program) = Rig::of(&capacities, &variants, |table, t| {
         let workspace = DensifyTensors::new(table, &capacities, staging_bytes);
         let io = FilterIo {
             cameras: t.filter.cameras,

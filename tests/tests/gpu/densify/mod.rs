@@ -151,29 +151,12 @@ fn abs_selection_clones_splits_and_prunes() {
 }
 
 #[test]
-fn selection_by_the_largest_abs_statistic() {
-    let state = random(3000, 1, 12);
-    let [mean, max] = [false, true].map(|abs_max| {
-        let case = Case {
-            options: Options {
-                abs_max,
-                ..Options::default()
-            },
-            ..Case::default()
-        };
-        case.check(&state)
-    });
-    assert!(max.births > 100 && max != mean, "{max:?} {mean:?}");
-}
-
-#[test]
 fn gradient_selection_alone() {
     let case = Case {
         chunk: 256,
         degree: 0,
         options: Options {
             use_abs: false,
-            prune_screen_px: Some(25.0),
             ..Options::default()
         },
         ..Case::default()

@@ -17,7 +17,7 @@ const CAPACITY: u32 = 8192;
 
 fn rig(chunk: u32, storage: (Storage, u32), rows: u32, variants: &Variants) -> (Rig, Program) {
     let capacities = capacities(CAPACITY, chunk, storage);
-    Rig::of(&capacities, variants, false, |table, t| {
+    Rig::of(&capacities, variants, |table, t| {
         let mut tensors = ReorderTensors::new(table, &capacities, variants);
         assert_eq!(tensors.workspace.rows, 4, "16 bytes a Gaussian");
         tensors.workspace.rows = rows;

@@ -45,7 +45,6 @@ impl Case {
             self.chunk,
             (self.storage, self.degree),
             self.staging_bytes,
-            false,
             |t, d| resample(t, d, &event),
         )
     }

@@ -58,9 +58,7 @@ pub(crate) fn random(n: u32, degree: u32, key: u32) -> State {
             _ => Statistics {
                 gradient_sum: 2.5e-4 * coarse(5) * steps as f32,
                 abs_sum: 1e-3 * uniform(6) * steps as f32,
-                abs_max: 1e-3 * (1.0 + uniform(8)),
                 count: steps,
-                max_radius_px: 30.0 * uniform(7),
             },
         });
     }
@@ -79,8 +77,6 @@ pub(crate) struct Rig {
     pub(crate) tensors: StepTensors,
     /// Words of each tensor. What they stand for does not matter here: they move as they are.
     pub(crate) planes: StatePlanes,
-    /// The plane of the abs statistic holds maxima.
-    abs_max: bool,
 }
 
 impl Rig {
@@ -91,8 +87,7 @@ impl Rig {
         staging_bytes: u64,
         event: &Event,
     ) -> (Self, Program) {
-        let abs_max = event.options.abs_max;
-        Self::with(capacity, chunk, (storage, degree), staging_bytes, abs_max, |t, d| {
+        Self::with(capacity, chunk, (storage, degree), staging_bytes, |t, d| {
             densify(t, d, event)
         })
     }
@@ -103,26 +98,19 @@ impl Rig {
         chunk: u32,
         (storage, degree): (Storage, u32),
         staging_bytes: u64,
-        abs_max: bool,
         program: impl FnOnce(&StepTensors, &DensifyTensors) -> Program,
     ) -> (Self, Program) {
         let capacities = capacities(capacity, chunk, (storage, degree));
-        Self::of(
-            &capacities,
-            &variants(Reduction::Segmented),
-            abs_max,
-            |table, tensors| {
-                let extra = DensifyTensors::new(table, &capacities, staging_bytes);
-                program(tensors, &extra)
-            },
-        )
+        Self::of(&capacities, &variants(Reduction::Segmented), |table, tensors| {
+            let extra = DensifyTensors::new(table, &capacities, staging_bytes);
+            program(tensors, &extra)
+        })
     }
 
     /// The same for any program, which adds what else it needs to the table.
     pub(crate) fn of(
         capacities: &Capacities,
         variants: &Variants,
-        abs_max: bool,
         program: impl FnOnce(&mut TensorTable, &StepTensors) -> Program,
     ) -> (Self, Program) {
         let mut table = TensorTable::default();
@@ -133,7 +121,6 @@ impl Rig {
             gpu,
             tensors,
             planes: capacities.planes(),
-            abs_max,
         };
         (rig, program)
     }
@@ -168,12 +155,9 @@ impl Rig {
         let statistics: Vec<_> = state
             .statistics
             .iter()
-            .map(|s| {
-                let abs = if self.abs_max { s.abs_max } else { s.abs_sum };
-                [s.gradient_sum, abs, s.count as f32, s.max_radius_px]
-            })
+            .map(|s| [s.gradient_sum, s.abs_sum, s.count as f32])
             .collect();
-        self.put(|c| c.statistics, 4, |i, p| statistics[i][p], n);
+        self.put(|c| c.statistics, 3, |i, p| statistics[i][p], n);
         let camera = Camera {
             width_px: 16,
             height_px: 16,
@@ -231,7 +215,7 @@ impl Rig {
             joined(|c| c.geometry_m, |c| c.sh_m, [planes.geometry_m, planes.sh_m]),
             joined(|c| c.geometry_v, |c| c.sh_v, [planes.geometry_v, planes.sh_v]),
             self.get(|c| c.filter_3d, 1, n),
-            self.get(|c| c.statistics, 4, n),
+            self.get(|c| c.statistics, 3, n),
         ]
     }
 
@@ -256,7 +240,7 @@ impl Rig {
             assert_eq!(second[id], words(m.second.values(), planes.geometry_v, planes.sh_v));
             assert_eq!(filter[id], [values[id][11]], "filter of {id}");
             let s = &wanted.statistics[id];
-            let s = [s.gradient_sum, s.abs_sum, s.count as f32, s.max_radius_px];
+            let s = [s.gradient_sum, s.abs_sum, s.count as f32];
             assert_eq!(statistics[id], s, "statistics of {id}");
         }
         let n_chunks = self.tensors.chunks.len();

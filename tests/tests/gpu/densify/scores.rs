@@ -1,4 +1,4 @@
-//! Statistics of scores after whole steps on the device: errors and weights splatted back, against the CPU reference.
+//! Statistics of scores after whole steps on the device: errors splatted back, against the CPU reference.
 
 use kiln::kernels::cpu::budgeted::splat_back;
 use kiln::kernels::cpu::step::target_from_u8;
@@ -23,17 +23,13 @@ fn errors_and_weights_take_turns_in_every_reduction() {
     let (model, camera, target) = (scene.model(), scene.camera(), scene.target());
     let twin = Twin::new(&model);
     let out = twin.step(&camera, &target);
-    let (size, n) = (
-        [camera.width_px, camera.height_px],
-        (camera.width_px * camera.height_px) as usize,
-    );
+    let size = [camera.width_px, camera.height_px];
     let pixels = out.forward.raster.rgb.iter().zip(target_from_u8::<f32>(&target));
     let error: Vec<f32> = pixels
         .map(|(x, y)| (0..3).map(|c| (x[c] - y[c]).abs()).sum::<f32>() / 3.0)
         .collect();
     let (visible, lists, raster) = (&out.forward.visible, &out.forward.lists, &out.forward.raster);
     let errors = splat_back(size, visible, lists, raster, &error, None);
-    let weights = splat_back(size, visible, lists, raster, &vec![1.0; n], None);
     for reduction in [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange] {
         for columns in [false, true] {
             let variants = Variants {
@@ -62,28 +58,28 @@ fn errors_and_weights_take_turns_in_every_reduction() {
                     assert_eq!(gpu.run(iteration % 3, &u, &target).stalled, 0);
                 }
                 gpu.assert_valid();
-                gpu.planes(|c| c.statistics, 4, model.len())
+                gpu.planes(|c| c.statistics, 3, model.len())
             };
             let statistics = step(true);
             let mut shown = vec![false; model.len()];
-            for (record, (error, weight)) in visible.iter().zip(errors.iter().zip(&weights)) {
-                let [found_error, _, count, found_weight] = statistics[record.id as usize][..] else {
-                    unreachable!("four planes");
+            for (record, error) in visible.iter().zip(&errors) {
+                let [found, pull, count] = statistics[record.id as usize][..] else {
+                    unreachable!("three planes");
                 };
                 shown[record.id as usize] = true;
-                let ok = close(found_error, *error) && close(found_weight, *weight);
+                // One even iteration and two odd ones.
                 assert!(
-                    ok && count == 2.0,
-                    "{reduction:?}, Gaussian {}: {found_error} {found_weight}, not {error} {weight}",
+                    close(found, *error) && count == 2.0 && pull > 0.0,
+                    "{reduction:?}, Gaussian {}: {found}, not {error}; {count} steps, {pull}",
                     record.id
                 );
             }
             let mut others = statistics.iter().zip(&shown).filter(|(_, shown)| !**shown);
-            assert!(others.all(|(values, _)| *values == [0.0; 4]), "only the visible count");
+            assert!(others.all(|(values, _)| *values == [0.0; 3]), "only the visible count");
             // Without the constant nothing is splatted, which is what other strategies pay: nothing.
             let without = step(false);
-            assert!(without.iter().all(|values| values[0] == 0.0 && values[3] == 0.0));
+            assert!(without.iter().all(|values| values[0] == 0.0));
         }
     }
-    assert!(weights.iter().copied().fold(0.0, f32::max) > 10.0 && errors.iter().any(|e| *e > 0.5));
+    assert!(errors.iter().any(|e| *e > 0.5));
 }

@@ -25,9 +25,7 @@ fn seen(gradient: f64, abs: f64) -> Statistics<f64> {
     Statistics {
         gradient_sum: 4.0 * gradient,
         abs_sum: 4.0 * abs,
-        abs_max: abs,
         count: 4,
-        max_radius_px: 5.0,
     }
 }
 
@@ -73,24 +71,6 @@ fn abs_statistic_selects_as_large_a_share_again() {
         .map(|d| d.0)
         .collect();
     assert_eq!(kinds, [Decision::Clone, Decision::Keep, Decision::Keep, Decision::Keep]);
-}
-
-#[test]
-fn the_largest_abs_statistic_selects_others_than_the_mean() {
-    let gaussians = [0, 1, 2, 3].map(|i| tagged(f64::from(i), 0.005, 0.5));
-    let mut statistics = [seen(3e-4, 1.0), seen(1e-5, 2.0), seen(1e-5, 3.0), seen(1e-5, 8.0)];
-    // One step pulled the second far harder than any step pulled the last.
-    statistics[1].abs_max = 20.0;
-    let chosen = |abs_max: bool| -> Vec<bool> {
-        let options = Options {
-            abs_max,
-            ..Options::default()
-        };
-        let decisions = decide(&gaussians, &statistics, &options, 1.0);
-        decisions.iter().map(|d| d.0 != Decision::Keep).collect()
-    };
-    assert_eq!(chosen(false), [true, false, false, true]);
-    assert_eq!(chosen(true), [true, true, false, false]);
 }
 
 #[test]
@@ -182,19 +162,6 @@ fn pruning_sees_the_children() {
         }
     );
     assert_eq!(tags(&gaussians), [0.0, 0.0]);
-}
-
-#[test]
-fn screen_size_prunes_only_when_asked_and_never_the_newborn() {
-    let options = Options {
-        prune_screen_px: Some(4.0),
-        use_abs: false,
-        ..Options::default()
-    };
-    let mut gaussians = vec![tagged(0.0, 0.005, 0.5), tagged(1.0, 0.05, 0.5)];
-    let (mut moments, mut statistics) = (used(2), vec![seen(0.0, 0.0), seen(1e-3, 0.0)]);
-    let report = densify(&mut gaussians, &mut moments, &mut statistics, &options, &EVENT);
-    assert_eq!((report.pruned, tags(&gaussians)), (1, vec![1.0, 1.0]));
 }
 
 #[test]
