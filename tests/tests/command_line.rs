@@ -104,7 +104,7 @@ fn pages_are_generated() {
     let flags = printed(&mut kiln(&["flags"]));
     assert_eq!(
         flags,
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/flags.md")).unwrap()
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide/flags.md")).unwrap()
     );
     assert!(printed(&mut kiln(&["completions", "bash"])).contains("max-gaussians"));
     assert!(printed(&mut kiln(&["man"])).starts_with(".ie"));

@@ -197,7 +197,7 @@ pub(super) struct RenderArgs {
     /// Views: train, test, or a file in the shape of a run's cameras.json
     #[arg(long, value_name = "train|test|FILE", default_value = "test")]
     pub(super) cameras: String,
-    /// Frames of a camera path, see docs/camera-paths.md
+    /// Frames of a camera path, see docs/guide/camera-paths.md
     #[arg(long, value_name = "FILE", conflicts_with = "cameras")]
     pub(super) path: Option<PathBuf>,
     /// Write depths as 16-bit pictures, and their scales in depth.json

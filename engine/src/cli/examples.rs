@@ -27,7 +27,7 @@ Examples:
   kiln export runs/garden -o garden.glb --max-splats 500000 --sh-degree 1
   kiln export model.ply -o table.compressed.ply --crop -1,-1,-1,1,0.5,1
 
-docs/export.md describes the formats and what each of them rounds.";
+docs/guide/export.md describes the formats and what each of them rounds.";
 
 pub(super) const PLAN: &str = "\
 Examples:

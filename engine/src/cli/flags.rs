@@ -1,4 +1,4 @@
-//! What the flags of other trainers mean here: one table, from which refusals and `docs/flags.md` are made.
+//! What the flags of other trainers mean here: one table, from which refusals and `docs/guide/flags.md` are made.
 //!
 //! Every flag that people know from the Mip-Splatting and 3DGS trainers, and from the mesh pipeline that follows them,
 //! has a row: it sets a key, does something that is no key, or is refused with what to use instead.
@@ -354,7 +354,7 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
-/// The table as a Markdown page: `kiln flags` and `docs/flags.md`.
+/// The table as a Markdown page: `kiln flags` and `docs/guide/flags.md`.
 pub(super) fn page() -> String {
     format!(
         "# Flags of other trainers\n\n\

@@ -1,6 +1,6 @@
 //! Evaluation: figures of rendered views against the images they were taken from, and pictures of the difference.
 //!
-//! [`report`] turns sums into figures, [`file`](mod@file) has those of a model, [`spread`] says what their means hide, [`correction`] and [`fog`] turn pixels into one
+//! [`report`] turns sums into figures, [`file`](mod@file) has those of a model, [`spread`](mod@spread) says what their means hide, [`correction`] and [`fog`] turn pixels into one
 //! more each, [`pictures`] and [`depth`] pixels into PNG files, all without a device; [`lpips`] runs a network on the device, in the memory that the training step leaves idle.
 
 pub mod correction;

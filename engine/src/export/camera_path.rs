@@ -2,7 +2,7 @@
 //!
 //! Positions, looked-at points and focal lengths follow a cubic Hermite curve through the keyframes whose tangents are
 //! the differences of the neighbours (Catmull and Rom 1974, for keyframes that need not be equally far apart in time).
-//! Rotations turn at constant speed between two keyframes, the short way (Shoemake 1985). `docs/camera-paths.md` is the
+//! Rotations turn at constant speed between two keyframes, the short way (Shoemake 1985). `docs/guide/camera-paths.md` is the
 //! description of the file.
 
 use std::path::Path;

@@ -37,7 +37,7 @@ pub mod flags {
     pub const STATISTICS: u32 = 1;
     /// Plain dilation without opacity compensation instead of the Mip filter.
     pub const CLASSIC: u32 = 2;
-    /// Jitter the sample inside each pixel; takes rasterisers built for it ([`super::views::Variants::jitter`]).
+    /// Jitter the sample inside each pixel; takes rasterisers built for it ([`jitter`](crate::kernels::views::Variants::jitter)).
     pub const RAY_JITTER: u32 = 4;
     /// Run the optimiser.
     pub const UPDATE: u32 = 8;
@@ -48,7 +48,7 @@ pub mod flags {
     /// Records carry depth in the place of colour: what is blended is expected depth times coverage. For rendering only.
     pub const DEPTH: u32 = 128;
     /// Statistics are those of scores: errors and largest weights in the place of gradients and radii. Takes gradients whose
-    /// fourth value is splatted back ([`super::views::Pixels::scores`]).
+    /// fourth value is splatted back ([`scores`](crate::kernels::views::Pixels::scores)).
     pub const SCORES: u32 = 256;
     /// Records of Gaussians nearer than [`super::StepUniforms::near_limit`] are white and all others black: what is blended
     /// is the weight of the near ones. For rendering only.

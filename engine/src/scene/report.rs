@@ -46,7 +46,7 @@ pub struct SceneReport {
     pub masked_images: usize,
     /// Largest share of an image's area that undistortion loses, 0 to 1; absent without distortion.
     pub largest_crop: Option<f64>,
-    /// By how much photos differ in exposure, see [`exposure_spread`](super::exposure_spread); absent when that is not known.
+    /// By how much photos differ in exposure, see [`exposure_spread`]; absent when that is not known.
     #[serde(default)]
     pub exposure_spread: Option<f64>,
     /// What is odd but usable.

@@ -61,7 +61,7 @@ impl ServeError {
         match self {
             Self::Folder { .. } => Some("`kiln view DIR` names the folder of the runs, or one run".to_owned()),
             Self::Beyond { .. } => Some(
-                "an SSH tunnel keeps the runs private (docs/viewer.md); `--allow-remote` serves them without encryption"
+                "an SSH tunnel keeps the runs private (docs/guide/viewer.md); `--allow-remote` serves them without encryption"
                     .to_owned(),
             ),
             Self::Listen { .. } => Some("`--port 0` takes a free port".to_owned()),

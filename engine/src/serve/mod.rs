@@ -1,6 +1,6 @@
 //! The local web server behind `kiln view`: the viewer's page, embedded in the program, and run folders.
 //!
-//! Promises: only files of the run layout ([`layout`]) inside the chosen folder leave the machine's disk, symbolic links
+//! Promises: only files of the run layout (`layout`) inside the chosen folder leave the machine's disk, symbolic links
 //! included; every one of them needs the token of the printed address; names other than the ones allowed in `Host` and
 //! pages of other origins are refused, so that a web site that makes its own name point at this machine reads nothing;
 //! one request costs bounded memory and one client a bounded number of connections.

@@ -22,7 +22,7 @@ const ENTRIES: usize = 20_000;
 /// Bytes of a `run.json` that are read for its date.
 const RUN_JSON_BYTES: u64 = 4 << 20;
 
-/// The record that [`super::export`] leaves; a folder with it is a copy, and its runs are listed where they came from.
+/// The record that [`super::export()`] leaves; a folder with it is a copy, and its runs are listed where they came from.
 pub(super) const EXPORT_RECORD: &str = "kiln-export.json";
 
 /// The file that makes a folder a run.

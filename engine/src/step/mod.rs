@@ -2,7 +2,7 @@
 //!
 //! This layer decides sizes and order; it owns no device. [`StepTensors`] names every tensor for given [`Capacities`];
 //! [`forward`] and [`train_step`] append passes to a [`crate::memory::Program`], [`densify()`] is a program of its own;
-//! [`model_io`] turns a host model into planes and back.
+//! `model_io` turns a host model into planes and back.
 
 mod bands;
 #[cfg(test)]

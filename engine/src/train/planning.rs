@@ -435,7 +435,7 @@ const SIZE_STEP: u32 = 1 << 14;
 ///
 /// The Gaussian capacity is `memory.max_gaussians`, or the recipe's ceiling lowered to what the budget holds, but never
 /// below the Gaussians at the start. Where that many do not fit with generous room for records and intersections, the
-/// room is lowered first, as far as `demand` allows; see [`super::capacity`].
+/// room is lowered first, as far as `demand` allows; see `capacity`.
 ///
 /// # Errors
 /// [`TrainError::DoesNotFit`] when not even the Gaussians at the start fit, [`TrainError::Loss`] when the scene lacks what a

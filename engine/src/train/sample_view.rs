@@ -59,7 +59,7 @@ pub(super) struct SampleView {
     /// Roomy enough for every variant that is tested.
     tensors: StepTensors,
     image_gradient: View,
-    /// Where the streams of an [`Outcome`] come from and go to.
+    /// What is read back, and where to: the image, then the three streams of 2D gradients.
     streams: [(View, View); 4],
 }
 

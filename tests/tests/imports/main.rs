@@ -5,6 +5,7 @@
 //! line: they know nothing of Vulkan. ARCHITECTURE.md explains why.
 #![expect(clippy::panic, reason = "tests stop at the first surprise")]
 
+mod links;
 mod paths;
 
 use std::fs;

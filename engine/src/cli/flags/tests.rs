@@ -122,7 +122,7 @@ fn every_answer_names_something_that_exists() {
 
 #[test]
 fn the_document_shows_the_table() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/flags.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide/flags.md");
     let text = page();
     if std::env::var_os("KILN_BLESS").is_some_and(|value| value == "1") {
         std::fs::write(&path, &text).unwrap();
@@ -130,6 +130,6 @@ fn the_document_shows_the_table() {
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == text,
-        "docs/flags.md is stale: KILN_BLESS=1 cargo test -p kiln flags"
+        "docs/guide/flags.md is stale: KILN_BLESS=1 cargo test -p kiln flags"
     );
 }

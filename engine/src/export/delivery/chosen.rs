@@ -21,7 +21,7 @@ pub struct Chosen<'a> {
 impl<'a> Chosen<'a> {
     /// Chooses those inside the crop box, and of them the `max_splats` that contribute most, in the model's order.
     ///
-    /// The contribution is opacity times the projected area, see `docs/export.md`; of equals the first ones stay.
+    /// The contribution is opacity times the projected area, see `docs/guide/export.md`; of equals the first ones stay.
     ///
     /// # Errors
     /// [`DeliveryError::NoGaussians`] or [`DeliveryError::OutsideCrop`] when nothing is left.

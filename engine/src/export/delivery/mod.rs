@@ -2,7 +2,7 @@
 //!
 //! Owns the choice of Gaussians ([`Chosen`]) and the layouts of the formats. In every file the 3D filter is folded into
 //! opacity and scale. Promises that memory beside the model stays small, whatever its size: a few words a Gaussian for
-//! the choice and its order, and a block of output. `docs/export.md` states layouts and errors.
+//! the choice and its order, and a block of output. `docs/guide/export.md` states layouts and errors.
 
 mod axes;
 mod chosen;

@@ -73,7 +73,7 @@ pub struct CheckpointState {
 
 impl CheckpointState {
     /// Version written by this engine.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 
     /// The run's near plane, world units.
     #[must_use]
