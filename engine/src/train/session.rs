@@ -218,7 +218,8 @@ impl Session {
             chosen.extend(first.choice());
         }
         chosen.extend(timing);
-        if !chosen.is_empty() {
+        // A run that goes on keeps what its beginning chose.
+        if first.is_some() {
             folder.note_choices(chosen.clone())?;
         }
         drop(first);
