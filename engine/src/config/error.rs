@@ -131,6 +131,14 @@ pub enum ConfigError {
         /// Place of the second `extends`.
         at: At,
     },
+    /// A recipe stands on something that is no shipped recipe.
+    #[error("a recipe extends `recipes/NAME`, and this one names `{found}` ({at})")]
+    RecipeBase {
+        /// Place of the `extends`.
+        at: At,
+        /// What it names.
+        found: String,
+    },
     /// The resolved profile cannot be written as YAML.
     #[error("cannot write the resolved profile as YAML: {message}")]
     Write {

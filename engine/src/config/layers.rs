@@ -230,8 +230,7 @@ fn layers(inputs: &Inputs) -> Result<Layers, ConfigError> {
     if let Some(name) = &profile {
         tree.overlay(named("profile", name, &PROFILES)?);
     }
-    let mut recipe = named("recipe", recipe.as_deref().unwrap_or(DEFAULT_RECIPE), &RECIPES)?;
-    let rules = adapt::take(&mut recipe)?;
+    let (recipe, rules) = recipe_layer(recipe.as_deref().unwrap_or(DEFAULT_RECIPE))?;
     tree.overlay(recipe);
     let mut above: Vec<Node> = base_file.into_iter().chain(file).collect();
     for setting in &inputs.overrides {
@@ -245,16 +244,38 @@ fn layers(inputs: &Inputs) -> Result<Layers, ConfigError> {
     })
 }
 
+/// A recipe on top of those that it extends, and its rules: a list of its own takes the place of an extended recipe's.
+fn recipe_layer(name: &str) -> Result<(Node, Vec<Rule>), ConfigError> {
+    let mut top = named("recipe", name, &RECIPES)?;
+    let rules = top.get("adapt").is_some().then(|| adapt::take(&mut top)).transpose()?;
+    let Some((base, at)) = extends(&top)? else {
+        return Ok((top, rules.unwrap_or_default()));
+    };
+    top.take("extends");
+    // Shipped recipes extend no file and end at one that extends nothing, so this comes to an end.
+    let Some(shipped) = base.strip_prefix("recipes/").filter(|name| !is_file(name)) else {
+        return Err(ConfigError::RecipeBase { at, found: base });
+    };
+    let (mut node, inherited) = recipe_layer(shipped)?;
+    node.overlay(top);
+    Ok((node, rules.unwrap_or(inherited)))
+}
+
+/// True for what is a path and no name.
+fn is_file(name: &str) -> bool {
+    name.ends_with(".yaml") || name.ends_with(".yml")
+}
+
 /// A shipped layer, or a file when the name looks like a path.
 fn named(what: &'static str, name: &str, shipped: &[Shipped]) -> Result<Node, ConfigError> {
     if let Some(found) = shipped.iter().find(|s| s.short_name() == name) {
         return shipped_layer(found, found.name);
     }
-    if name.ends_with(".yaml") || name.ends_with(".yml") {
+    if is_file(name) {
         let node = read_layer_file(Path::new(name))?;
         return match extends(&node)? {
-            Some((_, at)) => Err(ConfigError::ExtendsTwice { at }),
-            None => Ok(node),
+            Some((_, at)) if what != "recipe" => Err(ConfigError::ExtendsTwice { at }),
+            _ => Ok(node),
         };
     }
     let known = nearest(name, shipped.iter().map(Shipped::short_name));

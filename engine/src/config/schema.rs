@@ -20,7 +20,7 @@ pub fn schema_json() -> String {
     });
     schema["properties"]["extends"] = serde_json::json!({
         "type": "string",
-        "description": "Base of this file: `profiles/NAME`, `recipes/NAME` or a file beside it; one level.",
+        "description": "Base of this file: `profiles/NAME`, `recipes/NAME` or a file beside it; of a recipe: `recipes/NAME`.",
     });
     schema["properties"]["adapt"] = adapt();
     format!("{schema:#}\n")

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::*;
-use crate::plugins::{Auto, NeedClass, Strategy};
+use crate::plugins::{Auto, NeedClass, Optimizer, Strategy};
 
 /// A file in the system's temporary folder, removed on drop.
 struct TempFile(PathBuf);
@@ -176,6 +176,41 @@ fn layers_lie_in_order() {
     })
     .unwrap_err();
     assert!(matches!(error, ConfigError::ExtendsTwice { .. }), "{error}");
+}
+
+#[test]
+fn recipes_stand_on_recipes() {
+    let of = |text: &str| {
+        let file = TempFile::new("recipe.yaml", format!("version: 1\n{text}").as_bytes());
+        let inputs = Inputs {
+            recipe: Some(file.0.display().to_string()),
+            ..Inputs::default()
+        };
+        let facts = Facts {
+            photos: 50,
+            iterations: 30_000,
+            ..Facts::default()
+        };
+        resolve_for(&inputs, &facts).map(|(profile, told)| (profile, told.len()))
+    };
+    // What it says goes first; what it does not say is the base's, and so are that one's base and rules.
+    let (profile, rules) = of("extends: recipes/draft\noptimizer: {lr: {sh0: 0.005}}\n").unwrap();
+    let Optimizer::AdamFused(adam) = &profile.optimizer;
+    assert_eq!((adam.lr.sh0, adam.lr.opacity), (0.005, 0.05));
+    assert!(profile.schedule.iterations == 7000 && profile.strategy.mcmc().is_some());
+    assert_eq!(rules, 2);
+    // A list of rules takes the place of the base's.
+    let (profile, rules) = of("extends: recipes/draft\nadapt: []\n").unwrap();
+    assert!(profile.strategy.budgeted().is_some() && rules == 0);
+    for base in ["profiles/8gb", "other.yaml", "recipes/other.yaml"] {
+        let error = of(&format!("extends: {base}\n")).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("a recipe extends `recipes/NAME`, and this one names `{base}`")),
+            "{error}"
+        );
+    }
+    let error = of("extends: recipes/quallity\n").unwrap_err();
+    assert!(matches!(error, ConfigError::UnknownName { .. }), "{error}");
 }
 
 #[test]

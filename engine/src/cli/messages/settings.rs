@@ -155,6 +155,10 @@ fn configuration() {
         },
         unknown_name(),
         ConfigError::ExtendsTwice { at: at() },
+        ConfigError::RecipeBase {
+            at: at(),
+            found: "profiles/8gb".to_owned(),
+        },
         ConfigError::Write {
             message: "a number is not finite".to_owned(),
         },
@@ -173,6 +177,7 @@ fn configuration() {
             Missing,
             UnknownName,
             ExtendsTwice,
+            RecipeBase,
             Write,
         ]
     );
