@@ -242,7 +242,7 @@ fn steps_scaler_scales_every_step_number() {
     );
     let demo = scaled("demo");
     assert_eq!((demo.schedule.resolution[0].until, demo.schedule.iterations), (50, 150));
-    let crate::plugins::Optimizer::AdamFused(adam) = &demo.optimizer;
+    let Optimizer::AdamFused(adam) = &demo.optimizer;
     assert_eq!(adam.lr.means_decay_steps, Auto::Set(150));
     let error = resolve(&Inputs {
         steps_scaler: Some(f64::NAN),

@@ -1,4 +1,5 @@
 //! Links between the project's pages lead somewhere.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -12,15 +12,26 @@ use crate::steps::{self, Steps};
 use crate::system::Need;
 use crate::{mesa, setup, shaders, viewer};
 
-const USAGE: &str = "usage: cargo xtask test [--full]
+const USAGE: &str = "usage: cargo xtask test [--quick | --full]
   sets up what is missing, then checks manifests, format, lints and runs every test
+  --quick  only manifests, format, lints, the engine's unit tests with all CPU twins, imports and links, and one training
+           step on the device: for every save while working, not enough to land
   --full   also the slow rounds, and on Debian 12 the device tests on a newer Mesa";
+
+/// How much is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Quick,
+    All,
+    Full,
+}
 
 /// Runs the verb with its arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    let full = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => false,
-        ["--full"] => true,
+    let extent = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Extent::All,
+        ["--quick"] => Extent::Quick,
+        ["--full"] => Extent::Full,
         ["--help" | "-h"] => {
             crate::say(USAGE);
             return Ok(());
@@ -28,12 +39,12 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         _ => return Err(Failure::usage(USAGE)),
     };
     let mut steps = Steps::default();
-    let result = checks(root, full, &mut steps);
+    let result = checks(root, extent, &mut steps);
     steps.report();
     result
 }
 
-fn checks(root: &Path, full: bool, steps: &mut Steps) -> Result<()> {
+fn checks(root: &Path, extent: Extent, steps: &mut Steps) -> Result<()> {
     let needs = [
         Need::Loader,
         Need::Driver,
@@ -53,6 +64,9 @@ fn checks(root: &Path, full: bool, steps: &mut Steps) -> Result<()> {
     }
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     steps.run("clippy", steps::cargo(root, &clippy), false)?;
+    if extent == Extent::Quick {
+        return quick(root, steps);
+    }
 
     // Tests start the program itself, so it is built although no test target asks for it.
     steps.run("build", steps::cargo(root, &["build", "-p", "kiln"]), false)?;
@@ -68,7 +82,7 @@ fn checks(root: &Path, full: bool, steps: &mut Steps) -> Result<()> {
         let command = |args: Vec<String>| {
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
             let mut command = steps::cargo(root, &args);
-            if full {
+            if extent == Extent::Full {
                 command.env("KILN_FULL", "1");
             }
             command
@@ -76,11 +90,30 @@ fn checks(root: &Path, full: bool, steps: &mut Steps) -> Result<()> {
         lane.into_iter().map(command).collect()
     });
     steps.run_tests("tests", lanes.into())?;
-    if full && mesa::is_possible() {
+    if extent == Extent::Full && mesa::is_possible() {
         mesa::checks(root, steps)?;
     }
     Ok(())
 }
+
+/// What of the tests tells most in the least time.
+fn quick(root: &Path, steps: &mut Steps) -> Result<()> {
+    let kinds: [(&str, &[&str]); 3] = [
+        ("unit tests", &["-p", "kiln", "--lib"]),
+        ("imports and links", &["-p", "kiln-tests", "--test", "imports"]),
+        (
+            "a step on the device",
+            &["-p", "kiln-tests", "--test", "gpu", QUICK_STEP],
+        ),
+    ];
+    for (name, args) in kinds {
+        steps.run(name, steps::cargo(root, &[&["test"], args].concat()), false)?;
+    }
+    Ok(())
+}
+
+/// The device test that compares a whole training step with its twin.
+const QUICK_STEP: &str = "step::plain_scene_in_all_variants";
 
 /// Test programs that take about half of the time all take. Within a program one test at a time has the device, so the other
 /// half runs beside them.
