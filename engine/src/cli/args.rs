@@ -315,7 +315,7 @@ pub(super) struct SettingsArgs {
     /// Memory profile: auto, 8gb, 16gb, 24gb, cpu, or FILE.yaml
     #[arg(long, value_name = "NAME")]
     pub(super) profile: Option<String>,
-    /// Training recipe: default, mip, demo, or FILE.yaml
+    /// Training recipe: default, quality, fast, draft, mcmc, mip, demo, or FILE.yaml
     #[arg(long, value_name = "NAME")]
     pub(super) recipe: Option<String>,
     /// Configuration file, over profile and recipe

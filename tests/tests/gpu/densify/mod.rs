@@ -116,7 +116,7 @@ impl Case {
             let wanted = words(m.second.values(), planes.geometry_v, planes.sh_v);
             assert_eq!(second[id], wanted, "second moments of {id}");
             assert_eq!(filter[id], [values[id][11]], "filter of {id}");
-            assert_eq!(statistics[id], [0.0; 4], "statistics of {id}");
+            assert_eq!(statistics[id], [0.0; 3], "statistics of {id}");
         }
         // The group counts per chunk are those of the new model.
         let slot = |chunk: u32| Args::Chunk(chunk).slot() as usize;
