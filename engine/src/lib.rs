@@ -4,7 +4,7 @@
 //!
 //! - [`scene`] and [`config`] are leaves without Vulkan: cameras, images, points; YAML to a checked profile.
 //! - [`gaussians`] owns the model's layout, its initialisation and the PLY property names.
-//! - [`vk`] wraps the device; [`memory`] plans and owns every byte on it.
+//! - [`program`] lists tensors and passes as data; [`vk`] wraps the device and records them; [`memory`] plans and owns every byte on it.
 //! - [`kernels`] has one file per kernel family and a CPU twin of each under [`kernels::cpu`].
 //! - [`plugins`] is the registry: kinds, typed options and declared memory, as data; `config` reads it.
 //! - [`step`] lists the passes of a training step, chosen and ordered by the plugins of the profile.
@@ -19,6 +19,7 @@ pub mod gaussians;
 pub mod kernels;
 pub mod memory;
 pub mod plugins;
+pub mod program;
 pub mod scene;
 pub mod serve;
 pub mod step;

@@ -7,7 +7,8 @@ use kiln::gaussians::{Gaussians, layout};
 use kiln::kernels::counters::Counters;
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Chunk, Reduction, Variants};
-use kiln::memory::{Class, Command, Gpu as Device, Program, Tag, TensorTable, View};
+use kiln::memory::Gpu as Device;
+use kiln::program::{Class, Command, Program, Tag, TensorTable, View};
 use kiln::step::{Capacities, StepTensors, read_model, train_step, write_model};
 use kiln::vk::{self, CompiledProgram, Instance, RecordOptions, Validation};
 

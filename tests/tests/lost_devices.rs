@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use kiln::memory::{Class, Gpu, Program, Tag, TensorTable};
+use kiln::memory::Gpu;
+use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::train::REPORT_FILE;
 use kiln::vk::{Device, Instance, RecordOptions, Validation};
 use kiln_tests::gpu::take_turn;

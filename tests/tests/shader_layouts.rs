@@ -16,7 +16,7 @@ use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::kernels::{begin, budgeted, densify, explore, guard_bands, histogram, opacity_reset, probe, resample};
-use kiln::memory::{Access, Command, Program, TensorTable};
+use kiln::program::{Access, Command, Program, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,
     StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, train_step,
@@ -106,7 +106,7 @@ fn counters() -> Vec<(u32, u32)> {
     })
 }
 
-fn modules() -> Vec<(&'static kiln::memory::Shader, Module)> {
+fn modules() -> Vec<(&'static kiln::program::Shader, Module)> {
     kernels::all().into_iter().map(|s| (s, reflect(s.spirv))).collect()
 }
 

@@ -9,9 +9,8 @@ use kiln::kernels::cpu::guard_bands::guard_bands as twin;
 use kiln::kernels::cpu::rng::bits;
 use kiln::kernels::guard_bands::{Band, Report, record};
 use kiln::memory::backend::{BackendChoice, BackendKind};
-use kiln::memory::{
-    BAND_BYTES, Class, GUARD_PATTERN, Gpu, Groups, MemoryError, Program, Shader, Tag, TensorTable, View,
-};
+use kiln::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, MemoryError};
+use kiln::program::{Class, Groups, Program, Shader, Tag, TensorTable, View};
 use kiln::step::check_guard_bands;
 use kiln::train::interrupt::Interrupt;
 use kiln::train::{OpenDevice, ResumeFrom, RunRequest, TrainError, run};

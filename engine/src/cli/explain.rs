@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::memory::{Class, Command, Plan, PlanLimits, Program, TensorTable};
+use crate::memory::{Plan, PlanLimits};
+use crate::program::{Class, Command, Program, TensorTable};
 use crate::train::{TrainError, TrainPlan};
 
 /// Prints a row a block and a row a tensor, in the order of the plan.

@@ -6,7 +6,8 @@ use super::for_scene::{ForScene, for_scene};
 use super::{Exit, Failure, Settings, explain as explanation};
 use crate::config::{self, Profile, Storage};
 use crate::kernels::views::{Reduction, Variants};
-use crate::memory::{BlockRounding, Budget, Class, GIB, Gpu, MIB, PlanLimits};
+use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
+use crate::program::Class;
 use crate::train::{
     self, DemandSource, FirstModel, Pinned, PlanReport, TrainError, TrainPlan, Unit, open_device, plan_first,
 };

@@ -4,7 +4,7 @@
 
 use super::counters::Args;
 use super::views::{Pixels, Shared};
-use crate::memory::{Program, Shader, View};
+use crate::program::{Program, Shader, View};
 use crate::shader;
 
 /// Gradient and sums.

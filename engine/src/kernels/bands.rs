@@ -5,7 +5,7 @@
 
 use super::counters::Args;
 use super::views::{Shared, Splats};
-use crate::memory::{Program, Shader, View};
+use crate::program::{Program, Shader, View};
 use crate::shader;
 
 /// Tiles of each visible splat inside the band.

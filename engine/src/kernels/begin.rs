@@ -7,7 +7,7 @@
 //! | args | chunk, tile and one-group slots |
 
 use super::views::{Chunk, Shared};
-use crate::memory::{Groups, Program, Shader};
+use crate::program::{Groups, Program, Shader};
 use crate::shader;
 
 /// The shader.

@@ -9,7 +9,7 @@ use super::counters::Args;
 pub use super::cpu::budgeted::{Births, Exponents};
 use super::densify::{self, Event, Workspace, window};
 use super::views::{Chunk, Shared};
-use crate::memory::{Program, Shader};
+use crate::program::{Program, Shader};
 use crate::shader;
 
 /// Scores to keys.

@@ -21,7 +21,7 @@ use super::densify::{self, Stage, Workspace, window};
 use super::filter_3d::FilterIo;
 use super::relocate::Planes;
 use super::views::{Chunk, Shared};
-use crate::memory::{Program, Shader};
+use crate::program::{Program, Shader};
 use crate::shader;
 
 /// Who stays.

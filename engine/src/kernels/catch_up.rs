@@ -15,7 +15,7 @@
 use super::counters::Args;
 use super::views::{Chunk, Shared};
 use crate::gaussians::layout::Storage;
-use crate::memory::{Program, Shader};
+use crate::program::{Program, Shader};
 use crate::shader;
 
 /// Everything f32.

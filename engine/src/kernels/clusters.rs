@@ -9,7 +9,7 @@
 
 use super::counters::Args;
 use super::views::{Chunk, Shared};
-use crate::memory::{Program, Shader};
+use crate::program::{Program, Shader};
 use crate::shader;
 
 /// The shader.

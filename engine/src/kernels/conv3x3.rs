@@ -4,7 +4,7 @@
 //! ([`Rows`]), so that a level need not exist as a whole. Weights are halves, unpacked to f32 in the shader; sums are
 //! f32.
 
-use crate::memory::{Groups, Program, Shader, View};
+use crate::program::{Groups, Program, Shader, View};
 use crate::shader;
 
 /// The pass.

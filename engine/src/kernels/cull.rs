@@ -10,7 +10,8 @@
 use super::counters::Args;
 use super::radix_sort::sort_block;
 use super::views::{Chunk, Shared, Variants};
-use crate::memory::{ALIGNMENT, Groups, Program, Shader, View};
+use crate::program::ALIGNMENT;
+use crate::program::{Groups, Program, Shader, View};
 use crate::shader;
 
 /// Visibility of a chunk.

@@ -31,7 +31,7 @@ pub use super::cpu::densify::Options;
 use super::relocate::{self, Planes, Relocation};
 use super::views::{Chunk, Shared};
 use crate::gaussians::layout::StatePlanes;
-use crate::memory::{Groups, Program, Shader, View};
+use crate::program::{Groups, Program, Shader, View};
 use crate::shader;
 
 /// Control block and group counts.

@@ -9,7 +9,7 @@
 
 use super::counters::Args;
 use super::views::{Pixels, Shared};
-use crate::memory::{Program, Shader, View};
+use crate::program::{Program, Shader, View};
 use crate::shader;
 
 /// The image as the photo's camera would show it.

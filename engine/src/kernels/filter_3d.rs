@@ -5,7 +5,7 @@ use super::counters::Args;
 use super::cpu::camera_cull::stretch;
 use super::cpu::gaussian::View as CameraView;
 use super::views::{Chunk, Shared};
-use crate::memory::{Program, Shader, View};
+use crate::program::{Program, Shader, View};
 use crate::scene::Camera;
 use crate::shader;
 

@@ -14,7 +14,7 @@
 use super::counters::Args;
 use super::cull::{ChunkPush, group_window};
 use super::views::{Chunk, Shared, Splats};
-use crate::memory::{Program, Shader, View};
+use crate::program::{Program, Shader, View};
 use crate::shader;
 
 /// Zeroes the rows.

@@ -1,6 +1,6 @@
 //! Looks for overwritten words in bands of memory that nobody may write; see [`crate::memory::GuardBands`].
 
-use crate::memory::{Groups, Program, Shader, View, fold_groups};
+use crate::program::{Groups, Program, Shader, View, fold_groups};
 use crate::shader;
 
 /// The shader.

@@ -11,7 +11,7 @@
 
 use super::counters::Args;
 use super::views::{Pixels, Shared, Variants};
-use crate::memory::{Program, Shader, View};
+use crate::program::{Program, Shader, View};
 use crate::shader;
 
 /// SSIM maps and sums.

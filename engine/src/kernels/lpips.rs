@@ -1,7 +1,7 @@
 //! The two ends of LPIPS (Zhang et al. 2018): images to network input, and features to a distance.
 
 use super::conv3x3::Rows;
-use crate::memory::{Groups, Program, Shader, View, fold_groups};
+use crate::program::{Groups, Program, Shader, View, fold_groups};
 use crate::shader;
 
 /// Images to planes.

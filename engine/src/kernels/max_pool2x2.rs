@@ -1,7 +1,7 @@
 //! Maximum of 2x2 pixels with stride 2; an odd last row or column is dropped.
 
 use super::conv3x3::Rows;
-use crate::memory::{Groups, Program, Shader, View};
+use crate::program::{Groups, Program, Shader, View};
 use crate::shader;
 
 /// The pass.

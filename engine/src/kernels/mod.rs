@@ -38,7 +38,7 @@ pub mod uniforms;
 pub mod update;
 pub mod views;
 
-use crate::memory::Shader;
+use crate::program::Shader;
 
 /// Every shader of the engine, for checks over all of them.
 #[must_use]

@@ -21,7 +21,7 @@ use super::views::{Chunk, Shared, Variants};
 use crate::gaussians::layout::StatePlanes;
 use crate::gaussians::morton::CODE_BITS;
 pub use crate::gaussians::morton::Frame;
-use crate::memory::{Groups, Program, Shader, View};
+use crate::program::{Groups, Program, Shader, View};
 use crate::shader;
 
 /// Group counts.

@@ -4,7 +4,7 @@
 //! taken from all of it. What is left, a word a run, keeps the reading from being optimised away and is what the twin is
 //! held against.
 
-use crate::memory::{Groups, Program, Shader, View, fold_groups};
+use crate::program::{Groups, Program, Shader, View, fold_groups};
 use crate::shader;
 
 /// The shader.

@@ -4,7 +4,7 @@ use super::counters::Args;
 use super::cull::{ChunkPush, group_window};
 use super::views::{Chunk, Shared, Splats};
 use crate::gaussians::layout::Storage;
-use crate::memory::{Program, Shader, View};
+use crate::program::{Program, Shader, View};
 use crate::shader;
 
 /// For f32 colours.

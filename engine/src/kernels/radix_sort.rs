@@ -5,7 +5,7 @@
 
 use super::counters::Args;
 use super::views::{Shared, Variants};
-use crate::memory::{Groups, Program, Shader, View};
+use crate::program::{Groups, Program, Shader, View};
 use crate::shader;
 
 /// Digit counts of a block.

@@ -5,7 +5,7 @@
 
 use super::counters::Args;
 use super::views::{Intersections, Pixels, Shared, Splats, Variants};
-use crate::memory::{Program, Shader};
+use crate::program::{Program, Shader};
 use crate::shader;
 
 /// One pixel a thread.

@@ -6,7 +6,7 @@
 
 use super::counters::Args;
 use super::views::{Intersections, Pixels, Reduction, Shared, Splats, Variants};
-use crate::memory::{Program, Shader, View};
+use crate::program::{Program, Shader, View};
 use crate::shader;
 
 /// Segmented.

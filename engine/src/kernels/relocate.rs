@@ -6,7 +6,7 @@
 
 use super::counters::Args;
 use super::views::{Chunk, Shared};
-use crate::memory::{Program, Shader, View};
+use crate::program::{Program, Shader, View};
 use crate::shader;
 
 /// Chunk to rows.

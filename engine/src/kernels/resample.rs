@@ -22,7 +22,7 @@ use super::counters::Args;
 use super::densify::{self, Workspace, window};
 use super::relocate::{self, Planes};
 use super::views::{Chunk, Shared};
-use crate::memory::{Groups, Program, Shader};
+use crate::program::{Groups, Program, Shader};
 use crate::shader;
 
 /// Weights and the dead.

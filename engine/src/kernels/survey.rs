@@ -5,7 +5,7 @@
 
 use super::counters::Args;
 use super::views::{Chunk, Shared};
-use crate::memory::{Program, Shader, View};
+use crate::program::{Program, Shader, View};
 use crate::shader;
 
 /// The shader.

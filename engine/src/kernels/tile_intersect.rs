@@ -6,7 +6,7 @@
 use super::counters::Args;
 use super::radix_sort::sort_block;
 use super::views::{Shared, Splats, Variants};
-use crate::memory::{Groups, Program, Shader, View};
+use crate::program::{Groups, Program, Shader, View};
 use crate::shader;
 
 /// Sums of tile counts.

@@ -3,7 +3,7 @@
 
 use super::counters::Args;
 use super::views::{Intersections, Shared, Variants};
-use crate::memory::{Groups, Program, Shader, View};
+use crate::program::{Groups, Program, Shader, View};
 use crate::shader;
 
 /// The ranges.

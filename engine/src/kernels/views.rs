@@ -2,7 +2,7 @@
 
 use super::counters::Args;
 use crate::gaussians::layout::{StatePlanes, Storage};
-use crate::memory::{Groups, View};
+use crate::program::{Groups, View};
 
 /// Bound by nearly every pass.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::backend::{BackendChoice, BlockId, Pages, Request, Rows};
-use super::{Class, Gpu, MemoryError, Plan, PlannedBlock, Slot, TensorId, TensorTable, View};
+use super::{Gpu, MemoryError, Plan, PlannedBlock, Slot};
+use crate::program::{Class, TensorId, TensorTable, View};
 use crate::vk::{Block, BlockKind, Device, DevicePages, Place, Resolver, Window};
 
 /// A block of the plan.
@@ -266,7 +267,7 @@ impl Memory {
         };
         // Names behind the last tensor are those of blocks.
         Some(View {
-            tensor: TensorId(self.plan.slots.len() + index),
+            tensor: TensorId::at(self.plan.slots.len() + index),
             offset: 0,
             bytes: block.bytes(),
         })
@@ -326,16 +327,16 @@ impl Memory {
 impl Resolver for Memory {
     fn name(&self, view: &View) -> String {
         let tensor = self.table.get(view.tensor).map(|t| t.name.clone());
-        tensor.unwrap_or_else(|| format!("block {}", view.tensor.0.saturating_sub(self.plan.slots.len())))
+        tensor.unwrap_or_else(|| format!("block {}", view.tensor.index().saturating_sub(self.plan.slots.len())))
     }
 
     fn place(&self, view: &View) -> Place {
         let slots = &self.plan.slots;
         let whole = || Slot {
-            block: view.tensor.0.saturating_sub(slots.len()),
+            block: view.tensor.index().saturating_sub(slots.len()),
             offset: 0,
         };
-        let slot = slots.get(view.tensor.0).copied().unwrap_or_else(whole);
+        let slot = slots.get(view.tensor.index()).copied().unwrap_or_else(whole);
         Place {
             block: slot.block,
             offset: slot.offset + view.offset,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::backend::BackendChoice;
-use super::{Class, GuardBands, Memory, MemoryError, PlanLimits, Program, Tag, TensorTable, View};
+use super::{GuardBands, Memory, MemoryError, PlanLimits};
+use crate::program::{Class, Program, Tag, TensorId, TensorTable, View};
 use crate::vk::{Block, CompiledProgram, Device, PipelineCache, Place, Queue, RecordOptions, Resolver, Ticket};
 
 /// Bytes of the transfer window used outside the step (loading, saving, tests).
@@ -44,7 +45,7 @@ impl Resolver for Pair<'_> {
 /// Clears tensor 1 of `bytes` and copies the rows of tensor 0 into it.
 fn row_copy(rows: Option<&RowCopy>, bytes: u64) -> Program {
     let view = |position, offset, bytes| View {
-        tensor: TensorTable::id(position),
+        tensor: TensorId::at(position),
         offset,
         bytes,
     };

@@ -6,7 +6,9 @@
 //! validation layer do not see that, because the band lies in the same buffer.
 
 use super::plan::by_size;
-use super::{ALIGNMENT, Class, Memory, MemoryError, Plan, PlanLimits, PlannedBlock, Program, Slot, TensorTable, View};
+use super::{Memory, MemoryError, Plan, PlanLimits, PlannedBlock, Slot};
+use crate::program::ALIGNMENT;
+use crate::program::{Class, Program, TensorTable, View};
 
 /// Least bytes between a tensor and its neighbour, and at both ends of a block.
 pub const BAND_BYTES: u64 = ALIGNMENT;
@@ -220,12 +222,12 @@ impl GuardBands {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TensorTable;
     use super::*;
+    use crate::program::TensorId;
 
     fn band(block: usize, offset: u64, bytes: u64, on_host: bool) -> Band {
         let view = View {
-            tensor: TensorTable::id(block),
+            tensor: TensorId::at(block),
             offset,
             bytes,
         };

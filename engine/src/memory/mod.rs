@@ -1,7 +1,7 @@
 //! Device memory: what is needed, where it lies, and the one commitment at start-up.
 //!
-//! A [`TensorTable`] lists every tensor with its class; a [`Program`] lists the passes that read and write them; a
-//! [`Plan`] turns both into block sizes and offsets without touching a device; [`Memory`] commits the plan. After that
+//! A [`TensorTable`](crate::program::TensorTable) lists every tensor with its class; a
+//! [`Program`](crate::program::Program) lists the passes that read and write them; a [`Plan`] turns both into block sizes and offsets without touching a device; [`Memory`] commits the plan. After that
 //! nothing allocates, but for two of the allocators that [`backend`] offers beside the plan: `sparse` and `naive` grow with
 //! the model, at densifications. [`trace`] is what a run did with memory, to be replayed on all of them.
 
@@ -11,8 +11,6 @@ mod commit;
 mod gpu;
 mod guard_bands;
 mod plan;
-mod program;
-mod tensor;
 pub mod trace;
 
 pub use crate::vk::BlockRounding;
@@ -20,9 +18,7 @@ pub use budget::{Budget, BudgetLimit, GIB, MIB};
 pub use commit::Memory;
 pub use gpu::{Gpu, RowCopy};
 pub use guard_bands::{BAND_BYTES, GUARD_PATTERN, GuardBands, GuardWindow};
-pub use plan::{ALIGNMENT, ArenaPeak, Plan, PlanLimits, PlannedBlock, Slot};
-pub use program::{Access, Binding, Command, Groups, Pass, Program, Shader, fold_groups};
-pub use tensor::{Class, Tag, TensorDesc, TensorId, TensorTable, View};
+pub use plan::{ArenaPeak, Plan, PlanLimits, PlannedBlock, Slot};
 
 fn mib(bytes: u64) -> f64 {
     bytes as f64 / MIB as f64

@@ -9,11 +9,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Class, MemoryError, Program, TensorTable};
+use super::MemoryError;
+use crate::program::{ALIGNMENT, Class, Program, TensorTable};
 use crate::vk::BlockRounding;
-
-/// Offsets are multiples of this many bytes: it satisfies every device's binding alignment seen so far.
-pub const ALIGNMENT: u64 = 256;
 
 /// Limits the plan must respect.
 #[derive(Clone, Copy, Debug)]
@@ -197,7 +195,7 @@ fn lifetimes(table: &TensorTable, programs: &[&Program]) -> Vec<Vec<Option<(usiz
         for (index, command) in program.commands.iter().enumerate() {
             for view in command.views() {
                 if table.get(view.tensor).is_some_and(|t| t.class == Class::Arena)
-                    && let Some(life) = lives.get_mut(view.tensor.0).and_then(|l| l.get_mut(p))
+                    && let Some(life) = lives.get_mut(view.tensor.index()).and_then(|l| l.get_mut(p))
                 {
                     *life = Some(life.map_or((index, index), |(first, _): (usize, usize)| (first, index)));
                 }
@@ -362,7 +360,7 @@ mod tests {
         reason = "tests stop at the first surprise"
     )]
     use super::*;
-    use crate::memory::Tag;
+    use crate::program::Tag;
 
     const LIMITS: PlanLimits = PlanLimits {
         block_bytes: 1 << 20,
@@ -416,5 +414,5 @@ mod tests {
         assert!(error.to_string().contains("`sh`"), "{error}");
     }
 
-    use crate::memory::Command;
+    use crate::program::Command;
 }

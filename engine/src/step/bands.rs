@@ -21,7 +21,7 @@ use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Intersections, Pixels, Variants};
 use crate::kernels::{bands, begin, loss, rasterize, rasterize_backward};
-use crate::memory::{Class, Program, Tag, TensorTable, View};
+use crate::program::{Class, Program, Tag, TensorTable, View};
 
 /// Bands that may be in flight.
 pub const BAND_SLOTS: u32 = 16;

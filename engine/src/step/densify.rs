@@ -10,7 +10,8 @@ use crate::kernels::densify::{self, CONTROL_BYTES, Event, Workspace};
 use crate::kernels::filter_3d::FilterIo;
 use crate::kernels::relocate::Relocation;
 use crate::kernels::resample;
-use crate::memory::{Class, MIB, Program, Tag, TensorTable};
+use crate::memory::MIB;
+use crate::program::{Class, Program, Tag, TensorTable};
 
 /// Arena bytes for Gaussians on the move when nothing else is asked for.
 pub const STAGING_BYTES: u64 = 64 * MIB;

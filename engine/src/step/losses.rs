@@ -8,7 +8,7 @@ use super::{Capacities, StepTensors};
 use crate::kernels::exposure::Exposures;
 use crate::kernels::views::{Intersections, Pixels};
 use crate::kernels::{alpha_loss, exposure, loss, rasterize_backward};
-use crate::memory::{Class, Program, Tag, TensorTable, View};
+use crate::program::{Class, Program, Tag, TensorTable, View};
 
 /// Losses that need tensors of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The training step as a list of passes, and the tensors it works on.
 //!
 //! This layer decides sizes and order; it owns no device. [`StepTensors`] names every tensor for given [`Capacities`];
-//! [`forward`] and [`train_step`] append passes to a [`crate::memory::Program`], [`densify()`] is a program of its own;
+//! [`forward`] and [`train_step`] append passes to a [`crate::program::Program`], [`densify()`] is a program of its own;
 //! `model_io` turns a host model into planes and back.
 
 mod bands;

@@ -8,7 +8,8 @@ use crate::kernels::counters::Counters;
 use crate::kernels::cpu::codes::Rounding;
 use crate::kernels::cpu::stored_adam::{color_value, color_words};
 use crate::kernels::views::Chunk;
-use crate::memory::{Gpu, MemoryError, View};
+use crate::memory::{Gpu, MemoryError};
+use crate::program::View;
 
 /// Writes `model` into the chunks, zeroes moments and statistics, sets the count. The 3D filter is written as given;
 /// colours below f32 are rounded as in step 0 of seed 0.
@@ -24,7 +25,7 @@ pub fn write_model(gpu: &mut Gpu, t: &StepTensors, model: &Gaussians) -> Result<
             bytes: u64::from(n),
         });
     }
-    let mut program = crate::memory::Program::new("clear model");
+    let mut program = crate::program::Program::new("clear model");
     for chunk in &t.chunks {
         let all = [
             chunk.geometry,

@@ -9,7 +9,7 @@ use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{
     begin, catch_up, clusters, cull, explore, loss, project, rasterize, rasterize_backward, tile_ranges, update,
 };
-use crate::memory::{Program, View};
+use crate::program::{Program, View};
 
 /// Copies the slot's uniforms to the device.
 pub(super) fn upload_uniforms(program: &mut Program, t: &StepTensors) {

@@ -24,7 +24,7 @@ use super::{BandTensors, BandedPrograms, StepTensors, losses};
 use crate::kernels::gradient_store::{self, InBand, Rows};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{begin, cull, loss, rasterize, survey, update};
-use crate::memory::{Class, Program, Tag, TensorTable, View};
+use crate::program::{Class, Program, Tag, TensorTable, View};
 
 /// Tensors that only steps with records in bands need.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use super::{Capacities, STAGING_BYTES, StepTensors};
 use crate::kernels::morton::{self, Frame, ROWS, SORT_ARGS, Workspace};
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::views::Variants;
-use crate::memory::{Class, Program, Tag, TensorTable};
+use crate::program::{Class, Program, Tag, TensorTable};
 
 /// Tensors of a re-sort: at most 32 bytes a Gaussian of capacity, of which half are idle at any time.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Training images that stay in device memory: each has a place in one of a few large tensors, and steps read it there.
 
 use super::Capacities;
-use crate::memory::{Class, Tag, TensorTable, View};
+use crate::program::{Class, Tag, TensorTable, View};
 
 /// Where the photo of a view lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::StepTensors;
 use crate::kernels::views::Chunk;
-use crate::memory::View;
+use crate::program::View;
 
 /// A tensor of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Chunk, Intersections, Pixels, Shared, Splats, Variants};
 use crate::kernels::{loss, views};
-use crate::memory::{Class, Tag, TensorTable, View};
+use crate::program::{Class, Tag, TensorTable, View};
 
 /// Host-visible rings and their strides.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::TrainError;
 use crate::kernels::counters::Counters;
 use crate::kernels::uniforms::StepUniforms;
-use crate::memory::{Gpu, View};
+use crate::memory::Gpu;
+use crate::program::View;
 use crate::step::{self, BAND_SLOTS, BandTensors, Capacities, RecordBandTensors, Survey, TileTooFull};
 use crate::vk::{CompiledProgram, Ticket};
 

@@ -20,7 +20,8 @@ use crate::kernels::radix_sort::histogram_bytes;
 use crate::kernels::survey;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
-use crate::memory::{ALIGNMENT, Class};
+use crate::program::ALIGNMENT;
+use crate::program::Class;
 use crate::step::{BAND_SLOTS, Capacities, STAGING_BYTES, reorder_rows};
 
 /// What a row is counted in.

@@ -2,7 +2,8 @@
 
 use super::TrainError;
 use super::planning::TrainPlan;
-use crate::memory::{Gpu, MemoryError, Program};
+use crate::memory::{Gpu, MemoryError};
+use crate::program::Program;
 use crate::step::{BAND_SLOTS, BandedPrograms};
 use crate::vk::{CompiledProgram, RecordOptions};
 

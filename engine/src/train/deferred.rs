@@ -20,8 +20,8 @@ use crate::config::Profile;
 use crate::kernels::catch_up;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
-use crate::memory::Program;
 use crate::plugins::{DeferredSh, Optimizer};
+use crate::program::Program;
 
 /// Steps that a run with `profile` has room for in its table; 0 when nothing is deferred.
 pub(super) fn steps(profile: &Profile, variants: &Variants) -> u32 {

@@ -4,7 +4,7 @@ use super::OpenDevice;
 use super::run_folder::{Allocation, Engine, Environment, Host};
 use crate::config::Profile;
 use crate::kernels::views::Variants;
-use crate::memory::TensorTable;
+use crate::program::TensorTable;
 use crate::vk::Tier;
 
 /// Tensors that are listed.

@@ -134,7 +134,7 @@ impl Trainer {
 }
 
 /// How the rows of each tensor are copied, by name; chunks that were not there have nothing to copy.
-fn copies(table: &[crate::memory::TensorDesc], old: &[ModelTensor], new: &[ModelTensor]) -> BTreeMap<String, RowCopy> {
+fn copies(table: &[crate::program::TensorDesc], old: &[ModelTensor], new: &[ModelTensor]) -> BTreeMap<String, RowCopy> {
     let copy = |(old, new): (&ModelTensor, &ModelTensor)| {
         let name = table.get(old.view.tensor.index())?.name.clone();
         let copy = RowCopy {

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::PlanReport;
 use super::events::MemoryRow;
+use crate::memory::Gpu;
 use crate::memory::backend::BackendKind;
-use crate::memory::{Class, Gpu, TensorDesc};
+use crate::program::{Class, TensorDesc};
 use crate::vk::GpuSample;
 
 /// Tensors of this size and more are counted as large.

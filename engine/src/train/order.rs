@@ -9,7 +9,7 @@ use super::{TrainError, Trainer};
 use crate::config::{Order, Profile};
 use crate::gaussians::Gaussians;
 use crate::gaussians::morton::{self, Frame};
-use crate::memory::{Program, TensorTable};
+use crate::program::{Program, TensorTable};
 use crate::scene::SceneIndex;
 use crate::step::{self, ReorderTensors, StepTensors};
 

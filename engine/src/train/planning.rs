@@ -22,8 +22,9 @@ use crate::kernels::resample;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
 use crate::memory::backend::BackendChoice;
-use crate::memory::{Budget, Class, Gpu, Memory, MemoryError, Plan, PlanLimits, Program, Tag, TensorTable, View};
+use crate::memory::{Budget, Gpu, Memory, MemoryError, Plan, PlanLimits};
 use crate::plugins::{BudgetedOptions, Strategy};
+use crate::program::{Class, Program, Tag, TensorTable, View};
 use crate::scene::{SceneIndex, photo_bytes};
 use crate::step::{
     self, BandTensors, BandedPrograms, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES,

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{ByteTable, Unit};
 use crate::kernels::counters::Counters;
-use crate::memory::Class;
+use crate::program::Class;
 use crate::vk::PassTime;
 
 /// Iterations in a window.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::sinks::JsonLines;
 use super::{StepStatus, TrainError, Trainer};
 use crate::memory::trace::{Counts, Line, Phase, Process, ProgramLine, Start, Step, TensorLine, Topology, Unit, Work};
-use crate::memory::{Class, Tag, TensorDesc};
+use crate::program::{Class, Tag, TensorDesc};
 use crate::step::{Capacities, ModelTensor};
 
 /// Takes note of what the device is given to do.

@@ -6,7 +6,7 @@
 //! nor tensors that share bytes of the arena on purpose; here both are errors with the names of passes and tensor.
 
 use super::{Place, VkError};
-use crate::memory::{Access, Command, Groups, Program, View};
+use crate::program::{Access, Command, Groups, Program, View};
 
 /// Two commands that nothing keeps apart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -175,14 +175,14 @@ const fn kind(old_write: bool, new_write: bool) -> &'static str {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::memory::TensorTable;
+    use crate::program::TensorTable;
 
     /// What the validation layer does not see: two passes that write the same bytes, under the same or different names.
     #[test]
     fn two_writes_are_a_hazard_also_under_two_names() {
         let mut table = TensorTable::default();
         let of = |table: &mut TensorTable, name: &str| {
-            table.add(name, crate::memory::Class::Arena, crate::memory::Tag::Other, 64)
+            table.add(name, crate::program::Class::Arena, crate::program::Tag::Other, 64)
         };
         let (a, b) = (of(&mut table, "a"), of(&mut table, "b"));
         let mut program = Program::new("twice");

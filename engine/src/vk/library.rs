@@ -9,8 +9,8 @@ use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, 
 use ash::vk;
 
 use super::simulated::{self, SimulatedDevice};
-use crate::memory::ALIGNMENT;
 use crate::memory::backend::{Backend, BackendKind, FreeSpace, Handle, Range, Refused, Request, SimulatedDriver};
+use crate::program::ALIGNMENT;
 
 /// Opens the allocator `kind` of another project over a simulated heap; none when it is not one of those, or not built in.
 #[must_use]
@@ -179,7 +179,8 @@ impl Backend for GpuAllocator {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::memory::{BlockRounding, Class, GIB, MIB, Tag, TensorDesc};
+    use crate::memory::{BlockRounding, GIB, MIB};
+    use crate::program::{Class, Tag, TensorDesc};
 
     fn libraries() -> impl Iterator<Item = BackendKind> {
         let mut kinds = vec![BackendKind::GpuAllocator];

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::{Block, BlockKind, Device, VkError};
-use crate::memory::Class;
 use crate::memory::backend::{BlockId, Driver, PageDriver, Refused};
+use crate::program::Class;
 
 /// The page driver of a device: blocks of memory, and buffers without.
 ///

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 
 use super::{Device, DeviceKind, VkError};
-use crate::memory::Shader;
+use crate::program::Shader;
 
 const ENTRY: &CStr = c"main";
 /// Specialisation constant of every shader that declares it: 1 on CPU drivers, which compute the lanes of a subgroup side by

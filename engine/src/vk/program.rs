@@ -14,7 +14,7 @@ use super::pipeline::PipelineCache;
 use super::recording::{Recording, Script};
 use super::timestamps::Timestamps;
 use super::{Block, Device, Markers, PassTime, Pipeline, Queue, Ticket, VkError};
-use crate::memory::{Command, Groups, Program, View};
+use crate::program::{Command, Groups, Program, View};
 
 /// Where a view lies: block index, byte offset in the block, length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

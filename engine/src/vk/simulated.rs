@@ -8,8 +8,8 @@ use std::ptr::null;
 
 use ash::vk::{self, Handle as _};
 
-use crate::memory::Class;
 use crate::memory::backend::{BlockId, Driver, SimulatedDriver};
+use crate::program::Class;
 
 /// Most bytes that the heap says it has: allocators multiply and add such sizes.
 const LARGEST_HEAP: u64 = 1 << 44;

@@ -12,7 +12,7 @@ use kiln::kernels::cpu::rng::{normal, uniform};
 use kiln::kernels::uniforms::{StepUniforms, flags};
 use kiln::kernels::views::Reduction;
 use kiln::kernels::{begin, cull};
-use kiln::memory::Program;
+use kiln::program::Program;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, clusters_program};
 use kiln_tests::compare::same;

@@ -13,7 +13,7 @@ use kiln::kernels::cpu::rng::{bits, normal, uniform};
 use kiln::kernels::cpu::stored_adam::Words;
 use kiln::kernels::views::{Chunk, Reduction};
 use kiln::kernels::{begin, uniforms::StepUniforms};
-use kiln::memory::{Program, View};
+use kiln::program::{Program, View};
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, train_step};
 use kiln::vk;

@@ -4,7 +4,8 @@
 use kiln::kernels::cpu::probe::probe as twin;
 use kiln::kernels::cpu::rng::bits;
 use kiln::kernels::probe::{RUN_BYTES, Sample, record, sums_bytes};
-use kiln::memory::{Class, Gpu, Program, Tag, TensorTable, View};
+use kiln::memory::Gpu;
+use kiln::program::{Class, Program, Tag, TensorTable, View};
 use kiln::vk::{DeviceKind, RecordOptions};
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, open};

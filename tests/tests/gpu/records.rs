@@ -9,7 +9,7 @@ use kiln::kernels::cpu::survey::survey as survey_twin;
 use kiln::kernels::gradient_store::{self, InBand, Rows};
 use kiln::kernels::views::{Chunk, Reduction};
 use kiln::kernels::{cull, survey};
-use kiln::memory::View;
+use kiln::program::View;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, evaluate_view, train_step};
 use kiln::train::TrainError;

@@ -9,7 +9,8 @@ use kiln::kernels::radix_sort::{self, SortBuffers, SortJob, histogram_bytes, sor
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Intersections, Reduction, Shared, Variants};
 use kiln::kernels::{cull, tile_intersect, tile_ranges};
-use kiln::memory::{Class, Gpu, Groups, Program, Tag, TensorTable, View, fold_groups};
+use kiln::memory::Gpu;
+use kiln::program::{Class, Groups, Program, Tag, TensorTable, View, fold_groups};
 use kiln_tests::child;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, open};

@@ -8,7 +8,7 @@ use kiln::kernels::cpu::stored_adam::{Run, Words};
 use kiln::kernels::uniforms::Group;
 use kiln::kernels::views::Reduction;
 use kiln::kernels::{begin, opacity_reset};
-use kiln::memory::Program;
+use kiln::program::Program;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors};
 use kiln_tests::banded::{self, BUSY};

@@ -8,7 +8,7 @@ use kiln::kernels::radix_sort::{self, SortJob};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::Reduction;
 use kiln::kernels::{begin, cull, project as project_pass};
-use kiln::memory::Program;
+use kiln::program::Program;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors};
 use kiln_tests::compare::same;

@@ -7,7 +7,8 @@ use std::path::Path;
 use kiln::config::{Profile, Storage};
 use kiln::gaussians::morton::Frame;
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::memory::{BlockRounding, Budget, Class, GIB, Gpu, MIB, PlanLimits, TensorTable};
+use kiln::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
+use kiln::program::{Class, TensorTable};
 use kiln::scene::SceneIndex;
 use kiln::step::Capacities;
 use kiln::train::{

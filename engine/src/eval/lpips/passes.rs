@@ -8,7 +8,7 @@ use super::tiles::Tile;
 use crate::kernels::conv3x3::{self, Conv, ConvIo, Rows, packed_words};
 use crate::kernels::lpips::{self, InputIo, Tap};
 use crate::kernels::max_pool2x2;
-use crate::memory::{Program, View};
+use crate::program::{Program, View};
 
 /// Programs of one tile shape.
 pub(super) struct TilePasses {

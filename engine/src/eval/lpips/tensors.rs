@@ -4,7 +4,8 @@ use super::network::{BLOCKS, CONVS, FIRST_WHOLE_BLOCK, GRID_PX, channels, consta
 use super::tiles::{POOLED_BYTES_PER_PX, SUMS_CAP, Tile, TileLimits, WHOLE_BYTES_PER_PX, strip_halo};
 use super::{LpipsError, passes};
 use crate::kernels::conv3x3::packed_words;
-use crate::memory::{BlockRounding, Class, MIB, Plan, PlanLimits, Program, Tag, TensorTable, View};
+use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
+use crate::program::{Class, Program, Tag, TensorTable, View};
 
 /// Budget without a reason for another.
 pub const DEFAULT_BUDGET_BYTES: u64 = 256 * MIB;

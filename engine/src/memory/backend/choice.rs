@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::super::guard_bands::guarded;
 use super::{Backend, BackendKind, BlockId, Fragmentation, Naive, Range, Request, SimulatedDriver, Tlsf};
-use crate::memory::{
-    ALIGNMENT, Class, MemoryError, Plan, PlanLimits, PlannedBlock, Program, Slot, Tag, TensorDesc, TensorTable,
-};
+use crate::memory::{MemoryError, Plan, PlanLimits, PlannedBlock, Slot};
+use crate::program::ALIGNMENT;
+use crate::program::{Class, Program, Tag, TensorDesc, TensorTable};
 use crate::vk::open_library;
 
 /// Which allocator, and how thrifty.

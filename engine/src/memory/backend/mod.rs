@@ -30,7 +30,7 @@ pub use simulated::{DriverStats, SimulatedDriver};
 pub use sparse::{PageDriver, Pages, Sparse};
 pub use tlsf::Tlsf;
 
-use super::{Class, TensorDesc};
+use crate::program::{Class, TensorDesc};
 
 /// Which allocator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::memory::ALIGNMENT;
+use crate::program::ALIGNMENT;
 
 use super::{Backend, BackendKind, BlockId, Driver, FreeSpace, Handle, Range, Refused, Request};
 

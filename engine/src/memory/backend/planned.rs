@@ -1,7 +1,8 @@
 //! The plan as a backend: everything is taken at once, and tensors are told where they lie.
 
 use super::{Backend, BackendKind, BlockId, Driver, FreeSpace, Handle, Range, Refused, Request};
-use crate::memory::{Class, Plan, TensorTable};
+use crate::memory::Plan;
+use crate::program::{Class, TensorTable};
 
 /// A plan whose device-local blocks are taken.
 pub struct Planned {

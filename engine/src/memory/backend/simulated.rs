@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::{BlockId, Driver, PageDriver, Refused};
-use crate::memory::{BlockRounding, Class};
+use crate::memory::BlockRounding;
+use crate::program::Class;
 
 /// What a driver was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Backend, BackendKind, BlockId, Driver, FreeSpace, Handle, Planned, Range, Refused, Request, Resized, Rows,
 };
-use crate::memory::{Class, MIB, MemoryError, Plan, PlanLimits, Program, TensorTable};
+use crate::memory::{MIB, MemoryError, Plan, PlanLimits};
+use crate::program::{Class, Program, TensorTable};
 
 /// Bytes of the blocks that pages come from: small against any model, large against a driver call.
 pub(super) const POOL_BYTES: u64 = 16 * MIB;

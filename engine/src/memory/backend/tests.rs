@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::*;
-use crate::memory::{BlockRounding, MIB, PlanLimits, Tag, TensorTable};
+use crate::memory::{BlockRounding, MIB, PlanLimits};
+use crate::program::{Tag, TensorTable};
 
 const PAGE: u64 = 1 << 16;
 

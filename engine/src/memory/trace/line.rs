@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Counts;
-use crate::memory::{Class, Tag};
+use crate::program::{Class, Tag};
 
 /// One line of `memory_trace.jsonl`; all sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -15,7 +15,8 @@ pub use line::{Line, Phase, Process, ProgramLine, Start, Step, TensorLine, Topol
 
 use std::collections::BTreeMap;
 
-use super::{Class, Command, MemoryError, Program, TensorTable, View};
+use super::MemoryError;
+use crate::program::{Class, Command, Program, TensorId, TensorTable, View};
 
 /// File name of the trace, inside the run folder.
 pub const TRACE_FILE: &str = "memory_trace.jsonl";
@@ -168,7 +169,7 @@ impl Section {
     #[must_use]
     pub fn scripts(&self, table: &TensorTable) -> Vec<Program> {
         let all = |tensor: usize| View {
-            tensor: TensorTable::id(tensor),
+            tensor: TensorId::at(tensor),
             offset: 0,
             bytes: table.tensors().get(tensor).map_or(0, |t| t.bytes),
         };

@@ -13,7 +13,9 @@ use crate::memory::backend::{
     Backend, BackendKind, DriverStats, Fragmentation, Handle, Naive, Planned, Refused, Request, Rows, SimulatedDriver,
     Sparse, Tlsf,
 };
-use crate::memory::{ALIGNMENT, BlockRounding, Class, GIB, Plan, PlanLimits, Program, TensorTable};
+use crate::memory::{BlockRounding, GIB, Plan, PlanLimits};
+use crate::program::ALIGNMENT;
+use crate::program::{Class, Program, TensorTable};
 
 /// Circumstances of a replay.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,9 @@
 
 use super::replay::{Options, live, replay, smallest_heap};
 use super::*;
+use crate::memory::MIB;
 use crate::memory::backend::{Backend, BackendKind, SimulatedDriver};
-use crate::memory::{MIB, Tag};
+use crate::program::Tag;
 
 /// A run whose model doubles, with two scratch tensors that do not live together, and one that outlives both.
 fn trace() -> String {

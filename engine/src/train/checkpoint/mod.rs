@@ -28,8 +28,9 @@ use crate::config::Profile;
 use crate::export::disk_of_process;
 use crate::kernels::counters::Counters;
 use crate::kernels::views::{Chunk, Variants};
-use crate::memory::{Gpu, MemoryError, View};
+use crate::memory::{Gpu, MemoryError};
 use crate::plugins::{Auto, BackgroundOptions};
+use crate::program::View;
 use crate::scene::{SceneIndex, ViewSampler};
 use crate::step::{Capacities, StepTensors};
 

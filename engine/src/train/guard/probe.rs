@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 
 use super::told::{Residency, SpillEvidence, Verdict};
 use crate::kernels::probe::{self, Sample, sums_bytes};
-use crate::memory::{Class, Gpu, MIB, MemoryError, Program, Tag, TensorTable, View};
+use crate::memory::{Gpu, MIB, MemoryError};
+use crate::program::{Class, Program, Tag, TensorTable, View};
 use crate::train::TrainError;
 use crate::vk::{CompiledProgram, RecordOptions, Ticket};
 

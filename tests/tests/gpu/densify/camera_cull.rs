@@ -9,7 +9,7 @@ use kiln::kernels::cpu::gaussian::View;
 use kiln::kernels::cpu::math;
 use kiln::kernels::cpu::rng;
 use kiln::kernels::filter_3d::{FilterCamera, FilterIo};
-use kiln::memory::Program;
+use kiln::program::Program;
 use kiln::scene::Camera;
 use kiln::step::{DensifyTensors, STAGING_BYTES, camera_cull};
 use kiln_tests::gpu::variants;

@@ -18,7 +18,7 @@ use kiln::kernels::counters::{Args, Counters};
 use kiln::kernels::cpu::densify as twin;
 use kiln::kernels::cpu::gaussian::VALUES;
 use kiln::kernels::densify::{Event, Options};
-use kiln::memory::TensorTable;
+use kiln::program::TensorTable;
 use kiln::step::{Capacities, DensifyTensors, STAGING_BYTES};
 use rig::{ITERATION, Rig, SEED, State, random};
 

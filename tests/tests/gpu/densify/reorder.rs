@@ -5,7 +5,7 @@ use kiln::kernels::begin;
 use kiln::kernels::cpu::morton::{Frame, sources};
 use kiln::kernels::cpu::statistics::Statistics;
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::memory::Program;
+use kiln::program::Program;
 use kiln::step::{ReorderTensors, reorder};
 use kiln_tests::child;
 use kiln_tests::gpu::{open, variants};

@@ -34,7 +34,7 @@ impl Default for Case {
 }
 
 impl Case {
-    fn rig(&self, capacity: u32) -> (Rig, kiln::memory::Program) {
+    fn rig(&self, capacity: u32) -> (Rig, kiln::program::Program) {
         let event = Event {
             dead_opacity: DEAD,
             growth: self.growth,

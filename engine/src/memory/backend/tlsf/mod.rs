@@ -7,7 +7,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use super::{Backend, BackendKind, BlockId, Driver, FreeSpace, Handle, Policy, Range, Refused, Request};
-use crate::memory::Class;
+use crate::program::Class;
 use index::{Index, Node};
 
 /// Requests larger than this part of a block have one of their own: a few of them side by side would leave a hole that

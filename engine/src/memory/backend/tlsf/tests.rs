@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::memory::backend::{DriverStats, Fragmentation, SimulatedDriver};
-use crate::memory::{BlockRounding, GIB, MIB, Tag, TensorDesc};
+use crate::memory::{BlockRounding, GIB, MIB};
+use crate::program::{Tag, TensorDesc};
 
 /// xorshift64*: the same numbers every time.
 struct Random(u64);

@@ -1,6 +1,4 @@
-//! A step as data: the list of passes, what each reads and writes, and how many groups it needs.
-//!
-//! Barriers, arena offsets, timestamps and print-outs all come from this one declaration.
+//! The list of passes, what each reads and writes, and how many groups it needs.
 
 use super::View;
 
@@ -41,18 +39,18 @@ pub struct Shader {
 #[macro_export]
 macro_rules! shader {
     ($name:literal $(, $access:ident $binding:ident)* $(,)?) => {
-        $crate::memory::Shader {
+        $crate::program::Shader {
             name: $name,
             spirv: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../shaders/spv/", $name, ".spv")),
-            bindings: &[$($crate::memory::Binding {
+            bindings: &[$($crate::program::Binding {
                 name: stringify!($binding),
                 access: $crate::shader!(@access $access),
             }),*],
         }
     };
-    (@access r) => { $crate::memory::Access::Read };
-    (@access w) => { $crate::memory::Access::Write };
-    (@access rw) => { $crate::memory::Access::ReadWrite };
+    (@access r) => { $crate::program::Access::Read };
+    (@access w) => { $crate::program::Access::Write };
+    (@access rw) => { $crate::program::Access::ReadWrite };
 }
 
 /// Number of workgroups of a pass.

@@ -3,9 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Offsets are multiples of this many bytes: it satisfies every device's binding alignment seen so far.
+pub const ALIGNMENT: u64 = 256;
+
 /// Index of a tensor in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TensorId(pub(super) usize);
+pub struct TensorId(usize);
 
 /// Which set of blocks a tensor lives in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -124,6 +127,12 @@ pub struct View {
 }
 
 impl TensorId {
+    /// The tensor at a position of its table. Positions behind the last tensor stand for whole blocks of a plan.
+    #[must_use]
+    pub(crate) const fn at(position: usize) -> Self {
+        Self(position)
+    }
+
     /// Position in the table.
     #[must_use]
     pub const fn index(self) -> usize {
@@ -150,11 +159,6 @@ pub struct TensorTable {
 }
 
 impl TensorTable {
-    /// The id of the tensor at a position.
-    pub(super) const fn id(position: usize) -> TensorId {
-        TensorId(position)
-    }
-
     /// Adds a tensor and returns a view of all of it. Sizes round up to whole 16-byte units, and an empty tensor still
     /// has one unit so that it can be bound.
     pub fn add(&mut self, name: impl Into<String>, class: Class, tag: Tag, bytes: u64) -> View {
