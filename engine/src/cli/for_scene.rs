@@ -60,6 +60,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
 const fn facts(capture: &Capture, iterations: u32) -> Facts {
     Facts {
         photos: capture.photos,
+        points: capture.points,
         background: capture.background_share,
         overlap: capture.overlap,
         iterations,

@@ -18,6 +18,8 @@ use super::tree::{Entry, Node, Value};
 pub struct Facts {
     /// Training views.
     pub photos: u32,
+    /// Points of the sparse model.
+    pub points: u32,
     /// Share of the sparse points beyond the cameras, 0 to 1.
     pub background: Option<f64>,
     /// Mean number of training pictures that a sparse point falls into.
@@ -74,6 +76,8 @@ pub(super) struct Rule {
 struct When {
     photos_below: Option<u32>,
     photos_from: Option<u32>,
+    points_below: Option<u32>,
+    points_from: Option<u32>,
     background_below: Option<f64>,
     background_from: Option<f64>,
     overlap_below: Option<f64>,
@@ -98,11 +102,14 @@ struct Heads {
 
 impl When {
     /// Conditions as (what must lie below, what it must reach) with what a scene has of them.
-    fn bounds(&self, facts: &Facts) -> [(Option<f64>, Option<f64>, Option<f64>); 4] {
-        let photos = [self.photos_below, self.photos_from].map(|bound| bound.map(f64::from));
-        let iterations = [self.iterations_below, self.iterations_from].map(|bound| bound.map(f64::from));
+    fn bounds(&self, facts: &Facts) -> [(Option<f64>, Option<f64>, Option<f64>); 5] {
+        let whole = |bounds: [Option<u32>; 2]| bounds.map(|bound| bound.map(f64::from));
+        let photos = whole([self.photos_below, self.photos_from]);
+        let points = whole([self.points_below, self.points_from]);
+        let iterations = whole([self.iterations_below, self.iterations_from]);
         [
             (photos[0], photos[1], Some(f64::from(facts.photos))),
+            (points[0], points[1], Some(f64::from(facts.points))),
             (self.background_below, self.background_from, facts.background),
             (self.overlap_below, self.overlap_from, facts.overlap),
             (iterations[0], iterations[1], Some(f64::from(facts.iterations))),
@@ -120,6 +127,7 @@ impl When {
     fn describe(&self, facts: &Facts) -> String {
         let words = [
             format!("{} photos", facts.photos),
+            format!("{} sparse points", facts.points),
             format!("{:.1} % background", 100.0 * facts.background.unwrap_or_default()),
             format!("{:.1} photos a point", facts.overlap.unwrap_or_default()),
             format!("{} iterations", facts.iterations),
@@ -254,11 +262,13 @@ fn settings(set: Option<Entry>, rule: &At, path: &str) -> Result<Node, ConfigErr
 impl Rule {
     /// The rule in a line, for people.
     pub(super) fn describe(&self) -> String {
-        let bounds =
-            self.when
-                .bounds(&Facts::default())
-                .into_iter()
-                .zip(["photos", "background", "overlap", "iterations"]);
+        let bounds = self.when.bounds(&Facts::default()).into_iter().zip([
+            "photos",
+            "points",
+            "background",
+            "overlap",
+            "iterations",
+        ]);
         let conditions = bounds.flat_map(|((below, from, _), what)| {
             let below = below.map(|bound| format!("{what} below {bound}"));
             below

@@ -51,6 +51,8 @@ fn adapt() -> Value {
                     "properties": {
                         "photos_below": number("Fewer training views than this.", None),
                         "photos_from": number("At least so many training views.", None),
+                        "points_below": number("The sparse model has fewer points; below 1: the first Gaussians are random.", None),
+                        "points_from": number("The sparse model has at least so many points.", None),
                         "background_below": number("A smaller share of the sparse points lies beyond the cameras.", Some(1)),
                         "background_from": number("At least this share of the sparse points lies beyond the cameras.", Some(1)),
                         "overlap_below": number("A sparse point falls into fewer training pictures on average.", None),

@@ -46,7 +46,7 @@ adapt:
   - when: { photos_below: 60 }
     set: { optimizer.lr.means: 0.00032, strategy: { densify: { until: 3000 } } }
     why: few photos are learnt by heart
-  - when: { photos_from: 20, background_below: 0.1, overlap_from: 5 }
+  - when: { photos_from: 20, points_from: 100, background_below: 0.1, overlap_from: 5 }
     set:
       optimizer.lr.means: 0.0002
       losses: [{ kind: l1, weight: 1 }]
@@ -56,6 +56,7 @@ adapt:
 fn facts(photos: u32) -> Facts {
     Facts {
         photos,
+        points: 3000,
         background: Some(0.0),
         overlap: Some(8.25),
         iterations: 7000,
@@ -111,10 +112,13 @@ fn rules_that_hold_lie_above_the_recipe_and_below_what_is_set_by_hand() {
     assert_eq!(found, (0.0002, 3000, 1));
     assert!(
         told[1].starts_with(
-            "adapted to 43 photos, 0.0 % background, 8.2 photos a point: optimizer.lr.means 0.00032 -> 0.0002, losses [{"
+            "adapted to 43 photos, 3000 sparse points, 0.0 % background, 8.2 photos a point: optimizer.lr.means 0.00032 -> 0.0002, losses [{"
         ) && told[1].ends_with("(rings)"),
         "{told:?}"
     );
+    // Fewer points than the rule asks for.
+    let random = Facts { points: 0, ..facts(80) };
+    assert_eq!(of(&inputs, &random).0, (0.00064, 15000, 2));
     // What cannot be told of a scene holds no condition.
     let unknown = Facts {
         background: None,
@@ -177,7 +181,7 @@ fn rules_are_shown_and_belong_to_recipes() {
         rules_of(&recipe.inputs()).unwrap(),
         [
             "photos below 60: optimizer.lr.means 0.00032, strategy.densify.until 3000 (few photos are learnt by heart)",
-            "photos from 20, background below 0.1, overlap from 5: optimizer.lr.means 0.0002, losses [{ kind: l1, weight: \
+            "photos from 20, points from 100, background below 0.1, overlap from 5: optimizer.lr.means 0.0002, losses [{ kind: l1, weight: \
              1 }] (rings)",
         ]
     );
