@@ -1,9 +1,9 @@
-//! The registry: families of plugins, and the macro that turns a list of kinds into a family.
+//! Families of plugins, and the macro that turns a list of kinds into a family.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Checker, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
+use super::Checker;
 
 /// The options of one plugin: every key has a default and a documented range.
 pub trait Options: Serialize + DeserializeOwned + JsonSchema + Default {
@@ -29,41 +29,6 @@ pub struct Family {
     pub key: &'static str,
     /// The plugins, in the order they are listed to people.
     pub entries: &'static [Entry],
-}
-
-/// Every family with every plugin: the registry.
-#[must_use]
-pub const fn families() -> [Family; 7] {
-    [
-        Family {
-            key: "init",
-            entries: Init::ENTRIES,
-        },
-        Family {
-            key: "strategy",
-            entries: Strategy::ENTRIES,
-        },
-        Family {
-            key: "optimizer",
-            entries: Optimizer::ENTRIES,
-        },
-        Family {
-            key: "losses",
-            entries: Loss::ENTRIES,
-        },
-        Family {
-            key: "regularizers",
-            entries: Regularizer::ENTRIES,
-        },
-        Family {
-            key: "exporters",
-            entries: Exporter::ENTRIES,
-        },
-        Family {
-            key: "sinks",
-            entries: Sink::ENTRIES,
-        },
-    ]
 }
 
 /// Options with their kind in front, the way a profile writes them.

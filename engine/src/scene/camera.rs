@@ -1,4 +1,17 @@
-//! A pinhole camera at training resolution.
+//! A pinhole camera at training resolution, and the intrinsics of a picture.
+
+/// Focal lengths and principal point in pixels of a picture, COLMAP's convention (first pixel centre at 0.5).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Intrinsics {
+    /// Horizontal focal length.
+    pub fx: f64,
+    /// Vertical focal length.
+    pub fy: f64,
+    /// Horizontal principal point.
+    pub cx: f64,
+    /// Vertical principal point.
+    pub cy: f64,
+}
 
 /// World-to-camera pose and intrinsics of one view.
 ///

@@ -6,6 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Missing images, or cameras, that a message lists one by one.
+pub(super) const SHOWN: usize = 3;
+
 /// Why a data set, or one of its images, cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SceneError {
@@ -245,5 +248,14 @@ impl SceneError {
             found: found.into(),
             remedy,
         }
+    }
+}
+
+/// The first few names, and how many more there are.
+pub(super) fn listed(names: &[String]) -> String {
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }

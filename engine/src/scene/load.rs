@@ -6,23 +6,24 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::error::{SHOWN, listed};
 use super::fence::Fence;
 use super::header::Header;
-use super::index::{CameraUse, KindChoice, SceneIndex, SceneKind, SceneOptions};
+use super::index::{CameraUse, SceneIndex};
 use super::lens::Lens;
+use super::options::{KindChoice, SceneKind, SceneOptions};
 use super::posed::PosedImage;
 use super::upright::Planner;
-use super::view::{self, Alpha, Point, View};
+use super::view::{self, Alpha, View};
 use super::{
-    Near, Resolution, SceneError, blender, colmap, header, masks, multiscale, nerfstudio, points_ply, seen, split,
+    Near, Point, Resolution, SceneError, blender, colmap, header, masks, multiscale, nerfstudio, points_ply, seen,
+    split,
 };
 
 /// Image folder of COLMAP data sets unless told otherwise.
 const IMAGES: &str = "images";
 /// Divisors that ready-made image folders come in.
 const READY_MADE: [u32; 3] = [2, 4, 8];
-/// Missing images, or cameras, that a message lists one by one.
-const SHOWN: usize = 3;
 /// Training images narrower than this draw a warning, pixels.
 const TINY_WIDTH_PX: u32 = 32;
 
@@ -511,15 +512,6 @@ fn split_views(views: Vec<View>, eval: bool) -> Sets {
 /// Train and test views by name.
 fn hold_out_named(views: Vec<View>, held_out: &BTreeSet<String>) -> Sets {
     views.into_iter().partition(|view| !held_out.contains(&view.name))
-}
-
-/// The first few names, and how many more there are.
-pub(super) fn listed(names: &[String]) -> String {
-    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
-    match names.len() - shown.len() {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }
 
 #[cfg(test)]

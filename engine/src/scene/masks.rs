@@ -7,37 +7,15 @@
 
 use std::path::{Path, PathBuf};
 
+use super::error::listed;
 use super::fence::Fence;
-use super::load::listed;
+use super::options::{MaskChoice, SceneOptions};
 use super::upright::is_scaled_copy;
-use super::view::without_extension;
-use super::{SceneError, SceneOptions, View, header};
+use super::view::{MaskFile, View, without_extension};
+use super::{SceneError, header};
 
 /// Folder of masks unless told otherwise.
 const FOLDER: &str = "masks";
-
-/// Where masks are looked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum MaskChoice {
-    /// In `masks` and beside the images, where there are any.
-    #[default]
-    Auto,
-    /// Nowhere.
-    Off,
-    /// In this folder, relative to the scene's; there must be some.
-    Folder(PathBuf),
-}
-
-/// The mask of a view.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MaskFile {
-    /// The file.
-    pub path: PathBuf,
-    /// Its width and height, pixels; the same aspect ratio as the image.
-    pub size_px: (u32, u32),
-    /// Black counts, not white.
-    pub invert: bool,
-}
 
 /// Finds the masks of `views`, whose scene is in `root`.
 ///

@@ -8,19 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::header::Header;
-use super::masks::MaskFile;
 use super::posed::PosedImage;
 use super::upright::{Planner, Upright};
-use super::{Camera, SceneError, SeenPoint};
-
-/// A coloured point of the sparse model.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
-    /// World-space position.
-    pub position: [f32; 3],
-    /// sRGB colour as stored in the images.
-    pub color: [u8; 3],
-}
+use super::{Camera, Intrinsics, SceneError, SeenPoint};
 
 /// The part of a scene a view belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -63,17 +53,15 @@ pub enum Alpha {
     Mask,
 }
 
-/// Focal lengths and principal point in pixels of a picture, COLMAP's convention (first pixel centre at 0.5).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Intrinsics {
-    /// Horizontal focal length.
-    pub fx: f64,
-    /// Vertical focal length.
-    pub fy: f64,
-    /// Horizontal principal point.
-    pub cx: f64,
-    /// Vertical principal point.
-    pub cy: f64,
+/// The mask of a view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaskFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its width and height, pixels; the same aspect ratio as the image.
+    pub size_px: (u32, u32),
+    /// Black counts, not white.
+    pub invert: bool,
 }
 
 /// One posed image.

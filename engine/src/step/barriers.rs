@@ -5,7 +5,8 @@ use super::{Capacities, StepTensors, train_step};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Plan, PlanLimits};
 use crate::program::{Program, TensorTable, View};
-use crate::vk::hazards::{Hazard, check, fences, touches};
+use crate::vk::Hazard;
+use crate::vk::hazards::{check, fences, touches};
 use crate::vk::{Place, VkError};
 
 /// The training step in a plan whose arena tensors share bytes.

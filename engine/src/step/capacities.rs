@@ -7,7 +7,15 @@ use crate::kernels::catch_up::ROW_BYTES;
 use crate::kernels::uniforms::TILE_PX;
 use crate::scene::photo_bytes;
 
-use super::ExtraLosses;
+/// Losses that need tensors of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExtraLosses {
+    /// Coverage against the mask; photos then carry one.
+    pub alpha: bool,
+    /// Exposure of each training view.
+    pub exposure: bool,
+}
 
 /// Sizes from which every tensor follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,25 +2,13 @@
 //!
 //! What a profile does not ask for has no tensor and no pass here.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Capacities, StepTensors};
 use crate::kernels::exposure::Exposures;
 use crate::kernels::views::{Intersections, Pixels};
 use crate::kernels::{alpha_loss, exposure, loss, rasterize_backward};
 use crate::program::{Class, Program, Tag, TensorTable, View};
 
-/// Losses that need tensors of their own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ExtraLosses {
-    /// Coverage against the mask; photos then carry one.
-    pub alpha: bool,
-    /// Exposure of each training view.
-    pub exposure: bool,
-}
-
-/// Their tensors.
+/// Tensors of the losses that need some of their own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExtraTensors {
     /// Sums of coverage differences per tile.

@@ -20,10 +20,10 @@ mod rows;
 mod tensors;
 
 pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, left_out, pack_bands};
-pub use capacities::Capacities;
+pub use capacities::{Capacities, ExtraLosses};
 pub use densify::{DensifyTensors, STAGING_BYTES, budgeted, camera_cull, densify, resample};
 pub use guard_bands::check_guard_bands;
-pub use losses::{ExtraLosses, ExtraTensors};
+pub use losses::ExtraTensors;
 pub use model_io::{read_model, write_model};
 pub use passes::{
     bound_clusters, catch_up_program, clusters_program, evaluate_view, forward, gradients_of_view, train_step,

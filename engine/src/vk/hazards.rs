@@ -5,24 +5,8 @@
 //! theirs that share bytes, one of them written. The validation layer sees neither two passes that write the same bytes
 //! nor tensors that share bytes of the arena on purpose; here both are errors with the names of passes and tensor.
 
-use super::{Place, VkError};
+use super::{Hazard, Place, VkError};
 use crate::program::{Access, Command, Groups, Program, View};
-
-/// Two commands that nothing keeps apart.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("in program `{program}`, {later} {what} of {earlier} without a barrier between them: `{tensor}`")]
-pub struct Hazard {
-    /// Name of the program.
-    pub program: String,
-    /// The first command: pass and number.
-    pub earlier: String,
-    /// The second.
-    pub later: String,
-    /// What the second does to what the first did.
-    pub what: &'static str,
-    /// The tensor, or both where two share bytes.
-    pub tensor: String,
-}
 
 /// A byte range that a command touches.
 #[derive(Clone, Copy, Debug)]

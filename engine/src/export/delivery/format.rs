@@ -1,9 +1,9 @@
 //! The formats, their names and endings, and the one way to write any of them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{Chosen, compressed_ply, glb, morton, ply, spz};
-use crate::export::{ExportError, PlyComments, write_atomic};
+use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, spz};
+use crate::export::{PlyComments, write_atomic};
 use crate::plugins::{Exporter, Subset};
 
 /// Versions of SPZ that are written.
@@ -106,41 +106,6 @@ impl Format {
             Exporter::Glb(options) => Some((Self::Glb, options.subset())),
         }
     }
-}
-
-/// Why a model was not handed out.
-#[derive(Debug, thiserror::Error)]
-pub enum DeliveryError {
-    /// A model without Gaussians, or none with finite values.
-    #[error("the model holds no Gaussian that can be drawn")]
-    NoGaussians,
-    /// A crop box beside the model.
-    #[error(
-        "no Gaussian lies in the crop box; the centres lie between {},{},{} and {},{},{}",
-        low[0], low[1], low[2], high[0], high[1], high[2]
-    )]
-    OutsideCrop {
-        /// Smallest coordinates of the centres.
-        low: [f32; 3],
-        /// Largest coordinates of the centres.
-        high: [f32; 3],
-    },
-    /// More than the format's 32-bit sizes can name.
-    #[error(
-        "{} would have {bytes} bytes with {gaussians} Gaussians, and a GLB file has at most 4294967295",
-        path.display()
-    )]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// Gaussians in it.
-        gaussians: usize,
-        /// Its size.
-        bytes: u64,
-    },
-    /// The file cannot be written.
-    #[error(transparent)]
-    Write(#[from] ExportError),
 }
 
 /// What was written.

@@ -8,6 +8,7 @@ mod axes;
 mod chosen;
 mod compressed_ply;
 mod contribution;
+mod error;
 mod format;
 mod glb;
 mod morton;
@@ -17,5 +18,6 @@ mod spz;
 mod summary;
 
 pub use chosen::Chosen;
-pub use format::{Delivered, DeliveryError, Format, SpzVersion, deliver};
+pub use error::DeliveryError;
+pub use format::{Delivered, Format, SpzVersion, deliver};
 pub use summary::{FileError, FileSummary, summarize_file};

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::super::scratch::Scratch;
-use super::super::{Alpha, ImageOptions, ImageStore};
+use super::super::{Alpha, ImageOptions, ImageStore, KindChoice};
 use super::*;
 
 fn bundled() -> PathBuf {

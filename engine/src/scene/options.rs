@@ -1,0 +1,119 @@
+//! How a data set is to be read.
+
+use std::path::PathBuf;
+
+use super::Resolution;
+use super::view::Alpha;
+
+/// The kinds of data set that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SceneKind {
+    /// `sparse/0`, another folder below `sparse`, or `sparse` with cameras, images and points3D.
+    Colmap,
+    /// `transforms_train.json`.
+    Blender,
+    /// `metadata.json` with several image scales.
+    Multiscale,
+    /// `transforms.json`.
+    Nerfstudio,
+}
+
+impl SceneKind {
+    /// The word that `dataset.kind` has for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Colmap => "colmap",
+            Self::Blender => "blender",
+            Self::Multiscale => "multiscale",
+            Self::Nerfstudio => "nerfstudio",
+        }
+    }
+}
+
+/// The kind a user asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KindChoice {
+    /// Decide by the files that are there.
+    #[default]
+    Auto,
+    /// Insist on one kind.
+    Only(SceneKind),
+}
+
+/// What to make of alpha channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AlphaChoice {
+    /// [`Alpha::Composite`] for Blender images, [`Alpha::Ignore`] for others.
+    #[default]
+    Auto,
+    /// The same for all images.
+    Only(Alpha),
+}
+
+impl AlphaChoice {
+    pub(super) fn or(self, usual: Alpha) -> Alpha {
+        match self {
+            Self::Auto => usual,
+            Self::Only(alpha) => alpha,
+        }
+    }
+}
+
+/// Where masks are looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum MaskChoice {
+    /// In `masks` and beside the images, where there are any.
+    #[default]
+    Auto,
+    /// Nowhere.
+    Off,
+    /// In this folder, relative to the scene's; there must be some.
+    Folder(PathBuf),
+}
+
+/// How a data set is to be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SceneOptions {
+    /// Kind of data set.
+    pub kind: KindChoice,
+    /// Image folder of a COLMAP data set, relative to its root. When absent it is `images`, or `images_2`, `images_4`,
+    /// `images_8` where that folder holds what the resolution asks for.
+    pub images: Option<String>,
+    /// Training resolution.
+    pub resolution: Resolution,
+    /// Further divisor of the resolution, 1 for none.
+    pub scale: f64,
+    /// Hold out test views.
+    pub eval: bool,
+    /// Read files that links lead out of the data set.
+    pub follow_links: bool,
+    /// Use the principal points of the cameras instead of the image centres.
+    pub respect_principal_point: bool,
+    /// What to make of alpha channels.
+    pub alpha: AlphaChoice,
+    /// Where masks are looked for.
+    pub masks: MaskChoice,
+    /// Mask files name the pixels that do not count.
+    pub mask_invert: bool,
+    /// Most points that are kept of those each training photo shows; 0 for none.
+    pub seen_points: u32,
+}
+
+impl Default for SceneOptions {
+    fn default() -> Self {
+        Self {
+            kind: KindChoice::Auto,
+            images: None,
+            resolution: Resolution::Auto,
+            scale: 1.0,
+            eval: true,
+            follow_links: false,
+            respect_principal_point: true,
+            alpha: AlphaChoice::Auto,
+            masks: MaskChoice::Auto,
+            mask_invert: false,
+            seen_points: 0,
+        }
+    }
+}
