@@ -7,9 +7,10 @@ use kiln::config::{Inputs, Override, Profile, resolve};
 use kiln::gaussians::Gaussians;
 use kiln::kernels::views::Reduction;
 use kiln::memory::{Budget, Gpu};
+use kiln::plan::{Demand, plan};
+use kiln::record::events::{Event, EventRow};
 use kiln::scene::{Camera, SceneIndex, SceneOptions, SeenPoint};
-use kiln::train::events::{Event, EventRow};
-use kiln::train::{Demand, StepStatus, Trainer, plan};
+use kiln::train::{StepStatus, Trainer};
 use kiln::vk;
 
 use crate::gpu::variants;

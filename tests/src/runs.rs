@@ -7,8 +7,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use kiln::config::{Inputs, Override, Profile, Validation, resolve};
-use kiln::train::interrupt::Interrupt;
-use kiln::train::{ResumeFrom, RunEnd, RunRequest, TrainError, open_device, run};
+use kiln::plan::open_device;
+use kiln::run::interrupt::Interrupt;
+use kiln::run::{ResumeFrom, RunEnd, RunError, RunRequest, run};
 use serde_json::Value;
 
 use crate::gpu;
@@ -132,7 +133,7 @@ pub fn profile(output: &Path, settings: &[&[(&str, &str)]]) -> Profile {
 ///
 /// # Panics
 /// Without a Vulkan device, or when the validation layer was on and had something to say.
-pub fn train(profile: Profile, resume: Option<ResumeFrom>, interrupt: &Interrupt) -> Result<RunEnd, TrainError> {
+pub fn train(profile: Profile, resume: Option<ResumeFrom>, interrupt: &Interrupt) -> Result<RunEnd, RunError> {
     train_scene(profile, scene(), resume, interrupt).map(|(end, _)| end)
 }
 
@@ -148,7 +149,7 @@ pub fn train_scene(
     scene: PathBuf,
     resume: Option<ResumeFrom>,
     interrupt: &Interrupt,
-) -> Result<(RunEnd, u64), TrainError> {
+) -> Result<(RunEnd, u64), RunError> {
     gpu::take_turn();
     let open = open_device(&profile).expect("a Vulkan device; install a driver, for example Mesa's lavapipe");
     let device = open.device.clone();

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use kiln::export::{Synthetic, SyntheticKind};
-use kiln::train::interrupt::Interrupt;
+use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, QUICK, Scratch, profile, train_scene};
 use serde_json::Value;
 

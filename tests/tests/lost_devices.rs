@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kiln::memory::Gpu;
 use kiln::program::{Class, Program, Tag, TensorTable};
-use kiln::train::REPORT_FILE;
+use kiln::record::run_folder::REPORT_FILE;
 use kiln::vk::{Device, Instance, RecordOptions, Validation};
 use kiln_tests::gpu::take_turn;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json};

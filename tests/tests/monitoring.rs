@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use kiln::cli::{Exit, Failure as _};
-use kiln::train::ResumeFrom;
-use kiln::train::interrupt::Interrupt;
+use kiln::run::ResumeFrom;
+use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, QUICK, Scratch, json, profile, rows};
 use kiln_tests::tfevents::{self, Event, Value, What, of_tag};
 

@@ -9,13 +9,12 @@ use std::path::Path;
 use kiln::eval::lpips::{DEFAULT_BUDGET_BYTES, LpipsTensors};
 use kiln::gaussians::layout::Storage;
 use kiln::gaussians::morton::Frame;
-use kiln::kernels;
 use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::kernels::{begin, budgeted, densify, explore, guard_bands, histogram, opacity_reset, probe, resample};
+use kiln::kernels::{self, begin, budgeted, densify, explore, guard_bands, histogram, opacity_reset, probe, resample};
 use kiln::program::{Access, Command, Program, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use kiln::cli::{self, Exit, Failure, Request};
 use kiln::config::{Inputs, Override, resolve};
 use kiln::eval::EvalFile;
+use kiln::plan::open_device;
+use kiln::run::{Cameras, Location, Stored};
 use kiln::scene::Split;
-use kiln::train::{Cameras, Location, Stored, open_device};
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, Scratch};
 

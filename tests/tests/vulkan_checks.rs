@@ -10,10 +10,11 @@ use kiln::kernels::cpu::rng::bits;
 use kiln::kernels::guard_bands::{Band, Report, record};
 use kiln::memory::backend::{BackendChoice, BackendKind};
 use kiln::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, MemoryError};
+use kiln::plan::OpenDevice;
 use kiln::program::{Class, Groups, Program, Shader, Tag, TensorTable, View};
+use kiln::run::interrupt::Interrupt;
+use kiln::run::{ResumeFrom, RunError, RunRequest, run};
 use kiln::step::check_guard_bands;
-use kiln::train::interrupt::Interrupt;
-use kiln::train::{OpenDevice, ResumeFrom, RunRequest, TrainError, run};
 use kiln::vk::{Device, Instance, Tier, Validation};
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, take_turn};
@@ -274,7 +275,7 @@ fn a_message_of_the_layer_fails_the_run() {
         json: None,
     };
     let error = run(request, &Interrupt::unattached()).unwrap_err();
-    assert!(matches!(error, TrainError::Validation { mode: "core", .. }), "{error}");
+    assert!(matches!(error, RunError::Validation { mode: "core", .. }), "{error}");
     assert_eq!(error.exit(), Exit::Internal);
     let events = runs::events(&root, "validation");
     assert_eq!(events.len() as u64, report.count());

@@ -9,8 +9,8 @@ use super::{Exit, Failure, Settings, UsageError};
 use crate::config::LpipsRange;
 use crate::eval::{EvalFile, LOW_DB, NamedView};
 use crate::export::ExportError;
+use crate::run::{RunError, Stored};
 use crate::scene::Split;
-use crate::train::{Stored, TrainError};
 
 /// Evaluates and prints to `out`.
 ///
@@ -37,7 +37,7 @@ pub fn run(request: Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>>
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
     print(&evaluated.file, json, out)
-        .map_err(|error| boxed(TrainError::from(ExportError::new(Path::new("standard output"), error))))?;
+        .map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
     Ok(Exit::Ok)
 }
 

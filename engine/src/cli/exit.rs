@@ -6,7 +6,7 @@ use std::io::Write;
 use super::{ProfilesError, UsageError};
 use crate::config::{AutoError, ConfigError};
 use crate::export::{DeliveryError, ExportError, FileError};
-use crate::train::run_folder::RunFolderError;
+use crate::record::run_folder::RunFolderError;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,14 +3,15 @@
 use std::io::{self, Write};
 
 use crate::memory::{Plan, PlanLimits};
+use crate::plan::TrainPlan;
 use crate::program::{Class, Command, Program, TensorTable};
-use crate::train::{TrainError, TrainPlan};
+use crate::run::RunError;
 
 /// Prints a row a block and a row a tensor, in the order of the plan.
 ///
 /// # Errors
-/// [`TrainError`] when the plan cannot be placed or `out` cannot be written.
-pub(super) fn print(plan: &TrainPlan, limits: PlanLimits, out: &mut dyn Write) -> Result<(), TrainError> {
+/// [`RunError`] when the plan cannot be placed or `out` cannot be written.
+pub(super) fn print(plan: &TrainPlan, limits: PlanLimits, out: &mut dyn Write) -> Result<(), RunError> {
     let placed = plan.place(limits)?;
     let table = plan.whole_table();
     let write = |error| crate::export::ExportError::new(std::path::Path::new("standard output"), error);

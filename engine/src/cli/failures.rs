@@ -4,6 +4,8 @@ use super::{Exit, Failure};
 use crate::eval::lpips::LpipsError;
 use crate::kernels::counters::Stall;
 use crate::memory::{BudgetLimit, MemoryError};
+use crate::plan::PlanError;
+use crate::run::RunError;
 use crate::scene::SceneError;
 use crate::serve::ServeError;
 use crate::train::TrainError;
@@ -112,26 +114,55 @@ const LESS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set m
 const KNOBS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`; a larger \
                      `memory.cap_gib` allows more";
 
+impl Failure for PlanError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Scene(_) | Self::Init(_) => Exit::Data,
+            Self::Lpips(error) => error.exit(),
+            Self::Memory(error) => error.exit(),
+            Self::Vulkan(error) => error.exit(),
+            Self::Loss(_) | Self::TooMuchBackground { .. } => Exit::Config,
+            Self::NoDevice(_) => Exit::NoDevice,
+            Self::DoesNotFit { .. } | Self::ImagesDoNotFit { .. } | Self::HostMemory { .. } => Exit::DoesNotFit,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Memory(error) => error.hint(),
+            Self::Lpips(error) => error.hint(),
+            Self::Vulkan(error) => error.hint(),
+            Self::Loss(error) => Some(error.hint().to_owned()),
+            Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
+            Self::DoesNotFit { budget, .. } => Some(match budget.limit {
+                BudgetLimit::Profile => KNOBS.to_owned(),
+                // No setting gives back what others hold, or what is not there.
+                BudgetLimit::Reported => format!("{LESS}; ending other programs that use the device leaves more"),
+                BudgetLimit::Fraction | BudgetLimit::Unreported => LESS.to_owned(),
+            }),
+            Self::ImagesDoNotFit { .. } => Some(format!(
+                "`--set dataset.residency=host` keeps them in host memory; {KNOBS}"
+            )),
+            Self::HostMemory { residency: "host", .. } => Some(
+                "`--set dataset.residency=stream` keeps `dataset.cache_gib` of them; `--resolution 2` makes them smaller"
+                    .to_owned(),
+            ),
+            Self::HostMemory { .. } => Some("`--set dataset.cache_gib=N` keeps fewer of them".to_owned()),
+            // Its message says what to do.
+            Self::TooMuchBackground { .. } => None,
+            Self::Scene(_) | Self::Init(_) => None,
+        }
+    }
+}
+
 impl Failure for TrainError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Scene(_) | Self::Init(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => Exit::Data,
             Self::Checkpoint(error) => error.exit(),
             Self::Lpips(error) => error.exit(),
             Self::Memory(error) => error.exit(),
             Self::Vulkan(error) => error.exit(),
             Self::Export(error) => error.exit(),
-            Self::Folder(error) => error.exit(),
-            Self::Picture(_) | Self::Report(_) | Self::Grew { .. } | Self::Validation { .. } => Exit::Internal,
-            Self::Loss(_) | Self::TooMuchBackground { .. } => Exit::Config,
-            Self::NoDevice(_) => Exit::NoDevice,
-            Self::DeviceLost { .. } => Exit::DeviceLost,
-            Self::Spilled { .. } => Exit::Spilled,
-            Self::DoesNotFit { .. }
-            | Self::Overflow { .. }
-            | Self::TileTooFull { .. }
-            | Self::ImagesDoNotFit { .. }
-            | Self::HostMemory { .. } => Exit::DoesNotFit,
+            Self::TileTooFull { .. } => Exit::DoesNotFit,
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible | Stall::Intersections | Stall::Loops) => Exit::DoesNotFit,
                 _ => Exit::Internal,
@@ -144,16 +175,45 @@ impl Failure for TrainError {
             Self::Lpips(error) => error.hint(),
             Self::Vulkan(error) => error.hint(),
             Self::Checkpoint(error) => error.hint(),
+            Self::Export(error) => error.hint(),
+            Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` plans enough visible records")),
+            Self::Stalled { counters, .. } => match counters.stall() {
+                Some(Stall::Visible) => Some("`--set debug.v_cap=N` plans more visible records".to_owned()),
+                Some(Stall::Intersections) => Some("`--set debug.i_cap=N` plans more intersections".to_owned()),
+                Some(Stall::Loops) => Some(
+                    "a GPU's driver has no such limit; on this one, larger images or a smaller `memory.max_gaussians` put \
+                     fewer splats in a tile"
+                        .to_owned(),
+                ),
+                _ => Some(
+                    "`kiln inspect SCENE` shows what is odd about the data; `--resume` goes on from the newest checkpoint"
+                        .to_owned(),
+                ),
+            },
+        }
+    }
+}
+
+impl Failure for RunError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Plan(error) => error.exit(),
+            Self::Train(error) => error.exit(),
+            Self::Scene(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => Exit::Data,
+            Self::Export(error) => error.exit(),
+            Self::Folder(error) => error.exit(),
+            Self::Picture(_) | Self::Report(_) | Self::Grew { .. } | Self::Validation { .. } => Exit::Internal,
+            Self::DeviceLost { .. } => Exit::DeviceLost,
+            Self::Spilled { .. } => Exit::Spilled,
+            Self::Overflow { .. } => Exit::DoesNotFit,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Plan(error) => error.hint(),
+            Self::Train(error) => error.hint(),
             Self::Folder(error) => error.hint(),
             Self::Export(error) => error.hint(),
-            Self::Loss(error) => Some(error.hint().to_owned()),
-            Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
-            Self::DoesNotFit { budget, .. } => Some(match budget.limit {
-                BudgetLimit::Profile => KNOBS.to_owned(),
-                // No setting gives back what others hold, or what is not there.
-                BudgetLimit::Reported => format!("{LESS}; ending other programs that use the device leaves more"),
-                BudgetLimit::Fraction | BudgetLimit::Unreported => LESS.to_owned(),
-            }),
             Self::Spilled { saved, .. } => {
                 let resume = if *saved { "`--resume` goes on from the checkpoint that was written; " } else { "" };
                 Some(format!(
@@ -171,36 +231,12 @@ impl Failure for TrainError {
                  `memory.max_gaussians` or `memory.cap_gib` has room for more"
                     .to_owned(),
             ),
-            Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` plans enough visible records")),
-            Self::ImagesDoNotFit { .. } => Some(format!(
-                "`--set dataset.residency=host` keeps them in host memory; {KNOBS}"
-            )),
-            Self::HostMemory { residency: "host", .. } => Some(
-                "`--set dataset.residency=stream` keeps `dataset.cache_gib` of them; `--resolution 2` makes them smaller"
-                    .to_owned(),
-            ),
-            Self::HostMemory { .. } => Some("`--set dataset.cache_gib=N` keeps fewer of them".to_owned()),
-            Self::Stalled { counters, .. } => match counters.stall() {
-                Some(Stall::Visible) => Some("`--set debug.v_cap=N` plans more visible records".to_owned()),
-                Some(Stall::Intersections) => Some("`--set debug.i_cap=N` plans more intersections".to_owned()),
-                Some(Stall::Loops) => Some(
-                    "a GPU's driver has no such limit; on this one, larger images or a smaller `memory.max_gaussians` put \
-                     fewer splats in a tile"
-                        .to_owned(),
-                ),
-                _ => Some(
-                    "`kiln inspect SCENE` shows what is odd about the data; `--resume` goes on from the newest checkpoint"
-                        .to_owned(),
-                ),
-            },
             Self::Picture(_) | Self::Report(_) | Self::Validation { .. } => {
                 Some("this is a defect of Kiln; please report it with the command that led to it".to_owned())
             }
             // Its message asks for a report already.
             Self::Grew { .. } => None,
-            // Its message says what to do.
-            Self::TooMuchBackground { .. } => None,
-            Self::Scene(_) | Self::Init(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
+            Self::Scene(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
         }
     }
 }

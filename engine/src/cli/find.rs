@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::train::run_folder::{RunFolderError, RunRecord, record_path};
+use crate::record::run_folder::{RunFolderError, RunRecord, record_path};
 
 /// The word for the newest run below `runs`.
 pub(super) const LATEST: &str = "latest";

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use super::{Failure, Settings};
 use crate::config::{Facts, Inputs, Profile, resolve, resolve_for, rules_of};
+use crate::plan::scene_options;
 use crate::scene::{Capture, SceneIndex};
-use crate::train::scene_options;
 
 /// A scene, and the profile that is adapted to it.
 pub(super) struct ForScene {

@@ -7,10 +7,12 @@ use super::{Exit, Failure, Settings, explain as explanation};
 use crate::config::{self, Profile, Storage};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
-use crate::program::Class;
-use crate::train::{
-    self, DemandSource, FirstModel, Pinned, PlanReport, TrainError, TrainPlan, Unit, open_device, plan_first,
+use crate::plan::{
+    ByteTable, DemandSource, FirstModel, Pinned, PlanReport, REFERENCE_BYTES, TrainPlan, Unit, gib_to_bytes,
+    image_host_bytes, open_device, plan_first,
 };
+use crate::program::Class;
+use crate::run::{RunError, device_budget};
 use crate::vk::DeviceKind;
 
 /// Plans and prints to `out`.
@@ -42,18 +44,18 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
         adapted,
         ..
     } = for_scene(&inputs)?;
-    let cap = profile.memory.cap_gib.map(train::gib_to_bytes);
+    let cap = profile.memory.cap_gib.map(gib_to_bytes);
     // A named profile plans for its own card, whatever this machine has: that is what the command is for.
     let foreign = !by_device && cap.is_some_and(|cap| cap > here.cap_bytes);
     let (budget, limits, variants) = if foreign {
         let bytes = cap.unwrap_or(here.cap_bytes);
         (
-            Budget::new(bytes, None, Some(bytes), 1.0).with_reference(train::REFERENCE_BYTES),
+            Budget::new(bytes, None, Some(bytes), 1.0).with_reference(REFERENCE_BYTES),
             card_limits(),
             card_variants(&profile),
         )
     } else {
-        let budget = train::device_budget(device, &profile);
+        let budget = device_budget(device, &profile);
         let pinned = Pinned::for_training(&open, &profile).map_err(boxed)?;
         for warning in &pinned.warnings {
             eprintln!("warning: {warning}");
@@ -68,13 +70,10 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
         );
     }
     let (first, plan, report) = plan_first(&profile, &scene, budget, limits, &variants).map_err(boxed)?;
-    let images = (
-        profile.dataset.residency.name(),
-        train::image_host_bytes(&profile, &scene),
-    );
+    let images = (profile.dataset.residency.name(), image_host_bytes(&profile, &scene));
     let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();
     print(&plan, &first, &chosen, &report, profile.memory.storage, images, out)
-        .map_err(|e| boxed(TrainError::from(output_error(e))))?;
+        .map_err(|e| boxed(RunError::from(output_error(e))))?;
     if explain {
         explanation::print(&plan, limits, out).map_err(boxed)?;
     }
@@ -165,7 +164,7 @@ fn print(
         "images in RAM",
         mib(image_bytes)
     )?;
-    let table = train::ByteTable::new(storage, c, &plan.tensors.variants, plan.tensors.resident.bytes());
+    let table = ByteTable::new(storage, c, &plan.tensors.variants, plan.tensors.resident.bytes());
     writeln!(
         out,
         "  bytes            {:>12.1}  a Gaussian; a visible record {}, an intersection {}, a pixel {} before sharing",

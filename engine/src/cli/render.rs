@@ -7,7 +7,7 @@ use super::request::{Render, RenderViews};
 use super::stored::{Opened, boxed, open, progress};
 use super::{Exit, Failure, Settings};
 use crate::export::ExportError;
-use crate::train::{Cameras, Stored, TrainError};
+use crate::run::{Cameras, RunError, Stored};
 
 /// Renders and prints the path of every picture to `out`.
 ///
@@ -46,7 +46,7 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
     .map_err(boxed)?;
     for path in paths {
         writeln!(out, "{}", path.display())
-            .map_err(|error| boxed(TrainError::from(ExportError::new(Path::new("standard output"), error))))?;
+            .map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
     }
     Ok(Exit::Ok)
 }

@@ -6,8 +6,9 @@ use super::request::Model;
 use super::{Failure, Settings};
 use crate::config::{self, AutoError, Inputs, Profile};
 use crate::memory::Budget;
-use crate::train::events::Progress;
-use crate::train::{Location, OpenDevice, TrainError, open_device};
+use crate::plan::{OpenDevice, open_device};
+use crate::record::events::Progress;
+use crate::run::{Location, RunError};
 use crate::vk::DeviceKind;
 
 /// A model that was found, with everything needed to draw it.
@@ -20,7 +21,7 @@ pub(super) struct Opened {
 /// Finds the model and opens the device. A run's own settings lie below the command line's; a PLY file of no run gets
 /// the memory profile that fits the device.
 pub(super) fn open(model: &Model) -> Result<Opened, Box<dyn Failure>> {
-    let location = Location::find(&model.target, model.iteration).map_err(|e| boxed(TrainError::from(e)))?;
+    let location = Location::find(&model.target, model.iteration).map_err(|e| boxed(RunError::from(e)))?;
     let settings = Settings {
         inputs: Inputs {
             file: location.config.clone(),

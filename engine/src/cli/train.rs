@@ -7,9 +7,10 @@ use super::request::{Resume, Train};
 use super::{Exit, Failure};
 use crate::config;
 use crate::memory::Budget;
-use crate::train::interrupt::{Interrupt, Signal};
-use crate::train::sinks::Terminal;
-use crate::train::{ResumeFrom, RunEnd, RunRequest, open_device, run as run_training};
+use crate::plan::open_device;
+use crate::record::sinks::Terminal;
+use crate::run::interrupt::{Interrupt, Signal};
+use crate::run::{ResumeFrom, RunEnd, RunRequest, run as run_training};
 use crate::vk::DeviceKind;
 
 /// Trains.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::TrainError;
-use crate::kernels::counters::Counters;
+use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::uniforms::StepUniforms;
 use crate::memory::Gpu;
 use crate::program::View;
@@ -12,7 +12,7 @@ use crate::vk::{CompiledProgram, Ticket};
 
 /// What bands take turns with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turns {
+pub(crate) enum Turns {
     /// The tiles' lists; there are records for all visible Gaussians. See [`step::banded`].
     Lists,
     /// Records and lists. See [`step::banded_records`].
@@ -20,7 +20,7 @@ pub(super) enum Turns {
 }
 
 /// The ranges on their way to the device, and how to find them.
-pub(super) struct BandRing {
+pub(crate) struct BandRing {
     tensors: BandTensors,
     survey_back: Option<View>,
     /// Makes at least this many bands.
@@ -31,13 +31,13 @@ pub(super) struct BandRing {
 }
 
 /// A view whose first part is done.
-pub(super) struct BandedView {
+pub(crate) struct BandedView {
     /// Splats per tile.
-    pub(super) histogram: Vec<u32>,
+    pub(crate) histogram: Vec<u32>,
     /// Visible Gaussians.
     pub(super) visible: u32,
     /// Bands, in tile order.
-    pub(super) bands: Vec<Range<u32>>,
+    pub(crate) bands: Vec<Range<u32>>,
 }
 
 impl BandedView {
@@ -49,7 +49,7 @@ impl BandedView {
 }
 
 impl BandRing {
-    pub(super) fn new(
+    pub(crate) fn new(
         tensors: BandTensors,
         records: Option<&RecordBandTensors>,
         least: Option<u32>,
@@ -78,7 +78,7 @@ impl BandRing {
     ///
     /// # Errors
     /// [`TrainError::TileTooFull`].
-    pub(super) fn pack(
+    pub(crate) fn pack(
         &self,
         gpu: &Gpu,
         block: &StepUniforms,
@@ -118,7 +118,7 @@ impl BandRing {
     }
 
     /// Submits `program` once per band, in order.
-    pub(super) fn submit(
+    pub(crate) fn submit(
         &mut self,
         gpu: &mut Gpu,
         program: &CompiledProgram,
@@ -140,5 +140,59 @@ impl BandRing {
             *last = Some(gpu.submit(program, slot)?);
         }
         Ok(())
+    }
+}
+
+/// How steps run when they do not run whole.
+pub(super) struct Banding {
+    pub(super) ring: BandRing,
+    /// `debug.bands`: every step runs in at least so many bands.
+    pub(super) asked: Option<u32>,
+    /// Memory is short: every step runs in at least so many bands.
+    pub(super) pressed: Option<u32>,
+    /// What the last banded step would not have fit whole for.
+    pub(super) crowded: Option<Turns>,
+    /// Steps done in bands.
+    pub(super) steps: u32,
+    /// Steps left out.
+    pub(super) skipped: u32,
+}
+
+impl Banding {
+    pub(crate) fn new(ring: BandRing, asked: Option<u32>) -> Self {
+        Self {
+            ring,
+            asked,
+            pressed: None,
+            crowded: None,
+            steps: 0,
+            skipped: 0,
+        }
+    }
+
+    /// Goes on with the tensors of another plan.
+    pub(super) fn move_to(&mut self, ring: BandRing) {
+        self.ring = ring;
+    }
+
+    /// How the next step starts; none when it is tried whole.
+    pub(super) fn turns(&self) -> Option<Turns> {
+        self.crowded
+            .or(self.asked.or(self.pressed).is_some().then_some(Turns::Lists))
+    }
+
+    /// Steps run in at least `least` bands from now on, or as they did before.
+    pub(super) fn press(&mut self, least: Option<u32>) {
+        self.pressed = least;
+        self.ring.set_least(self.asked.max(least).unwrap_or(1));
+    }
+
+    /// How to go on after a stall; none when there is no way.
+    pub(super) fn way_out(&self, stall: Stall) -> Option<Turns> {
+        match stall {
+            Stall::Intersections => Some(Turns::Lists),
+            Stall::Visible => self.ring.has_records_in_turns().then_some(Turns::Records),
+            Stall::NonFinite | Stall::Loops => None,
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The programs of a plan, compiled for a device.
 
 use super::TrainError;
-use super::planning::TrainPlan;
 use crate::memory::{Gpu, MemoryError};
+use crate::plan::TrainPlan;
 use crate::program::Program;
 use crate::step::{BAND_SLOTS, BandedPrograms};
 use crate::vk::{CompiledProgram, RecordOptions};
@@ -19,9 +19,9 @@ pub(super) struct Banded {
 }
 
 /// Everything the trainer submits.
-pub(super) struct Programs {
+pub(crate) struct Programs {
     /// The step; one for each page of resident images, else one.
-    pub(super) steps: Vec<CompiledProgram>,
+    pub(crate) steps: Vec<CompiledProgram>,
     /// The same with timestamps; none unless steps are to be timed and the device has a clock.
     pub(super) timed: Vec<CompiledProgram>,
     pub(super) evaluate: CompiledProgram,
@@ -37,7 +37,7 @@ pub(super) struct Programs {
     pub(super) banded_records: Option<Banded>,
     pub(super) clear_stall: CompiledProgram,
     pub(super) left_out: CompiledProgram,
-    pub(super) histogram: CompiledProgram,
+    pub(crate) histogram: CompiledProgram,
     /// None where SH takes part in every step.
     pub(super) catch_up: Option<CompiledProgram>,
     /// None without clusters.
@@ -49,7 +49,7 @@ impl Programs {
     ///
     /// # Errors
     /// [`TrainError::Memory`] when the driver refuses one.
-    pub(super) fn new(gpu: &Gpu, plan: &TrainPlan, with_times: bool) -> Result<Self, TrainError> {
+    pub(crate) fn new(gpu: &Gpu, plan: &TrainPlan, with_times: bool) -> Result<Self, TrainError> {
         let compile = |program: &Program, slots: u32, timestamps: bool| {
             let options = RecordOptions {
                 slots,

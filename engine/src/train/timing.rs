@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{ByteTable, Unit};
 use crate::kernels::counters::Counters;
+use crate::plan::{ByteTable, Unit};
 use crate::program::Class;
 use crate::vk::PassTime;
 
@@ -126,12 +126,12 @@ struct Sums {
 
 /// Adds up timed steps; as large after a long run as its windows are many.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Timing {
+pub(crate) struct Timing {
     windows: BTreeMap<u32, Sums>,
 }
 
 impl Timing {
-    pub(super) fn add(&mut self, step: &TimedStep) {
+    pub(crate) fn add(&mut self, step: &TimedStep) {
         let window = step.iteration.saturating_sub(1) / WINDOW;
         let sums = self.windows.entry(window).or_default();
         sums.to = sums.to.max(step.iteration);
@@ -148,7 +148,7 @@ impl Timing {
     }
 
     /// The report of `iterations` that took `seconds`, `waited` of them for the device.
-    pub(super) fn report(
+    pub(crate) fn report(
         &self,
         every: u32,
         iterations: u32,

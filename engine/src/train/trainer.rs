@@ -1,26 +1,30 @@
 //! The device side of a run: submits steps, reads status words late, evaluates between steps.
 
+mod deferred;
+mod growing;
+mod replay;
 mod results;
+mod staging;
+mod timed;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::bands::BandRing;
+use deferred::Deferred;
+use growing::Growing;
+
+use super::TrainError;
+use super::bands::{BandRing, Banding};
+use super::capacity_warning::Headroom;
 use super::compiled::Programs;
-use super::deferred::Deferred;
-use super::events::{Event, EventRow};
-use super::growing::Growing;
-use super::guard::{GrowthHold, Probe};
-use super::headroom::Headroom;
-use super::planning::{EvalReadback, TrainPlan};
-use super::replay::Banding;
-use super::schedule::{self, Events};
-use super::skips::Skips;
+use super::growth_hold::GrowthHold;
+use super::peaks::Peaks;
+use super::probe::Probe;
+use super::skipped_updates::Skips;
 use super::timing::TimedStep;
 use super::uniforms::{self, GroupSteps};
-use super::upload::Uploads;
-use super::{Peaks, PlanReport, TrainError, losses, staging};
+use super::upload::{self, Uploads};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::Counters;
@@ -29,7 +33,10 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
 use crate::memory::backend::BackendKind;
 use crate::memory::{Gpu, MemoryError};
+use crate::plan::schedule::{self, Events};
+use crate::plan::{EvalReadback, PlanReport, TrainPlan, losses};
 use crate::program::View;
+use crate::record::events::{Event, EventRow};
 use crate::scene::{self, Camera, SceneIndex};
 use crate::step::{self, ModelTensor, StepTensors, check_guard_bands};
 use crate::vk::{Device, Ticket};
@@ -43,24 +50,13 @@ pub struct StepStatus {
     pub counters: Counters,
 }
 
-/// Metric sums of one evaluated view, and its image when asked for.
-#[derive(Clone, Debug)]
-pub struct ViewSums {
-    /// Eight sums per tile.
-    pub sums: Vec<f32>,
-    /// RGB and transmittance per pixel.
-    pub image: Option<Vec<[f32; 4]>>,
-    /// Splats per tile.
-    pub tile_counts: Option<Vec<u32>>,
-}
-
 /// A step in flight.
 pub(super) struct Flight {
     pub(super) ticket: Ticket,
     /// What its ring slot holds.
     pub(super) block: StepUniforms,
     /// Optimiser steps, this one included.
-    pub(super) steps: GroupSteps,
+    pub(crate) steps: GroupSteps,
     /// Page of resident images that has its photo.
     pub(super) page: usize,
     /// It was submitted with timestamps.
@@ -94,14 +90,14 @@ impl<'a> From<&'a Vec<u8>> for Target<'a> {
 pub(super) struct Finished {
     pub(super) status: StepStatus,
     /// False when the step was left out.
-    pub(super) done: bool,
+    pub(crate) done: bool,
     pub(super) events: Vec<Event>,
 }
 
 /// Trains one model on one device.
 pub struct Trainer {
     // Dropped before `gpu`, which they were compiled on.
-    pub(super) programs: Programs,
+    pub(crate) programs: Programs,
     /// None where it can tell nothing.
     pub(super) probe: Option<Probe>,
     pub(super) tensors: StepTensors,
@@ -110,9 +106,9 @@ pub struct Trainer {
     pub(super) uploads: Uploads,
     pub(super) gpu: Gpu,
     pub(super) profile: Profile,
-    pub(super) report: PlanReport,
+    pub(crate) report: PlanReport,
     /// Optimiser steps submitted so far.
-    pub(super) steps: GroupSteps,
+    pub(crate) steps: GroupSteps,
     iteration: u32,
     /// Training view of the next step.
     view: u32,
@@ -185,7 +181,7 @@ impl Trainer {
         let mut trainer = Self {
             programs,
             probe,
-            uploads: Uploads::new(staging::places(&mut gpu, &plan.tensors.rings)?),
+            uploads: Uploads::new(upload::places(&mut gpu, &plan.tensors.rings)?),
             tensors: plan.tensors,
             readback: plan.readback,
             gpu,
@@ -261,12 +257,12 @@ impl Trainer {
     }
 
     /// From now on keeps the names of submitted programs.
-    pub(super) fn record_submissions(&mut self) {
+    pub(crate) fn record_submissions(&mut self) {
         self.gpu.record_submissions();
     }
 
     /// Names of the programs submitted since the last call.
-    pub(super) fn take_submissions(&mut self) -> Vec<String> {
+    pub(crate) fn take_submissions(&mut self) -> Vec<String> {
         self.gpu.take_submissions()
     }
 
@@ -402,7 +398,7 @@ impl Trainer {
     }
 
     /// True when Gaussians are culled before the last evaluation.
-    pub(super) fn culls_last(&self) -> bool {
+    pub(crate) fn culls_last(&self) -> bool {
         self.programs.cull.is_some() && self.iteration >= self.profile.schedule.iterations
     }
 
@@ -411,7 +407,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`TrainError::Memory`].
-    pub(super) fn cull_last(&mut self) -> Result<(), TrainError> {
+    pub(crate) fn cull_last(&mut self) -> Result<(), TrainError> {
         self.finish()?;
         let Some([_, _, last]) = &self.programs.cull else {
             return Ok(());
@@ -473,7 +469,7 @@ impl Trainer {
     }
 
     /// Densifications that follow iterations not yet submitted add no Gaussians, or may again.
-    pub(super) fn hold_growth(&mut self, held: bool) {
+    pub(crate) fn hold_growth(&mut self, held: bool) {
         self.growth.set(self.iteration + 1, held);
     }
 
@@ -669,7 +665,7 @@ impl Trainer {
     }
 
     /// Counts `time` as spent waiting: for a photo on its way into the ring.
-    pub(super) fn add_wait(&mut self, time: Duration) {
+    pub(crate) fn add_wait(&mut self, time: Duration) {
         self.waited += time;
     }
 

@@ -1,20 +1,12 @@
 //! The uniform block of a training step, from profile, camera and iteration.
 
-use super::schedule::{self, Events, group};
-use crate::config::{Background, ModelKind, Profile};
+use crate::config::{Background, Profile};
 use crate::kernels::cpu::rng;
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
+use crate::plan::schedule::{self, Events, group};
+use crate::plan::{Look, background};
 use crate::plugins::{Loss, Optimizer, Regularizer};
-use crate::scene::{Camera, DEFAULT_NEAR_Z};
-
-/// Background colour of a profile.
-#[must_use]
-pub(super) fn background(profile: &Profile) -> [f32; 3] {
-    match profile.model.background {
-        Background::Black | Background::Random => [0.0; 3],
-        Background::White => [1.0; 3],
-    }
-}
+use crate::scene::Camera;
 
 /// Id of the background among those that draw random numbers; no Gaussian has so high a one.
 const BACKGROUND_ID: u32 = u32::MAX;
@@ -52,7 +44,7 @@ fn exposure(profile: &Profile, iteration: u32) -> [f32; 2] {
 
 /// Optimiser steps taken so far, per parameter group; steps that skip a group do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) struct GroupSteps(pub [u32; 6]);
+pub(crate) struct GroupSteps(pub [u32; 6]);
 
 impl GroupSteps {
     /// Counts one step of every group not in `skip_mask`.
@@ -76,42 +68,9 @@ impl GroupSteps {
     }
 }
 
-/// Variance of the screen-space dilation of plain 3D Gaussian Splatting (Kerbl et al. 2023), square pixels.
-pub(super) const CLASSIC_KERNEL_SIZE: f32 = 0.3;
-
-/// How a model is meant to be drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Look {
-    /// Variance of the screen-space filter, square pixels.
-    pub(super) kernel_size: f32,
-    /// Plain dilation without opacity compensation (Kerbl et al. 2023) instead of the Mip filter.
-    pub(super) classic: bool,
-    /// Highest SH degree that is evaluated.
-    pub(super) sh_degree: u32,
-    /// Centres must lie beyond this depth to be drawn, world units.
-    pub(super) near_z: f32,
-}
-
-impl Look {
-    /// The look that `profile` trains; of one whose near plane is not known yet it is the usual one.
-    pub(super) fn of(profile: &Profile, sh_degree: u32) -> Self {
-        let classic = profile.model.kind == ModelKind::Classic;
-        Self {
-            kernel_size: if classic {
-                CLASSIC_KERNEL_SIZE
-            } else {
-                profile.mip.kernel_size
-            },
-            classic,
-            sh_degree,
-            near_z: profile.model.near.unwrap_or(DEFAULT_NEAR_Z),
-        }
-    }
-}
-
 /// Uniforms that render `camera` with the model as it is: samples at pixel centres, whatever training does.
 #[must_use]
-pub(super) fn render(profile: &Profile, camera: &Camera, look: &Look) -> StepUniforms {
+pub(crate) fn render(profile: &Profile, camera: &Camera, look: &Look) -> StepUniforms {
     let mut uniforms = StepUniforms::for_camera(camera, background(profile), look.kernel_size);
     uniforms.sh_degree = look.sh_degree;
     uniforms.near_z = look.near_z;
@@ -125,7 +84,7 @@ pub(super) fn render(profile: &Profile, camera: &Camera, look: &Look) -> StepUni
 
 /// Makes of uniforms that render a view those that render its near light: over black, splats with a camera-space z below
 /// `limit` are white and all others black, so that a pixel's colour is the sum of the near ones' blending weights.
-pub(super) fn for_near_light(uniforms: &mut StepUniforms, limit: f32) {
+pub(crate) fn for_near_light(uniforms: &mut StepUniforms, limit: f32) {
     uniforms.flags |= flags::NEAR;
     uniforms.near_limit = limit;
     uniforms.background[..3].fill(0.0);

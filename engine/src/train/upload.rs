@@ -10,7 +10,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use crate::memory::{Gpu, MemoryError};
 use crate::scene::{Photo, SceneError, ViewId};
+use crate::step::Rings;
+use crate::vk::Window;
 
 /// Somewhere to write a photo.
 pub(super) trait Place: Send + 'static {
@@ -18,7 +21,7 @@ pub(super) trait Place: Send + 'static {
     fn write(&mut self, bytes: &[u8]) -> bool;
 }
 
-impl Place for crate::vk::Window {
+impl Place for Window {
     fn write(&mut self, bytes: &[u8]) -> bool {
         Self::write(self, bytes)
     }
@@ -81,7 +84,7 @@ struct Shared<P> {
 }
 
 /// The ring's places for images, and the thread that fills them.
-pub(super) struct Uploads<P: Place = crate::vk::Window> {
+pub(super) struct Uploads<P: Place = Window> {
     shared: Arc<Shared<P>>,
     /// Started by the first request.
     thread: Option<JoinHandle<()>>,
@@ -89,7 +92,7 @@ pub(super) struct Uploads<P: Place = crate::vk::Window> {
 
 impl<P: Place> Uploads<P> {
     /// A ring of these places.
-    pub(super) fn new(places: impl IntoIterator<Item = P>) -> Self {
+    pub(crate) fn new(places: impl IntoIterator<Item = P>) -> Self {
         let state = State {
             slots: places.into_iter().map(Slot::new).collect(),
             job: None,
@@ -256,6 +259,13 @@ impl<P: Place> Drop for Uploads<P> {
             thread.join().ok();
         }
     }
+}
+
+/// The places for images in a committed ring. Where training images stay on the device there is one, for evaluations.
+pub(super) fn places(gpu: &mut Gpu, rings: &Rings) -> Result<Vec<Window>, MemoryError> {
+    let count = rings.images.bytes / rings.images_stride.max(1);
+    let place = |slot| rings.images.slice(slot * rings.images_stride, rings.images_stride);
+    (0..count).map(|slot| gpu.memory_mut().lend(&place(slot))).collect()
 }
 
 #[cfg(test)]

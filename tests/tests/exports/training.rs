@@ -20,7 +20,7 @@ fn a_run_leaves_the_files_it_was_asked_for() {
         ("sinks", "[{ kind: metrics_jsonl }]"),
     ];
     let profile = runs::profile(&root, &[EVENTFUL, &brief]);
-    runs::train(profile, None, &kiln::train::interrupt::Interrupt::unattached()).expect("a run");
+    runs::train(profile, None, &kiln::run::interrupt::Interrupt::unattached()).expect("a run");
     let run = json(&root.join("run.json"));
     assert_eq!(run["status"], "done");
     let folder = "point_cloud/iteration_6";

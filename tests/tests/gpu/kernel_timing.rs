@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::train::KernelTiming;
+use kiln::plan::KernelTiming;
 use kiln_tests::gpu;
 
 #[test]

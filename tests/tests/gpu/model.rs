@@ -9,11 +9,11 @@ use kiln::kernels::cpu::gaussian::{Gaussian, View as Eye};
 use kiln::kernels::cpu::{
     filter_3d as filter_twin, histogram as histogram_twin, metrics as metrics_twin, opacity_reset as reset_twin,
 };
-use kiln::kernels::filter_3d::{FilterCamera, FilterIo};
-use kiln::kernels::histogram::{BINS, BYTES, Quantity};
+use kiln::kernels::filter_3d::{self, FilterCamera, FilterIo};
+use kiln::kernels::histogram::{self, BINS, BYTES, Quantity};
 use kiln::kernels::uniforms::{StepUniforms, TILE_PX};
 use kiln::kernels::views::{Pixels, Reduction, Shared};
-use kiln::kernels::{begin, filter_3d, histogram, loss, opacity_reset};
+use kiln::kernels::{begin, loss, opacity_reset};
 use kiln::memory::Gpu as Device;
 use kiln::program::{Class, Program, Tag, TensorTable, fold_groups};
 use kiln::scene::{Camera, DEFAULT_NEAR_Z};

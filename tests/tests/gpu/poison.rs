@@ -5,9 +5,9 @@
 use kiln::gaussians::Gaussians;
 use kiln::kernels::counters::{Counters, Stall};
 use kiln::kernels::views::Reduction;
+use kiln::record::events::Event;
 use kiln::scene::Camera;
 use kiln::step::Capacities;
-use kiln::train::events::Event;
 use kiln_tests::banded;
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, assert_valid, open, variants};

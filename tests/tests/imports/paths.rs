@@ -1,45 +1,84 @@
-//! Finds the paths in Rust source that start at the crate's root.
+//! Finds the paths in Rust source that lead to other parts of the crate.
 //!
 //! Owns: a tokenizer that knows comments, strings and characters, and the walk
-//! over `use` trees and paths in code. Promises: the first name after `crate::`,
-//! `$crate::` or enough `super::`, with its line. Refuses: macro expansion.
+//! over `use` trees and paths in code. Promises: the names behind the crate's root,
+//! however a path gets there, with their line. Refuses: macro expansion.
 
-/// One use of a top-level module.
+/// One path of a source file that leads to another part of the crate.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Import {
     /// Line of the source file, from 1.
     pub(crate) line: usize,
-    /// The name that follows the crate's root.
-    pub(crate) target: String,
+    /// The names behind the crate's root.
+    pub(crate) path: Vec<String>,
+    /// The name under which a `pub use` hands it on.
+    pub(crate) exported: Option<String>,
+    /// It stands in an inline module `tests`.
+    pub(crate) in_test: bool,
 }
 
-/// All imports of a file whose module lies `depth` names below the root.
-pub(crate) fn imports(source: &str, depth: usize, crate_names: &[&str]) -> Vec<Import> {
+/// All paths of the file of `module` that start at the crate's root, at `super`, or in `use` at `self` or at one of the
+/// file's own modules.
+pub(crate) fn imports(source: &str, module: &[String], crate_names: &[&str]) -> Vec<Import> {
     let tokens = tokens(source);
     let text = |index: usize| tokens.get(index).map_or("", |(_, text)| text.as_str());
     let mut found = Vec::new();
-    // Brace depth at which each inline module was opened: every one needs a `super` more.
-    let mut inline = Vec::new();
+    // Inline modules, with the depth of braces at which each was opened: every one needs a `super` more.
+    let mut inline: Vec<(usize, String)> = Vec::new();
     let mut braces = 0usize;
     let mut index = 0;
     while index < tokens.len() {
-        match text(index) {
+        let place = || -> Vec<String> {
+            module
+                .iter()
+                .chain(inline.iter().map(|(_, name)| name))
+                .cloned()
+                .collect()
+        };
+        let in_test = inline.iter().any(|(_, name)| name == "tests");
+        let name = text(index);
+        match name {
             "{" => braces += 1,
             "}" => {
                 braces = braces.saturating_sub(1);
-                inline.pop_if(|opened| *opened == braces);
+                inline.pop_if(|(opened, _)| *opened == braces);
             }
-            "mod" if text(index + 2) == "{" => inline.push(braces),
-            name if crate_names.contains(&name) && text(index + 1) == "::" => {
-                collect(&tokens, index + 2, &mut found);
-            }
-            "super" if index == 0 || text(index - 1) != "::" => {
-                let mut count = 0;
-                while text(index + 2 * count) == "super" && text(index + 2 * count + 1) == "::" {
-                    count += 1;
+            "mod" if text(index + 2) == "{" => inline.push((braces, text(index + 1).to_owned())),
+            // Not the `use<'a>` of a type.
+            "use" if text(index + 1) != "<" => {
+                let exported = matches!(text(index.wrapping_sub(1)), "pub" | ")");
+                let mut leaves = Vec::new();
+                index = tree(&tokens, index + 1, &[], &mut leaves);
+                for (line, path, alias) in leaves {
+                    let Some(path) = absolute(&path, &place(), crate_names, true) else {
+                        continue;
+                    };
+                    let exported = exported.then(|| alias.or_else(|| path.last().cloned()).unwrap_or_default());
+                    found.push(Import {
+                        line,
+                        path,
+                        exported,
+                        in_test,
+                    });
                 }
-                if count == depth + inline.len() {
-                    collect(&tokens, index + 2 * count, &mut found);
+                continue;
+            }
+            _ if text(index.wrapping_sub(1)) != "::" && (crate_names.contains(&name) || name == "super") => {
+                let mut path = vec![name.to_owned()];
+                while text(index + 1) == "::" && is_name(text(index + 2)) {
+                    path.push(text(index + 2).to_owned());
+                    index += 2;
+                }
+                let line = tokens.get(index).map_or(0, |(line, _)| *line);
+                // `pub(crate)` and `pub(super)` are no paths.
+                let path = Some(path).filter(|path| path.len() > 1);
+                if let Some(path) = path.and_then(|path| absolute(&path, &place(), crate_names, false)) {
+                    found.push(Import {
+                        line,
+                        path,
+                        exported: None,
+                        in_test,
+                    });
                 }
             }
             _ => {}
@@ -50,41 +89,55 @@ pub(crate) fn imports(source: &str, depth: usize, crate_names: &[&str]) -> Vec<I
 }
 
 type Token = (usize, String);
+/// Line, names and alias of a leaf.
+type Leaf = (usize, Vec<String>, Option<String>);
 
-/// The first name at `start`, or the first name of each branch of a group there.
-fn collect(tokens: &[Token], start: usize, found: &mut Vec<Import>) {
-    let Some((line, first)) = tokens.get(start) else { return };
-    if first != "{" {
-        if is_name(first) {
-            found.push(Import {
-                line: *line,
-                target: first.clone(),
-            });
-        }
-        return;
-    }
-    let mut depth = 0usize;
-    let mut branch_starts = false;
-    for (line, text) in &tokens[start..] {
+/// Reads a tree of `use` from `at` on; returns the place behind it.
+fn tree(tokens: &[Token], mut at: usize, prefix: &[String], leaves: &mut Vec<Leaf>) -> usize {
+    let mut path = prefix.to_vec();
+    let mut alias = None;
+    let mut line = 0;
+    while let Some((here, text)) = tokens.get(at) {
         match text.as_str() {
             "{" => {
-                depth += 1;
-                branch_starts = depth == 1;
-            }
-            "}" if depth == 1 => return,
-            "}" => depth -= 1,
-            "," => branch_starts = depth == 1,
-            name => {
-                if branch_starts && is_name(name) {
-                    found.push(Import {
-                        line: *line,
-                        target: name.to_owned(),
-                    });
+                at += 1;
+                while tokens.get(at).is_some_and(|(_, text)| text != "}" && text != ";") {
+                    at = tree(tokens, at, &path, leaves);
+                    at += usize::from(tokens.get(at).is_some_and(|(_, text)| text == ","));
                 }
-                branch_starts = false;
+                return at + 1;
+            }
+            "," | "}" | ";" => break,
+            "as" => {
+                alias = tokens.get(at + 1).map(|(_, name)| name.clone());
+                at += 1;
+            }
+            "::" | "$" => {}
+            "self" if !path.is_empty() => line = *here,
+            name => {
+                line = *here;
+                path.push(name.to_owned());
             }
         }
+        at += 1;
     }
+    leaves.push((line, path, alias));
+    at
+}
+
+/// The names behind the crate's root of a path in `module`; `None` when it starts elsewhere.
+fn absolute(path: &[String], module: &[String], crate_names: &[&str], in_use: bool) -> Option<Vec<String>> {
+    let first = path.first()?.as_str();
+    if crate_names.contains(&first) {
+        return Some(path[1..].to_vec());
+    }
+    let supers = path.iter().take_while(|name| *name == "super").count();
+    let rest = &path[supers + usize::from(first == "self")..];
+    if supers == 0 && !in_use {
+        return None;
+    }
+    let base = module.get(..module.len().checked_sub(supers)?)?;
+    Some(base.iter().chain(rest).cloned().collect())
 }
 
 fn is_name(text: &str) -> bool {
@@ -204,31 +257,44 @@ fn after_quote(chars: &[char], start: usize) -> usize {
     }
 }
 
+/// Line, path and exported name of what is found in the file of module `a::b`.
+#[cfg(test)]
+fn found(source: &str) -> Vec<(usize, String, Option<String>)> {
+    let module = ["a", "b"].map(str::to_owned);
+    let list = imports(source, &module, &["crate"]).into_iter();
+    list.map(|import| (import.line, import.path.join("::"), import.exported))
+        .collect()
+}
+
 #[test]
 fn paths_are_found_in_use_trees_and_in_code() {
-    let source = "use crate::{vk::{Device, crate_like}, memory,\n  self as root, scene::Camera};\n\
-                  fn f() -> Vec<crate::kernels::Fill> { $crate::step::go() }\npub(crate) struct S;\n";
-    let found: Vec<_> = imports(source, 1, &["crate"])
-        .into_iter()
-        .map(|i| (i.line, i.target))
-        .collect();
+    let source = "use crate::{vk::{self, Device, crate_like as c}, memory,\n  scene::Camera};\n\
+                  fn f() -> Vec<crate::kernels::Fill> { $crate::step::go() }\npub(crate) struct S;\n\
+                  pub(crate) use leaf::{Leaf, Other as Name};\nuse super::super::c::D;\n";
     let want = [
-        (1, "vk"),
-        (1, "memory"),
-        (2, "self"),
-        (2, "scene"),
-        (3, "kernels"),
-        (3, "step"),
+        (1, "vk", None),
+        (1, "vk::Device", None),
+        (1, "vk::crate_like", None),
+        (1, "memory", None),
+        (2, "scene::Camera", None),
+        (3, "kernels::Fill", None),
+        (3, "step::go", None),
+        (5, "a::b::leaf::Leaf", Some("Leaf")),
+        (5, "a::b::leaf::Other", Some("Name")),
+        (6, "c::D", None),
     ];
-    assert_eq!(found, want.map(|(line, name)| (line, name.to_owned())));
+    assert_eq!(
+        found(source),
+        want.map(|(line, path, exported)| (line, path.to_owned(), exported.map(str::to_owned)))
+    );
 }
 
 #[test]
 fn super_counts_inline_modules() {
     let source =
         "use super::vk;\nmod tests {\n  use super::local;\n  use super::super::memory::M;\n}\nuse super::eval;\n";
-    let found: Vec<_> = imports(source, 1, &["crate"]).into_iter().map(|i| i.target).collect();
-    assert_eq!(found, ["vk", "memory", "eval"]);
+    let paths: Vec<String> = found(source).into_iter().map(|(_, path, _)| path).collect();
+    assert_eq!(paths, ["a::vk", "a::b::local", "a::memory::M", "a::eval"]);
 }
 
 #[test]
@@ -236,12 +302,5 @@ fn comments_and_literals_are_passed_over() {
     let source = "// crate::vk\n/* crate::vk /* */ crate::vk */ /// [`crate::vk`]\n\
                   let s = \"crate::vk \\\" crate::vk\"; let r = r#\"crate::vk \" \"#; let c = '\"';\n\
                   let q = '\\''; fn f<'a>(x: &'a str) {}\nuse crate::scene;\n";
-    let found = imports(source, 1, &["crate"]);
-    assert_eq!(
-        found,
-        [Import {
-            line: 5,
-            target: "scene".to_owned()
-        }]
-    );
+    assert_eq!(found(source), [(5, "scene".to_owned(), None)]);
 }

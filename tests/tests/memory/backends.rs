@@ -14,15 +14,16 @@ use kiln::memory::GIB;
 use kiln::memory::backend::{BackendKind, Fragmentation};
 use kiln::memory::trace::replay::{Options, replay};
 use kiln::memory::trace::{Happening, Phase, Process, TRACE_FILE, read};
-use kiln::train::interrupt::Interrupt;
-use kiln::train::{ResumeFrom, TrainError, open_device};
+use kiln::plan::open_device;
+use kiln::run::interrupt::Interrupt;
+use kiln::run::{ResumeFrom, RunError};
 use kiln::vk::open_library;
 use kiln_tests::replay::{compare, full_scale, open, stored};
 use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
 use kiln_tests::schema::problem;
 
 /// A run and the number of allocations that its device was asked for.
-fn train(root: &Path, settings: &[(&str, &str)], resume: Option<ResumeFrom>) -> Result<u64, TrainError> {
+fn train(root: &Path, settings: &[(&str, &str)], resume: Option<ResumeFrom>) -> Result<u64, RunError> {
     let profile = profile(root, &[EVENTFUL, settings]);
     let never = Interrupt::unattached();
     runs::train_scene(profile, runs::scene(), resume, &never).map(|(_, allocations)| allocations)

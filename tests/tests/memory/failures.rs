@@ -7,8 +7,10 @@ use std::sync::Arc;
 use kiln::cli::{Exit, Failure as _};
 use kiln::memory::backend::BackendKind;
 use kiln::memory::{Budget, GIB, Gpu, MemoryError};
+use kiln::plan::{Demand, FirstModel, open_device, plan, scene_options, variants_for};
+use kiln::run::RunError;
 use kiln::scene::SceneIndex;
-use kiln::train::{Demand, FirstModel, TrainError, Trainer, open_device, plan, scene_options, variants_for};
+use kiln::train::{TrainError, Trainer};
 use kiln::vk::VkError;
 use kiln_tests::gpu::take_turn;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
@@ -30,10 +32,17 @@ fn start_up_survives_a_failure_of_every_allocation() {
         let demand = Demand::count(&profile, &scene, &model);
         let variants = variants_for(device.caps(), open.tier, &profile).unwrap();
         let budget = Budget::of_device(&device, Some(4 * GIB), 0.97);
-        let start = || -> Result<Trainer, TrainError> {
+        let start = || -> Result<Trainer, RunError> {
             let limits = Gpu::limits(&device);
             let (plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants)?;
-            Trainer::new(&device, profile.clone(), plan, report, &scene, Some(&model))
+            Ok(Trainer::new(
+                &device,
+                profile.clone(),
+                plan,
+                report,
+                &scene,
+                Some(&model),
+            )?)
         };
         let owners = Arc::strong_count(&device);
         let before = (device.attempts(), device.allocations());
@@ -51,7 +60,8 @@ fn start_up_survives_a_failure_of_every_allocation() {
                 .err()
                 .unwrap_or_else(|| unreachable!("attempt {number} of {attempts} did not fail"));
             assert_eq!(error.exit(), Exit::DoesNotFit, "attempt {number}: {error}");
-            let TrainError::Memory(MemoryError::Vulkan(VkError::OutOfMemory { bytes, .. })) = &error else {
+            let RunError::Train(TrainError::Memory(MemoryError::Vulkan(VkError::OutOfMemory { bytes, .. }))) = &error
+            else {
                 unreachable!("attempt {number}: {error}")
             };
             failed_allocations += u64::from(*bytes > 0);

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use kiln::train::ResumeFrom;
-use kiln::train::interrupt::Interrupt;
+use kiln::run::ResumeFrom;
+use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json};
 
 const BRIEF: &[(&str, &str)] = &[

@@ -8,12 +8,12 @@ use kiln::config::{Profile, Storage};
 use kiln::gaussians::morton::Frame;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
+use kiln::plan::{
+    ByteTable, CapacitySource, Demand, DemandSource, Measures, PlanReport, TrainPlan, Unit, plan, scene_options,
+};
 use kiln::program::{Class, TensorTable};
 use kiln::scene::SceneIndex;
 use kiln::step::Capacities;
-use kiln::train::{
-    ByteTable, CapacitySource, Demand, DemandSource, Measures, PlanReport, TrainPlan, Unit, plan, scene_options,
-};
 use kiln_tests::{gpu, runs};
 
 /// The limits of a card.

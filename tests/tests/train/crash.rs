@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kiln::export::install_disk;
+use kiln::record::run_folder::{RunRecord, record_path};
+use kiln::run::ResumeFrom;
+use kiln::run::interrupt::Interrupt;
 use kiln::scene::SplitMix64;
-use kiln::train::ResumeFrom;
-use kiln::train::interrupt::Interrupt;
-use kiln::train::run_folder::{RunRecord, record_path};
 use kiln_tests::child::{ROLE, role};
 use kiln_tests::kill::KillingDisk;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json};

@@ -8,9 +8,9 @@ use std::path::Path;
 use kiln::export::read_ply;
 use kiln::kernels::cpu::camera_cull::testimony;
 use kiln::kernels::cpu::gaussian::{Gaussian, View};
+use kiln::run::ResumeFrom;
+use kiln::run::interrupt::Interrupt;
 use kiln::scene::{SceneIndex, SceneOptions};
-use kiln::train::ResumeFrom;
-use kiln::train::interrupt::Interrupt;
 use kiln_tests::runs::{self, Scratch, events, json, profile, rows, train_scene};
 
 type Settings = &'static [(&'static str, &'static str)];

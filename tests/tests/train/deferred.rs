@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use kiln::train::ResumeFrom;
-use kiln::train::interrupt::Interrupt;
+use kiln::run::ResumeFrom;
+use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, QUICK, Scratch, json, profile, rows};
 
 /// What a card without float atomics runs; under `auto` colours wait then.

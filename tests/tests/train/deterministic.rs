@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use kiln::train::schedule::sh_degree_at;
+use kiln::plan::schedule::sh_degree_at;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
 
 const CHECKPOINT: (&str, &str) = ("schedule.checkpoint", "[40]");

@@ -5,14 +5,15 @@
 use std::path::Path;
 
 use kiln::memory::MIB;
-use kiln::train::TrainError;
-use kiln::train::interrupt::Interrupt;
+use kiln::plan::PlanError;
+use kiln::run::RunError;
+use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, EVENTFUL, Scratch};
 use serde_json::Value;
 
 type Settings<'a> = &'a [(&'a str, &'a str)];
 
-fn train(root: &Path, settings: Settings<'_>) -> Result<(), TrainError> {
+fn train(root: &Path, settings: Settings<'_>) -> Result<(), RunError> {
     let profile = runs::profile(root, &[EVENTFUL, settings]);
     runs::train(profile, None, &Interrupt::unattached()).map(|_| ())
 }
@@ -122,9 +123,9 @@ fn ten_percent_too_much_is_refused_or_capped() {
     train(&root("fits"), &[]).unwrap();
     let small = [("memory.cap_gib", "0.0625"), ("memory.max_gaussians", "400000")];
     let error = train(&root("refused"), &small).unwrap_err();
-    let TrainError::DoesNotFit {
+    let RunError::Plan(PlanError::DoesNotFit {
         needed_bytes, budget, ..
-    } = &error
+    }) = &error
     else {
         unreachable!("{error}")
     };

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kiln::train::interrupt::Interrupt;
+use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, Scratch, json, outcome};
 use serde_json::Value;
 

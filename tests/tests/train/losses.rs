@@ -10,9 +10,10 @@ use kiln::kernels::cpu::step::forward;
 use kiln::kernels::exposure;
 use kiln::kernels::views::Reduction;
 use kiln::memory::{BlockRounding, Budget, PlanLimits};
+use kiln::plan::{ByteTable, Demand, FirstModel, plan, scene_options};
+use kiln::run::interrupt::Interrupt;
+use kiln::run::{ResumeFrom, RunError};
 use kiln::scene::{SceneIndex, SceneOptions, SceneReport, exposure_spread};
-use kiln::train::interrupt::Interrupt;
-use kiln::train::{ByteTable, Demand, FirstModel, ResumeFrom, TrainError, plan, scene_options};
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile, train_scene};
 
@@ -41,7 +42,7 @@ fn solids(folder: &Path) {
 }
 
 /// Trains the scene `scene` of `scratch` for 100 steps.
-fn train(scratch: &Scratch, scene: &str, name: &str, settings: &[(&str, &str)]) -> Result<(), TrainError> {
+fn train(scratch: &Scratch, scene: &str, name: &str, settings: &[(&str, &str)]) -> Result<(), RunError> {
     let own = [
         ("dataset.resolution", "-1"),
         ("schedule.test", "[]"),

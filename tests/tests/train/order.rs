@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use kiln::export::read_ply;
-use kiln::train::ResumeFrom;
-use kiln::train::interrupt::Interrupt;
+use kiln::run::ResumeFrom;
+use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, EVENTFUL, NO_BACKGROUND, Scratch, profile};
 
 type Settings = &'static [(&'static str, &'static str)];

@@ -8,10 +8,10 @@ use kiln::kernels::cpu::gaussian::{Gaussian, View};
 use kiln::kernels::cpu::project::{Filter2d, Settings, project};
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
+use kiln::plan::{Demand, DemandSource, FirstModel, open_device, plan, scene_options, variants_for};
 use kiln::plugins::NeedClass;
+use kiln::run::interrupt::Interrupt;
 use kiln::scene::SceneIndex;
-use kiln::train::interrupt::Interrupt;
-use kiln::train::{Demand, DemandSource, FirstModel, open_device, plan, scene_options, variants_for};
 use kiln_tests::runs::{self, EVENTFUL, Scratch};
 use kiln_tests::{child, cpu};
 

@@ -12,8 +12,10 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use kiln::cli::{Exit, Failure as _};
-use kiln::train::interrupt::{Interrupt, Signal};
-use kiln::train::{ResumeFrom, TrainError, schedule};
+use kiln::plan::schedule;
+use kiln::run::interrupt::{Interrupt, Signal};
+use kiln::run::{ResumeFrom, RunError};
+use kiln::train::TrainError;
 use kiln_tests::child;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json, profile};
 
@@ -197,7 +199,7 @@ fn a_damaged_checkpoint_is_passed_over_with_a_warning() {
         let before = fs::read(root.join("run.json")).unwrap();
         let from = Some(ResumeFrom::File(newest));
         let error = runs::train(settings, from, &Interrupt::unattached()).unwrap_err();
-        assert!(matches!(error, TrainError::Checkpoint(_)), "{error}");
+        assert!(matches!(error, RunError::Train(TrainError::Checkpoint(_))), "{error}");
         assert_eq!(error.exit(), Exit::Data);
         assert_eq!(fs::read(root.join("run.json")).unwrap(), before);
     }

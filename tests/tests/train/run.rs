@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use kiln::cli::{Exit, Failure as _};
-use kiln::train::interrupt::Interrupt;
+use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, QUICK, Scratch, json, profile, rows};
 use kiln_tests::schema::problem;
 use serde_json::Value;

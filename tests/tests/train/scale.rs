@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::train::interrupt::Interrupt;
+use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, Scratch, profile};
 
 /// Two runs that differ by rounding alone end up less than so many dB apart: the last bits of a model decide who is split. On

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use kiln::cli::{Exit, Failure as _};
 use kiln::config::Profile;
-use kiln::train::ResumeFrom;
-use kiln::train::interrupt::Interrupt;
+use kiln::run::ResumeFrom;
+use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile};
 
 const MODES: [&str; 3] = ["exact", "half", "compact"];

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use kiln::train::ResumeFrom;
-use kiln::train::interrupt::Interrupt;
+use kiln::run::ResumeFrom;
+use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, NO_BACKGROUND, Scratch, events, json, profile, rows};
 
 type Settings = &'static [(&'static str, &'static str)];

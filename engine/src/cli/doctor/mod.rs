@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use self::surroundings::{Found, Surroundings};
 use super::{Exit, Failure as _};
 use crate::memory::GIB;
-use crate::train::list_devices;
+use crate::plan::list_devices;
 use crate::vk::{Caps, Tier, VkError};
 
 /// Prints every device to `out`; problems to stderr. `NoDevice` when there is none.

@@ -11,8 +11,8 @@ use std::path::Path;
 use super::request::Inspect;
 use super::{Exit, Failure, UsageError};
 use crate::export::ExportError;
-use crate::train::TrainError;
-use crate::train::run_folder::record_path;
+use crate::record::run_folder::record_path;
+use crate::run::RunError;
 
 /// Prints what `request` names to `out`.
 ///
@@ -39,7 +39,7 @@ pub fn run(request: &Inspect, out: &mut dyn Write) -> Result<Exit, Box<dyn Failu
     } else {
         found.print(out)
     };
-    written.map_err(|error| boxed(TrainError::from(ExportError::new(Path::new("standard output"), error))))?;
+    written.map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
     Ok(Exit::Ok)
 }
 

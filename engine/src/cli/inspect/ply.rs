@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Description, mib, pretty};
 use crate::export::{PlySummary, RenderMode, Spread, summarize_ply};
-use crate::train::TrainError;
+use crate::run::RunError;
 
 /// Figures of a file.
 #[derive(Debug, Serialize)]
@@ -32,7 +32,7 @@ pub(super) struct PlyDescription {
 }
 
 impl PlyDescription {
-    pub(super) fn of(path: &Path) -> Result<Self, TrainError> {
+    pub(super) fn of(path: &Path) -> Result<Self, RunError> {
         let PlySummary {
             bytes,
             gaussians,

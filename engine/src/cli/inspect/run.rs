@@ -9,8 +9,9 @@ use super::super::eval::{plain, print_low_views};
 use super::{Description, count, mib, pretty};
 use crate::config::{Inputs, Profile, resolve};
 use crate::eval::{EvalFile, NamedView};
-use crate::train::run_folder::{Environment, RunFolderError, RunRecord, SetRecord};
-use crate::train::run_folder::{checkpoints_path, config_path, environment_path, record_path};
+use crate::record::run_folder::{
+    Environment, RunFolderError, RunRecord, SetRecord, checkpoints_path, config_path, environment_path, record_path,
+};
 
 /// What a run folder holds.
 #[derive(Debug, Serialize)]

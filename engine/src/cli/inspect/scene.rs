@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::{Description, count, mib, pretty};
 use crate::config::Profile;
+use crate::plan::scene_options;
+use crate::run::RunError;
 use crate::scene::{SceneIndex, SceneOptions, SceneReport};
-use crate::train::{TrainError, scene_options};
 
 /// Names of missing images that are shown.
 const SHOWN: usize = 5;
@@ -17,7 +18,7 @@ const SEEN_POINTS: u32 = 4096;
 pub(super) struct SceneDescription(SceneReport);
 
 impl SceneDescription {
-    pub(super) fn of(path: &Path, profile: &Profile) -> Result<Self, TrainError> {
+    pub(super) fn of(path: &Path, profile: &Profile) -> Result<Self, RunError> {
         let options = SceneOptions {
             seen_points: SEEN_POINTS,
             ..scene_options(profile)?

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{Exit, Failure, find};
 use crate::export::ExportError;
 use crate::memory::MIB;
-use crate::train::TrainError;
+use crate::run::RunError;
 use report::MemoryReport;
 
 /// Reads a run's records and prints the report to `out`.
@@ -23,7 +23,7 @@ pub fn run(target: &Path, json: bool, out: &mut dyn Write) -> Result<Exit, Box<d
     } else {
         print(&report, out)
     };
-    written.map_err(|error| boxed(TrainError::from(ExportError::new(Path::new("standard output"), error))))?;
+    written.map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
     Ok(Exit::Ok)
 }
 

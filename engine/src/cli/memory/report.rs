@@ -5,9 +5,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::train::events::{Capacities, Event, MemoryRow, MetricsRow};
-use crate::train::run_folder::{Allocation, Environment, Iterations, RunFolderError, RunRecord};
-use crate::train::run_folder::{environment_path, memory_path};
+use crate::record::events::{Capacities, Event, MemoryRow, MetricsRow};
+use crate::record::run_folder::{
+    Allocation, Environment, Iterations, RunFolderError, RunRecord, environment_path, memory_path,
+};
 
 /// Share of unused bytes above which something is wrong, percent: planned memory stays far below.
 const HIGH_FRAGMENTATION_PERCENT: f64 = 40.0;

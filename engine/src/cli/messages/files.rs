@@ -6,8 +6,8 @@ use std::path::Path;
 use super::{complete, golden, path, system};
 use crate::config::ConfigError;
 use crate::export::{DeliveryError, ExportError, FileError};
+use crate::record::run_folder::RunFolderError;
 use crate::train::checkpoint::CheckpointError;
-use crate::train::run_folder::RunFolderError;
 
 fn full() -> ExportError {
     ExportError::new(Path::new("runs/a/run.json"), system(ErrorKind::StorageFull))

@@ -9,10 +9,13 @@ use crate::export::{CamerasError, ExportError, PlyError};
 use crate::gaussians::init::InitError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
+use crate::plan::{LossError, PlanError};
+use crate::record::SpillEvidence;
+use crate::record::run_folder::RunFolderError;
+use crate::run::{DeviceLoss, RunError, StoredError};
 use crate::scene::{SceneError, Split};
+use crate::train::TrainError;
 use crate::train::checkpoint::CheckpointError;
-use crate::train::run_folder::RunFolderError;
-use crate::train::{DeviceLoss, LossError, SpillEvidence, StoredError, TrainError};
 use crate::vk::VkError;
 
 fn stalled(reason: Stall) -> TrainError {
@@ -42,122 +45,92 @@ fn lost(iteration: u32) -> DeviceLoss {
 }
 
 #[test]
-fn training() {
+fn plan() {
     let errors = vec![
-        TrainError::Scene(SceneError::Resolution(0)),
-        TrainError::Init(InitError::NoPoints),
+        PlanError::Scene(SceneError::Resolution(0)),
+        PlanError::Init(InitError::NoPoints),
+        PlanError::Memory(MemoryError::OverBudget {
+            needed_bytes: 9 << 30,
+            cap_bytes: 7 << 30,
+            largest: "model/sh[0] (1.0 GiB)".to_owned(),
+        }),
+        PlanError::Vulkan(VkError::Timeout("step".to_owned(), 60)),
+        PlanError::Lpips(LpipsError::Budget { budget_bytes: 1 << 20 }),
+        PlanError::Loss(LossError::NoMasks),
+        PlanError::Loss(LossError::Blended),
+        PlanError::Loss(LossError::Scores),
+        PlanError::NoDevice(
+            "`device.index` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
+             0: Card 80, uuid 1234\n  1: Card 80, uuid 5678"
+                .to_owned(),
+        ),
+        PlanError::DoesNotFit {
+            needed_bytes: 9 << 30,
+            gaussians: 6_000_000,
+            budget: Budget::new(8 << 30, Some(8 << 30), Some(7 << 30), 0.97),
+        },
+        PlanError::DoesNotFit {
+            needed_bytes: 900 << 20,
+            gaussians: 200_000,
+            budget: Budget::new(8 << 30, Some(800 << 20), Some(7 << 30), 0.97),
+        },
+        PlanError::TooMuchBackground {
+            count: 5000,
+            points: 3500,
+            key: "memory.max_gaussians",
+            capacity: 8000,
+        },
+        PlanError::ImagesDoNotFit {
+            images: 185,
+            images_bytes: 600 << 20,
+            other_bytes: 800 << 20,
+            cap_bytes: 1 << 30,
+        },
+        PlanError::HostMemory {
+            residency: "host",
+            needed_bytes: 9 << 30,
+            available_bytes: 4 << 30,
+        },
+        PlanError::HostMemory {
+            residency: "stream",
+            needed_bytes: 9 << 30,
+            available_bytes: 4 << 30,
+        },
+    ];
+    golden(
+        "plan",
+        complete!(
+            PlanError,
+            errors,
+            [
+                Scene,
+                Init,
+                Memory,
+                Vulkan,
+                Lpips,
+                Loss,
+                NoDevice,
+                DoesNotFit,
+                TooMuchBackground,
+                ImagesDoNotFit,
+                HostMemory
+            ]
+        ),
+    );
+}
+
+#[test]
+fn train() {
+    let errors = vec![
         TrainError::Memory(MemoryError::OverBudget {
             needed_bytes: 9 << 30,
             cap_bytes: 7 << 30,
             largest: "model/sh[0] (1.0 GiB)".to_owned(),
         }),
         TrainError::Vulkan(VkError::Timeout("step".to_owned(), 60)),
-        TrainError::DeviceLost {
-            losses: [7000, 9100].map(lost).to_vec(),
-            report: Some(path("runs/a/device_lost.json")),
-            reopening: None,
-        },
-        TrainError::DeviceLost {
-            losses: vec![lost(7000)],
-            report: None,
-            reopening: Some("the loader found no Vulkan driver".to_owned()),
-        },
-        TrainError::Validation {
-            mode: "sync",
-            count: 3,
-            first: "SYNC-HAZARD-READ_AFTER_WRITE: vkCmdDispatch".to_owned(),
-        },
         TrainError::Export(ExportError::new(&path("runs/a"), system(ErrorKind::StorageFull))),
         TrainError::Checkpoint(CheckpointError::None(path("runs/a/checkpoints"))),
-        TrainError::Folder(RunFolderError::Busy { path: path("runs/a") }),
-        TrainError::Picture(PictureError {
-            what: "the photograph",
-            width: 8,
-            height: 8,
-            found: 64,
-            wanted: 192,
-        }),
-        TrainError::Report(ReportError::Size {
-            width: 8,
-            height: 8,
-            found: 16,
-            wanted: 8,
-        }),
         TrainError::Lpips(LpipsError::Budget { budget_bytes: 1 << 20 }),
-        TrainError::Ply(PlyError::NoVertices),
-        TrainError::Cameras(CamerasError {
-            path: path("cameras.json"),
-            what: "it holds no camera".to_owned(),
-        }),
-        TrainError::Loss(LossError::NoMasks),
-        TrainError::Loss(LossError::Blended),
-        TrainError::Loss(LossError::Scores),
-        TrainError::Stored(StoredError::Absent { path: path("runs/b") }),
-        TrainError::NoDevice(
-            "`device.index` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
-             0: Card 80, uuid 1234\n  1: Card 80, uuid 5678"
-                .to_owned(),
-        ),
-        TrainError::DoesNotFit {
-            needed_bytes: 9 << 30,
-            gaussians: 6_000_000,
-            budget: Budget::new(8 << 30, Some(8 << 30), Some(7 << 30), 0.97),
-        },
-        TrainError::DoesNotFit {
-            needed_bytes: 900 << 20,
-            gaussians: 200_000,
-            budget: Budget::new(8 << 30, Some(800 << 20), Some(7 << 30), 0.97),
-        },
-        TrainError::TooMuchBackground {
-            count: 5000,
-            points: 3500,
-            key: "memory.max_gaussians",
-            capacity: 8000,
-        },
-        TrainError::ImagesDoNotFit {
-            images: 185,
-            images_bytes: 600 << 20,
-            other_bytes: 800 << 20,
-            cap_bytes: 1 << 30,
-        },
-        TrainError::HostMemory {
-            residency: "host",
-            needed_bytes: 9 << 30,
-            available_bytes: 4 << 30,
-        },
-        TrainError::HostMemory {
-            residency: "stream",
-            needed_bytes: 9 << 30,
-            available_bytes: 4 << 30,
-        },
-        TrainError::Grew {
-            iteration: 20_000,
-            last_densify: 15_000,
-            before: 900_000,
-            after: 900_001,
-        },
-        TrainError::Spilled {
-            iteration: 2000,
-            evidence: SpillEvidence::Probe {
-                block: "block 3 (arena)".to_owned(),
-                gb_s: 12.5,
-                reference_gb_s: 410.0,
-            },
-            saved: true,
-        },
-        TrainError::Spilled {
-            iteration: 0,
-            evidence: SpillEvidence::HostHeap {
-                host_heap_usage: 900 << 20,
-                baseline: 40 << 20,
-            },
-            saved: false,
-        },
-        TrainError::Overflow {
-            iteration: 600,
-            dropped: 5000,
-            n_cap: 1_000_000,
-        },
         TrainError::TileTooFull {
             iteration: 1200,
             column: 3,
@@ -170,44 +143,103 @@ fn training() {
         stalled(Stall::NonFinite),
         stalled(Stall::Loops),
     ];
-    let examples = complete!(
-        TrainError,
-        errors,
-        [
-            Loss,
-            Scene,
-            Init,
-            Memory,
-            Vulkan,
-            Export,
-            Checkpoint,
-            Folder,
-            Picture,
-            Report,
-            Lpips,
-            Ply,
-            Cameras,
-            Stored,
-            NoDevice,
-            DoesNotFit,
-            TooMuchBackground,
-            ImagesDoNotFit,
-            HostMemory,
-            Grew,
-            Spilled,
-            Overflow,
-            DeviceLost,
-            Validation,
-            TileTooFull,
-            Stalled,
-        ]
+    golden(
+        "train",
+        complete!(
+            TrainError,
+            errors,
+            [Memory, Vulkan, Lpips, Export, Checkpoint, TileTooFull, Stalled]
+        ),
     );
-    golden("train", examples);
 }
 
-/// Wraps errors that end the program inside a [`TrainError`] only.
+#[test]
+fn run() {
+    let errors = vec![
+        RunError::Scene(SceneError::Resolution(0)),
+        RunError::DeviceLost {
+            losses: [7000, 9100].map(lost).to_vec(),
+            report: Some(path("runs/a/device_lost.json")),
+            reopening: None,
+        },
+        RunError::DeviceLost {
+            losses: vec![lost(7000)],
+            report: None,
+            reopening: Some("the loader found no Vulkan driver".to_owned()),
+        },
+        RunError::Validation {
+            mode: "sync",
+            count: 3,
+            first: "SYNC-HAZARD-READ_AFTER_WRITE: vkCmdDispatch".to_owned(),
+        },
+        RunError::Export(ExportError::new(&path("runs/a"), system(ErrorKind::StorageFull))),
+        RunError::Folder(RunFolderError::Busy { path: path("runs/a") }),
+        RunError::Picture(PictureError {
+            what: "the photograph",
+            width: 8,
+            height: 8,
+            found: 64,
+            wanted: 192,
+        }),
+        RunError::Report(ReportError::Size {
+            width: 8,
+            height: 8,
+            found: 16,
+            wanted: 8,
+        }),
+        RunError::Ply(PlyError::NoVertices),
+        RunError::Cameras(CamerasError {
+            path: path("cameras.json"),
+            what: "it holds no camera".to_owned(),
+        }),
+        RunError::Stored(StoredError::Absent { path: path("runs/b") }),
+        RunError::Grew {
+            iteration: 20_000,
+            last_densify: 15_000,
+            before: 900_000,
+            after: 900_001,
+        },
+        RunError::Spilled {
+            iteration: 2000,
+            evidence: SpillEvidence::Probe {
+                block: "block 3 (arena)".to_owned(),
+                gb_s: 12.5,
+                reference_gb_s: 410.0,
+            },
+            saved: true,
+        },
+        RunError::Spilled {
+            iteration: 0,
+            evidence: SpillEvidence::HostHeap {
+                host_heap_usage: 900 << 20,
+                baseline: 40 << 20,
+            },
+            saved: false,
+        },
+        RunError::Overflow {
+            iteration: 600,
+            dropped: 5000,
+            n_cap: 1_000_000,
+        },
+        RunError::Plan(PlanError::Loss(LossError::NoMasks)),
+        RunError::Train(stalled(Stall::Visible)),
+    ];
+    golden(
+        "run",
+        complete!(
+            RunError,
+            errors,
+            [
+                Plan, Train, Scene, Export, Folder, Picture, Report, Ply, Cameras, Stored, Grew, Spilled, Validation,
+                DeviceLost, Overflow
+            ]
+        ),
+    );
+}
+
+/// Wraps errors that end the program inside another one only.
 macro_rules! wrapped {
-    ($enum:ident, $list:expr, [$($variant:ident),* $(,)?]) => {{
+    ($enum:ident in $outer:ident, $list:expr, [$($variant:ident),* $(,)?]) => {{
         let name = |error: &$enum| match error {
             $($enum::$variant { .. } => stringify!($variant),)*
         };
@@ -218,7 +250,7 @@ macro_rules! wrapped {
         list.into_iter()
             .map(|error| {
                 let name = format!("{}::{}", stringify!($enum), name(&error));
-                (name, Box::new(TrainError::from(error)) as Box<dyn crate::cli::Failure>)
+                (name, Box::new($outer::from(error)) as Box<dyn crate::cli::Failure>)
             })
             .collect::<Vec<_>>()
     }};
@@ -252,8 +284,7 @@ fn models() {
             property: "opacity".to_owned(),
         },
     ];
-    let mut examples = wrapped!(
-        PlyError,
+    let mut examples = wrapped!(PlyError in RunError,
         ply,
         [
             File, Io, Header, Format, NoVertices, List, TooMany, Missing, RestCount, Truncated, NotFinite
@@ -275,8 +306,7 @@ fn models() {
             set: Split::Test,
         },
     ];
-    examples.extend(wrapped!(
-        StoredError,
+    examples.extend(wrapped!(StoredError in RunError,
         stored,
         [Absent, NoModel, NoIteration, OneModel, NoViews]
     ));
@@ -289,7 +319,7 @@ fn models() {
         InitError::TooMany(5_000_000_000),
         InitError::ShDegree(4),
     ];
-    examples.extend(wrapped!(InitError, init, [NoPoints, NotFinite, TooMany, ShDegree]));
+    examples.extend(wrapped!(InitError in PlanError, init, [NoPoints, NotFinite, TooMany, ShDegree]));
     let lpips = vec![
         LpipsError::Weights {
             path: path("weights.safetensors"),
@@ -307,6 +337,6 @@ fn models() {
         },
         LpipsError::Memory(MemoryError::Vulkan(VkError::Timeout("lpips".to_owned(), 60))),
     ];
-    examples.extend(wrapped!(LpipsError, lpips, [Weights, Budget, Size, Length, Memory]));
+    examples.extend(wrapped!(LpipsError in PlanError, lpips, [Weights, Budget, Size, Length, Memory]));
     golden("models", examples);
 }

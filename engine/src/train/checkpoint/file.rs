@@ -83,7 +83,7 @@ pub(super) struct CheckpointWriter<W: Write> {
 }
 
 impl<W: Write> CheckpointWriter<W> {
-    pub(super) fn new(mut out: W) -> io::Result<Self> {
+    pub(crate) fn new(mut out: W) -> io::Result<Self> {
         out.write_all(MAGIC)?;
         Ok(Self {
             out,
@@ -225,7 +225,7 @@ impl<T: DeserializeOwned, R: Read + Seek> CheckpointReader<T, R> {
     }
 
     /// Reads tensor `name` of exactly `bytes` bytes in pieces, checking its digest at the end.
-    pub(super) fn read(&mut self, name: &str, bytes: u64, take: impl FnMut(u64, &[u8])) -> Result<(), CheckpointError> {
+    pub(crate) fn read(&mut self, name: &str, bytes: u64, take: impl FnMut(u64, &[u8])) -> Result<(), CheckpointError> {
         let tensors = &self.footer.tensors;
         match tensors.iter().position(|tensor| tensor.name == name) {
             None => Err(self.damaged(format!("tensor `{name}` is missing"))),

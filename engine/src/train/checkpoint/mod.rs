@@ -22,7 +22,7 @@ pub use file::CheckpointError;
 use file::CheckpointReader;
 pub use folder::{checkpoint_path, list};
 
-use super::Peaks;
+use super::peaks::Peaks;
 use super::uniforms::GroupSteps;
 use crate::config::Profile;
 use crate::export::disk_of_process;
@@ -49,7 +49,7 @@ pub struct CheckpointState {
     /// SH degree of the storage.
     pub sh_degree: u32,
     /// Optimiser steps per group.
-    pub(super) steps: GroupSteps,
+    pub(crate) steps: GroupSteps,
     /// Remaining order of the training views.
     pub sampler: ViewSampler,
     /// Training-loop seconds so far.
@@ -134,7 +134,7 @@ impl CheckpointState {
     }
 
     /// `profile` with the background that the run began with in place of `auto`.
-    pub(super) fn chosen(&self, mut profile: Profile) -> Profile {
+    pub(crate) fn chosen(&self, mut profile: Profile) -> Profile {
         let began = self.profile.pointer("/init/background").cloned();
         let began = began.and_then(|options| serde_json::from_value::<BackgroundOptions>(options).ok());
         if let (Some(options), Some(began)) = (profile.init.background_mut(), began)
@@ -256,7 +256,7 @@ pub(super) fn write(
     tensors: &StepTensors,
     state: &CheckpointState,
     folder: &Path,
-) -> Result<PathBuf, super::TrainError> {
+) -> Result<PathBuf, crate::train::TrainError> {
     let layout: Vec<_> = tensors.chunks.first().map(|c| groups(c).to_vec()).unwrap_or_default();
     let planes: u64 = layout.iter().map(|(_, _, planes)| u64::from(*planes)).sum();
     let learnt = tensors.extra.exposures.map_or(0, |exposures| exposures.state.bytes);
@@ -292,7 +292,12 @@ pub(super) fn write(
         }
         Ok(())
     })
-    .map_err(|e| device_error.map_or(super::TrainError::Export(e), super::TrainError::Memory))
+    .map_err(|e| {
+        device_error.map_or(
+            crate::train::error::TrainError::Export(e),
+            crate::train::error::TrainError::Memory,
+        )
+    })
 }
 
 /// Opens a checkpoint: a file, or the newest sound one in a folder. Every byte is checked. Damaged newer files are named
@@ -313,7 +318,7 @@ pub fn open(path: &Path) -> Result<(OpenCheckpoint, Vec<String>), CheckpointErro
 ///
 /// # Errors
 /// [`CheckpointError`] when none of those in it is sound.
-pub(super) fn open_any(folder: &Path) -> Result<Option<(OpenCheckpoint, Vec<String>)>, CheckpointError> {
+pub(crate) fn open_any(folder: &Path) -> Result<Option<(OpenCheckpoint, Vec<String>)>, CheckpointError> {
     match open(folder) {
         Err(CheckpointError::None(_)) => Ok(None),
         found => found.map(Some),
@@ -365,7 +370,7 @@ impl OpenCheckpoint {
     ///
     /// # Errors
     /// [`CheckpointError`] when a tensor does not match its digest; the device then holds an incomplete model.
-    pub(super) fn load(&mut self, gpu: &mut Gpu, tensors: &StepTensors) -> Result<(), super::TrainError> {
+    pub(super) fn load(&mut self, gpu: &mut Gpu, tensors: &StepTensors) -> Result<(), crate::train::TrainError> {
         let n = self.state().gaussians;
         if n > tensors.capacities.n_cap {
             return Err(CheckpointError::Mismatch {

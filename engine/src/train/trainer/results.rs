@@ -2,18 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::TrainError;
-use super::super::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
-use super::super::events::Histograms;
-use super::super::guard::Rates;
-use super::super::schedule;
-use super::super::skips::Skips;
-use super::super::uniforms::{self, Look};
-use super::{Target, Trainer, ViewSums};
+use super::{Target, Trainer};
 use crate::gaussians::Gaussians;
 use crate::kernels::uniforms::StepUniforms;
+use crate::plan::{Look, ViewSums, schedule};
+use crate::record::events::Histograms;
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step;
+use crate::train::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
+use crate::train::probe::Rates;
+use crate::train::skipped_updates::Skips;
+use crate::train::{TrainError, uniforms};
 
 impl Trainer {
     /// Renders one view with the model as it is and sums its metrics against `photo`.
@@ -131,7 +130,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`TrainError::Memory`].
-    pub(in crate::train) fn begin_probe(&mut self) -> Result<(), TrainError> {
+    pub(crate) fn begin_probe(&mut self) -> Result<(), TrainError> {
         match &mut self.probe {
             Some(probe) => probe.submit(&mut self.gpu),
             None => Ok(()),
@@ -142,7 +141,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`TrainError::Vulkan`] when the device is lost.
-    pub(in crate::train) fn take_probe(&mut self) -> Result<Option<Rates>, TrainError> {
+    pub(crate) fn take_probe(&mut self) -> Result<Option<Rates>, TrainError> {
         match &mut self.probe {
             Some(probe) => probe.take(&self.gpu),
             None => Ok(None),
@@ -153,7 +152,7 @@ impl Trainer {
     ///
     /// # Errors
     /// See [`Trainer::advance`].
-    pub(in crate::train) fn probe(&mut self) -> Result<Option<Rates>, TrainError> {
+    pub(crate) fn probe(&mut self) -> Result<Option<Rates>, TrainError> {
         self.finish()?;
         match &mut self.probe {
             Some(probe) => probe.measure(&mut self.gpu).map(Some),

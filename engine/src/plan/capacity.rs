@@ -1,0 +1,319 @@
+//! The policy of capacities: how many visible records and tile intersections a plan has room for.
+//!
+//! A step that finds too little room is done again in bands of tiles: slower, never wrong. So capacities are a matter of
+//! speed, and memory that is not short is spent on them:
+//!
+//! | level | visible records | intersections |
+//! |---|---|---|
+//! | [`GENEROUS`] | one a Gaussian | six a record, at least 2^20; up to 24 a record until there are 1024 a tile |
+//! | down to [`COUNTED_I`] | one a Gaussian | fewer and fewer, down to the counted |
+//! | down to [`COUNTED`] | fewer and fewer, down to the counted | the counted |
+//! | down to [`LEAST`] | the counted | fewer and fewer, down to one a record |
+//!
+//! *Counted* is what the training views showed of the first model ([`Demand`]), times the capacity in Gaussians, times
+//! [`HEAD_ROOM`]. That is on the safe side: densification replaces Gaussians by smaller ones, so that intersections per
+//! Gaussian fall while the model grows. (Bonsai of Mip-NeRF 360 with 947 k Gaussians: 23 to 30 % visible, 2.5 to 2.6
+//! intersections a visible Gaussian.)
+//!
+//! Capacities are lowered only where the wanted number of Gaussians does not fit otherwise, and the number of Gaussians
+//! only where not even the counted capacities fit.
+
+use serde::{Deserialize, Serialize};
+
+use super::demand::Demand;
+use super::losses;
+use crate::config::{Order, Profile};
+use crate::kernels::views::{Reduction, Variants};
+use crate::memory::PlanLimits;
+use crate::plugins::{Auto, DeferredSh, Optimizer};
+use crate::scene::SceneIndex;
+use crate::step::Capacities;
+
+/// Bytes of an element of a stream of visible records.
+const RECORD_BYTES: u64 = 16;
+/// Times what was counted: for the views between those sampled, and for training that gathers Gaussians where the cameras
+/// look.
+const HEAD_ROOM: f64 = 1.5;
+/// Intersections a visible record when memory is not short. Large models were seen to need two to five.
+const GENEROUS_PER_RECORD: u32 = 6;
+/// Least intersections when memory is not short: small models have large splats.
+const GENEROUS_LEAST: u32 = 1 << 20;
+/// Intersections a tile of the largest view up to which there may be [`MOST_PER_RECORD`] when memory is not short. `mcmc` on
+/// 1570x1177 pixels was seen to want 416 a tile with 250 k Gaussians, twelve for each of them, and more while it grew.
+const GENEROUS_PER_TILE: u32 = 1024;
+/// See [`GENEROUS_PER_TILE`].
+const MOST_PER_RECORD: u32 = 24;
+/// Least counted visible records: small numbers say little, and cost little.
+const COUNTED_LEAST: u32 = 1 << 16;
+
+/// Level with the most room.
+pub(super) const GENEROUS: u32 = 48;
+/// Level with the counted intersections and a record for every Gaussian.
+const COUNTED_I: u32 = 32;
+/// Level with the counted capacities.
+pub(super) const COUNTED: u32 = 16;
+/// Level with the least room.
+pub(super) const LEAST: u32 = 0;
+
+/// Where the capacities of a plan come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CapacitySource {
+    /// Memory is not short.
+    Generous,
+    /// As many as the budget holds, at least the counted.
+    Budget,
+    /// Counted over the training views, with head-room.
+    Counted,
+    /// Less than counted: steps will run in bands.
+    Short,
+    /// Set by `debug.v_cap` or `debug.i_cap`.
+    Debug,
+}
+
+impl CapacitySource {
+    /// For people.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Generous => {
+                "memory is not short: a record for every Gaussian, six intersections each, up to 24 while a tile has 1024"
+            }
+            Self::Budget => "what the budget holds, at least as counted over the training views",
+            Self::Counted => "as counted over the training views, with head-room",
+            Self::Short => "less than counted over the training views: expect steps in bands",
+            Self::Debug => "set by debug.v_cap or debug.i_cap",
+        }
+    }
+}
+
+/// Capacities for `n` Gaussians at `level`, and where they come from.
+pub(super) fn capacities(
+    profile: &Profile,
+    scene: &SceneIndex,
+    demand: &Demand,
+    n: u32,
+    level: u32,
+    limits: PlanLimits,
+    variants: &Variants,
+) -> (Capacities, CapacitySource) {
+    let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
+    let per_intersection = if variants.reduction == Reduction::Segmented {
+        RECORD_BYTES
+    } else {
+        4
+    };
+    let tiles = Capacities::new(n, n, n, 0, pixel_sizes(scene)).max_tiles;
+    let (v_cap, i_cap) = sizes(demand, n, level, tiles);
+    let debug = &profile.debug;
+    let v_cap = debug.v_cap.unwrap_or(v_cap).min(bound(RECORD_BYTES));
+    let i_cap = match (debug.i_cap, debug.v_cap) {
+        (Some(i_cap), _) => i_cap,
+        // A forced number of records says nothing about the room for intersections.
+        (None, Some(_)) => sizes(demand, v_cap, GENEROUS, tiles).1,
+        (None, None) => i_cap,
+    };
+    let mut c = Capacities::new(
+        n,
+        v_cap,
+        i_cap.min(bound(per_intersection)),
+        profile.model.sh_degree,
+        pixel_sizes(scene),
+    );
+    c.masked = scene.masked;
+    c.losses = losses::extra(profile);
+    c.storage = profile.memory.storage;
+    c.deferred_steps = deferred_steps(profile, variants);
+    c.sorted = profile.train.order == Order::Morton;
+    c.clusters = c.sorted && debug.clusters;
+    c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
+    if let Some(chunk) = debug.chunk {
+        c.chunk = chunk.next_multiple_of(256);
+    }
+    let source = match level {
+        _ if debug.i_cap.is_some() || debug.v_cap.is_some() => CapacitySource::Debug,
+        GENEROUS.. => CapacitySource::Generous,
+        COUNTED => CapacitySource::Counted,
+        LEAST..COUNTED => CapacitySource::Short,
+        _ => CapacitySource::Budget,
+    };
+    (c, source)
+}
+
+/// Steps that a run with `profile` has room for in its table; 0 when nothing is deferred.
+fn deferred_steps(profile: &Profile, variants: &Variants) -> u32 {
+    let Optimizer::AdamFused(adam) = &profile.optimizer;
+    let on = match adam.deferred_sh {
+        DeferredSh::Auto => {
+            variants.reduction != Reduction::Segmented && !profile.train.deterministic && adam.can_defer()
+        }
+        DeferredSh::On => true,
+        DeferredSh::Off => false,
+    };
+    if on { profile.schedule.iterations } else { 0 }
+}
+
+/// Width and height of every view, pixels.
+fn pixel_sizes(scene: &SceneIndex) -> impl Iterator<Item = (u32, u32)> {
+    let views = scene.views();
+    views.map(|(_, view)| (view.camera.width_px, view.camera.height_px))
+}
+
+/// Visible records and intersections for `n` Gaussians at `level` on views of at most `tiles` tiles. Neither falls when
+/// level or `n` rises.
+fn sizes(demand: &Demand, n: u32, level: u32, tiles: u32) -> (u32, u32) {
+    let level = level.min(GENEROUS);
+    let of_tiles = tiles.saturating_mul(GENEROUS_PER_TILE);
+    let generous_i = n
+        .saturating_mul(GENEROUS_PER_RECORD)
+        .max(n.saturating_mul(MOST_PER_RECORD).min(of_tiles))
+        .max(GENEROUS_LEAST);
+    let counted_v = times(n, HEAD_ROOM * demand.visible_share).max(COUNTED_LEAST).min(n);
+    let counted_i = times(n, HEAD_ROOM * demand.intersections).clamp(counted_v, generous_i);
+    let between = |low: u32, high: u32, from: u32| {
+        let (low, high) = (u64::from(low), u64::from(high.max(low)));
+        let share = u64::from(level.saturating_sub(from).min(16));
+        u32::try_from(low + (high - low) * share / 16).unwrap_or(u32::MAX)
+    };
+    if level >= COUNTED_I {
+        (n, between(counted_i.max(n), generous_i, COUNTED_I))
+    } else if level >= COUNTED {
+        let v_cap = between(counted_v, n, COUNTED);
+        (v_cap, counted_i.max(v_cap))
+    } else {
+        (counted_v, between(counted_v, counted_i, LEAST))
+    }
+}
+
+fn times(n: u32, factor: f64) -> u32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "casts of floats saturate, and a capacity is never negative"
+    )]
+    let product = (f64::from(n) * factor).ceil() as u32;
+    product
+}
+
+/// Most Gaussians that settings allow whatever memory there is, and the key that says so.
+pub(super) fn ceiling(profile: &Profile, scene: &SceneIndex) -> (&'static str, u32) {
+    if let Auto::Set(most) = profile.memory.max_gaussians {
+        return ("memory.max_gaussians", most);
+    }
+    let train = &profile.train;
+    let pixels: u64 = scene.train.iter().map(|view| view.pixels()).sum();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a conversion that saturates, of what is not negative"
+    )]
+    let by_pixels = (f64::from(train.gaussians_per_root_pixel) * (pixels as f64).sqrt()) as u32;
+    if train.gaussians_per_root_pixel > 0.0 && by_pixels < train.gaussian_ceiling {
+        ("train.gaussians_per_root_pixel", by_pixels.max(1))
+    } else {
+        ("train.gaussian_ceiling", train.gaussian_ceiling)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::config::{Inputs, Override, resolve};
+    use crate::plan::demand::DemandSource;
+
+    const AUTO: &[(&str, &str)] = &[("optimizer.deferred_sh", "auto")];
+
+    fn profile(settings: &[(&str, &str)]) -> Profile {
+        let set = |(key, value): &(&str, &str)| Override {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+            flag: "--set".to_owned(),
+        };
+        resolve(&Inputs {
+            recipe: Some("default".to_owned()),
+            overrides: settings.iter().map(set).collect(),
+            ..Inputs::default()
+        })
+        .unwrap()
+    }
+
+    fn demand(visible_share: f64, intersections: f64) -> Demand {
+        Demand {
+            gaussians: 1000,
+            visible_share,
+            intersections,
+            per_visible: intersections / visible_share,
+            from: DemandSource::Checkpoint,
+        }
+    }
+
+    #[test]
+    fn room_falls_with_the_level_and_never_below_one_intersection_a_record() {
+        for (share, intersections) in [(0.3, 0.8), (0.01, 9.0), (1.0, 1.0), (0.6, 0.1), (0.0, 0.0)] {
+            for n in [1, 256, 70_000, 1_000_000, 60_000_000, u32::MAX] {
+                let list: Vec<_> = (LEAST..=GENEROUS)
+                    .map(|l| sizes(&demand(share, intersections), n, l, 1700))
+                    .collect();
+                assert!(
+                    list.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1),
+                    "{share} {n}: {list:?}"
+                );
+                assert!(list.iter().all(|(v, i)| i >= v && *v <= n), "{share} {n}: {list:?}");
+                let wanted = match n {
+                    70_000 => 24 * 70_000,
+                    _ => n.saturating_mul(6).max(1 << 20),
+                };
+                assert_eq!(list.last(), Some(&(n, wanted)));
+            }
+        }
+    }
+
+    #[test]
+    fn counted_capacities_are_the_largest_view_with_half_as_much_again() {
+        let bonsai = demand(0.3, 0.78);
+        assert_eq!(sizes(&bonsai, 1_000_000, COUNTED, 1700), (450_000, 1_170_000));
+        assert_eq!(sizes(&bonsai, 1_000_000, COUNTED_I, 1700), (1_000_000, 1_170_000));
+        assert_eq!(sizes(&bonsai, 1_000_000, LEAST, 1700), (450_000, 450_000));
+        // The first model of a sparse scene has splats far larger than those of a grown one.
+        assert_eq!(
+            sizes(&demand(0.3, 40.0), 1_000_000, COUNTED, 1700),
+            (450_000, 6_000_000)
+        );
+        assert_eq!(
+            sizes(&demand(0.001, 0.001), 1_000_000, COUNTED, 1700),
+            (1 << 16, 1 << 16)
+        );
+    }
+
+    #[test]
+    fn colours_wait_where_bytes_do_not_repeat_anyway() {
+        let variants = |reduction| Variants {
+            reduction,
+            sort_subgroup: 0,
+            columns: false,
+            lanes: false,
+            jitter: false,
+        };
+        let (atomic, exchange) = (Reduction::Atomic, Reduction::CompareExchange);
+        for (settings, reduction, on) in [
+            (&[][..], atomic, false),
+            (AUTO, atomic, true),
+            (AUTO, exchange, true),
+            (AUTO, Reduction::Segmented, false),
+            (&[("optimizer.deferred_sh", "off")], atomic, false),
+            (&[("optimizer.deferred_sh", "on")], Reduction::Segmented, true),
+            (&[AUTO[0], ("train.deterministic", "true")], Reduction::Segmented, false),
+            // Momentum that outlasts the second moment.
+            (&[AUTO[0], ("optimizer.betas", "[0.99, 0.9]")], atomic, false),
+        ] {
+            let profile = profile(settings);
+            let wanted = if on { profile.schedule.iterations } else { 0 };
+            assert_eq!(
+                deferred_steps(&profile, &variants(reduction)),
+                wanted,
+                "{settings:?}, {reduction:?}"
+            );
+        }
+    }
+}

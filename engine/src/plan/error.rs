@@ -1,0 +1,142 @@
+//! Why a run cannot be planned.
+
+use crate::eval::lpips::LpipsError;
+use crate::gaussians::init::InitError;
+use crate::memory::{Budget, MemoryError};
+use crate::scene::SceneError;
+use crate::vk::VkError;
+
+/// What keeps a run from being planned.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// Scene data.
+    #[error(transparent)]
+    Scene(#[from] SceneError),
+    /// The initial model.
+    #[error(transparent)]
+    Init(#[from] InitError),
+    /// Memory that was planned or committed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The device.
+    #[error(transparent)]
+    Vulkan(#[from] VkError),
+    /// LPIPS or its weights.
+    #[error(transparent)]
+    Lpips(#[from] LpipsError),
+    /// A loss that the scene cannot serve.
+    #[error(transparent)]
+    Loss(#[from] LossError),
+    /// No device fits the request.
+    #[error("{0}")]
+    NoDevice(String),
+    /// The model or the smallest useful plan is larger than the cap.
+    #[error(
+        "the run needs {:.1} MiB of device memory for {gaussians} Gaussians but the cap is {:.1} MiB, {budget}",
+        mib(*needed_bytes),
+        mib(budget.cap_bytes)
+    )]
+    DoesNotFit {
+        /// Bytes of the smallest plan.
+        needed_bytes: u64,
+        /// Gaussians it was made for.
+        gaussians: u32,
+        /// What is allowed, and why.
+        budget: Budget,
+    },
+    /// The background is set to more points than the model may have beside the others.
+    #[error(
+        "`init.background.count` is {count}: with {points} other points that is more than `{key}`, {capacity}; fewer points of \
+         background fit, or a larger `{key}`"
+    )]
+    TooMuchBackground {
+        /// Points of background asked for.
+        count: u32,
+        /// Points besides.
+        points: u32,
+        /// The setting that limits them.
+        key: &'static str,
+        /// Its value.
+        capacity: u32,
+    },
+    /// Images that are to stay on the device leave too little of the cap.
+    #[error(
+        "`dataset.residency` is device, but {images} training images need {:.1} MiB of device memory and the rest at least \
+         {:.1} MiB, and the cap is {:.1} MiB",
+        mib(*images_bytes),
+        mib(*other_bytes),
+        mib(*cap_bytes)
+    )]
+    ImagesDoNotFit {
+        /// Training images.
+        images: usize,
+        /// Bytes of them.
+        images_bytes: u64,
+        /// Bytes of the smallest plan without them.
+        other_bytes: u64,
+        /// Bytes allowed.
+        cap_bytes: u64,
+    },
+    /// Decoded images would need more memory than the machine has left.
+    #[error(
+        "`dataset.residency` is {residency}: decoded images need up to {:.1} MiB of memory, and {:.1} MiB are available",
+        mib(*needed_bytes),
+        mib(*available_bytes)
+    )]
+    HostMemory {
+        /// The setting.
+        residency: &'static str,
+        /// Bytes of the estimate.
+        needed_bytes: u64,
+        /// Bytes the system can give without swapping.
+        available_bytes: u64,
+    },
+}
+
+impl PlanError {
+    /// What noticed that the device is lost, when that is the error.
+    pub(crate) fn lost(&self) -> Option<&str> {
+        match self {
+            Self::Vulkan(VkError::Lost { during })
+            | Self::Memory(MemoryError::Vulkan(VkError::Lost { during }))
+            | Self::Lpips(LpipsError::Memory(MemoryError::Vulkan(VkError::Lost { during }))) => Some(during),
+            _ => None,
+        }
+    }
+}
+
+/// Why a loss cannot be had from a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LossError {
+    /// The coverage loss without masks.
+    #[error("the loss `alpha` compares with masks, and the scene has none")]
+    NoMasks,
+    /// A background that changes behind photos that are blended over one.
+    #[error("`model.background` is random, and photos with transparent pixels are blended over one colour once")]
+    Blended,
+    /// Coverage and scores both want the fourth value of image gradients.
+    #[error(
+        "the loss `alpha` and the strategy `budgeted` cannot go together: both use the fourth channel of image gradients"
+    )]
+    Scores,
+}
+
+impl LossError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::NoMasks => {
+                "`dataset.masks` names their folder; `dataset.alpha: mask` takes them from transparent photos"
+            }
+            Self::Blended => {
+                "`dataset.alpha: mask` leaves transparent pixels out, `ignore` takes their colours as they are stored"
+            }
+            Self::Scores => "take the loss out, or choose another `strategy.kind`, `mcmc` for instance",
+        }
+    }
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / crate::memory::MIB as f64
+}

@@ -1,0 +1,241 @@
+//! The model before the first step: where its Gaussians come from, and what they look like.
+//!
+//! A first model is made in two parts. Places and sizes follow from poses and points, so that memory is planned for every
+//! Gaussian before a photo is decoded; the colours of the background come from photos, once they can be had.
+
+use std::path::Path;
+
+use super::background::{self, Choice, thousands};
+use super::demand::Demand;
+use super::planning::{PlanReport, TrainPlan, plan};
+use super::{PlanError, order};
+use crate::config::Profile;
+use crate::gaussians::background::sphere_points;
+use crate::gaussians::{Gaussians, init};
+use crate::kernels::views::Variants;
+use crate::memory::{Budget, PlanLimits};
+use crate::plugins::{Auto, Init};
+use crate::scene::{Camera, ImageStore, Point, SceneIndex, SceneKind, read_points};
+
+/// Colour of the background until photos say what it is.
+const GREY: [u8; 3] = [127; 3];
+
+/// The first model of a run.
+pub struct FirstModel {
+    /// One Gaussian a point, in the order of `train.order`.
+    pub gaussians: Gaussians,
+    /// Places of those of the background in `gaussians`, ascending.
+    background: Vec<usize>,
+    /// Their colours.
+    colors: Vec<[u8; 3]>,
+    /// What was chosen for the background, of kinds that have one.
+    choice: Option<Choice>,
+    /// What the other points are.
+    source: &'static str,
+}
+
+impl FirstModel {
+    /// Makes the model that `profile.init` asks for, its background still grey. A scene without points starts from random
+    /// ones: in front of the cameras, or, as is usual for NeRF-synthetic objects, in a box.
+    ///
+    /// # Errors
+    /// [`PlanError::Scene`] when a file of points cannot be read, [`PlanError::Init`] when no Gaussian can be made,
+    /// [`PlanError::TooMuchBackground`] when there would be more than the profile allows.
+    pub fn new(profile: &Profile, scene: &SceneIndex) -> Result<Self, PlanError> {
+        Self::with_at_most(profile, scene, u32::MAX)
+    }
+
+    /// The same with at most `most` points of background where the engine chooses how many there are.
+    fn with_at_most(profile: &Profile, scene: &SceneIndex, most: u32) -> Result<Self, PlanError> {
+        let seed = profile.train.seed;
+        let cameras = || -> Vec<Camera> { scene.train.iter().map(|view| view.camera.clone()).collect() };
+        let in_front = |count| init::frustum_points(&cameras(), scene.extent, count, seed);
+        let (points, source, [opacity, size]): (Vec<Point>, _, [f32; 2]) = match &profile.init {
+            Init::SfmPoints(options) if !scene.points.is_empty() => {
+                (scene.points.clone(), "sparse", [options.opacity, options.scale])
+            }
+            Init::SfmPoints(options) => {
+                let points = match scene.kind {
+                    SceneKind::Blender | SceneKind::Multiscale => {
+                        init::random_points(init::RANDOM_POINTS, init::object_half_side(&cameras()), seed)
+                    }
+                    SceneKind::Colmap | SceneKind::Nerfstudio => in_front(init::RANDOM_POINTS),
+                };
+                (points, "random", [options.opacity, options.scale])
+            }
+            Init::RandomBox(options) => {
+                let points = init::random_points(options.count, options.half_side, seed);
+                (points, "random", [options.opacity, options.scale])
+            }
+            Init::RandomFrustum(options) => (in_front(options.count), "random", [options.opacity, options.scale]),
+            Init::Ply(options) => {
+                let points = read_points(Path::new(&options.path))?;
+                (points, "given", [options.opacity, options.scale])
+            }
+        };
+        let degree = profile.model.sh_degree;
+        let mut gaussians = init::from_points(&points, scene.extent, degree)?;
+        let choice = profile.init.background().map(|options| {
+            // Random points reach into the background by themselves.
+            let known: &[Point] = if source == "random" { &[] } else { &points };
+            Choice::new(options, profile, scene, points.len(), known, most)
+        });
+        let choice = choice.transpose()?;
+        if let Some(choice) = &choice {
+            for shell in shells(choice, scene) {
+                // Sizes follow from the neighbours on the same shell.
+                gaussians.append(init::from_points(&shell, scene.extent, degree)?);
+            }
+        }
+        gaussians.logit_opacities.fill((opacity / (1.0 - opacity)).ln());
+        // Adding ln 1 = 0 changes no bit.
+        for value in gaussians.log_scales.as_flattened_mut() {
+            *value += size.ln();
+        }
+        let mut background: Vec<usize> = (points.len()..gaussians.len()).collect();
+        if let Some(order) = order::of_first(&gaussians, profile, scene) {
+            gaussians = gaussians.taken(&order);
+            background = (0..)
+                .zip(&order)
+                .filter(|(_, from)| **from >= points.len())
+                .map(|(at, _)| at)
+                .collect();
+        }
+        Ok(Self {
+            colors: vec![GREY; background.len()],
+            gaussians,
+            background,
+            choice,
+            source,
+        })
+    }
+
+    /// Gives the background the colours that the training photos in `store` show there; `scene` has their cameras. What no
+    /// photo colours goes.
+    pub(crate) fn colour(&mut self, scene: &SceneIndex, store: &ImageStore) {
+        if self.background.is_empty() {
+            return;
+        }
+        let places: Vec<[f32; 3]> = self.background_places().collect();
+        let colors = background::colours(scene, store, &places);
+        let mut dropped = vec![false; self.gaussians.len()];
+        for (&at, color) in self.background.iter().zip(&colors) {
+            match (color, self.gaussians.sh0.get_mut(at)) {
+                (Some(color), Some(sh0)) => *sh0 = init::sh0(*color),
+                _ => dropped[at] = true,
+            }
+        }
+        if dropped.contains(&true) {
+            let kept: Vec<usize> = (0..dropped.len()).filter(|&at| !dropped[at]).collect();
+            let of_background = |at: &usize| self.background.binary_search(at).is_ok();
+            let background = (0..)
+                .zip(&kept)
+                .filter(|(_, from)| of_background(from))
+                .map(|(at, _)| at)
+                .collect();
+            self.gaussians = self.gaussians.taken(&kept);
+            self.background = background;
+        }
+        self.colors = colors.into_iter().flatten().collect();
+    }
+
+    fn background_places(&self) -> impl Iterator<Item = [f32; 3]> {
+        self.background
+            .iter()
+            .filter_map(|&at| self.gaussians.means.get(at).copied())
+    }
+
+    /// The points of the background, coloured as far as photos did.
+    pub fn background_points(&self) -> impl Iterator<Item = Point> {
+        let colors = self.colors.iter();
+        self.background_places().zip(colors).map(|(position, color)| Point {
+            position,
+            color: *color,
+        })
+    }
+
+    /// `profile` with what was chosen in place of `auto`.
+    pub(crate) fn chosen(&self, mut profile: Profile) -> Profile {
+        if let (Some(choice), Some(options)) = (&self.choice, profile.init.background_mut())
+            && choice.is_auto
+        {
+            options.count = Auto::Set(choice.count);
+            options.shells.clone_from(&choice.shells);
+        }
+        profile
+    }
+
+    /// What was chosen for the background and why, for people; `None` where there was nothing to choose.
+    #[must_use]
+    pub fn choice(&self) -> Option<String> {
+        self.choice.as_ref()?.describe(self.background.len())
+    }
+
+    /// Where the Gaussians come from, for people.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        let (all, background) = (self.gaussians.len(), self.background.len());
+        let points = format!("{} {} points", thousands(all - background), self.source);
+        match background {
+            0 => points,
+            _ => format!("{points} + {} background", thousands(background)),
+        }
+    }
+}
+
+/// The points of the background, grey, by shell; shells that nobody sees are left out.
+fn shells(choice: &Choice, scene: &SceneIndex) -> Vec<Vec<Point>> {
+    if choice.count == 0 {
+        return Vec::new();
+    }
+    let cameras = background::cameras(scene);
+    let count = u32::try_from(choice.shells.len()).unwrap_or(u32::MAX).max(1);
+    let (each, rest) = (choice.count / count, choice.count % count);
+    let points = (0..).zip(&choice.shells).map(|(at, shell)| {
+        let places = sphere_points(
+            &cameras,
+            scene.center(),
+            shell * scene.extent,
+            each + u32::from(at < rest),
+        );
+        places
+            .into_iter()
+            .map(|position| Point { position, color: GREY })
+            .collect()
+    });
+    points.filter(|shell: &Vec<Point>| !shell.is_empty()).collect()
+}
+
+/// The first model of a run and the plan for it. Where the engine chooses the background, it takes no more than its share
+/// of the Gaussians that the budget holds, and goes where it would not fit.
+///
+/// # Errors
+/// See [`FirstModel::new`] and [`plan`].
+pub fn plan_first(
+    profile: &Profile,
+    scene: &SceneIndex,
+    budget: Budget,
+    limits: PlanLimits,
+    variants: &Variants,
+) -> Result<(FirstModel, TrainPlan, PlanReport), PlanError> {
+    let mut first = FirstModel::new(profile, scene)?;
+    let others = u32::try_from(first.gaussians.len() - first.background.len()).unwrap_or(u32::MAX);
+    loop {
+        let demand = Demand::count(profile, scene, &first.gaussians);
+        let planned = plan(profile, scene, &demand, budget, limits, variants);
+        let most = match &planned {
+            Ok((_, report)) => background::room_of(report.capacities.n_cap, others),
+            Err(PlanError::DoesNotFit { .. }) => 0,
+            Err(_) => u32::MAX,
+        };
+        let is_auto = first.choice.as_ref().is_some_and(|choice| choice.is_auto);
+        if is_auto && first.background.len() > most as usize {
+            first = FirstModel::with_at_most(profile, scene, most)?;
+            continue;
+        }
+        return planned.map(|(plan, report)| (first, plan, report));
+    }
+}
+
+#[cfg(test)]
+mod tests;

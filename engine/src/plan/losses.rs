@@ -1,0 +1,48 @@
+//! What a profile's losses need of scene and plan.
+
+use super::{LossError, PlanError};
+use crate::config::{Background, Profile};
+use crate::kernels::exposure;
+use crate::memory::{Gpu, MemoryError};
+use crate::plugins::Loss;
+use crate::scene::{Alpha, SceneIndex};
+use crate::step::{ExtraLosses, StepTensors};
+
+/// Holds the losses against the scene.
+///
+/// # Errors
+/// [`PlanError::Loss`] when the scene lacks what a loss needs.
+pub(super) fn check(profile: &Profile, scene: &SceneIndex) -> Result<(), PlanError> {
+    let extra = extra(profile);
+    if extra.alpha && !scene.masked {
+        return Err(LossError::NoMasks.into());
+    }
+    if extra.alpha && profile.strategy.budgeted().is_some() {
+        return Err(LossError::Scores.into());
+    }
+    let blended = scene.train.iter().any(|view| view.alpha == Alpha::Composite);
+    if profile.model.background == Background::Random && blended {
+        return Err(LossError::Blended.into());
+    }
+    Ok(())
+}
+
+/// Losses that need tensors of their own.
+pub(super) fn extra(profile: &Profile) -> ExtraLosses {
+    let has = |pick: fn(&Loss) -> bool| profile.losses.iter().any(pick);
+    ExtraLosses {
+        alpha: has(|loss| matches!(loss, Loss::Alpha(_)) && loss.weight() > 0.0),
+        exposure: has(|loss| matches!(loss, Loss::Exposure(_))),
+    }
+}
+
+/// Writes what losses learn beside the model as it is before the first step.
+///
+/// # Errors
+/// [`MemoryError`] when the device refuses.
+pub(crate) fn start(gpu: &mut Gpu, tensors: &StepTensors) -> Result<(), MemoryError> {
+    if let Some(exposures) = &tensors.extra.exposures {
+        gpu.write(&exposures.state, &exposure::start(tensors.capacities.cameras))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! The plan of a run: profile, scene and device become capacities, tensors and programs, before anything is allocated.
+//!
+//! Owns which device is used and which kernels ([`open_device`], [`KernelTiming`]), the first model ([`FirstModel`]), how
+//! much of everything there is room for ([`PlanReport`]), and what happens at which iteration ([`schedule`]). Promises that
+//! a run that cannot fit is refused here, with the key that would fit. Knows nothing of steps in flight or of run folders.
+
+mod background;
+mod bytes;
+mod capacity;
+mod demand;
+mod device_choice;
+mod error;
+mod first;
+mod host_memory;
+mod kernel_timing;
+mod look;
+pub(crate) mod losses;
+mod model;
+mod open;
+mod order;
+mod photos;
+mod planning;
+mod probe_tensors;
+mod readback;
+mod sample_view;
+pub mod schedule;
+mod self_test;
+
+pub use bytes::{ByteTable, Row, Unit};
+pub use capacity::CapacitySource;
+pub use demand::{Demand, DemandSource};
+pub use error::{LossError, PlanError};
+pub use first::{FirstModel, plan_first};
+pub use host_memory::available_bytes;
+pub use kernel_timing::KernelTiming;
+pub use model::{gib_to_bytes, scene_options};
+pub use open::{OpenDevice, backend_choice, list_devices, open_device, variants_for};
+pub use photos::image_host_bytes;
+pub use planning::{ArenaUse, Measures, PlanReport, TrainPlan, plan};
+pub use probe_tensors::{ProbeTensors, REFERENCE_BYTES};
+pub use readback::{EvalReadback, ViewSums};
+pub use self_test::Pinned;
+
+pub(crate) use look::{CLASSIC_KERNEL_SIZE, Look, background};
+pub(crate) use photos::{AHEAD, check_host_memory, image_options};
+pub(crate) use probe_tensors::SWEEP_BYTES;

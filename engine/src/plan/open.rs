@@ -1,0 +1,246 @@
+//! Which device a run uses, and which kernel variants on it.
+
+use std::sync::Arc;
+
+use super::{PlanError, device_choice};
+use crate::config::{self, Profile};
+use crate::kernels::views::{Reduction, Variants};
+use crate::memory::backend::{BackendChoice, BackendKind, Fragmentation};
+use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
+
+/// An opened device and what was decided about it.
+pub struct OpenDevice {
+    /// The device.
+    pub device: Arc<Device>,
+    /// Tier in use.
+    pub tier: Tier,
+}
+
+/// The allocator that `profile` asks for.
+#[must_use]
+pub fn backend_choice(profile: &Profile) -> BackendChoice {
+    BackendChoice {
+        kind: match profile.memory.backend.kind {
+            config::BackendKind::Planned => BackendKind::Planned,
+            config::BackendKind::Sparse => BackendKind::Sparse,
+            config::BackendKind::Tlsf => BackendKind::Tlsf,
+            config::BackendKind::GpuAllocator => BackendKind::GpuAllocator,
+            config::BackendKind::Vma => BackendKind::Vma,
+            config::BackendKind::Naive => BackendKind::Naive,
+        },
+        fragmentation: match profile.memory.fragmentation {
+            config::Fragmentation::Auto => None,
+            config::Fragmentation::Aggressive => Some(Fragmentation::Aggressive),
+            config::Fragmentation::Normal => Some(Fragmentation::Normal),
+            config::Fragmentation::Minimal => Some(Fragmentation::Minimal),
+        },
+        guard_bands: profile.debug.guard_bands,
+    }
+}
+
+/// Capabilities of every device the loader finds.
+///
+/// # Errors
+/// [`VkError::Loader`] without a Vulkan loader.
+pub fn list_devices() -> Result<Vec<Caps>, VkError> {
+    Instance::new(Validation::Off)?.devices()
+}
+
+/// Opens the device `profile.device` asks for: by number, name or uuid, or the best one (discrete before integrated
+/// before software).
+///
+/// # Errors
+/// [`PlanError::NoDevice`] when there is none or the tier cannot be reached.
+pub fn open_device(profile: &Profile) -> Result<OpenDevice, PlanError> {
+    let instance = Arc::new(Instance::new(match profile.debug.validation {
+        config::Validation::Off => Validation::Off,
+        config::Validation::Core => Validation::Core,
+        config::Validation::Sync => Validation::Synchronization,
+        config::Validation::Gpu => Validation::GpuAssisted,
+    })?);
+    let mut devices = instance.devices()?;
+    let at = device_choice::choose(&devices, profile.device.index.as_ref()).map_err(PlanError::NoDevice)?;
+    let chosen = devices.swap_remove(at);
+    let tier = match profile.device.tier {
+        config::Tier::Auto => chosen.tier(),
+        config::Tier::Portable => Tier::Portable,
+        config::Tier::Fast if chosen.tier() == Tier::Fast => Tier::Fast,
+        config::Tier::Fast => {
+            return Err(PlanError::NoDevice(format!(
+                "`device.tier` is fast but `{}` lacks subgroup operations for subgroups of 4 to 32 lanes",
+                chosen.name
+            )));
+        }
+    };
+    let chosen = match tier {
+        Tier::Portable => chosen.portable(),
+        Tier::Fast => chosen,
+    };
+    let device = Device::open(&instance, chosen)?;
+    let cpu = device.caps().kind == DeviceKind::Cpu;
+    device.mark_passes(match profile.debug.markers {
+        config::Markers::Auto => cpu,
+        config::Markers::On => true,
+        config::Markers::Off => false,
+    });
+    device.limit_submissions(profile.device.submit_ms);
+    if let Some(number) = profile.debug.fail_allocation {
+        device.fail_attempt(number);
+    }
+    Ok(OpenDevice { device, tier })
+}
+
+/// Kernel variants for a device: what the tier allows, what the profile asks for, and on software drivers the variants
+/// that are quicker there. What comes out is not proven yet, see [`crate::plan::self_test::Pinned`].
+///
+/// # Errors
+/// [`PlanError::NoDevice`] when `debug.reduction` asks for what the device cannot do.
+pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile) -> Result<Variants, PlanError> {
+    let cpu = caps.kind == DeviceKind::Cpu;
+    let fast = tier == Tier::Fast;
+    let reduction = match profile.debug.reduction {
+        // On software drivers too: the segmented kernel is the one that is made for their short subgroups.
+        config::Reduction::Auto if !fast || cpu || profile.train.deterministic => Reduction::Segmented,
+        config::Reduction::Auto if caps.float_atomics => Reduction::Atomic,
+        config::Reduction::Auto => Reduction::CompareExchange,
+        config::Reduction::Segmented => Reduction::Segmented,
+        config::Reduction::Atomic if fast && caps.float_atomics => Reduction::Atomic,
+        config::Reduction::CompareExchange if fast => Reduction::CompareExchange,
+        asked @ (config::Reduction::Atomic | config::Reduction::CompareExchange) => {
+            return Err(impossible(asked, caps, fast));
+        }
+    };
+    Ok(Variants {
+        reduction,
+        ..rendering_variants(caps, tier, profile)
+    })
+}
+
+/// The same for rendering: how gradients are summed does not matter there.
+pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile) -> Variants {
+    let fast = tier == Tier::Fast;
+    let subgroup = fast && profile.debug.subgroup != config::Subgroup::Off && caps.subgroup_size >= 16;
+    Variants {
+        reduction: Reduction::Segmented,
+        sort_subgroup: if subgroup { caps.subgroup_size } else { 0 },
+        columns: caps.kind == DeviceKind::Cpu || !fast,
+        lanes: caps.kind == DeviceKind::Cpu && fast && caps.subgroup_size == 8,
+        jitter: profile.mip.ray_jitter,
+    }
+}
+
+fn impossible(asked: config::Reduction, caps: &Caps, fast: bool) -> PlanError {
+    let (lacks, possible) = if fast {
+        ("float atomics", "auto, segmented, compare_exchange")
+    } else if caps.tier() == Tier::Fast {
+        ("subgroup operations on the portable tier", "auto, segmented")
+    } else {
+        ("subgroup operations for subgroups of 4 to 32 lanes", "auto, segmented")
+    };
+    PlanError::NoDevice(format!(
+        "`debug.reduction` is {asked} but `{}` has no {lacks}; it can do: {possible}",
+        caps.name
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::config::{Inputs, resolve};
+
+    fn device(kind: DeviceKind, subgroup_size: u32, subgroup_ops: bool, float_atomics: bool) -> Caps {
+        let mut caps = Caps::default();
+        caps.name = "Some card".to_owned();
+        (caps.kind, caps.subgroup_size) = (kind, subgroup_size);
+        (caps.subgroup_ops, caps.float_atomics) = (subgroup_ops, float_atomics);
+        caps
+    }
+
+    fn settings(reduction: config::Reduction) -> Profile {
+        let inputs = Inputs {
+            profile: Some("cpu".to_owned()),
+            ..Inputs::default()
+        };
+        let mut profile = resolve(&inputs).unwrap();
+        profile.debug.reduction = reduction;
+        profile
+    }
+
+    /// Every kind of card: what it runs when nothing is asked for.
+    #[test]
+    fn subgroups_and_float_atomics_decide() {
+        let profile = settings(config::Reduction::Auto);
+        let mut deterministic = profile.clone();
+        deterministic.train.deterministic = true;
+        for size in [1, 2, 4, 8, 16, 24, 32, 64, 128] {
+            for (ops, atomics) in [(true, true), (true, false), (false, true), (false, false)] {
+                let what = format!("{size} lanes, operations: {ops}, float atomics: {atomics}");
+                let caps = device(DeviceKind::Discrete, size, ops, atomics);
+                let of = |tier, profile: &Profile| variants_for(&caps, tier, profile).unwrap();
+                let found = of(caps.tier(), &profile);
+                let fast = ops && [4, 8, 16, 32].contains(&size);
+                assert_eq!(caps.tier() == Tier::Fast, fast, "{what}");
+                let wanted = match (fast, atomics) {
+                    (true, true) => Reduction::Atomic,
+                    (true, false) => Reduction::CompareExchange,
+                    (false, _) => Reduction::Segmented,
+                };
+                assert_eq!(found.reduction, wanted, "{what}");
+                assert_eq!(found.sort_subgroup, if fast && size >= 16 { size } else { 0 }, "{what}");
+                assert_eq!(found.columns, !fast, "{what}");
+                assert_eq!(
+                    of(caps.tier(), &deterministic).reduction,
+                    Reduction::Segmented,
+                    "{what}"
+                );
+                let portable = of(Tier::Portable, &profile);
+                assert_eq!((portable.reduction, portable.sort_subgroup), (Reduction::Segmented, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn software_drivers_fold_unless_told_otherwise() {
+        let caps = device(DeviceKind::Cpu, 8, true, true);
+        for (asked, wanted) in [
+            (config::Reduction::Auto, Reduction::Segmented),
+            (config::Reduction::Segmented, Reduction::Segmented),
+            (config::Reduction::Atomic, Reduction::Atomic),
+            (config::Reduction::CompareExchange, Reduction::CompareExchange),
+        ] {
+            let found = variants_for(&caps, Tier::Fast, &settings(asked)).unwrap();
+            assert_eq!((found.reduction, found.columns), (wanted, true));
+        }
+    }
+
+    #[test]
+    fn what_a_device_cannot_do_is_refused_by_name() {
+        let refused = |caps: &Caps, tier, asked| {
+            let error = variants_for(caps, tier, &settings(asked)).unwrap_err();
+            assert!(matches!(error, PlanError::NoDevice(_)));
+            error.to_string()
+        };
+        let (atomic, exchange) = (config::Reduction::Atomic, config::Reduction::CompareExchange);
+        let without = device(DeviceKind::Discrete, 32, true, false);
+        assert_eq!(
+            refused(&without, Tier::Fast, atomic),
+            "`debug.reduction` is atomic but `Some card` has no float atomics; it can do: auto, segmented, \
+             compare_exchange"
+        );
+        assert!(variants_for(&without, Tier::Fast, &settings(exchange)).is_ok());
+        let wide = device(DeviceKind::Discrete, 64, true, true);
+        for asked in [atomic, exchange] {
+            let text = refused(&wide, wide.tier(), asked);
+            assert!(
+                text.contains("subgroups of 4 to 32 lanes") && text.ends_with("auto, segmented"),
+                "{text}"
+            );
+            let text = refused(&device(DeviceKind::Discrete, 32, true, true), Tier::Portable, asked);
+            assert!(
+                text.contains("on the portable tier") && text.ends_with("auto, segmented"),
+                "{text}"
+            );
+        }
+    }
+}

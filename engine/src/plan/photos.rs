@@ -1,0 +1,56 @@
+//! Host memory that decoded photos need, and how they are decoded.
+
+use super::PlanError;
+use super::look::background;
+use super::model::gib_to_bytes;
+use crate::config::{Profile, Residency};
+use crate::scene::{ImageOptions, SceneIndex, estimate_host_bytes};
+
+/// Views decoded ahead of the one that is needed.
+pub(crate) const AHEAD: usize = 16;
+
+/// How a run's images are decoded and kept.
+pub(crate) fn image_options(profile: &Profile) -> ImageOptions {
+    let cache = || gib_to_bytes(profile.dataset.cache_gib);
+    ImageOptions {
+        background: background(profile),
+        threads: None,
+        cache_bytes: match profile.dataset.residency {
+            Residency::Host => None,
+            Residency::Stream | Residency::Device => Some(cache()),
+        },
+    }
+}
+
+/// Host memory that a run's decoded images need at most, and the points they show, bytes. `scene` is at full training resolution.
+///
+/// An evaluation during a phase of smaller images decodes full ones beside them.
+#[must_use]
+pub fn image_host_bytes(profile: &Profile, scene: &SceneIndex) -> u64 {
+    let options = image_options(profile);
+    let smaller = profile.schedule.resolution.iter().filter(|phase| phase.scale < 1.0);
+    let smaller = smaller.map(|phase| {
+        let scale = f64::from(phase.scale) * f64::from(profile.train.resolution_scale);
+        estimate_host_bytes(&scene.rescaled(1.0 / scale), options)
+    });
+    estimate_host_bytes(scene, options) + smaller.max().unwrap_or(0) + scene.seen_bytes()
+}
+
+/// Refuses a run whose images would need more than `available_bytes` of host memory.
+///
+/// # Errors
+/// [`PlanError::HostMemory`].
+pub(crate) fn check_host_memory(
+    profile: &Profile,
+    needed_bytes: u64,
+    available_bytes: Option<u64>,
+) -> Result<(), PlanError> {
+    match available_bytes {
+        Some(available_bytes) if needed_bytes > available_bytes => Err(PlanError::HostMemory {
+            residency: profile.dataset.residency.name(),
+            needed_bytes,
+            available_bytes,
+        }),
+        _ => Ok(()),
+    }
+}

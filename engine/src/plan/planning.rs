@@ -1,0 +1,632 @@
+//! Capacities and memory of a run, before any of it is allocated.
+
+use serde::Serialize;
+
+use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST, ceiling};
+use super::demand::Demand;
+use super::look::Look;
+use super::open::backend_choice;
+use super::order::{self, Reorder};
+use super::probe_tensors::ProbeTensors;
+use super::readback::EvalReadback;
+use super::{PlanError, losses};
+use crate::config::{Profile, Residency};
+use crate::eval::lpips::{LpipsError, LpipsTensors};
+use crate::gaussians::morton::Frame;
+use crate::kernels::budgeted::{Births, Exponents};
+use crate::kernels::camera_cull::Limits;
+use crate::kernels::densify::{Event, Options, Way};
+use crate::kernels::filter_3d::FilterIo;
+use crate::kernels::views::Variants;
+use crate::kernels::{histogram, resample};
+use crate::memory::backend::BackendChoice;
+use crate::memory::{Budget, Gpu, Plan, PlanLimits};
+use crate::plugins::{BudgetedOptions, Strategy};
+use crate::program::{Class, Program, Tag, TensorTable, View};
+use crate::scene::{SceneIndex, photo_bytes};
+use crate::step::{
+    self, BandTensors, BandedPrograms, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES,
+    StepTensors,
+};
+
+/// What programs are told of a scene.
+#[derive(Clone, Copy, Debug)]
+pub struct Measures {
+    /// Largest focal length of a training camera, px.
+    pub max_focal_px: f32,
+    /// Extent, world units.
+    pub extent: f32,
+    /// How near the sparse points come to the cameras, world units; none without points.
+    pub near_distance: Option<f32>,
+    /// What Gaussians are sorted by.
+    pub frame: Frame,
+}
+
+impl Measures {
+    /// Those of `scene`.
+    #[must_use]
+    pub fn of(scene: &SceneIndex) -> Self {
+        Self {
+            max_focal_px: max_focal(scene),
+            extent: scene.extent,
+            near_distance: scene.near.distance,
+            frame: order::frame(scene),
+        }
+    }
+}
+
+/// Everything a run allocates and executes, as data.
+pub struct TrainPlan {
+    /// The allocator that places them.
+    pub backend: BackendChoice,
+    /// All tensors.
+    pub table: TensorTable,
+    /// The step's tensors.
+    pub tensors: StepTensors,
+    /// What evaluation reads back.
+    pub readback: EvalReadback,
+    /// What only banded steps need.
+    pub bands: BandTensors,
+    /// What only banded steps with too many visible Gaussians need; none when there is a record for every Gaussian.
+    pub record_bands: Option<RecordBandTensors>,
+    /// The step, one for each page of resident images, else one; all programs are in the order of
+    /// [`TrainPlan::programs`].
+    pub steps: Vec<Program>,
+    /// Evaluation without the image.
+    pub evaluate: Program,
+    /// Evaluation with image and tile counts.
+    pub evaluate_image: Program,
+    /// 3D filter.
+    pub filter: Program,
+    /// Opacity reset.
+    pub reset: Program,
+    /// Densification without and with the world-size prune; none when the strategy never densifies.
+    pub densify: Option<[Program; 2]>,
+    /// The same without births, for when memory is short.
+    pub prune: Option<[Program; 2]>,
+    /// Culls by all training cameras: while there are densifications, after them, and before the last evaluation; none when
+    /// nothing is culled.
+    pub cull: Option<[Program; 3]>,
+    /// The parts of banded steps and evaluations.
+    pub banded: BandedPrograms,
+    /// The same with records in bands.
+    pub banded_records: Option<BandedPrograms>,
+    /// Clears the sticky word of a stall.
+    pub clear_stall: Program,
+    /// Stands in for a step that is left out.
+    pub left_out: Program,
+    /// Counts the parameters.
+    pub histogram: Program,
+    /// What that leaves for the host, [`histogram::BYTES`].
+    pub histogram_back: View,
+    /// Brings SH out of view up to date; none where it takes part in every step.
+    pub catch_up: Option<Program>,
+    /// Bounds the clusters of a model that the host wrote; none without clusters.
+    pub clusters: Option<Program>,
+    /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
+    pub lpips: Option<LpipsTensors>,
+    /// What the residency probe compares with; none where it can tell nothing.
+    pub probe: Option<ProbeTensors>,
+    recipe: Recipe,
+}
+
+/// What a plan was made from, besides its capacities.
+#[derive(Clone)]
+struct Recipe {
+    profile: Profile,
+    measures: Measures,
+    resident_bytes: Vec<u64>,
+    page_bytes: u64,
+    /// Image size that LPIPS was asked for.
+    lpips_px: Option<[u32; 2]>,
+}
+
+impl TrainPlan {
+    /// Names every tensor and lists every pass for `capacities` and a scene of these measures. Training images of `resident_bytes` each stay on the device
+    /// in pages of at most `page_bytes`; with none, steps bring theirs along.
+    #[must_use]
+    pub fn new(
+        capacities: &Capacities,
+        variants: &Variants,
+        profile: &Profile,
+        measures: Measures,
+        resident_bytes: &[u64],
+        page_bytes: u64,
+    ) -> Self {
+        let mut table = TensorTable::default();
+        let resident = ResidentImages::new(&mut table, resident_bytes.iter().copied(), page_bytes);
+        let mut tensors = StepTensors::with_resident(&mut table, capacities, variants, resident);
+        tensors.explores = profile.strategy.noise() > 0.0;
+        tensors.pixels.scores = profile.strategy.budgeted().is_some();
+        let readback = EvalReadback::new(&mut table, &tensors);
+        let [evaluate, evaluate_image] = readback.programs(&tensors);
+        let mut filter = Program::new("filter_3d");
+        let io = FilterIo {
+            cameras: tensors.filter.cameras,
+            camera_count: capacities.cameras,
+            max_focal_px: measures.max_focal_px,
+            farthest: tensors.filter.farthest,
+        };
+        crate::kernels::begin::record(&mut filter, &tensors.shared, &tensors.chunks);
+        crate::kernels::filter_3d::record(&mut filter, &tensors.shared, &tensors.chunks, &io);
+        step::bound_clusters(&mut filter, &tensors);
+        let mut reset = Program::new("opacity_reset");
+        let ceiling = profile.strategy.adc().map_or(0.01, |adc| adc.reset.opacity);
+        crate::kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
+        let counts = table.add("small/histogram", Class::Small, Tag::Other, histogram::BYTES);
+        let histogram_back = table.add("ring/histogram", Class::Readback, Tag::Staging, histogram::BYTES);
+        let mut counting = Program::new("histogram");
+        crate::kernels::begin::record(&mut counting, &tensors.shared, &tensors.chunks);
+        histogram::record(&mut counting, &tensors.shared, &tensors.chunks, counts);
+        counting.copy(counts, histogram_back);
+        let reorder = profile
+            .strategy
+            .window()
+            .map(|_| Reorder::new(&mut table, &tensors, measures.frame));
+        let workspace = (reorder.is_some() || profile.cull.is_on())
+            .then(|| DensifyTensors::new(&mut table, &tensors.capacities, STAGING_BYTES));
+        let densifying = reorder.as_ref().zip(workspace.as_ref());
+        let (densify, prune) = densifying
+            .and_then(|(reorder, workspace)| densify_programs(reorder, workspace, &tensors, profile, measures.extent))
+            .unzip();
+        let culling = workspace.filter(|_| profile.cull.is_on());
+        let cull = culling.map(|workspace| cull_programs(&tensors, &workspace, &io, profile, &measures));
+        let bands = BandTensors::new(&mut table, capacities, variants);
+        let too_many = capacities.may_see_too_many();
+        let record_bands = too_many.then(|| RecordBandTensors::new(&mut table, &tensors, true));
+        let copies = readback.copies(&tensors);
+        let records = |r: &RecordBandTensors| step::banded_records(&tensors, &bands, r, &copies[..2]);
+        Self {
+            banded: step::banded(&tensors, &bands, &copies[..2]),
+            banded_records: record_bands.as_ref().map(records),
+            record_bands,
+            clear_stall: step::clear_stall(&tensors),
+            left_out: step::left_out(&tensors),
+            histogram: counting,
+            histogram_back,
+            catch_up: step::catch_up_program(&tensors),
+            clusters: step::clusters_program(&tensors),
+            bands,
+            steps: step::train_steps(&tensors),
+            evaluate,
+            evaluate_image,
+            filter,
+            reset,
+            densify,
+            prune,
+            cull,
+            backend: backend_choice(profile),
+            table,
+            tensors,
+            readback,
+            lpips: None,
+            probe: None,
+            recipe: Recipe {
+                profile: profile.clone(),
+                measures,
+                resident_bytes: resident_bytes.to_vec(),
+                page_bytes,
+                lpips_px: None,
+            },
+        }
+    }
+
+    /// The same with room for `n_cap` Gaussians now; what they may grow to stays.
+    ///
+    /// # Errors
+    /// See [`TrainPlan::with_lpips`].
+    pub(crate) fn resized(&self, n_cap: u32) -> Result<Self, LpipsError> {
+        let capacities = Capacities {
+            n_cap: n_cap.max(256).next_multiple_of(256),
+            ..self.tensors.capacities
+        };
+        let Recipe {
+            profile,
+            measures,
+            resident_bytes,
+            page_bytes,
+            lpips_px,
+        } = &self.recipe;
+        let variants = &self.tensors.variants;
+        let mut plan = Self::new(&capacities, variants, profile, *measures, resident_bytes, *page_bytes);
+        if self.probe.is_some() {
+            plan = plan.with_probe();
+        }
+        if let Some(size_px) = lpips_px {
+            plan = plan.with_lpips(*size_px)?;
+        }
+        Ok(plan)
+    }
+
+    /// Adds the workspace of LPIPS for images of at most `max_size_px`, in arena bytes that the step leaves idle.
+    ///
+    /// # Errors
+    /// [`LpipsError`] for images no workspace suffices for.
+    pub fn with_lpips(mut self, max_size_px: [u32; 2]) -> Result<Self, LpipsError> {
+        let mut table = self.table.clone();
+        self.lpips = LpipsTensors::beside(&mut table, &self.programs(), max_size_px)?;
+        self.recipe.lpips_px = Some(max_size_px);
+        self.table = table;
+        Ok(self)
+    }
+
+    /// Adds what the residency probe compares with.
+    #[must_use]
+    pub fn with_probe(mut self) -> Self {
+        self.probe = Some(ProbeTensors::new(&mut self.table));
+        self
+    }
+
+    /// All programs, for the placement of arena tensors.
+    #[must_use]
+    pub fn programs(&self) -> Vec<&Program> {
+        let mut list: Vec<&Program> = self.steps.iter().collect();
+        list.extend([
+            &self.evaluate,
+            &self.evaluate_image,
+            &self.filter,
+            &self.reset,
+            &self.clear_stall,
+            &self.left_out,
+            &self.histogram,
+        ]);
+        list.extend(&self.catch_up);
+        list.extend(&self.clusters);
+        list.extend(self.banded.all());
+        list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));
+        list.extend(self.densify.iter().chain(&self.prune).flatten());
+        list.extend(self.cull.iter().flatten());
+        list.extend(self.lpips.iter().map(LpipsTensors::program));
+        list
+    }
+
+    /// Every tensor that a run commits, transfer windows included.
+    #[must_use]
+    pub fn whole_table(&self) -> TensorTable {
+        let mut table = self.table.clone();
+        Gpu::add_transfer(&mut table);
+        table
+    }
+
+    /// Places every tensor of [`TrainPlan::whole_table`].
+    ///
+    /// # Errors
+    /// See [`Plan::new`].
+    pub fn place(&self, limits: PlanLimits) -> Result<Plan, PlanError> {
+        Ok(self.backend.place(&self.whole_table(), &self.programs(), limits)?)
+    }
+}
+
+/// What `kiln plan` prints and `memory.jsonl` starts with.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanReport {
+    /// Sizes.
+    pub capacities: Capacities,
+    /// Where visible records and intersections come from.
+    pub capacities_from: CapacitySource,
+    /// What the run was seen to need.
+    pub demand: Demand,
+    /// What it may take.
+    pub budget: Budget,
+    /// Device bytes of the plan, as the driver will be asked for them.
+    pub device_bytes: u64,
+    /// Host-visible bytes of the plan.
+    pub host_bytes: u64,
+    /// Bytes per class, in a fixed order.
+    pub classes: Vec<(Class, u64)>,
+    /// Arena bytes that live at the same time at the worst moment.
+    pub arena_live_bytes: u64,
+    /// Who needs the arena, most bytes first.
+    pub arena_uses: Vec<ArenaUse>,
+}
+
+/// Arena bytes of one use at its worst moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ArenaUse {
+    /// Name of the program; parts of a banded step and programs that differ in a setting are one.
+    pub name: String,
+    /// Pass at the worst moment; empty when the use needs no arena.
+    pub pass: &'static str,
+    /// Bytes live then.
+    pub bytes: u64,
+}
+
+/// The worst moment of each use, most bytes first. The arena is as large as the first.
+fn arena_uses(placed: &Plan) -> Vec<ArenaUse> {
+    // Models are written to disk through the host-visible window.
+    let mut uses = vec![ArenaUse {
+        name: "export".to_owned(),
+        pass: "",
+        bytes: 0,
+    }];
+    for peak in &placed.arena_peaks {
+        let name = peak.program.split(',').next().unwrap_or_default();
+        let at = uses.iter().position(|u| u.name == name).unwrap_or_else(|| {
+            uses.push(ArenaUse {
+                name: name.to_owned(),
+                pass: "",
+                bytes: 0,
+            });
+            uses.len() - 1
+        });
+        if let Some(entry) = uses.get_mut(at).filter(|u| peak.bytes > u.bytes) {
+            entry.bytes = peak.bytes;
+            entry.pass = peak.command;
+        }
+    }
+    // Stable: of equal needs the program listed first owns the arena, the step before all others.
+    uses.rotate_left(1);
+    uses.sort_by_key(|u| std::cmp::Reverse(u.bytes));
+    uses
+}
+
+/// Gaussians between two sizes that the search for the largest plan tries: finer than anyone's budget.
+const SIZE_STEP: u32 = 1 << 14;
+
+/// Finds the largest capacities that fit the budget.
+///
+/// The Gaussian capacity is `memory.max_gaussians`, or the recipe's ceiling lowered to what the budget holds, but never
+/// below the Gaussians at the start. Where that many do not fit with generous room for records and intersections, the
+/// room is lowered first, as far as `demand` allows; see `capacity`.
+///
+/// # Errors
+/// [`PlanError::DoesNotFit`] when not even the Gaussians at the start fit, [`PlanError::Loss`] when the scene lacks what a
+/// loss needs.
+pub fn plan(
+    profile: &Profile,
+    scene: &SceneIndex,
+    demand: &Demand,
+    budget: Budget,
+    limits: PlanLimits,
+    variants: &Variants,
+) -> Result<(TrainPlan, PlanReport), PlanError> {
+    losses::check(profile, scene)?;
+    let initial = demand.gaussians;
+    let wanted = ceiling(profile, scene).1.max(initial);
+    let resident_bytes: Vec<u64> = match profile.dataset.residency {
+        Residency::Device => scene
+            .train
+            .iter()
+            .map(|view| photo_bytes(view.pixels(), scene.masked))
+            .collect(),
+        Residency::Host | Residency::Stream => Vec::new(),
+    };
+    let page_bytes = limits.largest_tensor();
+    let build = |n: u32, level: u32| -> Result<Candidate, PlanError> {
+        let (capacities, source) = capacity::capacities(profile, scene, demand, n, level, limits, variants);
+        let mut plan = TrainPlan::new(
+            &capacities,
+            variants,
+            profile,
+            Measures::of(scene),
+            &resident_bytes,
+            page_bytes,
+        );
+        if budget.reference_bytes > 0 {
+            plan = plan.with_probe();
+        }
+        if profile.eval.lpips {
+            plan = plan.with_lpips(scene.largest_px().into())?;
+        }
+        let placed = plan.place(limits)?;
+        Ok(Candidate { plan, placed, source })
+    };
+    let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
+    let is_auto = matches!(profile.memory.max_gaussians, crate::plugins::Auto::Auto);
+    let mut best = build(wanted, GENEROUS)?;
+    if !fits(&best) {
+        let counted = build(wanted, COUNTED)?;
+        best = if fits(&counted) {
+            largest(COUNTED, GENEROUS, counted, |level| build(wanted, level), fits)?
+        } else {
+            let n = if is_auto { initial } else { wanted };
+            let counted = build(n, COUNTED)?;
+            if fits(&counted) {
+                // Sizes on a fixed grid: a run that goes on with more Gaussians finds the same capacity.
+                let (low, high) = (n.div_ceil(SIZE_STEP), wanted / SIZE_STEP + 1);
+                largest(
+                    low.saturating_sub(1),
+                    high,
+                    counted,
+                    |k| build((k * SIZE_STEP).max(n), COUNTED),
+                    fits,
+                )?
+            } else {
+                let least = build(n, LEAST)?;
+                if !fits(&least) {
+                    let images_bytes = least.plan.tensors.resident.bytes();
+                    let other_bytes = least.placed.device_bytes().saturating_sub(images_bytes);
+                    if other_bytes <= budget.cap_bytes {
+                        return Err(PlanError::ImagesDoNotFit {
+                            images: scene.train.len(),
+                            images_bytes,
+                            other_bytes,
+                            cap_bytes: budget.cap_bytes,
+                        });
+                    }
+                    return Err(PlanError::DoesNotFit {
+                        needed_bytes: least.placed.device_bytes(),
+                        gaussians: least.plan.tensors.capacities.n_cap,
+                        budget,
+                    });
+                }
+                largest(LEAST, COUNTED, least, |level| build(n, level), fits)?
+            }
+        };
+    }
+    let Candidate { plan, placed, source } = best;
+    let classes = [
+        Class::Persistent,
+        Class::Arena,
+        Class::Images,
+        Class::Small,
+        Class::Upload,
+        Class::Readback,
+    ];
+    let report = PlanReport {
+        capacities: plan.tensors.capacities,
+        capacities_from: source,
+        demand: *demand,
+        budget,
+        device_bytes: placed.device_bytes(),
+        host_bytes: placed.host_bytes(),
+        classes: classes.map(|c| (c, placed.class_bytes(c))).to_vec(),
+        arena_live_bytes: placed.arena_live_bytes,
+        arena_uses: arena_uses(&placed),
+    };
+    Ok((plan, report))
+}
+
+/// A plan that may or may not fit.
+struct Candidate {
+    plan: TrainPlan,
+    placed: Plan,
+    source: CapacitySource,
+}
+
+/// What `build` makes of the largest number from `low` to `high` that fits; `high` is known not to, and `best` is what
+/// there is when nothing above `low` does.
+fn largest(
+    mut low: u32,
+    mut high: u32,
+    mut best: Candidate,
+    build: impl Fn(u32) -> Result<Candidate, PlanError>,
+    fits: impl Fn(&Candidate) -> bool,
+) -> Result<Candidate, PlanError> {
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        let candidate = build(middle)?;
+        if fits(&candidate) {
+            low = middle;
+            best = candidate;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(best)
+}
+
+/// The strategy's densification as programs, with births and without. Where the model is sorted they end with a re-sort; the 3D
+/// filter is recomputed after them.
+fn densify_programs(
+    reorder: &Reorder,
+    workspace: &DensifyTensors,
+    tensors: &StepTensors,
+    profile: &Profile,
+    extent: f32,
+) -> Option<([Program; 2], [Program; 2])> {
+    if let Some(mcmc) = profile.strategy.mcmc() {
+        let program = |capacity| {
+            let event = resample::Event {
+                dead_opacity: mcmc.densify.dead_opacity,
+                growth: mcmc.densify.growth,
+                capacity,
+            };
+            reorder.after(step::resample(tensors, workspace, &event), tensors)
+        };
+        // No size prunes: both are the same.
+        let programs = |capacity| [program(capacity), program(capacity)];
+        return Some((programs(tensors.capacities.n_limit), programs(0)));
+    }
+    if let Some(budgeted) = profile.strategy.budgeted() {
+        let births = births(profile, budgeted);
+        let program = |capacity| {
+            let event = Event {
+                options: budgeted_options(budgeted),
+                extent: extent.into(),
+                capacity,
+            };
+            reorder.after(step::budgeted(tensors, workspace, &event, &births), tensors)
+        };
+        let programs = |capacity| [program(capacity), program(capacity)];
+        return Some((programs(tensors.capacities.n_limit), programs(0)));
+    }
+    let adc = profile.strategy.adc()?;
+    let options = Options {
+        gradient_threshold: adc.densify.grad_threshold.into(),
+        use_abs: matches!(profile.strategy, Strategy::AdcAbs(_)),
+        clone_extent: adc.densify.percent_dense.into(),
+        prune_opacity: adc.prune.opacity.into(),
+        ..Options::default()
+    };
+    let programs = |capacity| {
+        [None, Some(adc.prune.world.into())].map(|prune_extent| {
+            let event = Event {
+                options: Options {
+                    prune_extent,
+                    ..options
+                },
+                extent: extent.into(),
+                capacity,
+            };
+            reorder.after(step::densify(tensors, workspace, &event), tensors)
+        })
+    };
+    Some((programs(tensors.capacities.n_limit), programs(0)))
+}
+
+/// Culls while there are densifications, after them, and at the end of the run, when nothing may stay that no picture shows.
+fn cull_programs(
+    tensors: &StepTensors,
+    workspace: &DensifyTensors,
+    cameras: &FilterIo,
+    profile: &Profile,
+    measures: &Measures,
+) -> [Program; 3] {
+    let cull = &profile.cull;
+    let early = Limits {
+        clearance: measures.near_distance.map_or(0.0, |near| cull.clearance * near),
+        witnesses: cull.witnesses,
+        opacity: 0.0,
+        kernel_size: Look::of(profile, 0).kernel_size,
+    };
+    let late = Limits {
+        opacity: cull.opacity,
+        ..early
+    };
+    let last = Limits {
+        witnesses: cull.witnesses.max(1),
+        ..late
+    };
+    [early, late, last].map(|limits| {
+        let mut program = step::camera_cull(tensors, workspace, cameras, &limits);
+        // Places stay as they are until the next densification: those that moved are few.
+        step::bound_clusters(&mut program, tensors);
+        program
+    })
+}
+
+/// Who gives birth when, under the strategy `budgeted`.
+fn births(profile: &Profile, options: &BudgetedOptions) -> Births {
+    let last = profile
+        .strategy
+        .window()
+        .and_then(|window| window.last(profile.schedule.iterations));
+    Births {
+        way: Way {
+            from: options.densify.from,
+            last: last.unwrap_or(options.densify.from),
+            ramp: options.densify.ramp,
+            growth: options.densify.growth,
+        },
+        exponents: Exponents {
+            error: options.score.error.into(),
+            abs_gradient: options.score.abs_gradient.into(),
+        },
+    }
+}
+
+/// How Gaussians split and die under the strategy `budgeted`.
+fn budgeted_options(options: &BudgetedOptions) -> Options {
+    Options {
+        clone_extent: options.densify.percent_dense.into(),
+        prune_opacity: options.prune.opacity.into(),
+        prune_extent: options.prune.world.map(f64::from),
+        ..Options::default()
+    }
+}
+
+/// Largest horizontal focal length over the training cameras of `scene`, pixels: `f_max` of the 3D filter.
+pub(super) fn max_focal(scene: &SceneIndex) -> f32 {
+    scene.train.iter().map(|v| v.camera.fx).fold(1e-6, f32::max)
+}

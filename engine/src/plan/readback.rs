@@ -1,0 +1,85 @@
+//! What the host reads of an evaluated view.
+
+use crate::kernels::loss::METRIC_WORDS;
+use crate::kernels::uniforms::StepUniforms;
+use crate::memory::{Memory, MemoryError};
+use crate::program::{Class, Program, Tag, TensorTable, View};
+use crate::step::{self, StepTensors};
+
+/// Metric sums of one evaluated view, and its image when asked for.
+#[derive(Clone, Debug)]
+pub struct ViewSums {
+    /// Eight sums per tile.
+    pub sums: Vec<f32>,
+    /// RGB and transmittance per pixel.
+    pub image: Option<Vec<[f32; 4]>>,
+    /// Splats per tile.
+    pub tile_counts: Option<Vec<u32>>,
+}
+
+/// Tensors that the host reads after an evaluation.
+#[derive(Clone, Copy, Debug)]
+pub struct EvalReadback {
+    /// Rendered image, four floats a pixel.
+    pub image: View,
+    /// First and one-past-last intersection of each tile.
+    pub tile_ranges: View,
+    /// Metric sums of each tile.
+    pub sums: View,
+}
+
+impl EvalReadback {
+    /// Adds the tensors to `table`.
+    pub(crate) fn new(table: &mut TensorTable, tensors: &StepTensors) -> Self {
+        let mut back = |name: &str, bytes| table.add(format!("ring/{name}"), Class::Readback, Tag::Staging, bytes);
+        Self {
+            image: back("eval_image", tensors.pixels.image.bytes),
+            tile_ranges: back("eval_tile_ranges", tensors.intersections.tile_ranges.bytes),
+            sums: back("eval_sums", tensors.metric_sums.bytes),
+        }
+    }
+
+    /// What an evaluation with uniforms `block` left; the image and what goes with it only with `keep_image`.
+    pub(crate) fn read(
+        &self,
+        memory: &Memory,
+        block: &StepUniforms,
+        keep_image: bool,
+    ) -> Result<ViewSums, MemoryError> {
+        let tiles = u64::from(block.tiles_x * block.tiles_y);
+        let pixels = u64::from(block.width * block.height);
+        let host = |view: &View, bytes: u64| memory.host(&view.slice(0, bytes));
+        let sums = host(&self.sums, tiles * 4 * u64::from(METRIC_WORDS))?.chunks_exact(4);
+        let mut view = ViewSums {
+            sums: sums.map(bytemuck::pod_read_unaligned).collect(),
+            image: None,
+            tile_counts: None,
+        };
+        if keep_image {
+            let image = host(&self.image, pixels * 16)?.chunks_exact(16);
+            view.image = Some(image.map(bytemuck::pod_read_unaligned).collect());
+            let ranges = host(&self.tile_ranges, tiles * 8)?.chunks_exact(8);
+            let counts = ranges.map(bytemuck::pod_read_unaligned::<[u32; 2]>);
+            view.tile_counts = Some(counts.map(|[first, end]| end.saturating_sub(first)).collect());
+        }
+        Ok(view)
+    }
+
+    /// What is copied, and where to: sums, image, tile ranges.
+    pub(crate) fn copies(&self, tensors: &StepTensors) -> [(View, View); 3] {
+        [
+            (tensors.metric_sums, self.sums),
+            (tensors.pixels.image, self.image),
+            (tensors.intersections.tile_ranges, self.tile_ranges),
+        ]
+    }
+
+    /// Evaluation without and with image and tile counts.
+    pub(crate) fn programs(&self, tensors: &StepTensors) -> [Program; 2] {
+        let copies = self.copies(tensors);
+        [
+            step::evaluate_view(tensors, &copies[..1]),
+            step::evaluate_view(tensors, &copies),
+        ]
+    }
+}

@@ -1,0 +1,394 @@
+//! Pure functions of the iteration number: learning rates, events, image scale.
+//!
+//! Iterations count from 1 to `schedule.iterations`. Rules follow 3D Gaussian Splatting (Kerbl et al. 2023) and
+//! Mip-Splatting (Yu et al. 2024).
+
+use crate::config::{Background, Profile};
+use crate::plugins::{AdamOptions, Optimizer, Sink};
+
+/// Parameter groups of the optimiser, as bits of [`Events::adam_skip_mask`].
+pub mod group {
+    /// Centres.
+    pub const MEANS: u32 = 1;
+    /// Rotations.
+    pub const QUATS: u32 = 1 << 1;
+    /// Log scales.
+    pub const SCALES: u32 = 1 << 2;
+    /// Opacity logits.
+    pub const OPACITY: u32 = 1 << 3;
+    /// Degree-0 colour.
+    pub const SH0: u32 = 1 << 4;
+    /// Higher colour degrees.
+    pub const SH_REST: u32 = 1 << 5;
+    /// All of them.
+    pub const ALL: u32 = (1 << 6) - 1;
+}
+
+/// What happens at one iteration, besides the step itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// Densification statistics are accumulated.
+    pub statistics: bool,
+    /// Clone, split, prune.
+    pub densify: bool,
+    /// World-size (and screen-size) pruning applies at this densification.
+    pub prune_large: bool,
+    /// Opacities are reset.
+    pub reset: bool,
+    /// Gaussians go by what the training cameras say of them, before what is densified,
+    pub cull: bool,
+    /// and by their opacity too.
+    pub cull_faint: bool,
+    /// The 3D filter is recomputed after the update.
+    pub filter: bool,
+    /// Parameters are counted into histograms, for sinks that show them.
+    pub histograms: bool,
+    /// Groups the optimiser leaves alone: moments, step counts and values ([`group`]).
+    pub adam_skip_mask: u32,
+}
+
+/// Active SH degree: 0 at first, one more at every multiple of `schedule.sh_every`, at most `model.sh_degree`.
+#[must_use]
+pub fn sh_degree_at(profile: &Profile, iteration: u32) -> u32 {
+    (iteration / profile.schedule.sh_every.max(1)).min(profile.model.sh_degree)
+}
+
+/// Share of the stored SH coefficients that take part in the step of `iteration`.
+pub(crate) fn sh_share_at(profile: &Profile, iteration: u32) -> f64 {
+    let coefficients = |degree: u32| f64::from((degree + 1) * (degree + 1));
+    coefficients(sh_degree_at(profile, iteration)) / coefficients(profile.model.sh_degree)
+}
+
+/// Learning rate of the centres: log-linear from `means` to `means_end`, times the scene extent.
+#[must_use]
+pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
+    let lr = &adam(profile).lr;
+    let t = decay_gone(profile, iteration);
+    extent * (lr.means.ln() * (1.0 - t) + lr.means_end.ln() * t).exp()
+}
+
+/// Share of the other learning rates that is left: 1, and in the last part of the run, `cooldown` of it, log-linear from 1 to
+/// `cooldown_to`.
+#[must_use]
+pub fn others_share(profile: &Profile, iteration: u32) -> f64 {
+    let lr = &adam(profile).lr;
+    let end = f64::from(profile.schedule.iterations);
+    let (part, left) = (lr.cooldown * end, (end - f64::from(iteration)).max(0.0));
+    if left >= part {
+        return 1.0;
+    }
+    lr.cooldown_to.powf(1.0 - left / part)
+}
+
+/// Share of the decay of learning rates that is over.
+fn decay_gone(profile: &Profile, iteration: u32) -> f64 {
+    let lr = &adam(profile).lr;
+    let steps = lr.means_decay_steps.unwrap_or(profile.schedule.iterations).max(1);
+    (f64::from(iteration) / f64::from(steps)).min(1.0)
+}
+
+/// True when clones, splits and prunes happen: multiples of `every` above `from` and below `until`, but never after the last
+/// iteration, whose model is measured and saved as it was trained.
+#[must_use]
+pub fn is_densify(profile: &Profile, iteration: u32) -> bool {
+    let window = profile.strategy.window();
+    window.is_some_and(|window| window.has(iteration, profile.schedule.iterations))
+}
+
+/// True when the last densification is over.
+fn is_densified(profile: &Profile, iteration: u32) -> bool {
+    let window = profile.strategy.window();
+    let last = window.and_then(|window| window.last(profile.schedule.iterations));
+    last.is_none_or(|last| iteration > last)
+}
+
+/// True when Gaussians are culled after an iteration: at multiples of `cull.every`. At the last iteration they are before its
+/// evaluation, which is not the schedule's business.
+#[must_use]
+pub fn is_cull(profile: &Profile, iteration: u32) -> bool {
+    let every = profile.cull.every;
+    let due = every > 0 && iteration > 0 && iteration.is_multiple_of(every);
+    profile.cull.is_on() && due && iteration < profile.schedule.iterations
+}
+
+/// True when opacities are reset: multiples of `every` below `until` and before the last iteration, and on a white background once more when
+/// densification starts.
+#[must_use]
+pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
+    profile.strategy.adc().is_some_and(|adc| {
+        let Some(every) = adc.reset.every else {
+            return false;
+        };
+        let white_start = profile.model.background == Background::White && iteration == adc.densify.from;
+        iteration > 0
+            && iteration < adc.reset.until.min(profile.schedule.iterations)
+            && (iteration.is_multiple_of(every.max(1)) || white_start)
+    })
+}
+
+/// True when the 3D filter is recomputed after an iteration: after every densification, and regularly after
+/// `filter_from` until `filter_every` steps before the end. It is also computed before the first iteration and when the
+/// image size changes, which is not an iteration's business. A resumed run takes it from the checkpoint: recomputing it
+/// from centres that have moved since would make the pause visible.
+#[must_use]
+pub fn is_filter(profile: &Profile, iteration: u32) -> bool {
+    let mip = &profile.mip;
+    let end = profile.schedule.iterations.saturating_sub(mip.filter_every);
+    let regular = iteration > mip.filter_from && iteration < end && iteration.is_multiple_of(mip.filter_every.max(1));
+    profile.has_filter_3d() && (regular || is_densify(profile, iteration))
+}
+
+/// True when a sink wants histograms of the parameters after an iteration. Evaluations bring their own.
+#[must_use]
+pub fn is_histogram(profile: &Profile, iteration: u32) -> bool {
+    let wanted = |every: u32| iteration > 0 && iteration.is_multiple_of(every);
+    profile.sinks.iter().filter_map(Sink::histogram_every).any(wanted)
+}
+
+/// Groups without an optimiser step: all at a densification and at the last iteration (the model that is saved is the
+/// one that was rendered), opacity at a reset.
+#[must_use]
+pub fn adam_skip_mask(profile: &Profile, iteration: u32) -> u32 {
+    if is_densify(profile, iteration) || iteration >= profile.schedule.iterations {
+        group::ALL
+    } else if is_reset(profile, iteration) {
+        group::OPACITY
+    } else {
+        0
+    }
+}
+
+/// Everything that happens at an iteration.
+#[must_use]
+pub fn events_at(profile: &Profile, iteration: u32) -> Events {
+    let (adc, budgeted) = (profile.strategy.adc(), profile.strategy.budgeted());
+    let densify = is_densify(profile, iteration);
+    Events {
+        statistics: adc.map(|adc| adc.densify.until).is_some_and(|until| iteration < until)
+            || budgeted.is_some_and(|budgeted| iteration < budgeted.densify.until),
+        densify,
+        prune_large: densify && adc.is_some_and(|adc| iteration > adc.prune.world_from),
+        reset: is_reset(profile, iteration),
+        cull: is_cull(profile, iteration),
+        cull_faint: is_cull(profile, iteration) && is_densified(profile, iteration),
+        filter: is_filter(profile, iteration),
+        histograms: is_histogram(profile, iteration),
+        adam_skip_mask: adam_skip_mask(profile, iteration),
+    }
+}
+
+/// Scale of the training images' sides: the phase of `schedule.resolution` times `train.resolution_scale`.
+#[must_use]
+pub fn resolution_scale_at(profile: &Profile, iteration: u32) -> f32 {
+    let phase = profile
+        .schedule
+        .resolution
+        .iter()
+        .find(|phase| iteration <= phase.until);
+    phase.map_or(1.0, |phase| phase.scale) * profile.train.resolution_scale
+}
+
+fn adam(profile: &Profile) -> &AdamOptions {
+    let Optimizer::AdamFused(adam) = &profile.optimizer;
+    adam
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::config::{Inputs, Override, resolve};
+
+    fn recipe(name: &str, sets: &[(&str, &str)]) -> Profile {
+        let overrides = sets
+            .iter()
+            .map(|(key, value)| Override {
+                key: (*key).to_owned(),
+                value: (*value).to_owned(),
+                flag: "--set".to_owned(),
+            })
+            .collect();
+        resolve(&Inputs {
+            recipe: Some(name.to_owned()),
+            overrides,
+            ..Inputs::default()
+        })
+        .unwrap()
+    }
+
+    fn iterations(profile: &Profile, test: impl Fn(&Profile, u32) -> bool) -> Vec<u32> {
+        (1..=profile.schedule.iterations)
+            .filter(|iteration| test(profile, *iteration))
+            .collect()
+    }
+
+    #[test]
+    fn full_run_has_144_densifications_and_four_resets() {
+        for name in ["mip", "default"] {
+            let profile = recipe(name, &[]);
+            let densify = iterations(&profile, is_densify);
+            assert_eq!((densify.len(), densify[0], densify[143]), (144, 600, 14_900));
+            assert_eq!(iterations(&profile, is_reset), [3000, 6000, 9000, 12_000]);
+            let large = iterations(&profile, |p, i| events_at(p, i).prune_large);
+            assert_eq!((large.len(), large[0]), (119, 3100));
+            let statistics = iterations(&profile, |p, i| events_at(p, i).statistics);
+            assert_eq!((statistics.len(), statistics.last()), (14_999, Some(&14_999)));
+        }
+    }
+
+    #[test]
+    fn culls_go_on_after_densification_and_end_before_the_last_iteration() {
+        assert!(iterations(&recipe("default", &[]), is_cull).is_empty());
+        let profile = recipe("default", &[("cull.witnesses", "1"), ("cull.every", "1000")]);
+        let culls = iterations(&profile, is_cull);
+        assert_eq!((culls.len(), culls[0], culls[28]), (29, 1000, 29_000));
+        let faint = iterations(&profile, |p, i| events_at(p, i).cull_faint);
+        assert_eq!((faint.len(), faint[0]), (15, 15_000));
+        let last = recipe("default", &[("cull.witnesses", "1"), ("cull.every", "0")]);
+        assert!(iterations(&last, is_cull).is_empty());
+    }
+
+    #[test]
+    fn truncation_keeps_the_window_and_shortens_the_decay() {
+        let profile = recipe("default", &[("schedule.iterations", "7000")]);
+        let densify = iterations(&profile, is_densify);
+        // The last iteration's model is measured as it was trained: no densification, and no reset either.
+        assert_eq!((densify.len(), densify.last()), (64, Some(&6900)));
+        assert_eq!(iterations(&profile, is_reset), [3000, 6000]);
+        assert!(iterations(&recipe("default", &[("schedule.iterations", "3000")]), is_reset).is_empty());
+        assert!((means_lr(&profile, 7000, 1.0) / 1.6e-6 - 1.0).abs() < 1e-12);
+        let fixed = recipe(
+            "default",
+            &[
+                ("schedule.iterations", "7000"),
+                ("optimizer.lr.means_decay_steps", "30000"),
+            ],
+        );
+        assert!((means_lr(&fixed, 7000, 1.0) / 5.463_278_2e-5 - 1.0).abs() < 1e-7);
+    }
+
+    #[test]
+    fn means_rate_matches_known_values() {
+        let profile = recipe("mip", &[]);
+        for (iteration, expected) in [
+            (0, 1.6e-4),
+            (1000, 1.372_313_4e-4),
+            (7000, 5.463_278_2e-5),
+            (15_000, 1.6e-5),
+            (30_000, 1.6e-6),
+        ] {
+            let lr = means_lr(&profile, iteration, 1.0);
+            assert!((lr / expected - 1.0).abs() < 1e-7, "{iteration}: {lr}");
+            assert!((means_lr(&profile, iteration, 2.5) / lr - 2.5).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn other_rates_stay_or_cool_down_in_the_last_part() {
+        let shares = |sets: &[(&str, &str)]| {
+            let profile = recipe("mip", sets);
+            [0, 15_000, 24_000, 27_000, 30_000, 40_000].map(|iteration| others_share(&profile, iteration))
+        };
+        assert_eq!(shares(&[]), [1.0; 6]);
+        assert_eq!(shares(&[("optimizer.lr.cooldown_to", "0.04")]), [1.0; 6]);
+        let fifth = shares(&[("optimizer.lr.cooldown", "0.2"), ("optimizer.lr.cooldown_to", "0.04")]);
+        let whole = shares(&[("optimizer.lr.cooldown", "1"), ("optimizer.lr.cooldown_to", "0.04")]);
+        let middle = 0.04_f64.powf(0.8);
+        for (found, wanted) in [
+            (fifth, [1.0, 1.0, 1.0, 0.2, 0.04, 0.04]),
+            (whole, [1.0, 0.2, middle, 0.04_f64.powf(0.9), 0.04, 0.04]),
+        ] {
+            for (found, wanted) in found.into_iter().zip(wanted) {
+                assert!((found - wanted).abs() < 1e-12, "{found}, not {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn strategies_have_windows_of_their_own() {
+        let mcmc = recipe("mcmc", &[]);
+        let events = iterations(&mcmc, is_densify);
+        assert_eq!((events.len(), events[0], events.last()), (244, 600, Some(&24_900)));
+        assert!(iterations(&mcmc, |p, i| is_reset(p, i) || events_at(p, i).statistics).is_empty());
+        let quality = recipe("quality", &[]);
+        let events = iterations(&quality, is_densify);
+        assert_eq!((events[0], events.last()), (600, Some(&14_900)));
+        assert_eq!(
+            iterations(&quality, |p, i| events_at(p, i).statistics).last(),
+            Some(&14_999)
+        );
+        let fast = recipe("fast", &[]);
+        assert_eq!(fast.schedule.iterations, 10_000);
+        assert_eq!(
+            [1, 1000, 1001, 3000, 3001, 10_000].map(|i| resolution_scale_at(&fast, i)),
+            [0.25, 0.25, 0.5, 0.5, 1.0, 1.0]
+        );
+    }
+
+    #[test]
+    fn sh_degree_rises_at_multiples() {
+        let profile = recipe("mip", &[]);
+        for (iteration, degree) in [(1, 0), (999, 0), (1000, 1), (2999, 2), (3000, 3), (30_000, 3)] {
+            assert_eq!(sh_degree_at(&profile, iteration), degree, "{iteration}");
+        }
+        assert_eq!(sh_degree_at(&recipe("mip", &[("model.sh_degree", "1")]), 5000), 1);
+    }
+
+    #[test]
+    fn filter_follows_densification_then_every_hundred() {
+        let profile = recipe("mip", &[]);
+        let filter = iterations(&profile, is_filter);
+        let late: Vec<u32> = filter.iter().copied().filter(|i| *i > 15_000).collect();
+        assert_eq!(filter.len() - late.len(), 144);
+        assert_eq!((late[0], late[late.len() - 1], late.len()), (15_100, 29_800, 148));
+        assert!(iterations(&recipe("mip", &[("mip.filter_3d", "false")]), is_filter).is_empty());
+    }
+
+    #[test]
+    fn optimiser_skips() {
+        let profile = recipe("mip", &[]);
+        for (iteration, mask) in [
+            (599, 0),
+            (600, group::ALL),
+            (3000, group::ALL),
+            (15_000, 0),
+            (29_999, 0),
+            (30_000, group::ALL),
+        ] {
+            assert_eq!(adam_skip_mask(&profile, iteration), mask, "{iteration}");
+        }
+        let odd = recipe(
+            "mip",
+            &[("strategy.reset.every", "3050"), ("strategy.densify.every", "100")],
+        );
+        assert_eq!(adam_skip_mask(&odd, 3050), group::OPACITY);
+    }
+
+    #[test]
+    fn white_background_resets_when_densification_starts() {
+        let profile = recipe("mip", &[("model.background", "white")]);
+        assert_eq!(iterations(&profile, is_reset), [500, 3000, 6000, 9000, 12_000]);
+    }
+
+    #[test]
+    fn fixed_strategy_and_demo() {
+        let fixed = recipe("mip", &[("strategy.kind", "fixed")]);
+        assert!(
+            iterations(&fixed, |p, i| is_densify(p, i)
+                || is_reset(p, i)
+                || events_at(p, i).statistics)
+            .is_empty()
+        );
+        let demo = recipe("demo", &[]);
+        let densify = iterations(&demo, is_densify);
+        assert_eq!((densify.len(), densify[0], densify.last()), (15, 150, Some(&850)));
+        assert_eq!(iterations(&demo, is_reset), [600]);
+        assert_eq!(
+            [1, 500, 501, 1500].map(|i| resolution_scale_at(&demo, i)),
+            [0.5, 0.5, 1.0, 1.0]
+        );
+        assert!((means_lr(&demo, 1500, 1.0) / 1.6e-6 - 1.0).abs() < 1e-12);
+        let small = recipe("demo", &[("train.resolution_scale", "0.5")]);
+        assert_eq!(resolution_scale_at(&small, 1), 0.25);
+    }
+}

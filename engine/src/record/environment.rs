@@ -1,0 +1,48 @@
+//! What `env.json` says of device and kernels.
+
+use super::run_folder::{Allocation, Engine, Environment, Host};
+use crate::config::Profile;
+use crate::kernels::views::Variants;
+use crate::plan::OpenDevice;
+use crate::program::TensorTable;
+use crate::vk::Tier;
+
+/// Tensors that are listed.
+const LARGEST: usize = 20;
+
+/// The environment of a run with the tensors of `table`.
+#[must_use]
+pub(crate) fn of(profile: &Profile, open: &OpenDevice, variants: &Variants, table: &TensorTable) -> Environment {
+    let caps = open.device.caps();
+    let kernels = serde_json::to_value(variants)
+        .ok()
+        .and_then(|v| v.as_object().cloned())
+        .unwrap_or_default();
+    Environment {
+        engine: Engine::this(),
+        host: Host::this(),
+        device: serde_json::to_value(caps).unwrap_or_default(),
+        driver: caps.driver.clone(),
+        tier: if open.tier == Tier::Fast { "fast" } else { "portable" }.to_owned(),
+        seed: profile.train.seed,
+        deterministic: profile.train.deterministic,
+        kernels: kernels
+            .into_iter()
+            .map(|(name, value)| (name, value.to_string().replace('"', "")))
+            .collect(),
+        allocations: largest(table),
+    }
+}
+
+fn largest(table: &TensorTable) -> Vec<Allocation> {
+    let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let mut tensors: Vec<_> = table.tensors().iter().collect();
+    tensors.sort_by_key(|tensor| std::cmp::Reverse(tensor.bytes));
+    let largest = tensors.into_iter().take(LARGEST).map(|tensor| Allocation {
+        name: tensor.name.clone(),
+        class: word(serde_json::to_value(tensor.class).unwrap_or_default()),
+        tag: word(serde_json::to_value(tensor.tag).unwrap_or_default()),
+        bytes: tensor.bytes,
+    });
+    largest.collect()
+}

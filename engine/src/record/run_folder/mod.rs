@@ -1,0 +1,542 @@
+//! The folder a run leaves behind: its layout, its index `run.json`, and who may write to it.
+//!
+//! Owns every path below the folder. Promises that `run.json` is whole at any moment and lists only files that are
+//! there, and that a run never mixes with another scene's: a folder that holds one is refused. Refuses to delete what
+//! it does not know: replacing a run removes only names that a run writes.
+//!
+//! ```text
+//! run.json  env.json  config.resolved.yaml  metrics.jsonl  memory.jsonl  events.out.tfevents.*  cameras.json  input.ply
+//! point_cloud/iteration_N/{point_cloud.ply, point_cloud_raw.ply, point_cloud.{compressed.ply,spz,glb}}     checkpoints/
+//! eval/iteration_N/{metrics.json, {render,error,density,density_proxy}/{test,train}/STEM.png}     eval/gt/{test,train}/STEM.png
+//! ```
+
+mod environment;
+mod error;
+#[cfg(test)]
+mod golden;
+mod place;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+pub use environment::{Allocation, COMMIT, Engine, Environment, Host};
+pub use error::RunFolderError;
+pub use place::place;
+pub use record::{EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, SetRecord, Status};
+
+use super::evaluated_view::PictureKind;
+use super::sinks::{EVENTS_PREFIX, MEMORY_FILE, METRICS_FILE};
+use crate::config::{Profile, to_yaml};
+use crate::eval::EvalFile;
+use crate::export::{
+    ExportError, file_digest, make_folder, remove_leftovers, write_atomic, write_cameras, write_json, write_points,
+};
+use crate::memory::trace::TRACE_FILE;
+use crate::scene::{Point, SceneIndex, Split};
+
+/// The report of a run whose device was lost twice, inside its folder.
+pub const REPORT_FILE: &str = "device_lost.json";
+const RUN: &str = "run.json";
+const ENVIRONMENT: &str = "env.json";
+const CONFIG: &str = "config.resolved.yaml";
+const CAMERAS: &str = "cameras.json";
+const INPUT: &str = "input.ply";
+const MODELS: &str = "point_cloud";
+const EVALS: &str = "eval";
+const METRICS: &str = "metrics.json";
+const CHECKPOINTS: &str = "checkpoints";
+const TIMINGS: &str = "timings.json";
+
+/// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
+/// still known as a run.
+const NAMES: [&str; 13] = [
+    ENVIRONMENT,
+    CONFIG,
+    CAMERAS,
+    INPUT,
+    METRICS_FILE,
+    MEMORY_FILE,
+    MODELS,
+    EVALS,
+    CHECKPOINTS,
+    TIMINGS,
+    REPORT_FILE,
+    TRACE_FILE,
+    RUN,
+];
+
+/// What to do with a run that is already in the folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Leave it alone: an error.
+    Refuse,
+    /// Delete it, when it is of the same scene.
+    Replace,
+    /// Go on with it, when it is of the same scene; an error when there is none.
+    Resume,
+}
+
+/// What a run is called and what it is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRun {
+    /// Name shown in reports.
+    pub name: String,
+    /// The scene.
+    pub scene: RunScene,
+    /// Iterations of the whole run.
+    pub iterations: u32,
+    /// The time, seconds since 1970 UTC; a resumed run keeps its first.
+    pub started_unix_s: u64,
+}
+
+/// A run folder that this process writes to. Dropped without [`RunFolder::finish`], the run counts as failed.
+#[derive(Debug)]
+pub struct RunFolder {
+    root: PathBuf,
+    record: RunRecord,
+    /// Held for its lock.
+    _lock: Option<File>,
+}
+
+impl RunFolder {
+    /// Makes or takes over the folder and writes a `run.json` with status `running`.
+    ///
+    /// # Errors
+    /// [`RunFolderError`] when the folder holds a run that `existing` does not allow, when another process writes to
+    /// it, or when it cannot be written to.
+    pub fn create(root: &Path, existing: Existing, run: NewRun) -> Result<Self, RunFolderError> {
+        make_folder(root)?;
+        let lock = lock(root)?;
+        let old = present(root)?;
+        if old.is_some() && lock.is_some() {
+            remove_leftovers(root);
+        }
+        let record = match (&old, existing) {
+            (Some(old), _) if old.scene.fingerprint != run.scene.fingerprint => {
+                return Err(RunFolderError::OtherScene {
+                    path: root.to_owned(),
+                    found: old.scene.name.clone(),
+                    wanted: run.scene.name,
+                });
+            }
+            (Some(old), Existing::Refuse) => {
+                return Err(RunFolderError::Exists {
+                    path: root.to_owned(),
+                    status: old.status.name(),
+                    done: old.iterations.done,
+                    total: old.iterations.total,
+                });
+            }
+            (None, Existing::Resume) => {
+                return Err(RunFolderError::NoRun { path: root.to_owned() });
+            }
+            (Some(old), Existing::Resume) => RunRecord {
+                started_unix_s: old.started_unix_s,
+                plys: old.plys.clone(),
+                evals: old.evals.clone(),
+                files: old.files.clone(),
+                chosen: old.chosen.clone(),
+                iterations: Iterations {
+                    done: old.iterations.done,
+                    total: run.iterations,
+                },
+                ..fresh(run)
+            },
+            (Some(_), Existing::Replace) => {
+                clear(root)?;
+                fresh(run)
+            }
+            (None, Existing::Refuse | Existing::Replace) => fresh(run),
+        };
+        let folder = Self {
+            root: root.to_owned(),
+            record,
+            _lock: lock,
+        };
+        folder.write_record()?;
+        Ok(folder)
+    }
+
+    /// Takes over the finished run in a folder, to add to it. Its index stays as it is until something is written.
+    ///
+    /// # Errors
+    /// [`RunFolderError`] when the folder holds no run, one of another scene, or one that is under way.
+    pub fn reopen(root: &Path, scene: &RunScene) -> Result<Self, RunFolderError> {
+        let path = root.to_owned();
+        if !root.is_dir() {
+            return Err(RunFolderError::NoRun { path });
+        }
+        let lock = lock(root)?;
+        let record = present(root)?.ok_or(RunFolderError::NoRun { path: path.clone() })?;
+        if record.scene.fingerprint != scene.fingerprint {
+            return Err(RunFolderError::OtherScene {
+                path,
+                found: record.scene.name,
+                wanted: scene.name.clone(),
+            });
+        }
+        Ok(Self {
+            root: path,
+            record,
+            _lock: lock,
+        })
+    }
+
+    /// `NAME` below `parent`, or `NAME-2`, `NAME-3`, ... when that is taken: where a new run goes unless told otherwise.
+    #[must_use]
+    pub fn unused(parent: &Path, name: &str) -> PathBuf {
+        let numbered = (2_u32..).map(|number| parent.join(format!("{name}-{number}")));
+        std::iter::once(parent.join(name))
+            .chain(numbered)
+            .find(|path| !path.exists())
+            .unwrap_or_else(|| parent.join(name))
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The index as it was last written.
+    #[must_use]
+    pub const fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// Writes the settings and the circumstances of the run.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write_setup(&mut self, profile: &Profile, environment: &Environment) -> Result<(), RunFolderError> {
+        let yaml = to_yaml(profile)?;
+        write_atomic(&self.root.join(CONFIG), |file| file.write_all(yaml.as_bytes()))?;
+        write_json(&self.root.join(ENVIRONMENT), environment)?;
+        self.list([CONFIG, ENVIRONMENT])
+    }
+
+    /// Writes `cameras.json` and, when there are points, `input.ply`: the points of the scene and those of the background.
+    /// A run that goes on keeps the one it has.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write_inputs(&mut self, scene: &SceneIndex, points: &[Point], goes_on: bool) -> Result<(), RunFolderError> {
+        write_cameras(&self.root.join(CAMERAS), scene)?;
+        self.list([CAMERAS])?;
+        let is_kept = goes_on && self.root.join(INPUT).exists();
+        if !points.is_empty() && !is_kept {
+            write_points(&self.root.join(INPUT), points)?;
+            self.list([INPUT])?;
+        }
+        Ok(())
+    }
+
+    /// Adds files to the index that somebody else writes, e.g. `metrics.jsonl`; paths relative to the folder.
+    ///
+    /// # Errors
+    /// When `run.json` cannot be written.
+    pub fn list<'a>(&mut self, files: impl IntoIterator<Item = &'a str>) -> Result<(), RunFolderError> {
+        for file in files {
+            if let Err(at) = self.record.files.binary_search_by(|known| known.as_str().cmp(file)) {
+                self.record.files.insert(at, file.to_owned());
+            }
+        }
+        self.write_record()
+    }
+
+    /// Notes in the index what was chosen for the scene, a sentence each.
+    ///
+    /// # Errors
+    /// When `run.json` cannot be written.
+    pub fn note_choices(&mut self, chosen: Vec<String>) -> Result<(), RunFolderError> {
+        self.record.chosen = chosen;
+        self.write_record()
+    }
+
+    /// Where a model of an iteration goes.
+    #[must_use]
+    pub fn ply_path(&self, iteration: u32, kind: PlyKind) -> PathBuf {
+        self.root.join(ply_name(iteration, kind))
+    }
+
+    /// Where a model of an iteration goes that is handed out in another format: path relative to the folder, and the
+    /// place itself. `ending` is that of the format, without the first dot.
+    #[must_use]
+    pub fn delivery_path(&self, iteration: u32, ending: &str) -> (String, PathBuf) {
+        let name = format!("{}/point_cloud.{ending}", iteration_name(iteration));
+        let path = self.root.join(&name);
+        (name, path)
+    }
+
+    /// Adds a model that has been written to [`RunFolder::ply_path`]; gives its path relative to the folder.
+    ///
+    /// # Errors
+    /// When the file is not there or `run.json` cannot be written.
+    pub fn add_ply(&mut self, iteration: u32, kind: PlyKind, gaussians: u32) -> Result<String, RunFolderError> {
+        let path = ply_name(iteration, kind);
+        let full = self.root.join(&path);
+        let fail = |source| ExportError::new(&full, source);
+        let bytes = fs::metadata(&full).map_err(fail)?.len();
+        let sha256 = Some(file_digest(&full).map_err(fail)?);
+        let ply = PlyRecord {
+            iteration,
+            kind,
+            path: path.clone(),
+            gaussians,
+            bytes,
+            sha256,
+        };
+        let key = |ply: &PlyRecord| (ply.iteration, ply.kind);
+        put(&mut self.record.plys, ply, key);
+        self.reached(iteration);
+        self.write_record()?;
+        Ok(path)
+    }
+
+    /// The folder of an iteration's evaluation.
+    #[must_use]
+    pub fn eval_folder(&self, iteration: u32) -> PathBuf {
+        self.root.join(eval_name(iteration))
+    }
+
+    /// Where a picture of an evaluated view goes; `stem` is the view's `id`.
+    #[must_use]
+    pub fn picture_path(&self, iteration: u32, kind: PictureKind, set: Split, stem: &str) -> PathBuf {
+        let folder = self.eval_folder(iteration).join(kind.name());
+        folder.join(set.name()).join(format!("{stem}.png"))
+    }
+
+    /// Where the photograph of a view goes.
+    #[must_use]
+    pub fn photo_path(&self, set: Split, stem: &str) -> PathBuf {
+        let folder = self.root.join(EVALS).join("gt");
+        folder.join(set.name()).join(format!("{stem}.png"))
+    }
+
+    /// Writes an evaluation's `metrics.json`, after its pictures, and adds it to the index.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write_eval(&mut self, eval: &EvalFile) -> Result<(), RunFolderError> {
+        let path = format!("{}/{METRICS}", eval_name(eval.iteration));
+        write_json(&self.root.join(&path), eval)?;
+        let figures = |set| eval.set(set).map(SetRecord::from);
+        let record = EvalRecord {
+            iteration: eval.iteration,
+            path,
+            test: figures(Split::Test),
+            train: figures(Split::Train),
+        };
+        put(&mut self.record.evals, record, |eval| eval.iteration);
+        self.reached(eval.iteration);
+        self.write_record()
+    }
+
+    /// The folder of the checkpoints; it is made by the first one.
+    #[must_use]
+    pub fn checkpoints(&self) -> PathBuf {
+        self.root.join(CHECKPOINTS)
+    }
+
+    /// Goes back to `iteration` after a resume: later models and evaluations leave the index, because they will be
+    /// written again, in whatever formats.
+    ///
+    /// # Errors
+    /// When `run.json` cannot be written.
+    pub fn rewind(&mut self, iteration: u32) -> Result<(), RunFolderError> {
+        self.record.plys.retain(|ply| ply.iteration <= iteration);
+        self.record.evals.retain(|eval| eval.iteration <= iteration);
+        self.record
+            .files
+            .retain(|file| model_iteration(file).is_none_or(|of| of <= iteration));
+        self.record.iterations.done = iteration;
+        self.write_record()
+    }
+
+    /// Writes how the run ended. `message` says why, for people.
+    ///
+    /// # Errors
+    /// When `run.json` cannot be written.
+    pub fn finish(mut self, status: Status, done: u32, message: Option<String>) -> Result<(), RunFolderError> {
+        self.record.status = status;
+        self.record.iterations.done = done;
+        self.record.message = message;
+        self.write_record()
+    }
+
+    fn reached(&mut self, iteration: u32) {
+        let done = &mut self.record.iterations.done;
+        *done = iteration.max(*done);
+    }
+
+    fn write_record(&self) -> Result<(), RunFolderError> {
+        write_json(&self.root.join(RUN), &self.record)?;
+        Ok(())
+    }
+}
+
+impl Drop for RunFolder {
+    /// A run that ends without a word ended by an error or a panic; there is nobody to report a second one to.
+    fn drop(&mut self) {
+        if self.record.status == Status::Running {
+            self.record.status = Status::Failed;
+            let _ = self.write_record();
+        }
+    }
+}
+
+/// Where the index of the run in `root` is.
+#[must_use]
+pub fn record_path(root: &Path) -> PathBuf {
+    root.join(RUN)
+}
+
+/// Folder of the checkpoints of the run in `root`.
+#[must_use]
+pub fn checkpoints_path(root: &Path) -> PathBuf {
+    root.join(CHECKPOINTS)
+}
+
+/// Where the circumstances of the run in `root` are.
+#[must_use]
+pub fn environment_path(root: &Path) -> PathBuf {
+    root.join(ENVIRONMENT)
+}
+
+/// Where the memory records of the run in `root` are.
+#[must_use]
+pub fn memory_path(root: &Path) -> PathBuf {
+    root.join(MEMORY_FILE)
+}
+
+/// Name of the run in `root`, if there is one that can be read.
+#[must_use]
+pub fn stored_name(root: &Path) -> Option<String> {
+    RunRecord::read(&root.join(RUN)).ok().map(|record| record.name)
+}
+
+/// Where the settings of the run in `root` are.
+#[must_use]
+pub fn config_path(root: &Path) -> PathBuf {
+    root.join(CONFIG)
+}
+
+/// Folder of the models of the run in `root`: one folder `iteration_N` each.
+#[must_use]
+pub fn models_path(root: &Path) -> PathBuf {
+    root.join(MODELS)
+}
+
+/// Where the evaluation of an iteration of the run in `root` is.
+#[must_use]
+pub fn eval_path(root: &Path, iteration: u32) -> PathBuf {
+    root.join(eval_name(iteration)).join(METRICS)
+}
+
+fn ply_name(iteration: u32, kind: PlyKind) -> String {
+    format!("{}/{}", iteration_name(iteration), kind.file_name())
+}
+
+fn iteration_name(iteration: u32) -> String {
+    format!("{MODELS}/iteration_{iteration}")
+}
+
+/// The iteration of a model file, by its path in the index.
+fn model_iteration(file: &str) -> Option<u32> {
+    let inside = file.strip_prefix(MODELS)?.strip_prefix("/iteration_")?;
+    inside.split('/').next()?.parse().ok()
+}
+
+fn eval_name(iteration: u32) -> String {
+    format!("{EVALS}/iteration_{iteration}")
+}
+
+fn fresh(run: NewRun) -> RunRecord {
+    RunRecord {
+        schema_version: SCHEMA_VERSION,
+        name: run.name,
+        scene: run.scene,
+        status: Status::Running,
+        message: None,
+        started_unix_s: run.started_unix_s,
+        iterations: Iterations {
+            done: 0,
+            total: run.iterations,
+        },
+        plys: Vec::new(),
+        evals: Vec::new(),
+        files: Vec::new(),
+        chosen: Vec::new(),
+    }
+}
+
+/// Inserts into a list sorted by `key`, in the place of an equal one.
+fn put<T, K: Ord>(list: &mut Vec<T>, item: T, key: impl Fn(&T) -> K) {
+    match list.binary_search_by_key(&key(&item), &key) {
+        Ok(at) => list[at] = item,
+        Err(at) => list.insert(at, item),
+    }
+}
+
+/// The index of the run in the folder, if there is one.
+fn present(root: &Path) -> Result<Option<RunRecord>, RunFolderError> {
+    let path = root.join(RUN);
+    if path.exists() {
+        return RunRecord::read(&path).map(Some);
+    }
+    match NAMES.into_iter().find(|name| root.join(name).exists()) {
+        Some(file) => Err(RunFolderError::NotARun {
+            path: root.to_owned(),
+            file,
+        }),
+        None => Ok(None),
+    }
+}
+
+/// Removes a run's files and nothing else.
+fn clear(root: &Path) -> Result<(), RunFolderError> {
+    let fail = |source| ExportError::new(root, source);
+    let mut events = Vec::new();
+    for entry in fs::read_dir(root).map_err(fail)? {
+        let name = entry.map_err(fail)?.file_name();
+        events.extend(
+            name.to_str()
+                .filter(|name| name.starts_with(EVENTS_PREFIX))
+                .map(str::to_owned),
+        );
+    }
+    // The index comes last, see `NAMES`.
+    for name in events.iter().map(String::as_str).chain(NAMES) {
+        let path = root.join(name);
+        let removed = match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => Err(error),
+            Ok(found) if found.is_dir() => fs::remove_dir_all(&path),
+            Ok(_) => fs::remove_file(&path),
+        };
+        removed.map_err(|source| ExportError::new(&path, source))?;
+    }
+    Ok(())
+}
+
+/// Locks the folder against other processes; the system lets go of the lock when the process ends, however it ends.
+#[cfg(unix)]
+fn lock(root: &Path) -> Result<Option<File>, RunFolderError> {
+    let folder = File::open(root).map_err(|source| ExportError::new(root, source))?;
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(fs::TryLockError::WouldBlock) => Err(RunFolderError::Busy { path: root.to_owned() }),
+        // Some network file systems have no locks; training there is no worse than before locks.
+        Err(fs::TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+/// Folders cannot be opened elsewhere.
+#[cfg(not(unix))]
+fn lock(_root: &Path) -> Result<Option<File>, RunFolderError> {
+    Ok(None)
+}

@@ -1,0 +1,129 @@
+//! A device that is lost: what is known of it, and how a run goes on.
+//!
+//! The first loss costs the steps since the last checkpoint: everything on the device is given up, the device is opened
+//! anew, and the run goes on from there with submissions half as long and with passes marked. A second one ends the run
+//! with a report, because a device that is lost twice will be lost again.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::DeviceLoss;
+use crate::config::{Markers, Profile};
+use crate::export::write_json;
+use crate::plan::{OpenDevice, PlanError, open_device};
+use crate::record::run_folder::REPORT_FILE;
+use crate::record::sinks::Terminal;
+
+/// Attempts to open a device that was lost; drivers take a moment to come back.
+const ATTEMPTS: u32 = 5;
+/// Between two of them.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What `device_lost.json` holds.
+#[derive(Serialize)]
+struct Report<'a> {
+    device: &'a str,
+    driver: &'a str,
+    losses: &'a [DeviceLoss],
+    advice: [&'static str; 3],
+}
+
+const ADVICE: [&str; 3] = [
+    "`--resume` goes on from the newest checkpoint",
+    "`--set device.submit_ms=N` with a smaller N makes submissions shorter, for systems that reset devices that do not answer",
+    "a device that is lost at different passes is often too hot, overclocked or short of power; always at the same pass \
+     points to the driver: please report it with this file",
+];
+
+/// Writes the report into the run's folder and gives its path.
+pub(super) fn write_report(root: &Path, open: &(String, String), losses: &[DeviceLoss]) -> Option<PathBuf> {
+    let path = root.join(REPORT_FILE);
+    let report = Report {
+        device: &open.0,
+        driver: &open.1,
+        losses,
+        advice: ADVICE,
+    };
+    // The error that it belongs to is told anyway.
+    write_json(&path, &report).ok().map(|()| path)
+}
+
+/// The settings of a run after `loss`.
+pub(super) fn careful(mut profile: Profile, root: &Path, loss: &DeviceLoss) -> Profile {
+    profile.run.output = Some(root.display().to_string());
+    profile.device.submit_ms = match loss.submit_ms {
+        0 => 50,
+        ms => (ms / 2).max(1),
+    };
+    profile.debug.markers = Markers::On;
+    profile.debug.lose_device_at.retain(|it| *it > loss.iteration + 1);
+    profile
+}
+
+/// Opens the device of `profile` again.
+///
+/// # Errors
+/// That of the last attempt.
+pub(super) fn reopen(profile: &Profile) -> Result<OpenDevice, PlanError> {
+    let mut attempt = 1;
+    loop {
+        match open_device(profile) {
+            Err(_) if attempt < ATTEMPTS => {
+                attempt += 1;
+                std::thread::sleep(PAUSE);
+            }
+            other => return other,
+        }
+    }
+}
+
+/// A writer that several sessions of a run write to, one after the other.
+#[derive(Clone)]
+pub(super) struct Shared(Arc<Mutex<Box<dyn Write + Send>>>);
+
+impl Shared {
+    pub(crate) fn new(out: Box<dyn Write + Send>) -> Self {
+        Self(Arc::new(Mutex::new(out)))
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush()
+    }
+}
+
+/// Where a run speaks, for as many sessions as it takes.
+pub(super) struct Outlets {
+    terminal: Option<(Shared, bool)>,
+    json: Option<Shared>,
+}
+
+impl Outlets {
+    pub(crate) fn new(terminal: Option<Terminal>, json: Option<Box<dyn Write + Send>>) -> Self {
+        Self {
+            terminal: terminal.map(|terminal| {
+                let (out, live) = terminal.into_parts();
+                (Shared::new(out), live)
+            }),
+            json: json.map(Shared::new),
+        }
+    }
+
+    pub(super) fn terminal(&self) -> Option<Terminal> {
+        let (out, live) = self.terminal.as_ref()?;
+        Some(Terminal::new(Box::new(out.clone()), *live))
+    }
+
+    pub(super) fn json(&self) -> Option<Box<dyn Write + Send>> {
+        self.json.clone().map(|out| Box::new(out) as _)
+    }
+}

@@ -1,0 +1,232 @@
+//! One evaluation: views rendered, measured and pictured. Training and `kiln eval` both go through here, so that both
+//! give the same figures for the same model.
+
+use std::path::Path;
+
+use super::RunError;
+use crate::config::{Eval, LpipsRange};
+use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
+use crate::eval::{EvalFile, ViewRow, corrected_psnr, fog_share, view_metrics};
+use crate::plan::{AHEAD, ViewSums};
+use crate::record::events::{Progress, Stage};
+use crate::record::{EvaluatedView, masked_pair};
+use crate::scene::{Camera, ImageStore, Photo, SceneError, SceneIndex, Split, View, ViewId, nearest_point_depth};
+use crate::train::Trainer;
+
+/// Views of the training set that are evaluated: every fifth up to the 25th, as the reference report does.
+const TRAIN_VIEWS: [usize; 5] = [5, 10, 15, 20, 25];
+
+/// Least width and height that LPIPS is defined for, pixels.
+const LPIPS_LEAST_PX: u32 = 16;
+
+/// Renders views and compares pairs, on whatever device holds the model.
+pub(super) trait Measure {
+    /// Renders `camera` and sums its differences from `photo`.
+    fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, RunError>;
+
+    /// Renders `camera` over black with splats nearer than `limit` (camera-space z, world units) white and all others black.
+    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Vec<[f32; 4]>, RunError>;
+
+    /// LPIPS of a pair; `None` without weights or workspace.
+    fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, RunError>;
+}
+
+/// A trainer between steps.
+pub(super) struct Trained<'a> {
+    /// Renders.
+    pub(super) trainer: &'a mut Trainer,
+    /// Compares.
+    pub(super) lpips: Option<&'a mut Lpips>,
+}
+
+impl Measure for Trained<'_> {
+    fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, RunError> {
+        Ok(self.trainer.evaluate(camera, photo.bytes(), keep_image)?)
+    }
+
+    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Vec<[f32; 4]>, RunError> {
+        Ok(self.trainer.near_light(camera, limit)?)
+    }
+
+    fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, RunError> {
+        match &mut self.lpips {
+            Some(lpips) => Ok(Some(lpips.distance(self.trainer.idle_gpu()?, pair, range)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+/// What to evaluate.
+pub(super) struct Evaluation<'a> {
+    /// Views at full training resolution.
+    pub(super) scene: &'a SceneIndex,
+    /// Their photographs.
+    pub(super) store: &'a ImageStore,
+    /// Sets whose views get LPIPS.
+    pub(super) lpips_of: &'a [Split],
+    /// Views a set that are shown.
+    pub(super) shown: usize,
+    /// Views are also measured after their colours were corrected.
+    pub(super) corrected: bool,
+}
+
+/// What an evaluation tells while it goes on.
+pub(super) enum Told {
+    /// One view more is done.
+    Progress(Progress),
+    /// A view to be shown.
+    View(EvaluatedView),
+}
+
+impl Evaluation<'_> {
+    /// Evaluates all test views and five training views into `file`. Those whose images cannot be used are left out and
+    /// returned.
+    pub(super) fn run(
+        &self,
+        device: &mut dyn Measure,
+        file: &mut EvalFile,
+        tell: &mut dyn FnMut(Told) -> Result<(), RunError>,
+    ) -> Result<Vec<(ViewId, SceneError)>, RunError> {
+        let mut left_out = Vec::new();
+        for (split, indices) in chosen(self.scene) {
+            let mut rows = Vec::with_capacity(indices.len());
+            for (position, index) in indices.iter().copied().enumerate() {
+                let id = ViewId { split, index };
+                let Some(view) = self.scene.view(id) else { continue };
+                let ahead = indices.iter().skip(position).take(AHEAD);
+                self.store.prefetch(ahead.map(|&index| ViewId { split, index }));
+                match self.store.get(id) {
+                    Ok(photo) => {
+                        let (row, shown) = self.view(device, split, view, &photo, file, position < self.shown)?;
+                        rows.push(row);
+                        if let Some(shown) = shown {
+                            tell(Told::View(shown))?;
+                        }
+                    }
+                    Err(error) => left_out.push((id, error)),
+                }
+                let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+                tell(Told::Progress(Progress {
+                    stage: Stage::Eval,
+                    done: count(position + 1),
+                    total: count(indices.len()),
+                }))?;
+            }
+            file.put(split, rows);
+        }
+        Ok(left_out)
+    }
+
+    fn view(
+        &self,
+        device: &mut dyn Measure,
+        split: Split,
+        view: &View,
+        photo: &Photo,
+        file: &EvalFile,
+        is_shown: bool,
+    ) -> Result<(ViewRow, Option<EvaluatedView>), RunError> {
+        let size_px = [view.camera.width_px, view.camera.height_px];
+        let with_lpips = self.lpips_of.contains(&split) && size_px.iter().all(|side| *side >= LPIPS_LEAST_PX);
+        let result = device.sums(&view.camera, photo, with_lpips || is_shown || self.corrected)?;
+        let mut lpips = None;
+        if let (Some(image), true) = (&result.image, with_lpips) {
+            let masked = masked_pair(image, photo);
+            let (image, target) = masked
+                .as_ref()
+                .map_or((&image[..], &photo[..]), |(i, t)| (&i[..], &t[..]));
+            let pair = Pair { image, target, size_px };
+            lpips = device.lpips(&pair, file.lpips_range)?.filter(|value| value.is_finite());
+        }
+        let image = result.image.as_ref().filter(|_| self.corrected);
+        let corrected = image.and_then(|image| corrected_psnr(image, photo, photo.mask()));
+        // Training views have a photo that holds the model back; what stands before a camera shows in the others.
+        let limit = (split == Split::Test).then(|| nearest_point_depth(&self.scene.points, &view.camera));
+        let fog_share = match limit.flatten() {
+            Some(limit) => fog_share(&device.near_light(&view.camera, limit)?),
+            None => None,
+        };
+        let row = ViewRow {
+            name: view.id.clone(),
+            width: size_px[0],
+            height: size_px[1],
+            metrics: view_metrics(&result.sums, size_px, photo.mask().is_some())?,
+            lpips,
+            cc_psnr: corrected,
+            fog_share,
+            images: is_shown,
+        };
+        let shown = match (is_shown, result.image, result.tile_counts) {
+            (true, Some(image), Some(tile_counts)) => Some(EvaluatedView {
+                it: file.iteration,
+                set: split,
+                stem: view.id.clone(),
+                size_px,
+                image,
+                photo: photo.clone(),
+                tile_counts,
+            }),
+            _ => None,
+        };
+        Ok((row, shown))
+    }
+}
+
+/// The sets with the views that are evaluated, test first.
+fn chosen(scene: &SceneIndex) -> [(Split, Vec<usize>); 2] {
+    let mut train: Vec<usize> = TRAIN_VIEWS.iter().map(|i| i % scene.train.len().max(1)).collect();
+    train.dedup();
+    [(Split::Test, (0..scene.test.len()).collect()), (Split::Train, train)]
+}
+
+/// Sets whose views get LPIPS. On a CPU driver a view takes seconds to minutes, so there it is the test views, once.
+pub(super) fn lpips_sets(on_cpu: bool, is_last: bool) -> &'static [Split] {
+    match (on_cpu, is_last) {
+        (false, _) => &[Split::Test, Split::Train],
+        (true, true) => &[Split::Test],
+        (true, false) => &[],
+    }
+}
+
+/// Looks for the weights when `eval.lpips` asks for them. The text says why there are none.
+pub(super) fn lpips_weights(eval: &Eval) -> Result<(Option<LpipsWeights>, Option<String>), RunError> {
+    if !eval.lpips {
+        return Ok((None, None));
+    }
+    Ok(
+        match LpipsWeights::find(eval.lpips_weights.as_deref().map(Path::new))? {
+            Search::Found(weights) => (Some(weights), None),
+            Search::Absent(message) => (None, Some(message)),
+        },
+    )
+}
+
+/// [`lpips_weights`] joined with the workspace of a plan.
+pub(super) fn lpips(eval: &Eval, workspace: Option<LpipsTensors>) -> Result<(Option<Lpips>, Option<String>), RunError> {
+    let (weights, warning) = lpips_weights(eval)?;
+    Ok((workspace.zip(weights).map(|(t, w)| Lpips::new(t, w)), warning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lpips_runs_once_on_cpu_drivers() {
+        assert_eq!(lpips_sets(false, false).len(), 2);
+        assert_eq!(lpips_sets(true, true), [Split::Test]);
+        assert!(lpips_sets(true, false).is_empty());
+    }
+
+    #[test]
+    fn no_weights_are_read_unless_asked_for() {
+        let eval = Eval {
+            lpips: false,
+            lpips_range: LpipsRange::ZeroOne,
+            lpips_weights: None,
+            views_logged: 0,
+            exposure: false,
+        };
+        assert!(matches!(lpips_weights(&eval), Ok((None, None))));
+    }
+}

@@ -1,0 +1,113 @@
+//! Spills that the driver's figures show: memory of this process that it did not ask for.
+
+use super::source::HeapFigures;
+use crate::memory::MIB;
+use crate::record::SpillEvidence;
+
+/// Host memory beyond what was asked for that drivers take for themselves.
+const HOST_SLACK_BYTES: u64 = 64 * MIB;
+/// The same in device memory: pipelines, and what the driver keeps for its own passes.
+const DEVICE_SLACK_BYTES: u64 = 512 * MIB;
+
+/// Compares the figures with those before the run took its memory.
+pub(super) struct SpillWatch {
+    before: Option<HeapFigures>,
+    device_bytes: u64,
+    host_bytes: u64,
+    /// What was told and still holds: host, device.
+    said: [bool; 2],
+}
+
+impl SpillWatch {
+    /// With the figures before any memory was taken, where there are any.
+    pub(crate) fn new(before: Option<HeapFigures>) -> Self {
+        Self {
+            before,
+            device_bytes: 0,
+            host_bytes: 0,
+            said: [false; 2],
+        }
+    }
+
+    /// Notes what the run took.
+    pub(super) fn committed(&mut self, device_bytes: u64, host_bytes: u64) {
+        (self.device_bytes, self.host_bytes) = (device_bytes, host_bytes);
+    }
+
+    /// Evidence that is new.
+    pub(super) fn look(&mut self, now: &HeapFigures) -> Vec<SpillEvidence> {
+        let Some(before) = self.before else { return Vec::new() };
+        let host = before.host_usage.zip(now.host_usage).and_then(|(before, usage)| {
+            let baseline = before.saturating_add(self.host_bytes);
+            (usage > baseline.saturating_add(HOST_SLACK_BYTES)).then_some(SpillEvidence::HostHeap {
+                host_heap_usage: usage,
+                baseline,
+            })
+        });
+        let baseline = before.usage.saturating_add(self.device_bytes);
+        let device = (now.usage > baseline.saturating_add(DEVICE_SLACK_BYTES)).then_some(SpillEvidence::DeviceHeap {
+            heap_usage: now.usage,
+            baseline,
+        });
+        let found = [host, device];
+        let was = std::mem::replace(&mut self.said, [found[0].is_some(), found[1].is_some()]);
+        let news = found.into_iter().zip(was).filter(|(_, was)| !was);
+        news.filter_map(|(evidence, _)| evidence).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(usage_mib: u64, host_mib: Option<u64>) -> HeapFigures {
+        HeapFigures {
+            budget: 8000 * MIB,
+            usage: usage_mib * MIB,
+            host_usage: host_mib.map(|mib| mib * MIB),
+        }
+    }
+
+    /// A run of 6000 MiB and 40 MiB of rings, on a card of which 300 MiB are the driver's.
+    fn watch(host_mib: Option<u64>) -> SpillWatch {
+        let mut watch = SpillWatch::new(Some(figures(300, host_mib)));
+        watch.committed(6000 * MIB, 40 * MIB);
+        watch
+    }
+
+    #[test]
+    fn rings_are_no_spill_and_more_than_rings_is() {
+        let mut watch = watch(Some(2));
+        assert!(watch.look(&figures(6300, Some(42))).is_empty());
+        assert!(watch.look(&figures(6300, Some(106))).is_empty());
+        let found = watch.look(&figures(6300, Some(107)));
+        let wanted = SpillEvidence::HostHeap {
+            host_heap_usage: 107 * MIB,
+            baseline: 42 * MIB,
+        };
+        assert_eq!(found, [wanted]);
+        // Told once, and again when it comes back.
+        assert!(watch.look(&figures(6300, Some(900))).is_empty());
+        assert!(watch.look(&figures(6300, Some(42))).is_empty());
+        assert_eq!(watch.look(&figures(6300, Some(900))).len(), 1);
+    }
+
+    #[test]
+    fn device_memory_nobody_asked_for_is_evidence() {
+        let mut watch = watch(None);
+        assert!(watch.look(&figures(6812, None)).is_empty());
+        let found = watch.look(&figures(6813, None));
+        let wanted = SpillEvidence::DeviceHeap {
+            heap_usage: 6813 * MIB,
+            baseline: 6300 * MIB,
+        };
+        assert_eq!(found, [wanted]);
+    }
+
+    #[test]
+    fn without_figures_there_is_no_evidence() {
+        let mut watch = SpillWatch::new(None);
+        watch.committed(MIB, MIB);
+        assert!(watch.look(&figures(8000, Some(8000))).is_empty());
+    }
+}

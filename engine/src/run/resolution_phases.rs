@@ -1,0 +1,61 @@
+//! Image sizes over a run: one scene and image store per resolution phase.
+
+use std::sync::Arc;
+
+use super::RunError;
+use crate::config::Profile;
+use crate::plan::{AHEAD, image_options, schedule};
+use crate::scene::{ImageStore, SceneIndex, ViewSampler};
+
+/// One resolution phase.
+pub(super) struct Phase {
+    /// Scale of the image sides.
+    scale: f32,
+    /// Cameras at this size.
+    pub(super) scene: SceneIndex,
+    /// Images at this size; shared with whoever brings them into the ring.
+    pub(super) store: Arc<ImageStore>,
+}
+
+impl Phase {
+    /// The phase that iteration `iteration` trains in. `scene` is at full training resolution.
+    pub(super) fn at(profile: &Profile, scene: &SceneIndex, iteration: u32) -> Result<Self, RunError> {
+        let scale = relative_scale(profile, iteration);
+        let sized = if scale < 1.0 {
+            scene.rescaled(1.0 / f64::from(scale * profile.train.resolution_scale))
+        } else {
+            scene.clone()
+        };
+        Self::open(profile, sized, scale)
+    }
+
+    fn open(profile: &Profile, scene: SceneIndex, scale: f32) -> Result<Self, RunError> {
+        let store = Arc::new(ImageStore::open(&scene, image_options(profile))?);
+        Ok(Self { scale, scene, store })
+    }
+
+    /// True when iteration `iteration` needs another phase.
+    pub(super) fn is_over(&self, profile: &Profile, iteration: u32) -> bool {
+        (relative_scale(profile, iteration) - self.scale).abs() > f32::EPSILON
+    }
+
+    /// True at full training resolution.
+    pub(super) fn is_full(&self) -> bool {
+        self.scale >= 1.0
+    }
+
+    /// Asks the decoding threads for the views that come next.
+    pub(super) fn prefetch(&self, sampler: &ViewSampler) {
+        use crate::scene::{Split, ViewId};
+        let upcoming = sampler.upcoming(AHEAD);
+        self.store.prefetch(upcoming.into_iter().map(|index| ViewId {
+            split: Split::Train,
+            index,
+        }));
+    }
+}
+
+/// Scale of the phase relative to the run's own resolution.
+fn relative_scale(profile: &Profile, iteration: u32) -> f32 {
+    schedule::resolution_scale_at(profile, iteration) / profile.train.resolution_scale
+}

@@ -1,0 +1,620 @@
+//! A run from the first step to the last file: the order of steps, evaluations, exports and checkpoints.
+
+mod device;
+mod recovery;
+mod results;
+mod views;
+mod watch;
+
+pub use recovery::run;
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::guard::{Guard, device_budget};
+use super::interrupt::{Interrupt, Signal};
+use super::left_out::LeftOut;
+use super::monitor::Monitor;
+use super::resolution_phases::Phase;
+use super::tracing::Tracer;
+use super::{RunError, early_stop, evaluation};
+use crate::config::{Profile, Schedule};
+use crate::eval::EvalFile;
+use crate::eval::lpips::Lpips;
+use crate::kernels::views::Variants;
+use crate::memory::trace::{Phase as TracePhase, Process, TRACE_FILE};
+use crate::memory::{Gpu, MIB};
+use crate::plan::{
+    CapacitySource, Demand, FirstModel, OpenDevice, Pinned, PlanReport, available_bytes, check_host_memory,
+    image_host_bytes, plan, plan_first, scene_options,
+};
+use crate::record::clock::{Rate, Stopwatch};
+use crate::record::environment;
+use crate::record::events::{Event, EventRow, RunEvent, Start, TrainRow};
+use crate::record::pictures::PictureWriter;
+use crate::record::run_folder::{Existing, NewRun, RunFolder, RunScene, Status, place, stored_name};
+use crate::record::sinks::{JsonEvents, Sinks, Stamp, Terminal};
+use crate::scene::{LoadReport, SceneError, SceneIndex, ViewSampler};
+use crate::train::checkpoint::{self, OpenCheckpoint};
+use crate::train::{StepStatus, Timing, Trainer};
+use crate::vk::DeviceKind;
+
+/// What to run.
+pub struct RunRequest {
+    /// The resolved profile.
+    pub profile: Profile,
+    /// The device.
+    pub open: OpenDevice,
+    /// The scene folder.
+    pub scene: PathBuf,
+    /// The scene as `profile` reads it, where it has been read already, and when that began.
+    pub loaded: Option<(SceneIndex, Instant)>,
+    /// What was chosen in the profile for this scene, a sentence each.
+    pub chosen: Vec<String>,
+    /// Checkpoint file or folder to go on from.
+    pub resume: Option<ResumeFrom>,
+    /// Where progress is shown; `None` shows nothing.
+    pub terminal: Option<Terminal>,
+    /// Where events go as JSON lines.
+    pub json: Option<Box<dyn Write + Send>>,
+}
+
+/// Where a run goes on.
+pub enum ResumeFrom {
+    /// The newest checkpoint of the output folder.
+    Latest,
+    /// The same, or the start when there is none: the run lost its device.
+    AfterLoss,
+    /// This file.
+    File(PathBuf),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct RunEnd {
+    /// The run folder.
+    pub folder: PathBuf,
+    /// Iterations done.
+    pub iterations: u32,
+    /// The signal that ended it early.
+    pub signal: Option<Signal>,
+    /// Mean PSNR (one squared error per image) over the test views at the last evaluation, dB.
+    pub test_psnr: Option<f64>,
+}
+
+struct Session {
+    profile: Profile,
+    scene: SceneIndex,
+    // Dropped before `trainer`, on whose device it was compiled.
+    lpips: Option<Lpips>,
+    trainer: Trainer,
+    phase: Phase,
+    sampler: ViewSampler,
+    sinks: Sinks,
+    folder: RunFolder,
+    started: Instant,
+    /// Runs from a step's start to the next evaluation, export or checkpoint. Waiting for an image to be decoded does not
+    /// count, as long as the device has nothing else to do.
+    watch: Stopwatch,
+    /// Iterations and seconds of the run before this process.
+    began: (u32, f64),
+    timing: Timing,
+    rate: Rate,
+    test_psnr: Option<f64>,
+    monitor: Monitor,
+    pictures: PictureWriter,
+    /// Evaluations whose pictures are being written, with the number of their last one.
+    unindexed: VecDeque<(u64, EvalFile)>,
+    early_stop: Option<early_stop::Plateau>,
+    on_cpu: bool,
+    /// When the scene began to be read, until the first step is told.
+    opened: Option<Instant>,
+    left_out: LeftOut,
+    /// Host memory that decoded images need at most, and what there is.
+    image_bytes: (u64, Option<u64>),
+    /// The device has the images of this phase.
+    stored: bool,
+    /// What was chosen for the scene, to be told before the first step.
+    chosen: Vec<String>,
+    /// What people should know before the first step.
+    warnings: Vec<String>,
+    guard: Guard,
+    /// Steps done in bands when the last one was reported.
+    banded: u32,
+    /// Iterations done before this process began.
+    from: u32,
+    /// What ends the run before its next step.
+    end: Option<RunError>,
+    tracer: Option<Tracer>,
+    device: device::DeviceWatch,
+}
+
+impl Session {
+    fn open(request: RunRequest) -> Result<Self, RunError> {
+        let RunRequest {
+            mut profile,
+            open,
+            scene: path,
+            loaded,
+            mut chosen,
+            resume,
+            terminal,
+            json,
+        } = request;
+        let (scene, opened) = match loaded {
+            Some(loaded) => loaded,
+            None => {
+                let opened = Instant::now();
+                (SceneIndex::load(&path, &scene_options(&profile)?)?, opened)
+            }
+        };
+        let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
+        check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
+        let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some());
+        let found = match &resume {
+            None => None,
+            Some(ResumeFrom::Latest) => Some(checkpoint::open(&root.join("checkpoints"))?),
+            Some(ResumeFrom::AfterLoss) => checkpoint::open_any(&root.join("checkpoints"))?,
+            Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
+        };
+        let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
+        // The run keeps its near plane, whatever the scene asks for.
+        let kept = from.as_ref().and_then(|checkpoint| checkpoint.state().near_z());
+        profile.model.near = profile.model.near.or(kept).or(Some(scene.near_z()));
+        let Pinned {
+            variants,
+            timing,
+            mut warnings,
+        } = Pinned::for_training(&open, &profile)?;
+        if let Some(checkpoint) = &from {
+            checkpoint.check(&profile, &scene, &variants)?;
+            profile = checkpoint.state().chosen(profile);
+        }
+        let (mut first, plan, report) = make_plan(&profile, &scene, &open, &variants, from.as_ref())?;
+        if let Some(first) = &first {
+            profile = first.chosen(profile);
+        }
+        // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
+        let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
+        let (started, stamp) = (Instant::now(), Stamp::now());
+        warnings.extend(
+            scene
+                .notices
+                .iter()
+                .chain(&scene.warnings)
+                .cloned()
+                .chain(lpips_warning),
+        );
+        let existing = match &resume {
+            Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => Existing::Resume,
+            // A checkpoint of elsewhere may start a run of its own.
+            Some(ResumeFrom::File(_)) if root.join("run.json").exists() => Existing::Resume,
+            _ => Existing::Refuse,
+        };
+        let run = NewRun {
+            name: run_name(&profile, &scene, &root, existing),
+            scene: RunScene::of(&scene),
+            iterations: profile.schedule.iterations,
+            started_unix_s: stamp.unix.as_secs(),
+        };
+        let mut folder = RunFolder::create(&root, existing, run)?;
+        let mut guard = Guard::new(&open.device, &profile);
+        let (device_bytes, host_bytes) = (report.device_bytes, report.host_bytes);
+        let phase = Phase::at(&profile, &scene, 1)?;
+        if let Some(first) = &mut first {
+            first.colour(&phase.scene, &phase.store);
+        }
+        let model = first.as_ref().map(|first| &first.gaussians);
+        let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model)?;
+        guard.committed(
+            from.as_ref().map_or(0, |c| c.state().iteration),
+            device_bytes,
+            host_bytes,
+        );
+        let table = trainer.gpu().memory().table();
+        folder.write_setup(&profile, &environment::of(&profile, &open, &variants, table))?;
+        let mut points = scene.points.clone();
+        if let Some(first) = &first {
+            points.extend(first.background_points());
+            chosen.extend(first.choice());
+        }
+        chosen.extend(timing);
+        // A run that goes on keeps what its beginning chose.
+        if first.is_some() {
+            folder.note_choices(chosen.clone())?;
+        }
+        drop(first);
+        folder.write_inputs(&scene, &points, from.is_some())?;
+        let device = device::DeviceWatch::new(&profile, &trainer, terminal.is_some());
+        let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
+        folder.list(sinks.files().iter().map(String::as_str))?;
+        if let Some(out) = json {
+            sinks.add(Box::new(JsonEvents::new(out)));
+        }
+        let caps = open.device.caps();
+        let views = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
+        let sampler = ViewSampler::new(views, profile.train.seed).ok_or_else(|| SceneError::NoViews {
+            path: scene.root.clone(),
+            why: "none is left to train on".to_owned(),
+        })?;
+        let mut session = Self {
+            monitor: Monitor::new(&profile, caps, &sinks),
+            pictures: PictureWriter::default(),
+            unindexed: VecDeque::new(),
+            early_stop: profile.schedule.early_stop.map(early_stop::Plateau::new),
+            profile,
+            scene,
+            lpips,
+            trainer,
+            phase,
+            sampler,
+            sinks,
+            folder,
+            started,
+            watch: Stopwatch::default(),
+            began: (0, 0.0),
+            timing: Timing::default(),
+            rate: Rate::default(),
+            test_psnr: None,
+            on_cpu: caps.kind == DeviceKind::Cpu,
+            opened: Some(opened),
+            left_out: LeftOut::default(),
+            image_bytes,
+            stored: false,
+            chosen,
+            warnings,
+            guard,
+            banded: 0,
+            from: 0,
+            end: None,
+            tracer: None,
+            device,
+        };
+        if let Some(checkpoint) = &mut from {
+            session.resume(checkpoint, &damaged)?;
+        } else if matches!(resume, Some(ResumeFrom::AfterLoss)) {
+            session.begin_again()?;
+        }
+        session.open_trace(from.is_some())?;
+        session.announce()?;
+        Ok(session)
+    }
+
+    fn resume(&mut self, from: &mut OpenCheckpoint, damaged: &[String]) -> Result<(), RunError> {
+        for message in damaged {
+            self.event(
+                from.state().iteration,
+                Event::Warning {
+                    message: message.clone(),
+                },
+            )?;
+        }
+        self.trainer.restore(from)?;
+        let state = from.state();
+        let (iteration, t_s) = (state.iteration, state.t_s);
+        self.sampler = state.sampler.clone();
+        self.watch = Stopwatch::showing(t_s);
+        self.began = (iteration, t_s);
+        self.folder.rewind(iteration)?;
+        if let Some(plateau) = &mut self.early_stop {
+            for eval in &self.folder.record().evals {
+                let mean = eval.test.as_ref().or(eval.train.as_ref()).map(|set| set.mean);
+                // Whether it should have ended before is not asked again: someone wants it to go on.
+                let _ = plateau.take(eval.iteration, mean);
+            }
+        }
+        // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
+        self.phase = Phase::at(&self.profile, &self.scene, iteration.max(1))?;
+        self.trainer.set_cameras(&self.phase.scene, false)?;
+        let path = from.path().strip_prefix(self.folder.root()).unwrap_or(from.path());
+        self.event(
+            iteration,
+            Event::Resume {
+                checkpoint: path.display().to_string(),
+            },
+        )
+    }
+
+    /// Begins the memory trace, when it is asked for.
+    fn open_trace(&mut self, resumed: bool) -> Result<(), RunError> {
+        if !self.profile.memory.trace {
+            return Ok(());
+        }
+        let (process, phase) = match resumed {
+            true => (Process::Resume, TracePhase::Resume),
+            false => (Process::New, TracePhase::Start),
+        };
+        let path = self.folder.root().join(TRACE_FILE);
+        let scene = RunScene::of(&self.scene).name;
+        self.tracer = Some(Tracer::open(&path, &scene, process, &mut self.trainer)?);
+        self.folder.list([TRACE_FILE])?;
+        self.trace(phase)
+    }
+
+    /// Notes in the memory trace what was done since the last step.
+    fn trace(&mut self, phase: TracePhase) -> Result<(), RunError> {
+        match &mut self.tracer {
+            Some(tracer) => {
+                let px = self.trainer.report().capacities.max_pixels;
+                tracer.between(phase, px.into(), &mut self.trainer)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn announce(&mut self) -> Result<(), RunError> {
+        let report = self.trainer.report();
+        let start = Start {
+            from: self.trainer.iteration(),
+            iterations: self.profile.schedule.iterations,
+            cap_bytes: report.budget.cap_bytes,
+            capacities: report.capacities.into(),
+        };
+        self.emit(&RunEvent::Start(start))?;
+        let (host_bytes, available_bytes) = self.image_bytes;
+        self.event(
+            self.trainer.iteration(),
+            Event::Images {
+                residency: self.profile.dataset.residency.name().to_owned(),
+                images: count(self.scene.views().count()),
+                host_bytes,
+                available_bytes,
+            },
+        )?;
+        if !self.phase.is_full() && self.trainer.iteration() == 0 {
+            self.trainer.set_cameras(&self.phase.scene, true)?;
+        }
+        let report = self.trainer.report();
+        let short = (report.capacities_from == CapacitySource::Short).then(|| {
+            format!(
+                "the cap of {} MiB holds {} visible records and {} tile intersections, {}",
+                report.budget.cap_bytes / MIB,
+                report.capacities.v_cap,
+                report.capacities.i_cap,
+                report.capacities_from.describe()
+            )
+        });
+        for message in std::mem::take(&mut self.chosen) {
+            self.event(self.trainer.iteration(), Event::Chosen { message })?;
+        }
+        for message in std::mem::take(&mut self.warnings).into_iter().chain(short) {
+            self.event(self.trainer.iteration(), Event::Warning { message })?;
+        }
+        self.from = self.trainer.iteration();
+        self.guard_start()
+    }
+
+    /// Steps until the last iteration or a signal.
+    fn train(&mut self, interrupt: &Interrupt) -> Result<Option<Signal>, RunError> {
+        let total = self.profile.schedule.iterations;
+        while self.trainer.iteration() < total {
+            self.guard_end()?;
+            if let Some(signal) = interrupt.signal() {
+                self.settle()?;
+                self.checkpoint()?;
+                return Ok(Some(signal));
+            }
+            let next = self.trainer.iteration() + 1;
+            if next == total {
+                // The last step updates nothing, so the state before it is the final one; from there a run can be
+                // extended as if it had never ended.
+                self.settle()?;
+                self.checkpoint_if_there_is_room()?;
+            }
+            self.step(next)?;
+            if self.trainer.culls_last() {
+                self.settle()?;
+                self.trainer.cull_last()?;
+                self.tell_events()?;
+            }
+            // Measured and saved before a densification or reset of the same iteration, as the reference does; a
+            // checkpoint holds the state after it, from which the next iteration starts.
+            if self.is_due(next, |s| &s.test) {
+                self.settle()?;
+                let stop = self.evaluate()?.filter(|_| next < total);
+                if let Some(stop) = stop {
+                    self.event(next, stop)?;
+                    self.save()?;
+                    self.trainer.release()?;
+                    self.settle()?;
+                    self.checkpoint()?;
+                    return Ok(None);
+                }
+            }
+            if self.is_due(next, |s| &s.save) {
+                self.settle()?;
+                self.save()?;
+            }
+            self.trainer.release()?;
+            if let Some(tracer) = &mut self.tracer {
+                tracer.step(next, None, &mut self.trainer);
+            }
+            if self.is_due(next, |s| &s.checkpoint) && next != total {
+                self.settle()?;
+                self.checkpoint_if_there_is_room()?;
+            }
+        }
+        self.settle()?;
+        self.check_validation()?;
+        Ok(None)
+    }
+
+    fn is_due(&self, iteration: u32, list: impl Fn(&Schedule) -> &[u32]) -> bool {
+        list(&self.profile.schedule).contains(&iteration)
+    }
+
+    fn step(&mut self, iteration: u32) -> Result<(), RunError> {
+        self.guard_before(iteration)?;
+        if self.phase.is_over(&self.profile, iteration) {
+            self.settle()?;
+            self.trainer.unstage();
+            self.watch.stop(self.now());
+            self.phase = Phase::at(&self.profile, &self.scene, iteration)?;
+            self.trainer.set_cameras(&self.phase.scene, true)?;
+            self.stored = false;
+        }
+        if self.trainer.is_resident() && !self.stored {
+            self.trainer.idle_gpu()?;
+            self.watch.stop(self.now());
+            self.store_images(iteration)?;
+        }
+        self.watch.start(self.now());
+        let (id, drawn) = self.draw(iteration)?;
+        let Some(view) = self.phase.scene.view(id) else {
+            return Ok(());
+        };
+        let camera = view.camera.clone();
+        self.trainer.see(id.index);
+        let status = self.trainer.advance_and_hold(&camera, drawn.target(id))?;
+        drop(drawn);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.step(iteration, Some(view.pixels()), &mut self.trainer);
+        }
+        self.stage_next();
+        if let Some(opened) = self.opened.take() {
+            let LoadReport { images, bytes, threads } = self.phase.store.report();
+            let seconds = opened.elapsed().as_secs_f64();
+            self.event(
+                iteration,
+                Event::FirstStep {
+                    seconds,
+                    images,
+                    bytes,
+                    threads,
+                },
+            )?;
+        }
+        self.report(status)
+    }
+
+    /// Waits for the steps in flight and reports them.
+    fn settle(&mut self) -> Result<(), RunError> {
+        let statuses = self.trainer.drain()?;
+        for status in statuses {
+            self.report(Some(status))?;
+        }
+        // A step that was left out has events but no status.
+        self.tell_events()
+    }
+
+    fn report(&mut self, status: Option<StepStatus>) -> Result<(), RunError> {
+        let Some(status) = status else {
+            return Ok(());
+        };
+        let StepStatus { iteration, counters } = status;
+        let t = self.watch.elapsed(self.now());
+        if let Some(tracer) = &mut self.tracer {
+            tracer.status(&status, t.as_secs_f64(), &self.trainer)?;
+        }
+        let its = self.rate.step(iteration, t);
+        #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
+        let row = TrainRow {
+            it: iteration,
+            loss: counters.loss,
+            l1: counters.l1,
+            gaussians: counters.gaussians,
+            visible: counters.visible,
+            intersections: counters.intersections,
+            its: its.map(|r| r as f32),
+            t_s: t.as_secs_f64(),
+        };
+        self.emit(&RunEvent::Train(row))?;
+        self.tell_events()?;
+        for step in self.trainer.take_timed() {
+            self.timing.add(&step);
+        }
+        self.guard_after(&status, t.as_secs_f64())?;
+        for event in self.monitor.after_step(&status, &mut self.trainer, &self.sinks)? {
+            self.emit(&event)?;
+        }
+        self.index_evaluations(false)
+    }
+
+    fn tell_events(&mut self) -> Result<(), RunError> {
+        self.tell_device()?;
+        for event in self.trainer.take_events() {
+            self.monitor.note(&event);
+            self.note_overflow(event.it, &event.event);
+            self.emit(&RunEvent::Event(event))?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, signal: Option<Signal>) -> Result<RunEnd, RunError> {
+        self.watch.stop(self.now());
+        self.write_timings()?;
+        self.index_evaluations(true)?;
+        self.sinks.flush()?;
+        let iterations = self.trainer.iteration();
+        let folder = self.folder.root().to_owned();
+        let status = if signal.is_some() {
+            Status::Interrupted
+        } else {
+            Status::Done
+        };
+        self.folder.finish(status, iterations, None)?;
+        Ok(RunEnd {
+            folder,
+            iterations,
+            signal,
+            test_psnr: self.test_psnr,
+        })
+    }
+
+    fn abandon(mut self, status: Status, error: &RunError) {
+        // The error itself is what people need to see; a second one while tidying up would only hide it.
+        let _ = self.index_evaluations(true);
+        let _ = self.sinks.flush();
+        let iterations = self.trainer.iteration();
+        let _ = self.folder.finish(status, iterations, Some(error.to_string()));
+    }
+
+    fn event(&mut self, it: u32, event: Event) -> Result<(), RunError> {
+        self.emit(&RunEvent::Event(EventRow { it, event }))
+    }
+
+    fn emit(&mut self, event: &RunEvent) -> Result<(), RunError> {
+        let now = self.now();
+        Ok(self.sinks.emit(event, now)?)
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// A resumed run keeps its name unless it is given another one.
+fn run_name(profile: &Profile, scene: &SceneIndex, root: &Path, existing: Existing) -> String {
+    let stored = (existing == Existing::Resume).then(|| stored_name(root)).flatten();
+    let name = profile.run.name.clone().or(stored);
+    name.unwrap_or_else(|| RunScene::of(scene).name)
+}
+
+/// The plan of a run, and the first model of one that begins.
+fn make_plan(
+    profile: &Profile,
+    scene: &SceneIndex,
+    open: &OpenDevice,
+    variants: &Variants,
+    from: Option<&OpenCheckpoint>,
+) -> Result<(Option<FirstModel>, crate::plan::TrainPlan, PlanReport), RunError> {
+    let budget = device_budget(&open.device, profile);
+    let limits = Gpu::limits(&open.device);
+    match from.map(OpenCheckpoint::state) {
+        None => {
+            let (first, plan, report) = plan_first(profile, scene, budget, limits, variants)?;
+            Ok((Some(first), plan, report))
+        }
+        Some(state) => {
+            let demand = Demand::of_checkpoint(&state.capacities, state.gaussians);
+            let (plan, report) = plan(profile, scene, &demand, budget, limits, variants)?;
+            Ok((None, plan, report))
+        }
+    }
+}

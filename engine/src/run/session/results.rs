@@ -1,0 +1,213 @@
+//! What a run leaves behind on its way: evaluations, models, checkpoints, timings.
+
+use std::sync::Arc;
+
+use super::super::evaluation::{Evaluation, Told, Trained, lpips_sets};
+use super::Session;
+use crate::eval::EvalFile;
+use crate::export::{
+    Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_json, write_ply,
+};
+use crate::gaussians::Gaussians;
+use crate::memory::trace::Phase as TracePhase;
+use crate::plan::{ByteTable, Look};
+use crate::plugins::Exporter;
+use crate::record::events::{EvalRow, Event, RunEvent};
+use crate::record::run_folder::PlyKind;
+use crate::run::RunError;
+use crate::run::resolution_phases::Phase;
+use crate::scene::Split;
+use crate::train::GaussianBytes;
+
+impl Session {
+    /// Evaluates the test views and five training views with the model as it is. Gives the event with which the run
+    /// ends, when it is to stop early.
+    pub(super) fn evaluate(&mut self) -> Result<Option<Event>, RunError> {
+        self.watch.stop(self.now());
+        let iteration = self.trainer.iteration();
+        if let (Some(lpips), Some(moved)) = (&mut self.lpips, self.trainer.take_moved_lpips()) {
+            lpips.move_to(moved);
+        }
+        if let Some(histograms) = self.monitor.at_evaluation(&mut self.trainer, &self.sinks)? {
+            self.emit(&histograms)?;
+        }
+        let full;
+        let phase = if self.phase.is_full() {
+            &self.phase
+        } else {
+            full = Phase::at(&self.profile, &self.scene, u32::MAX)?;
+            &full
+        };
+        let gaussians = self.trainer.gaussians();
+        let t_s = self.watch.elapsed(self.started.elapsed()).as_secs_f64();
+        let mut file = EvalFile::new(iteration, gaussians, t_s, self.profile.eval.lpips_range);
+        let is_last = iteration >= self.profile.schedule.iterations;
+        let evaluation = Evaluation {
+            scene: &phase.scene,
+            store: &phase.store,
+            lpips_of: lpips_sets(self.on_cpu, is_last),
+            shown: self.profile.eval.views_logged as usize,
+            corrected: self.profile.corrects_colors(),
+        };
+        let mut device = Trained {
+            trainer: &mut self.trainer,
+            lpips: self.lpips.as_mut(),
+        };
+        let (sinks, started) = (&mut self.sinks, self.started);
+        let (pictures, folder) = (&mut self.pictures, &self.folder);
+        let mut last_picture = 0;
+        let left_out = evaluation.run(&mut device, &mut file, &mut |told| {
+            let event = match told {
+                Told::Progress(progress) => RunEvent::Progress(progress),
+                Told::View(view) => {
+                    let view = Arc::new(view);
+                    last_picture = pictures.give(folder, view.clone())?;
+                    RunEvent::View(view)
+                }
+            };
+            Ok(sinks.emit(&event, started.elapsed())?)
+        })?;
+        for (id, error) in left_out {
+            self.leave_out(iteration, id, &error)?;
+        }
+        self.trace(TracePhase::Eval)?;
+        let mean = |set| file.set(set).map(|report| report.mean);
+        let (test, train) = (mean(Split::Test), mean(Split::Train));
+        if let Some(test) = test {
+            self.test_psnr = Some(test.metrics.psnr_image);
+        }
+        let plateau = self.early_stop.as_mut();
+        let stop = plateau.and_then(|plateau| plateau.take(iteration, test.or(train)));
+        let rows = EvalRow::of(&file);
+        self.unindexed.push_back((last_picture, file));
+        for row in rows {
+            self.emit(&RunEvent::Eval(row))?;
+        }
+        self.index_evaluations(false)?;
+        Ok(stop)
+    }
+
+    /// Adds evaluations to the index of the run whose pictures are written; all of them when the caller can wait.
+    pub(super) fn index_evaluations(&mut self, wait: bool) -> Result<(), RunError> {
+        if self.unindexed.is_empty() {
+            return Ok(());
+        }
+        if wait {
+            self.pictures.wait()?;
+        }
+        let done = self.pictures.done()?;
+        while let Some((_, file)) = self.unindexed.pop_front_if(|(last, _)| *last <= done) {
+            self.folder.write_eval(&file)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn save(&mut self) -> Result<(), RunError> {
+        self.watch.stop(self.now());
+        let iteration = self.trainer.iteration();
+        let model = self.trainer.model()?;
+        let look = Look::of(&self.profile, self.profile.model.sh_degree);
+        let comments = PlyComments {
+            render_mode: Some(if look.classic {
+                RenderMode::Default
+            } else {
+                RenderMode::Mip
+            }),
+            kernel_size: Some(look.kernel_size),
+            iteration: Some(iteration.into()),
+        };
+        let mut files = Vec::new();
+        for exporter in self.profile.exporters.clone() {
+            let (kind, flavor) = match &exporter {
+                Exporter::CompressedPly(_) | Exporter::Spz(_) | Exporter::Glb(_) => {
+                    files.extend(self.deliver(&model, &exporter, comments)?);
+                    continue;
+                }
+                Exporter::Ply(_) => (PlyKind::Fused, PlyFlavor::Fused),
+                // Without a filter there is nothing to fold, nor a column for it: both files are the same.
+                Exporter::PlyRaw(_) if look.classic => (PlyKind::Raw, PlyFlavor::Fused),
+                Exporter::PlyRaw(_) => (PlyKind::Raw, PlyFlavor::Raw),
+            };
+            let path = self.folder.ply_path(iteration, kind);
+            write_ply(&path, &model, flavor, comments)?;
+            let count = u32::try_from(model.len()).unwrap_or(u32::MAX);
+            files.push(self.folder.add_ply(iteration, kind, count)?);
+        }
+        self.trace(TracePhase::Export)?;
+        self.event(iteration, Event::Save { files })
+    }
+
+    /// Writes a model for viewers; a part of it that is empty ends no run.
+    fn deliver(
+        &mut self,
+        model: &Gaussians,
+        exporter: &Exporter,
+        comments: PlyComments,
+    ) -> Result<Option<String>, RunError> {
+        let Some((format, subset)) = Format::of_exporter(exporter) else {
+            return Ok(None);
+        };
+        let iteration = self.trainer.iteration();
+        let (name, path) = self.folder.delivery_path(iteration, format.ending());
+        let written = Chosen::new(model, &subset).and_then(|chosen| deliver(&path, chosen, format, comments));
+        match written {
+            Ok(_) => {
+                self.folder.list([name.as_str()])?;
+                Ok(Some(name))
+            }
+            Err(DeliveryError::Write(error)) => Err(error.into()),
+            Err(error) => {
+                let message = format!("{name} is not written: {error}");
+                self.event(iteration, Event::Warning { message })?;
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn checkpoint(&mut self) -> Result<(), RunError> {
+        self.watch.stop(self.now());
+        // A resumed run does not evaluate again what lies before its checkpoint.
+        self.index_evaluations(true)?;
+        let t_s = self.watch.elapsed(self.now()).as_secs_f64();
+        let path = self
+            .trainer
+            .checkpoint(&self.scene, &self.sampler, t_s, &self.folder.checkpoints())?;
+        self.trace(TracePhase::Checkpoint)?;
+        let path = path
+            .strip_prefix(self.folder.root())
+            .unwrap_or(&path)
+            .display()
+            .to_string();
+        self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
+    }
+
+    /// A full disk costs a checkpoint that may come later, not the run: the one before is still there.
+    pub(super) fn checkpoint_if_there_is_room(&mut self) -> Result<(), RunError> {
+        match self.checkpoint() {
+            Err(RunError::Export(error @ ExportError::DiskFull { .. })) => {
+                let message = format!("{error}; training goes on, and the checkpoint before stays");
+                self.event(self.trainer.iteration(), Event::Warning { message })
+            }
+            other => other,
+        }
+    }
+
+    /// Writes `timings.json`, when steps were timed.
+    pub(super) fn write_timings(&mut self) -> Result<(), RunError> {
+        let every = self.profile.debug.timed_every;
+        if every == 0 {
+            return Ok(());
+        }
+        let (from, t_s) = self.began;
+        let iterations = self.trainer.iteration().saturating_sub(from);
+        let seconds = self.watch.elapsed(self.now()).as_secs_f64() - t_s;
+        let (storage, capacities) = (self.profile.memory.storage, self.trainer.report().capacities);
+        let table = ByteTable::new(storage, &capacities, &self.trainer.variants(), 0);
+        let bytes = GaussianBytes::of(&table);
+        let report = self
+            .timing
+            .report(every, iterations, seconds, self.trainer.waited(), bytes);
+        write_json(&self.folder.root().join("timings.json"), &report)?;
+        Ok(self.folder.list(["timings.json"])?)
+    }
+}

@@ -1,0 +1,132 @@
+//! Which view a step trains, and how its photo comes to the device.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{RunError, Session, count};
+use crate::plan::AHEAD;
+use crate::record::events::{Event, Progress, RunEvent, Stage};
+use crate::scene::{Photo, SceneError, Split, ViewId};
+use crate::train::Target;
+
+/// Where the photo of a view that was drawn is.
+pub(super) enum Drawn {
+    /// On the device for good.
+    Resident,
+    /// In the ring, where the next step looks for it.
+    Staged,
+    /// Here.
+    Photo(Photo),
+}
+
+impl Drawn {
+    /// What a step of view `id` is told.
+    pub(super) fn target(&self, id: ViewId) -> Target<'_> {
+        match self {
+            Self::Resident => Target::Resident(id.index),
+            Self::Staged => Target::Staged,
+            Self::Photo(photo) => Target::Bytes(photo.bytes()),
+        }
+    }
+}
+
+const fn training_view(index: usize) -> ViewId {
+    ViewId {
+        split: Split::Train,
+        index,
+    }
+}
+
+impl Session {
+    /// The next training view, and where its photo is. Views whose images cannot be used are passed over.
+    pub(super) fn draw(&mut self, iteration: u32) -> Result<(ViewId, Drawn), RunError> {
+        loop {
+            let id = training_view(self.sampler.draw());
+            if self.left_out.contains(id) {
+                continue;
+            }
+            if self.trainer.is_resident() {
+                return Ok((id, Drawn::Resident));
+            }
+            if self.guard.prefetches() {
+                self.phase.prefetch(&self.sampler);
+            }
+            // What is decoded may still be on its way into the ring; that is work of a step like any other.
+            let ready = self.trainer.is_staging_over() || self.phase.store.is_ready(id);
+            let staged = self.wait_for_decoder(ready, |session| session.trainer.staged(id))?;
+            let photo = match staged {
+                Some(staged) => staged.map(|()| Drawn::Staged),
+                None => {
+                    let ready = self.phase.store.is_ready(id);
+                    let photo = self.wait_for_decoder(ready, |session| session.phase.store.get(id))?;
+                    photo.map(Drawn::Photo)
+                }
+            };
+            match photo {
+                Ok(photo) => return Ok((id, photo)),
+                Err(error) => self.leave_out(iteration, id, &error)?,
+            }
+        }
+    }
+
+    /// Does what may wait for the decoder; unless it is `ready`, the device has nothing else to do meanwhile, and the time
+    /// does not count as training. When it is, all there may be to wait for is a photo's way into the ring.
+    fn wait_for_decoder<T>(&mut self, ready: bool, wait: impl FnOnce(&mut Self) -> T) -> Result<T, RunError> {
+        if !ready {
+            self.trainer.idle_gpu()?;
+            self.watch.stop(self.now());
+        }
+        let since = Instant::now();
+        let value = wait(self);
+        if ready {
+            self.trainer.add_wait(since.elapsed());
+        } else {
+            self.watch.start(self.now());
+        }
+        Ok(value)
+    }
+
+    /// Has the photo of the next step brought into the ring while the device works on this one.
+    pub(super) fn stage_next(&mut self) {
+        let is_last = self.trainer.iteration() >= self.profile.schedule.iterations;
+        if is_last || self.trainer.is_resident() || !self.guard.prefetches() {
+            return;
+        }
+        let usable = |id: &ViewId| !self.left_out.contains(*id);
+        let find = |count| self.sampler.upcoming(count).into_iter().map(training_view).find(usable);
+        // Nearly always the very next.
+        let Some(id) = find(1).or_else(|| find(AHEAD)) else {
+            return;
+        };
+        let store = Arc::clone(&self.phase.store);
+        self.trainer.stage(id, move || store.get(id));
+    }
+
+    /// Leaves out a view whose image cannot be used, and says so once.
+    pub(super) fn leave_out(&mut self, iteration: u32, id: ViewId, error: &SceneError) -> Result<(), RunError> {
+        match self.left_out.add(id, error, &self.scene)? {
+            Some(message) => self.event(iteration, Event::Warning { message }),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the training images of this phase into device memory.
+    pub(super) fn store_images(&mut self, iteration: u32) -> Result<(), RunError> {
+        let total = self.phase.scene.train.len();
+        for index in 0..total {
+            let id = training_view(index);
+            self.phase.store.prefetch((index..total).take(AHEAD).map(training_view));
+            match self.phase.store.get(id) {
+                Ok(photo) => self.trainer.store(index, photo.bytes())?,
+                Err(error) => self.leave_out(iteration, id, &error)?,
+            }
+            self.emit(&RunEvent::Progress(Progress {
+                stage: Stage::Load,
+                done: count(index + 1),
+                total: count(total),
+            }))?;
+        }
+        self.stored = true;
+        Ok(())
+    }
+}

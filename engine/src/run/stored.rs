@@ -1,0 +1,422 @@
+//! Models that a run, or another trainer, left behind: found, evaluated and rendered again.
+//!
+//! Promises the figures and pictures that training gave for the same iteration: the raw file holds exactly what was
+//! on the device, and views, photographs and passes are the same. Writes nothing unless told where.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::evaluation::{self, Evaluation, Told, lpips_sets};
+use super::renderer::Renderer;
+use super::resolution_phases::Phase;
+use super::{RunError, StoredError};
+use crate::config::Profile;
+use crate::eval::{DepthPicture, EvalFile, Picture};
+use crate::export::{RenderMode, read_camera_path, read_cameras, read_ply, write_json};
+use crate::gaussians::Gaussians;
+use crate::plan::{CLASSIC_KERNEL_SIZE, Look, OpenDevice, Pinned, scene_options, schedule};
+use crate::record::events::{Progress, Stage};
+use crate::record::pictures::PictureWriter;
+use crate::record::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
+use crate::scene::{Camera, DEFAULT_NEAR_Z, SceneIndex, Split};
+use crate::vk::DeviceKind;
+
+/// Where a model lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The file.
+    pub ply: PathBuf,
+    /// Settings of the run it is of.
+    pub config: Option<PathBuf>,
+}
+
+impl Location {
+    /// Finds the model that `target`, a run folder or a PLY file, names: of a folder the iteration asked for or else
+    /// the last one, raw before fused.
+    ///
+    /// # Errors
+    /// [`StoredError`] when there is none.
+    pub fn find(target: &Path, iteration: Option<u32>) -> Result<Self, StoredError> {
+        let path = target.to_owned();
+        if target.is_file() {
+            // RUN/point_cloud/iteration_N/FILE
+            let config = target.ancestors().nth(3).map(config_path).filter(|path| path.is_file());
+            return match iteration {
+                None => Ok(Self { ply: path, config }),
+                Some(_) => Err(StoredError::OneModel { path }),
+            };
+        }
+        if !target.is_dir() {
+            return Err(StoredError::Absent { path });
+        }
+        let models = models(target);
+        let chosen = match iteration {
+            None => models.last(),
+            Some(wanted) => models.iter().find(|(found, _)| *found == wanted),
+        };
+        match (chosen, iteration) {
+            (Some((_, ply)), _) => Ok(Self {
+                ply: ply.clone(),
+                config: Some(config_path(target)).filter(|path| path.is_file()),
+            }),
+            (None, Some(wanted)) if !models.is_empty() => {
+                let found: Vec<String> = models.iter().map(|(found, _)| found.to_string()).collect();
+                let found = found.join(", ");
+                Err(StoredError::NoIteration { path, wanted, found })
+            }
+            _ => Err(StoredError::NoModel { path }),
+        }
+    }
+}
+
+/// Models of a run folder, by iteration.
+fn models(run: &Path) -> Vec<(u32, PathBuf)> {
+    let entries = std::fs::read_dir(models_path(run)).into_iter().flatten().flatten();
+    let mut models: Vec<(u32, PathBuf)> = entries
+        .filter_map(|entry| {
+            let iteration = entry.file_name().to_str()?.strip_prefix("iteration_")?.parse().ok()?;
+            let files = [PlyKind::Raw, PlyKind::Fused].map(|kind| entry.path().join(kind.file_name()));
+            Some((iteration, files.into_iter().find(|file| file.is_file())?))
+        })
+        .collect();
+    models.sort();
+    models
+}
+
+/// A model in host memory, with how to draw it.
+pub struct Stored<'a> {
+    profile: &'a Profile,
+    open: &'a OpenDevice,
+    pinned: Pinned,
+    model: Gaussians,
+    look: Look,
+    iteration: u32,
+}
+
+/// An evaluation, and what to say about it.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    /// The figures.
+    pub file: EvalFile,
+    /// What is odd.
+    pub warnings: Vec<String>,
+}
+
+/// Views to render.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cameras {
+    /// The views of a set of a scene.
+    Scene {
+        /// The scene's folder.
+        scene: PathBuf,
+        /// Which views.
+        set: Split,
+    },
+    /// Records in the shape of `cameras.json`.
+    File(PathBuf),
+    /// The frames of a camera path.
+    Path(PathBuf),
+}
+
+/// Name of the file beside depth pictures.
+const DEPTH_FILE: &str = "depth.json";
+/// What that file says about itself.
+const DEPTH_ABOUT: &str = "16-bit values times `scale` are depths along the viewing axis in world units; 0 is nothing";
+
+/// `depth.json`.
+#[derive(Serialize)]
+struct DepthFile {
+    about: &'static str,
+    views: Vec<DepthScale>,
+}
+
+/// What the values of a depth picture mean.
+#[derive(Serialize)]
+struct DepthScale {
+    file: String,
+    /// World units of one step.
+    scale: f32,
+    nearest: f32,
+    farthest: f32,
+}
+
+impl<'a> Stored<'a> {
+    /// Reads the model. What its comments do not say is taken from `profile` for models with a 3D filter; others
+    /// are drawn as plain 3D Gaussian Splatting does. The near plane is that of the profile, else of the scene that views
+    /// are of, else [`DEFAULT_NEAR_Z`].
+    ///
+    /// # Errors
+    /// [`RunError::Ply`] when the file holds no model.
+    pub fn load(location: &Location, profile: &'a Profile, open: &'a OpenDevice) -> Result<Self, RunError> {
+        let (model, comments) = read_ply(&location.ply)?;
+        let filtered = model.filter_3d.iter().any(|filter| *filter != 0.0);
+        let mip = comments.render_mode.map_or(filtered, |mode| mode == RenderMode::Mip);
+        let otherwise = if mip {
+            profile.mip.kernel_size
+        } else {
+            CLASSIC_KERNEL_SIZE
+        };
+        let iteration = comments.iteration.and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
+        let sh_degree = match location.config {
+            Some(_) => schedule::sh_degree_at(profile, iteration).min(model.sh_degree),
+            None => model.sh_degree,
+        };
+        let look = Look {
+            kernel_size: comments.kernel_size.unwrap_or(otherwise),
+            classic: !mip,
+            sh_degree,
+            near_z: profile.model.near.unwrap_or(DEFAULT_NEAR_Z),
+        };
+        Ok(Self {
+            profile,
+            open,
+            pinned: Pinned::for_rendering(open, profile)?,
+            model,
+            look,
+            iteration,
+        })
+    }
+
+    /// What is odd about the device.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.pinned.warnings
+    }
+
+    /// Evaluates all test views and five training views of `scene`. With `run`, the figures and the pictures of the
+    /// first `eval.views_logged` views of each set become the run's evaluation of this iteration.
+    ///
+    /// # Errors
+    /// [`RunError`] when scene, device or run folder fail.
+    pub fn evaluate(
+        mut self,
+        scene: &Path,
+        run: Option<&Path>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Evaluated, RunError> {
+        let scene = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+        self.look.near_z = self.profile.near_z(&scene);
+        let mut folder = match run {
+            Some(root) => Some(RunFolder::reopen(root, &RunScene::of(&scene))?),
+            None => None,
+        };
+        let phase = Phase::at(self.profile, &scene, u32::MAX)?;
+        let (weights, warning) = evaluation::lpips_weights(&self.profile.eval)?;
+        let gaussians = u32::try_from(self.model.len()).unwrap_or(u32::MAX);
+        // Training time is known to the run only.
+        let t_s = run
+            .and_then(|root| recorded_seconds(root, self.iteration))
+            .unwrap_or(0.0);
+        let mut file = EvalFile::new(self.iteration, gaussians, t_s, self.profile.eval.lpips_range);
+        let evaluation = Evaluation {
+            scene: &phase.scene,
+            store: &phase.store,
+            lpips_of: lpips_sets(self.open.device.caps().kind == DeviceKind::Cpu, true),
+            shown: match folder {
+                Some(_) => self.profile.eval.views_logged as usize,
+                None => 0,
+            },
+            corrected: self.profile.corrects_colors(),
+        };
+        let sizes_px = phase.scene.views().map(|(_, view)| size_px(&view.camera)).collect();
+        let Self {
+            open,
+            profile,
+            pinned: Pinned { variants, warnings, .. },
+            model,
+            look,
+            ..
+        } = self;
+        let photos = (sizes_px, phase.scene.masked);
+        let mut renderer = Renderer::new(open, profile, &variants, model, look, photos, weights);
+        let mut pictures = PictureWriter::default();
+        let left_out = evaluation.run(&mut renderer, &mut file, &mut |told| {
+            match (told, &folder) {
+                (Told::Progress(now), _) => progress(now),
+                (Told::View(view), Some(folder)) => {
+                    pictures.give(folder, Arc::new(view))?;
+                }
+                (Told::View(_), None) => {}
+            }
+            Ok(())
+        })?;
+        if let Some(folder) = &mut folder {
+            pictures.wait()?;
+            folder.write_eval(&file)?;
+        }
+        let left_out = left_out.iter().map(|(_, error)| format!("{error} (left out)"));
+        let warnings = warnings
+            .into_iter()
+            .chain(phase.scene.warnings.iter().cloned())
+            .chain(warning)
+            .chain(left_out)
+            .collect();
+        Ok(Evaluated { file, warnings })
+    }
+
+    /// Renders views into `out`, one PNG file named after each; gives their paths.
+    ///
+    /// # Errors
+    /// [`RunError`] when cameras cannot be read, the device fails or a file cannot be written.
+    pub fn render(
+        self,
+        cameras: &Cameras,
+        out: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<PathBuf>, RunError> {
+        self.draw(cameras, out, progress, |renderer, camera, path| {
+            let image = renderer.image(camera)?;
+            Picture::rendering(size_px(camera), bytemuck::cast_slice(&image), 4)?.write(path)?;
+            Ok(())
+        })
+    }
+
+    /// Renders the depth of views into `out`, one 16-bit PNG file named after each, and `depth.json` with the scale of
+    /// each; gives the paths of all.
+    ///
+    /// # Errors
+    /// See [`Stored::render`].
+    pub fn render_depth(
+        self,
+        cameras: &Cameras,
+        out: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<PathBuf>, RunError> {
+        let mut views = Vec::new();
+        let mut paths = self.draw(cameras, out, progress, |renderer, camera, path| {
+            let picture = DepthPicture::new(size_px(camera), &renderer.depth(camera)?)?;
+            picture.write(path)?;
+            views.push(DepthScale {
+                file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                scale: picture.scale,
+                nearest: picture.nearest,
+                farthest: picture.farthest,
+            });
+            Ok(())
+        })?;
+        let side = out.join(DEPTH_FILE);
+        write_json(
+            &side,
+            &DepthFile {
+                about: DEPTH_ABOUT,
+                views,
+            },
+        )?;
+        paths.push(side);
+        Ok(paths)
+    }
+
+    fn draw(
+        mut self,
+        cameras: &Cameras,
+        out: &Path,
+        progress: &mut dyn FnMut(Progress),
+        mut picture: impl FnMut(&mut Renderer<'_>, &Camera, &Path) -> Result<(), RunError>,
+    ) -> Result<Vec<PathBuf>, RunError> {
+        let views = self.views(cameras)?;
+        let sizes_px = views.iter().map(|(_, camera)| size_px(camera)).collect();
+        let Self {
+            open,
+            profile,
+            pinned: Pinned { variants, .. },
+            model,
+            look,
+            ..
+        } = self;
+        let mut renderer = Renderer::new(open, profile, &variants, model, look, (sizes_px, false), None);
+        let mut paths = Vec::with_capacity(views.len());
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        for (stem, camera) in &views {
+            let path = out.join(format!("{stem}.png"));
+            picture(&mut renderer, camera, &path)?;
+            paths.push(path);
+            progress(Progress {
+                stage: Stage::Eval,
+                done: count(paths.len()),
+                total: count(views.len()),
+            });
+        }
+        Ok(paths)
+    }
+
+    /// The views; those of a scene bring its near plane along, unless the profile has one.
+    fn views(&mut self, cameras: &Cameras) -> Result<Vec<(String, Camera)>, RunError> {
+        match cameras {
+            Cameras::File(path) => Ok(read_cameras(path)?),
+            Cameras::Path(path) => Ok(read_camera_path(path)?),
+            Cameras::Scene { scene, set } => {
+                let index = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+                self.look.near_z = self.profile.near_z(&index);
+                let views = index.views_of(*set).iter();
+                let views: Vec<_> = views.map(|view| (view.id.clone(), view.camera.clone())).collect();
+                if views.is_empty() {
+                    let (scene, set) = (scene.clone(), *set);
+                    return Err(StoredError::NoViews { scene, set }.into());
+                }
+                Ok(views)
+            }
+        }
+    }
+}
+
+const fn size_px(camera: &Camera) -> [u32; 2] {
+    [camera.width_px, camera.height_px]
+}
+
+/// Training seconds in the run's own evaluation of an iteration.
+fn recorded_seconds(run: &Path, iteration: u32) -> Option<f64> {
+    let text = std::fs::read_to_string(eval_path(run, iteration)).ok()?;
+    serde_json::from_str(&text).ok().map(|file: EvalFile| file.t_s)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::scene::scratch::Scratch;
+
+    #[test]
+    fn models_are_found_raw_and_last_first() {
+        let scratch = Scratch::new();
+        let run = scratch.path().join("run");
+        let put = |path: &str| {
+            let path = run.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            path
+        };
+        let text = |iteration| Location::find(&run, iteration).unwrap_err().to_string();
+        assert!(text(None).contains("does not exist"), "{}", text(None));
+        std::fs::create_dir_all(&run).unwrap();
+        assert!(text(Some(3)).contains("holds no model"), "{}", text(Some(3)));
+        let raw = put("point_cloud/iteration_900/point_cloud_raw.ply");
+        let old = put("point_cloud/iteration_900/point_cloud.ply");
+        let last = put("point_cloud/iteration_1000/point_cloud.ply");
+        put("point_cloud/iteration_x/point_cloud.ply");
+        std::fs::create_dir_all(run.join("point_cloud/iteration_2000")).unwrap();
+        let find = |target: &Path, iteration| Location::find(target, iteration).unwrap();
+        assert_eq!((find(&run, None).ply, find(&run, None).config), (last, None));
+        let config = Some(put("config.resolved.yaml"));
+        let expected = Location {
+            ply: raw,
+            config: config.clone(),
+        };
+        assert_eq!(find(&run, Some(900)), expected);
+        assert_eq!(
+            find(&old, None),
+            Location {
+                ply: old.clone(),
+                config
+            }
+        );
+        assert!(text(Some(7)).ends_with("no model of iteration 7; there is 900, 1000"));
+        assert!(
+            Location::find(&old, Some(900))
+                .unwrap_err()
+                .to_string()
+                .contains("--iteration")
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! Largest memory figures of a run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::memory::Gpu;
+
+/// Largest figures of a run, over all its processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peaks {
+    /// Bytes in tensors.
+    pub allocated: u64,
+    /// Bytes in the driver's allocations.
+    pub reserved: u64,
+}
+
+impl Peaks {
+    /// Those of a device's memory so far.
+    #[must_use]
+    pub fn of(gpu: &Gpu) -> Self {
+        Self {
+            allocated: gpu.memory().peak_allocated_bytes(),
+            reserved: gpu.device().peak_reserved_bytes(),
+        }
+    }
+
+    /// The larger of each.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            allocated: self.allocated.max(other.allocated),
+            reserved: self.reserved.max(other.reserved),
+        }
+    }
+}

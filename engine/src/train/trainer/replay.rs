@@ -1,0 +1,255 @@
+//! Steps that the device gave up: done again in bands, or left out, in order with the steps in flight.
+//!
+//! A step that does not fit or is not finite turns itself and everything submitted later into no-ops. The host notices
+//! when it reads the step's status word. It then waits for all steps in flight, clears the stall and goes through them in
+//! order: their ring slots still hold uniforms and images, and what followed each iteration (densification, filter,
+//! reset) did nothing either and is submitted again.
+//!
+//! - Too many intersections: the step runs in bands of tiles. So do the steps after it, without being tried whole, until
+//!   one would have fit.
+//! - Too many visible Gaussians: the same with bands that make their own records, where the plan has fewer records than
+//!   Gaussians. What ends a run is one tile with more splats than records, [`TrainError::TileTooFull`].
+//! - Loops cut by the driver: the run ends, because the step would come out wrong again.
+//! - Not finite: the step is left out and does not count as an optimiser step; what follows its iteration still happens.
+
+use std::collections::VecDeque;
+
+use super::{Finished, Flight, StepStatus, Trainer};
+use crate::kernels::counters::{Counters, Stall};
+use crate::kernels::uniforms::StepUniforms;
+use crate::plan::schedule;
+use crate::record::events::{Event, StallBuffer};
+use crate::train::bands::{BandedView, Turns};
+use crate::train::compiled::{Banded, Programs};
+use crate::train::{TrainError, uniforms};
+
+impl Trainer {
+    /// Steps that ran in bands, since start.
+    #[must_use]
+    pub fn banded_steps(&self) -> u32 {
+        self.banding.steps
+    }
+
+    /// Runs every step in at least `bands` bands from the next one on; none = whole where they can.
+    ///
+    /// # Errors
+    /// See [`Trainer::advance`].
+    pub(crate) fn press_bands(&mut self, bands: Option<u32>) -> Result<(), TrainError> {
+        self.idle_gpu()?;
+        self.banding.press(bands);
+        Ok(())
+    }
+
+    /// Steps left out because they were not finite, also before the run was resumed.
+    #[must_use]
+    pub fn skipped_steps(&self) -> u32 {
+        self.banding.skipped
+    }
+
+    /// Goes on at the step `first` of slot `slot`, whose status word tells of a stall.
+    pub(super) fn recover(&mut self, slot: u32, first: Flight, counters: Counters) -> Result<(), TrainError> {
+        let slots = self.report.capacities.slots;
+        let mut list = VecDeque::from([(slot, first)]);
+        for slot in (1..slots).map(|k| (slot + k) % slots) {
+            let flight = self.in_flight.get_mut(slot as usize).and_then(Option::take);
+            list.extend(flight.map(|f| (slot, f)));
+        }
+        if let Some((_, last)) = list.back() {
+            self.gpu.queue().wait(last.ticket, "a training step")?;
+        }
+        let mut known = Some(counters);
+        while let Some((slot, flight)) = list.pop_front() {
+            if self.settle(slot, &flight, known.take())? {
+                continue;
+            }
+            for (slot, later) in &mut list {
+                later
+                    .steps
+                    .retract(schedule::adam_skip_mask(&self.profile, flight.block.iteration));
+                uniforms::set_rates(&mut later.block, &self.profile, self.extent, &later.steps);
+                self.write_uniforms(*slot, &later.block)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings one step to its end, and submits what follows it. `known` is the status word of an attempt that has
+    /// finished; without one the step runs first. Nothing else is in flight. False when the step was left out.
+    pub(super) fn settle(&mut self, slot: u32, flight: &Flight, known: Option<Counters>) -> Result<bool, TrainError> {
+        let iteration = flight.block.iteration;
+        let mut events = Vec::new();
+        let mut counters = match (known, self.banding.turns()) {
+            (Some(counters), _) => counters,
+            (None, Some(turns)) => self.step_in_bands(slot, flight, turns)?,
+            (None, None) => {
+                let ticket = self.submit_step(slot, flight.page)?;
+                self.gpu.queue().wait(ticket, "a training step")?;
+                self.status(slot)?
+            }
+        };
+        // Lists in turns may turn out to be not enough.
+        for reason in [Stall::Intersections, Stall::Visible] {
+            if counters.stall() == Some(reason)
+                && let Some(turns) = self.banding.way_out(reason)
+            {
+                self.gpu.run_compiled(&self.programs.clear_stall)?;
+                counters = self.step_in_bands(slot, flight, turns)?;
+                events.extend(self.stall_events(&counters));
+            }
+        }
+        let done = match counters.stall() {
+            None => true,
+            Some(Stall::NonFinite) => {
+                events.push(nonfinite(&counters));
+                self.leave_out(slot, iteration)?;
+                self.leave_out_deferred(flight)?;
+                false
+            }
+            Some(_) => return Err(self.stalled(counters)),
+        };
+        self.submit_events(iteration)?;
+        self.finished.push_back(Finished {
+            status: StepStatus { iteration, counters },
+            done,
+            events,
+        });
+        Ok(done)
+    }
+
+    /// One for each buffer that a step with these counts has no room in.
+    fn stall_events(&self, counters: &Counters) -> impl Iterator<Item = Event> + use<> {
+        let capacities = &self.report.capacities;
+        let buffers = [
+            (StallBuffer::Visible, counters.visible, capacities.v_cap),
+            (StallBuffer::Intersections, counters.intersections, capacities.i_cap),
+        ];
+        let over = buffers.into_iter().filter(|(_, wanted, capacity)| wanted > capacity);
+        over.map(|(buffer, wanted, capacity)| Event::Stall {
+            buffer,
+            wanted: wanted.into(),
+            capacity: capacity.into(),
+        })
+    }
+
+    fn leave_out(&mut self, slot: u32, iteration: u32) -> Result<(), TrainError> {
+        self.gpu.run_compiled(&self.programs.clear_stall)?;
+        let ticket = self.gpu.submit(&self.programs.left_out, slot)?;
+        // No flight keeps this slot, so nobody would wait before filling it again: a densification that follows would
+        // read the seed of a later iteration.
+        self.gpu.queue().wait(ticket, "what is left of a step")?;
+        self.steps.retract(schedule::adam_skip_mask(&self.profile, iteration));
+        self.banding.skipped += 1;
+        Ok(())
+    }
+
+    /// Runs the step of slot `slot` in bands and returns its status word, with what all bands together had.
+    fn step_in_bands(&mut self, slot: u32, flight: &Flight, turns: Turns) -> Result<Counters, TrainError> {
+        let view = match self.banded_forward(slot, &flight.block, turns, true)? {
+            Ok(view) => view,
+            Err(counters) => return Ok(counters),
+        };
+        let banded = banded(&self.programs, turns);
+        if let Some(loss) = banded.loss.get(flight.page) {
+            self.gpu.submit(loss, 0)?;
+        }
+        self.banding.ring.submit(&mut self.gpu, &banded.backward, &view.bands)?;
+        let ticket = self.gpu.submit(&banded.finish, slot)?;
+        self.gpu.queue().wait(ticket, "a banded training step")?;
+        let counters = Counters {
+            visible: view.visible,
+            intersections: view.intersections(),
+            ..self.status(slot)?
+        };
+        let capacities = &self.report.capacities;
+        self.banding.crowded = if counters.visible > capacities.v_cap {
+            Some(Turns::Records)
+        } else {
+            (counters.intersections > capacities.i_cap).then_some(Turns::Lists)
+        };
+        self.banding.steps += 1;
+        Ok(counters)
+    }
+
+    /// Renders the view in slot `slot` in bands, up to the image. The inner error is the status word of a stall. The image
+    /// of a step may be resident.
+    fn banded_forward(
+        &mut self,
+        slot: u32,
+        block: &StepUniforms,
+        turns: Turns,
+        is_step: bool,
+    ) -> Result<Result<BandedView, Counters>, TrainError> {
+        let banded = banded(&self.programs, turns);
+        let prefix = match &banded.resident_prefix {
+            Some(prefix) if is_step => prefix,
+            _ => &banded.prefix,
+        };
+        let ticket = self.gpu.submit(prefix, slot)?;
+        self.gpu.queue().wait(ticket, "the first part of a banded step")?;
+        let counters = self.status(slot)?;
+        if counters.stall().is_some() {
+            return Ok(Err(counters));
+        }
+        let view = self.banding.ring.pack(&self.gpu, block, &counters, turns)?;
+        self.banding.ring.submit(&mut self.gpu, &banded.forward, &view.bands)?;
+        Ok(Ok(view))
+    }
+
+    /// Evaluates the view in slot 0 in bands; what the host reads back is there afterwards.
+    pub(super) fn evaluate_in_bands(
+        &mut self,
+        block: &StepUniforms,
+        mut turns: Turns,
+    ) -> Result<BandedView, TrainError> {
+        loop {
+            let mut drawn = self.banded_forward(0, block, turns, false)?;
+            if drawn.is_ok() {
+                self.gpu.run_compiled(&banded(&self.programs, turns).metrics)?;
+                let counters = self.status(0)?;
+                if counters.stall().is_some() {
+                    drawn = Err(counters);
+                }
+            }
+            let counters = match drawn {
+                Ok(view) => return Ok(view),
+                Err(counters) => counters,
+            };
+            self.gpu.run_compiled(&self.programs.clear_stall)?;
+            match counters.stall().and_then(|stall| self.banding.way_out(stall)) {
+                Some(Turns::Records) if turns == Turns::Lists => turns = Turns::Records,
+                _ => return Err(self.stalled(counters)),
+            }
+        }
+    }
+
+    pub(super) fn stalled(&self, counters: Counters) -> TrainError {
+        TrainError::Stalled {
+            counters: Box::new(counters),
+            v_cap: self.report.capacities.v_cap,
+            i_cap: self.report.capacities.i_cap,
+        }
+    }
+}
+
+/// The programs of a way to take turns; there are none for records where the plan has one for every Gaussian.
+fn banded(programs: &Programs, turns: Turns) -> &Banded {
+    match (turns, &programs.banded_records) {
+        (Turns::Records, Some(records)) => records,
+        _ => &programs.banded,
+    }
+}
+
+fn nonfinite(counters: &Counters) -> Event {
+    // The check looks at the loss together with the first record.
+    let (pass, tensor) = if counters.loss.is_finite() {
+        ("gradient_check", "2D gradients")
+    } else {
+        ("loss_reduce", "loss")
+    };
+    Event::Nonfinite {
+        pass: pass.to_owned(),
+        tensor: tensor.to_owned(),
+        index: counters.nonfinite_index.into(),
+        count: counters.nonfinite.into(),
+    }
+}
