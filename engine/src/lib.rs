@@ -2,6 +2,7 @@
 //!
 //! The layers, from the bottom up; imports go one way only:
 //!
+//! - [`math`] is imported by all and imports nothing: small vectors, matrices and rotations.
 //! - [`scene`] and [`config`] are leaves without Vulkan: cameras, images, points; YAML to a checked profile.
 //! - [`gaussians`] owns the model's layout, its initialisation and the PLY property names.
 //! - [`program`] lists tensors and passes as data; [`vk`] wraps the device and records them; [`memory`] plans and owns every byte on it.
@@ -17,6 +18,7 @@ pub mod eval;
 pub mod export;
 pub mod gaussians;
 pub mod kernels;
+pub mod math;
 pub mod memory;
 pub mod plan;
 pub mod plugins;

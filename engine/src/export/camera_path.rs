@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::CamerasError;
+use crate::math::{Mat3, cross, dot, norm, quaternion, rotation, sub, transpose};
 use crate::scene::Camera;
 
 /// Largest file that is read, bytes.
@@ -19,7 +20,7 @@ const MAX_FRAMES: usize = 100_000;
 /// Largest image side, pixels.
 const MAX_SIDE_PX: u32 = 16_384;
 
-type Vec3 = [f64; 3];
+type Vec3 = crate::math::Vec3<f64>;
 /// w, x, y, z.
 type Quat = [f64; 4];
 
@@ -213,7 +214,7 @@ fn key(keyframe: &Keyframe, file: &PathFile, time: f64) -> Result<Key, String> {
         .ok_or("no lens; give `fov_x`, `fov_y`, or `fx` and `fy`, to the keyframe or to the path")?;
     let rotation = match (keyframe.rotation, keyframe.look_at) {
         (Some(rotation), None) => {
-            let length = norm(&rotation);
+            let length = norm(rotation);
             if length < 1e-9 {
                 return Err("`rotation` has no length".to_owned());
             }
@@ -222,7 +223,7 @@ fn key(keyframe: &Keyframe, file: &PathFile, time: f64) -> Result<Key, String> {
         (None, Some(target)) => {
             let matrix = facing(sub(target, keyframe.position), file.up)
                 .ok_or("`look_at` is the position itself or lies straight along `up`")?;
-            quat_of(&matrix)
+            quaternion(matrix)
         }
         _ => return Err("give either `rotation` or `look_at`".to_owned()),
     };
@@ -321,7 +322,7 @@ fn slerp(a: Quat, b: Quat, u: f64) -> Quat {
         (((1.0 - u) * angle).sin() / sine, (u * angle).sin() / sine)
     };
     let mixed: Quat = std::array::from_fn(|i| wa * a[i] + wb * b[i]);
-    let length = norm(&mixed).max(1e-12);
+    let length = norm(mixed).max(1e-12);
     mixed.map(|value| value / length)
 }
 
@@ -329,10 +330,10 @@ fn slerp(a: Quat, b: Quat, u: f64) -> Quat {
 fn camera(key: &Key, up: Vec3, [width_px, height_px]: [u32; 2]) -> Option<Camera> {
     let to_world = match key.look_at {
         Some(target) => facing(sub(target, key.position), up)?,
-        None => matrix_of(key.rotation),
+        None => rotation(key.rotation),
     };
-    let rotation: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| to_world[j][i]));
-    let translation: Vec3 = std::array::from_fn(|i| -dot(rotation[i], key.position));
+    let rotation = transpose(to_world);
+    let translation = rotation.map(|row| -dot(row, key.position));
     let [fx, fy, cx, cy] = key.lens;
     Some(Camera {
         width_px,
@@ -347,75 +348,16 @@ fn camera(key: &Key, up: Vec3, [width_px, height_px]: [u32; 2]) -> Option<Camera
 }
 
 /// Camera-to-world rotation that looks along `forward` with `up` upwards in the picture.
-fn facing(forward: Vec3, up: Vec3) -> Option<[[f64; 3]; 3]> {
+fn facing(forward: Vec3, up: Vec3) -> Option<Mat3<f64>> {
     let z = unit(forward)?;
     let x = unit(cross(z, unit(up)?))?;
     let y = cross(z, x);
-    Some(std::array::from_fn(|i| [x[i], y[i], z[i]]))
+    Some(transpose([x, y, z]))
 }
 
 fn unit(v: Vec3) -> Option<Vec3> {
-    let length = norm(&v);
+    let length = norm(v);
     (length > 1e-9 && length.is_finite()).then(|| v.map(|value| value / length))
-}
-
-fn norm(v: &[f64]) -> f64 {
-    v.iter().map(|value| value * value).sum::<f64>().sqrt()
-}
-
-fn dot(a: Vec3, b: Vec3) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn sub(a: Vec3, b: Vec3) -> Vec3 {
-    std::array::from_fn(|i| a[i] - b[i])
-}
-
-fn cross(a: Vec3, b: Vec3) -> Vec3 {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
-}
-
-fn matrix_of([w, x, y, z]: Quat) -> [[f64; 3]; 3] {
-    [
-        [
-            1.0 - 2.0 * (y * y + z * z),
-            2.0 * (x * y - w * z),
-            2.0 * (x * z + w * y),
-        ],
-        [
-            2.0 * (x * y + w * z),
-            1.0 - 2.0 * (x * x + z * z),
-            2.0 * (y * z - w * x),
-        ],
-        [
-            2.0 * (x * z - w * y),
-            2.0 * (y * z + w * x),
-            1.0 - 2.0 * (x * x + y * y),
-        ],
-    ]
-}
-
-/// The quaternion of a rotation matrix, from its largest component so that nothing cancels (Shepperd 1978).
-fn quat_of(m: &[[f64; 3]; 3]) -> Quat {
-    let trace = m[0][0] + m[1][1] + m[2][2];
-    let squares = [trace, m[0][0], m[1][1], m[2][2]].map(|value| 1.0 + 2.0 * value - trace);
-    let squares = [1.0 + trace, squares[1], squares[2], squares[3]];
-    let largest = (0..4).max_by(|a, b| squares[*a].total_cmp(&squares[*b])).unwrap_or(0);
-    let (a, b, c) = (m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1]);
-    let (xy, xz, yz) = (m[0][1] + m[1][0], m[0][2] + m[2][0], m[1][2] + m[2][1]);
-    let s = squares[largest];
-    let quat = match largest {
-        0 => [s, a, b, c],
-        1 => [a, s, xy, xz],
-        2 => [b, xy, s, yz],
-        _ => [c, xz, yz, s],
-    };
-    let length = norm(&quat).max(1e-12);
-    quat.map(|value| value / length)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{ExportError, write_atomic};
+use crate::math::transpose;
 use crate::scene::{Camera, SceneIndex, View, file_safe};
 
 /// Largest file of cameras that is read, bytes: some hundred thousand of them.
@@ -54,7 +55,7 @@ impl CameraRecord {
             width: camera.width_px,
             height: camera.height_px,
             position: camera.position(),
-            rotation: transposed(camera.rotation),
+            rotation: transpose(camera.rotation),
             fy: camera.fy,
             fx: camera.fx,
             cx: camera.cx,
@@ -66,7 +67,7 @@ impl CameraRecord {
     /// The camera this record describes.
     #[must_use]
     pub fn camera(&self) -> Camera {
-        let rotation = transposed(self.rotation);
+        let rotation = transpose(self.rotation);
         let dot = |row: [f32; 3]| row.iter().zip(self.position).map(|(a, b)| a * b).sum::<f32>();
         Camera {
             width_px: self.width,
@@ -177,10 +178,6 @@ impl AnyRecord {
         }
         Ok(record.camera())
     }
-}
-
-fn transposed(matrix: [[f32; 3]; 3]) -> [[f32; 3]; 3] {
-    std::array::from_fn(|row| std::array::from_fn(|column| matrix[column][row]))
 }
 
 /// The records of a scene's views, training views first.

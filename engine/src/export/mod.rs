@@ -31,7 +31,6 @@ pub use disk::{Disk, DiskFile, RealDisk, install_disk};
 pub use error::ExportError;
 pub use json::write_json;
 pub(crate) use json::{milliseconds, null_as_nan};
-use ply::write_comments as ply_comments;
 pub use ply::{
     Fused, PlyComments, PlyError, PlyFlavor, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply, summarize_ply,
     write_ply, write_points,

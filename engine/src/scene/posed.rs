@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::SceneError;
 use super::lens::Lens;
+use crate::math::{Mat3, Vec3, cross, dot, norm, rotation};
 
 /// One image as a reader found it.
 #[derive(Clone, Debug)]
@@ -22,29 +23,12 @@ pub(super) struct PosedImage {
 }
 
 /// Rotation matrix of a quaternion (w, x, y, z) of any length; `None` when it is zero or not finite.
-pub(super) fn rotation_of(quat: [f64; 4]) -> Option<[[f64; 3]; 3]> {
-    let norm = quat.iter().map(|q| q * q).sum::<f64>().sqrt();
-    if !norm.is_finite() || norm < 1e-12 {
+pub(super) fn rotation_of(quat: [f64; 4]) -> Option<Mat3<f64>> {
+    let length = norm(quat);
+    if !length.is_finite() || length < 1e-12 {
         return None;
     }
-    let [w, x, y, z] = quat.map(|q| q / norm);
-    Some([
-        [
-            1.0 - 2.0 * (y * y + z * z),
-            2.0 * (x * y - w * z),
-            2.0 * (x * z + w * y),
-        ],
-        [
-            2.0 * (x * y + w * z),
-            1.0 - 2.0 * (x * x + z * z),
-            2.0 * (y * z - w * x),
-        ],
-        [
-            2.0 * (x * z - w * y),
-            2.0 * (y * z + w * x),
-            1.0 - 2.0 * (x * x + y * y),
-        ],
-    ])
+    Some(rotation(quat.map(|q| q / length)))
 }
 
 /// True when every value is finite and stays finite as f32.
@@ -79,7 +63,7 @@ const RIGID_TOLERANCE: f64 = 1e-3;
 /// `None` when the matrix is not finite or not rigid. A fourth row is not looked at.
 ///
 /// The y and z axes are flipped and the result is inverted.
-pub(super) fn from_opengl(matrix: &[[f64; 4]]) -> Option<([[f64; 3]; 3], [f64; 3])> {
+pub(super) fn from_opengl(matrix: &[[f64; 4]]) -> Option<(Mat3<f64>, Vec3<f64>)> {
     let &[a, b, c] = matrix.first_chunk()?;
     let matrix = [a, b, c];
     if !matrix.iter().all(|row| fits_f32(row)) {
@@ -87,8 +71,7 @@ pub(super) fn from_opengl(matrix: &[[f64; 4]]) -> Option<([[f64; 3]; 3], [f64; 3
     }
     let flip = [1.0, -1.0, -1.0];
     // the inverse of a rotation is its transpose, so row i of the result is flipped column i
-    let rotation: [[f64; 3]; 3] = std::array::from_fn(|axis| std::array::from_fn(|row| flip[axis] * matrix[row][axis]));
-    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    let rotation: Mat3<f64> = std::array::from_fn(|axis| std::array::from_fn(|row| flip[axis] * matrix[row][axis]));
     for a in 0..3 {
         for b in a..3 {
             let want = if a == b { 1.0 } else { 0.0 };
@@ -98,12 +81,7 @@ pub(super) fn from_opengl(matrix: &[[f64; 4]]) -> Option<([[f64; 3]; 3], [f64; 3
         }
     }
     let [x, y, z] = rotation;
-    let cross = [
-        x[1] * y[2] - x[2] * y[1],
-        x[2] * y[0] - x[0] * y[2],
-        x[0] * y[1] - x[1] * y[0],
-    ];
-    if dot(cross, z) < 0.0 {
+    if dot(cross(x, y), z) < 0.0 {
         return None;
     }
     let centre = [matrix[0][3], matrix[1][3], matrix[2][3]];

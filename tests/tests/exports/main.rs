@@ -11,8 +11,8 @@ mod spz;
 mod spz_reader;
 mod training;
 
-// The viewer is made for browsers and shares nothing with the engine; these are its parts that read files. Their own
-// tests run here a second time.
+// The viewer is made for browsers and shares only the parser of PLY headers with the engine; these are its parts that
+// read files. Their own tests run here a second time.
 #[path = "../../../viewer-wasm/src/math.rs"]
 mod math;
 #[path = "../../../viewer-wasm/src/number.rs"]

@@ -42,8 +42,9 @@ fn dist(root: &Path) -> PathBuf {
 /// Hashes of everything that reaches the bundle.
 pub fn sources(root: &Path) -> Result<Hashes> {
     let mut found = Hashes::new();
-    let mut pending = vec![viewer(root).join("src"), viewer(root).join("page")];
-    let mut files = vec![viewer(root).join("Cargo.toml")];
+    let ply = root.join("crates").join("ply");
+    let mut pending = vec![viewer(root).join("src"), viewer(root).join("page"), ply.join("src")];
+    let mut files = vec![viewer(root).join("Cargo.toml"), ply.join("Cargo.toml")];
     while let Some(folder) = pending.pop() {
         for entry in fs::read_dir(&folder).map_err(|e| Failure::io("list", &folder, e))? {
             let path = entry.map_err(|e| Failure::io("list", &folder, e))?.path();

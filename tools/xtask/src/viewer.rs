@@ -189,8 +189,8 @@ impl Compiler {
         command.env("RUSTC", &self.rustc).env_remove("RUSTUP_TOOLCHAIN");
         if let Some(source) = &self.std_source {
             flags += &format!(" --remap-path-prefix={}=std", source.display());
-            // Places of panics are text that nobody sees in a browser.
-            flags += " -Zlocation-detail=none";
+            // Places of panics and values for debugging are text that nobody sees in a browser.
+            flags += " -Zlocation-detail=none -Zfmt-debug=none";
             command.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
             if let Some(linker) = linker() {
                 command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);

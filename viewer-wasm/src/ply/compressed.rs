@@ -5,7 +5,9 @@
 //! each with the index of the largest in the top two; scale like position; colour and opacity in a byte each. `sh`
 //! follows after all of them.
 
-use super::header::{Element, Header};
+use kiln_ply::{Element, Header};
+
+use super::header::element;
 use super::{Batch, Refusal};
 use crate::math::unit_quat;
 use crate::pack::{push_geometry, push_sh};
@@ -13,6 +15,8 @@ use crate::splat::{REST_MAX, SH_C0, Splat, rest_count};
 
 /// Splats that share a chunk's ranges.
 const CHUNK: u64 = 256;
+/// Position, rotation, scale and colour of a splat.
+const WORDS: [&str; 4] = ["packed_position", "packed_rotation", "packed_scale", "packed_color"];
 
 /// Ranges of a chunk: smallest and largest of each axis.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +29,11 @@ struct Ranges {
 /// The three elements of a file, and how far they are read.
 #[derive(Debug)]
 pub(super) struct Compressed {
-    chunk: Element,
-    n_chunks: u64,
-    vertex: Element,
+    /// `chunk`, `vertex` and, with harmonics, `sh`.
+    elements: Vec<Element>,
+    /// Bytes from a vertex' start to its position, rotation, scale and colour.
+    words: [usize; 4],
     count: u32,
-    sh: Option<Element>,
     degree: u32,
     ranges: Vec<Ranges>,
     /// Vertices and rows of harmonics read.
@@ -37,12 +41,12 @@ pub(super) struct Compressed {
 }
 
 impl Compressed {
-    /// Recognises a compressed file; `None` for any other.
-    pub(super) fn new(header: &Header) -> Result<Option<Self>, Refusal> {
-        let (Some((chunk, before)), Some((vertex, _))) = (header.element("chunk")?, header.element("vertex")?) else {
+    /// Recognises a compressed file and takes its elements; `None` for any other.
+    pub(super) fn new(header: &mut Header) -> Result<Option<Self>, Refusal> {
+        let (Some((chunk, before)), Some((vertex, _))) = (element(header, "chunk")?, element(header, "vertex")?) else {
             return Ok(None);
         };
-        if vertex.property("packed_position").is_none() {
+        if vertex.property(WORDS[0]).is_none() {
             return Ok(None);
         }
         let names: Vec<&str> = header.elements.iter().map(|element| element.name.as_str()).collect();
@@ -52,10 +56,11 @@ impl Compressed {
                 "the compressed PLY has the elements {found}; chunk, vertex, sh are expected"
             ));
         }
-        for name in ["packed_rotation", "packed_scale", "packed_color"] {
-            if vertex.property(name).is_none() {
-                return Err(format!("the compressed PLY has no property `{name}`"));
-            }
+        let mut words = [0; 4];
+        for (word, name) in words.iter_mut().zip(WORDS) {
+            let property = vertex.property(name);
+            let property = property.ok_or_else(|| format!("the compressed PLY has no property `{name}`"))?;
+            *word = property.offset;
         }
         let sized = vertex.properties.iter().all(|p| p.scalar.bytes() == 4);
         if !sized || chunk.property("min_x").is_none() || chunk.property("max_scale_z").is_none() {
@@ -67,21 +72,20 @@ impl Compressed {
                 "the compressed PLY has {chunks} chunks for {splats} splats; 256 share one"
             ));
         }
-        let sh = header.element("sh")?.map(|(element, _)| element.clone());
-        let n_rest = sh.as_ref().map_or(0, |element| element.properties.len());
+        let sh = element(header, "sh")?.map(|(element, _)| element);
+        let n_rest = sh.map_or(0, |sh| sh.properties.len());
         let degree = (0..=3).rev().find(|&degree| 3 * rest_count(degree) == n_rest);
-        let bytes = sh
-            .iter()
-            .all(|element| element.stride == n_rest && element.count == vertex.count);
+        let bytes = sh.is_none_or(|sh| sh.stride == n_rest && sh.count == vertex.count);
         let (Some(degree), true) = (degree, bytes) else {
             return Err("the harmonics of the compressed PLY are not 9, 24 or 45 bytes for every splat".to_owned());
         };
+        let count = u32::try_from(vertex.count).map_err(|_| super::too_large(vertex.bytes()))?;
+        let mut elements = std::mem::take(&mut header.elements);
+        elements.truncate(if degree > 0 { 3 } else { 2 });
         Ok(Some(Self {
-            chunk: chunk.clone(),
-            n_chunks: chunk.count,
-            count: u32::try_from(vertex.count).map_err(|_| super::too_large(header.total_bytes))?,
-            vertex: vertex.clone(),
-            sh: sh.filter(|_| degree > 0),
+            elements,
+            words,
+            count,
             degree,
             ranges: Vec::new(),
             read: [0; 2],
@@ -97,21 +101,17 @@ impl Compressed {
     }
 
     pub(super) fn stride(&self) -> Option<usize> {
-        if (self.ranges.len() as u64) < self.n_chunks {
-            Some(self.chunk.stride)
-        } else if self.read[0] < self.count {
-            Some(self.vertex.stride)
-        } else {
-            let sh = self.sh.as_ref().filter(|_| self.read[1] < self.count);
-            sh.map(|element| element.stride)
-        }
+        let read = [self.ranges.len() as u64, self.read[0].into(), self.read[1].into()];
+        let mut rows = self.elements.iter().zip(read);
+        rows.find(|(element, read)| *read < element.count)
+            .map(|(element, _)| element.stride)
     }
 
     /// Takes a record. A splat that is not a number keeps its place, unseen, because its harmonics come later; says
     /// whether this was one.
     pub(super) fn read(&mut self, record: &[u8], batch: &mut Batch) -> bool {
-        if (self.ranges.len() as u64) < self.n_chunks {
-            self.ranges.push(ranges(&self.chunk, record));
+        if (self.ranges.len() as u64) < self.elements[0].count {
+            self.ranges.push(ranges(&self.elements[0], record));
             return false;
         }
         if self.read[0] == self.count {
@@ -129,17 +129,15 @@ impl Compressed {
     }
 
     fn splat(&self, record: &[u8], range: &Ranges) -> Option<Splat> {
-        let word = |name: &str| {
-            let at = self.vertex.property(name).map_or(0, |property| property.offset);
-            u32::from_le_bytes(std::array::from_fn(|i| record[at + i]))
-        };
-        let colour = word("packed_color");
+        let words = self.words;
+        let [position, rotation, scale, colour] =
+            words.map(|at| u32::from_le_bytes(std::array::from_fn(|i| record[at + i])));
         let [r, g, b, opacity] = [24, 16, 8, 0].map(|shift| unit(colour >> shift, 8));
         let dc = between(range.colour, [r, g, b]).map(|v| (v - 0.5) / SH_C0);
         let splat = Splat {
-            mean: between(range.mean, units_11_10_11(word("packed_position"))),
-            quat: rotation(word("packed_rotation"))?,
-            log_scale: between(range.log_scale, units_11_10_11(word("packed_scale"))),
+            mean: between(range.mean, units_11_10_11(position)),
+            quat: unpacked(rotation)?,
+            log_scale: between(range.log_scale, units_11_10_11(scale)),
             opacity,
             dc,
             rest: UNSEEN.rest,
@@ -171,7 +169,7 @@ const UNSEEN: Splat = Splat {
 fn ranges(chunk: &Element, record: &[u8]) -> Ranges {
     let read = |name: &str, otherwise: f32| {
         let property = chunk.property(name);
-        property.map_or(otherwise, |property| property.scalar.read(record, property.offset))
+        property.map_or(otherwise, |property| property.read(record))
     };
     let pair = |names: [&str; 3]| {
         [("min_", 0.0), ("max_", 1.0)]
@@ -197,7 +195,7 @@ fn between([low, high]: [[f32; 3]; 2], share: [f32; 3]) -> [f32; 3] {
     std::array::from_fn(|i| low[i] * (1.0 - share[i]) + high[i] * share[i])
 }
 
-fn rotation(word: u32) -> Option<[f32; 4]> {
+fn unpacked(word: u32) -> Option<[f32; 4]> {
     let part = |shift: u32| (unit(word >> shift, 10) - 0.5) * std::f32::consts::SQRT_2;
     let small = [part(20), part(10), part(0)];
     let largest = (1.0 - small.iter().map(|v| v * v).sum::<f32>()).max(0.0).sqrt();

@@ -11,7 +11,7 @@ mod rows;
 use crate::pack::{Layout, push_geometry, push_sh};
 use crate::splat::Splat;
 use compressed::Compressed;
-use header::Header;
+use kiln_ply::{Element, Header};
 use rows::Rows;
 
 /// Largest file that is opened, bytes.
@@ -169,12 +169,12 @@ impl PlyStream {
             return Ok(());
         }
         self.pending.extend_from_slice(bytes);
-        let Some(header) = Header::read(&self.pending)? else {
+        let Some((mut header, length)) = header::read(&self.pending)? else {
             return Ok(());
         };
-        let rest = self.pending.split_off(header.bytes);
+        let rest = self.pending.split_off(length);
         self.pending.clear();
-        self.start(&header)?;
+        self.start(&mut header, length)?;
         self.records(&rest);
         Ok(())
     }
@@ -198,9 +198,11 @@ impl PlyStream {
         Ok((std::mem::replace(&mut self.batch, next), warning))
     }
 
-    fn start(&mut self, header: &Header) -> Result<(), Refusal> {
-        if header.total_bytes > MAX_BYTES {
-            return Err(too_large(header.total_bytes));
+    fn start(&mut self, header: &mut Header, length: usize) -> Result<(), Refusal> {
+        let elements = header.elements.iter().map(Element::bytes);
+        let announced = elements.fold(length as u64, u64::saturating_add);
+        if announced > MAX_BYTES {
+            return Err(too_large(announced));
         }
         let (body, count, degree) = match Compressed::new(header)? {
             Some(compressed) => {
@@ -218,8 +220,8 @@ impl PlyStream {
         let model = Model {
             count,
             degree,
-            filter: header.filter(),
-            iteration: header.iteration(),
+            filter: header::filter(header),
+            iteration: header::iteration(header),
         };
         self.parsed = Some((model, body));
         Ok(())

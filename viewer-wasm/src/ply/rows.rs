@@ -1,7 +1,9 @@
 //! Splats as rows of named numbers: what trainers write.
 
+use kiln_ply::{Element, Header, Property, Scalar};
+
 use super::Refusal;
-use super::header::{Element, Header, Property, Scalar};
+use super::header::element;
 use crate::splat::{Parameters, REST_MAX, Splat, rest_count};
 
 type Field = (Scalar, usize);
@@ -26,10 +28,10 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn new(header: &Header) -> Result<Self, Refusal> {
-        let Some((vertex, before)) = header.element("vertex")? else {
+        let Some((vertex, before)) = element(header, "vertex")? else {
             return Err("the PLY file has no element `vertex`".to_owned());
         };
-        let count = u32::try_from(vertex.count).map_err(|_| super::too_large(header.total_bytes))?;
+        let count = u32::try_from(vertex.count).map_err(|_| super::too_large(vertex.bytes()))?;
         let mean = fields(vertex, ["x", "y", "z"])?;
         let n_rest = (0..)
             .take_while(|i| vertex.property(&format!("f_rest_{i}")).is_some())
@@ -83,7 +85,7 @@ impl Rows {
     /// The splat of a record; `None` when a value is not a number.
     pub(super) fn read(&mut self, record: &[u8]) -> Option<Splat> {
         self.left -= 1;
-        let value = |(scalar, at): Field| scalar.read(record, at);
+        let value = |(scalar, at): Field| scalar.read(record, at) as f32;
         let per_channel = self.rest.len() / 3;
         let mut rest = [[0.0; 3]; REST_MAX];
         for (k, coefficient) in rest.iter_mut().take(per_channel).enumerate() {

@@ -269,7 +269,7 @@ fn models() {
             line: 1,
             found: "no \"ply\" at the start".to_owned(),
         },
-        PlyError::Format("ascii".to_owned()),
+        PlyError::Format("ascii"),
         PlyError::NoVertices,
         PlyError::List("vertex".to_owned()),
         PlyError::TooMany(5_000_000_000),

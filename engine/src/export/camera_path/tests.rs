@@ -160,21 +160,3 @@ fn what_is_wrong_is_named() {
     }
     assert!(read_camera_path(Path::new("/nonexistent.json")).is_err());
 }
-
-#[test]
-fn matrices_and_quaternions_agree() {
-    for quat in [
-        [1.0, 0.0, 0.0, 0.0],
-        [0.0, 1.0, 0.0, 0.0],
-        [0.0, 0.0, 1.0, 0.0],
-        [0.0, 0.0, 0.0, 1.0],
-        [0.5, -0.5, 0.5, 0.5],
-        [0.1, 0.7, -0.1, 0.7],
-    ] {
-        let length = norm(&quat);
-        let quat = quat.map(|v| v / length);
-        let back = quat_of(&matrix_of(quat));
-        let cosine: f64 = quat.iter().zip(&back).map(|(a, b)| a * b).sum();
-        assert!((cosine.abs() - 1.0).abs() < 1e-12, "{quat:?} {back:?}");
-    }
-}

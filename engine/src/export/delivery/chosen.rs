@@ -5,6 +5,7 @@ use super::DeliveryError;
 use super::contribution::strongest;
 use crate::gaussians::Gaussians;
 use crate::gaussians::layout::sh_coefficients;
+use crate::math::sigmoid;
 use crate::plugins::Subset;
 
 /// Gaussians of a model, by number.
@@ -124,7 +125,7 @@ impl<'a> Chosen<'a> {
     /// Opacity after the sigmoid, filter folded in: 0 to 1.
     pub(super) fn opacity(&self, index: usize) -> f32 {
         let logit = f64::from(self.fused(index).logit_opacity);
-        (1.0 / (1.0 + (-logit).exp())) as f32
+        sigmoid(logit) as f32
     }
 
     /// Degree-0 colour coefficients.

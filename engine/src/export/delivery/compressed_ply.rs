@@ -8,8 +8,9 @@
 
 use std::io::{self, Write};
 
-use super::super::AtomicFile;
-use super::super::{PlyComments, ply_comments};
+use kiln_ply::{Element, Format, Header, Scalar};
+
+use super::super::{AtomicFile, PlyComments};
 use super::Chosen;
 use super::quantize::{smallest_three, unorm};
 use crate::gaussians::ply_names::{SH_REST_PREFIX, rest_slot, rest_values};
@@ -103,7 +104,7 @@ fn ranges(chosen: &Chosen<'_>, start: usize) -> [Range; 3] {
 
 /// Writes the Gaussians in the order they are in.
 pub(super) fn write(file: &mut AtomicFile, chosen: &Chosen<'_>, comments: PlyComments) -> io::Result<()> {
-    header(file, chosen, comments)?;
+    write!(file, "{}", header(chosen, comments))?;
     for start in (0..chosen.len()).step_by(CHUNK) {
         for value in ranges(chosen, start).iter().flat_map(|range| range.0).flatten() {
             file.write_all(&value.to_le_bytes())?;
@@ -132,26 +133,22 @@ pub(super) fn write(file: &mut AtomicFile, chosen: &Chosen<'_>, comments: PlyCom
     Ok(())
 }
 
-fn header(file: &mut AtomicFile, chosen: &Chosen<'_>, comments: PlyComments) -> io::Result<()> {
+fn header(chosen: &Chosen<'_>, comments: PlyComments) -> Header {
     let count = chosen.len();
-    writeln!(file, "ply\nformat binary_little_endian 1.0")?;
-    ply_comments(file, comments, chosen.sh_degree())?;
-    writeln!(file, "element chunk {}", count.div_ceil(CHUNK))?;
-    for name in RANGES {
-        writeln!(file, "property float {name}")?;
-    }
-    writeln!(file, "element vertex {count}")?;
-    for name in WORDS {
-        writeln!(file, "property uint {name}")?;
-    }
+    let mut elements = vec![
+        Element::new("chunk", count.div_ceil(CHUNK) as u64).with(Scalar::F32, RANGES),
+        Element::new("vertex", count as u64).with(Scalar::U32, WORDS),
+    ];
     let rest = rest_values(chosen.sh_degree());
     if rest > 0 {
-        writeln!(file, "element sh {count}")?;
-        for value in 0..rest {
-            writeln!(file, "property uchar {SH_REST_PREFIX}{value}")?;
-        }
+        let names = (0..rest).map(|value| format!("{SH_REST_PREFIX}{value}"));
+        elements.push(Element::new("sh", count as u64).with(Scalar::U8, names));
     }
-    writeln!(file, "end_header")
+    Header {
+        format: Format::LittleEndian,
+        comments: comments.lines(chosen.sh_degree()),
+        elements,
+    }
 }
 
 fn words(chosen: &Chosen<'_>, index: usize, [means, scales, colours]: &[Range; 3]) -> [u32; 4] {

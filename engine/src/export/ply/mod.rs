@@ -4,8 +4,8 @@
 //! on from it; *fused* folds the filter into opacity and scale, for any 3DGS viewer. Both stream: a model of any size
 //! passes through a buffer of fixed size. Headers carry comments naming what a renderer must know.
 
+mod comments;
 mod fuse;
-mod header;
 mod read;
 mod summary;
 mod write;
@@ -13,7 +13,6 @@ mod write;
 pub use fuse::{Fused, fuse};
 pub use read::{PlyError, read_ply};
 pub use summary::{PlySummary, Spread, summarize_ply};
-pub(super) use write::write_comments;
 pub use write::{PlyFlavor, PlyWriter, write_ply, write_points};
 
 /// How a model is meant to be splatted.

@@ -7,8 +7,9 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use kiln_ply::{Element, Format, Property, Reader};
+
 use super::PlyComments;
-use super::header::{self, Header, Scalar};
 use crate::gaussians::{Gaussians, ply_names};
 
 /// Vertices converted at a time.
@@ -32,13 +33,13 @@ pub enum PlyError {
     #[error("header line {line}: {found}; is it a PLY file?")]
     Header {
         /// Line number.
-        line: usize,
+        line: u64,
         /// What was found.
         found: String,
     },
     /// Text or big-endian.
     #[error("its format is {0:?}, only binary_little_endian 1.0 is read; convert it")]
-    Format(String),
+    Format(&'static str),
     /// No vertex element.
     #[error("it has no element \"vertex\"; is it a Gaussian splatting file?")]
     NoVertices,
@@ -72,6 +73,17 @@ pub enum PlyError {
     },
 }
 
+impl From<kiln_ply::Error> for PlyError {
+    fn from(e: kiln_ply::Error) -> Self {
+        match e {
+            kiln_ply::Error::Line { line, found } => Self::Header { line, found },
+            kiln_ply::Error::Io(e) => Self::Io(e),
+            // Only rows are cut short, and they are read in batches here.
+            kiln_ply::Error::Truncated { .. } => Self::Io(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
 /// Reads a model and what its comments say.
 ///
 /// # Errors
@@ -88,21 +100,23 @@ fn read_file(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
     let mut model = open.columns.empty_model(open.count);
     let columns = open.columns.clone();
     open.rows(|vertex, row| {
-        columns.append(row, &mut model).map_err(|column| PlyError::NotFinite {
+        columns.append(row, &mut model).map_err(|property| PlyError::NotFinite {
             vertex,
-            property: column.name.clone(),
+            property: property.name.clone(),
         })
     })?;
-    Ok((model, open.header.comments))
+    Ok((model, open.comments))
 }
 
 /// A file whose header has been read and whose size holds what it announces.
 pub(super) struct OpenPly {
     reader: BufReader<File>,
-    pub(super) header: Header,
+    pub(super) comments: PlyComments,
     pub(super) columns: Columns,
     /// Gaussians.
     pub(super) count: usize,
+    /// Bytes of a vertex.
+    stride: usize,
     needed: u128,
     /// Bytes of the file.
     pub(super) size: u64,
@@ -113,22 +127,32 @@ impl OpenPly {
     pub(super) fn open(path: &Path) -> Result<Self, PlyError> {
         let file = File::open(path).map_err(PlyError::Io)?;
         let size = file.metadata().map_err(PlyError::Io)?.len();
-        let mut reader = BufReader::with_capacity(1 << 18, file);
-        let header = header::read(&mut reader)?;
-        let columns = Columns::find(&header)?;
-        let data = u128::from(header.vertices) * header.stride as u128;
-        let needed = u128::from(header.bytes) + u128::from(header.skip_bytes) + data;
+        let mut reader = Reader::new(BufReader::with_capacity(1 << 18, file));
+        let header = reader.header()?;
+        if header.format != Format::LittleEndian {
+            return Err(PlyError::Format(header.format.name()));
+        }
+        let vertex = header
+            .fixed("vertex")
+            .map_err(|list| PlyError::List(list.name.clone()))?;
+        let (vertex, before) = vertex.ok_or(PlyError::NoVertices)?;
+        let columns = Columns::find(vertex)?;
+        let too_many = || PlyError::TooMany(vertex.count);
+        let skip = i64::try_from(before).map_err(|_| too_many())?;
+        let data = u128::from(vertex.count) * vertex.stride as u128;
+        let needed = u128::from(reader.offset()) + u128::from(before) + data;
         if needed > u128::from(size) {
             return Err(PlyError::Truncated { needed, size });
         }
-        let count = u32::try_from(header.vertices).map_err(|_| PlyError::TooMany(header.vertices))? as usize;
-        let skip = i64::try_from(header.skip_bytes).map_err(|_| PlyError::TooMany(header.vertices))?;
+        let count = u32::try_from(vertex.count).map_err(|_| too_many())? as usize;
+        let mut reader = reader.into_inner();
         reader.seek_relative(skip).map_err(PlyError::Io)?;
         Ok(Self {
             reader,
-            header,
+            comments: PlyComments::of(&header.comments),
             columns,
             count,
+            stride: vertex.stride,
             needed,
             size,
         })
@@ -136,7 +160,7 @@ impl OpenPly {
 
     /// Passes every vertex with its number to `take`.
     pub(super) fn rows(&mut self, mut take: impl FnMut(usize, &[u8]) -> Result<(), PlyError>) -> Result<(), PlyError> {
-        let (needed, size, stride) = (self.needed, self.size, self.header.stride);
+        let (needed, size, stride) = (self.needed, self.size, self.stride);
         let mut batch = vec![0; stride * BATCH.min(self.count)];
         let mut done = 0;
         while done < self.count {
@@ -156,50 +180,23 @@ impl OpenPly {
     }
 }
 
-/// Where one value of a Gaussian is in a vertex.
-#[derive(Clone, Debug)]
-pub(super) struct Column {
-    pub(super) name: String,
-    offset: usize,
-    scalar: Scalar,
-}
-
-impl Column {
-    /// The value, whatever it is.
-    pub(super) fn raw(&self, row: &[u8]) -> f32 {
-        self.scalar.read(&row[self.offset..])
-    }
-
-    fn value<'a>(&'a self, row: &[u8]) -> Result<f32, &'a Self> {
-        let value = self.raw(row);
-        if value.is_finite() { Ok(value) } else { Err(self) }
-    }
-}
-
-/// The columns of a Gaussian's attributes.
+/// The properties of a Gaussian's attributes.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     pub(super) sh_degree: u32,
-    pub(super) position: [Column; 3],
-    pub(super) sh0: [Column; 3],
+    pub(super) position: [Property; 3],
+    pub(super) sh0: [Property; 3],
     /// In the engine's order.
-    pub(super) rest: Vec<Column>,
-    pub(super) opacity: [Column; 1],
-    pub(super) scale: [Column; 3],
-    pub(super) rotation: [Column; 4],
-    pub(super) filter: Option<Column>,
+    pub(super) rest: Vec<Property>,
+    pub(super) opacity: [Property; 1],
+    pub(super) scale: [Property; 3],
+    pub(super) rotation: [Property; 4],
+    pub(super) filter: Option<Property>,
 }
 
 impl Columns {
-    fn find(header: &Header) -> Result<Self, PlyError> {
-        let column = |name: &str| {
-            let property = header.properties.iter().find(|property| property.name == name)?;
-            Some(Column {
-                name: property.name.clone(),
-                offset: property.offset,
-                scalar: property.scalar,
-            })
-        };
+    fn find(vertex: &Element) -> Result<Self, PlyError> {
+        let column = |name: &str| vertex.property(name).cloned();
         let fixed = [
             &ply_names::POSITION[..],
             &ply_names::SH0,
@@ -210,12 +207,8 @@ impl Columns {
         let names = fixed.concat();
         let missing: Vec<&str> = names.into_iter().filter(|name| column(name).is_none()).collect();
         let lacking = || PlyError::Missing(missing.join(", "));
-        let is_rest = |name: &str| name.starts_with(ply_names::SH_REST_PREFIX);
-        let values = header
-            .properties
-            .iter()
-            .filter(|property| is_rest(&property.name))
-            .count();
+        let is_rest = |property: &&Property| property.name.starts_with(ply_names::SH_REST_PREFIX);
+        let values = vertex.properties.iter().filter(is_rest).count();
         let sh_degree = ply_names::degree_of_rest_values(values).ok_or(PlyError::RestCount(values))?;
         let mut rest = vec![None; values];
         for index in 0..values {
@@ -251,32 +244,37 @@ impl Columns {
         }
     }
 
-    fn append<'a>(&'a self, row: &[u8], model: &mut Gaussians) -> Result<(), &'a Column> {
+    fn append<'a>(&'a self, row: &[u8], model: &mut Gaussians) -> Result<(), &'a Property> {
         model.means.push(values(&self.position, row)?);
         model.sh0.push(values(&self.sh0, row)?);
-        for column in &self.rest {
-            model.sh_rest.push(column.value(row)?);
+        for property in &self.rest {
+            model.sh_rest.push(value(property, row)?);
         }
         let [opacity] = values(&self.opacity, row)?;
         model.logit_opacities.push(opacity);
         model.log_scales.push(values(&self.scale, row)?);
         model.quats.push(values(&self.rotation, row)?);
-        model
-            .filter_3d
-            .push(self.filter.as_ref().map_or(Ok(0.0), |filter| filter.value(row))?);
+        let filter = self.filter.as_ref().map_or(Ok(0.0), |filter| value(filter, row));
+        model.filter_3d.push(filter?);
         Ok(())
     }
 }
 
-fn columns<const N: usize>(names: [&str; N], find: impl Fn(&str) -> Option<Column>) -> Option<[Column; N]> {
-    let found: Option<Vec<Column>> = names.into_iter().map(find).collect();
+fn columns<const N: usize>(names: [&str; N], find: impl Fn(&str) -> Option<Property>) -> Option<[Property; N]> {
+    let found: Option<Vec<Property>> = names.into_iter().map(find).collect();
     found?.try_into().ok()
 }
 
-fn values<'a, const N: usize>(columns: &'a [Column; N], row: &[u8]) -> Result<[f32; N], &'a Column> {
+fn values<'a, const N: usize>(properties: &'a [Property; N], row: &[u8]) -> Result<[f32; N], &'a Property> {
     let mut values = [0.0; N];
-    for (value, column) in values.iter_mut().zip(columns) {
-        *value = column.value(row)?;
+    for (found, property) in values.iter_mut().zip(properties) {
+        *found = value(property, row)?;
     }
     Ok(values)
+}
+
+/// A value, or the property when it is not finite.
+fn value<'a>(property: &'a Property, row: &[u8]) -> Result<f32, &'a Property> {
+    let value = property.read(row);
+    if value.is_finite() { Ok(value) } else { Err(property) }
 }

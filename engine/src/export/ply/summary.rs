@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use kiln_ply::Property;
 use serde::Serialize;
 
 use super::read::{Columns, OpenPly};
 use super::{PlyComments, PlyError};
+use crate::math::sigmoid;
 
 /// Gaussians whose values quantiles are taken of; of larger models every n-th one counts.
 const SAMPLE: usize = 1 << 20;
@@ -71,7 +73,7 @@ fn summarize(path: &Path) -> Result<PlySummary, PlyError> {
     let mut not_finite = BTreeMap::new();
     open.rows(|vertex, row| {
         for column in all(&columns) {
-            if !column.raw(row).is_finite() {
+            if !column.read(row).is_finite() {
                 *not_finite.entry(column.name.clone()).or_insert(0) += 1;
             }
         }
@@ -80,10 +82,10 @@ fn summarize(path: &Path) -> Result<PlySummary, PlyError> {
     })?;
     Ok(PlySummary {
         bytes: open.size,
-        gaussians: open.header.vertices,
+        gaussians: open.count as u64,
         sh_degree: columns.sh_degree,
         has_filter: columns.filter.is_some(),
-        comments: open.header.comments,
+        comments: open.comments,
         position: values.position.map(Collected::spread),
         opacity: values.opacity.spread(),
         scale: values.scale.spread(),
@@ -92,7 +94,7 @@ fn summarize(path: &Path) -> Result<PlySummary, PlyError> {
     })
 }
 
-fn all(columns: &Columns) -> impl Iterator<Item = &super::read::Column> {
+fn all(columns: &Columns) -> impl Iterator<Item = &Property> {
     let Columns {
         position,
         sh0,
@@ -124,11 +126,11 @@ struct Values {
 impl Values {
     fn add(&mut self, columns: &Columns, row: &[u8], sampled: bool) {
         for (collected, column) in self.position.iter_mut().zip(&columns.position) {
-            collected.add(column.raw(row), sampled);
+            collected.add(column.read(row), sampled);
         }
         let [opacity] = &columns.opacity;
-        self.opacity.add(1.0 / (1.0 + (-opacity.raw(row)).exp()), sampled);
-        let [a, b, c] = columns.scale.each_ref().map(|column| column.raw(row));
+        self.opacity.add(sigmoid(opacity.read(row)), sampled);
+        let [a, b, c] = columns.scale.each_ref().map(|column| column.read(row));
         self.scale.add(((a + b + c) / 3.0).exp(), sampled);
         self.aspect.add((a.max(b).max(c) - a.min(b).min(c)).exp(), sampled);
     }

@@ -5,11 +5,11 @@ use super::adam::Moments;
 use super::densify::{Decision, Event, Options, Report, carry_out, ration};
 use super::gaussian::Gaussian;
 use super::jitter::Jitter;
-use super::math::{Real, sigmoid};
 use super::project::Visible;
 use super::rasterize::{Raster, TileLists};
 use super::rasterize_backward::rasterize_backward;
 use super::statistics::Statistics;
+use crate::math::{Real, sigmoid};
 
 /// The way to the cap.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,9 +3,9 @@
 //! [`crate::kernels::camera_cull`] says what the figures mean.
 
 use super::gaussian::{Gaussian, View};
-use super::math::{Real, mat_vec, norm, rotation, scale, sigmoid, sub, transpose};
 use super::project::jacobian_limits;
 use crate::kernels::camera_cull::Limits;
+use crate::math::{Real, mat_vec, norm, rotation, scale, sigmoid, sub, transpose};
 
 /// What rounding may make of a bound.
 const SLACK: f64 = 1.001;

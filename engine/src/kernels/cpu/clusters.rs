@@ -126,7 +126,7 @@ mod tests {
         let random = |channel: u32| uniform::<f32>(key, 1, 0, channel);
         let q: [f32; 4] = [0, 1, 2, 3].map(|i| normal::<f32>(key, 2, 0, i));
         let length = q.iter().map(|x| x * x).sum::<f32>().sqrt();
-        let rotation = crate::kernels::cpu::math::rotation(q.map(|x| x / length));
+        let rotation = crate::math::rotation(q.map(|x| x / length));
         let position = [0, 1, 2].map(|i| 8.0 * (random(i) - 0.5));
         let (width_px, height_px) = (20 + (200.0 * random(3)) as u32, 20 + (150.0 * random(4)) as u32);
         Camera {

@@ -12,9 +12,9 @@
 
 use super::adam::Moments;
 use super::gaussian::Gaussian;
-use super::math::{Real, Vec3, add, mat_vec, norm, rotation, sigmoid};
 use super::statistics::Statistics;
 use super::{rng, scan};
+use crate::math::{Real, Vec3, add, mat_vec, norm, rotation, sigmoid};
 
 /// Thresholds of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,8 +4,8 @@
 //! multiplied by `1 / (1 - r)`, so that views are about as opaque as with all of them. That may come to more than 1: pixels are
 //! covered to 0.99 at most, and an opacity that was cut off would no longer be moved by any gradient.
 
-use super::math::Real;
 use super::rng;
+use crate::math::Real;
 
 /// Channel of the counter generator, apart from everything else that Gaussians draw.
 const CHANNEL: u32 = 0x4452_4f50;

@@ -1,8 +1,8 @@
 //! Noise on the centres of faint Gaussians (3DGS-MCMC, Kheradmand et al. 2024, equation 8).
 
 use super::gaussian::Gaussian;
-use super::math::{Real, Vec3, mat_vec, norm, rotation, sigmoid};
 use super::rng;
+use crate::math::{Real, Vec3, mat_vec, norm, rotation, sigmoid};
 
 /// Steepness of the gate over opacity.
 const GATE_SLOPE: f64 = 100.0;
@@ -33,7 +33,7 @@ pub fn offset<R: Real>(gaussian: &Gaussian<R>, noise: f64, seed: u32, iteration:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::math::logit;
+    use crate::math::logit;
 
     fn gaussian(opacity: f64) -> Gaussian<f64> {
         Gaussian {

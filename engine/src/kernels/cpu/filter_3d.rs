@@ -5,7 +5,7 @@
 //! horizontal focal length. Opacity shrinks by `c3 = sqrt(prod s^2 / prod s'^2)` so that the mass stays.
 
 use super::gaussian::View;
-use super::math::{Real, Vec3};
+use crate::math::{Real, Vec3};
 
 /// Depth at which a camera sees a point, if it does: beyond the near plane and inside the image widened by 15 % on each
 /// side.

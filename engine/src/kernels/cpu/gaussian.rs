@@ -1,8 +1,8 @@
 //! One Gaussian's parameters and one camera, in the float type of a twin.
 
-use super::math::{Mat3, Real, Vec3};
 use super::sh::SH_MAX;
 use crate::gaussians::Gaussians;
+use crate::math::{Mat3, Real, Vec3};
 use crate::scene::{Camera, DEFAULT_NEAR_Z};
 
 /// Trainable values of one Gaussian; also the shape of their gradient and of each optimiser moment.
@@ -115,7 +115,7 @@ impl<R: Real> View<R> {
             centre: [of(camera.cx), of(camera.cy)],
             rotation,
             translation,
-            position: super::math::mat_vec(super::math::transpose(rotation), translation).map(|v| -v),
+            position: crate::math::mat_vec(crate::math::transpose(rotation), translation).map(|v| -v),
             near_z: of(DEFAULT_NEAR_Z),
         }
     }
@@ -132,6 +132,6 @@ impl<R: Real> View<R> {
     /// A world point in camera axes.
     #[must_use]
     pub fn to_camera(&self, point: Vec3<R>) -> Vec3<R> {
-        super::math::add(super::math::mat_vec(self.rotation, point), self.translation)
+        crate::math::add(crate::math::mat_vec(self.rotation, point), self.translation)
     }
 }

@@ -1,8 +1,8 @@
 //! Counts of all Gaussians by opacity, scale, length of the quaternion and distance.
 
 use super::gaussian::Gaussian;
-use super::math::{Real, sigmoid};
 use crate::kernels::histogram::{BINS, Quantity};
+use crate::math::{Real, sigmoid};
 
 /// The values of one Gaussian that a quantity counts.
 #[must_use]

@@ -3,8 +3,8 @@
 //! Options `ray_jitter` and `resample_gt_image` of Mip-Splatting (Yu et al. 2024): every pixel is rendered at a random
 //! point of its square, and, resampled, compared with the photograph at that point.
 
-use super::math::{Real, Vec3};
 use super::rng;
+use crate::math::{Real, Vec3};
 
 /// Channel of the counter generator, apart from those that Gaussians of the same number draw from.
 const CHANNEL: u32 = 0x4a49_5454;

@@ -34,7 +34,6 @@ pub mod histogram;
 pub mod jitter;
 pub mod loss;
 pub mod lpips;
-pub mod math;
 pub mod max_pool2x2;
 pub mod metrics;
 pub mod morton;

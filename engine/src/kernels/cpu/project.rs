@@ -11,9 +11,9 @@ use super::dropout::Dropout;
 use super::filter_3d;
 use super::gaussian::{Gaussian, View};
 use super::jitter::{Jitter, REACH_PX};
-use super::math::{Mat3, Real, Sym2, Vec3, cross, dot, mat_mul, norm, rotation, scale, sigmoid, sub, transpose};
 use super::sh::sh_basis;
 use super::{TILE, tile_grid};
+use crate::math::{Mat3, Real, Sym2, Vec3, cross, dot, mat_mul, norm, rotation, scale, sigmoid, sub, transpose};
 
 /// Low-pass filter applied on the image plane.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,12 +5,12 @@
 //! filter's quotients are those of the forward pass without their own square.
 
 use super::gaussian::{Gaussian, View};
-use super::math::{
-    Mat3, Real, Sym2, Vec3, add, dot, mat_mul, mat_vec, normalize_backward, rotation_backward, scale, transpose,
-};
 use super::project::{DET_MIN, Filter2d, Footprint, Settings, Visible, colour, footprint};
 use super::rasterize_backward::{Gradient2d, ndc_scale};
 use super::sh::{SH_MAX, sh_basis, sh_basis_derivative};
+use crate::math::{
+    Mat3, Real, Sym2, Vec3, add, dot, mat_mul, mat_vec, normalize_backward, rotation_backward, scale, transpose,
+};
 
 /// Keeps the inverse of a squared determinant finite.
 const DET2_FLOOR: f64 = 1e-7;

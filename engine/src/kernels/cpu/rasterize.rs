@@ -5,9 +5,9 @@
 //! `power = -(A dx^2 + C dy^2) / 2 - B dx dy`.
 
 use super::jitter::{Jitter, sample_point};
-use super::math::{Real, Sym2, Vec3};
 use super::project::{ALPHA_MIN, Visible};
 use super::{TILE, tile_grid};
+use crate::math::{Real, Sym2, Vec3};
 
 /// Alpha never exceeds this, so the transmittance behind a Gaussian can be divided out again.
 pub const ALPHA_MAX: f64 = 0.99;

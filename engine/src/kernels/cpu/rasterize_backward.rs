@@ -13,9 +13,9 @@
 //! The clamp of alpha at 0.99 does not stop the gradient: a saturated Gaussian can still learn to be less so.
 
 use super::jitter::{Jitter, sample_point};
-use super::math::{Real, Vec3, dot, scale};
 use super::project::Visible;
 use super::rasterize::{Raster, TileLists, coverage, pixel_list};
+use crate::math::{Real, Vec3, dot, scale};
 
 /// Gradient of one visible record.
 #[derive(Clone, Copy, Debug, PartialEq)]

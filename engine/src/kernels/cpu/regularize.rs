@@ -2,7 +2,7 @@
 //! Kheradmand et al. 2024, equation 10).
 
 use super::gaussian::Gaussian;
-use super::math::{Real, sigmoid};
+use crate::math::{Real, sigmoid};
 
 /// Weights of the terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -5,9 +5,9 @@
 
 use super::adam::Moments;
 use super::gaussian::Gaussian;
-use super::math::{Real, logit, sigmoid};
 use super::rng;
 use super::statistics::Statistics;
+use crate::math::{Real, logit, sigmoid};
 
 /// Draw of a Gaussian's weight.
 const CHANNEL_WEIGHT: u32 = 72;

@@ -1,9 +1,9 @@
 //! Random scenes for the twins' tests.
 
 use super::gaussian::{Gaussian, View};
-use super::math::{Vec3, logit};
 use super::project::{Filter2d, Settings};
 use super::rng::{normal, uniform};
+use crate::math::{Vec3, logit};
 use crate::scene::Camera;
 
 /// What varies between scenes.

@@ -1,9 +1,9 @@
 //! What densification remembers of each Gaussian between two events.
 
-use super::math::Real;
 use super::project::Visible;
 use super::project_backward::mean_ndc_norm;
 use super::rasterize_backward::Gradient2d;
+use crate::math::Real;
 
 /// Sums since the last event.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

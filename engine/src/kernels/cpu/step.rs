@@ -2,13 +2,13 @@
 
 use super::gaussian::{Gaussian, View};
 use super::loss::{Loss, Weights, loss};
-use super::math::{Real, Vec3};
 use super::project::{Settings, Visible, project};
 use super::project_backward::project_backward;
 use super::rasterize::{Raster, TileLists, rasterize};
 use super::rasterize_backward::{Gradient2d, rasterize_backward};
 use super::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 use crate::gaussians::Gaussians;
+use crate::math::{Real, Vec3};
 use crate::scene::Camera;
 
 /// Everything the forward pass makes of one view.

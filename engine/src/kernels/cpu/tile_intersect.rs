@@ -3,9 +3,9 @@
 //! Pairs are emitted in depth order, so a *stable* sort by tile alone leaves every tile's list in depth order: the two
 //! short sorts replace one sort by (tile, depth).
 
-use super::math::Real;
 use super::project::{Settings, Visible, tile_span};
 use super::{radix_sort, scan};
+use crate::math::Real;
 
 /// Pairs in emission order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

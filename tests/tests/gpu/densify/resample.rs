@@ -2,9 +2,9 @@
 
 use kiln::gaussians::layout::Storage;
 use kiln::kernels::counters::Counters;
-use kiln::kernels::cpu::math::sigmoid;
 use kiln::kernels::cpu::resample as twin;
 use kiln::kernels::resample::Event;
+use kiln::math::sigmoid;
 use kiln::step::{STAGING_BYTES, resample};
 
 use super::rig::{ITERATION, Rig, SEED, State, random};

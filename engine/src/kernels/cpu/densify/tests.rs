@@ -1,7 +1,7 @@
 //! Slot rules, selection and sampling of densification.
 
 use super::*;
-use crate::kernels::cpu::math::logit;
+use crate::math::logit;
 
 const EVENT: Event = Event {
     seed: 3,

@@ -1,10 +1,13 @@
 //! Scalars, small vectors and matrices and rotations, generic over the float type.
+//!
+//! A leaf that everything may import. Readers, camera paths and twins agree to the last bit because the order of every
+//! sum is written here, once. Quaternions are (w, x, y, z), matrices row-major.
 
 use std::fmt::Debug;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// A float the twins compute in: f32 to compare with the GPU, f64 to compare with finite differences.
+/// A float to compute in: f32 as the GPU does, f64 for poses and to compare with finite differences.
 pub trait Real:
     Copy
     + Debug
@@ -133,7 +136,8 @@ pub fn logit<R: Real>(p: R) -> R {
 /// Inner product.
 #[must_use]
 pub fn dot<R: Real, const N: usize>(a: [R; N], b: [R; N]) -> R {
-    let mut sum = R::ZERO;
+    // -0 is what adding changes nothing to; +0 would change the sign of a -0.
+    let mut sum = -R::ZERO;
     for i in 0..N {
         sum += a[i] * b[i];
     }
@@ -223,6 +227,26 @@ pub fn rotation<R: Real>([w, x, y, z]: [R; 4]) -> Mat3<R> {
     ]
 }
 
+/// The unit quaternion of a rotation matrix, from its largest component so that nothing cancels (Shepperd 1978).
+#[must_use]
+pub fn quaternion<R: Real>(m: Mat3<R>) -> [R; 4] {
+    let trace = m[0][0] + m[1][1] + m[2][2];
+    let square = |diagonal: R| R::ONE + R::of(2.0) * diagonal - trace;
+    let squares = [R::ONE + trace, square(m[0][0]), square(m[1][1]), square(m[2][2])];
+    let largest = (1..4).fold(0, |best, i| if squares[i] >= squares[best] { i } else { best });
+    let (a, b, c) = (m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1]);
+    let (xy, xz, yz) = (m[0][1] + m[1][0], m[0][2] + m[2][0], m[1][2] + m[2][1]);
+    let s = squares[largest];
+    let quat = match largest {
+        0 => [s, a, b, c],
+        1 => [a, s, xy, xz],
+        2 => [b, xy, s, yz],
+        _ => [c, xz, yz, s],
+    };
+    let length = norm(quat).max(R::of(1e-12));
+    quat.map(|value| value / length)
+}
+
 /// Backward of [`rotation`]: gradient of the unit quaternion from the gradient `g` of the matrix.
 #[must_use]
 pub fn rotation_backward<R: Real>([w, x, y, z]: [R; 4], g: Mat3<R>) -> [R; 4] {
@@ -246,6 +270,28 @@ mod tests {
         assert!((logit(0.1_f64) + 2.197_224_6).abs() < 1e-7);
         assert!((logit(0.01_f64) + 4.595_119_9).abs() < 1e-7);
         assert!((sigmoid(logit(0.3_f64)) - 0.3).abs() < 1e-15);
+    }
+
+    #[test]
+    fn matrices_and_quaternions_agree() {
+        for quat in [
+            [1.0, 0.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0, 0.0],
+            [0.0, 0.0, 1.0, 0.0],
+            [0.0, 0.0, 0.0, 1.0],
+            [0.5, -0.5, 0.5, 0.5],
+            [0.1, 0.7, -0.1, 0.7],
+        ] {
+            let quat: [f64; 4] = scale(quat, 1.0 / norm(quat));
+            let back = quaternion(rotation(quat));
+            assert!((dot(back, quat).abs() - 1.0).abs() < 1e-12, "{quat:?} {back:?}");
+        }
+    }
+
+    #[test]
+    fn signs_of_zero_are_kept() {
+        assert!(dot([-1.0_f64, 0.0], [0.0, -0.0]).is_sign_negative());
+        assert!(dot([-1.0_f64, 0.0], [0.0, 0.0]).is_sign_positive());
     }
 
     #[test]
