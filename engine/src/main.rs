@@ -27,7 +27,6 @@ fn main() -> ExitCode {
         Request::View(view) => cli::run_view(view, &mut out),
         Request::Inspect(inspect) => cli::run_inspect(&inspect, &mut out),
         Request::Memory(memory) => cli::run_memory(&memory.target, memory.json, &mut out),
-        Request::Synth(synth) => cli::run_synth(&synth, &mut out),
         Request::Flags => cli::run_text(&mut out, |out| out.write_all(cli::flags_page().as_bytes())),
         Request::Completions(shell) => cli::run_text(&mut out, |out| cli::completions(shell, out)),
         Request::Man(command) => cli::run_text(&mut out, |out| cli::man(command.as_deref(), out)),

@@ -1,8 +1,8 @@
 //! Trained at one scale and looked at from a quarter of it: the Mip filters keep what plain rasterisation gets wrong.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use kiln::export::{Synthetic, SyntheticKind};
 use kiln::run::interrupt::Interrupt;
+use kiln_lab::synth::{Synthetic, SyntheticKind};
 use kiln_tests::runs::{self, QUICK, Scratch, profile, train_scene};
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ fn the_mip_filters_win_at_a_quarter_of_the_training_scale() {
         let scene = Synthetic {
             kind: SyntheticKind::Solids,
             gaussians: 3000,
-            visible: 3000,
+            visible: None,
             size_px,
             views: 16,
             seed: 0,

@@ -1,4 +1,4 @@
-// Shows the files that `cargo xtask compare` and `cargo xtask antialias` write: means, and the runs behind them.
+// Shows the files that `cargo lab compare` and `cargo lab antialias` write: means, and the runs behind them.
 const token = new URLSearchParams(location.search).get("token");
 const by = (id) => document.getElementById(id);
 const url = (path, more = {}) => {
@@ -95,7 +95,7 @@ async function start() {
     by("messages").replaceChildren();
     await read(choice.value).then((file) => show(choice.value, file, runs)).catch(complain);
   };
-  if (files.length === 0) by("command").textContent = "No comparison here; cargo xtask compare writes them.";
+  if (files.length === 0) by("command").textContent = "No comparison here; cargo lab compare writes them.";
   else await choice.onchange();
 }
 

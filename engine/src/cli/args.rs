@@ -7,7 +7,6 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use super::examples;
 use super::request::{FormatName, Shell};
-use crate::export::SyntheticKind;
 use crate::plugins::is_box;
 
 /// Trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.
@@ -47,9 +46,6 @@ pub(super) enum Command {
     /// Show what memory a run took and who owned it
     #[command(after_help = examples::MEMORY)]
     Memory(MemoryArgs),
-    /// Write a made-up scene of any size, for measurements
-    #[command(after_help = examples::SYNTH)]
-    Synth(SynthArgs),
     /// Show the Vulkan devices and what is missing
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
@@ -82,34 +78,6 @@ pub(super) struct InspectArgs {
     /// Machine-readable output
     #[arg(long)]
     pub(super) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct SynthArgs {
-    /// Folder of the scene; it must not hold anything yet
-    #[arg(value_name = "DIR")]
-    pub(super) folder: PathBuf,
-    /// What to show: sheets for speed and memory, solids for quality
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) kind: SyntheticKind,
-    /// Points, which become Gaussians
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) gaussians: u32,
-    /// Points of sheets that every view sees; the others lie behind the cameras [default: all]
-    #[arg(long, value_name = "N")]
-    pub(super) visible: Option<u32>,
-    /// Width and height of the photos, px
-    #[arg(long, value_name = "WxH", default_value = "1297x840", value_parser = size)]
-    pub(super) size: [u32; 2],
-    /// Photos
-    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(super) views: u32,
-    /// Seed of every random choice
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(super) seed: u32,
-    /// Rays along each side of a pixel of solids
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub(super) samples: u32,
 }
 
 #[derive(Debug, Args)]
@@ -423,19 +391,6 @@ pub(super) struct DeviceArgs {
     /// Accept a CPU driver (slow) [device.allow_cpu]
     #[arg(long, alias = "allow_cpu")]
     pub(super) allow_cpu: bool,
-}
-
-/// Width and height, `1297x840`.
-fn size(text: &str) -> Result<[u32; 2], String> {
-    let sides = text
-        .split_once('x')
-        .map(|(width, height)| [width.parse(), height.parse()]);
-    match sides {
-        Some([Ok(width), Ok(height)]) if [width, height].iter().all(|side| (16..=16_384).contains(side)) => {
-            Ok([width, height])
-        }
-        _ => Err("width and height from 16 to 16384 are expected, for example 1297x840".to_owned()),
-    }
 }
 
 fn residency_of(device: &str) -> Result<&'static str, String> {

@@ -59,12 +59,6 @@ Examples:
   kiln memory runs/garden
   kiln memory runs/garden --json";
 
-pub(super) const SYNTH: &str = "\
-Examples:
-  kiln synth scene --gaussians 6000000 --visible 3000000
-  kiln synth scene --size 3840x2160 && kiln train scene -r 1 --iterations 400
-  kiln synth scene --kind solids --size 512x384 --gaussians 10000 --views 48";
-
 pub(super) const DOCTOR: &str = "\
 Examples:
   kiln doctor

@@ -59,7 +59,6 @@ mod tests {
                 "plan",
                 "inspect",
                 "memory",
-                "synth",
                 "doctor",
                 "max-gaussians",
             ] {

@@ -25,7 +25,6 @@ mod profiles;
 mod render;
 mod request;
 mod stored;
-mod synth;
 mod train;
 mod view;
 
@@ -44,9 +43,8 @@ pub use profiles::{ProfilesError, run as run_profiles};
 pub use render::run as run_render;
 pub use request::{
     Doctor, Eval, Export, FormatName, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume,
-    Settings, Shell, Synth, Train, View, ViewAction, parse,
+    Settings, Shell, Train, View, ViewAction, parse,
 };
-pub use synth::run as run_synth;
 pub use train::run as run_train;
 pub use view::run as run_view;
 

@@ -8,7 +8,7 @@ use clap::Parser as _;
 use super::args::{Cli, Command, DeviceArgs, ExportArgs, ModelArgs, ProfilesCommand, SettingsArgs};
 use super::{UsageError, flags};
 use crate::config::{AutoError, Budget, ConfigError, Inputs, Override, Profile, choose, extended_profile, resolve};
-use crate::export::{Format, SpzVersion, Synthetic};
+use crate::export::{Format, SpzVersion};
 use crate::plugins::Subset;
 use crate::scene::Split;
 use crate::serve::Listen;
@@ -34,8 +34,6 @@ pub enum Request {
     Inspect(Inspect),
     /// Show what memory a run took.
     Memory(Memory),
-    /// `kiln synth`
-    Synth(Synth),
     /// Show devices.
     Doctor(Doctor),
     /// Show what flags of other trainers mean.
@@ -75,15 +73,6 @@ pub struct Memory {
     pub target: PathBuf,
     /// Machine-readable output.
     pub json: bool,
-}
-
-/// `kiln synth`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Synth {
-    /// Folder of the scene.
-    pub folder: PathBuf,
-    /// What to make.
-    pub scene: Synthetic,
 }
 
 /// `kiln train`
@@ -410,18 +399,6 @@ where
         Command::Memory(memory) => Request::Memory(Memory {
             target: memory.target,
             json: memory.json,
-        }),
-        Command::Synth(synth) => Request::Synth(Synth {
-            folder: synth.folder,
-            scene: Synthetic {
-                kind: synth.kind,
-                samples: synth.samples,
-                gaussians: synth.gaussians,
-                visible: synth.visible.unwrap_or(synth.gaussians),
-                size_px: synth.size,
-                views: synth.views,
-                seed: synth.seed,
-            },
         }),
         Command::Doctor(doctor) => Request::Doctor(Doctor { json: doctor.json }),
         Command::Flags => Request::Flags,

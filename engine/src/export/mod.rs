@@ -13,8 +13,6 @@ mod disk;
 mod error;
 mod json;
 mod ply;
-mod solids;
-mod synthetic;
 
 pub use atomic::{AtomicFile, make_folder, write_atomic};
 pub(crate) use atomic::{remove_leftovers, write_atomic_on};
@@ -35,4 +33,3 @@ pub use ply::{
     Fused, PlyComments, PlyError, PlyFlavor, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply, summarize_ply,
     write_ply, write_points,
 };
-pub use synthetic::{Synthetic, SyntheticKind};

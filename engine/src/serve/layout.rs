@@ -35,7 +35,7 @@ pub(super) fn is_shown<S: AsRef<str>>(path: &[S]) -> bool {
     }
 }
 
-/// Whether a file beside runs is a comparison of them, as `cargo xtask compare` and `antialias` write it.
+/// Whether a file beside runs is a comparison of them, as `kiln-lab compare` and `antialias` write it.
 pub(super) fn is_comparison(name: &str) -> bool {
     ["compare", "antialias"].iter().any(|kind| name.starts_with(kind)) && has_extension(name, "json")
 }

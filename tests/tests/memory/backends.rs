@@ -29,7 +29,7 @@ fn train(root: &Path, settings: &[(&str, &str)], resume: Option<ResumeFrom>) -> 
     runs::train_scene(profile, runs::scene(), resume, &never).map(|(_, allocations)| allocations)
 }
 
-/// Whether the device binds pages; `cargo xtask mesa` brings one that does.
+/// Whether the device binds pages; `cargo lab mesa` brings one that does.
 fn binds_pages() -> bool {
     let profile = profile(Path::new("unused"), &[EVENTFUL]);
     open_device(&profile).unwrap().device.caps().sparse

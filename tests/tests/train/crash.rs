@@ -1,6 +1,6 @@
 //! Training that is killed and goes on ends in the bytes of training that was not; a full disk costs nothing.
 //!
-//! Five rounds here; `cargo xtask crash --rounds N` for more, with other seeds.
+//! Five rounds here; `cargo lab crash --rounds N` for more, with other seeds.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use kiln::export::{Synthetic, SyntheticKind, read_ply};
+use kiln::export::read_ply;
 use kiln::kernels::cpu::gaussian::{Gaussian, View};
 use kiln::kernels::cpu::project::{Filter2d, Settings};
 use kiln::kernels::cpu::step::forward;
@@ -14,6 +14,7 @@ use kiln::plan::{ByteTable, Demand, FirstModel, plan, scene_options};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError};
 use kiln::scene::{SceneIndex, SceneOptions, SceneReport, exposure_spread};
+use kiln_lab::synth::{Synthetic, SyntheticKind};
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile, train_scene};
 
@@ -22,7 +23,7 @@ fn solids(folder: &Path) {
     let scene = Synthetic {
         kind: SyntheticKind::Solids,
         gaussians: 2000,
-        visible: 2000,
+        visible: None,
         size_px: [64, 48],
         views: 16,
         seed: 0,

@@ -8,7 +8,7 @@ use kiln_tests::view::View;
 use crate::stage::{Stage, assert_content, copy, keep, messages, window};
 
 const COMPARISON: &str = r#"{
-  "schema_version": 1, "kind": "compare", "command": "cargo xtask compare garden --recipes default,mip",
+  "schema_version": 1, "kind": "compare", "command": "cargo lab compare garden --recipes default,mip",
   "labels": ["scene", "recipe"],
   "columns": [{"key": "psnr_image", "title": "PSNR", "digits": 2}, {"key": "lpips", "title": "LPIPS", "digits": 4}],
   "means": [

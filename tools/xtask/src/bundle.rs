@@ -3,16 +3,17 @@
 //! Owns: the file's shape and what counts as a source. Promises: sorted entries and one form per content. Refuses:
 //! unknown versions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tinyjson::JsonValue;
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::failure::{Failure, Result};
 use crate::sha256;
 
-const VERSION: f64 = 1.0;
+const VERSION: u32 = 1;
 /// Crates whose versions reach the module.
 const CRATES: [&str; 4] = ["wasm-bindgen", "wasm-bindgen-futures", "js-sys", "web-sys"];
 
@@ -20,7 +21,7 @@ const CRATES: [&str; 4] = ["wasm-bindgen", "wasm-bindgen-futures", "js-sys", "we
 pub type Hashes = BTreeMap<String, String>;
 
 /// What a bundle was made from, and what it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Manifest {
     /// Each source, relative to the root; `Cargo.lock` and `Cargo.toml` stand for the parts that reach the module.
     pub sources: Hashes,
@@ -61,12 +62,12 @@ pub fn sources(root: &Path) -> Result<Hashes> {
             .unwrap_or(&path)
             .to_string_lossy()
             .replace('\\', "/");
-        found.insert(name, sha256::hex(text(&path)?.as_bytes()));
+        found.insert(name, sha256(text(&path)?.as_bytes()));
     }
     let lock = text(&root.join("Cargo.lock"))?;
-    found.insert("Cargo.lock".to_owned(), sha256::hex(locked(&lock).as_bytes()));
+    found.insert("Cargo.lock".to_owned(), sha256(locked(&lock).as_bytes()));
     let workspace = text(&root.join("Cargo.toml"))?;
-    found.insert("Cargo.toml".to_owned(), sha256::hex(profile(&workspace).as_bytes()));
+    found.insert("Cargo.toml".to_owned(), sha256(profile(&workspace).as_bytes()));
     Ok(found)
 }
 
@@ -146,7 +147,7 @@ pub fn problems(root: &Path, manifest: &Manifest) -> Result<Vec<String>> {
     for name in names(&folder)? {
         let path = folder.join(&name);
         let bytes = fs::read(&path).map_err(|e| Failure::io("read", &path, e))?;
-        files.insert(name, sha256::hex(&bytes));
+        files.insert(name, sha256(&bytes));
     }
     list.extend(differences(&manifest.files, &files, "file of the bundle"));
     Ok(list)
@@ -164,7 +165,7 @@ fn differences(wanted: &Hashes, found: &Hashes, what: &str) -> Vec<String> {
 }
 
 fn print(manifest: &Manifest) -> String {
-    let quoted = |text: &str| JsonValue::from(text.to_owned()).stringify().unwrap_or_default();
+    let quoted = |text: &str| Value::from(text).to_string();
     let block = |hashes: &Hashes| {
         let rows: Vec<_> = hashes
             .iter()
@@ -181,22 +182,14 @@ fn print(manifest: &Manifest) -> String {
 }
 
 fn parse(text: &str) -> Option<Manifest> {
-    let value: JsonValue = text.parse().ok()?;
-    let top: &HashMap<String, JsonValue> = value.get()?;
-    let version: f64 = *top.get("version")?.get()?;
-    let hashes = |key: &str| {
-        let rows: &HashMap<String, JsonValue> = top.get(key)?.get()?;
-        let pairs = rows
-            .iter()
-            .map(|(name, hash)| Some((name.clone(), hash.get::<String>()?.clone())));
-        pairs.collect::<Option<Hashes>>()
-    };
-    (version == VERSION).then_some(())?;
-    Some(Manifest {
-        sources: hashes("sources")?,
-        files: hashes("files")?,
-        made_by: top.get("made_by")?.get::<String>()?.clone(),
-    })
+    #[derive(Deserialize)]
+    struct File {
+        version: u32,
+        #[serde(flatten)]
+        manifest: Manifest,
+    }
+    let file: File = serde_json::from_str(text).ok()?;
+    (file.version == VERSION).then_some(file.manifest)
 }
 
 #[cfg(test)]

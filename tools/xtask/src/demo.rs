@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::failure::{Failure, Result};
-use crate::node::Node;
 use crate::setup;
 use crate::steps::{self, Steps};
 use crate::system::Need;
@@ -66,16 +67,22 @@ fn demo(root: &Path) -> Result<()> {
 
 /// One line on the test views of the last evaluation: mean, median and the worst one.
 fn quality(run: &Path) -> Result<String> {
-    let file = Node::file(&last_iteration(&run.join("eval"))?.join("metrics.json"))?;
-    let Some(test) = file.present("test") else {
+    let path = last_iteration(&run.join("eval"))?.join("metrics.json");
+    let text = fs::read_to_string(&path).map_err(|e| Failure::io("read", &path, e))?;
+    let file: Value = serde_json::from_str(&text).map_err(|e| Failure::io("understand", &path, e))?;
+    let test = &file["test"];
+    let Some(mean) = test["mean"]["psnr_image"].as_f64() else {
         return Ok("no test views".to_owned());
     };
-    let mean = test.child("mean")?.number("psnr_image")?;
     let mut line = format!("test views: PSNR {mean:.2} dB");
-    if let (Some(median), Some(worst)) = (test.optional("median")?, test.present("worst")) {
-        let (name, psnr) = (worst.text("name")?, worst.number("psnr_image")?);
+    let worst = &test["worst"];
+    if let (Some(median), Some(name), Some(psnr)) = (
+        test["median"].as_f64(),
+        worst["name"].as_str(),
+        worst["psnr_image"].as_f64(),
+    ) {
         line += &format!(" (median {median:.2}, worst {psnr:.2} {name}");
-        if let Some(share) = worst.optional("fog_share")? {
+        if let Some(share) = worst["fog_share"].as_f64() {
             line += &format!(", fog share {share:.2}");
         }
         line.push(')');

@@ -1,24 +1,15 @@
 //! Project tasks, called as `cargo xtask VERB`.
 //!
 //! A library as well as a program, so that the integration tests check
-//! manifests with the code that writes them.
+//! manifests with the code that writes them, and `kiln-lab` runs its steps.
 
-pub mod antialias;
-pub mod bench;
 pub mod bundle;
-pub mod compare;
-mod comparison;
 pub mod compiler;
-pub mod crash;
 pub mod demo;
 pub mod failure;
-mod json;
 pub mod manifest;
-pub mod mesa;
-mod node;
 pub mod replay;
 pub mod setup;
-pub mod sha256;
 pub mod shaders;
 pub mod source;
 pub mod steps;
@@ -29,6 +20,8 @@ pub mod viewer;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
 
 /// The root of the repository.
 ///
@@ -49,4 +42,9 @@ pub fn root() -> PathBuf {
 /// Prints a line. A reader that has seen enough and closes the pipe is no failure.
 pub fn say(line: impl Display) {
     writeln!(std::io::stdout(), "{line}").ok();
+}
+
+/// The SHA-256 of `bytes` as 64 lower-case hexadecimal digits.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    format!("{:x}", Sha256::digest(bytes))
 }

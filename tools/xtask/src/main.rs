@@ -3,19 +3,13 @@
 use std::process::ExitCode;
 
 use xtask::failure::Failure;
-use xtask::{antialias, bench, compare, crash, demo, mesa, replay, root, say, shaders, test, viewer};
+use xtask::{demo, replay, root, say, shaders, test, viewer};
 
 const USAGE: &str = "usage: cargo xtask VERB
   demo      set up this machine, build, train the bundled scene
   test      set up this machine, run every check and test
-  bench     measure training speed: see `cargo xtask bench --help`
-  compare   train recipes on scenes with several seeds, print mean and spread: see `cargo xtask compare --help`
-  antialias train at one scale, evaluate at others, Mip filters against plain: see `cargo xtask antialias --help`
   shaders   compile the shaders, or check them: see `cargo xtask shaders --help`
-  crash     kill training over and over: see `cargo xtask crash --help`
-  mesa      run device tests on a newer CPU driver: see `cargo xtask mesa --help`
-  replay    compare allocators on memory traces of real runs: see `cargo xtask replay --help`
-  viewer    build the viewer's bundle, or check it: see `cargo xtask viewer --help`";
+  replay    viewer    build the viewer's bundle, or check it: see `cargo xtask viewer --help`";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -23,12 +17,7 @@ fn main() -> ExitCode {
         Some((verb, rest)) => match verb.as_str() {
             "demo" => demo::run(&root(), rest),
             "test" => test::run(&root(), rest),
-            "bench" => bench::run(&root(), rest),
-            "antialias" => antialias::run(&root(), rest),
-            "compare" => compare::run(&root(), rest),
             "shaders" => shaders::run(&root(), rest),
-            "crash" => crash::run(&root(), rest),
-            "mesa" => mesa::run(&root(), rest),
             "replay" => replay::run(&root(), rest),
             "viewer" => viewer::run(&root(), rest),
             "--help" | "-h" | "help" => {

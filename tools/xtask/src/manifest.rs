@@ -3,20 +3,21 @@
 //! Owns: the file's shape. Promises: sorted entries and one form per content,
 //! so that a rebuild without changes leaves no diff. Refuses: unknown versions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tinyjson::JsonValue;
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::failure::{Failure, Result};
 use crate::sha256;
 use crate::source::{self, Output};
 
-const VERSION: f64 = 1.0;
+const VERSION: u32 = 1;
 
 /// One module of the manifest.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Entry {
     /// Source file relative to the shader folder.
     pub source: String,
@@ -64,7 +65,7 @@ pub fn save(root: &Path, entries: &Entries) -> Result<()> {
 }
 
 fn print(entries: &Entries) -> String {
-    let quoted = |text: &str| JsonValue::from(text.to_owned()).stringify().unwrap_or_default();
+    let quoted = |text: &str| Value::from(text).to_string();
     let mut rows = Vec::new();
     for (name, e) in entries {
         let defines: Vec<_> = e.defines.iter().map(|d| quoted(d)).collect();
@@ -87,33 +88,13 @@ fn print(entries: &Entries) -> String {
 }
 
 fn parse(text: &str) -> Option<Entries> {
-    let value: JsonValue = text.parse().ok()?;
-    let top: &HashMap<String, JsonValue> = value.get()?;
-    let version: f64 = *top.get("version")?.get()?;
-    let modules: &HashMap<String, JsonValue> = top.get("modules")?.get()?;
-    if version != VERSION {
-        return None;
+    #[derive(Deserialize)]
+    struct File {
+        version: u32,
+        modules: Entries,
     }
-    modules
-        .iter()
-        .map(|(name, value)| Some((name.clone(), entry(value.get()?)?)))
-        .collect()
-}
-
-fn entry(fields: &HashMap<String, JsonValue>) -> Option<Entry> {
-    let string = |key: &str| fields.get(key)?.get::<String>().cloned();
-    let defines: &Vec<JsonValue> = fields.get("defines")?.get()?;
-    Some(Entry {
-        source: string("source")?,
-        defines: defines
-            .iter()
-            .map(|d| d.get::<String>().cloned())
-            .collect::<Option<_>>()?,
-        source_sha256: string("source_sha256")?,
-        spv_sha256: string("spv_sha256")?,
-        compiler: string("compiler")?,
-        compiler_version: string("compiler_version")?,
-    })
+    let file: File = serde_json::from_str(text).ok()?;
+    (file.version == VERSION).then_some(file.modules)
 }
 
 /// Everything that is wrong between sources, manifest and modules; empty when all is current.
@@ -147,7 +128,7 @@ pub fn stale(root: &Path, output: &Output, entry: &Entry) -> Option<String> {
     }
     match fs::read(folder(root).join(name)) {
         Err(error) => Some(format!("{name}: cannot be read: {error}")),
-        Ok(bytes) if sha256::hex(&bytes) != entry.spv_sha256 => {
+        Ok(bytes) if sha256(&bytes) != entry.spv_sha256 => {
             Some(format!("{name}: its bytes are not those that the manifest names"))
         }
         Ok(_) => None,

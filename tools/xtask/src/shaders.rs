@@ -76,7 +76,7 @@ fn build(root: &Path, compiler: Compiler) -> Result<()> {
             source: output.source.clone(),
             defines: output.defines.clone(),
             source_sha256: output.source_sha256.clone(),
-            spv_sha256: sha256::hex(&bytes),
+            spv_sha256: sha256(&bytes),
             compiler: compiler.name().to_owned(),
             compiler_version: version.clone(),
         };
@@ -136,7 +136,7 @@ fn compare(root: &Path, outputs: &[Output], entries: &manifest::Entries, scratch
             }
             let path = scratch.join(&output.name);
             let bytes = fs::read(&path).map_err(|e| Failure::io("read", &path, e))?;
-            if sha256::hex(&bytes) != entry.spv_sha256 {
+            if sha256(&bytes) != entry.spv_sha256 {
                 problems.push(format!(
                     "{}: the rebuilt module differs from the one checked in",
                     output.name

@@ -152,7 +152,7 @@ fn hash(files: &BTreeMap<PathBuf, String>, defines: &[String]) -> String {
         all += &format!("file {name} {}\n{text}\n", text.len());
     }
     all += &format!("options {}\ndefines {}\n", OPTIONS.join(" "), defines.join(" "));
-    sha256::hex(all.as_bytes())
+    sha256(all.as_bytes())
 }
 
 fn read(path: &Path) -> Result<String> {

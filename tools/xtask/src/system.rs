@@ -4,13 +4,12 @@
 //! the paths that the Vulkan loader documents. Promises: never loads anything.
 //! Refuses: judging whether a driver works; only `kiln doctor` can.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tinyjson::JsonValue;
+use serde_json::Value;
 
 /// Something that a task needs from the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +71,19 @@ pub fn has_lavapipe() -> bool {
             .is_some_and(|n| n.to_string_lossy().starts_with("lvp_icd"))
     };
     drivers(&|name| std::env::var_os(name)).iter().any(is_lavapipe)
+}
+
+/// The keys that Debian signs its archive with.
+pub const DEBIAN_KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/// Whether packages of Debian 12's backports run here.
+pub fn has_bookworm_backports() -> bool {
+    let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    is_bookworm(&release) && Path::new(DEBIAN_KEYRING).exists()
+}
+
+fn is_bookworm(release: &str) -> bool {
+    release.lines().any(|line| line == "VERSION_CODENAME=bookworm")
 }
 
 type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
@@ -149,10 +161,8 @@ fn library_exists(manifest: &Path, section: &str, environment: Environment<'_>) 
 }
 
 fn library_path(manifest: &Path, section: &str) -> Option<String> {
-    let value: JsonValue = fs::read_to_string(manifest).ok()?.parse().ok()?;
-    let top: &HashMap<String, JsonValue> = value.get()?;
-    let part: &HashMap<String, JsonValue> = top.get(section)?.get()?;
-    part.get("library_path")?.get::<String>().cloned()
+    let value: Value = serde_json::from_str(&fs::read_to_string(manifest).ok()?).ok()?;
+    value[section]["library_path"].as_str().map(str::to_owned)
 }
 
 /// Whether the dynamic linker finds a library of that name.
@@ -232,6 +242,12 @@ mod tests {
         };
         assert_eq!(drivers(&both), std::slice::from_ref(&b));
         fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn debian_12_is_known_by_its_code_name() {
+        assert!(is_bookworm("ID=debian\nVERSION_CODENAME=bookworm\n"));
+        assert!(!is_bookworm("ID=ubuntu\nVERSION_CODENAME=noble\n"));
     }
 
     #[test]

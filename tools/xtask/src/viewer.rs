@@ -109,7 +109,7 @@ fn finish(root: &Path, fresh: &Path, sources: bundle::Hashes, made_by: String) -
     for name in bundle::names(fresh)? {
         let path = fresh.join(&name);
         let bytes = fs::read(&path).map_err(|e| Failure::io("read", &path, e))?;
-        files.insert(name, sha256::hex(&bytes));
+        files.insert(name, sha256(&bytes));
     }
     bundle::replace(
         root,

@@ -1,4 +1,4 @@
-//! `cargo xtask mesa`: tests on a newer CPU driver than the system's, without installing it.
+//! `kiln-lab mesa`: tests on a newer CPU driver than the system's, without installing it.
 //!
 //! Owns: a folder in the target folder with a newer Mesa from Debian's backports. Promises: nothing of the system
 //! changes; the packages come by `apt-get` with lists and settings of their own, are unpacked and not installed, and
@@ -11,16 +11,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::failure::{Failure, Result};
-use crate::steps::{self, Steps};
-
-const USAGE: &str = "usage: cargo xtask mesa
-  fetches Mesa 25 from Debian's backports into the target folder, installs nothing, and runs on it the tests of
-  page by page memory, of budgets, of steps and of whole runs";
+use clap::Args;
+use xtask::failure::{Failure, Result};
+use xtask::steps::{self, Steps};
+use xtask::system::{DEBIAN_KEYRING, has_bookworm_backports};
 
 /// Where in the archive the packages are.
 const SUITE: &str = "bookworm-backports main";
-const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// The driver, and what it needs newer than the system has it.
 const PACKAGES: [&str; 3] = ["mesa-vulkan-drivers", "libdrm2", "libdrm-amdgpu1"];
 /// Test programs that find more on this driver than on the old one.
@@ -35,37 +32,30 @@ const TESTS: [&str; 6] = [
     "training_passes_every_check",
 ];
 
-/// Runs the verb with its arguments.
-pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => {}
-        ["--help" | "-h"] => {
-            crate::say(USAGE);
-            return Ok(());
-        }
-        _ => return Err(Failure::usage(USAGE)),
-    }
+/// Nothing to choose.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Fetches Mesa 25 from Debian's backports into the target folder, installs nothing, and runs on it the \
+                        tests of page by page memory, of budgets, of steps and of whole runs. Needs Debian 12."
+)]
+pub struct Arguments {}
+
+/// Fetches the driver unless it is there, and runs the tests on it.
+///
+/// # Errors
+/// [`Failure`] on another system, when a package cannot be fetched, and when a test fails.
+pub fn run(root: &Path, _: &Arguments) -> Result<()> {
     let mut steps = Steps::default();
     let result = checks(root, &mut steps);
     steps.report();
     result
 }
 
-/// Whether this system can run those packages: Debian 12 with its own CPU driver's libraries.
-pub fn is_possible() -> bool {
-    let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
-    is_bookworm(&release) && Path::new(KEYRING).exists()
-}
-
-fn is_bookworm(release: &str) -> bool {
-    release.lines().any(|line| line == "VERSION_CODENAME=bookworm")
-}
-
-/// Fetches the driver where it is not there yet, and runs the tests on it.
-pub fn checks(root: &Path, steps: &mut Steps) -> Result<()> {
-    if !is_possible() {
+fn checks(root: &Path, steps: &mut Steps) -> Result<()> {
+    if !has_bookworm_backports() {
         return Err(Failure::new(
-            "the newer Mesa comes from the backports of Debian 12, and this is another system",
+            "the newer Mesa comes from the backports of Debian 12, and this is another system\n\
+             hint: run the device tests on the system's own driver with `cargo xtask test`",
         ));
     }
     let kiln = steps::kiln("debug")?;
@@ -104,7 +94,7 @@ fn fetch(folder: &Path, manifest: &Path) -> Result<()> {
         |path: &Path, text: String| fs::write(path, text).map_err(|e| Failure::new(format!("{}: {e}", path.display())));
     write(
         &at("sources.list"),
-        format!("deb [signed-by={KEYRING}] {} {SUITE}\n", archive()?),
+        format!("deb [signed-by={DEBIAN_KEYRING}] {} {SUITE}\n", archive()?),
     )?;
     write(&at("apt.conf"), settings(folder))?;
     let apt = |args: &[&str]| {
@@ -181,12 +171,6 @@ fn finish(mut command: Command) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_system_is_known_by_its_code_name() {
-        assert!(is_bookworm("ID=debian\nVERSION_CODENAME=bookworm\n"));
-        assert!(!is_bookworm("ID=ubuntu\nVERSION_CODENAME=noble\n"));
-    }
 
     #[test]
     fn apt_stays_in_its_folder() {

@@ -1,19 +1,21 @@
-//! Scenes made up for measurements: any number of points and pixels.
+//! Synthetic scenes with any number of points and pixels, as COLMAP models.
 //!
-//! `sheets` has exactly so many points in view. Points lie on four wavy sheets in front of a small grid of cameras that all look the same way, so a trained model has
-//! the overlap of surfaces and not that of fog. Points that no camera is to see lie behind the cameras in the same way.
-//! Photos and points share one smooth colour field with a finer pattern in it, so that a loss has something to learn. All
-//! photos are the same, so nothing is to be learnt about shapes; `solids` is a scene whose photos show one world.
+//! `sheets` has exactly as many points in view as requested. Points lie on four wavy sheets in front of a small grid of
+//! cameras that all look the same way, so a trained model has the overlap of surfaces and not that of fog. Points outside
+//! every view lie behind the cameras in the same way. Photos and points share one smooth colour field with a finer pattern
+//! in it, so that a loss has something to learn. All photos are the same, so they say nothing about shapes; the photos of
+//! `solids` show one world.
 
 use std::io::{self, Write};
 use std::path::Path;
 
+use clap::{Args, ValueEnum, value_parser};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder as _};
+use kiln::export::{AtomicFile, ExportError, write_atomic};
+use kiln::kernels::cpu::rng::uniform;
 
 use super::solids::{self, Pose};
-use super::{AtomicFile, ExportError, write_atomic};
-use crate::kernels::cpu::rng::uniform;
 
 /// Sheets of points.
 const SHEETS: u32 = 4;
@@ -29,7 +31,7 @@ const FOCAL: f64 = 0.9;
 const PINHOLE: u32 = 1;
 
 /// Kinds of scene.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SyntheticKind {
     /// Wavy sheets of points, for speed and memory
     #[default]
@@ -39,22 +41,40 @@ pub enum SyntheticKind {
 }
 
 /// What to make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Synthetic {
-    /// Kind of scene.
+    /// What to show: sheets for speed and memory, solids for quality
+    #[arg(long, value_enum, default_value_t)]
     pub kind: SyntheticKind,
-    /// Points.
+    /// Points, which become Gaussians
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(1..))]
     pub gaussians: u32,
-    /// Points that every view sees, at most all of them; `sheets` only.
-    pub visible: u32,
-    /// Image width and height, px.
+    /// Points of sheets that every view sees; the others lie behind the cameras [default: all]
+    #[arg(long, value_name = "N")]
+    pub visible: Option<u32>,
+    /// Width and height of the photos, px
+    #[arg(long = "size", value_name = "WxH", default_value = "1297x840", value_parser = size)]
     pub size_px: [u32; 2],
-    /// Views.
+    /// Photos
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = value_parser!(u32).range(1..=10_000))]
     pub views: u32,
-    /// Of every random number.
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u32,
-    /// Rays along each side of a pixel; `solids` only.
+    /// Rays along each side of a pixel of solids
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u32).range(1..=64))]
     pub samples: u32,
+}
+
+/// Width and height, `1297x840`.
+fn size(text: &str) -> Result<[u32; 2], String> {
+    let sides = text
+        .split_once('x')
+        .and_then(|(width, height)| Some([width.parse().ok()?, height.parse().ok()?]));
+    let fits = |sides: &[u32; 2]| sides.iter().all(|side| (16..=16_384).contains(side));
+    sides
+        .filter(fits)
+        .ok_or_else(|| "width and height from 16 to 16384 are expected, for example 1297x840".to_owned())
 }
 
 /// Which photos show which points; empty for sheets, where all would show all.
@@ -80,13 +100,11 @@ impl Synthetic {
     pub fn write(&self, folder: &Path) -> Result<(), ExportError> {
         let is_empty = match std::fs::read_dir(folder) {
             Ok(mut entries) => entries.next().is_none(),
-            Err(error) => error.kind() == io::ErrorKind::NotFound,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+            Err(error) => return Err(ExportError::new(folder, error)),
         };
         if !is_empty {
-            let taken = io::Error::new(
-                io::ErrorKind::AlreadyExists,
-                "something is there already; name a new folder",
-            );
+            let taken = io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty; name a new one");
             return Err(ExportError::new(folder, taken));
         }
         let model = folder.join("sparse").join("0");
@@ -223,7 +241,8 @@ impl Synthetic {
         let wave = (9.0 * x).sin() * (7.0 * y).cos();
         let depth = NEAREST + f64::from(id % SHEETS) + WAVES * wave;
         let [width, height] = self.size_px.map(f64::from);
-        let side = if id < self.visible { depth } else { -depth };
+        let in_view = self.visible.is_none_or(|visible| id < visible);
+        let side = if in_view { depth } else { -depth };
         Point {
             position: [
                 (x - 0.5) * width / self.focal() * depth,
@@ -270,19 +289,24 @@ fn floats(out: &mut impl Write, values: &[f64]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use std::path::PathBuf;
+
+    use kiln::scene::{SceneIndex, SceneOptions};
+
     use super::*;
-    use crate::scene::scratch::Scratch;
-    use crate::scene::{SceneIndex, SceneOptions};
+
+    fn scratch(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("kiln-lab-{name}-{}", std::process::id()))
+    }
 
     #[test]
     fn a_scene_is_read_back_and_as_many_points_are_in_view_as_asked_for() {
-        let folder = Scratch::new();
-        let root = folder.path().join("scene");
+        let root = scratch("sheets");
         let made = Synthetic {
             kind: SyntheticKind::Sheets,
             samples: 1,
             gaussians: 2000,
-            visible: 700,
+            visible: Some(700),
             size_px: [160, 90],
             views: 9,
             seed: 3,
@@ -302,16 +326,17 @@ mod tests {
             assert_eq!(seen.count(), 700, "{}", view.name);
         }
         let again = made.write(&root).unwrap_err().to_string();
-        assert!(again.contains("something is there already"), "{again}");
+        assert!(again.contains("the folder is not empty"), "{again}");
+        std::fs::remove_dir_all(root).unwrap();
     }
+
     #[test]
     fn solids_are_seen_where_their_points_lie() {
-        let folder = Scratch::new();
-        let root = folder.path().join("scene");
+        let root = scratch("solids");
         let made = Synthetic {
             kind: SyntheticKind::Solids,
             gaussians: 300,
-            visible: 300,
+            visible: None,
             size_px: [320, 240],
             views: 4,
             seed: 3,
@@ -359,5 +384,14 @@ mod tests {
         let listed: Vec<usize> = scene.train.iter().map(|view| view.seen.len()).collect();
         assert!(listed.iter().all(|n| (50..300).contains(n)), "{listed:?}");
         assert!(scene.seen_bytes() > 200 * 16);
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn sizes_are_checked() {
+        assert_eq!(size("64x48"), Ok([64, 48]));
+        for wrong in ["64", "64x", "8x48", "64x20000", "-64x48", "axb"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -5,16 +5,20 @@
 //! files of another shape.
 
 mod means;
+mod print;
 mod row;
 
 use std::path::Path;
 
-use crate::failure::{Failure, Result};
-use crate::json::Json;
-use crate::node::Node;
+use print::{list, object};
 pub(crate) use row::{Origin, Row};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use xtask::failure::{Failure, Result};
 
-const VERSION: f64 = 1.0;
+use crate::files;
+
+const VERSION: u32 = 1;
 
 /// A figure of a row.
 #[derive(Clone, Copy, Debug)]
@@ -47,16 +51,19 @@ impl Shape {
         if !path.exists() {
             return Ok(Vec::new());
         }
-        let file = Node::file(path)?;
-        let wanted = file.number("schema_version")? == VERSION && file.text("kind")? == self.kind;
-        if !wanted {
+        let file: File = files::json(path)?;
+        if file.schema_version != VERSION || file.kind != self.kind {
             return Err(Failure::new(format!(
-                "{} was not written by `cargo xtask {}` of this version\nhint: name another file, or remove it",
+                "{} was written by `{}`, version {}, not by `{}`, version {VERSION}\nhint: name another file, or remove it",
                 path.display(),
+                file.kind,
+                file.schema_version,
                 self.kind
             )));
         }
-        file.list("rows")?.iter().map(|node| Row::read(self, node)).collect()
+        let rows = file.rows.into_iter().enumerate();
+        let read = |(at, row)| Row::read(self, row, &format!("{}, row {at}", path.display()));
+        rows.map(read).collect()
     }
 
     /// Writes rows and means; `command` is what was typed, without folders of this machine.
@@ -64,31 +71,35 @@ impl Shape {
     /// # Errors
     /// [`Failure`] when the file cannot be written.
     pub(crate) fn store(&self, path: &Path, command: &str, rows: &[Row]) -> Result<()> {
-        let column = |metric: &Metric| {
-            Json::object([
-                ("key", Json::text(metric.key)),
-                ("title", Json::text(metric.title)),
-                ("digits", Json::Number(metric.digits as f64)),
+        let columns = self.metrics.iter().map(|metric| {
+            object([
+                ("key", metric.key.into()),
+                ("title", metric.title.into()),
+                ("digits", metric.digits.into()),
             ])
-        };
-        let file = Json::object([
-            ("schema_version", Json::Number(VERSION)),
-            ("kind", Json::text(self.kind)),
-            ("command", Json::text(command)),
-            (
-                "labels",
-                Json::List(self.labels.iter().map(|label| Json::text(*label)).collect()),
-            ),
-            ("columns", Json::List(self.metrics.iter().map(column).collect())),
-            (
-                "means",
-                Json::List(self.means(rows).iter().map(|m| m.json(self)).collect()),
-            ),
-            ("rows", Json::List(rows.iter().map(|row| row.json(self)).collect())),
-        ]);
+        });
+        let means = self.means(rows);
+        let text = format!(
+            "{{\n  \"schema_version\": {VERSION},\n  \"kind\": {},\n  \"command\": {},\n  \"labels\": {},\n  \
+             \"columns\": {},\n  \"means\": {},\n  \"rows\": {}\n}}\n",
+            Value::from(self.kind),
+            Value::from(command),
+            Value::from(self.labels),
+            list(columns),
+            list(means.iter().map(|of| of.print(self))),
+            list(rows.iter().map(|row| row.print(self)))
+        );
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|e| Failure::io("create", folder, e))?;
         }
-        std::fs::write(path, file.print()).map_err(|e| Failure::io("write", path, e))
+        std::fs::write(path, text).map_err(|e| Failure::io("write", path, e))
     }
+}
+
+/// What is read of a file; the rest follows from the rows.
+#[derive(Deserialize)]
+struct File {
+    schema_version: u32,
+    kind: String,
+    rows: Vec<Map<String, Value>>,
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: how fast training is, where the time goes and how far that is from what memory allows.
+//! `kiln-lab bench`: how fast training is, where the time goes and how far that is from what memory allows.
 //!
 //! Owns: the order of runs and the files of a bench. Each scene is trained twice with the same settings: once as people
 //! train, for the rates, and once with timestamps on every fiftieth step, for the passes. With `--curve` synthetic scenes
@@ -16,9 +16,11 @@ use std::process::Command;
 
 pub use arguments::Arguments;
 use figures::{Figures, Scene};
+use xtask::failure::{Failure, Result};
+use xtask::say;
+use xtask::steps::Steps;
 
-use crate::failure::{Failure, Result};
-use crate::steps::{self, Steps};
+use crate::synth::{self, Synthetic, SyntheticKind};
 
 /// Steps between two that write timestamps.
 const TIMED_EVERY: u32 = 50;
@@ -30,37 +32,22 @@ const CURVE_SIZE: [u32; 2] = [1224, 817];
 const CURVE_SIZES: [[u32; 2]; 4] = [[866, 577], CURVE_SIZE, [1732, 1155], [2449, 1633]];
 /// Gaussians of the curve's second part; so many are seen in every scene of both, or all where there are fewer.
 const CURVE_VISIBLE: u32 = 500_000;
+/// Views of a scene of the curve.
+const CURVE_VIEWS: u32 = 24;
 /// Steps of a run of the curve: before the first densification.
 const CURVE_ITERATIONS: u32 = 400;
 
-/// Runs the verb with its arguments.
+/// Trains every scene twice, prints the tables and writes `bench.json`.
 ///
 /// # Errors
-/// [`Failure`] when an argument is wrong or a run fails.
-pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    match Arguments::parse(args)? {
-        None => {
-            crate::say(arguments::USAGE);
-            Ok(())
-        }
-        Some(arguments) => bench(root, &arguments),
-    }
-}
-
-fn bench(root: &Path, arguments: &Arguments) -> Result<()> {
+/// [`Failure`] when a run fails or its files lack a figure.
+pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let mut steps = Steps::default();
-    let kiln = match &arguments.kiln {
-        Some(path) => path.clone(),
-        None => {
-            let build = steps::cargo(root, &["build", "--release", "-p", "kiln"]);
-            steps.run("build", build, false)?;
-            steps::kiln("release")?
-        }
-    };
+    let kiln = arguments.program.find(root, &mut steps)?;
     fs::create_dir_all(&arguments.out).map_err(|e| Failure::io("create", &arguments.out, e))?;
     let commit = commit(root);
     let mut all = Vec::new();
-    for (name, scene, gaussians) in scenes(arguments, &kiln, &mut steps)? {
+    for (name, scene, gaussians) in scenes(arguments, &mut steps)? {
         let plain = train(arguments, &kiln, &mut steps, &name, &scene, gaussians, None)?;
         let timed = train(
             arguments,
@@ -75,15 +62,15 @@ fn bench(root: &Path, arguments: &Arguments) -> Result<()> {
             name,
             commit: commit.clone(),
         };
-        let figures = Figures::read(scene, &plain, &timed, arguments.bandwidth_gb_s)?;
+        let figures = Figures::read(scene, &plain, &timed, arguments.bandwidth)?;
         eprintln!("\n{}", table::of_passes(&figures));
         all.push(figures);
         let path = arguments.out.join("bench.json");
-        fs::write(&path, figures::json(&all)?).map_err(|e| Failure::io("write", &path, e))?;
+        fs::write(&path, figures::json(&all)).map_err(|e| Failure::io("write", &path, e))?;
     }
     steps.report();
-    crate::say(table::of_scenes(&all));
-    crate::say(arguments.out.join("bench.json").display());
+    say(table::of_scenes(&all));
+    say(arguments.out.join("bench.json").display());
     Ok(())
 }
 
@@ -91,7 +78,7 @@ fn bench(root: &Path, arguments: &Arguments) -> Result<()> {
 type Trained = (String, PathBuf, Option<u32>);
 
 /// The scenes that were named, and those of the curve, which are made here.
-fn scenes(arguments: &Arguments, kiln: &Path, steps: &mut Steps) -> Result<Vec<Trained>> {
+fn scenes(arguments: &Arguments, steps: &mut Steps) -> Result<Vec<Trained>> {
     let named = arguments.scenes.iter().map(|path| {
         let name = path
             .file_name()
@@ -108,18 +95,19 @@ fn scenes(arguments: &Arguments, kiln: &Path, steps: &mut Steps) -> Result<Vec<T
         .filter(|size| **size != CURVE_SIZE)
         .map(|&size| (CURVE_VISIBLE, size));
     let at_one_megapixel = [(CURVE_VISIBLE, CURVE_SIZE)];
-    for (count, [width, height]) in by_count.chain(by_size).chain(at_one_megapixel) {
-        let name = format!("synthetic-{count}-{width}x{height}");
+    for (count, size_px) in by_count.chain(by_size).chain(at_one_megapixel) {
+        let name = format!("synthetic-{count}-{}x{}", size_px[0], size_px[1]);
         let folder = arguments.out.join(&name);
-        if !folder.exists() {
-            let mut make = Command::new(kiln);
-            make.arg("synth").arg(&folder).args([
-                format!("--gaussians={count}"),
-                format!("--visible={}", count.min(CURVE_VISIBLE)),
-                format!("--size={width}x{height}"),
-            ]);
-            steps.run(&format!("make {name}"), make, false)?;
-        }
+        let scene = Synthetic {
+            kind: SyntheticKind::Sheets,
+            gaussians: count,
+            visible: Some(count.min(CURVE_VISIBLE)),
+            size_px,
+            views: CURVE_VIEWS,
+            seed: 0,
+            samples: 1,
+        };
+        synth::provide(&scene, &folder, steps)?;
         list.push((name, folder, Some(count)));
     }
     Ok(list)
@@ -142,7 +130,7 @@ fn train(
     }
     let mut command = Command::new(kiln);
     command.arg("train").arg(scene);
-    command.args(["--recipe", &arguments.recipe, "--profile", &arguments.profile]);
+    command.args(["--recipe", &arguments.recipe, "--profile", &arguments.program.profile]);
     let iterations = match gaussians {
         Some(_) => CURVE_ITERATIONS,
         None => arguments.iterations,
@@ -168,7 +156,7 @@ fn train(
     if let Some(every) = timed_every {
         command.args(["--set", &format!("debug.timed_every={every}")]);
     }
-    command.args(&arguments.passed_on).arg("-o").arg(&run);
+    command.args(&arguments.program.passed_on).arg("-o").arg(&run);
     let step = match timed_every {
         Some(_) => format!("{name}, with timestamps"),
         None => name.to_owned(),

@@ -1,4 +1,4 @@
-//! `cargo xtask compare`: recipes against each other, on several scenes and with several seeds.
+//! `kiln-lab compare`: recipes against each other, on several scenes and with several seeds.
 //!
 //! Owns: the order of the runs and their folders. Promises: the figures come from the files of finished runs; the file
 //! with the rows is written after every run, and a call that was broken off goes on where it stopped. Refuses: a run
@@ -7,17 +7,19 @@
 mod arguments;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 pub use arguments::Arguments;
 use arguments::{name_of, recipe_name};
 
+use serde::Deserialize;
+use xtask::failure::{Failure, Result};
+use xtask::say;
+use xtask::steps::Steps;
+
 use crate::comparison::{Metric, Origin, Row, Shape};
-use crate::failure::{Failure, Result};
-use crate::node::Node;
-use crate::sha256;
-use crate::steps::{self, Steps};
+use crate::{files, program};
 
 const fn metric(key: &'static str, title: &'static str, digits: usize) -> Metric {
     Metric { key, title, digits }
@@ -41,30 +43,20 @@ const SHAPE: Shape = Shape {
     ],
 };
 
-/// Runs the verb with its arguments.
+/// Trains what is missing, writes the file after every run and prints the means.
 ///
 /// # Errors
-/// [`Failure`] when an argument is wrong or a run fails.
-pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    match Arguments::parse(args)? {
-        None => {
-            crate::say(arguments::USAGE);
-            Ok(())
-        }
-        Some(arguments) => compare(root, &arguments),
-    }
-}
-
-fn compare(root: &Path, arguments: &Arguments) -> Result<()> {
+/// [`Failure`] when two scenes or recipes share a name, or a run fails.
+pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    arguments.check()?;
     let mut steps = Steps::default();
-    let kiln = program(root, arguments.kiln.as_deref(), &mut steps)?;
-    let program = fs::read(&kiln).map_err(|e| Failure::io("read", &kiln, e))?;
+    let kiln = arguments.program.find(root, &mut steps)?;
     let path = arguments.json();
     let before = SHAPE.load(&path)?;
     let mut rows = Vec::new();
     for scene in &arguments.scenes {
         for recipe in &arguments.recipes {
-            let inputs = inputs(&program, recipe)?;
+            let inputs = program::inputs(&kiln, recipe)?;
             for &seed in &arguments.seeds {
                 let row = match before
                     .iter()
@@ -85,37 +77,14 @@ fn compare(root: &Path, arguments: &Arguments) -> Result<()> {
     }
     SHAPE.store(&path, &typed(arguments), &rows)?;
     steps.report();
-    print!("{}", SHAPE.table(&rows));
-    crate::say(path.display());
+    say(SHAPE.table(&rows).trim_end());
+    say(path.display());
     Ok(())
-}
-
-/// The program to measure: the one that was named, or the release build of this tree.
-pub(crate) fn program(root: &Path, named: Option<&Path>, steps: &mut Steps) -> Result<PathBuf> {
-    if let Some(path) = named {
-        return Ok(path.to_owned());
-    }
-    let build = steps::cargo(root, &["build", "--release", "-p", "kiln"]);
-    steps.run("build", build, false)?;
-    steps::kiln("release")
-}
-
-/// Tells programs and recipe files apart: 16 digits of a hash of both.
-pub(crate) fn inputs(program: &[u8], recipe: &str) -> Result<String> {
-    let mut bytes = program.to_vec();
-    let file = Path::new(recipe);
-    // A shipped recipe is part of the program.
-    if file.is_file() {
-        bytes.extend(fs::read(file).map_err(|e| Failure::io("read", file, e))?);
-    }
-    let mut digits = sha256::hex(&bytes);
-    digits.truncate(16);
-    Ok(digits)
 }
 
 /// `kiln train` without scene and output folder.
 fn options(arguments: &Arguments, recipe: &str, seed: u64) -> Vec<String> {
-    let mut list: Vec<String> = ["--recipe", recipe, "--profile", &arguments.profile, "--seed"]
+    let mut list: Vec<String> = ["--recipe", recipe, "--profile", &arguments.program.profile, "--seed"]
         .map(str::to_owned)
         .into();
     list.push(seed.to_string());
@@ -127,7 +96,7 @@ fn options(arguments: &Arguments, recipe: &str, seed: u64) -> Vec<String> {
     if let Some(most) = arguments.max_gaussians {
         list.extend(["--max-gaussians".to_owned(), most.to_string()]);
     }
-    list.extend(arguments.passed_on.iter().cloned());
+    list.extend(arguments.program.passed_on.iter().cloned());
     list
 }
 
@@ -140,7 +109,7 @@ fn told(arguments: &Arguments, scene: &Path, recipe: &str, seed: u64) -> String 
 
 /// What was typed, as it is stored: names in the place of folders.
 fn typed(arguments: &Arguments) -> String {
-    let mut words = vec!["cargo xtask compare".to_owned()];
+    let mut words = vec!["cargo lab compare".to_owned()];
     words.extend(arguments.scenes.iter().map(|scene| name_of(scene)));
     let recipes: Vec<String> = arguments.recipes.iter().map(|recipe| recipe_name(recipe)).collect();
     let seeds: Vec<String> = arguments.seeds.iter().map(u64::to_string).collect();
@@ -151,9 +120,9 @@ fn typed(arguments: &Arguments) -> String {
     if let Some(most) = arguments.max_gaussians {
         words.push(format!("--max-gaussians {most}"));
     }
-    words.push(format!("--profile {}", arguments.profile));
-    if !arguments.passed_on.is_empty() {
-        words.push(format!("-- {}", arguments.passed_on.join(" ")));
+    words.push(format!("--profile {}", arguments.program.profile));
+    if !arguments.program.passed_on.is_empty() {
+        words.push(format!("-- {}", arguments.program.passed_on.join(" ")));
     }
     words.join(" ")
 }
@@ -179,76 +148,91 @@ fn train(
     let (figures, worst_view) = figures(&run)?;
     Ok(Row {
         labels,
-        origin: origin(&run, told(arguments, scene, recipe, seed), inputs)?,
+        origin: Origin::of_run(&run, told(arguments, scene, recipe, seed), inputs)?,
         figures,
         worst_view,
     })
 }
 
-/// What a finished run says of its making.
-pub(crate) fn origin(run: &Path, command: String, inputs: &str) -> Result<Origin> {
-    let environment = Node::file(&run.join("env.json"))?;
-    Ok(Origin {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "written from a whole number"
-        )]
-        seed: environment.number("seed")? as u64,
-        command,
-        inputs: inputs.to_owned(),
-        commit: environment.child("engine")?.text("commit")?,
-        device: environment.child("device")?.text("name")?,
-        driver: environment.text("driver")?,
-        run: name_of(run),
-    })
+/// The rows of `metrics.jsonl` that matter here.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum MetricsRow {
+    Train {
+        gaussians: Option<f64>,
+        t_s: Option<f64>,
+    },
+    Eval(Evaluation),
+    #[serde(other)]
+    Other,
+}
+
+/// The evaluation of a set of views.
+#[derive(Deserialize)]
+struct Evaluation {
+    set: String,
+    psnr_image: Option<f64>,
+    median: Option<f64>,
+    worst: Option<WorstView>,
+    worst_fog_share: Option<f64>,
+    ssim_valid: Option<f64>,
+    lpips: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct WorstView {
+    name: String,
+    psnr_image: f64,
+}
+
+/// A row of `memory.jsonl`.
+#[derive(Deserialize)]
+struct MemoryRow {
+    peak_reserved: Option<f64>,
 }
 
 /// The figures of a finished run, in the order of [`SHAPE`], and the name of its worst test view.
 fn figures(run: &Path) -> Result<(Vec<Option<f64>>, Option<String>)> {
     let metrics = run.join("metrics.jsonl");
     let (mut last, mut test) = (None, None);
-    for row in Node::lines(&metrics)? {
-        match row.text("type")?.as_str() {
-            "train" => last = Some(row),
-            "eval" if row.text("set")? == "test" => test = Some(row),
-            _ => {}
+    for row in files::lines(&metrics)? {
+        match row {
+            MetricsRow::Train { gaussians, t_s } => last = Some((gaussians, t_s)),
+            MetricsRow::Eval(row) if row.set == "test" => test = Some(row),
+            MetricsRow::Eval(_) | MetricsRow::Other => {}
         }
     }
-    let (Some(last), Some(test)) = (last, test) else {
+    let (Some((gaussians, t_s)), Some(test)) = (last, test) else {
         return Err(Failure::new(format!(
             "{} has no evaluation of test views\nhint: is the scene without test views, or does the recipe never test?",
             metrics.display()
         )));
     };
-    let mut peak: Option<f64> = None;
-    for row in Node::lines(&run.join("memory.jsonl"))? {
-        let now = row.optional("peak_reserved")?;
-        peak = now.map(|now| peak.map_or(now, |before| before.max(now))).or(peak);
-    }
-    let worst = test.present("worst");
+    let memory: Vec<MemoryRow> = files::lines(&run.join("memory.jsonl"))?;
+    let peak = memory.iter().filter_map(|row| row.peak_reserved).reduce(f64::max);
     let figures = vec![
-        test.optional("psnr_image")?,
-        test.optional("median")?,
-        worst.as_ref().map(|view| view.number("psnr_image")).transpose()?,
-        test.optional("worst_fog_share")?,
-        test.optional("ssim_valid")?,
-        test.optional("lpips")?,
-        last.optional("gaussians")?,
-        last.optional("t_s")?,
+        test.psnr_image,
+        test.median,
+        test.worst.as_ref().map(|view| view.psnr_image),
+        test.worst_fog_share,
+        test.ssim_valid,
+        test.lpips,
+        gaussians,
+        t_s,
         peak.map(|bytes| bytes / f64::from(1 << 20)),
     ];
-    Ok((figures, worst.map(|view| view.text("name")).transpose()?))
+    Ok((figures, test.worst.map(|view| view.name)))
 }
 
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+    use crate::program::Program;
 
     /// A program that leaves what a run leaves, and a line in a log for each time it was asked.
     #[cfg(unix)]
-    fn stand_in(folder: &Path) -> PathBuf {
+    fn stand_in(folder: &Path) -> std::path::PathBuf {
         use std::os::unix::fs::PermissionsExt as _;
         fs::create_dir_all(folder).unwrap();
         let path = folder.join("kiln");
@@ -276,18 +260,28 @@ echo "{\"seed\": $seed, \"driver\": \"1.0\", \"engine\": {\"commit\": \"abc\"}, 
     #[test]
     #[cfg(unix)]
     fn runs_that_are_missing_are_made_and_a_broken_off_call_goes_on() {
-        let folder = std::env::temp_dir().join(format!("xtask-compare-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("kiln-lab-compare-{}", std::process::id()));
         let kiln = stand_in(&folder);
         let asked = || fs::read_to_string(folder.join("log")).unwrap().lines().count();
-        let mut arguments = Arguments::parse(&["some/room".to_owned()]).unwrap().unwrap();
-        arguments.kiln = Some(kiln.clone());
-        arguments.out = folder.join("out");
-        arguments.iterations = Some(40);
+        let mut arguments = Arguments {
+            scenes: vec!["some/room".into()],
+            recipes: vec!["default".to_owned()],
+            seeds: vec![0, 1, 2],
+            iterations: Some(40),
+            max_gaussians: None,
+            out: folder.join("out"),
+            json: None,
+            program: Program {
+                profile: "auto".to_owned(),
+                kiln: Some(kiln.clone()),
+                passed_on: Vec::new(),
+            },
+        };
         // The third seed fails: what is done is kept, and the run's exit code comes through.
-        let failure = compare(&folder, &arguments).unwrap_err();
+        let failure = run(&folder, &arguments).unwrap_err();
         assert_eq!((failure.code, asked()), (8, 3));
         arguments.seeds = vec![0, 1, 3];
-        compare(&folder, &arguments).unwrap();
+        run(&folder, &arguments).unwrap();
         assert_eq!(asked(), 4);
         let rows = SHAPE.load(&arguments.json()).unwrap();
         let psnr: Vec<_> = rows.iter().map(|row| row.figures[0]).collect();
@@ -308,10 +302,10 @@ echo "{\"seed\": $seed, \"driver\": \"1.0\", \"engine\": {\"commit\": \"abc\"}, 
         );
         // Another program, or other steps, make everything anew.
         fs::write(&kiln, fs::read_to_string(&kiln).unwrap() + "\n# changed\n").unwrap();
-        compare(&folder, &arguments).unwrap();
+        run(&folder, &arguments).unwrap();
         assert_eq!(asked(), 7);
         arguments.iterations = None;
-        compare(&folder, &arguments).unwrap();
+        run(&folder, &arguments).unwrap();
         assert_eq!(asked(), 10);
         fs::remove_dir_all(folder).unwrap();
     }

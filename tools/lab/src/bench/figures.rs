@@ -1,13 +1,13 @@
 //! The figures of a bench, read from the folders of its two runs.
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use tinyjson::JsonValue;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use xtask::failure::{Failure, Result};
 
 use super::model::{self, Sizes};
-use crate::failure::{Failure, Result};
-use crate::node::Node;
+use crate::files;
 
 /// Share of a run's steps, at its end, that counts as the steady state.
 const STEADY: f64 = 0.2;
@@ -51,7 +51,7 @@ pub(super) struct Figures {
     /// See `device`.
     pub(super) driver: String,
     /// Seed.
-    pub(super) seed: f64,
+    pub(super) seed: u64,
     /// Steps of each run.
     pub(super) iterations: f64,
     /// Steps over training-loop seconds, of the run without timestamps.
@@ -82,39 +82,36 @@ impl Figures {
     /// # Errors
     /// [`Failure`] naming the file that is missing or holds something else.
     pub(super) fn read(scene: Scene, plain: &Path, timed: &Path, bandwidth_gb_s: Option<f64>) -> Result<Self> {
-        let environment = Node::file(&plain.join("env.json"))?;
+        let environment: files::Environment = files::json(&plain.join("env.json"))?;
         let rows = Rows::read(&plain.join("metrics.jsonl"))?;
         let timed_rows = Rows::read(&timed.join("metrics.jsonl"))?;
-        let timings = Node::file(&timed.join("timings.json"))?;
-        let windows = timings.list("windows")?;
-        let last = windows.last().ok_or_else(|| {
+        let timings_path = timed.join("timings.json");
+        let timings: Timings = files::json(&timings_path)?;
+        let last = timings.windows.last().ok_or_else(|| {
             Failure::new(format!(
                 "{} has no timed step: the device has no timestamps, or the run was too short",
-                timed.join("timings.json").display()
+                timings_path.display()
             ))
         })?;
         let sizes = Sizes {
-            gaussians: last.number("gaussians")?,
-            visible: last.number("visible")?,
-            intersections: last.number("intersections")?,
+            gaussians: last.gaussians,
+            visible: last.visible,
+            intersections: last.intersections,
             photo_bytes: if timed_rows.steps_copy_photos {
                 model::PHOTO
             } else {
                 0.0
             },
-            ..sizes_of(&timings, &plain.join("cameras.json"))?
+            ..sizes_of(&timings.gaussian_bytes, &plain.join("cameras.json"))?
         }
-        .with_sh_share(last.number("sh_share")?);
-        let mut passes = Vec::new();
-        for row in last.list("passes")? {
-            let name = row.text("pass")?;
-            passes.push(Pass {
-                bytes: model::bytes(&name, &sizes),
-                calls: row.number("calls")?,
-                ms: row.number("ms")?,
-                name,
-            });
-        }
+        .with_sh_share(last.sh_share);
+        let pass = |row: &TimedPass| Pass {
+            bytes: model::bytes(&row.pass, &sizes),
+            calls: row.calls,
+            ms: row.ms,
+            name: row.pass.clone(),
+        };
+        let passes: Vec<Pass> = last.passes.iter().map(pass).collect();
         // A pass that moves little can seem fast by its caches alone.
         let large = |pass: &&Pass| pass.bytes.is_some_and(|bytes| bytes > 4e6);
         let best = passes
@@ -122,19 +119,18 @@ impl Figures {
             .filter(large)
             .filter_map(Pass::gb_per_s)
             .fold(0.0, f64::max);
-        let span = (last.number("from")?, last.number("to")?);
         Ok(Self {
             scene,
-            device: environment.child("device")?.text("name")?,
-            driver: environment.text("driver")?,
-            seed: environment.number("seed")?,
-            iterations: rows.iterations()?,
-            rate: rows.rate()?,
-            steady_rate: rows.steady_rate()?,
-            host_ms: timings.number("host_ms")?,
-            busy_ms: last.number("total_ms")?,
-            step_ms: 1e3 / timed_rows.rate_between(span.0, span.1)?,
-            gaussians: [rows.mean("gaussians")?, rows.last("gaussians")?],
+            device: environment.device.name,
+            driver: environment.driver,
+            seed: environment.seed,
+            iterations: rows.last().it,
+            rate: rows.rate(),
+            steady_rate: rows.steady_rate(),
+            host_ms: timings.host_ms,
+            busy_ms: last.total_ms,
+            step_ms: 1e3 / timed_rows.rate_between(last.from, last.to),
+            gaussians: [rows.mean_gaussians(), rows.last().gaussians],
             sizes,
             quality: rows.quality,
             passes,
@@ -161,29 +157,100 @@ impl Figures {
     }
 }
 
+/// `timings.json`, as far as it matters here.
+#[derive(Deserialize)]
+struct Timings {
+    host_ms: f64,
+    gaussian_bytes: GaussianBytes,
+    windows: Vec<Window>,
+}
+
+/// Bytes per Gaussian.
+#[derive(Deserialize)]
+struct GaussianBytes {
+    geometry: f64,
+    sh: f64,
+    sh_state: f64,
+    all: f64,
+}
+
+/// Means over the timed steps between two iterations.
+#[derive(Deserialize)]
+struct Window {
+    from: f64,
+    to: f64,
+    gaussians: f64,
+    visible: f64,
+    intersections: f64,
+    sh_share: f64,
+    total_ms: f64,
+    passes: Vec<TimedPass>,
+}
+
+#[derive(Deserialize)]
+struct TimedPass {
+    pass: String,
+    calls: f64,
+    ms: f64,
+}
+
+/// A camera of `cameras.json`.
+#[derive(Deserialize)]
+struct Camera {
+    width: f64,
+    height: f64,
+}
+
 /// What a run's timings and cameras say about sizes.
-fn sizes_of(timings: &Node, cameras: &Path) -> Result<Sizes> {
-    let gaussian = timings.child("gaussian_bytes")?;
+fn sizes_of(gaussian: &GaussianBytes, cameras: &Path) -> Result<Sizes> {
+    let cameras: Vec<Camera> = files::json(cameras)?;
     let (mut pixels, mut tiles) = (0.0_f64, 1.0_f64);
-    for camera in Node::file(cameras)?.entries()? {
-        let (width, height) = (camera.number("width")?, camera.number("height")?);
+    for Camera { width, height } in cameras {
         pixels = pixels.max(width * height);
         tiles = tiles.max((width / 16.0).ceil() * (height / 16.0).ceil());
     }
     Ok(Sizes {
         pixels,
         tile_bits: tiles.log2().ceil(),
-        geometry_bytes: gaussian.number("geometry")?,
-        sh_bytes: gaussian.number("sh")?,
-        sh_state_bytes: gaussian.number("sh_state")?,
-        state_bytes: gaussian.number("all")?,
+        geometry_bytes: gaussian.geometry,
+        sh_bytes: gaussian.sh,
+        sh_state_bytes: gaussian.sh_state,
+        state_bytes: gaussian.all,
         ..Sizes::default()
     })
 }
 
+/// A row of `metrics.jsonl`.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum MetricsRow {
+    Train(Training),
+    Eval {
+        set: String,
+        psnr_image: f64,
+        ssim_valid: f64,
+    },
+    Event {
+        kind: String,
+        detail: Value,
+    },
+    #[serde(other)]
+    Other,
+}
+
+/// A training row.
+#[derive(Clone, Copy, Deserialize)]
+struct Training {
+    it: f64,
+    t_s: f64,
+    gaussians: f64,
+}
+
 /// The rows of `metrics.jsonl` that matter here.
 struct Rows {
-    train: Vec<Node>,
+    /// All but the last.
+    train: Vec<Training>,
+    last: Training,
     quality: Option<[f64; 2]>,
     /// Steps bring their photos to the device themselves.
     steps_copy_photos: bool,
@@ -192,128 +259,108 @@ struct Rows {
 impl Rows {
     fn read(path: &Path) -> Result<Self> {
         let (mut train, mut quality, mut steps_copy_photos) = (Vec::new(), None, true);
-        for row in Node::lines(path)? {
-            match row.text("type")?.as_str() {
-                "train" => train.push(row),
-                "eval" if row.text("set")? == "test" => {
-                    quality = Some([row.number("psnr_image")?, row.number("ssim_valid")?]);
-                }
-                "event" if row.text("kind")? == "images" => {
-                    steps_copy_photos = row.child("detail")?.text("residency")? != "device";
+        for row in files::lines(path)? {
+            match row {
+                MetricsRow::Train(row) => train.push(row),
+                MetricsRow::Eval {
+                    set,
+                    psnr_image,
+                    ssim_valid,
+                } if set == "test" => quality = Some([psnr_image, ssim_valid]),
+                MetricsRow::Event { kind, detail } if kind == "images" => {
+                    steps_copy_photos = detail["residency"] != "device";
                 }
                 _ => {}
             }
         }
-        if train.len() < 2 {
-            return Err(Failure::new(format!("{} has no two training rows", path.display())));
+        match train.pop() {
+            Some(last) if !train.is_empty() => Ok(Self {
+                train,
+                last,
+                quality,
+                steps_copy_photos,
+            }),
+            _ => Err(Failure::new(format!(
+                "{} has fewer than two training rows: the run was too short for a rate",
+                path.display()
+            ))),
         }
-        Ok(Self {
-            train,
-            quality,
-            steps_copy_photos,
-        })
     }
 
-    fn row(&self, of: Option<&Node>, key: &str) -> Result<f64> {
-        of.map_or_else(|| Err(Failure::new("no training rows")), |row| row.number(key))
+    fn all(&self) -> impl Iterator<Item = &Training> {
+        self.train.iter().chain([&self.last])
     }
 
-    fn last(&self, key: &str) -> Result<f64> {
-        self.row(self.train.last(), key)
+    fn last(&self) -> Training {
+        self.last
     }
 
-    fn iterations(&self) -> Result<f64> {
-        self.last("it")
+    fn rate(&self) -> f64 {
+        self.last.it / self.last.t_s
     }
 
-    fn rate(&self) -> Result<f64> {
-        Ok(self.last("it")? / self.last("t_s")?)
+    fn steady_rate(&self) -> f64 {
+        self.rate_between((1.0 - STEADY) * self.last.it, self.last.it)
     }
 
-    fn steady_rate(&self) -> Result<f64> {
-        let last = self.iterations()?;
-        self.rate_between((1.0 - STEADY) * last, last)
-    }
-
-    /// Steps a second between the rows nearest to two iterations.
-    fn rate_between(&self, from: f64, to: f64) -> Result<f64> {
-        let mut chosen = Vec::new();
-        for row in &self.train {
-            let it = row.number("it")?;
-            // One row before the first one, so that short windows have two ends.
-            if it >= from - 10.0 && it <= to + 10.0 {
-                chosen.push((it, row.number("t_s")?));
-            }
-        }
-        match (chosen.first(), chosen.last()) {
-            (Some(first), Some(last)) if last.1 > first.1 => Ok((last.0 - first.0) / (last.1 - first.1)),
+    /// Steps per second between the rows nearest to two iterations.
+    fn rate_between(&self, from: f64, to: f64) -> f64 {
+        // One row before the first one, so that short windows have two ends.
+        let inside = |row: &&Training| row.it >= from - 10.0 && row.it <= to + 10.0;
+        let mut chosen = self.all().filter(inside);
+        match (chosen.next(), chosen.last()) {
+            (Some(first), Some(last)) if last.t_s > first.t_s => (last.it - first.it) / (last.t_s - first.t_s),
             _ => self.rate(),
         }
     }
 
-    fn mean(&self, key: &str) -> Result<f64> {
-        let values: Result<Vec<f64>> = self.train.iter().map(|row| row.number(key)).collect();
-        let values = values?;
-        Ok(values.iter().sum::<f64>() / values.len() as f64)
+    fn mean_gaussians(&self) -> f64 {
+        self.all().map(|row| row.gaussians).sum::<f64>() / self.all().count() as f64
     }
 }
 
-/// All figures as JSON, one object a scene.
-///
-/// # Errors
-/// [`Failure`] when a figure is no number that JSON has.
-pub(super) fn json(all: &[Figures]) -> Result<String> {
-    let list: Vec<JsonValue> = all.iter().map(object).collect();
-    let text = JsonValue::from(list).format();
-    text.map(|text| text + "\n")
-        .map_err(|e| Failure::new(format!("a figure is no number: {e}")))
+/// All figures as JSON, one object per scene; what is no number is `null`.
+pub(super) fn json(all: &[Figures]) -> String {
+    let list = Value::Array(all.iter().map(object).collect());
+    format!("{list:#}\n")
 }
 
-fn object(of: &Figures) -> JsonValue {
-    let text = |value: &str| JsonValue::from(value.to_owned());
-    let optional = |value: Option<f64>| value.map_or_else(|| JsonValue::from(()), JsonValue::from);
-    let map = |entries: Vec<(&str, JsonValue)>| -> JsonValue {
-        let entries = entries.into_iter().map(|(key, value)| (key.to_owned(), value));
-        JsonValue::from(entries.collect::<HashMap<_, _>>())
-    };
+fn object(of: &Figures) -> Value {
     let pass = |pass: &Pass| {
-        map(vec![
-            ("pass", text(&pass.name)),
-            ("calls", pass.calls.into()),
-            ("ms", pass.ms.into()),
-            ("bytes", optional(pass.bytes)),
-            ("gb_per_s", optional(pass.gb_per_s())),
-        ])
+        json!({
+            "pass": pass.name,
+            "calls": pass.calls,
+            "ms": pass.ms,
+            "bytes": pass.bytes,
+            "gb_per_s": pass.gb_per_s(),
+        })
     };
-    map(vec![
-        ("scene", text(&of.scene.name)),
-        ("commit", text(&of.scene.commit)),
-        ("device", text(&of.device)),
-        ("driver", text(&of.driver)),
-        ("seed", of.seed.into()),
-        ("iterations", of.iterations.into()),
-        ("it_per_s", of.rate.into()),
-        ("steady_it_per_s", of.steady_rate.into()),
-        ("host_ms", of.host_ms.into()),
-        ("busy_ms", of.busy_ms.into()),
-        ("step_ms", of.step_ms.into()),
-        ("idle_share", of.idle().into()),
-        ("mean_gaussians", of.gaussians[0].into()),
-        ("gaussians", of.gaussians[1].into()),
-        ("visible", of.sizes.visible.into()),
-        ("intersections", of.sizes.intersections.into()),
-        ("pixels", of.sizes.pixels.into()),
-        ("psnr_image", optional(of.quality.map(|[psnr, _]| psnr))),
-        ("ssim_valid", optional(of.quality.map(|[_, ssim]| ssim))),
-        ("bytes", of.bytes().into()),
-        ("bandwidth_gb_per_s", of.bandwidth_gb_s.0.into()),
-        ("bandwidth_given", of.bandwidth_gb_s.1.into()),
-        ("bound_ms", of.bound_ms().into()),
-        (
-            "passes",
-            JsonValue::from(of.passes.iter().map(pass).collect::<Vec<_>>()),
-        ),
-    ])
+    json!({
+        "scene": of.scene.name,
+        "commit": of.scene.commit,
+        "device": of.device,
+        "driver": of.driver,
+        "seed": of.seed,
+        "iterations": of.iterations,
+        "it_per_s": of.rate,
+        "steady_it_per_s": of.steady_rate,
+        "host_ms": of.host_ms,
+        "busy_ms": of.busy_ms,
+        "step_ms": of.step_ms,
+        "idle_share": of.idle(),
+        "mean_gaussians": of.gaussians[0],
+        "gaussians": of.gaussians[1],
+        "visible": of.sizes.visible,
+        "intersections": of.sizes.intersections,
+        "pixels": of.sizes.pixels,
+        "psnr_image": of.quality.map(|[psnr, _]| psnr),
+        "ssim_valid": of.quality.map(|[_, ssim]| ssim),
+        "bytes": of.bytes(),
+        "bandwidth_gb_per_s": of.bandwidth_gb_s.0,
+        "bandwidth_given": of.bandwidth_gb_s.1,
+        "bound_ms": of.bound_ms(),
+        "passes": of.passes.iter().map(pass).collect::<Vec<_>>(),
+    })
 }
 
 #[cfg(test)]
@@ -345,7 +392,7 @@ mod tests {
             ])
             .collect();
         fs::write(folder.join("metrics.jsonl"), rows.join("\n")).unwrap();
-        let environment = r#"{"device":{"name":"card"},"driver":"1.0","seed":7}"#;
+        let environment = r#"{"device":{"name":"card"},"driver":"1.0","seed":7,"engine":{"commit":"c"}}"#;
         fs::write(folder.join("env.json"), environment).unwrap();
         fs::write(
             folder.join("cameras.json"),
@@ -366,7 +413,7 @@ mod tests {
 
     #[test]
     fn figures_come_from_the_files_of_both_runs() {
-        let folder = std::env::temp_dir().join(format!("xtask-bench-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("kiln-lab-bench-{}", std::process::id()));
         let (plain, timed) = (folder.join("plain"), folder.join("timed"));
         run(&plain, false);
         run(&timed, true);
@@ -387,11 +434,18 @@ mod tests {
         assert!((rate - 4.50625).abs() < 1e-9, "{rate}");
         assert!((figures.bound_ms() - 2.0).abs() < 1e-9);
         assert!(figures.idle() > 0.9);
-        let written: JsonValue = json(&[figures]).unwrap().parse().unwrap();
-        assert_eq!(written[0]["seed"].get::<f64>(), Some(&7.0));
+        let written: Value = serde_json::from_str(&json(&[figures])).unwrap();
+        assert_eq!(
+            (&written[0]["seed"], &written[0]["it_per_s"]),
+            (&7.into(), &(100.0 / 9.0).into())
+        );
         assert!(written[0]["passes"][1]["bytes"].is_null());
 
-        fs::write(timed.join("timings.json"), r#"{"host_ms":1,"windows":[]}"#).unwrap();
+        fs::write(
+            timed.join("timings.json"),
+            r#"{"host_ms":1,"gaussian_bytes":{"geometry":1,"sh":1,"sh_state":1,"all":1},"windows":[]}"#,
+        )
+        .unwrap();
         let failure = Figures::read(scene, &plain, &timed, None).unwrap_err();
         assert!(failure.message.contains("has no timed step"), "{}", failure.message);
         fs::remove_dir_all(folder).unwrap();

@@ -1,6 +1,6 @@
-//! `cargo xtask antialias`: trained at one scale, looked at from others.
+//! `kiln-lab antialias`: models trained at one scale and evaluated at others.
 //!
-//! Owns: the scenes, the runs and their evaluations. A scene of solid things (`kiln synth --kind solids`) is made at five
+//! Owns: the scenes, the runs and their evaluations. A scene of solid things ([`SyntheticKind::Solids`]) is made at five
 //! scales, trained at the first and evaluated at all, once with the Mip filters and once with plain rasterisation, which is
 //! the comparison of Mip-Splatting (Yu et al. 2024, section 6). Photos at every scale are means over the same rays, so
 //! what a low scale asks for is known exactly. Promises: as `compare`. Refuses: a run or an evaluation that fails.
@@ -13,11 +13,14 @@ use std::process::Command;
 
 pub use arguments::Arguments;
 
-use crate::compare::{inputs, origin, program};
-use crate::comparison::{Metric, Row, Shape};
-use crate::failure::{Failure, Result};
-use crate::node::Node;
-use crate::steps::{self, Steps};
+use serde::Deserialize;
+use xtask::failure::{Failure, Result};
+use xtask::say;
+use xtask::steps::{self, Steps};
+
+use crate::comparison::{Metric, Origin, Row, Shape};
+use crate::synth::{self, Synthetic, SyntheticKind};
+use crate::{files, program};
 
 const fn metric(key: &'static str, title: &'static str, digits: usize) -> Metric {
     Metric { key, title, digits }
@@ -62,27 +65,29 @@ impl Scale {
     fn folder(&self, out: &Path) -> PathBuf {
         out.join(format!("scene-{}", self.name.replace('/', "-")))
     }
-}
 
-/// Runs the verb with its arguments.
-///
-/// # Errors
-/// [`Failure`] when an argument is wrong, or a run or an evaluation fails.
-pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    match Arguments::parse(args)? {
-        None => {
-            crate::say(arguments::USAGE);
-            Ok(())
+    /// Its scene: at every scale as many rays along a side of a photo.
+    fn scene(&self, arguments: &Arguments) -> Synthetic {
+        Synthetic {
+            kind: SyntheticKind::Solids,
+            gaussians: arguments.points,
+            visible: None,
+            size_px: arguments.size.map(|side| side * self.over / self.under),
+            views: arguments.views,
+            seed: 0,
+            samples: SAMPLES * self.under / self.over,
         }
-        Some(arguments) => antialias(root, &arguments),
     }
 }
 
-fn antialias(root: &Path, arguments: &Arguments) -> Result<()> {
+/// Trains and evaluates what is missing, writes the file after every run and prints the means.
+///
+/// # Errors
+/// [`Failure`] when a run or an evaluation fails.
+pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let mut steps = Steps::default();
-    let kiln = program(root, arguments.kiln.as_deref(), &mut steps)?;
-    let bytes = fs::read(&kiln).map_err(|e| Failure::io("read", &kiln, e))?;
-    let inputs = inputs(&bytes, "mip")?;
+    let kiln = arguments.program.find(root, &mut steps)?;
+    let inputs = program::inputs(&kiln, "mip")?;
     let path = arguments.json();
     let before = SHAPE.load(&path)?;
     let mut rows: Vec<Row> = Vec::new();
@@ -92,7 +97,7 @@ fn antialias(root: &Path, arguments: &Arguments) -> Result<()> {
             let known = before.iter().filter(|row| row.is_of(&command, &inputs));
             let mut made: Vec<Row> = known.cloned().collect();
             if made.len() != SCALES.len() {
-                scenes(arguments, &kiln, &mut steps)?;
+                scenes(arguments, &mut steps)?;
                 made = train_and_evaluate(arguments, &kiln, &mut steps, (model, seed), &inputs)?;
             }
             rows.extend(made);
@@ -100,27 +105,16 @@ fn antialias(root: &Path, arguments: &Arguments) -> Result<()> {
         }
     }
     steps.report();
-    print!("{}", SHAPE.table(&rows));
-    crate::say(path.display());
+    say(SHAPE.table(&rows).trim_end());
+    say(path.display());
     Ok(())
 }
 
-/// Makes the scenes that are missing.
-fn scenes(arguments: &Arguments, kiln: &Path, steps: &mut Steps) -> Result<()> {
+/// Provides the scenes.
+fn scenes(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
     for scale in &SCALES {
-        let folder = scale.folder(&arguments.out);
-        if folder.join("images").exists() {
-            continue;
-        }
-        let [width, height] = arguments.size.map(|side| side * scale.over / scale.under);
-        let mut make = Command::new(kiln);
-        make.arg("synth").arg(&folder).args(["--kind", "solids"]).args([
-            format!("--size={width}x{height}"),
-            format!("--samples={}", SAMPLES * scale.under / scale.over),
-            format!("--gaussians={}", arguments.points),
-            format!("--views={}", arguments.views),
-        ]);
-        steps.run(&format!("scene at {}", scale.name), make, false)?;
+        let (scene, folder) = (scale.scene(arguments), scale.folder(&arguments.out));
+        synth::provide(&scene, &folder, steps)?;
     }
     Ok(())
 }
@@ -131,10 +125,10 @@ fn options(arguments: &Arguments, model: &str, seed: u64) -> Vec<String> {
     let list = format!(
         "--recipe mip --set model.kind={model} --profile {} --seed {seed} --iterations {iterations} \
          --test-iterations {iterations} --save-iterations {iterations} --max-gaussians {} --set eval.lpips=false",
-        arguments.profile, arguments.max_gaussians
+        arguments.program.profile, arguments.max_gaussians
     );
     let list = list.split(' ').map(str::to_owned);
-    list.chain(arguments.passed_on.iter().cloned()).collect()
+    list.chain(arguments.program.passed_on.iter().cloned()).collect()
 }
 
 /// A run's command as it is stored. The scene follows from the options of the harness, so it is told by them.
@@ -153,17 +147,17 @@ fn typed(arguments: &Arguments) -> String {
     let [width, height] = arguments.size;
     let seeds: Vec<String> = arguments.seeds.iter().map(u64::to_string).collect();
     let mut text = format!(
-        "cargo xtask antialias --seeds {} --iterations {} --size {width}x{height} --views {} --points {} \
+        "cargo lab antialias --seeds {} --iterations {} --size {width}x{height} --views {} --points {} \
          --max-gaussians {} --profile {}",
         seeds.join(","),
         arguments.iterations,
         arguments.views,
         arguments.points,
         arguments.max_gaussians,
-        arguments.profile
+        arguments.program.profile
     );
-    if !arguments.passed_on.is_empty() {
-        text += &format!(" -- {}", arguments.passed_on.join(" "));
+    if !arguments.program.passed_on.is_empty() {
+        text += &format!(" -- {}", arguments.program.passed_on.join(" "));
     }
     text
 }
@@ -185,12 +179,12 @@ fn train_and_evaluate(
     command.arg("train").arg(SCALES[0].folder(&arguments.out));
     command.args(options(arguments, model, seed)).arg("-o").arg(&run);
     steps.run(&name, command, true)?;
-    let origin = origin(&run, told(arguments, model, seed), inputs)?;
+    let origin = Origin::of_run(&run, told(arguments, model, seed), inputs)?;
     let row = |scale: &Scale| {
         let mut command = Command::new(kiln);
         command.arg("eval").arg(&run).arg(scale.folder(&arguments.out));
         command.args(["--json", "--quiet"]);
-        command.args(arguments.passed_on.iter().filter(|arg| *arg == "--allow-cpu"));
+        command.args(arguments.program.passed_on.iter().filter(|arg| *arg == "--allow-cpu"));
         let figures = steps.time(&format!("{name} at {}", scale.name), || evaluate(command))?;
         Ok(Row {
             worst_view: None,
@@ -202,6 +196,24 @@ fn train_and_evaluate(
     SCALES.iter().map(row).collect()
 }
 
+/// What `kiln eval --json` prints, as far as it matters here.
+#[derive(Deserialize)]
+struct Evaluated {
+    gaussians: Option<f64>,
+    test: Test,
+}
+
+#[derive(Deserialize)]
+struct Test {
+    mean: Mean,
+}
+
+#[derive(Deserialize)]
+struct Mean {
+    psnr_image: Option<f64>,
+    ssim_valid: Option<f64>,
+}
+
 /// Runs an evaluation; its figures in the order of [`SHAPE`].
 fn evaluate(mut command: Command) -> Result<Vec<Option<f64>>> {
     let line = steps::line(&command);
@@ -210,22 +222,16 @@ fn evaluate(mut command: Command) -> Result<Vec<Option<f64>>> {
     if !output.status.success() {
         return Err(Failure::new(format!("`{line}` ended with {}", output.status)));
     }
-    let file = Node::parse(
-        &String::from_utf8_lossy(&output.stdout),
-        format!("what `{line}` printed"),
-    )?;
-    let mean = file.child("test")?.child("mean")?;
-    Ok(vec![
-        mean.optional("psnr_image")?,
-        mean.optional("ssim_valid")?,
-        file.optional("gaussians")?,
-    ])
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let Evaluated { gaussians, test } = files::parse(&printed, &format!("what `{line}` printed"))?;
+    Ok(vec![test.mean.psnr_image, test.mean.ssim_valid, gaussians])
 }
 
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+    use crate::program::Program;
 
     /// A program that leaves what the real one leaves, and a line in a log for each time it was asked.
     #[cfg(unix)]
@@ -236,14 +242,12 @@ mod tests {
         let script = r#"#!/bin/sh
 echo "$@" >> "$(dirname "$0")/log"
 verb=$1
-first=$2
 scene=$3
 while [ $# -gt 0 ]; do
   case "$1" in -o) run=$2 ;; esac
   shift
 done
 case $verb in
-  synth) mkdir -p "$first/images" ;;
   train)
     mkdir -p "$run"
     echo '{"seed": 0, "driver": "1.0", "engine": {"commit": "abc"}, "device": {"name": "card"}}' > "$run/env.json" ;;
@@ -260,36 +264,51 @@ esac
     #[test]
     #[cfg(unix)]
     fn every_model_is_trained_once_and_evaluated_at_every_scale() {
-        let folder = std::env::temp_dir().join(format!("xtask-antialias-{}", std::process::id()));
-        let mut arguments = Arguments::parse(&["--seeds=0".to_owned()]).unwrap().unwrap();
-        arguments.kiln = Some(stand_in(&folder));
-        arguments.out = folder.join("out");
-        antialias(&folder, &arguments).unwrap();
+        let folder = std::env::temp_dir().join(format!("kiln-lab-antialias-{}", std::process::id()));
+        let kiln = stand_in(&folder);
+        let mut arguments = Arguments {
+            seeds: vec![0],
+            iterations: 7000,
+            size: [128, 128],
+            views: 1,
+            points: 10,
+            max_gaussians: 300_000,
+            out: folder.join("out"),
+            json: None,
+            program: Program {
+                profile: "auto".to_owned(),
+                kiln: Some(kiln),
+                passed_on: Vec::new(),
+            },
+        };
+        run(&folder, &arguments).unwrap();
         let log = || fs::read_to_string(folder.join("log")).unwrap();
         let asked = |verb: &str| log().lines().filter(|line| line.starts_with(verb)).count();
-        assert_eq!([asked("synth"), asked("train"), asked("eval")], [5, 2, 10]);
-        // The same rays whatever the scale: rays along a side of a photo are pixels times rays a pixel.
-        for line in log().lines().filter(|line| line.starts_with("synth")) {
-            let value = |key: &str| {
-                let word = line.split(' ').find_map(|word| word.strip_prefix(key)).unwrap();
-                word.split('x').next().unwrap().parse::<u32>().unwrap()
-            };
-            assert_eq!(
-                value("--size=") * value("--samples="),
-                arguments.size[0] * SAMPLES,
-                "{line}"
-            );
+        assert_eq!([asked("train"), asked("eval")], [2, 10]);
+        for (name, side) in [("1", 128), ("1-2", 64), ("1-4", 32), ("1-8", 16), ("2", 256)] {
+            let photo = arguments.out.join(format!("scene-{name}/images/view_0000.png"));
+            assert_eq!(image::image_dimensions(photo).unwrap(), (side, side));
         }
         let rows = SHAPE.load(&arguments.json()).unwrap();
         assert_eq!(rows.len(), 10);
         assert_eq!(rows[8].labels, ["classic", "1/8"]);
         assert_eq!(rows[8].figures, [Some(21.0), None, Some(9.0)]);
         assert!(rows[8].origin.command.contains("model.kind=classic"));
-        antialias(&folder, &arguments).unwrap();
+        run(&folder, &arguments).unwrap();
         assert_eq!([asked("train"), asked("eval")], [2, 10], "nothing was missing");
         arguments.iterations += 1;
-        antialias(&folder, &arguments).unwrap();
-        assert_eq!([asked("synth"), asked("train"), asked("eval")], [5, 4, 20]);
+        run(&folder, &arguments).unwrap();
+        assert_eq!([asked("train"), asked("eval")], [4, 20]);
+        // The same rays at every scale: pixels along a side times rays per pixel.
+        for scale in &SCALES {
+            let scene = scale.scene(&arguments);
+            assert_eq!(
+                scene.size_px[0] * scene.samples,
+                arguments.size[0] * SAMPLES,
+                "{}",
+                scale.name
+            );
+        }
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! Mean and spread of rows that differ in their seed only.
 
+use super::print::{figure, object, text};
 use super::{Row, Shape};
-use crate::json::Json;
 
 /// Mean and spread of one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,25 +45,27 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    pub(super) fn json(&self, shape: &Shape) -> Json {
+    /// As the file has it: an object on one line.
+    pub(super) fn print(&self, shape: &Shape) -> String {
+        let plain = |value: &str| serde_json::Value::from(value).to_string();
         let labels = shape.labels.iter().zip(&self.labels);
-        let mut entries: Vec<(&str, Json)> = labels.map(|(key, text)| (*key, Json::text(text))).collect();
-        entries.push(("n", Json::Number(self.n as f64)));
+        let mut entries: Vec<(&str, String)> = labels.map(|(key, label)| (*key, plain(label))).collect();
+        entries.push(("n", self.n.to_string()));
         for (metric, spread) in shape.metrics.iter().zip(&self.spreads) {
-            let object = |spread: &Spread| {
-                Json::object([
-                    ("mean", Json::Number(spread.mean)),
-                    ("std", spread.std.map_or(Json::Null, Json::Number)),
-                    ("min", Json::Number(spread.min)),
-                    ("max", Json::Number(spread.max)),
+            let parts = |of: &Spread| {
+                object([
+                    ("mean", figure(Some(of.mean))),
+                    ("std", figure(of.std)),
+                    ("min", figure(Some(of.min))),
+                    ("max", figure(Some(of.max))),
                 ])
             };
-            entries.push((metric.key, spread.as_ref().map_or(Json::Null, object)));
+            entries.push((metric.key, spread.as_ref().map_or("null".to_owned(), parts)));
         }
         if !self.worst_views.is_empty() {
-            entries.push(("worst_view", Json::text(self.worst_views.join(", "))));
+            entries.push(("worst_view", plain(&self.worst_views.join(", "))));
         }
-        Json::object(entries)
+        text(entries)
     }
 }
 
@@ -213,18 +215,18 @@ mod tests {
                       room   mip      3  29.00 ± 1.00      -  b, a\n\
                       room   default  1         27.00      -\n";
         assert_eq!(SHAPE.table(&rows), wanted);
-        let mean = SHAPE.means(&rows)[0].json(&SHAPE).print();
+        let mean = SHAPE.means(&rows)[0].print(&SHAPE);
         assert!(mean.contains("\"worst_view\": \"b, a\""), "{mean}");
     }
 
     #[test]
     fn a_file_is_read_back_and_rows_know_what_made_them() {
-        let folder = std::env::temp_dir().join(format!("xtask-comparison-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("kiln-lab-comparison-{}", std::process::id()));
         let path = folder.join("deep").join("compare.json");
         assert_eq!(SHAPE.load(&path).unwrap(), []);
         let mut rows = [row("mip", 0, 28.125, Some(0.25)), row("mip", 1, 28.5, None)];
         rows[1].worst_view = Some("view_024".to_owned());
-        SHAPE.store(&path, "cargo xtask compare room", &rows).unwrap();
+        SHAPE.store(&path, "cargo lab compare room", &rows).unwrap();
         assert_eq!(SHAPE.load(&path).unwrap(), rows);
         let command = "kiln train room --recipe mip --seed 1";
         assert!(rows[1].is_of(command, "0123456789abcdef"));
@@ -234,7 +236,18 @@ mod tests {
             ..SHAPE
         };
         let failure = other.load(&path).unwrap_err();
-        assert!(failure.message.contains("cargo xtask antialias"), "{}", failure.message);
+        assert!(failure.message.contains("not by `antialias`"), "{}", failure.message);
+        let wanted =
+            r#"{"scene": "room", "recipe": "mip", "seed": 1, "psnr": 28.5, "lpips": null, "worst_view": "view_024","#;
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.lines().any(|line| line.trim().starts_with(wanted)), "{text}");
+        std::fs::write(&path, text.replace("\"inputs\"", "\"input\"")).unwrap();
+        let failure = SHAPE.load(&path).unwrap_err();
+        assert!(
+            failure.message.contains("row 0: missing field `inputs`"),
+            "{}",
+            failure.message
+        );
         std::fs::remove_dir_all(folder).unwrap();
     }
 }
