@@ -5,7 +5,7 @@
 //! differences, [`cpu`] processor time, [`child`] runs a test again in a process of its own with other driver settings, [`spirv`] reads shader
 //! modules, [`runs`] trains the bundled scene and reads what the run left behind, [`banded`] trains a small one that
 //! runs short of memory, [`schema`] checks JSON against the shipped schemas, [`tfevents`] reads TensorBoard's event
-//! files, [`mod@replay`] compares allocators on stored traces, [`view`] starts `kiln view`, [`http`] talks to it byte by byte, [`browser`] drives a headless browser,
+//! files, [`view`] starts `kiln view`, [`http`] talks to it byte by byte, [`browser`] drives a headless browser,
 //! [`static_host`] serves a folder as any web server would.
 //! [`hostile`] feeds bytes to every reader, [`kill`] ends a process at a file operation.
 //! Helpers stop the test with a message when anything is amiss.
@@ -20,7 +20,6 @@ pub mod gpu;
 pub mod hostile;
 pub mod http;
 pub mod kill;
-pub mod replay;
 pub mod runs;
 pub mod scenes;
 pub mod schema;

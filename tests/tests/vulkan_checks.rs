@@ -8,8 +8,7 @@ use kiln::cli::{Exit, Failure as _};
 use kiln::kernels::cpu::guard_bands::guard_bands as twin;
 use kiln::kernels::cpu::rng::bits;
 use kiln::kernels::guard_bands::{Band, Report, record};
-use kiln::memory::backend::{BackendChoice, BackendKind};
-use kiln::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, MemoryError};
+use kiln::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, Layout, MemoryError};
 use kiln::plan::OpenDevice;
 use kiln::program::{Class, Groups, Program, Shader, Tag, TensorTable, View};
 use kiln::run::interrupt::Interrupt;
@@ -31,11 +30,11 @@ fn open(mode: Validation) -> Arc<Device> {
     Device::open(&instance, caps).unwrap()
 }
 
-/// Three tensors of 256 bytes on `device`, placed by `backend`.
-fn three(device: &Arc<Device>, backend: BackendChoice) -> (Gpu, [View; 3]) {
+/// Three tensors of 256 bytes on `device`.
+fn three(device: &Arc<Device>, layout: Layout) -> (Gpu, [View; 3]) {
     let mut table = TensorTable::default();
     let views = ["a", "b", "c"].map(|name| table.add(name, Class::Persistent, Tag::Other, 256));
-    let gpu = Gpu::with_backend(device, table, &[], 1 << 30, backend).unwrap();
+    let gpu = Gpu::with_layout(device, table, &[], 1 << 30, layout).unwrap();
     (gpu, views)
 }
 
@@ -45,12 +44,6 @@ fn write(gpu: &mut Gpu, view: View, words: u32) {
     program.pass(&FILL, &[], &[view], &[words, 7], Groups::cover(words, 256));
     gpu.run(&program).unwrap();
 }
-
-const GUARDED: BackendChoice = BackendChoice {
-    kind: BackendKind::Planned,
-    fragmentation: None,
-    guard_bands: true,
-};
 
 /// Settings of a run of 14 steps: three densifications, a prune, resets, a degree raise, steps in bands, an evaluation and
 /// files. The layer makes every step take long, so there are few, on small images.
@@ -106,7 +99,6 @@ fn training_passes_every_check_and_none_changes_it() {
 fn shaders_stay_inside_of_their_tensors() {
     let settings = [
         ("debug.validation", "gpu"),
-        ("memory.backend", "{ kind: naive }"),
         // Rewritten, the rasterisers of CPU drivers take the driver's compiler minutes.
         ("device.tier", "portable"),
     ];
@@ -172,7 +164,7 @@ fn the_kernel_finds_in_bands_what_the_twin_finds() {
 #[test]
 fn bands_tell_who_was_overrun() {
     take_turn();
-    let (mut gpu, [a, b, c]) = three(&open(Validation::Core), GUARDED);
+    let (mut gpu, [a, b, c]) = three(&open(Validation::Core), Layout::Guarded);
     for view in [a, b, c] {
         write(&mut gpu, view, 64);
     }
@@ -191,7 +183,7 @@ fn bands_tell_who_was_overrun() {
     );
     assert_eq!(error.exit(), Exit::Internal);
 
-    let (mut gpu, [a, ..]) = three(&open(Validation::Core), GUARDED);
+    let (mut gpu, [a, ..]) = three(&open(Validation::Core), Layout::Guarded);
     let mut program = Program::new("early");
     // The last word of the band between `a` and `b`, where a wrong subtraction in a pass over `b` would end up.
     program.fill(
@@ -219,20 +211,16 @@ fn bands_tell_who_was_overrun() {
 /// With a buffer for each tensor, the layer sees what it does not see where tensors share one.
 #[test]
 fn the_layer_sees_overruns_of_buffers_of_their_own() {
-    let found = |kind| {
+    let found = |layout| {
         let device = open(Validation::GpuAssisted);
-        let backend = BackendChoice {
-            kind,
-            ..BackendChoice::default()
-        };
-        let (mut gpu, [a, ..]) = three(&device, backend);
+        let (mut gpu, [a, ..]) = three(&device, layout);
         write(&mut gpu, a, 128);
         let report = device.instance().validation().unwrap();
         assert_eq!(report.mode(), Validation::GpuAssisted);
         report.messages()
     };
-    assert!(found(BackendKind::Planned).is_empty());
-    let messages = found(BackendKind::Naive);
+    assert!(found(Layout::Packed).is_empty());
+    let messages = found(Layout::Apart);
     assert!(
         messages.iter().any(|text| text.contains("out of bounds")),
         "{messages:?}"
@@ -243,7 +231,7 @@ fn the_layer_sees_overruns_of_buffers_of_their_own() {
 #[test]
 fn a_message_of_the_layer_fails_the_run() {
     let device = open(Validation::Core);
-    let (mut gpu, [a, ..]) = three(&device, BackendChoice::default());
+    let (mut gpu, [a, ..]) = three(&device, Layout::Packed);
     let mut program = Program::new("uneven");
     // Fills begin at multiples of four bytes.
     program.fill(a.slice(2, 8), 0);

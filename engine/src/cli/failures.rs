@@ -57,16 +57,14 @@ impl Failure for MemoryError {
     fn exit(&self) -> Exit {
         match self {
             Self::Vulkan(error) => error.exit(),
-            Self::OverBudget { .. } | Self::TooLarge { .. } | Self::Refused(_) => Exit::DoesNotFit,
-            Self::Unavailable { .. } => Exit::Config,
+            Self::OverBudget { .. } | Self::TooLarge { .. } => Exit::DoesNotFit,
             Self::OutOfRange { .. } | Self::NotAsPlanned { .. } | Self::Overrun { .. } => Exit::Internal,
         }
     }
     fn hint(&self) -> Option<String> {
         match self {
             Self::Vulkan(error) => error.hint(),
-            Self::OverBudget { .. } | Self::TooLarge { .. } | Self::Refused(_) => Some(KNOBS.to_owned()),
-            Self::Unavailable { .. } => Some("`memory.backend.kind: planned` works on every device".to_owned()),
+            Self::OverBudget { .. } | Self::TooLarge { .. } => Some(KNOBS.to_owned()),
             Self::OutOfRange { .. } | Self::NotAsPlanned { .. } | Self::Overrun { .. } => None,
         }
     }

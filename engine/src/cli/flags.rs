@@ -248,8 +248,8 @@ pub(super) const MESHES: &[Row] = &[
         &["--fragmentation"],
         "--fragmentation aggressive",
         Refused(
-            "there is no cache to empty; `memory.fragmentation` in the configuration file says how much unused memory the \
-             allocator keeps, and `kiln memory RUN` shows it",
+            "nothing is left to choose: every byte is planned before the first step, and there is no cache to empty; \
+             `kiln memory RUN` shows what is used",
         ),
     ),
     row(

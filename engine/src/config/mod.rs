@@ -29,9 +29,9 @@ pub use layers::{
     rules_of, to_yaml,
 };
 pub use profile::{
-    Alpha, Backend, BackendKind, Background, Cull, Dataset, DatasetKind, Debug, DebugBudget, Device, EarlyStop, Eval,
-    Fragmentation, LpipsRange, Memory, Mip, Model, ModelKind, OnOverflow, OnSpill, Order, PlateauMetric, Profile,
-    Reduction, Residency, ResolutionPhase, Run, Schedule, Subgroup, Tier, Train,
+    Alpha, Background, Cull, Dataset, DatasetKind, Debug, DebugBudget, Device, EarlyStop, Eval, LpipsRange, Memory,
+    Mip, Model, ModelKind, OnOverflow, OnSpill, Order, PlateauMetric, Profile, Reduction, Residency, ResolutionPhase,
+    Run, Schedule, Subgroup, Tier, Train,
 };
 pub use schema::schema_json;
 

@@ -281,12 +281,6 @@ pub struct Memory {
     pub cap_fraction: f64,
     /// Precision of the stored model.
     pub storage: Storage,
-    /// The allocator.
-    pub backend: Backend,
-    /// How much unused memory the allocator may keep.
-    pub fragmentation: Fragmentation,
-    /// Write what the run does with memory to `memory_trace.jsonl`, for `cargo xtask replay`.
-    pub trace: bool,
     /// Most Gaussians; `auto` = what fits, at most `train.gaussian_ceiling`.
     pub max_gaussians: Auto<u32>,
     /// What to do when densification would exceed the capacity.
@@ -295,46 +289,6 @@ pub struct Memory {
     pub on_spill: OnSpill,
     /// Steps between two measurements of where the memory lies; 0 = only at the start.
     pub probe_every: u32,
-}
-
-/// `memory.backend`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Backend {
-    /// Kind of allocator.
-    pub kind: BackendKind,
-}
-
-/// `memory.backend.kind`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BackendKind {
-    /// All memory taken at start, offsets from the plan.
-    Planned,
-    /// Sparse binding: addresses for the capacity, memory for the Gaussians there are; for devices that have it.
-    Sparse,
-    /// Two-level segregated fit over blocks.
-    Tlsf,
-    /// The crate gpu-allocator.
-    GpuAllocator,
-    /// The Vulkan Memory Allocator; for programs built with the cargo feature `vma`.
-    Vma,
-    /// A driver allocation for each tensor, growth by copying.
-    Naive,
-}
-
-/// `memory.fragmentation`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Fragmentation {
-    /// Blocks of 1 GiB for allocators that plan, normal for the others.
-    Auto,
-    /// Blocks of 64 MiB, given back at once, compacted above 10 % of unused bytes.
-    Aggressive,
-    /// Blocks of 256 MiB, one spare, compacted above 20 %.
-    Normal,
-    /// Blocks of 1 GiB, all kept, compacted above 40 %.
-    Minimal,
 }
 
 /// `memory.on_overflow`

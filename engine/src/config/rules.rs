@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::DeviceChoice;
-use super::profile::{BackendKind, Memory, Mip, Profile, Reduction, Schedule};
+use super::profile::{Memory, Mip, Profile, Reduction, Schedule};
 use crate::gaussians::layout::{MOMENT_RATIO, Storage};
 use crate::plugins::{Auto, Checker, DeferredSh, Optimizer};
 
@@ -75,10 +75,6 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             || "auto or segmented, because `train.deterministic` is on".to_owned(),
         );
         c.range("silence_ms", debug.silence_ms, 1..=3_600_000);
-        let planned = profile.memory.backend.kind == BackendKind::Planned;
-        c.require("guard_bands", planned || !debug.guard_bands, "true", || {
-            "false, because `memory.backend.kind` is not planned".to_owned()
-        });
         c.within("budget", |c| {
             for (i, pair) in debug.budget.windows(2).enumerate() {
                 let (last, next) = (pair[0].from, pair[1].from);

@@ -328,9 +328,14 @@ fn refusals_say_what_where_and_what_instead() {
              jittered positions (f.yaml:2)",
         ),
         (
-            "memory: {backend: {kind: arena}}\n",
-            "`memory.backend.kind` is `arena`, which does not exist (f.yaml:2) / known, nearest first: vma, sparse, tlsf, \
-             naive, planned, gpu_allocator",
+            "memory: {backend: {kind: naive}}\n",
+            "unknown key `memory.backend` (f.yaml:2) / remove it: the engine plans every byte itself before the first step, \
+             and nothing is left to choose",
+        ),
+        (
+            "memory: {storage: half, trace: true}\n",
+            "unknown key `memory.trace` (f.yaml:2) / remove it: the engine plans every byte itself before the first step, \
+             and nothing is left to choose",
         ),
         (
             "eval: {lpips: 1}\n",

@@ -1,64 +1,16 @@
 //! A device with its queue, pipelines and committed memory: what the stages of a run share.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::backend::BackendChoice;
-use super::{GuardBands, Memory, MemoryError, PlanLimits};
-use crate::program::{Class, Program, Tag, TensorId, TensorTable, View};
-use crate::vk::{Block, CompiledProgram, Device, PipelineCache, Place, Queue, RecordOptions, Resolver, Ticket};
+use super::{GuardBands, Layout, Memory, MemoryError, Plan, PlanLimits};
+use crate::program::{Class, Program, Tag, TensorTable, View};
+use crate::vk::{CompiledProgram, Device, PipelineCache, Queue, RecordOptions, Ticket};
 
 /// Bytes of the transfer window used outside the step (loading, saving, tests).
 const TRANSFER_BYTES: u64 = 8 << 20;
 
 /// Blocks are kept at or below 1 GiB: operating systems place larger ones badly.
 const BLOCK_BYTES: u64 = 1 << 30;
-
-/// How a tensor that grows is copied: each row from its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowCopy {
-    /// Rows, as many before as after.
-    pub rows: u64,
-    /// Bytes of a row before.
-    pub old_bytes: u64,
-    /// Bytes of a row after.
-    pub new_bytes: u64,
-}
-
-/// Two blocks that a program may name as tensors 0 and 1.
-struct Pair<'a>(&'a Block, &'a Block);
-
-impl Resolver for Pair<'_> {
-    fn place(&self, view: &View) -> Place {
-        Place {
-            block: view.tensor.index(),
-            offset: view.offset,
-            bytes: view.bytes,
-        }
-    }
-
-    fn block(&self, index: usize) -> &Block {
-        if index == 0 { self.0 } else { self.1 }
-    }
-}
-
-/// Clears tensor 1 of `bytes` and copies the rows of tensor 0 into it.
-fn row_copy(rows: Option<&RowCopy>, bytes: u64) -> Program {
-    let view = |position, offset, bytes| View {
-        tensor: TensorId::at(position),
-        offset,
-        bytes,
-    };
-    let mut program = Program::new("grow");
-    program.fill(view(1, 0, bytes), 0);
-    if let Some(copy) = rows {
-        let kept = copy.old_bytes.min(copy.new_bytes);
-        for row in 0..copy.rows {
-            program.copy(view(0, row * copy.old_bytes, kept), view(1, row * copy.new_bytes, kept));
-        }
-    }
-    program
-}
 
 /// A device ready to run programs.
 pub struct Gpu {
@@ -70,8 +22,6 @@ pub struct Gpu {
     readback: View,
     /// Bytes that nobody may write; empty unless they were asked for.
     guards: GuardBands,
-    /// Names of submitted programs, while they are recorded.
-    submissions: Option<Vec<String>>,
     device: Arc<Device>,
 }
 
@@ -79,30 +29,30 @@ impl Gpu {
     /// Plans and commits `table` for `programs` under `cap_bytes`.
     ///
     /// # Errors
-    /// See [`Memory::commit`].
+    /// See [`Plan::new`] and [`Memory::commit`].
     pub fn new(
         device: &Arc<Device>,
         table: TensorTable,
         programs: &[&Program],
         cap_bytes: u64,
     ) -> Result<Self, MemoryError> {
-        Self::with_backend(device, table, programs, cap_bytes, BackendChoice::default())
+        Self::with_layout(device, table, programs, cap_bytes, Layout::default())
     }
 
-    /// [`Gpu::new`] with an allocator of choice.
+    /// [`Gpu::new`] with tensors laid out for a diagnosis.
     ///
     /// # Errors
-    /// See [`Memory::commit`].
-    pub fn with_backend(
+    /// See [`Gpu::new`].
+    pub fn with_layout(
         device: &Arc<Device>,
         mut table: TensorTable,
         programs: &[&Program],
         cap_bytes: u64,
-        backend: BackendChoice,
+        layout: Layout,
     ) -> Result<Self, MemoryError> {
         let (upload, readback) = Self::add_transfer(&mut table);
-        let plan = backend.place(&table, programs, Self::limits(device))?;
-        let memory = Memory::commit(device, table, plan, cap_bytes, backend)?;
+        let plan = Plan::with_layout(&table, programs, Self::limits(device), layout)?;
+        let memory = Memory::commit(device, table, plan, cap_bytes)?;
         let mut gpu = Self {
             queue: Queue::new(device)?,
             pipelines: PipelineCache::default(),
@@ -110,11 +60,10 @@ impl Gpu {
             upload,
             readback,
             guards: GuardBands::default(),
-            submissions: None,
             device: device.clone(),
         };
         gpu.touch()?;
-        if backend.guard_bands {
+        if layout == Layout::Guarded {
             gpu.guards = GuardBands::of(&gpu.memory);
             gpu.run(&gpu.guards.fill())?;
         }
@@ -142,37 +91,6 @@ impl Gpu {
     #[must_use]
     pub fn transfer_windows(&self) -> (View, View) {
         (self.upload, self.readback)
-    }
-
-    /// Goes over to larger tensors where the allocator has a driver block for each: those whose size stays keep their
-    /// bytes, and `rows` tells by name how the others are filled. Nothing may be in flight, and programs compiled before
-    /// are void.
-    ///
-    /// # Errors
-    /// [`MemoryError::OverBudget`] above `cap_bytes`, [`MemoryError::Vulkan`]; the model is lost then.
-    pub fn grow(
-        &mut self,
-        mut table: TensorTable,
-        programs: &[&Program],
-        cap_bytes: u64,
-        rows: &BTreeMap<String, RowCopy>,
-    ) -> Result<(), MemoryError> {
-        let (upload, readback) = Self::add_transfer(&mut table);
-        let plan = self
-            .memory
-            .backend()
-            .place(&table, programs, Self::limits(&self.device))?;
-        let (device, pipelines, queue) = (&self.device, &self.pipelines, &mut self.queue);
-        let mut copy = |name: &str, old: Option<&Block>, new: &Block| -> Result<(), MemoryError> {
-            let pair = Pair(old.unwrap_or(new), new);
-            let program = row_copy(rows.get(name).filter(|_| old.is_some()), new.bytes());
-            let compiled = CompiledProgram::new(device, pipelines, &pair, &program, RecordOptions::default(), None)?;
-            let ticket = compiled.submit(queue, 0)?;
-            Ok(queue.wait(ticket, "growing")?)
-        };
-        self.memory.grow(device, (table, plan), cap_bytes, &mut copy)?;
-        (self.upload, self.readback) = (upload, readback);
-        Ok(())
     }
 
     /// Adds the transfer windows that [`Gpu::new`] adds, for callers that plan without committing.
@@ -222,16 +140,6 @@ impl Gpu {
         &self.queue
     }
 
-    /// From now on keeps the names of submitted programs.
-    pub fn record_submissions(&mut self) {
-        self.submissions = Some(Vec::new());
-    }
-
-    /// Names of the programs submitted since the last call, oldest first.
-    pub fn take_submissions(&mut self) -> Vec<String> {
-        self.submissions.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
     /// Compiles a program whose tensors were planned.
     ///
     /// # Errors
@@ -252,9 +160,6 @@ impl Gpu {
     /// # Errors
     /// [`MemoryError::Vulkan`].
     pub fn submit(&mut self, program: &CompiledProgram, slot: u32) -> Result<Ticket, MemoryError> {
-        if let Some(names) = &mut self.submissions {
-            names.push(program.name().to_owned());
-        }
         Ok(program.submit(&mut self.queue, slot)?)
     }
 

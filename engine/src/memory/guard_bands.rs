@@ -5,74 +5,14 @@
 //! ([`crate::step::check_guard_bands`]): a word that changed was written by a pass that left its tensor. Drivers and the
 //! validation layer do not see that, because the band lies in the same buffer.
 
-use super::plan::by_size;
-use super::{Memory, MemoryError, Plan, PlanLimits, PlannedBlock, Slot};
-use crate::program::ALIGNMENT;
-use crate::program::{Class, Program, TensorTable, View};
+use super::{Memory, MemoryError};
+use crate::program::{ALIGNMENT, Program, View};
 
 /// Least bytes between a tensor and its neighbour, and at both ends of a block.
 pub const BAND_BYTES: u64 = ALIGNMENT;
 
 /// No index, no count, no float that kernels make: as a float it is -4.1e11.
 pub const GUARD_PATTERN: u32 = 0xd2be_a57e;
-
-/// Lays the tensors of `plan` apart, class by class in the order of their sizes.
-///
-/// # Errors
-/// [`MemoryError::TooLarge`] when a tensor with its bands exceeds a block.
-pub(super) fn guarded(table: &TensorTable, mut plan: Plan, limits: PlanLimits) -> Result<Plan, MemoryError> {
-    let largest = limits.largest_block();
-    let mut blocks: Vec<PlannedBlock> = Vec::new();
-    for class in [
-        Class::Persistent,
-        Class::Images,
-        Class::Small,
-        Class::Arena,
-        Class::Upload,
-        Class::Readback,
-    ] {
-        let first = blocks.len();
-        for index in by_size(table, class) {
-            let (Some(tensor), Some(slot)) = (table.tensors().get(index), plan.slots.get_mut(index)) else {
-                continue;
-            };
-            // Its own bytes, the rest of its last unit, and the band behind it; the one before it is its neighbour's.
-            let bytes = (tensor.bytes + BAND_BYTES).next_multiple_of(ALIGNMENT);
-            if BAND_BYTES + bytes > largest {
-                return Err(MemoryError::TooLarge {
-                    tensor: tensor.name.clone(),
-                    bytes: BAND_BYTES + bytes,
-                    limit: "block",
-                    limit_bytes: largest,
-                });
-            }
-            let last = blocks.len();
-            let room = blocks.get(last.saturating_sub(1)).filter(|_| last > first);
-            if room.is_none_or(|block| block.bytes + bytes > largest) {
-                blocks.push(PlannedBlock {
-                    class,
-                    bytes: BAND_BYTES,
-                    request_bytes: 0,
-                    paged: false,
-                });
-            }
-            let block = blocks.len() - 1;
-            if let Some(planned) = blocks.last_mut() {
-                *slot = Slot {
-                    block,
-                    offset: planned.bytes,
-                };
-                planned.bytes += bytes;
-            }
-        }
-    }
-    for block in &mut blocks {
-        block.request_bytes = limits.rounding.request(block.bytes);
-    }
-    plan.arena_bytes = blocks.iter().filter(|b| b.class == Class::Arena).map(|b| b.bytes).sum();
-    plan.blocks = blocks;
-    Ok(plan)
-}
 
 /// Bytes between two tensors, or between one and the end of its block.
 #[derive(Clone, Debug)]

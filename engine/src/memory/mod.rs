@@ -1,23 +1,22 @@
 //! Device memory: what is needed, where it lies, and the one commitment at start-up.
 //!
 //! A [`TensorTable`](crate::program::TensorTable) lists every tensor with its class; a
-//! [`Program`](crate::program::Program) lists the passes that read and write them; a [`Plan`] turns both into block sizes and offsets without touching a device; [`Memory`] commits the plan. After that
-//! nothing allocates, but for two of the allocators that [`backend`] offers beside the plan: `sparse` and `naive` grow with
-//! the model, at densifications. [`trace`] is what a run did with memory, to be replayed on all of them.
+//! [`Program`](crate::program::Program) lists the passes that read and write them; a [`Plan`] turns both into block sizes and
+//! offsets without touching a device; [`Memory`] commits the plan. After that nothing allocates.
 
-pub mod backend;
 mod budget;
 mod commit;
 mod gpu;
 mod guard_bands;
+mod layout;
 mod plan;
-pub mod trace;
 
 pub use crate::vk::BlockRounding;
 pub use budget::{Budget, BudgetLimit, GIB, MIB};
 pub use commit::Memory;
-pub use gpu::{Gpu, RowCopy};
+pub use gpu::Gpu;
 pub use guard_bands::{BAND_BYTES, GUARD_PATTERN, GuardBands, GuardWindow};
+pub use layout::Layout;
 pub use plan::{ArenaPeak, Plan, PlanLimits, PlannedBlock, Slot};
 
 fn mib(bytes: u64) -> f64 {
@@ -70,17 +69,6 @@ pub enum MemoryError {
         /// What the driver was asked for.
         requested_bytes: u64,
     },
-    /// The allocator does not work here.
-    #[error("`memory.backend.kind` is {backend}, which is not possible here: {why}")]
-    Unavailable {
-        /// Its word.
-        backend: &'static str,
-        /// What is missing.
-        why: String,
-    },
-    /// A backend has no room.
-    #[error("device memory is full: {0}")]
-    Refused(#[from] backend::Refused),
     /// A host transfer outside a tensor.
     #[error(
         "internal error: a transfer of {bytes} bytes at {offset} lies outside of tensor `{tensor}`; please report this"

@@ -54,10 +54,8 @@ pub struct PlannedBlock {
     pub class: Class,
     /// Usable size in bytes.
     pub bytes: u64,
-    /// Bytes the driver is asked for; at most, where it is paged.
+    /// Bytes the driver is asked for.
     pub request_bytes: u64,
-    /// Addresses whose memory comes page by page.
-    pub paged: bool,
 }
 
 /// The worst moment of a program.
@@ -84,8 +82,6 @@ pub struct Plan {
     pub arena_peaks: Vec<ArenaPeak>,
     /// Largest sum of simultaneously live arena bytes: no placement can need less.
     pub arena_live_bytes: u64,
-    /// Bytes that arena tensors may lie in.
-    pub(super) arena_bytes: u64,
 }
 
 impl Plan {
@@ -94,19 +90,6 @@ impl Plan {
     /// # Errors
     /// [`MemoryError::TooLarge`] when a tensor exceeds a block or a binding.
     pub fn new(table: &TensorTable, programs: &[&Program], limits: PlanLimits) -> Result<Self, MemoryError> {
-        Self::in_blocks(table, programs, limits, limits.block_bytes)
-    }
-
-    /// The same with blocks of `standard_bytes` where no tensor asks for a larger one.
-    ///
-    /// # Errors
-    /// [`MemoryError::TooLarge`] when a tensor exceeds a block or a binding.
-    pub fn in_blocks(
-        table: &TensorTable,
-        programs: &[&Program],
-        limits: PlanLimits,
-        standard_bytes: u64,
-    ) -> Result<Self, MemoryError> {
         let block_bytes = limits.largest_block();
         for tensor in table.tensors() {
             let host = matches!(tensor.class, Class::Upload | Class::Readback);
@@ -125,7 +108,6 @@ impl Plan {
                 }
             }
         }
-        let block_bytes = block_bytes.min(limits.rounding.largest_block(standard_bytes));
         let lifetimes = lifetimes(table, programs);
         let mut slots = vec![Slot { block: 0, offset: 0 }; table.tensors().len()];
         let mut blocks = Vec::new();
@@ -148,7 +130,6 @@ impl Plan {
             .collect();
         Ok(Self {
             arena_live_bytes: arena_peaks.iter().map(|peak| peak.bytes).max().unwrap_or(0),
-            arena_bytes: blocks.iter().filter(|b| b.class == Class::Arena).map(|b| b.bytes).sum(),
             arena_peaks,
             blocks,
             slots,
@@ -179,7 +160,8 @@ impl Plan {
     /// Bytes of the arena that tensors may lie in.
     #[must_use]
     pub fn arena_bytes(&self) -> u64 {
-        self.arena_bytes
+        let arena = self.blocks.iter().filter(|b| b.class == Class::Arena);
+        arena.map(|b| b.bytes).sum()
     }
 
     /// Bytes of host-visible rings.
@@ -245,7 +227,6 @@ fn pack(table: &TensorTable, class: Class, block_bytes: u64, blocks: &mut Vec<Pl
                 class,
                 bytes: 0,
                 request_bytes: 0,
-                paged: false,
             });
             blocks.len() - 1
         });
@@ -316,7 +297,6 @@ fn place_arena(
             class: Class::Arena,
             bytes,
             request_bytes: 0,
-            paged: false,
         });
     }
 }

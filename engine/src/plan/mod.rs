@@ -34,7 +34,7 @@ pub use first::{FirstModel, plan_first};
 pub use host_memory::available_bytes;
 pub use kernel_timing::KernelTiming;
 pub use model::{gib_to_bytes, scene_options};
-pub use open::{OpenDevice, backend_choice, list_devices, open_device, variants_for};
+pub use open::{OpenDevice, layout_of, list_devices, open_device, variants_for};
 pub use photos::image_host_bytes;
 pub use planning::{ArenaUse, Measures, PlanReport, TrainPlan, plan};
 pub use probe_tensors::{ProbeTensors, REFERENCE_BYTES};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{PlanError, device_choice};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
-use crate::memory::backend::{BackendChoice, BackendKind, Fragmentation};
+use crate::memory::Layout;
 use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
 
 /// An opened device and what was decided about it.
@@ -16,25 +16,15 @@ pub struct OpenDevice {
     pub tier: Tier,
 }
 
-/// The allocator that `profile` asks for.
+/// How the tensors of a run lie in memory: packed, unless `profile` looks for passes that leave theirs.
 #[must_use]
-pub fn backend_choice(profile: &Profile) -> BackendChoice {
-    BackendChoice {
-        kind: match profile.memory.backend.kind {
-            config::BackendKind::Planned => BackendKind::Planned,
-            config::BackendKind::Sparse => BackendKind::Sparse,
-            config::BackendKind::Tlsf => BackendKind::Tlsf,
-            config::BackendKind::GpuAllocator => BackendKind::GpuAllocator,
-            config::BackendKind::Vma => BackendKind::Vma,
-            config::BackendKind::Naive => BackendKind::Naive,
-        },
-        fragmentation: match profile.memory.fragmentation {
-            config::Fragmentation::Auto => None,
-            config::Fragmentation::Aggressive => Some(Fragmentation::Aggressive),
-            config::Fragmentation::Normal => Some(Fragmentation::Normal),
-            config::Fragmentation::Minimal => Some(Fragmentation::Minimal),
-        },
-        guard_bands: profile.debug.guard_bands,
+pub fn layout_of(profile: &Profile) -> Layout {
+    if profile.debug.guard_bands {
+        Layout::Guarded
+    } else if profile.debug.validation == config::Validation::Gpu {
+        Layout::Apart
+    } else {
+        Layout::Packed
     }
 }
 

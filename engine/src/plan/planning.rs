@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST, ceiling};
 use super::demand::Demand;
 use super::look::Look;
-use super::open::backend_choice;
+use super::open::layout_of;
 use super::order::{self, Reorder};
 use super::probe_tensors::ProbeTensors;
 use super::readback::EvalReadback;
@@ -19,8 +19,7 @@ use crate::kernels::densify::{Event, Options, Way};
 use crate::kernels::filter_3d::FilterIo;
 use crate::kernels::views::Variants;
 use crate::kernels::{histogram, resample};
-use crate::memory::backend::BackendChoice;
-use crate::memory::{Budget, Gpu, Plan, PlanLimits};
+use crate::memory::{Budget, Gpu, Layout, Plan, PlanLimits};
 use crate::plugins::{BudgetedOptions, Strategy};
 use crate::program::{Class, Program, Tag, TensorTable, View};
 use crate::scene::{SceneIndex, photo_bytes};
@@ -57,8 +56,8 @@ impl Measures {
 
 /// Everything a run allocates and executes, as data.
 pub struct TrainPlan {
-    /// The allocator that places them.
-    pub backend: BackendChoice,
+    /// How tensors lie in memory.
+    pub layout: Layout,
     /// All tensors.
     pub table: TensorTable,
     /// The step's tensors.
@@ -107,18 +106,6 @@ pub struct TrainPlan {
     pub lpips: Option<LpipsTensors>,
     /// What the residency probe compares with; none where it can tell nothing.
     pub probe: Option<ProbeTensors>,
-    recipe: Recipe,
-}
-
-/// What a plan was made from, besides its capacities.
-#[derive(Clone)]
-struct Recipe {
-    profile: Profile,
-    measures: Measures,
-    resident_bytes: Vec<u64>,
-    page_bytes: u64,
-    /// Image size that LPIPS was asked for.
-    lpips_px: Option<[u32; 2]>,
 }
 
 impl TrainPlan {
@@ -195,47 +182,13 @@ impl TrainPlan {
             densify,
             prune,
             cull,
-            backend: backend_choice(profile),
+            layout: layout_of(profile),
             table,
             tensors,
             readback,
             lpips: None,
             probe: None,
-            recipe: Recipe {
-                profile: profile.clone(),
-                measures,
-                resident_bytes: resident_bytes.to_vec(),
-                page_bytes,
-                lpips_px: None,
-            },
         }
-    }
-
-    /// The same with room for `n_cap` Gaussians now; what they may grow to stays.
-    ///
-    /// # Errors
-    /// See [`TrainPlan::with_lpips`].
-    pub(crate) fn resized(&self, n_cap: u32) -> Result<Self, LpipsError> {
-        let capacities = Capacities {
-            n_cap: n_cap.max(256).next_multiple_of(256),
-            ..self.tensors.capacities
-        };
-        let Recipe {
-            profile,
-            measures,
-            resident_bytes,
-            page_bytes,
-            lpips_px,
-        } = &self.recipe;
-        let variants = &self.tensors.variants;
-        let mut plan = Self::new(&capacities, variants, profile, *measures, resident_bytes, *page_bytes);
-        if self.probe.is_some() {
-            plan = plan.with_probe();
-        }
-        if let Some(size_px) = lpips_px {
-            plan = plan.with_lpips(*size_px)?;
-        }
-        Ok(plan)
     }
 
     /// Adds the workspace of LPIPS for images of at most `max_size_px`, in arena bytes that the step leaves idle.
@@ -245,7 +198,6 @@ impl TrainPlan {
     pub fn with_lpips(mut self, max_size_px: [u32; 2]) -> Result<Self, LpipsError> {
         let mut table = self.table.clone();
         self.lpips = LpipsTensors::beside(&mut table, &self.programs(), max_size_px)?;
-        self.recipe.lpips_px = Some(max_size_px);
         self.table = table;
         Ok(self)
     }
@@ -291,9 +243,10 @@ impl TrainPlan {
     /// Places every tensor of [`TrainPlan::whole_table`].
     ///
     /// # Errors
-    /// See [`Plan::new`].
+    /// See [`Plan::with_layout`].
     pub fn place(&self, limits: PlanLimits) -> Result<Plan, PlanError> {
-        Ok(self.backend.place(&self.whole_table(), &self.programs(), limits)?)
+        let (table, programs) = (self.whole_table(), self.programs());
+        Ok(Plan::with_layout(&table, &programs, limits, self.layout)?)
     }
 }
 

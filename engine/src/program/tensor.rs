@@ -1,6 +1,5 @@
 //! Named pieces of device memory, before they have an address.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Offsets are multiples of this many bytes: it satisfies every device's binding alignment seen so far.
@@ -11,7 +10,7 @@ pub const ALIGNMENT: u64 = 256;
 pub struct TensorId(usize);
 
 /// Which set of blocks a tensor lives in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// Lives as long as the run: model, moments, statistics.
@@ -61,7 +60,7 @@ impl Class {
 }
 
 /// What a tensor is for; the unit of memory reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tag {
     /// Model parameters.

@@ -453,13 +453,12 @@ pub struct MemoryRow {
     pub allocated: u64,
     /// Sum of the driver's allocations.
     pub reserved: u64,
-    /// `allocated` less its value at the first row after the number of Gaussians last changed by plan (densification); 0
-    /// unless something grows that should not.
+    /// `reserved` less its value at the first row of the process; 0 unless something grows that should not.
     #[serde(default)]
     pub vram_creep: i64,
-    /// Largest `allocated` so far, kept inside the allocator.
+    /// Largest `allocated` so far, those of earlier processes of the run included.
     pub peak_allocated: u64,
-    /// Largest `reserved` so far, kept inside the allocator.
+    /// Largest `reserved` so far, also between two rows and in earlier processes.
     pub peak_reserved: u64,
     /// Device memory the driver lets this process use; null when it does not say.
     pub heap_budget: Option<u64>,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::memory::Gpu;
-use crate::memory::backend::BackendKind;
 use crate::plan::PlanReport;
 use crate::program::{Class, TensorDesc};
 use crate::record::events::MemoryRow;
@@ -16,30 +15,17 @@ const LARGE_BYTES: u64 = 512 << 20;
 /// Makes the rows of `memory.jsonl`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemoryWatch {
-    creep: Creep,
-    said_capacities: bool,
+    /// What was reserved at the first row: every byte of a run is taken before it.
+    first_reserved: Option<u64>,
 }
 
-/// Growth of a figure since it was first seen after the last change that explains growth.
-#[derive(Clone, Copy, Debug, Default)]
-struct Creep {
-    baseline: Option<u64>,
-}
-
-impl Creep {
-    fn of(&mut self, allocated: u64) -> i64 {
-        let baseline = *self.baseline.get_or_insert(allocated);
-        let difference = i128::from(allocated) - i128::from(baseline);
-        i64::try_from(difference).unwrap_or(i64::MAX)
-    }
+/// Growth from `before` to `now`, bytes.
+fn creep(before: u64, now: u64) -> i64 {
+    let difference = i128::from(now) - i128::from(before);
+    i64::try_from(difference).unwrap_or(i64::MAX)
 }
 
 impl MemoryWatch {
-    /// Says that the number of Gaussians changed by plan: the next row gives the new baseline of creep.
-    pub(super) fn topology_changed(&mut self) {
-        self.creep.baseline = None;
-    }
-
     /// The figures as they are now; the first row also has the capacities.
     pub(super) fn row(
         &mut self,
@@ -63,16 +49,13 @@ impl MemoryWatch {
             .caps()
             .device_heap()
             .and_then(|(heap, _)| device.heap_budget(heap));
-        let said = std::mem::replace(&mut self.said_capacities, true);
+        let is_first = self.first_reserved.is_none();
+        let first_reserved = *self.first_reserved.get_or_insert(reserved);
         MemoryRow {
             it,
             allocated,
             reserved,
-            // Some allocators grow by plan, before the densification that they make room for is told.
-            vram_creep: match memory.backend().kind {
-                BackendKind::Naive | BackendKind::Sparse => 0,
-                _ => self.creep.of(allocated),
-            },
+            vram_creep: creep(first_reserved, reserved),
             peak_allocated: peaks.allocated,
             peak_reserved: peaks.reserved,
             heap_budget: heap.map(|(budget, _)| budget),
@@ -82,8 +65,8 @@ impl MemoryWatch {
             large_tensors: u32::try_from(large.count()).unwrap_or(u32::MAX),
             overhead: 1.0 - allocated as f64 / reserved.max(1) as f64,
             gpu: sample,
-            capacities: (!said).then(|| plan.capacities.into()),
-            capacities_from: (!said).then_some(plan.capacities_from),
+            capacities: is_first.then(|| plan.capacities.into()),
+            capacities_from: is_first.then_some(plan.capacities_from),
         }
     }
 }
@@ -93,11 +76,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn creep_counts_from_the_first_row_after_a_change() {
-        let mut watch = MemoryWatch::default();
-        assert_eq!([100, 100, 130, 90].map(|now| watch.creep.of(now)), [0, 0, 30, -10]);
-        watch.topology_changed();
-        assert_eq!([500, 521].map(|now| watch.creep.of(now)), [0, 21]);
+    fn creep_has_a_sign() {
+        assert_eq!([100, 130, 90].map(|now| creep(100, now)), [0, 30, -10]);
     }
 
     #[test]

@@ -17,7 +17,6 @@ mod renderer;
 mod resolution_phases;
 mod session;
 mod stored;
-mod tracing;
 mod watchdog;
 
 pub use error::{DeviceLoss, RunError, StoredError};

@@ -4,7 +4,7 @@ use super::RunError;
 use super::growth::Plateau;
 use super::memory_watch::MemoryWatch;
 use crate::config::Profile;
-use crate::record::events::{Event, EventRow, GpuRow, RunEvent};
+use crate::record::events::{GpuRow, RunEvent};
 use crate::record::sinks::Sinks;
 use crate::record::telemetry::Telemetry;
 use crate::train::{StepStatus, Trainer};
@@ -28,13 +28,6 @@ impl Monitor {
             last_histograms: None,
             telemetry: sinks.want_telemetry().then(|| Telemetry::of(caps)).flatten(),
             growth: Plateau::new(profile),
-        }
-    }
-
-    /// Takes note of what happened to the model.
-    pub(super) fn note(&mut self, row: &EventRow) {
-        if matches!(row.event, Event::Densify { .. }) {
-            self.memory.topology_changed();
         }
     }
 

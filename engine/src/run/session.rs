@@ -18,13 +18,11 @@ use super::interrupt::{Interrupt, Signal};
 use super::left_out::LeftOut;
 use super::monitor::Monitor;
 use super::resolution_phases::Phase;
-use super::tracing::Tracer;
 use super::{RunError, early_stop, evaluation};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::kernels::views::Variants;
-use crate::memory::trace::{Phase as TracePhase, Process, TRACE_FILE};
 use crate::memory::{Gpu, MIB};
 use crate::plan::{
     CapacitySource, Demand, FirstModel, OpenDevice, Pinned, PlanReport, available_bytes, check_host_memory,
@@ -127,7 +125,6 @@ struct Session {
     from: u32,
     /// What ends the run before its next step.
     end: Option<RunError>,
-    tracer: Option<Tracer>,
     device: device::DeviceWatch,
 }
 
@@ -269,7 +266,6 @@ impl Session {
             banded: 0,
             from: 0,
             end: None,
-            tracer: None,
             device,
         };
         if let Some(checkpoint) = &mut from {
@@ -277,7 +273,6 @@ impl Session {
         } else if matches!(resume, Some(ResumeFrom::AfterLoss)) {
             session.begin_again()?;
         }
-        session.open_trace(from.is_some())?;
         session.announce()?;
         Ok(session)
     }
@@ -315,33 +310,6 @@ impl Session {
                 checkpoint: path.display().to_string(),
             },
         )
-    }
-
-    /// Begins the memory trace, when it is asked for.
-    fn open_trace(&mut self, resumed: bool) -> Result<(), RunError> {
-        if !self.profile.memory.trace {
-            return Ok(());
-        }
-        let (process, phase) = match resumed {
-            true => (Process::Resume, TracePhase::Resume),
-            false => (Process::New, TracePhase::Start),
-        };
-        let path = self.folder.root().join(TRACE_FILE);
-        let scene = RunScene::of(&self.scene).name;
-        self.tracer = Some(Tracer::open(&path, &scene, process, &mut self.trainer)?);
-        self.folder.list([TRACE_FILE])?;
-        self.trace(phase)
-    }
-
-    /// Notes in the memory trace what was done since the last step.
-    fn trace(&mut self, phase: TracePhase) -> Result<(), RunError> {
-        match &mut self.tracer {
-            Some(tracer) => {
-                let px = self.trainer.report().capacities.max_pixels;
-                tracer.between(phase, px.into(), &mut self.trainer)
-            }
-            None => Ok(()),
-        }
     }
 
     fn announce(&mut self) -> Result<(), RunError> {
@@ -428,9 +396,6 @@ impl Session {
                 self.save()?;
             }
             self.trainer.release()?;
-            if let Some(tracer) = &mut self.tracer {
-                tracer.step(next, None, &mut self.trainer);
-            }
             if self.is_due(next, |s| &s.checkpoint) && next != total {
                 self.settle()?;
                 self.checkpoint_if_there_is_room()?;
@@ -469,9 +434,6 @@ impl Session {
         self.trainer.see(id.index);
         let status = self.trainer.advance_and_hold(&camera, drawn.target(id))?;
         drop(drawn);
-        if let Some(tracer) = &mut self.tracer {
-            tracer.step(iteration, Some(view.pixels()), &mut self.trainer);
-        }
         self.stage_next();
         if let Some(opened) = self.opened.take() {
             let LoadReport { images, bytes, threads } = self.phase.store.report();
@@ -505,9 +467,6 @@ impl Session {
         };
         let StepStatus { iteration, counters } = status;
         let t = self.watch.elapsed(self.now());
-        if let Some(tracer) = &mut self.tracer {
-            tracer.status(&status, t.as_secs_f64(), &self.trainer)?;
-        }
         let its = self.rate.step(iteration, t);
         #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
         let row = TrainRow {
@@ -535,7 +494,6 @@ impl Session {
     fn tell_events(&mut self) -> Result<(), RunError> {
         self.tell_device()?;
         for event in self.trainer.take_events() {
-            self.monitor.note(&event);
             self.note_overflow(event.it, &event.event);
             self.emit(&RunEvent::Event(event))?;
         }

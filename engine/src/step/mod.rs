@@ -16,7 +16,6 @@ mod passes;
 mod record_bands;
 mod reorder;
 mod resident;
-mod rows;
 mod tensors;
 
 pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, left_out, pack_bands};
@@ -32,5 +31,4 @@ pub use passes::{
 pub use record_bands::{BandedRender, RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands};
 pub use reorder::{ReorderTensors, reorder, reorder_rows};
 pub use resident::{Place, ResidentImages};
-pub use rows::{ModelTensor, model_tensors};
 pub use tensors::{FilterTensors, Rings, StepTensors};

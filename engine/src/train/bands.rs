@@ -170,11 +170,6 @@ impl Banding {
         }
     }
 
-    /// Goes on with the tensors of another plan.
-    pub(super) fn move_to(&mut self, ring: BandRing) {
-        self.ring = ring;
-    }
-
     /// How the next step starts; none when it is tried whole.
     pub(super) fn turns(&self) -> Option<Turns> {
         self.crowded

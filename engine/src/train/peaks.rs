@@ -18,7 +18,7 @@ impl Peaks {
     #[must_use]
     pub fn of(gpu: &Gpu) -> Self {
         Self {
-            allocated: gpu.memory().peak_allocated_bytes(),
+            allocated: gpu.memory().allocated_bytes(),
             reserved: gpu.device().peak_reserved_bytes(),
         }
     }

@@ -1,7 +1,6 @@
 //! The device side of a run: submits steps, reads status words late, evaluates between steps.
 
 mod deferred;
-mod growing;
 mod replay;
 mod results;
 mod staging;
@@ -12,7 +11,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deferred::Deferred;
-use growing::Growing;
 
 use super::TrainError;
 use super::bands::{BandRing, Banding};
@@ -31,14 +29,13 @@ use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
-use crate::memory::backend::BackendKind;
 use crate::memory::{Gpu, MemoryError};
 use crate::plan::schedule::{self, Events};
 use crate::plan::{EvalReadback, PlanReport, TrainPlan, losses};
 use crate::program::View;
 use crate::record::events::{Event, EventRow};
 use crate::scene::{self, Camera, SceneIndex};
-use crate::step::{self, ModelTensor, StepTensors, check_guard_bands};
+use crate::step::{self, StepTensors, check_guard_bands};
 use crate::vk::{Device, Ticket};
 
 /// What a finished step reports.
@@ -136,8 +133,6 @@ pub struct Trainer {
     headroom: Headroom,
     skips: Skips,
     growth: GrowthHold,
-    /// Makes larger plans, for allocators that grow.
-    pub(super) growing: Option<Growing>,
     /// Timed steps that were not asked for yet.
     pub(super) timed: Vec<TimedStep>,
     /// Time spent waiting for steps.
@@ -159,13 +154,12 @@ impl Trainer {
         model: Option<&Gaussians>,
     ) -> Result<Self, TrainError> {
         profile.model.near = Some(profile.near_z(scene));
-        let (plan, growing) = Growing::start(plan, model.map_or(0, Gaussians::len))?;
-        let mut gpu = Gpu::with_backend(
+        let mut gpu = Gpu::with_layout(
             device,
             plan.table.clone(),
             &plan.programs(),
             report.budget.cap_bytes,
-            plan.backend,
+            plan.layout,
         )?;
         let programs = Programs::new(&gpu, &plan, profile.debug.timed_every > 0)?;
         let least = profile.debug.bands;
@@ -205,7 +199,6 @@ impl Trainer {
             headroom,
             skips: Skips::default(),
             growth: GrowthHold::default(),
-            growing,
             timed: Vec::new(),
             waited: Duration::ZERO,
             deferred,
@@ -213,7 +206,6 @@ impl Trainer {
         losses::start(&mut trainer.gpu, &trainer.tensors)?;
         trainer.upload_rates()?;
         if let Some(model) = model {
-            trainer.make_room(u32::try_from(model.len()).unwrap_or(u32::MAX))?;
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
         }
         trainer.set_cameras(scene, model.is_some())?;
@@ -242,28 +234,6 @@ impl Trainer {
     #[must_use]
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
-    }
-
-    /// The allocator of the run.
-    #[must_use]
-    pub fn backend(&self) -> BackendKind {
-        self.gpu.memory().backend().kind
-    }
-
-    /// The tensors of the model.
-    #[must_use]
-    pub fn model_tensors(&self) -> Vec<ModelTensor> {
-        step::model_tensors(&self.tensors)
-    }
-
-    /// From now on keeps the names of submitted programs.
-    pub(crate) fn record_submissions(&mut self) {
-        self.gpu.record_submissions();
-    }
-
-    /// Names of the programs submitted since the last call.
-    pub(crate) fn take_submissions(&mut self) -> Vec<String> {
-        self.gpu.take_submissions()
     }
 
     /// The device with no step in flight, for work in arena memory between steps.
@@ -387,12 +357,8 @@ impl Trainer {
     /// # Errors
     /// [`TrainError::Memory`].
     pub fn release(&mut self) -> Result<(), TrainError> {
-        self.make_room_for_births()?;
         match self.held.take() {
-            Some(iteration) => {
-                self.submit_events(iteration)?;
-                self.give_back_room(schedule::events_at(&self.profile, iteration).densify)
-            }
+            Some(iteration) => self.submit_events(iteration),
             None => Ok(()),
         }
     }

@@ -186,17 +186,6 @@ impl<P: Place> Uploads<P> {
             self.take(slot);
         }
     }
-
-    /// Gives the places back, so that others can be made of the same bytes.
-    pub(super) fn clear(&mut self) {
-        self.unstage();
-        self.shared.lock().slots.clear();
-    }
-
-    /// Goes on with other places, after [`Uploads::clear`].
-    pub(super) fn refill(&mut self, places: impl IntoIterator<Item = P>) {
-        self.shared.lock().slots = places.into_iter().map(Slot::new).collect();
-    }
 }
 
 impl<P> Shared<P> {

@@ -125,68 +125,13 @@ impl Block {
                 .map_err(VkError::call("vkMapMemory"))?
                 .cast();
         }
-        Ok(Self::of(owned, bytes, mapped))
-    }
-
-    fn of(owned: Owned, bytes: u64, mapped: *mut u8) -> Self {
-        Self {
+        Ok(Self {
             buffer: owned.buffer,
             owned: Arc::new(owned),
             bytes,
             mapped,
             lent: Arc::default(),
-        }
-    }
-
-    /// Makes a buffer of `bytes` that has addresses and no memory.
-    ///
-    /// # Errors
-    /// [`VkError::OutOfMemory`] when the driver refuses.
-    pub(super) fn without_memory(device: &Arc<Device>, bytes: u64) -> Result<Self, VkError> {
-        let info = vk::BufferCreateInfo::default()
-            .flags(vk::BufferCreateFlags::SPARSE_BINDING | vk::BufferCreateFlags::SPARSE_RESIDENCY)
-            .size(bytes)
-            .sharing_mode(vk::SharingMode::EXCLUSIVE)
-            .usage(BLOCK_USAGE);
-        device.attempt("vkCreateBuffer")?;
-        // SAFETY: `info` is valid for the call; the device has sparse binding, or its owner would not ask.
-        let buffer = unsafe { device.raw().create_buffer(&info, None) }.map_err(VkError::call("vkCreateBuffer"))?;
-        let owned = Owned {
-            device: device.clone(),
-            kind: BlockKind::Device,
-            buffer,
-            memory: vk::DeviceMemory::null(),
-            allocated_bytes: 0,
-        };
-        Ok(Self::of(owned, bytes, std::ptr::null_mut()))
-    }
-
-    /// Bytes of a page of a buffer without memory.
-    pub(super) fn page_bytes(&self) -> u64 {
-        // SAFETY: the buffer is alive and of this device.
-        unsafe { self.owned.device.raw().get_buffer_memory_requirements(self.buffer) }.alignment
-    }
-
-    pub(super) fn memory(&self) -> vk::DeviceMemory {
-        self.owned.memory
-    }
-
-    /// Gives pages of this buffer memory, or takes it from them, and waits until that is done. Nothing that uses the buffer
-    /// is in flight.
-    pub(super) fn bind_pages(&self, binds: &[vk::SparseMemoryBind]) -> Result<(), VkError> {
-        let raw = self.owned.device.raw();
-        let buffers = [vk::SparseBufferMemoryBindInfo::default()
-            .buffer(self.buffer)
-            .binds(binds)];
-        let infos = [vk::BindSparseInfo::default().buffer_binds(&buffers)];
-        // SAFETY: pages and memory are in range by the page driver's books, the queue can bind (it was asked for when the
-        // device was chosen), and waiting makes the binding visible to what is submitted later.
-        unsafe {
-            raw.queue_bind_sparse(self.owned.device.queue(), &infos, vk::Fence::null())
-                .map_err(VkError::call("vkQueueBindSparse"))?;
-            raw.queue_wait_idle(self.owned.device.queue())
-                .map_err(VkError::call("vkQueueWaitIdle"))
-        }
+        })
     }
 
     /// Usable bytes.

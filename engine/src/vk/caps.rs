@@ -107,8 +107,6 @@ pub struct Caps {
     pub overallocation_behavior: bool,
     /// Timeline semaphores (core 1.2).
     pub timeline: bool,
-    /// Buffers whose pages get memory one by one, and access to pages without memory is harmless.
-    pub sparse: bool,
     #[serde(skip)]
     pub(super) handle: vk::PhysicalDevice,
     #[serde(skip)]
@@ -142,17 +140,12 @@ impl Caps {
                 features = features.push_next(&mut atomics);
             }
             instance.get_physical_device_features2(handle, &mut features);
-            let sparse_features =
-                features.features.sparse_binding == vk::TRUE && features.features.sparse_residency_buffer == vk::TRUE;
             let memory = instance.get_physical_device_memory_properties(handle);
             let families = instance.get_physical_device_queue_family_properties(handle);
             let queue_family = families
                 .iter()
                 .position(|f| f.queue_flags.contains(vk::QueueFlags::COMPUTE))
                 .and_then(|i| u32::try_from(i).ok());
-            let binds_pages = queue_family
-                .and_then(|i| families.get(i as usize))
-                .is_some_and(|f| f.queue_flags.contains(vk::QueueFlags::SPARSE_BINDING));
             let timestamps = queue_family
                 .and_then(|i| families.get(i as usize))
                 .is_some_and(|f| f.timestamp_valid_bits >= 32);
@@ -232,7 +225,6 @@ impl Caps {
                 pageable_memory: has(ash::ext::memory_priority::NAME)
                     && has(ash::ext::pageable_device_local_memory::NAME),
                 overallocation_behavior: has(ash::amd::memory_overallocation_behavior::NAME),
-                sparse: sparse_features && binds_pages,
                 timeline: timeline.timeline_semaphore == vk::TRUE,
                 handle,
                 queue_family,

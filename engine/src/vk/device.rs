@@ -81,12 +81,8 @@ impl Device {
         if caps.float_atomics {
             extensions.push(ash::ext::shader_atomic_float::NAME.as_ptr());
         }
-        let features = vk::PhysicalDeviceFeatures::default()
-            .sparse_binding(caps.sparse)
-            .sparse_residency_buffer(caps.sparse);
         let mut info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
-            .enabled_features(&features)
             .enabled_extension_names(&extensions)
             .push_next(&mut timeline);
         if caps.float_atomics {

@@ -1,6 +1,6 @@
 //! The Vulkan device: instance, capabilities, memory objects, pipelines, recorded programs, timeline.
 //!
-//! This is the only layer (with `memory::backend`) that may use `unsafe`. It promises that every handle it gives out
+//! This is the only layer that may use `unsafe`. It promises that every handle it gives out
 //! lives as long as the [`Device`] behind it, and it reports three families of trouble only: out of memory, a lost
 //! device, and something the device does not support (see [`VkError`]).
 #![expect(unsafe_code, reason = "this layer is the boundary to Vulkan")]
@@ -13,21 +13,16 @@ mod error;
 mod hazard;
 pub(crate) mod hazards;
 mod instance;
-mod library;
 mod markers;
 mod memory_type;
 mod nvml;
-mod pages;
 mod pipeline;
 mod program;
 mod progress;
 mod queue;
 mod recording;
 mod rounding;
-mod simulated;
 mod timestamps;
-#[cfg(feature = "vma")]
-mod vma;
 mod window;
 
 pub use block::{Block, BlockKind};
@@ -36,10 +31,8 @@ pub use device::Device;
 pub use error::VkError;
 pub use hazard::Hazard;
 pub use instance::{Instance, Validation, ValidationReport};
-pub use library::open_library;
 pub use markers::Markers;
 pub use nvml::{GpuSample, Nvml, Throttle};
-pub use pages::DevicePages;
 pub use pipeline::{LOCKSTEP, Pipeline, PipelineCache, PipelineKey};
 pub use program::{CompiledProgram, Place, RecordOptions, Resolver};
 pub use progress::{Progress, Pulse};

@@ -5,8 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kiln::cli::{Exit, Failure as _};
-use kiln::memory::backend::BackendKind;
-use kiln::memory::{Budget, GIB, Gpu, MemoryError};
+use kiln::memory::{Budget, GIB, Gpu, Layout, MemoryError};
 use kiln::plan::{Demand, FirstModel, open_device, plan, scene_options, variants_for};
 use kiln::run::RunError;
 use kiln::scene::SceneIndex;
@@ -22,9 +21,9 @@ const SMALL: &[(&str, &str)] = &[("memory.max_gaussians", "2000")];
 #[test]
 fn start_up_survives_a_failure_of_every_allocation() {
     take_turn();
-    for kind in [BackendKind::Planned, BackendKind::Naive] {
-        let word = [("memory.backend.kind", kind.name())];
-        let profile = profile(Path::new("unused"), &[EVENTFUL, SMALL, &word]);
+    // Few blocks, and one for every tensor.
+    for layout in [Layout::Packed, Layout::Apart] {
+        let profile = profile(Path::new("unused"), &[EVENTFUL, SMALL]);
         let open = open_device(&profile).unwrap();
         let device = open.device.clone();
         let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
@@ -34,7 +33,8 @@ fn start_up_survives_a_failure_of_every_allocation() {
         let budget = Budget::of_device(&device, Some(4 * GIB), 0.97);
         let start = || -> Result<Trainer, RunError> {
             let limits = Gpu::limits(&device);
-            let (plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants)?;
+            let (mut plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants)?;
+            plan.layout = layout;
             Ok(Trainer::new(
                 &device,
                 profile.clone(),
@@ -76,10 +76,8 @@ fn start_up_survives_a_failure_of_every_allocation() {
             number += if all_taken { 11 } else { 1 };
         }
         assert_eq!(
-            failed_allocations,
-            allocations,
-            "not every allocation of {} failed once",
-            kind.name()
+            failed_allocations, allocations,
+            "not every allocation of {layout:?} failed once"
         );
         assert!(start().is_ok(), "the device is as good as before");
     }

@@ -1,5 +1,4 @@
-//! Allocators and drivers that have no memory.
+//! Drivers that have no memory.
 
-mod backends;
 mod failures;
 mod fixtures;

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use kiln_lab::{antialias, bench, compare, crash, mesa, synth};
+use kiln_lab::{antialias, bench, compare, crash, mesa, replay, synth};
 use xtask::failure::Result;
 use xtask::root;
 
@@ -34,6 +34,8 @@ enum Command {
     Synth(synth::Arguments),
     /// Kill training at random moments and compare the final bytes
     Crash(crash::Arguments),
+    /// Replay what recorded runs did with memory on every allocator, over one simulated heap
+    Replay(replay::Arguments),
     /// Run device tests on a newer CPU driver than the system's, without installing it
     Mesa(mesa::Arguments),
 }
@@ -46,6 +48,7 @@ impl Command {
             Self::Antialias(arguments) => antialias::run(&root(), arguments),
             Self::Synth(arguments) => synth::run(arguments),
             Self::Crash(arguments) => crash::run(&root(), arguments),
+            Self::Replay(arguments) => replay::run(arguments),
             Self::Mesa(arguments) => mesa::run(&root(), arguments),
         }
     }

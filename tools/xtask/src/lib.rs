@@ -8,7 +8,6 @@ pub mod compiler;
 pub mod demo;
 pub mod failure;
 pub mod manifest;
-pub mod replay;
 pub mod setup;
 pub mod shaders;
 pub mod source;

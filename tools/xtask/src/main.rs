@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use xtask::failure::Failure;
-use xtask::{demo, replay, root, say, shaders, test, viewer};
+use xtask::{demo, root, say, shaders, test, viewer};
 
 const USAGE: &str = "usage: cargo xtask VERB
   demo      set up this machine, build, train the bundled scene
   test      set up this machine, run every check and test
   shaders   compile the shaders, or check them: see `cargo xtask shaders --help`
-  replay    viewer    build the viewer's bundle, or check it: see `cargo xtask viewer --help`";
+  viewer    build the viewer's bundle, or check it: see `cargo xtask viewer --help`";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -18,7 +18,6 @@ fn main() -> ExitCode {
             "demo" => demo::run(&root(), rest),
             "test" => test::run(&root(), rest),
             "shaders" => shaders::run(&root(), rest),
-            "replay" => replay::run(&root(), rest),
             "viewer" => viewer::run(&root(), rest),
             "--help" | "-h" | "help" => {
                 say(USAGE);

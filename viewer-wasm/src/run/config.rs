@@ -118,7 +118,7 @@ mod tests {
         let leaves = leaves(&golden("config.resolved.yaml"));
         for (path, value) in [
             ("version", "1"),
-            ("memory.backend.kind", "planned"),
+            ("memory.storage", "exact"),
             ("memory.max_gaussians", "auto"),
             ("schedule.test.0", "1500"),
             ("schedule.resolution.0.scale", "0.5"),

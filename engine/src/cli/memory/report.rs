@@ -10,8 +10,6 @@ use crate::record::run_folder::{
     Allocation, Environment, Iterations, RunFolderError, RunRecord, environment_path, memory_path,
 };
 
-/// Share of unused bytes above which something is wrong, percent: planned memory stays far below.
-const HIGH_FRAGMENTATION_PERCENT: f64 = 40.0;
 /// Share of the peak above which a purpose is worth a word, percent.
 const LARGE_SHARE_PERCENT: f64 = 40.0;
 /// Longest line of `memory.jsonl` that is read, bytes.
@@ -42,8 +40,6 @@ pub(super) struct MemoryReport {
     pub(super) growth: Growth,
     /// Share of the driver's bytes that no tensor uses, in the last record, percent.
     pub(super) fragmentation_percent: f64,
-    /// The largest such share of any record, percent.
-    pub(super) worst_fragmentation_percent: f64,
     /// The least that the driver offered; null when it does not say.
     pub(super) least_heap_budget: Option<u64>,
     /// Planned capacities.
@@ -100,8 +96,6 @@ impl MemoryReport {
             ));
         };
         let environment = Environment::read(&environment_path(root)).ok();
-        let percent = |row: &MemoryRow| 100.0 * row.overhead;
-        let worst = rows.iter().map(percent).fold(0.0, f64::max);
         let mut report = Self {
             name: record.name.clone(),
             folder: root.display().to_string(),
@@ -114,8 +108,7 @@ impl MemoryReport {
             peak_it: peak.it,
             tags: tags(peak),
             growth: growth(&rows, last),
-            fragmentation_percent: percent(last),
-            worst_fragmentation_percent: worst,
+            fragmentation_percent: 100.0 * last.overhead,
             least_heap_budget: rows.iter().filter_map(|row| row.heap_budget).min(),
             capacities: rows.iter().rev().find_map(|row| row.capacities),
             largest: environment
@@ -149,13 +142,6 @@ impl MemoryReport {
     }
 
     fn warn(&mut self) {
-        if self.worst_fragmentation_percent > HIGH_FRAGMENTATION_PERCENT {
-            self.warnings.push(format!(
-                "{:.1} % of what was taken from the driver was unused, more than {HIGH_FRAGMENTATION_PERCENT:.0} %; \
-                 a smaller `memory.cap_gib` or `memory.max_gaussians` takes less",
-                self.worst_fragmentation_percent
-            ));
-        }
         if self.growth.allocated > 0 || self.growth.reserved > 0 {
             self.warnings.push(format!(
                 "memory grew after iteration {}, although all of it is planned at the start; please report this run",

@@ -69,15 +69,6 @@ fn memory() {
             offset: 64,
             bytes: 128,
         },
-        MemoryError::Unavailable {
-            backend: "sparse",
-            why: "`llvmpipe` has no sparse binding".to_owned(),
-        },
-        MemoryError::Refused(crate::memory::backend::Refused::Heap {
-            bytes: 3 << 30,
-            free_bytes: 1 << 30,
-            heap_bytes: 8 << 30,
-        }),
         MemoryError::Overrun {
             tensor: "records/order".to_owned(),
             side: "behind",
@@ -92,16 +83,7 @@ fn memory() {
     let examples = complete!(
         MemoryError,
         errors,
-        [
-            OverBudget,
-            TooLarge,
-            NotAsPlanned,
-            OutOfRange,
-            Overrun,
-            Refused,
-            Unavailable,
-            Vulkan
-        ]
+        [OverBudget, TooLarge, NotAsPlanned, OutOfRange, Overrun, Vulkan]
     );
     golden("memory", examples);
 }

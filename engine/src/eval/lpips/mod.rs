@@ -104,12 +104,6 @@ impl Lpips {
         }
     }
 
-    /// Goes on with tensors that lie elsewhere.
-    pub fn move_to(&mut self, tensors: LpipsTensors) {
-        self.compiled.clear();
-        self.tensors = tensors;
-    }
-
     /// The weights, to go on with other tensors.
     #[must_use]
     pub fn into_weights(self) -> LpipsWeights {

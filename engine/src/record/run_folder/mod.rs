@@ -35,7 +35,6 @@ use crate::eval::EvalFile;
 use crate::export::{
     ExportError, file_digest, make_folder, remove_leftovers, write_atomic, write_cameras, write_json, write_points,
 };
-use crate::memory::trace::TRACE_FILE;
 use crate::scene::{Point, SceneIndex, Split};
 
 /// The report of a run whose device was lost twice, inside its folder.
@@ -53,7 +52,7 @@ const TIMINGS: &str = "timings.json";
 
 /// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
 /// still known as a run.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 12] = [
     ENVIRONMENT,
     CONFIG,
     CAMERAS,
@@ -65,7 +64,6 @@ const NAMES: [&str; 13] = [
     CHECKPOINTS,
     TIMINGS,
     REPORT_FILE,
-    TRACE_FILE,
     RUN,
 ];
 

@@ -19,7 +19,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub use console::{Console, Terminal};
 pub use host::HostLoad;
 pub use json_events::JsonEvents;
-pub(crate) use jsonl::JsonLines;
 pub use memory_jsonl::MemoryJsonl;
 pub use metrics_jsonl::MetricsJsonl;
 pub use tensorboard::{EVENTS_PREFIX, Tensorboard};

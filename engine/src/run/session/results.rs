@@ -9,7 +9,6 @@ use crate::export::{
     Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_json, write_ply,
 };
 use crate::gaussians::Gaussians;
-use crate::memory::trace::Phase as TracePhase;
 use crate::plan::{ByteTable, Look};
 use crate::plugins::Exporter;
 use crate::record::events::{EvalRow, Event, RunEvent};
@@ -25,9 +24,6 @@ impl Session {
     pub(super) fn evaluate(&mut self) -> Result<Option<Event>, RunError> {
         self.watch.stop(self.now());
         let iteration = self.trainer.iteration();
-        if let (Some(lpips), Some(moved)) = (&mut self.lpips, self.trainer.take_moved_lpips()) {
-            lpips.move_to(moved);
-        }
         if let Some(histograms) = self.monitor.at_evaluation(&mut self.trainer, &self.sinks)? {
             self.emit(&histograms)?;
         }
@@ -70,7 +66,6 @@ impl Session {
         for (id, error) in left_out {
             self.leave_out(iteration, id, &error)?;
         }
-        self.trace(TracePhase::Eval)?;
         let mean = |set| file.set(set).map(|report| report.mean);
         let (test, train) = (mean(Split::Test), mean(Split::Train));
         if let Some(test) = test {
@@ -133,7 +128,6 @@ impl Session {
             let count = u32::try_from(model.len()).unwrap_or(u32::MAX);
             files.push(self.folder.add_ply(iteration, kind, count)?);
         }
-        self.trace(TracePhase::Export)?;
         self.event(iteration, Event::Save { files })
     }
 
@@ -172,7 +166,6 @@ impl Session {
         let path = self
             .trainer
             .checkpoint(&self.scene, &self.sampler, t_s, &self.folder.checkpoints())?;
-        self.trace(TracePhase::Checkpoint)?;
         let path = path
             .strip_prefix(self.folder.root())
             .unwrap_or(&path)

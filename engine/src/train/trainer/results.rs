@@ -198,7 +198,6 @@ impl Trainer {
     /// [`TrainError::Checkpoint`] when the file is damaged.
     pub fn restore(&mut self, from: &mut OpenCheckpoint) -> Result<(), TrainError> {
         self.finish()?;
-        self.make_room(from.state().gaussians)?;
         from.load(&mut self.gpu, &self.tensors)?;
         self.iteration = from.state().iteration;
         self.steps = from.state().steps;

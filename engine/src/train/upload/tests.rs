@@ -131,24 +131,6 @@ fn what_is_put_voids_what_was_staged() {
     assert!(uploads.staged(1, view(2)).is_none() && !uploads.take(1));
 }
 
-#[test]
-fn places_can_be_exchanged() {
-    let (mut uploads, old) = ring(2);
-    let (go, source) = slow(1);
-    uploads.stage(0, view(0), source);
-    go.send(()).unwrap();
-    uploads.clear();
-    assert_eq!(old.lock().unwrap().len(), 1, "nobody writes there any more");
-    assert_eq!(Arc::strong_count(&old), 1, "nor could anybody");
-    assert!(!uploads.put(0, &[1]) && !uploads.take(0) && uploads.staged(0, view(0)).is_none());
-    uploads.stage(0, view(0), || Ok(photo(0)));
-    let new = Arc::new(Mutex::new(Vec::new()));
-    uploads.refill([Paper(5, Arc::clone(&new))]);
-    uploads.stage(0, view(0), || Ok(photo(2)));
-    assert!(uploads.staged(0, view(0)).unwrap().is_ok());
-    assert_eq!(*new.lock().unwrap(), [(5, vec![2; 3])]);
-}
-
 /// Whoever stops first, the other ends too: a run may end at any step.
 #[test]
 fn closing_waits_for_one_photo_at_most() {

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::{BlockId, Driver, PageDriver, Refused};
-use crate::memory::BlockRounding;
-use crate::program::Class;
+use kiln::memory::BlockRounding;
+use kiln::program::Class;
 
 /// What a driver was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DriverStats {
+pub(crate) struct DriverStats {
     /// Calls that took, gave back, reserved or bound.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// Bytes in blocks now.
-    pub reserved_bytes: u64,
+    pub(crate) reserved_bytes: u64,
     /// Most bytes that were ever in blocks.
-    pub peak_reserved_bytes: u64,
+    pub(crate) peak_reserved_bytes: u64,
     /// Blocks that were refused.
-    pub refused: u64,
+    pub(crate) refused: u64,
 }
 
 #[derive(Debug)]
@@ -38,12 +38,11 @@ struct Heap {
 
 /// A simulated heap; clones are the same heap.
 #[derive(Clone, Debug)]
-pub struct SimulatedDriver(Rc<RefCell<Heap>>);
+pub(crate) struct SimulatedDriver(Rc<RefCell<Heap>>);
 
 impl SimulatedDriver {
     /// A heap of `heap_bytes` whose blocks have at most `largest_block` bytes and are rounded up like `rounding` says.
-    #[must_use]
-    pub fn new(heap_bytes: u64, largest_block: u64, rounding: BlockRounding) -> Self {
+    pub(crate) fn new(heap_bytes: u64, largest_block: u64, rounding: BlockRounding) -> Self {
         Self(Rc::new(RefCell::new(Heap {
             heap_bytes,
             rounding,
@@ -58,20 +57,21 @@ impl SimulatedDriver {
     }
 
     /// What it was asked for so far.
-    #[must_use]
-    pub fn stats(&self) -> DriverStats {
+    pub(crate) fn stats(&self) -> DriverStats {
         self.0.borrow().stats
     }
 
     /// Bytes of the heap.
-    #[must_use]
-    pub fn heap_bytes(&self) -> u64 {
+    pub(crate) fn heap_bytes(&self) -> u64 {
         self.0.borrow().heap_bytes
     }
+}
 
+/// What tests look at.
+#[cfg(test)]
+impl SimulatedDriver {
     /// The blocks that are taken, with bytes and class, by number.
-    #[must_use]
-    pub fn blocks(&self) -> Vec<(BlockId, u64, Class)> {
+    pub(crate) fn blocks(&self) -> Vec<(BlockId, u64, Class)> {
         let heap = self.0.borrow();
         heap.blocks
             .iter()
@@ -80,21 +80,18 @@ impl SimulatedDriver {
     }
 
     /// Bytes of pages that an address range has.
-    #[must_use]
-    pub fn bound_bytes(&self, space: BlockId) -> u64 {
+    pub(crate) fn bound_bytes(&self, space: BlockId) -> u64 {
         let heap = self.0.borrow();
         heap.bound.keys().filter(|(of, _)| *of == space).count() as u64 * heap.page_bytes
     }
 
     /// The pages of blocks that are bound anywhere.
-    #[must_use]
-    pub fn bound_pages(&self) -> Vec<(BlockId, u64)> {
+    pub(crate) fn bound_pages(&self) -> Vec<(BlockId, u64)> {
         self.0.borrow().bound.values().copied().collect()
     }
 
     /// True when page `page` of an address range has memory.
-    #[must_use]
-    pub fn is_bound(&self, space: BlockId, page: u64) -> bool {
+    pub(crate) fn is_bound(&self, space: BlockId, page: u64) -> bool {
         self.0.borrow().bound.contains_key(&(space, page))
     }
 }

@@ -5,16 +5,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Backend, BackendKind, BlockId, Driver, FreeSpace, Handle, Planned, Range, Refused, Request, Resized, Rows,
+    Allocator, AllocatorKind, BlockId, Driver, FreeSpace, Handle, Planned, Range, Refused, Request, Resized, Rows,
 };
-use crate::memory::{MIB, MemoryError, Plan, PlanLimits};
-use crate::program::{Class, Program, TensorTable};
+use kiln::memory::{MIB, Plan};
+use kiln::program::{Class, TensorTable};
 
 /// Bytes of the blocks that pages come from: small against any model, large against a driver call.
-pub(super) const POOL_BYTES: u64 = 16 * MIB;
+const POOL_BYTES: u64 = 16 * MIB;
 
 /// A driver with sparse binding.
-pub trait PageDriver: Driver {
+pub(crate) trait PageDriver: Driver {
     /// Bytes of a page; a power of two.
     fn page_bytes(&self) -> u64;
 
@@ -35,7 +35,7 @@ pub trait PageDriver: Driver {
 }
 
 /// Address ranges and the pages under them.
-pub struct Pages<D> {
+struct Pages<D> {
     driver: D,
     free: BTreeSet<(BlockId, u64)>,
     /// Pages of each pool block that are in use.
@@ -50,7 +50,7 @@ enum Entry {
 }
 
 /// Pages for the model, a plan for the rest.
-pub struct Sparse<D> {
+pub(crate) struct Sparse<D> {
     pages: Pages<D>,
     planned: Planned,
     entries: BTreeMap<Handle, Entry>,
@@ -76,7 +76,7 @@ fn wanted(request: &Request<'_>, page_bytes: u64) -> BTreeSet<u64> {
 
 impl<D: PageDriver> Pages<D> {
     /// Over the blocks and ranges of `driver`.
-    pub const fn new(driver: D) -> Self {
+    const fn new(driver: D) -> Self {
         Self {
             driver,
             free: BTreeSet::new(),
@@ -85,20 +85,13 @@ impl<D: PageDriver> Pages<D> {
         }
     }
 
-    /// The driver.
-    pub const fn driver(&self) -> &D {
-        &self.driver
-    }
-
     /// Bytes of pages without use.
-    #[must_use]
-    pub fn free_bytes(&self) -> u64 {
+    fn free_bytes(&self) -> u64 {
         self.free.len() as u64 * self.driver.page_bytes()
     }
 
     /// Bytes of pages under a range.
-    #[must_use]
-    pub fn bound_bytes(&self, space: BlockId) -> u64 {
+    fn bound_bytes(&self, space: BlockId) -> u64 {
         self.spaces.get(&space).map_or(0, BTreeMap::len) as u64 * self.driver.page_bytes()
     }
 
@@ -106,7 +99,7 @@ impl<D: PageDriver> Pages<D> {
     ///
     /// # Errors
     /// [`Refused`] when there is no room; nothing has changed then.
-    pub fn open(&mut self, request: &Request<'_>) -> Result<BlockId, Refused> {
+    fn open(&mut self, request: &Request<'_>) -> Result<BlockId, Refused> {
         let space = self.driver.reserve(request.desc.bytes)?;
         self.spaces.insert(space, BTreeMap::new());
         if let Err(refused) = self.fill(space, request) {
@@ -117,7 +110,7 @@ impl<D: PageDriver> Pages<D> {
     }
 
     /// Gives a range and its pages back.
-    pub fn close(&mut self, space: BlockId) {
+    fn close(&mut self, space: BlockId) {
         if let Some(pages) = self.spaces.remove(&space) {
             self.driver.release(space);
             self.give(pages.into_values());
@@ -172,7 +165,7 @@ impl<D: PageDriver> Pages<D> {
     ///
     /// # Errors
     /// [`Refused`] when there is no room; what was bound stays so.
-    pub fn fill(&mut self, space: BlockId, request: &Request<'_>) -> Result<(), Refused> {
+    fn fill(&mut self, space: BlockId, request: &Request<'_>) -> Result<(), Refused> {
         let wanted = wanted(request, self.driver.page_bytes());
         let bound = self.spaces.get(&space).cloned().unwrap_or_default();
         let missing: Vec<u64> = wanted.iter().copied().filter(|p| !bound.contains_key(p)).collect();
@@ -210,18 +203,12 @@ impl<D: PageDriver> Pages<D> {
 }
 
 impl<D: PageDriver> Sparse<D> {
-    /// Takes the blocks of everything that is not persistent.
+    /// Takes the blocks of everything in `plan` that is not persistent.
     ///
     /// # Errors
-    /// [`MemoryError::TooLarge`] for tensors that no plan can hold, [`MemoryError::Refused`] when the driver has no room.
-    pub fn new(
-        mut driver: D,
-        table: &TensorTable,
-        programs: &[&Program],
-        limits: PlanLimits,
-    ) -> Result<Self, MemoryError> {
-        let plan = Plan::new(table, programs, limits)?;
-        let planned = Planned::commit(&mut driver, table, &plan, |class| class != Class::Persistent)?;
+    /// [`Refused`] when the driver has no room.
+    pub(crate) fn commit(mut driver: D, table: &TensorTable, plan: &Plan) -> Result<Self, Refused> {
+        let planned = Planned::commit(&mut driver, table, plan, |class| class != Class::Persistent)?;
         Ok(Self {
             pages: Pages::new(driver),
             planned,
@@ -238,9 +225,9 @@ impl<D: PageDriver> Sparse<D> {
     }
 }
 
-impl<D: PageDriver> Backend for Sparse<D> {
-    fn kind(&self) -> BackendKind {
-        BackendKind::Sparse
+impl<D: PageDriver> Allocator for Sparse<D> {
+    fn kind(&self) -> AllocatorKind {
+        AllocatorKind::Sparse
     }
 
     fn allocate(&mut self, request: &Request<'_>) -> Result<Handle, Refused> {

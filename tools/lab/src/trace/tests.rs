@@ -1,13 +1,12 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
-use super::replay::{Options, live, replay, smallest_heap};
+use kiln::program::Tag;
+
+use super::line::{Phase, Process};
 use super::*;
-use crate::memory::MIB;
-use crate::memory::backend::{Backend, BackendKind, SimulatedDriver};
-use crate::program::Tag;
 
 /// A run whose model doubles, with two scratch tensors that do not live together, and one that outlives both.
-fn trace() -> String {
+pub(crate) fn trace() -> String {
     let start = Start {
         version: Start::VERSION,
         scene: "box".to_owned(),
@@ -81,17 +80,6 @@ fn trace() -> String {
         .collect()
 }
 
-const OPTIONS: Options = Options {
-    heap_bytes: 64 * MIB,
-    fragmentation: None,
-    scale: 1,
-    call_ns: 0,
-};
-
-fn none(_: BackendKind, _: &SimulatedDriver) -> Option<Box<dyn Backend>> {
-    None
-}
-
 #[test]
 fn lines_survive_the_file_and_a_cut_one_is_left_out() {
     let text = trace();
@@ -128,83 +116,4 @@ fn a_damaged_trace_is_named_by_line() {
         let error = read(&trace().replacen(from, to, 1)).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
-}
-
-#[test]
-fn live_bytes_follow_the_counts() {
-    let sections = read(&trace()).unwrap();
-    let live = live(&sections, 3);
-    // The model of 2000, then b and c: 4000 of 8192 intersections, all pixels.
-    let current = 48 * 8000 + (1 << 20) * 4000 / 8192 + (1 << 16);
-    assert_eq!(live.current_bytes, 3 * current);
-    assert_eq!(live.capacity_bytes, 3 * (48 * 16384 + (1 << 20) + (1 << 16)));
-}
-
-#[test]
-fn the_plan_needs_what_lives_at_capacity_and_copies_nothing() {
-    let sections = read(&trace()).unwrap();
-    let outcome = replay(&sections, BackendKind::Planned, &OPTIONS, &none)
-        .unwrap()
-        .unwrap();
-    assert_eq!(outcome.refused, None);
-    assert_eq!(outcome.driver.peak_reserved_bytes, live(&sections, 1).capacity_bytes);
-    assert_eq!(
-        (outcome.driver.calls, outcome.copied_bytes),
-        (2, 0),
-        "one block for the model, one for the arena"
-    );
-    assert_eq!(outcome.fragmentation, 0.0);
-}
-
-#[test]
-fn growth_by_reallocation_copies_what_there_was_and_holds_both() {
-    let sections = read(&trace()).unwrap();
-    let outcome = replay(&sections, BackendKind::Naive, &OPTIONS, &none).unwrap().unwrap();
-    assert_eq!(outcome.copied_bytes, 48 * 4000);
-    // Every step takes three tensors and gives them back; the model was taken, taken again, and given back once.
-    assert_eq!(outcome.driver.calls, 21 * 6 + 3);
-    let live = live(&sections, 1).current_bytes;
-    assert_eq!(
-        outcome.driver.peak_reserved_bytes, live,
-        "the copy needs less than a step"
-    );
-}
-
-#[test]
-fn pages_grow_with_the_model_without_a_copy() {
-    let sections = read(&trace()).unwrap();
-    let outcome = replay(&sections, BackendKind::Sparse, &OPTIONS, &none)
-        .unwrap()
-        .unwrap();
-    assert_eq!((outcome.refused, outcome.copied_bytes), (None, 0));
-}
-
-#[test]
-fn the_smallest_heap_is_between_what_lives_and_what_was_taken() {
-    let sections = read(&trace()).unwrap();
-    let live = live(&sections, 1);
-    for kind in [BackendKind::Planned, BackendKind::Tlsf, BackendKind::Naive] {
-        let need = smallest_heap(&sections, kind, &OPTIONS, &none, 64 * MIB)
-            .unwrap()
-            .unwrap();
-        let outcome = replay(&sections, kind, &OPTIONS, &none).unwrap().unwrap();
-        assert!(need + MIB / 4 >= live.current_bytes, "{} needs {need}", kind.name());
-        assert!(
-            need <= outcome.driver.peak_reserved_bytes + MIB / 4,
-            "{} needs {need}",
-            kind.name()
-        );
-        let short = Options {
-            heap_bytes: need / 2,
-            ..OPTIONS
-        };
-        let refused = replay(&sections, kind, &short, &none).unwrap().unwrap().refused;
-        assert!(refused.is_some(), "{} found room in half of what it needs", kind.name());
-    }
-}
-
-#[test]
-fn an_allocator_that_is_not_built_in_is_none() {
-    let sections = read(&trace()).unwrap();
-    assert_eq!(replay(&sections, BackendKind::Vma, &OPTIONS, &none).unwrap(), None);
 }

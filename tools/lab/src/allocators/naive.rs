@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::ALIGNMENT;
+use kiln::program::ALIGNMENT;
 
-use super::{Backend, BackendKind, BlockId, Driver, FreeSpace, Handle, Range, Refused, Request};
+use super::{Allocator, AllocatorKind, BlockId, Driver, FreeSpace, Handle, Range, Refused, Request};
 
 /// Takes a block for every request and gives it back with it.
-pub struct Naive<D> {
+pub(crate) struct Naive<D> {
     driver: D,
     next: u32,
     blocks: BTreeMap<Handle, (BlockId, u64)>,
@@ -15,7 +15,7 @@ pub struct Naive<D> {
 
 impl<D: Driver> Naive<D> {
     /// Over the blocks of `driver`.
-    pub const fn new(driver: D) -> Self {
+    pub(crate) const fn new(driver: D) -> Self {
         Self {
             driver,
             next: 0,
@@ -24,9 +24,9 @@ impl<D: Driver> Naive<D> {
     }
 }
 
-impl<D: Driver> Backend for Naive<D> {
-    fn kind(&self) -> BackendKind {
-        BackendKind::Naive
+impl<D: Driver> Allocator for Naive<D> {
+    fn kind(&self) -> AllocatorKind {
+        AllocatorKind::Naive
     }
 
     fn allocate(&mut self, request: &Request<'_>) -> Result<Handle, Refused> {

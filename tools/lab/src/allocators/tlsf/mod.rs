@@ -6,16 +6,16 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use super::{Backend, BackendKind, BlockId, Driver, FreeSpace, Handle, Policy, Range, Refused, Request};
-use crate::program::Class;
+use super::{Allocator, AllocatorKind, BlockId, Driver, FreeSpace, Handle, Policy, Range, Refused, Request};
 use index::{Index, Node};
+use kiln::program::Class;
 
 /// Requests larger than this part of a block have one of their own: a few of them side by side would leave a hole that
 /// nothing fills.
 const OWN_BLOCK: u64 = 4;
 
 /// An allocator of our own: constant time per request, blocks and compaction by [`Policy`].
-pub struct Tlsf<D> {
+pub(crate) struct Tlsf<D> {
     driver: D,
     index: Index,
     policy: Policy,
@@ -35,7 +35,7 @@ struct Held {
 impl<D: Driver> Tlsf<D> {
     /// Over the blocks of `driver`; ranges begin at multiples of `unit_bytes`, which is the largest of what bindings,
     /// buffers and images side by side ask for.
-    pub fn new(driver: D, policy: Policy, unit_bytes: u64) -> Self {
+    pub(crate) fn new(driver: D, policy: Policy, unit_bytes: u64) -> Self {
         Self {
             driver,
             index: Index::new(unit_bytes),
@@ -48,14 +48,13 @@ impl<D: Driver> Tlsf<D> {
     }
 
     /// Bytes of all blocks.
-    #[must_use]
-    pub fn reserved_bytes(&self) -> u64 {
+    #[cfg(test)]
+    fn reserved_bytes(&self) -> u64 {
         self.reserved_bytes
     }
 
     /// Share of the reserved bytes that is not handed out, 0 to 1.
-    #[must_use]
-    pub fn overhead(&self) -> f64 {
+    fn overhead(&self) -> f64 {
         self.index.free_bytes() as f64 / self.reserved_bytes.max(1) as f64
     }
 
@@ -192,9 +191,9 @@ impl<D: Driver> Tlsf<D> {
     }
 }
 
-impl<D: Driver> Backend for Tlsf<D> {
-    fn kind(&self) -> BackendKind {
-        BackendKind::Tlsf
+impl<D: Driver> Allocator for Tlsf<D> {
+    fn kind(&self) -> AllocatorKind {
+        AllocatorKind::Tlsf
     }
 
     fn allocate(&mut self, request: &Request<'_>) -> Result<Handle, Refused> {

@@ -1,15 +1,14 @@
 //! The lines of a trace.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Counts;
-use crate::program::{Class, Tag};
+use kiln::program::{Class, Tag};
 
-/// One line of `memory_trace.jsonl`; all sizes in bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// One line of a trace; all sizes in bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Line {
+pub(crate) enum Line {
     /// A process begins: tensors and programs follow.
     Start(Start),
     /// A tensor; they are numbered from 0 in the order of their lines.
@@ -25,9 +24,9 @@ pub enum Line {
 }
 
 /// How a process came to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Process {
+pub(crate) enum Process {
     /// A new run.
     New,
     /// A run that goes on from a checkpoint.
@@ -35,51 +34,51 @@ pub enum Process {
 }
 
 /// Circumstances of a process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Start {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Start {
     /// Version of the format.
-    pub version: u32,
+    pub(crate) version: u32,
     /// Name of the scene.
-    pub scene: String,
+    pub(crate) scene: String,
     /// Name of the device.
-    pub device: String,
+    pub(crate) device: String,
     /// New or resumed.
-    pub process: Process,
+    pub(crate) process: Process,
     /// Iterations that were already done.
-    pub it: u32,
+    pub(crate) it: u32,
     /// Gaussians at the start.
-    pub gaussians: u64,
+    pub(crate) gaussians: u64,
     /// The allocator of the run.
-    pub backend: String,
+    pub(crate) backend: String,
     /// Most bytes it might take.
-    pub cap_bytes: u64,
+    pub(crate) cap_bytes: u64,
     /// Most bytes of a block.
-    pub block_bytes: u64,
+    pub(crate) block_bytes: u64,
     /// Bytes the driver adds to a block.
-    pub extra_bytes: u64,
+    pub(crate) extra_bytes: u64,
     /// What block sizes are rounded up to.
-    pub granularity_bytes: u64,
+    pub(crate) granularity_bytes: u64,
     /// Room for Gaussians.
-    pub n_cap: u64,
+    pub(crate) n_cap: u64,
     /// Room for visible records.
-    pub v_cap: u64,
+    pub(crate) v_cap: u64,
     /// Room for tile intersections.
-    pub i_cap: u64,
+    pub(crate) i_cap: u64,
     /// Pixels of the largest image.
-    pub max_pixels: u64,
+    pub(crate) max_pixels: u64,
     /// Gaussians in a chunk of the model.
-    pub chunk: u64,
+    pub(crate) chunk: u64,
 }
 
 impl Start {
     /// The version of this page.
-    pub const VERSION: u32 = 1;
+    pub(crate) const VERSION: u32 = 1;
 }
 
 /// What the size of a tensor follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub(crate) enum Unit {
     /// Gaussians from `first` on.
     Gaussians,
     /// Visible records.
@@ -93,61 +92,60 @@ pub enum Unit {
 }
 
 /// A tensor as it was planned.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TensorLine {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TensorLine {
     /// Unique name.
-    pub name: String,
+    pub(crate) name: String,
     /// Where it lives, and so how long: the arena's tensors within a program, host rings and all others as long as the
     /// process.
-    pub class: Class,
+    pub(crate) class: Class,
     /// What it is for.
-    pub tag: Tag,
+    pub(crate) tag: Tag,
     /// Bytes at capacity.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// What its size would follow if it had no capacity.
-    pub unit: Unit,
+    pub(crate) unit: Unit,
     /// First of the units that it holds.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub first: u64,
+    pub(crate) first: u64,
     /// Units there is room for.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub of: u64,
+    pub(crate) of: u64,
     /// Rows of equal length, each used from its start.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub rows: u64,
+    pub(crate) rows: u64,
 }
 
 /// When a program uses the arena.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ProgramLine {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ProgramLine {
     /// Its name; programs that differ in a setting share it.
-    pub name: String,
+    pub(crate) name: String,
     /// Number of a tensor, first and last command that uses it.
-    #[schemars(with = "Vec<Vec<u64>>")]
-    pub arena: Vec<(usize, usize, usize)>,
+    pub(crate) arena: Vec<(usize, usize, usize)>,
 }
 
 /// A training step that is over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Step {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Step {
     /// Iteration.
-    pub it: u32,
+    pub(crate) it: u32,
     /// Gaussians in the model.
-    pub n: u64,
+    pub(crate) n: u64,
     /// Of these visible.
-    pub v: u64,
+    pub(crate) v: u64,
     /// Tile intersections.
-    pub i: u64,
+    pub(crate) i: u64,
     /// Pixels of the image.
-    pub px: u64,
+    pub(crate) px: u64,
     /// Numbers of the programs that ran.
-    pub runs: Vec<u32>,
+    pub(crate) runs: Vec<u32>,
 }
 
 /// What work between steps is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub(crate) enum Phase {
     /// What follows the loading of a model.
     Start,
     /// Densification, pruning, opacity reset, 3D filter.
@@ -165,37 +163,36 @@ pub enum Phase {
 }
 
 /// Work between steps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Work {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Work {
     /// Iterations done.
-    pub it: u32,
+    pub(crate) it: u32,
     /// What for.
-    pub phase: Phase,
+    pub(crate) phase: Phase,
     /// Pixels of the largest image.
-    pub px: u64,
+    pub(crate) px: u64,
     /// Numbers of the programs that ran; none where the host only reads or writes.
-    pub runs: Vec<u32>,
+    pub(crate) runs: Vec<u32>,
 }
 
 /// The number of Gaussians changed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Topology {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Topology {
     /// Iteration.
-    pub it: u32,
+    pub(crate) it: u32,
     /// Gaussians from now on.
-    pub n: u64,
+    pub(crate) n: u64,
     /// Bytes of the model, its moments and statistics for so many.
-    pub live_bytes: u64,
+    pub(crate) live_bytes: u64,
     /// Bytes that the driver has given.
-    pub reserved_bytes: u64,
+    pub(crate) reserved_bytes: u64,
     /// Seconds of training.
-    pub t_s: f64,
+    pub(crate) t_s: f64,
 }
 
 impl TensorLine {
     /// Units in use for `counts`.
-    #[must_use]
-    pub fn used(&self, counts: &Counts) -> u64 {
+    pub(crate) fn used(&self, counts: &Counts) -> u64 {
         let count = match self.unit {
             Unit::Gaussians => counts.gaussians,
             Unit::Visible => counts.visible,
@@ -207,16 +204,14 @@ impl TensorLine {
     }
 
     /// Bytes of a row in use for `counts`.
-    #[must_use]
-    pub fn row_bytes_for(&self, counts: &Counts) -> u64 {
+    pub(crate) fn row_bytes_for(&self, counts: &Counts) -> u64 {
         let row = u128::from(self.bytes / self.rows);
         let bytes = (row * u128::from(self.used(counts))).div_ceil(u128::from(self.of));
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
     /// Bytes for `counts`; an empty tensor still has a few.
-    #[must_use]
-    pub fn bytes_for(&self, counts: &Counts) -> u64 {
+    pub(crate) fn bytes_for(&self, counts: &Counts) -> u64 {
         (self.rows * self.row_bytes_for(counts)).max(16).next_multiple_of(16)
     }
 }

@@ -1,11 +1,11 @@
-//! The plan as a backend: everything is taken at once, and tensors are told where they lie.
+//! The engine's plan as an allocator: everything is taken at once, and tensors are told where they lie.
 
-use super::{Backend, BackendKind, BlockId, Driver, FreeSpace, Handle, Range, Refused, Request};
-use crate::memory::Plan;
-use crate::program::{Class, TensorTable};
+use super::{Allocator, AllocatorKind, BlockId, Driver, FreeSpace, Handle, Range, Refused, Request};
+use kiln::memory::Plan;
+use kiln::program::{Class, TensorTable};
 
 /// A plan whose device-local blocks are taken.
-pub struct Planned {
+pub(crate) struct Planned {
     ranges: Vec<Option<Range>>,
     free: FreeSpace,
 }
@@ -15,7 +15,7 @@ impl Planned {
     ///
     /// # Errors
     /// [`Refused`] when the driver has no room for one; those before it are given back.
-    pub fn commit(
+    pub(crate) fn commit(
         driver: &mut impl Driver,
         table: &TensorTable,
         plan: &Plan,
@@ -76,9 +76,9 @@ impl Planned {
     }
 }
 
-impl Backend for Planned {
-    fn kind(&self) -> BackendKind {
-        BackendKind::Planned
+impl Allocator for Planned {
+    fn kind(&self) -> AllocatorKind {
+        AllocatorKind::Planned
     }
 
     fn allocate(&mut self, request: &Request<'_>) -> Result<Handle, Refused> {

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::*;
-use crate::memory::{BlockRounding, MIB, PlanLimits};
-use crate::program::{Tag, TensorTable};
+use kiln::memory::{BlockRounding, MIB, Plan, PlanLimits};
+use kiln::program::{Tag, TensorTable};
 
 const PAGE: u64 = 1 << 16;
 
@@ -18,7 +18,8 @@ fn open(heap_bytes: u64) -> (SimulatedDriver, Sparse<SimulatedDriver>, TensorTab
         binding_bytes: u64::MAX,
         rounding: BlockRounding::NONE,
     };
-    let sparse = Sparse::new(driver.clone(), &table, &[], limits).unwrap();
+    let plan = Plan::new(&table, &[], limits).unwrap();
+    let sparse = Sparse::commit(driver.clone(), &table, &plan).unwrap();
     (driver, sparse, table)
 }
 

@@ -1,8 +1,7 @@
-//! Allocators behind one trait: the plan that Kiln trusts in, and those it is compared with.
+//! Allocators behind one trait: the plan that Kiln trains with, and those it is compared with.
 //!
-//! A [`Backend`] hands out ranges of driver blocks, a [`Driver`] gives it the blocks. Both know bytes and classes and
-//! nothing of Vulkan, so the same allocator places the tensors of a run and is replayed over a [`SimulatedDriver`] from a
-//! recorded trace, where no device is needed.
+//! An [`Allocator`] hands out ranges of driver blocks, a [`Driver`] gives it the blocks. Both know bytes and classes and
+//! nothing of a device: every allocator runs over the same [`SimulatedDriver`].
 //!
 //! | kind | what it does |
 //! |---|---|
@@ -10,9 +9,9 @@
 //! | [`sparse`](Sparse) | addresses for the capacity, pages for the Gaussians there are; the rest as planned |
 //! | [`tlsf`](Tlsf) | two-level segregated fit over blocks, with compaction by [`Fragmentation`] mode |
 //! | [`naive`](Naive) | a driver allocation for every tensor, growth by copying |
-//! | `gpu_allocator`, `vma` | the libraries of those names, see [`crate::vk`] |
+//! | `gpu_allocator`, `vma` | the [libraries](open_library) of those names |
 
-mod choice;
+mod library;
 mod modes;
 mod naive;
 mod planned;
@@ -22,21 +21,20 @@ mod sparse;
 mod tests;
 mod tlsf;
 
-pub use choice::BackendChoice;
-pub use modes::{Fragmentation, Policy};
-pub use naive::Naive;
-pub use planned::Planned;
-pub use simulated::{DriverStats, SimulatedDriver};
-pub use sparse::{PageDriver, Pages, Sparse};
-pub use tlsf::Tlsf;
+pub(crate) use library::open_library;
+pub(crate) use modes::{Fragmentation, Policy};
+pub(crate) use naive::Naive;
+pub(crate) use planned::Planned;
+pub(crate) use simulated::{DriverStats, SimulatedDriver};
+pub(crate) use sparse::{PageDriver, Sparse};
+pub(crate) use tlsf::Tlsf;
 
-use crate::program::{Class, TensorDesc};
+use kiln::program::{Class, TensorDesc};
 
 /// Which allocator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BackendKind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AllocatorKind {
     /// Plan, then commit.
-    #[default]
     Planned,
     /// Sparse binding.
     Sparse,
@@ -50,9 +48,9 @@ pub enum BackendKind {
     Naive,
 }
 
-impl BackendKind {
+impl AllocatorKind {
     /// All of them, the default first.
-    pub const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Planned,
         Self::Sparse,
         Self::Tlsf,
@@ -61,9 +59,8 @@ impl BackendKind {
         Self::Naive,
     ];
 
-    /// The word for `memory.backend.kind`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    /// The word in tables.
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Planned => "planned",
             Self::Sparse => "sparse",
@@ -77,32 +74,31 @@ impl BackendKind {
 
 /// How the bytes of a tensor follow from a count of Gaussians: `rows` rows of equal length, each used from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rows {
+pub(crate) struct Rows {
     /// Rows in the tensor.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// Bytes of a row at capacity.
-    pub row_bytes: u64,
+    pub(crate) row_bytes: u64,
     /// Bytes of a row in use.
-    pub used_bytes: u64,
+    pub(crate) used_bytes: u64,
 }
 
 /// What an allocator is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub(crate) struct Request<'a> {
     /// Position of the tensor in its table.
-    pub tensor: usize,
+    pub(crate) tensor: usize,
     /// Its description; `bytes` is what it takes at capacity.
-    pub desc: &'a TensorDesc,
+    pub(crate) desc: &'a TensorDesc,
     /// Bytes wanted now.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Where those bytes are in a tensor of its full size; none when they are its first.
-    pub rows: Option<Rows>,
+    pub(crate) rows: Option<Rows>,
 }
 
 impl<'a> Request<'a> {
     /// All bytes of a tensor.
-    #[must_use]
-    pub fn whole(tensor: usize, desc: &'a TensorDesc) -> Self {
+    pub(crate) fn whole(tensor: usize, desc: &'a TensorDesc) -> Self {
         Self {
             tensor,
             desc,
@@ -114,36 +110,35 @@ impl<'a> Request<'a> {
 
 /// Names an allocation; compaction moves it without changing its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Handle(pub u32);
+pub(crate) struct Handle(pub u32);
 
 /// Number of a driver block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BlockId(pub u32);
+pub(crate) struct BlockId(pub u32);
 
 /// Where an allocation lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
+pub(crate) struct Range {
     /// The driver block.
-    pub block: BlockId,
+    pub(crate) block: BlockId,
     /// First byte in it.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Length in bytes, rounding included.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// What an allocator holds without using it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FreeSpace {
+pub(crate) struct FreeSpace {
     /// Bytes reserved and not handed out.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The largest piece of them in one range.
-    pub largest: u64,
+    pub(crate) largest: u64,
 }
 
 impl FreeSpace {
     /// External fragmentation, 0 to 1: the share of the free bytes that the largest request could not use.
-    #[must_use]
-    pub fn fragmentation(&self) -> f64 {
+    pub(crate) fn fragmentation(&self) -> f64 {
         match self.bytes {
             0 => 0.0,
             bytes => 1.0 - self.largest as f64 / bytes as f64,
@@ -153,7 +148,7 @@ impl FreeSpace {
 
 /// Why an allocator has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// The driver, or the cap above it, refuses.
     #[error("no room for {bytes} bytes: {free_bytes} of {heap_bytes} are free")]
     Heap {
@@ -176,15 +171,15 @@ pub enum Refused {
 
 /// What resizing an allocation took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resized {
+pub(crate) struct Resized {
     /// Its name from now on.
-    pub handle: Handle,
+    pub(crate) handle: Handle,
     /// Bytes copied from the old place to the new one.
-    pub copied_bytes: u64,
+    pub(crate) copied_bytes: u64,
 }
 
 /// Gives blocks of device memory.
-pub trait Driver {
+pub(crate) trait Driver {
     /// Takes a block of at least `bytes`.
     ///
     /// # Errors
@@ -199,9 +194,9 @@ pub trait Driver {
 }
 
 /// Hands out ranges of driver blocks.
-pub trait Backend {
+pub(crate) trait Allocator {
     /// Which one.
-    fn kind(&self) -> BackendKind;
+    fn kind(&self) -> AllocatorKind;
 
     /// Finds room.
     ///

@@ -7,9 +7,9 @@ use std::ffi::{CStr, c_void};
 use std::ptr::null;
 
 use ash::vk::{self, Handle as _};
+use kiln::program::Class;
 
-use crate::memory::backend::{BlockId, Driver, SimulatedDriver};
-use crate::program::Class;
+use crate::allocators::{BlockId, Driver, SimulatedDriver};
 
 /// Most bytes that the heap says it has: allocators multiply and add such sizes.
 const LARGEST_HEAP: u64 = 1 << 44;

@@ -8,85 +8,81 @@
 
 use std::time::Instant;
 
-use super::{Counts, Happening, Section, TraceError};
-use crate::memory::backend::{
-    Backend, BackendKind, DriverStats, Fragmentation, Handle, Naive, Planned, Refused, Request, Rows, SimulatedDriver,
-    Sparse, Tlsf,
+use kiln::memory::{BlockRounding, GIB, Plan, PlanLimits};
+use kiln::program::{ALIGNMENT, Class, Program, TensorTable};
+
+use crate::allocators::{
+    Allocator, AllocatorKind, DriverStats, Fragmentation, Handle, Naive, Planned, Refused, Request, Rows,
+    SimulatedDriver, Sparse, Tlsf, open_library,
 };
-use crate::memory::{BlockRounding, GIB, Plan, PlanLimits};
-use crate::program::ALIGNMENT;
-use crate::program::{Class, Program, TensorTable};
+use crate::trace::{Counts, Happening, Section, TraceError};
 
 /// Circumstances of a replay.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// Bytes of the heap.
-    pub heap_bytes: u64,
-    /// Block policy of `tlsf`, and block size of `planned`; none for what they do by themselves.
-    pub fragmentation: Option<Fragmentation>,
+    pub(crate) heap_bytes: u64,
+    /// Block policy of `tlsf`.
+    pub(crate) fragmentation: Fragmentation,
     /// All sizes that follow counts times this.
-    pub scale: u64,
+    pub(crate) scale: u64,
     /// What a driver call takes, nanoseconds, on top of the allocator's own time.
-    pub call_ns: u64,
+    pub(crate) call_ns: u64,
 }
 
 /// Times of single requests, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Latency {
+pub(crate) struct Latency {
     /// Half of them took at most this.
-    pub p50: u64,
+    pub(crate) p50: u64,
     /// 99 of 100 took at most this.
-    pub p99: u64,
+    pub(crate) p99: u64,
     /// The slowest.
-    pub max: u64,
+    pub(crate) max: u64,
 }
 
 /// What an allocator made of a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The request that found no room, and the iteration it came at; the replay ends with it.
-    pub refused: Option<(u32, Refused)>,
+    pub(crate) refused: Option<(u32, Refused)>,
     /// What the driver was asked for.
-    pub driver: DriverStats,
+    pub(crate) driver: DriverStats,
     /// Worst share of the free bytes that the largest request could not have used, 0 to 1.
-    pub fragmentation: f64,
+    pub(crate) fragmentation: f64,
     /// Bytes copied because a tensor grew or shrank.
-    pub copied_bytes: u64,
+    pub(crate) copied_bytes: u64,
     /// Bytes moved by compaction.
-    pub moved_bytes: u64,
+    pub(crate) moved_bytes: u64,
     /// Seconds that compaction took to decide.
-    pub tending_s: f64,
+    pub(crate) tending_s: f64,
     /// Requests: allocations, frees, changes of size.
-    pub requests: u64,
+    pub(crate) requests: u64,
     /// Their times.
-    pub latency: Latency,
+    pub(crate) latency: Latency,
 }
 
 /// Most bytes that were in use at once, whatever the allocator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Live {
+pub(crate) struct Live {
     /// With every tensor as large as the counts of the moment ask for.
-    pub current_bytes: u64,
+    pub(crate) current_bytes: u64,
     /// With every tensor as large as it was planned.
-    pub capacity_bytes: u64,
+    pub(crate) capacity_bytes: u64,
     /// With the model as large as the count asks for and all else as it was planned.
-    pub paged_bytes: u64,
+    pub(crate) paged_bytes: u64,
 }
 
 impl Live {
     /// What an allocator of this kind is asked for.
-    #[must_use]
-    pub const fn asked_bytes(&self, kind: BackendKind) -> u64 {
+    pub(crate) const fn asked_bytes(&self, kind: AllocatorKind) -> u64 {
         match kind {
-            BackendKind::Planned => self.capacity_bytes,
-            BackendKind::Sparse => self.paged_bytes,
+            AllocatorKind::Planned => self.capacity_bytes,
+            AllocatorKind::Sparse => self.paged_bytes,
             _ => self.current_bytes,
         }
     }
 }
-
-/// Opens the allocators that are not Rust's own, over the simulated heap; see [`crate::vk::open_library`].
-pub type OpenLibrary<'a> = &'a dyn Fn(BackendKind, &SimulatedDriver) -> Option<Box<dyn Backend>>;
 
 /// The runs of the happenings, with their counts, in order.
 fn runs(section: &Section) -> impl Iterator<Item = (u32, Counts, &[u32])> {
@@ -116,8 +112,7 @@ fn runs(section: &Section) -> impl Iterator<Item = (u32, Counts, &[u32])> {
 }
 
 /// Most bytes in use at once in `sections`, with sizes times `scale`.
-#[must_use]
-pub fn live(sections: &[Section], scale: u64) -> Live {
+pub(crate) fn live(sections: &[Section], scale: u64) -> Live {
     let mut most = Live::default();
     for section in sections.iter().map(|section| section.scaled(scale)) {
         let capacity = section.sizes(&section.capacity());
@@ -147,17 +142,16 @@ pub fn live(sections: &[Section], scale: u64) -> Live {
 ///
 /// # Errors
 /// [`TraceError`] when the tensors cannot be placed at all.
-pub fn replay(
+pub(crate) fn replay(
     sections: &[Section],
-    kind: BackendKind,
+    kind: AllocatorKind,
     options: &Options,
-    library: OpenLibrary<'_>,
 ) -> Result<Option<Outcome>, TraceError> {
     let mut times = Vec::new();
     let mut total: Option<Outcome> = None;
     for section in sections {
         let section = section.scaled(options.scale);
-        let Some(outcome) = replay_section(&section, kind, options, library, &mut times)? else {
+        let Some(outcome) = replay_section(&section, kind, options, &mut times)? else {
             return Ok(None);
         };
         total = Some(total.map_or(outcome, |sum| sum.and(&outcome)));
@@ -176,11 +170,10 @@ pub fn replay(
 ///
 /// # Errors
 /// See [`replay`].
-pub fn smallest_heap(
+pub(crate) fn smallest_heap(
     sections: &[Section],
-    kind: BackendKind,
+    kind: AllocatorKind,
     options: &Options,
-    library: OpenLibrary<'_>,
     high_bytes: u64,
 ) -> Result<Option<u64>, TraceError> {
     const STEPS: u64 = 512;
@@ -189,7 +182,7 @@ pub fn smallest_heap(
             heap_bytes: (u128::from(high_bytes) * u128::from(steps) / u128::from(STEPS)) as u64,
             ..*options
         };
-        let outcome = replay(sections, kind, &options, library)?;
+        let outcome = replay(sections, kind, &options)?;
         Ok(outcome.is_some_and(|outcome| outcome.refused.is_none()))
     };
     if !completes(STEPS)? {
@@ -245,39 +238,40 @@ fn limits(section: &Section) -> PlanLimits {
 
 fn replay_section(
     section: &Section,
-    kind: BackendKind,
+    kind: AllocatorKind,
     options: &Options,
-    library: OpenLibrary<'_>,
     times: &mut Vec<u64>,
 ) -> Result<Option<Outcome>, TraceError> {
     let limits = limits(section);
-    let policy = options.fragmentation.unwrap_or(Fragmentation::of(kind)).policy();
     let mut driver = SimulatedDriver::new(options.heap_bytes, u64::MAX, limits.rounding);
-    let table = section.table();
-    let scripts = section.scripts(&table);
+    let (table, views) = section.table();
+    let scripts = section.scripts(&views);
     let programs: Vec<&Program> = scripts.iter().collect();
     let start = Instant::now();
-    let opened: Result<Box<dyn Backend>, Refused> = match kind {
-        BackendKind::Planned => {
-            let plan = Plan::in_blocks(&table, &programs, limits, policy.block_bytes)?;
+    let opened: Result<Box<dyn Allocator>, Refused> = match kind {
+        AllocatorKind::Planned => {
+            let plan = Plan::new(&table, &programs, limits)?;
             Planned::commit(&mut driver, &table, &plan, |_| true).map(|planned| Box::new(planned) as _)
         }
-        BackendKind::Sparse => match Sparse::new(driver.clone(), &table, &programs, limits) {
-            Ok(sparse) => Ok(Box::new(sparse)),
-            Err(crate::memory::MemoryError::Refused(refused)) => Err(refused),
-            Err(error) => return Err(error.into()),
-        },
-        BackendKind::Tlsf => Ok(Box::new(Tlsf::new(driver.clone(), policy, ALIGNMENT))),
-        BackendKind::Naive => Ok(Box::new(Naive::new(driver.clone()))),
-        BackendKind::GpuAllocator | BackendKind::Vma => match library(kind, &driver) {
-            Some(backend) => Ok(backend),
+        AllocatorKind::Sparse => {
+            let plan = Plan::new(&table, &programs, limits)?;
+            Sparse::commit(driver.clone(), &table, &plan).map(|sparse| Box::new(sparse) as _)
+        }
+        AllocatorKind::Tlsf => Ok(Box::new(Tlsf::new(
+            driver.clone(),
+            options.fragmentation.policy(),
+            ALIGNMENT,
+        ))),
+        AllocatorKind::Naive => Ok(Box::new(Naive::new(driver.clone()))),
+        AllocatorKind::GpuAllocator | AllocatorKind::Vma => match open_library(kind, &driver) {
+            Some(allocator) => Ok(allocator),
             None => return Ok(None),
         },
     };
     times.push(nanoseconds(start) + driver.stats().calls * options.call_ns);
     let outcome = match opened {
-        Ok(backend) => {
-            let mut player = Player::new(section, &table, backend, driver.clone(), options, times);
+        Ok(allocator) => {
+            let mut player = Player::new(section, &table, allocator, driver.clone(), options, times);
             let refused = player.play().err();
             player.outcome(refused)
         }
@@ -311,7 +305,7 @@ impl Outcome {
 struct Player<'a> {
     section: &'a Section,
     table: &'a TensorTable,
-    backend: Box<dyn Backend>,
+    allocator: Box<dyn Allocator>,
     driver: SimulatedDriver,
     options: &'a Options,
     times: &'a mut Vec<u64>,
@@ -325,7 +319,7 @@ impl<'a> Player<'a> {
     fn new(
         section: &'a Section,
         table: &'a TensorTable,
-        backend: Box<dyn Backend>,
+        allocator: Box<dyn Allocator>,
         driver: SimulatedDriver,
         options: &'a Options,
         times: &'a mut Vec<u64>,
@@ -346,7 +340,7 @@ impl<'a> Player<'a> {
             scripts: section.programs.iter().map(|p| script(&p.arena)).collect(),
             handles: vec![None; table.tensors().len()],
             outcome: Outcome::nothing(driver.stats()),
-            backend,
+            allocator,
             driver,
             options,
             times,
@@ -360,10 +354,10 @@ impl<'a> Player<'a> {
     }
 
     /// Tells the time of a request and looks at the worst moment.
-    fn timed<T>(&mut self, request: impl FnOnce(&mut dyn Backend) -> T) -> T {
+    fn timed<T>(&mut self, request: impl FnOnce(&mut dyn Allocator) -> T) -> T {
         let calls = self.driver.stats().calls;
         let start = Instant::now();
-        let result = request(self.backend.as_mut());
+        let result = request(self.allocator.as_mut());
         let ns = nanoseconds(start);
         let calls = self.driver.stats().calls - calls;
         self.times.push(ns + calls * self.options.call_ns);
@@ -375,15 +369,15 @@ impl<'a> Player<'a> {
     }
 
     fn look(&mut self) {
-        let now = self.backend.free_space().fragmentation();
+        let now = self.allocator.free_space().fragmentation();
         self.outcome.fragmentation = self.outcome.fragmentation.max(now);
     }
 
     /// What to ask for tensor `index`: all of it where the allocator goes by the plan.
     fn request(&self, index: usize, counts: &Counts) -> Option<Request<'a>> {
         let (desc, line) = (self.table.tensors().get(index)?, self.section.tensors.get(index)?);
-        let is_paged = self.backend.kind() == BackendKind::Sparse && desc.class == Class::Persistent;
-        let by_plan = matches!(self.backend.kind(), BackendKind::Planned | BackendKind::Sparse) && !is_paged;
+        let is_paged = self.allocator.kind() == AllocatorKind::Sparse && desc.class == Class::Persistent;
+        let by_plan = matches!(self.allocator.kind(), AllocatorKind::Planned | AllocatorKind::Sparse) && !is_paged;
         if by_plan {
             return Some(Request::whole(index, desc));
         }
@@ -403,7 +397,9 @@ impl<'a> Player<'a> {
         let Some(request) = self.request(index, counts) else {
             return Ok(());
         };
-        let handle = self.timed(|backend| backend.allocate(&request)).map_err(|r| (it, r))?;
+        let handle = self
+            .timed(|allocator| allocator.allocate(&request))
+            .map_err(|r| (it, r))?;
         if let Some(entry) = self.handles.get_mut(index) {
             *entry = Some(handle);
         }
@@ -437,7 +433,7 @@ impl<'a> Player<'a> {
                 self.run(it, *run, &counts)?;
             }
             let began = Instant::now();
-            self.outcome.moved_bytes += self.backend.tend(it, changed);
+            self.outcome.moved_bytes += self.allocator.tend(it, changed);
             self.outcome.tending_s += began.elapsed().as_secs_f64();
             self.look();
         }
@@ -456,7 +452,7 @@ impl<'a> Player<'a> {
                 continue;
             };
             let resized = self
-                .timed(|backend| backend.resize(handle, &request))
+                .timed(|allocator| allocator.resize(handle, &request))
                 .map_err(|r| (it, r))?;
             self.outcome.copied_bytes += resized.copied_bytes;
             if let Some(entry) = self.handles.get_mut(*index) {
@@ -476,7 +472,7 @@ impl<'a> Player<'a> {
             if begins {
                 self.allocate(it, tensor, counts)?;
             } else if let Some(handle) = self.handles.get_mut(tensor).and_then(Option::take) {
-                self.timed(|backend| backend.free(handle));
+                self.timed(|allocator| allocator.free(handle));
             }
         }
         Ok(())

@@ -1,31 +1,29 @@
-//! What a run did with memory, as a file that can be replayed on other allocators.
+//! What a run did with memory, as a file.
 //!
 //! A trace is JSON lines. Each process of a run begins with a `start` line, the tensors and the programs; then follow, in
 //! order, the steps with their counts, the work between steps by phase, and the changes of the number of Gaussians. The
 //! allocations and frees inside a step are not written out: they follow from the program's lifetimes and the step's counts.
 //!
-//! Owns the format and its reading. Promises that a damaged file is an error with its line. [`replay`] runs a trace.
+//! Owns the format and its reading. Promises that a damaged file is an error with its line. The runs of the folder
+//! `traces` were recorded by an engine that still had other allocators; see its README.
 
 mod line;
-pub mod replay;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
-pub use line::{Line, Phase, Process, ProgramLine, Start, Step, TensorLine, Topology, Unit, Work};
+pub(crate) use line::{Line, ProgramLine, Start, Step, TensorLine, Topology, Unit, Work};
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use super::MemoryError;
-use crate::program::{Class, Command, Program, TensorId, TensorTable, View};
-
-/// File name of the trace, inside the run folder.
-pub const TRACE_FILE: &str = "memory_trace.jsonl";
+use kiln::memory::MemoryError;
+use kiln::program::{Class, Command, Program, TensorTable, View};
 
 /// Why a trace cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum TraceError {
+pub(crate) enum TraceError {
     /// A line is not one of a trace.
-    #[error("line {line}: {what}; is it a {TRACE_FILE} of this version?")]
+    #[error("line {line}: {what}; is it a memory trace of this version?")]
     Line {
         /// Number of the line, from 1.
         line: usize,
@@ -33,8 +31,24 @@ pub enum TraceError {
         what: String,
     },
     /// There is nothing in it.
-    #[error("there is no `start` line; is it a {TRACE_FILE}?")]
+    #[error("there is no `start` line; is it a memory trace?")]
     Empty,
+    /// The file cannot be read.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// The file is no trace.
+    #[error("{}: {error}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: Box<TraceError>,
+    },
     /// The tensors cannot be placed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -42,20 +56,20 @@ pub enum TraceError {
 
 /// The counts that sizes follow from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Gaussians in the model.
-    pub gaussians: u64,
+    pub(crate) gaussians: u64,
     /// Visible records.
-    pub visible: u64,
+    pub(crate) visible: u64,
     /// Tile intersections.
-    pub intersections: u64,
+    pub(crate) intersections: u64,
     /// Pixels of the image.
-    pub pixels: u64,
+    pub(crate) pixels: u64,
 }
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Happening {
+pub(crate) enum Happening {
     /// A training step.
     Step(Step),
     /// Work between steps.
@@ -66,22 +80,37 @@ pub enum Happening {
 
 /// One process of a run: what was planned and what happened.
 #[derive(Clone, Debug)]
-pub struct Section {
+pub(crate) struct Section {
     /// Circumstances.
-    pub start: Start,
+    pub(crate) start: Start,
     /// All tensors, in table order.
-    pub tensors: Vec<TensorLine>,
+    pub(crate) tensors: Vec<TensorLine>,
     /// All programs.
-    pub programs: Vec<ProgramLine>,
+    pub(crate) programs: Vec<ProgramLine>,
     /// In order.
-    pub happenings: Vec<Happening>,
+    pub(crate) happenings: Vec<Happening>,
+}
+
+/// Reads the trace in a file; see [`read`].
+///
+/// # Errors
+/// [`TraceError`] with the file's path.
+pub(crate) fn open(path: &Path) -> Result<Vec<Section>, TraceError> {
+    let path = path.to_owned();
+    match std::fs::read_to_string(&path) {
+        Ok(text) => read(&text).map_err(|error| TraceError::Damaged {
+            path,
+            error: Box::new(error),
+        }),
+        Err(error) => Err(TraceError::File { path, error }),
+    }
 }
 
 /// Reads a trace: one section for each process. A last line that was cut short is left out.
 ///
 /// # Errors
 /// [`TraceError`] at the first line that is none of a trace.
-pub fn read(text: &str) -> Result<Vec<Section>, TraceError> {
+pub(crate) fn read(text: &str) -> Result<Vec<Section>, TraceError> {
     let mut sections: Vec<Section> = Vec::new();
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     for (number, row) in (1..).zip(text.get(..whole).unwrap_or_default().lines()) {
@@ -144,8 +173,7 @@ impl Section {
     }
 
     /// The same with `scale` times as much of everything that is counted: Gaussians, records, intersections, pixels.
-    #[must_use]
-    pub fn scaled(&self, scale: u64) -> Self {
+    pub(crate) fn scaled(&self, scale: u64) -> Self {
         let mut scaled = self.clone();
         for tensor in &mut scaled.tensors {
             if tensor.unit != Unit::Fixed {
@@ -155,29 +183,22 @@ impl Section {
         scaled
     }
 
-    /// The tensors.
-    #[must_use]
-    pub fn table(&self) -> TensorTable {
+    /// The tensors, and a view of all of each.
+    pub(crate) fn table(&self) -> (TensorTable, Vec<View>) {
         let mut table = TensorTable::default();
-        for tensor in &self.tensors {
-            table.add(&*tensor.name, tensor.class, tensor.tag, tensor.bytes);
-        }
-        table
+        let add = |tensor: &TensorLine| table.add(&*tensor.name, tensor.class, tensor.tag, tensor.bytes);
+        let views = self.tensors.iter().map(add).collect();
+        (table, views)
     }
 
-    /// Programs that hold each arena tensor when it was first and last used, and do nothing else.
-    #[must_use]
-    pub fn scripts(&self, table: &TensorTable) -> Vec<Program> {
-        let all = |tensor: usize| View {
-            tensor: TensorId::at(tensor),
-            offset: 0,
-            bytes: table.tensors().get(tensor).map_or(0, |t| t.bytes),
-        };
+    /// Programs that hold each arena tensor, of these views, when it was first and last used, and do nothing else.
+    pub(crate) fn scripts(&self, views: &[View]) -> Vec<Program> {
         let script = |program: &ProgramLine| {
             let mut at: BTreeMap<usize, Vec<View>> = BTreeMap::new();
             for (tensor, first, last) in &program.arena {
-                at.entry(*first).or_default().push(all(*tensor));
-                at.entry(*last).or_default().push(all(*tensor));
+                let Some(view) = views.get(*tensor) else { continue };
+                at.entry(*first).or_default().push(*view);
+                at.entry(*last).or_default().push(*view);
             }
             let mut script = Program::new(&*program.name);
             script.commands = at.into_values().map(Command::Hold).collect();
@@ -187,14 +208,12 @@ impl Section {
     }
 
     /// Bytes of every tensor for `counts`, all of them on the device.
-    #[must_use]
-    pub fn sizes(&self, counts: &Counts) -> Vec<u64> {
+    pub(crate) fn sizes(&self, counts: &Counts) -> Vec<u64> {
         self.tensors.iter().map(|tensor| tensor.bytes_for(counts)).collect()
     }
 
     /// Counts at which every tensor has the size it was planned with.
-    #[must_use]
-    pub fn capacity(&self) -> Counts {
+    pub(crate) fn capacity(&self) -> Counts {
         let start = &self.start;
         Counts {
             gaussians: start.n_cap,
@@ -205,8 +224,7 @@ impl Section {
     }
 
     /// Most bytes that live at once when the program `run` runs on tensors of these `sizes`.
-    #[must_use]
-    pub fn live_bytes(&self, sizes: &[u64], run: u32) -> u64 {
+    pub(crate) fn live_bytes(&self, sizes: &[u64], run: u32) -> u64 {
         let size = |tensor: usize| sizes.get(tensor).copied().unwrap_or(0);
         let own = |class| matches!(class, Class::Persistent | Class::Images | Class::Small);
         let fixed = (0..).zip(&self.tensors).filter(|(_, t)| own(t.class));

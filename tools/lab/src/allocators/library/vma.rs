@@ -1,34 +1,33 @@
 //! The Vulkan Memory Allocator.
 
 use ash::vk;
-use vk_mem::{Alloc, Allocation, AllocationCreateInfo, Allocator, AllocatorCreateInfo};
+use vk_mem::{Alloc, Allocation, AllocationCreateInfo, AllocatorCreateInfo};
 
-use super::library::{Entries, refused, requirements};
-use super::simulated::{self, SimulatedDevice};
-use crate::memory::backend::{Backend, BackendKind, FreeSpace, Handle, Range, Refused, Request, SimulatedDriver};
+use super::device::{self, SimulatedDevice};
+use super::{Entries, refused, requirements};
+use crate::allocators::{Allocator, AllocatorKind, FreeSpace, Handle, Range, Refused, Request, SimulatedDriver};
 
 /// VMA with its usual block sizes, over a simulated heap.
-pub(super) struct Vma {
+struct Vma {
     // Dropped before the device that it calls.
-    allocator: Allocator,
+    allocator: vk_mem::Allocator,
     entries: Entries<Allocation>,
     driver: SimulatedDriver,
     _device: SimulatedDevice,
 }
 
-impl Vma {
-    pub(super) fn new(driver: SimulatedDriver) -> Option<Self> {
-        let device = SimulatedDevice::new(driver.clone());
-        let info = AllocatorCreateInfo::new(&device.instance, &device.device, device.physical());
-        // SAFETY: instance and device live longer than the allocator, see the order of the fields.
-        let allocator = unsafe { Allocator::new(info) }.ok()?;
-        Some(Self {
-            allocator,
-            entries: Entries::default(),
-            driver,
-            _device: device,
-        })
-    }
+/// Opens the library; none when it refuses the device.
+pub(super) fn open(driver: SimulatedDriver) -> Option<Box<dyn Allocator>> {
+    let device = SimulatedDevice::new(driver.clone());
+    let info = AllocatorCreateInfo::new(&device.instance, &device.device, device.physical());
+    // SAFETY: instance and device live longer than the allocator, see the order of the fields.
+    let allocator = unsafe { vk_mem::Allocator::new(info) }.ok()?;
+    Some(Box::new(Vma {
+        allocator,
+        entries: Entries::default(),
+        driver,
+        _device: device,
+    }))
 }
 
 impl Drop for Vma {
@@ -40,9 +39,9 @@ impl Drop for Vma {
     }
 }
 
-impl Backend for Vma {
-    fn kind(&self) -> BackendKind {
-        BackendKind::Vma
+impl Allocator for Vma {
+    fn kind(&self) -> AllocatorKind {
+        AllocatorKind::Vma
     }
 
     fn allocate(&mut self, request: &Request<'_>) -> Result<Handle, Refused> {
@@ -66,7 +65,7 @@ impl Backend for Vma {
     fn range(&self, handle: Handle) -> Option<Range> {
         let info = self.allocator.get_allocation_info(self.entries.get(handle)?);
         Some(Range {
-            block: simulated::block(info.device_memory),
+            block: device::block(info.device_memory),
             offset: info.offset,
             bytes: info.size,
         })
