@@ -5,6 +5,7 @@
 #include "common/group.glsl"
 #include "common/densify.glsl"
 #include "common/scan.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 
@@ -32,12 +33,13 @@ void main() {
     uint count = control.count > first ? min(control.count - first, stride) : 0u;
     bool selected = false;
     if (i < count) {
-        float steps = statistics[2u * stride + i];
+        float steps = statistics[PLANE_COUNT * stride + i];
         float pull = steps > 0.0 ? statistics[stride + i] / steps : 0.0;
-        float opacity = 1.0 / (1.0 + exp(-geometry[10u * stride + i]));
+        float opacity = 1.0 / (1.0 + exp(-geometry[PLANE_OPACITY * stride + i]));
         float score = min(power(statistics[i], error_exponent) * power(pull, abs_exponent), 1e30);
         selected = score > 0.0 && opacity >= opacity_min;
-        vec3 scale = exp(vec3(geometry[7u * stride + i], geometry[8u * stride + i], geometry[9u * stride + i]));
+        vec3 scale = exp(vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],
+                              geometry[(PLANE_SCALES + 2u) * stride + i]));
         gradients[i] = max(max(scale.x, scale.y), scale.z) > copy_max ? MARK : 0u;
         keys[i] = selected ? floatBitsToUint(score) + 1u : 0u;
     }

@@ -5,6 +5,7 @@
 #include "common/group.glsl"
 #include "common/densify.glsl"
 #include "common/filter_camera.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 
@@ -34,7 +35,8 @@ void main() {
         return;
     }
     vec3 mean = vec3(geometry[i], geometry[stride + i], geometry[2u * stride + i]);
-    vec3 scale = exp(vec3(geometry[7u * stride + i], geometry[8u * stride + i], geometry[9u * stride + i]));
+    vec3 scale = exp(vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],
+                          geometry[(PLANE_SCALES + 2u) * stride + i]));
     // Rows of S R^T, whose product with a direction has the length of the deviation along it.
     vec3 axis0 = scale.x * rotate_by(i, vec3(1.0, 0.0, 0.0));
     vec3 axis1 = scale.y * rotate_by(i, vec3(0.0, 1.0, 0.0));
@@ -62,7 +64,7 @@ void main() {
             touched = touched || (all(greaterThanEqual(px, vec2(-radius))) && all(lessThanEqual(px, size + radius)));
         }
     }
-    float opacity = 1.0 / (1.0 + exp(-geometry[10u * stride + i]));
+    float opacity = 1.0 / (1.0 + exp(-geometry[PLANE_OPACITY * stride + i]));
     bool unseen = witnesses_min > 0u && (!touched || (witnesses_min > 1u && witnesses < witnesses_min));
     bool crowds = clearance_min > 0.0 && clearance < clearance_min;
     keys[i] = crowds || unseen || opacity < opacity_min ? 0u : 1u;

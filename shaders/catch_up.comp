@@ -13,7 +13,7 @@
 
 layout(local_size_x = 256) in;
 
-layout(set = 0, binding = 0, std430) readonly restrict buffer Rates { StepUniforms u; vec4 rates[]; };
+layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; vec4 rates[]; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
 #ifdef CODES
 layout(set = 0, binding = 2, std430) restrict buffer Sh { uint sh[]; };

@@ -3,6 +3,7 @@
 // Bounds the clusters of a chunk after something other than the update moved, resized or filtered its Gaussians.
 #include "common/group.glsl"
 #include "common/step.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 

@@ -7,6 +7,7 @@
 // of the visible ones touch a tile of the band.
 #include "common/group.glsl"
 #include "common/step.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 #ifndef BAND

@@ -6,6 +6,7 @@
 #include "common/step.glsl"
 #include "common/densify.glsl"
 #include "common/rng.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 
@@ -37,7 +38,7 @@ layout(push_constant) uniform Push {
 void sample_child(uint i, uint parent, uint child) {
     vec3 s;
     for (uint c = 0u; c < 3u; ++c) {
-        uint at = (7u + c) * stride + i;
+        uint at = (PLANE_SCALES + c) * stride + i;
         float log_scale = geometry[at];
         s[c] = exp(log_scale) * rng_normal(u.seed, u.iteration, parent, 3u * child + c);
         geometry[at] = log_scale - log_divisor;

@@ -3,6 +3,7 @@
 // Who stays alive: key 1, or 0 for the dead. Clears the statistics of every Gaussian.
 #include "common/group.glsl"
 #include "common/densify.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 
@@ -24,8 +25,9 @@ void main() {
     if (i >= count) {
         return;
     }
-    float opacity = 1.0 / (1.0 + exp(-geometry[10u * stride + i]));
-    vec3 scale = exp(vec3(geometry[7u * stride + i], geometry[8u * stride + i], geometry[9u * stride + i]));
+    float opacity = 1.0 / (1.0 + exp(-geometry[PLANE_OPACITY * stride + i]));
+    vec3 scale = exp(vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],
+                          geometry[(PLANE_SCALES + 2u) * stride + i]));
     bool dead = opacity < opacity_min || max(max(scale.x, scale.y), scale.z) > scale_max;
     keys[i] = dead ? 0u : 1u;
     for (uint p = 0u; p < 3u; ++p) {

@@ -4,6 +4,7 @@
 #include "common/group.glsl"
 #include "common/densify.glsl"
 #include "common/scan.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 
@@ -25,11 +26,12 @@ void main() {
     uint count = control.count > first ? min(control.count - first, stride) : 0u;
     bool above = false;
     if (i < count) {
-        float steps = statistics[2u * stride + i];
+        float steps = statistics[PLANE_COUNT * stride + i];
         float gradient = steps > 0.0 ? statistics[i] / steps : 0.0;
         float abs_value = steps > 0.0 ? statistics[stride + i] / steps : 0.0;
         above = gradient >= threshold;
-        vec3 scale = exp(vec3(geometry[7u * stride + i], geometry[8u * stride + i], geometry[9u * stride + i]));
+        vec3 scale = exp(vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],
+                              geometry[(PLANE_SCALES + 2u) * stride + i]));
         bool large = max(max(scale.x, scale.y), scale.z) > clone_max;
         gradients[i] = floatBitsToUint(gradient) | (large ? MARK : 0u);
         keys[i] = floatBitsToUint(abs_value);

@@ -5,6 +5,7 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/rng.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 
@@ -18,7 +19,7 @@ layout(push_constant) uniform Push {
 };
 #include "common/rotate.glsl"
 
-const uint CHANNEL_NOISE = 32u;  // + axis; a normal draws from two channels of `common/rng.glsl`
+const uint CHANNEL_NOISE = 32u;  // channel of the noise, plus the axis; a normal draws from two channels of `common/rng.glsl`
 const float GATE_SLOPE = 100.0;
 const float GATE_OPACITY = 0.005;
 const float GATE_END = 25.0;  // exp(-25) of the noise is not worth reading the rest
@@ -31,7 +32,7 @@ void main() {
     if (counters.stalled != 0u || i >= count || !runs) {
         return;
     }
-    float opacity = 1.0 / (1.0 + exp(-geometry[10u * stride + i]));
+    float opacity = 1.0 / (1.0 + exp(-geometry[PLANE_OPACITY * stride + i]));
     float excess = GATE_SLOPE * (opacity - GATE_OPACITY);
     if (excess > GATE_END) {
         return;
@@ -39,7 +40,7 @@ void main() {
     float amount = u.noise / (1.0 + exp(excess));
     vec3 offset;
     for (uint c = 0u; c < 3u; ++c) {
-        float scale = exp(geometry[(7u + c) * stride + i]);
+        float scale = exp(geometry[(PLANE_SCALES + c) * stride + i]);
         offset[c] = amount * scale * scale * rng_normal(u.seed, u.iteration, first + i, CHANNEL_NOISE + c);
     }
     offset = rotate_by(i, offset);

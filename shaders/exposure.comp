@@ -15,9 +15,9 @@
 layout(local_size_x = 256) in;
 
 // Of a view: A and b row by row, three rows of four; first moments; second moments; number of steps; unused.
-const uint EXPOSURE_WORDS = 40u;
+const uint EXPOSURE_WORDS = 40u;  // words per view: the map, two moments, the number of steps, and three unused
 // A prime, so that it does not fall on the steps that densifications skip time and again.
-const uint CENTRE_EVERY = 61u;
+const uint CENTRE_EVERY = 61u;  // iterations between two moments at which the mean of all maps becomes the identity
 // Views whose maps are at work at once, a lane each of the twelve numbers.
 const uint CENTRE_VIEWS = 21u;
 

@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
+// kiln-like: loss_gradient
 // kiln-variant: -
 // kiln-variant: masked MASKED=1
 // What `loss_gradient` computes, walking down strips as `ssim_strip` does.

@@ -5,6 +5,7 @@
 // Effective means after the 3D filter: new raw opacity = min(sigma(o) c3, ceiling) / c3, stored as a logit.
 #include "common/group.glsl"
 #include "common/step.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 
@@ -35,7 +36,7 @@ void main() {
     vec3 ratio = g.filter_3d != 0.0 ? raw / sqrt(raw * raw + g.filter_3d * g.filter_3d) : vec3(1.0);
     float compensation = max(ratio.x * ratio.y * ratio.z, 1e-12);
     float opacity = 1.0 / (1.0 + exp(-g.logit));
-    uint at = 10u * stride + i;
+    uint at = PLANE_OPACITY * stride + i;
     // Those already below keep their bits: dividing the filter out again would round.
     if (opacity * compensation > ceiling) {
         // A hair away from 1, which the quotient may round to: the logit stays finite.

@@ -11,11 +11,12 @@
 // with the steps that were missed, and write nothing back.
 #include "common/group.glsl"
 #include "common/step.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 
 #ifdef DEFERRED
-layout(set = 0, binding = 0, std430) readonly restrict buffer Rates { StepUniforms u; vec4 rates[]; };
+layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; vec4 rates[]; };
 #else
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 #endif

@@ -2,6 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
+// kiln-like: rasterize_backward.column
 // `rasterize_backward.column` on CPU drivers, a subgroup of eight lanes a tile, see `common/lanes.glsl`. Walks each pixel's
 // contributors back to front; the tile's sums go to the splat's own emission slot.
 //

@@ -2,6 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
+// kiln-like: rasterize.column
 // `rasterize` on CPU drivers: blends the sorted splats of a tile front to back (Kerbl et al. 2023, eq. 3), a subgroup of
 // eight lanes a tile. See `common/lanes.glsl`.
 #include "common/group.glsl"

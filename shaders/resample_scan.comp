@@ -24,7 +24,7 @@ layout(push_constant) uniform Push {
 };
 #include "common/chunk_args.glsl"
 
-const uint CHANNEL_OFFSET = 73u;
+const uint CHANNEL_OFFSET = 73u;  // channel of where the first copy lies
 
 // floor(2^32 copies / weight), for copies < weight.
 uint rate_of(uint copies, uint weight) {

@@ -5,6 +5,7 @@
 #include "common/group.glsl"
 #include "common/densify.glsl"
 #include "common/resample.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 
@@ -39,11 +40,11 @@ void main() {
         return;
     }
     if (made != MARK) {
-        uint at = 10u * stride + i;
+        uint at = PLANE_OPACITY * stride + i;
         vec2 share = share_among(geometry[at], float(made + 1u));
         float opacity = max(share.x, least_opacity);
         geometry[at] = log(opacity / (1.0 - opacity));
-        for (uint p = 7u; p < 10u; ++p) {
+        for (uint p = PLANE_SCALES; p < PLANE_OPACITY; ++p) {
             geometry[p * stride + i] += share.y;
         }
     }

@@ -7,6 +7,7 @@
 #include "common/densify.glsl"
 #include "common/rng.glsl"
 #include "common/scan.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 
@@ -22,7 +23,7 @@ layout(push_constant) uniform Push {
     float dead_opacity;
 };
 
-const uint CHANNEL_WEIGHT = 72u;
+const uint CHANNEL_WEIGHT = 72u;  // channel that rounds weights up or down
 
 void main() {
     uint group = group_index();
@@ -37,7 +38,7 @@ void main() {
     if (i < count) {
         // Opacity 1 in steps: the sum over all stays below 2^32.
         float steps = float(min(32767u, 0xffffffffu / n - 1u));
-        float opacity = 1.0 / (1.0 + exp(-geometry[10u * stride + i]));
+        float opacity = 1.0 / (1.0 + exp(-geometry[PLANE_OPACITY * stride + i]));
         dead = !(opacity > dead_opacity);
         weight = dead ? 0u : uint(opacity * steps + rng_uniform(u.seed, u.iteration, first + i, CHANNEL_WEIGHT));
         keys[i] = dead ? MARK : weight;

@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
+// kiln-like: ssim_maps
 // kiln-variant: -
 // kiln-variant: masked MASKED=1
 // What `ssim_maps` computes in training, for devices with many registers and wide groups: rows of a strip are blurred

@@ -4,6 +4,7 @@
 // touch it as their first tile and how many as their last, tiles counted row by row. Three planes of `plane` words.
 #include "common/group.glsl"
 #include "common/step.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 

@@ -21,12 +21,13 @@
 #endif
 #include "common/group.glsl"
 #include "common/step.glsl"
+#include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint CLUSTERS = 0u;  // 1: bounds lie behind the masks
 
 #ifdef DEFERRED
-layout(set = 0, binding = 0, std430) readonly restrict buffer Rates { StepUniforms u; vec4 rates[]; };
+layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; vec4 rates[]; };
 #else
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 #endif
@@ -199,7 +200,7 @@ void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream
     uint m_word = geometry_m[at], v_word = geometry_v[at];
     for (uint h = 0u; h < 2u; ++h) {
         uint p = 2u * j + h;
-        if (run[h] && p < 11u) {
+        if (run[h] && p < GEOMETRY_PLANES) {
             int shift = int(16u * h);
             float v = wide_second_value(bitfieldExtract(v_word, shift, 16));
             float m = ratio16_value(bitfieldExtract(int(m_word), shift, 16)) * sqrt(v);
@@ -221,11 +222,12 @@ void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream
 void regularize(uint i, inout Gradient gradient) {
     float inverse_count = 1.0 / float(counters.gaussians);
     if (u.opacity_weight != 0.0) {
-        float opacity = 1.0 / (1.0 + exp(-geometry[10u * stride + i]));
+        float opacity = 1.0 / (1.0 + exp(-geometry[PLANE_OPACITY * stride + i]));
         gradient.logit += u.opacity_weight * inverse_count * opacity * (1.0 - opacity);
     }
     if (u.scale_weight != 0.0) {
-        vec3 scale = exp(vec3(geometry[7u * stride + i], geometry[8u * stride + i], geometry[9u * stride + i]));
+        vec3 scale = exp(vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],
+                              geometry[(PLANE_SCALES + 2u) * stride + i]));
         gradient.log_scale += u.scale_weight * inverse_count / 3.0 * scale;
     }
 }
@@ -308,12 +310,12 @@ void update(uint group, uint lane, uint i) {
         }
         if (counts) {
             statistics[stride + i] += a.w;
-            statistics[2u * stride + i] += 1.0;
+            statistics[PLANE_COUNT * stride + i] += 1.0;
         }
     } else if (counts_faint && !dropped(first + i)) {
         ivec4 rect = p.shown ? tile_rect(p.mean_px, p.radius, uvec2(u.tiles_x, u.tiles_y)) : ivec4(0);
         if (rect.x < rect.z && rect.y < rect.w) {
-            statistics[2u * stride + i] += 1.0;
+            statistics[PLANE_COUNT * stride + i] += 1.0;
         }
     }
 
@@ -430,16 +432,16 @@ void update(uint group, uint lane, uint i) {
     }
     if (runs(GROUP_QUATS)) {
         for (uint c = 0u; c < 4u; ++c) {
-            adam_geometry(3u + c, i, gradient.quat[c], GROUP_QUATS);
+            adam_geometry(PLANE_QUATS + c, i, gradient.quat[c], GROUP_QUATS);
         }
     }
     if (runs(GROUP_SCALES)) {
         for (uint c = 0u; c < 3u; ++c) {
-            adam_geometry(7u + c, i, gradient.log_scale[c], GROUP_SCALES);
+            adam_geometry(PLANE_SCALES + c, i, gradient.log_scale[c], GROUP_SCALES);
         }
     }
     if (runs(GROUP_OPACITY)) {
-        adam_geometry(10u, i, gradient.logit, GROUP_OPACITY);
+        adam_geometry(PLANE_OPACITY, i, gradient.logit, GROUP_OPACITY);
     }
 #endif
 }

@@ -19,9 +19,10 @@ void fold_cluster(uint first, uint count, uint apart) {
 // Bounds one Gaussian, into the place of thread `lane`.
 void bound_gaussian(uint lane, uint i) {
     vec3 mean = vec3(geometry[i], geometry[STRIDE + i], geometry[2u * STRIDE + i]);
-    vec4 quat = vec4(geometry[3u * STRIDE + i], geometry[4u * STRIDE + i], geometry[5u * STRIDE + i],
-                     geometry[6u * STRIDE + i]);
-    vec3 log_scale = vec3(geometry[7u * STRIDE + i], geometry[8u * STRIDE + i], geometry[9u * STRIDE + i]);
+    vec4 quat = vec4(geometry[PLANE_QUATS * STRIDE + i], geometry[(PLANE_QUATS + 1u) * STRIDE + i],
+                     geometry[(PLANE_QUATS + 2u) * STRIDE + i], geometry[(PLANE_QUATS + 3u) * STRIDE + i]);
+    vec3 log_scale = vec3(geometry[PLANE_SCALES * STRIDE + i], geometry[(PLANE_SCALES + 1u) * STRIDE + i],
+                          geometry[(PLANE_SCALES + 2u) * STRIDE + i]);
     float deviation = exp(max(max(log_scale.x, log_scale.y), log_scale.z));
     float filter_deviation = filter_3d[i];
     if (filter_deviation != 0.0) {

@@ -1,7 +1,7 @@
 // Zero moments and statistics of Gaussian `i`: one that was never updated nor seen. The includer binds them and pushes
 // `stride` and the planes of the moments.
 
-const uint STATISTICS_PLANES = 3u;
+const uint STATISTICS_PLANES = 3u;  // planes of the statistics
 
 void clear_state(uint i) {
     // Every code of 0 is the word 0.

@@ -1,8 +1,8 @@
-// A training camera in the table of all of them; `FilterCamera` in `kernels/filter_3d.rs`.
+// A training camera in the table of all of them.
 struct FilterCamera {
-    vec4 row0;  // rotation row, translation
-    vec4 row1;
-    vec4 row2;
-    vec4 intrinsics;  // fx, fy, cx, cy (pixel centres on integers)
-    vec4 size;        // width, height, near plane, largest stretch
+    vec4 row0;        // first row of the world-to-camera rotation, and translation
+    vec4 row1;        // second row
+    vec4 row2;        // third row
+    vec4 intrinsics;  // fx, fy, cx, cy, px; pixel centres on integers
+    vec4 size;        // width and height, px; near plane, world units; largest stretch
 };

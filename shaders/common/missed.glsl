@@ -8,8 +8,7 @@
 
 // Where the root of a second moment is below this many epsilons, epsilon counts.
 const float EPSILONS = 4e6;
-// Of so few steps the sum is taken as such: the difference of two B would lose a digit.
-const uint FEW_STEPS = 8u;
+const uint FEW_STEPS = 8u;  // of so few steps the sum is taken as such: the difference of two B would lose a digit
 // Share of a first moment that is left when the steps after it no longer count.
 const float SPENT = 1.5e-8;
 

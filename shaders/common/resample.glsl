@@ -18,7 +18,8 @@ float minus_log_rest(float y) {
 }
 
 const float STEP = 0.125;
-const uint STEPS = 40u;  // exp(-25) of the opacity is left beyond
+// exp(-25) of the opacity is left beyond.
+const uint STEPS = 40u;
 
 // Opacity of each of n, from the logit of the one; and what its log scales change by.
 vec2 share_among(float logit, float n) {

@@ -1,54 +1,54 @@
-// The uniform block of a step and the counters every pass shares. `kernels/uniforms.rs` and `kernels/counters.rs` hold
-// the same fields in the same order.
+// The uniform block of a step, the counters every pass shares, and the table of group counts.
 
+// Everything that changes from step to step; written by the host into a slot of a ring.
 struct StepUniforms {
-    vec4 view_row0;        // rotation row, translation
-    vec4 view_row1;
-    vec4 view_row2;
-    vec4 camera_position;  // world space; w = learning rate of exposures
-    vec4 intrinsics;       // fx, fy, cx, cy; pixel centres on integers
+    vec4 view_row0;        // first row of the world-to-camera rotation, and translation
+    vec4 view_row1;        // second row
+    vec4 view_row2;        // third row
+    vec4 camera_position;  // camera centre, world space; learning rate of exposures
+    vec4 intrinsics;       // fx, fy, cx, cy, px; pixel centres on integers
     vec4 slope_limits;     // limits of x/z (min, max) and y/z (min, max) for the Jacobian
-    vec4 background;       // rgb; w = filter variance added to the diagonal, px^2
-    vec4 weights;          // L1, D-SSIM, 1 / (3 * pixels), coverage
-    uint width;
-    uint height;
-    uint tiles_x;
-    uint tiles_y;
-    uint iteration;
-    uint seed;
-    uint flags;
-    uint adam_skip_mask;
-    uint sh_degree;
-    uint image_offset;     // first word of the ground-truth slot
-    uint band_begin;       // tiles [begin, end), row by row, to rasterise
-    uint band_end;
-    float adam_rate[8];    // learning rate / (1 - beta1^n), per parameter group
-    float adam_scale[8];   // 1 / sqrt(1 - beta2^n), per parameter group
-    float beta1;
-    float beta2;
-    float epsilon;
+    vec4 background;       // background rgb; variance of the 2D filter, px^2
+    vec4 weights;          // weights of L1 and D-SSIM, `1 / (3 * pixels)`, weight of the coverage
+    uint width;            // image width, px
+    uint height;           // image height, px
+    uint tiles_x;          // tiles along x
+    uint tiles_y;          // tiles along y
+    uint iteration;        // training iteration, from 1
+    uint seed;             // seed of the run's counter generators
+    uint flags;            // bits `FLAG_*`
+    uint adam_skip_mask;   // bits of the parameter groups that the optimiser leaves alone in this step
+    uint sh_degree;        // active SH degree
+    uint image_offset;     // first word of the ground truth in its tensor
+    uint band_begin;       // first tile to rasterise, tiles counted row by row
+    uint band_end;         // one past the last tile to rasterise
+    float adam_rate[8];    // learning rate over `1 - beta1^n`, per parameter group
+    float adam_scale[8];   // `1 / sqrt(1 - beta2^n)`, per parameter group
+    float beta1;           // first-moment decay
+    float beta2;           // second-moment decay
+    float epsilon;         // Adam's epsilon
     uint view;             // training view, by its place among them
-    float opacity_weight;  // of the mean opacity in the loss
-    float scale_weight;    // of the mean standard deviation in the loss
-    float noise;           // on centres after the update, times covariance
-    float near_limit;      // with FLAG_NEAR: the depth below which splats are near
+    float opacity_weight;  // weight of the mean opacity in the loss
+    float scale_weight;    // weight of the mean standard deviation in the loss, per world unit
+    float noise;           // noise on centres after the update, times covariance, per world unit
+    float near_limit;      // with `FLAG_NEAR`: the depth below which Gaussians are near, world units
     uint sh_steps;         // optimiser steps of SH before this one
     float near_z;          // centres must lie beyond this depth to be drawn, world units
-    float dropout;         // share of the Gaussians that this step leaves out; 0 = none
-    float exposure_hold;   // weight of half an exposure's squared distance from doing nothing
-    uint reserved[4];
+    float dropout;         // share of the Gaussians that this step leaves out, below 1; 0 = none
+    float exposure_hold;   // weight in the loss of half an exposure's squared distance from the identity
+    uint reserved[4];      // fills the block up to whole vectors: the table of learning rates lies behind it
 };
 
 // Bits of `flags`.
-const uint FLAG_STATISTICS = 1u;
-const uint FLAG_CLASSIC = 2u;     // plain dilation: no opacity compensation
-const uint FLAG_RAY_JITTER = 4u;  // pixels are sampled at random offsets
+const uint FLAG_STATISTICS = 1u;  // densification statistics are accumulated
+const uint FLAG_CLASSIC = 2u;     // plain dilation without opacity compensation, instead of the Mip filter
+const uint FLAG_RAY_JITTER = 4u;  // pixels are sampled at random offsets; takes rasterisers built for it
 const uint FLAG_UPDATE = 8u;      // the optimiser runs
-const uint FLAG_RESAMPLE = 16u;   // the ground truth is sampled where the jittered pixels are
+const uint FLAG_RESAMPLE = 16u;   // the ground truth is sampled where the jittered pixels are; only with `FLAG_RAY_JITTER`
 const uint FLAG_COUNT_FAINT = 64u;  // steps count in which a Gaussian is on screen but too faint for any pixel
-const uint FLAG_DEPTH = 128u;     // records carry depth in the place of colour
-const uint FLAG_SCORES = 256u;    // statistics are those of scores, see `adds_errors`
-const uint FLAG_NEAR = 512u;      // records of near splats are white, those of all others black
+const uint FLAG_DEPTH = 128u;     // records carry depth in the place of colour: the render is expected depth times coverage
+const uint FLAG_SCORES = 256u;    // statistics are those of scores: errors and largest weights, see `adds_errors`
+const uint FLAG_NEAR = 512u;      // records of near Gaussians are white, all others black: the render is the weight of the near ones
 
 // Statistics of scores take turns: even iterations add the pixels' errors, splatted back onto Gaussians by their blending
 // weights, odd ones the absolute gradients and the count.
@@ -59,46 +59,48 @@ bool adds_errors(uint iteration) {
 const uint FLAG_ALPHA_GRADIENT = 4096u;  // the image gradient's fourth component is that of the final transmittance
 
 // Parameter groups, the indices of `adam_rate` and the bits of `adam_skip_mask`.
-const uint GROUP_MEANS = 0u;
-const uint GROUP_QUATS = 1u;
-const uint GROUP_SCALES = 2u;
-const uint GROUP_OPACITY = 3u;
-const uint GROUP_SH0 = 4u;
-const uint GROUP_SH_REST = 5u;
+const uint GROUP_MEANS = 0u;    // centres
+const uint GROUP_QUATS = 1u;    // rotations
+const uint GROUP_SCALES = 2u;   // log scales
+const uint GROUP_OPACITY = 3u;  // opacity logits
+const uint GROUP_SH0 = 4u;      // degree-0 colour
+const uint GROUP_SH_REST = 5u;  // higher-degree colour
 
+// Counts that stay on the device; also the status word that the host reads some steps late.
 struct Counters {
-    uint stalled;               // sticky: 0 or one of the STALL_ reasons
-    uint gaussians;
-    uint visible;
-    uint intersections;
-    uint visible_wanted;
-    uint intersections_wanted;
-    uint stall_iteration;
-    uint nonfinite;             // non-finite 2D gradients or loss words seen by the check
+    uint stalled;               // sticky: 0, or why every later step is a no-op, one of `STALL_*`
+    uint gaussians;             // Gaussians in use
+    uint visible;               // Gaussians visible in this step
+    uint intersections;         // tile intersections of this step
+    uint visible_wanted;        // most visible Gaussians any step wanted
+    uint intersections_wanted;  // most intersections any step wanted
+    uint stall_iteration;       // iteration that stalled
+    uint nonfinite;             // visible Gaussians with a non-finite 2D gradient, or non-finite sums of the loss
     uint nonfinite_index;       // lowest visible index among them
     uint skipped;               // Gaussians skipped by the update for a non-finite gradient, since start
-    uint births;
-    uint deaths;
-    uint clones;
-    uint splits;
-    uint capped;
-    uint iteration;
-    float loss;
-    float l1;
-    float ssim;
+    uint births;                // births of the last densification
+    uint deaths;                // deaths of the last densification
+    uint clones;                // clones among the births
+    uint splits;                // splits among the births
+    uint capped;                // births given up because the capacity was reached
+    uint iteration;             // iteration this word belongs to
+    float loss;                 // loss
+    float l1;                   // mean absolute error
+    float ssim;                 // mean SSIM
     uint culled;                // Gaussians that the last cull removed
 };
 
-const uint STALL_VISIBLE = 1u;
-const uint STALL_INTERSECTIONS = 2u;
-const uint STALL_NONFINITE = 3u;
-const uint STALL_LOOPS = 4u;        // the driver cut a loop over the splats of a tile
+// Reasons of a stall.
+const uint STALL_VISIBLE = 1u;        // more visible Gaussians than records
+const uint STALL_INTERSECTIONS = 2u;  // more tile intersections than slots
+const uint STALL_NONFINITE = 3u;      // a non-finite loss or 2D gradient
+const uint STALL_LOOPS = 4u;          // the driver cut a loop over the splats of a tile: image or gradients would miss some
 
 // Slots of the indirect-dispatch table, three words each with a stride of four.
 const uint ARGS_VISIBLE = 0u;          // 256 visible Gaussians a group
 const uint ARGS_VISIBLE_SORT = 1u;     // a block of the depth sort a group
 const uint ARGS_INTERSECTIONS = 2u;    // 256 intersections a group
-const uint ARGS_INTERSECTION_SORT = 3u;
+const uint ARGS_INTERSECTION_SORT = 3u;  // a block of the tile sort a group
 const uint ARGS_TILES = 4u;            // one tile a group
 const uint ARGS_ONE = 5u;              // one group, none when stalled
 const uint ARGS_GAUSSIANS = 6u;        // 256 Gaussians of all chunks a group; only inside a densification

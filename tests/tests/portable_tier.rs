@@ -7,7 +7,7 @@ use std::thread;
 use kiln::kernels;
 use kiln_tests::child;
 use kiln_tests::runs::{self, QUICK, Scratch, json, rows};
-use kiln_tests::spirv::reflect;
+use xtask::spirv::reflect;
 
 /// A reset so early that its opacities come back before the end, and points all around. Without them the tiers end up to 0.11 dB
 /// apart, depending on seed and shader compiler; with them 0.003 to 0.012 (seeds 0 to 2).
@@ -94,7 +94,7 @@ fn capabilities(spirv: &[u8]) -> Vec<u32> {
 fn portable_kernels_ask_for_nothing_optional() {
     let fast = [".subgroup", ".atomic", ".compare_exchange", "_lanes"];
     let (mut portable, mut others) = (0, 0);
-    for shader in kernels::all() {
+    for shader in kernels::ALL {
         let asked = capabilities(shader.spirv);
         if shader.name == "rasterize" || fast.iter().any(|variant| shader.name.contains(variant)) {
             others += 1;

@@ -3,11 +3,21 @@
 
 use std::process::Command;
 
-use xtask::{manifest, root};
+use xtask::{kernels, manifest, root};
 
 #[test]
 fn sources_modules_and_manifest_agree() {
     let problems = manifest::problems(&root()).unwrap_or_else(|failure| panic!("{}", failure.message));
+    assert!(
+        problems.is_empty(),
+        "run `cargo xtask shaders`:\n  {}",
+        problems.join("\n  ")
+    );
+}
+
+#[test]
+fn the_generated_kernels_are_what_the_shaders_declare() {
+    let problems = kernels::problems(&root()).unwrap_or_else(|failure| panic!("{}", failure.message));
     assert!(
         problems.is_empty(),
         "run `cargo xtask shaders`:\n  {}",

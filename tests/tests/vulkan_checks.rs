@@ -7,10 +7,11 @@ use std::sync::Arc;
 use kiln::cli::{Exit, Failure as _};
 use kiln::kernels::cpu::guard_bands::guard_bands as twin;
 use kiln::kernels::cpu::rng::bits;
+use kiln::kernels::generated::fill;
 use kiln::kernels::guard_bands::{Band, Report, record};
 use kiln::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, Layout, MemoryError};
 use kiln::plan::OpenDevice;
-use kiln::program::{Class, Groups, Program, Shader, Tag, TensorTable, View};
+use kiln::program::{Class, Groups, Program, Tag, TensorTable, View};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError, RunRequest, run};
 use kiln::step::check_guard_bands;
@@ -18,9 +19,6 @@ use kiln::vk::{Device, Instance, Tier, Validation};
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, take_turn};
 use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
-
-/// Writes words from the start of its buffer on, as many as it is told to.
-static FILL: Shader = kiln::shader!("fill", w words);
 
 /// The first device with the layer in `mode`.
 fn open(mode: Validation) -> Arc<Device> {
@@ -38,10 +36,16 @@ fn three(device: &Arc<Device>, layout: Layout) -> (Gpu, [View; 3]) {
     (gpu, views)
 }
 
-/// Lets a kernel write `words` words into `view`, however long that is.
-fn write(gpu: &mut Gpu, view: View, words: u32) {
+/// Lets a kernel write `count` words into `view`, however long that is.
+fn write(gpu: &mut Gpu, view: View, count: u32) {
     let mut program = Program::new("write");
-    program.pass(&FILL, &[], &[view], &[words, 7], Groups::cover(words, 256));
+    program.pass(
+        &fill::KERNEL,
+        (),
+        fill::Bind { words: view },
+        fill::Push { count, value: 7 },
+        Groups::cover(count, 256),
+    );
     gpu.run(&program).unwrap();
 }
 

@@ -3,15 +3,9 @@
 //! in steps with [`super::uniforms::flags::ALPHA_GRADIENT`].
 
 use super::counters::Args;
+use super::generated::alpha_loss;
 use super::views::{Pixels, Shared};
-use crate::program::{Program, Shader, View};
-use crate::shader;
-
-/// Gradient and sums.
-pub static GRADIENT: Shader =
-    shader!("alpha_loss", r uniforms, r counters, r image, r target, rw image_gradient, w alpha_sums);
-/// Adds the mean to the loss.
-pub static REDUCE: Shader = shader!("alpha_loss.reduce", r uniforms, rw counters, r alpha_sums);
+use crate::program::{Program, View};
 
 /// Bytes of the per-tile sums for `tiles` tiles.
 #[must_use]
@@ -21,15 +15,29 @@ pub fn sums_bytes(tiles: u32) -> u64 {
 
 /// Appends both passes; the colour's image gradient is made and the loss is reduced already. The photo has a mask.
 pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: View) {
-    let views = [
-        shared.uniforms,
-        shared.counters,
-        pixels.image,
-        pixels.target,
-        pixels.gradient,
-        sums,
-    ];
-    program.pass(&GRADIENT, &[], &views, &(), shared.groups(Args::Tiles));
-    let views = [shared.uniforms, shared.counters, sums];
-    program.pass(&REDUCE, &[], &views, &(), shared.groups(Args::One));
+    program.pass(
+        &alpha_loss::KERNEL,
+        (),
+        alpha_loss::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            image: pixels.image,
+            target: pixels.target,
+            image_gradient: pixels.gradient,
+            alpha_sums: sums,
+        },
+        (),
+        shared.groups(Args::Tiles),
+    );
+    program.pass(
+        &alpha_loss::REDUCE,
+        (),
+        alpha_loss::ReduceBind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            alpha_sums: sums,
+        },
+        (),
+        shared.groups(Args::One),
+    );
 }

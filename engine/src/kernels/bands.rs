@@ -4,38 +4,41 @@
 //! row of tiles.
 
 use super::counters::Args;
+use super::generated::band_count;
 use super::views::{Shared, Splats};
-use crate::program::{Program, Shader, View};
-use crate::shader;
-
-/// Tiles of each visible splat inside the band.
-pub static COUNT: Shader =
-    shader!("band_count", r uniforms, r counters, r splat_position, r splat_conic, w tile_counts);
-/// Splats of every tile.
-pub static HISTOGRAM: Shader =
-    shader!("band_count.histogram", r uniforms, r counters, r splat_position, r splat_conic, rw tile_histogram);
+use crate::program::{Program, View};
 
 /// Appends the count of each splat's tiles inside the band; it replaces the counts over the whole image.
 pub fn record_count(program: &mut Program, shared: &Shared, splats: &Splats) {
-    let views = [
-        shared.uniforms,
-        shared.counters,
-        splats.position,
-        splats.conic,
-        splats.tile_counts,
-    ];
-    program.pass(&COUNT, &[], &views, &(), shared.groups(Args::Visible));
+    program.pass(
+        &band_count::KERNEL,
+        (),
+        band_count::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            splat_position: splats.position,
+            splat_conic: splats.conic,
+            tile_counts: splats.tile_counts,
+        },
+        (),
+        shared.groups(Args::Visible),
+    );
 }
 
 /// Appends the clear and the count of splats per tile, one word a tile of the image.
 pub fn record_histogram(program: &mut Program, shared: &Shared, splats: &Splats, tile_histogram: View) {
     program.fill(tile_histogram, 0);
-    let views = [
-        shared.uniforms,
-        shared.counters,
-        splats.position,
-        splats.conic,
-        tile_histogram,
-    ];
-    program.pass(&HISTOGRAM, &[], &views, &(), shared.groups(Args::Visible));
+    program.pass(
+        &band_count::HISTOGRAM,
+        (),
+        band_count::HistogramBind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            splat_position: splats.position,
+            splat_conic: splats.conic,
+            tile_histogram,
+        },
+        (),
+        shared.groups(Args::Visible),
+    );
 }

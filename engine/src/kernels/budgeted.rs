@@ -8,12 +8,9 @@
 use super::counters::Args;
 pub use super::cpu::budgeted::{Births, Exponents};
 use super::densify::{self, Event, Workspace, window};
+use super::generated::budget_score;
 use super::views::{Chunk, Shared};
-use crate::program::{Program, Shader};
-use crate::shader;
-
-/// Scores to keys.
-pub static SCORE: Shader = shader!("budget_score", rw control, r statistics, r geometry, w gradients, w keys);
+use crate::program::Program;
 
 /// Appends a whole event.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event, births: &Births) {
@@ -21,18 +18,29 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
     densify::begin(program, shared, chunks, w, event.capacity, Some(births.way));
     let copy_max = options.clone_extent * event.extent;
     for chunk in chunks {
-        let views = [
-            w.control,
-            chunk.statistics,
-            chunk.geometry,
-            window(w.gradients, chunk),
-            window(w.keys, chunk),
-        ];
         let Exponents { error, abs_gradient } = births.exponents;
         let [error, abs_gradient, least, copy_max] =
-            [error, abs_gradient, options.prune_opacity, copy_max].map(|v| (v as f32).to_bits());
-        let push = [chunk.stride, chunk.first, error, abs_gradient, least, copy_max];
-        program.pass(&SCORE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+            [error, abs_gradient, options.prune_opacity, copy_max].map(|v| v as f32);
+        program.pass(
+            &budget_score::KERNEL,
+            (),
+            budget_score::Bind {
+                control: w.control,
+                statistics: chunk.statistics,
+                geometry: chunk.geometry,
+                gradients: window(w.gradients, chunk),
+                keys: window(w.keys, chunk),
+            },
+            budget_score::Push {
+                stride: chunk.stride,
+                first: chunk.first,
+                error_exponent: error,
+                abs_exponent: abs_gradient,
+                opacity_min: least,
+                copy_max,
+            },
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
     densify::carry_out(program, shared, chunks, w, event);
 }

@@ -19,13 +19,11 @@
 use super::counters::Args;
 use super::densify::{self, Stage, Workspace, window};
 use super::filter_3d::FilterIo;
+use super::generated::camera_cull;
+use super::generated::common::STATISTICS_PLANES;
 use super::relocate::Planes;
 use super::views::{Chunk, Shared};
-use crate::program::{Program, Shader};
-use crate::shader;
-
-/// Who stays.
-pub static MARK: Shader = shader!("camera_cull", r control, r cameras, r geometry, r filter_3d, w keys);
+use crate::program::Program;
 
 /// Who goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,19 +59,29 @@ pub fn record(
     densify::begin(program, shared, chunks, w, 0, None);
     for chunk in chunks {
         let keys = window(w.keys, chunk);
-        let views = [w.control, cameras.cameras, chunk.geometry, chunk.filter_3d, keys];
-        let push = [
-            chunk.stride,
-            chunk.first,
-            cameras.camera_count,
-            limits.clearance.to_bits(),
-            limits.witnesses,
-            limits.opacity.to_bits(),
-            limits.rim_px().to_bits(),
-        ];
-        program.pass(&MARK, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &camera_cull::KERNEL,
+            (),
+            camera_cull::Bind {
+                control: w.control,
+                cameras: cameras.cameras,
+                geometry: chunk.geometry,
+                filter_3d: chunk.filter_3d,
+                keys,
+            },
+            camera_cull::Push {
+                stride: chunk.stride,
+                first: chunk.first,
+                camera_count: cameras.camera_count,
+                clearance_min: limits.clearance,
+                witnesses_min: limits.witnesses,
+                opacity_min: limits.opacity,
+                rim_px: limits.rim_px(),
+            },
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
-    let statistics: Planes = (|c| c.statistics, 4);
+    let statistics: Planes = (|c| c.statistics, STATISTICS_PLANES);
     let mut state = densify::state(&first.planes);
     state.push(statistics);
     densify::close_holes(program, shared, chunks, w, Stage::Cull, &state);

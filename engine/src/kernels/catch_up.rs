@@ -13,17 +13,10 @@
 //! else reads SH: a densification, a checkpoint, an export.
 
 use super::counters::Args;
+use super::generated::catch_up;
 use super::views::{Chunk, Shared};
 use crate::gaussians::layout::Storage;
-use crate::program::{Program, Shader};
-use crate::shader;
-
-/// Everything f32.
-pub static EXACT: Shader = shader!("catch_up", r rates, r counters, rw sh, rw sh_m, rw sh_v);
-/// 16-bit colours and moments of colours.
-pub static HALF: Shader = shader!("catch_up.half", r rates, r counters, rw sh, rw sh_m, rw sh_v);
-/// 16-bit colours, 8-bit moments of colours.
-pub static COMPACT: Shader = shader!("catch_up.compact", r rates, r counters, rw sh, rw sh_m, rw sh_v);
+use crate::program::Program;
 
 /// Entry of the table for `n`, a step of the optimiser or a number of them; pairs are for degree 0 and for all others.
 #[repr(C)]
@@ -83,35 +76,35 @@ pub fn rows(betas: [f32; 2], rates: &[[f64; 2]]) -> Vec<Row> {
     rows
 }
 
-/// Plane of the second moments that counts steps, after those of [`super::update`]'s push constants.
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct Push {
-    stride: u32,
-    first: u32,
-    sh_coefficients: u32,
-    seen_plane: u32,
-}
-
 /// Appends one pass per chunk; the group counts are those of [`super::begin`]. Nothing where nothing is deferred.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], sh_coefficients: u32) {
     for chunk in chunks {
         let Some(seen_plane) = chunk.planes.seen_plane() else {
             continue;
         };
-        let views = [shared.rates, shared.counters, chunk.sh, chunk.sh_m, chunk.sh_v];
-        let push = Push {
-            stride: chunk.stride,
-            first: chunk.first,
-            sh_coefficients,
-            seen_plane,
+        let kernel = match chunk.storage {
+            Storage::Exact => &catch_up::KERNEL,
+            Storage::Half => &catch_up::HALF,
+            Storage::Compact => &catch_up::COMPACT,
         };
-        let shader = match chunk.storage {
-            Storage::Exact => &EXACT,
-            Storage::Half => &HALF,
-            Storage::Compact => &COMPACT,
-        };
-        program.pass(shader, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            kernel,
+            (),
+            catch_up::Bind {
+                uniforms: shared.rates,
+                counters: shared.counters,
+                sh: chunk.sh,
+                sh_m: chunk.sh_m,
+                sh_v: chunk.sh_v,
+            },
+            catch_up::Push {
+                stride: chunk.stride,
+                first: chunk.first,
+                sh_coefficients,
+                seen_plane,
+            },
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }
 

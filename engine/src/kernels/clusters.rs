@@ -8,12 +8,9 @@
 //! nothing is known, and so do groups with a centre, scale or rotation that is no number.
 
 use super::counters::Args;
+use super::generated::clusters;
 use super::views::{Chunk, Shared};
-use crate::program::{Program, Shader};
-use crate::shader;
-
-/// The shader.
-pub static SHADER: Shader = shader!("clusters", r counters, r geometry, r filter_3d, rw visible_mask);
+use crate::program::Program;
 
 /// Words of a cluster: low corner, high corner, deviation, nothing.
 pub const WORDS: u32 = 8;
@@ -21,8 +18,20 @@ pub const WORDS: u32 = 8;
 /// Appends one pass for each chunk that has clusters.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk]) {
     for chunk in chunks.iter().filter(|chunk| chunk.clusters) {
-        let views = [shared.counters, chunk.geometry, chunk.filter_3d, chunk.visible_mask];
-        let push = [chunk.stride, chunk.first];
-        program.pass(&SHADER, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &clusters::KERNEL,
+            (),
+            clusters::Bind {
+                counters: shared.counters,
+                geometry: chunk.geometry,
+                filter_3d: chunk.filter_3d,
+                visible_mask: chunk.visible_mask,
+            },
+            clusters::Push {
+                stride: chunk.stride,
+                first: chunk.first,
+            },
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }

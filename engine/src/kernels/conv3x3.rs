@@ -4,11 +4,8 @@
 //! ([`Rows`]), so that a level need not exist as a whole. Weights are halves, unpacked to f32 in the shader; sums are
 //! f32.
 
-use crate::program::{Groups, Program, Shader, View};
-use crate::shader;
-
-/// The pass.
-pub static CONV: Shader = shader!("conv3x3", r features, r weights, r constants, w convolved);
+use super::generated::conv3x3;
+use crate::program::{Groups, Program, View};
 
 /// Pixels across and down that one group makes.
 const TILE: [u32; 2] = [32, 16];
@@ -63,17 +60,6 @@ pub struct ConvIo {
     pub convolved: View,
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct Push {
-    channels: [u32; 2],
-    size_px: [u32; 2],
-    input_rows: [u32; 2],
-    output_rows: [u32; 2],
-    weights_at: u32,
-    bias_at: u32,
-}
-
 /// Words of packed weights from `input` to `output` channels.
 #[must_use]
 pub fn packed_words(input: u32, output: u32) -> u32 {
@@ -101,17 +87,31 @@ pub fn pack(halves: &[u16], input: u32, output: u32) -> Vec<u32> {
 
 /// Appends the pass.
 pub fn record(program: &mut Program, io: &ConvIo, conv: &Conv) {
-    let rows = |r: Rows| [r.first, r.count];
-    let push = Push {
-        channels: conv.channels,
-        size_px: conv.size_px,
-        input_rows: rows(conv.input_rows),
-        output_rows: rows(conv.output_rows),
+    let [width, height] = conv.size_px.map(u32::cast_signed);
+    let push = conv3x3::Push {
+        in_channels: conv.channels[0],
+        out_channels: conv.channels[1],
+        width,
+        height,
+        in_row0: conv.input_rows.first.cast_signed(),
+        in_rows: conv.input_rows.count.cast_signed(),
+        out_row0: conv.output_rows.first.cast_signed(),
+        out_rows: conv.output_rows.count.cast_signed(),
         weights_at: conv.weights_at,
         bias_at: conv.bias_at,
     };
     let tiles = conv.size_px[0].div_ceil(TILE[0]) * conv.output_rows.count.div_ceil(TILE[1]);
     let groups = Groups::Direct([conv.channels[1] / BLOCK, tiles, 2]);
-    let views = [io.features, io.weights, io.constants, io.convolved];
-    program.pass(&CONV, &[], &views, &push, groups);
+    program.pass(
+        &conv3x3::KERNEL,
+        (),
+        conv3x3::Bind {
+            features: io.features,
+            weights: io.weights,
+            constants: io.constants,
+            convolved: io.convolved,
+        },
+        push,
+        groups,
+    );
 }

@@ -1,57 +1,16 @@
 //! Counters that live on the device, and the table of indirect group counts.
 
-/// Mirror of `Counters` in `shaders/common/step.glsl`; also the status word that the host reads late.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct Counters {
-    /// Sticky: 0, or why every later step is a no-op (see [`Stall`]).
-    pub stalled: u32,
-    /// Gaussians in use.
-    pub gaussians: u32,
-    /// Gaussians visible in this step.
-    pub visible: u32,
-    /// Tile intersections of this step.
-    pub intersections: u32,
-    /// Most visible Gaussians any step wanted.
-    pub visible_wanted: u32,
-    /// Most intersections any step wanted.
-    pub intersections_wanted: u32,
-    /// Iteration that stalled.
-    pub stall_iteration: u32,
-    /// Visible Gaussians with a non-finite 2D gradient.
-    pub nonfinite: u32,
-    /// Lowest visible index among them.
-    pub nonfinite_index: u32,
-    /// Gaussians skipped by the update for a non-finite gradient, since start.
-    pub skipped: u32,
-    /// Births of the last densification.
-    pub births: u32,
-    /// Deaths of the last densification.
-    pub deaths: u32,
-    /// Clones among the births.
-    pub clones: u32,
-    /// Splits among the births.
-    pub splits: u32,
-    /// Births given up because the capacity was reached.
-    pub capped: u32,
-    /// Iteration this word belongs to.
-    pub iteration: u32,
-    /// Loss.
-    pub loss: f32,
-    /// Mean absolute error.
-    pub l1: f32,
-    /// Mean SSIM.
-    pub ssim: f32,
-    /// Gaussians that the last cull removed.
-    pub culled: u32,
-}
+use std::mem::offset_of;
+
+use super::generated::common;
+pub use super::generated::common::Counters;
 
 /// Index of `gaussians` among the counters' words.
-pub const WORD_GAUSSIANS: u32 = 1;
+pub const WORD_GAUSSIANS: u32 = (offset_of!(Counters, gaussians) / 4) as u32;
 /// Index of `visible` among the counters' words.
-pub const WORD_VISIBLE: u32 = 2;
+pub const WORD_VISIBLE: u32 = (offset_of!(Counters, visible) / 4) as u32;
 /// Index of `intersections` among the counters' words.
-pub const WORD_INTERSECTIONS: u32 = 3;
+pub const WORD_INTERSECTIONS: u32 = (offset_of!(Counters, intersections) / 4) as u32;
 
 /// Why a step became a no-op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,15 +31,15 @@ impl Counters {
     pub fn stall(&self) -> Option<Stall> {
         match self.stalled {
             0 => None,
-            1 => Some(Stall::Visible),
-            2 => Some(Stall::Intersections),
-            3 => Some(Stall::NonFinite),
+            common::STALL_VISIBLE => Some(Stall::Visible),
+            common::STALL_INTERSECTIONS => Some(Stall::Intersections),
+            common::STALL_NONFINITE => Some(Stall::NonFinite),
             _ => Some(Stall::Loops),
         }
     }
 }
 
-/// Slots of the indirect table; `shaders/common/step.glsl` has the same.
+/// Slots of the indirect table.
 #[derive(Clone, Copy, Debug)]
 pub enum Args {
     /// 256 visible Gaussians a group.
@@ -110,22 +69,22 @@ impl Args {
     #[must_use]
     pub fn slot(self) -> u32 {
         match self {
-            Self::Visible => 0,
-            Self::VisibleSort => 1,
-            Self::Intersections => 2,
-            Self::IntersectionSort => 3,
-            Self::Tiles => 4,
-            Self::One => 5,
-            Self::Gaussians => 6,
-            Self::Moves => 7,
-            Self::Emission => 8,
-            Self::Chunk(c) => 9 + c,
+            Self::Visible => common::ARGS_VISIBLE,
+            Self::VisibleSort => common::ARGS_VISIBLE_SORT,
+            Self::Intersections => common::ARGS_INTERSECTIONS,
+            Self::IntersectionSort => common::ARGS_INTERSECTION_SORT,
+            Self::Tiles => common::ARGS_TILES,
+            Self::One => common::ARGS_ONE,
+            Self::Gaussians => common::ARGS_GAUSSIANS,
+            Self::Moves => common::ARGS_MOVES,
+            Self::Emission => common::ARGS_EMISSION,
+            Self::Chunk(c) => common::ARGS_CHUNKS + c,
         }
     }
 
     /// Bytes of a table for `chunks` chunks.
     #[must_use]
     pub fn table_bytes(chunks: u32) -> u64 {
-        16 * u64::from(9 + chunks)
+        16 * u64::from(common::ARGS_CHUNKS + chunks)
     }
 }

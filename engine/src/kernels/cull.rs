@@ -8,39 +8,10 @@
 //! `cull.band` does the same for a band of tiles, among the Gaussians that are visible at all.
 
 use super::counters::Args;
+use super::generated::{cull, visible_scan};
 use super::radix_sort::sort_block;
 use super::views::{Chunk, Shared, Variants};
-use crate::program::ALIGNMENT;
-use crate::program::{Groups, Program, Shader, View};
-use crate::shader;
-
-/// Visibility of a chunk.
-pub static CULL: Shader =
-    shader!("cull", r uniforms, r counters, r geometry, r filter_3d, rw visible_mask, w group_visible);
-/// Visibility of a chunk in a band of tiles.
-pub static CULL_BAND: Shader = shader!("cull.band", r uniforms, r counters, r geometry, r filter_3d, w visible_mask, w group_visible, r whole_mask);
-/// Offsets of the records.
-pub static SCAN: Shader = shader!("visible_scan", rw counters, w args, rw group_visible);
-
-/// Push constants shared by the passes that walk a chunk.
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-pub(crate) struct ChunkPush {
-    pub(crate) stride: u32,
-    pub(crate) first: u32,
-    pub(crate) first_group: u32,
-}
-
-impl ChunkPush {
-    /// `first_group` is where the chunk's groups start in the bound part of the per-group table, see [`group_window`].
-    pub(crate) fn new(chunk: &Chunk, first_group: u32) -> Self {
-        Self {
-            stride: chunk.stride,
-            first: chunk.first,
-            first_group,
-        }
-    }
-}
+use crate::program::{ALIGNMENT, Groups, Program, View};
 
 /// Appends `cull` for every chunk, then the scan.
 pub fn record(
@@ -53,20 +24,25 @@ pub fn record(
 ) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
-        let views = [
-            shared.uniforms,
-            shared.counters,
-            chunk.geometry,
-            chunk.filter_3d,
-            chunk.visible_mask,
-            groups,
-        ];
-        let push = ChunkPush::new(chunk, first_group);
+        let push = cull::Push {
+            stride: chunk.stride,
+            first: chunk.first,
+            first_group,
+        };
         program.pass(
-            &CULL,
-            &[u32::from(chunk.clusters)],
-            &views,
-            &push,
+            &cull::KERNEL,
+            cull::Spec {
+                clusters: u32::from(chunk.clusters),
+            },
+            cull::Bind {
+                uniforms: shared.uniforms,
+                counters: shared.counters,
+                geometry: chunk.geometry,
+                filter_3d: chunk.filter_3d,
+                visible_mask: chunk.visible_mask,
+                group_visible: groups,
+            },
+            push,
             shared.groups(Args::Chunk(chunk.index)),
         );
     }
@@ -86,25 +62,43 @@ pub fn record_band(
 ) {
     for (chunk, inside) in chunks.iter().zip(inside) {
         let (window, first_group) = group_window(groups, chunk);
-        let views = [
-            shared.uniforms,
-            shared.counters,
-            chunk.geometry,
-            chunk.filter_3d,
-            inside.visible_mask,
-            window,
-            chunk.visible_mask,
-        ];
-        let push = ChunkPush::new(chunk, first_group);
-        program.pass(&CULL_BAND, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        let push = cull::Push {
+            stride: chunk.stride,
+            first: chunk.first,
+            first_group,
+        };
+        program.pass(
+            &cull::BAND,
+            (),
+            cull::BandBind {
+                uniforms: shared.uniforms,
+                counters: shared.counters,
+                geometry: chunk.geometry,
+                filter_3d: chunk.filter_3d,
+                visible_mask: inside.visible_mask,
+                group_visible: window,
+                whole_mask: chunk.visible_mask,
+            },
+            push,
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
     record_scan(program, shared, groups, visible_cap, variants);
 }
 
 fn record_scan(program: &mut Program, shared: &Shared, groups: View, visible_cap: u32, variants: &Variants) {
-    let views = [shared.counters, shared.args, groups];
     let block = sort_block(Args::VisibleSort, variants);
-    program.pass(&SCAN, &[block], &views, &visible_cap, Groups::Direct([1, 1, 1]));
+    program.pass(
+        &visible_scan::KERNEL,
+        visible_scan::Spec { sort_block: block },
+        visible_scan::Bind {
+            counters: shared.counters,
+            args: shared.args,
+            group_visible: groups,
+        },
+        visible_scan::Push { visible_cap },
+        Groups::Direct([1, 1, 1]),
+    );
 }
 
 /// What to bind of the per-group table for `chunk`, and the index of the chunk's first group in it.

@@ -28,53 +28,28 @@
 use super::counters::Args;
 pub use super::cpu::budgeted::Way;
 pub use super::cpu::densify::Options;
+use super::generated::{
+    common, densify_begin, densify_births, densify_children, densify_count, densify_decide, densify_moves,
+    densify_prune, densify_scan, densify_score, densify_select_count, densify_select_pick,
+};
 use super::relocate::{self, Planes, Relocation};
 use super::views::{Chunk, Shared};
 use crate::gaussians::layout::StatePlanes;
-use crate::program::{Groups, Program, Shader, View};
-use crate::shader;
+use crate::program::{Groups, Program, View};
 
-/// Control block and group counts.
-pub static BEGIN: Shader = shader!("densify_begin", r uniforms, r counters, w control, w args);
-/// Mean statistics of a chunk.
-pub static SCORE: Shader = shader!("densify_score", rw control, r statistics, r geometry, w gradients, w keys);
-/// Histogram of a digit.
-pub static SELECT_COUNT: Shader = shader!("densify_select_count", rw control, r keys);
-/// Choice of a digit.
-pub static SELECT_PICK: Shader = shader!("densify_select_pick", rw control);
-/// Who is selected.
-pub static DECIDE: Shader = shader!("densify_decide", rw control, r gradients, rw keys);
-/// Counts per 256 Gaussians.
-pub static COUNT: Shader = shader!("densify_count", r control, r keys, w group_counts);
-/// Counts to offsets.
-pub static SCAN: Shader = shader!("densify_scan", rw counters, rw control, w args, rw group_counts);
-/// List of parents.
-pub static BIRTHS: Shader = shader!("densify_births", rw control, r gradients, r keys, r group_counts, w from, w to);
-/// Children of splits, moments of the newborn.
-pub static CHILDREN: Shader = shader!(
-    "densify_children", r uniforms, r control, r from, r to, rw geometry, w geometry_m, w geometry_v, w sh_m, w sh_v,
-    w statistics
-);
-/// Who lives.
-pub static PRUNE: Shader = shader!("densify_prune", r control, r geometry, w statistics, w keys);
-/// List of moves.
-pub static MOVES: Shader = shader!("densify_moves", rw control, r keys, r group_counts, w from, w to);
-
-/// Bytes of the control block, `DensifyControl` in `shaders/common/densify.glsl`.
-pub const CONTROL_BYTES: u64 = 4 * (18 + 512);
+/// Bytes of the control block.
+pub const CONTROL_BYTES: u64 = size_of::<common::DensifyControl>() as u64;
 /// Groups of the histogram passes; they stride over all keys.
 const SELECT_GROUPS: u32 = 256;
-const QUANTILE: u32 = 0;
-const RATION: u32 = 1;
 
-/// When elements are counted and listed; see `shaders/common/densify.glsl`.
+/// When elements are counted and listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Stage {
-    Births = 0,
-    Deaths = 1,
+    Births = common::STAGE_BIRTHS,
+    Deaths = common::STAGE_DEATHS,
     /// Deaths in an event without births.
-    Cull = 2,
+    Cull = common::STAGE_CULL,
 }
 
 /// What a densification needs besides the model.
@@ -103,25 +78,6 @@ pub struct Event {
     pub capacity: u32,
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct SelectPush {
-    mode: u32,
-    shift: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct BeginPush {
-    chunks: u32,
-    chunk_gaussians: u32,
-    capacity: u32,
-    from: u32,
-    last: u32,
-    ramp: f32,
-    growth: f32,
-}
-
 /// Appends a whole event.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     begin(program, shared, chunks, w, event.capacity, None);
@@ -139,7 +95,7 @@ pub(super) fn begin(
     way: Option<Way>,
 ) {
     let (chunks, chunk_gaussians) = grid(chunks);
-    let push = BeginPush {
+    let push = densify_begin::Push {
         chunks,
         chunk_gaussians,
         capacity,
@@ -148,8 +104,18 @@ pub(super) fn begin(
         ramp: way.map_or(0.0, |way| way.ramp),
         growth: way.map_or(0.0, |way| way.growth),
     };
-    let views = [shared.uniforms, shared.counters, w.control, shared.args];
-    program.pass(&BEGIN, &[], &views, &push, Groups::Direct([1, 1, 1]));
+    program.pass(
+        &densify_begin::KERNEL,
+        (),
+        densify_begin::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            control: w.control,
+            args: shared.args,
+        },
+        push,
+        Groups::Direct([1, 1, 1]),
+    );
 }
 
 /// Number of chunks and Gaussians of a full one.
@@ -161,11 +127,23 @@ pub(super) fn grid(chunks: &[Chunk]) -> (u32, u32) {
 /// Appends the event from the scores on: births, deaths, moves.
 pub(super) fn carry_out(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     let Some(first) = chunks.first() else { return };
-    select(program, w, RATION);
+    select(program, w, common::SELECT_RATION);
     scan(program, shared, chunks, w, Stage::Births);
     let (from, to) = (w.relocation.from, w.relocation.to);
-    let views = [w.control, w.gradients, w.keys, w.group_counts, from, to];
-    program.pass(&BIRTHS, &[], &views, &(), shared.groups(Args::Gaussians));
+    program.pass(
+        &densify_births::KERNEL,
+        (),
+        densify_births::Bind {
+            control: w.control,
+            gradients: w.gradients,
+            keys: w.keys,
+            group_counts: w.group_counts,
+            from,
+            to,
+        },
+        (),
+        shared.groups(Args::Gaussians),
+    );
     let parameters = parameters(&first.planes);
     relocate::record(program, shared, chunks, w.control, &w.relocation, &parameters);
     children(program, shared, chunks, w, event);
@@ -178,11 +156,33 @@ pub(super) fn carry_out(program: &mut Program, shared: &Shared, chunks: &[Chunk]
 fn scan(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, stage: Stage) {
     let (count, chunk_gaussians) = grid(chunks);
     let stage = stage as u32;
-    let views = [w.control, w.keys, w.group_counts];
-    program.pass(&COUNT, &[], &views, &stage, shared.groups(Args::Gaussians));
-    let views = [shared.counters, w.control, shared.args, w.group_counts];
-    let push = [count, chunk_gaussians, stage];
-    program.pass(&SCAN, &[], &views, &push, Groups::Direct([1, 1, 1]));
+    program.pass(
+        &densify_count::KERNEL,
+        (),
+        densify_count::Bind {
+            control: w.control,
+            keys: w.keys,
+            group_counts: w.group_counts,
+        },
+        densify_count::Push { stage },
+        shared.groups(Args::Gaussians),
+    );
+    program.pass(
+        &densify_scan::KERNEL,
+        (),
+        densify_scan::Bind {
+            counters: shared.counters,
+            control: w.control,
+            args: shared.args,
+            group_counts: w.group_counts,
+        },
+        densify_scan::Push {
+            chunks: count,
+            chunk_gaussians,
+            stage,
+        },
+        Groups::Direct([1, 1, 1]),
+    );
 }
 
 /// Appends the removal of those whose key is 0: the living from behind the new count take their places with `attributes`.
@@ -196,8 +196,19 @@ pub(super) fn close_holes(
 ) {
     scan(program, shared, chunks, w, stage);
     let (from, to) = (w.relocation.from, w.relocation.to);
-    let views = [w.control, w.keys, w.group_counts, from, to];
-    program.pass(&MOVES, &[], &views, &(), shared.groups(Args::Gaussians));
+    program.pass(
+        &densify_moves::KERNEL,
+        (),
+        densify_moves::Bind {
+            control: w.control,
+            keys: w.keys,
+            group_counts: w.group_counts,
+            from,
+            to,
+        },
+        (),
+        shared.groups(Args::Gaussians),
+    );
     relocate::record(program, shared, chunks, w.control, &w.relocation, attributes);
 }
 
@@ -226,61 +237,99 @@ fn select_parents(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &
     let options = &event.options;
     let threshold = options.gradient_threshold as f32;
     for chunk in chunks {
-        let views = [
-            w.control,
-            chunk.statistics,
-            chunk.geometry,
-            window(w.gradients, chunk),
-            window(w.keys, chunk),
-        ];
         let clone_max = (options.clone_extent * event.extent) as f32;
-        let push = [chunk.stride, chunk.first, threshold.to_bits(), clone_max.to_bits()];
-        program.pass(&SCORE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &densify_score::KERNEL,
+            (),
+            densify_score::Bind {
+                control: w.control,
+                statistics: chunk.statistics,
+                geometry: chunk.geometry,
+                gradients: window(w.gradients, chunk),
+                keys: window(w.keys, chunk),
+            },
+            densify_score::Push {
+                stride: chunk.stride,
+                first: chunk.first,
+                threshold,
+                clone_max,
+            },
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
     if options.use_abs {
-        select(program, w, QUANTILE);
+        select(program, w, common::SELECT_QUANTILE);
     }
-    let views = [w.control, w.gradients, w.keys];
-    let push = [threshold.to_bits(), u32::from(options.use_abs)];
-    program.pass(&DECIDE, &[], &views, &push, shared.groups(Args::Gaussians));
+    program.pass(
+        &densify_decide::KERNEL,
+        (),
+        densify_decide::Bind {
+            control: w.control,
+            gradients: w.gradients,
+            keys: w.keys,
+        },
+        densify_decide::Push {
+            threshold,
+            use_abs: u32::from(options.use_abs),
+        },
+        shared.groups(Args::Gaussians),
+    );
 }
 
 /// Appends the four digits of a radix select.
 fn select(program: &mut Program, w: &Workspace, mode: u32) {
     for shift in [24, 16, 8, 0] {
-        let push = SelectPush { mode, shift };
         let groups = Groups::Direct([SELECT_GROUPS, 1, 1]);
-        program.pass(&SELECT_COUNT, &[], &[w.control, w.keys], &push, groups);
-        program.pass(&SELECT_PICK, &[], &[w.control], &push, Groups::Direct([1, 1, 1]));
+        program.pass(
+            &densify_select_count::KERNEL,
+            (),
+            densify_select_count::Bind {
+                control: w.control,
+                keys: w.keys,
+            },
+            densify_select_count::Push { mode, shift },
+            groups,
+        );
+        program.pass(
+            &densify_select_pick::KERNEL,
+            (),
+            densify_select_pick::Bind { control: w.control },
+            densify_select_pick::Push { mode, shift },
+            Groups::Direct([1, 1, 1]),
+        );
     }
 }
 
 fn children(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     let log_divisor = event.options.split_divisor.ln() as f32;
     for chunk in chunks {
-        let views = [
-            shared.uniforms,
-            w.control,
-            w.relocation.from,
-            w.relocation.to,
-            chunk.geometry,
-            chunk.geometry_m,
-            chunk.geometry_v,
-            chunk.sh_m,
-            chunk.sh_v,
-            chunk.statistics,
-        ];
         let [geometry_m, geometry_v, sh_m, sh_v] = chunk.planes.moments();
-        let push = [
-            chunk.stride,
-            chunk.first,
-            log_divisor.to_bits(),
-            geometry_m,
-            geometry_v,
-            sh_m,
-            sh_v,
-        ];
-        program.pass(&CHILDREN, &[], &views, &push, shared.groups(Args::Moves));
+        program.pass(
+            &densify_children::KERNEL,
+            (),
+            densify_children::Bind {
+                uniforms: shared.uniforms,
+                control: w.control,
+                from: w.relocation.from,
+                to: w.relocation.to,
+                geometry: chunk.geometry,
+                geometry_m: chunk.geometry_m,
+                geometry_v: chunk.geometry_v,
+                sh_m: chunk.sh_m,
+                sh_v: chunk.sh_v,
+                statistics: chunk.statistics,
+            },
+            densify_children::Push {
+                stride: chunk.stride,
+                first: chunk.first,
+                log_divisor,
+                geometry_m_planes: geometry_m,
+                geometry_v_planes: geometry_v,
+                sh_m_planes: sh_m,
+                sh_v_planes: sh_v,
+            },
+            shared.groups(Args::Moves),
+        );
     }
 }
 
@@ -290,14 +339,23 @@ fn prune(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace
         .prune_extent
         .map_or(f32::INFINITY, |share| (share * event.extent) as f32);
     for chunk in chunks {
-        let views = [w.control, chunk.geometry, chunk.statistics, window(w.keys, chunk)];
-        let push = [
-            chunk.stride,
-            chunk.first,
-            (options.prune_opacity as f32).to_bits(),
-            scale_max.to_bits(),
-        ];
-        program.pass(&PRUNE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &densify_prune::KERNEL,
+            (),
+            densify_prune::Bind {
+                control: w.control,
+                geometry: chunk.geometry,
+                statistics: chunk.statistics,
+                keys: window(w.keys, chunk),
+            },
+            densify_prune::Push {
+                stride: chunk.stride,
+                first: chunk.first,
+                opacity_min: (options.prune_opacity as f32),
+                scale_max,
+            },
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }
 

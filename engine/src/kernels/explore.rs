@@ -2,18 +2,26 @@
 //! Kheradmand et al. 2024, equation 8). What it is worth is in the uniforms; without it the pass does nothing.
 
 use super::counters::Args;
+use super::generated::explore;
 use super::views::{Chunk, Shared};
-use crate::program::{Program, Shader};
-use crate::shader;
-
-/// The shader.
-pub static SHADER: Shader = shader!("explore", r uniforms, r counters, rw geometry);
+use crate::program::Program;
 
 /// Appends one pass per chunk.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk]) {
     for chunk in chunks {
-        let views = [shared.uniforms, shared.counters, chunk.geometry];
-        let push = [chunk.stride, chunk.first];
-        program.pass(&SHADER, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &explore::KERNEL,
+            (),
+            explore::Bind {
+                uniforms: shared.uniforms,
+                counters: shared.counters,
+                geometry: chunk.geometry,
+            },
+            explore::Push {
+                stride: chunk.stride,
+                first: chunk.first,
+            },
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }

@@ -8,27 +8,17 @@
 //! map is also pulled towards doing nothing, by a weight in the loss times half its squared distance from that.
 
 use super::counters::Args;
+use super::generated::exposure;
 use super::views::{Pixels, Shared};
-use crate::program::{Program, Shader, View};
-use crate::shader;
-
-/// The image as the photo's camera would show it.
-pub static APPLY: Shader = shader!("exposure", r uniforms, r counters, r exposures, r image, w exposed_image);
-/// Gradient back through the map, and sums by tile of that by the map.
-pub static GRADIENT: Shader = shader!(
-    "exposure.gradient", r uniforms, r counters, r exposures, r image, rw image_gradient, w exposure_sums
-);
-/// One step of the map.
-pub static UPDATE: Shader = shader!("exposure.update", r uniforms, r counters, rw exposures, r exposure_sums);
+use crate::program::{Program, View};
 
 /// Numbers of a map: three rows of four.
 pub const VALUES: usize = 12;
 /// Words of a view: the map, two moments, the number of steps, and three of no use.
-pub const WORDS: usize = 40;
+pub const WORDS: usize = exposure::EXPOSURE_WORDS as usize;
 /// The map that does nothing.
 pub const IDENTITY: [f32; VALUES] = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
-/// Iterations between two moments at which the mean of all maps becomes [`IDENTITY`]; the shader has the same.
-pub const CENTRE_EVERY: u32 = 61;
+pub use super::generated::exposure::CENTRE_EVERY;
 
 /// Tensors of the exposures.
 #[derive(Clone, Copy, Debug)]
@@ -63,34 +53,54 @@ pub fn start(views: u32) -> Vec<f32> {
 
 /// Appends the map; the loss is to be taken of [`Exposures::image`].
 pub fn record_apply(program: &mut Program, shared: &Shared, pixels: &Pixels, exposures: &Exposures) {
-    let views = [
-        shared.uniforms,
-        shared.counters,
-        exposures.state,
-        pixels.image,
-        exposures.image,
-    ];
-    program.pass(&APPLY, &[], &views, &(), shared.groups(Args::Tiles));
+    program.pass(
+        &exposure::KERNEL,
+        (),
+        exposure::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            exposures: exposures.state,
+            image: pixels.image,
+            exposed_image: exposures.image,
+        },
+        (),
+        shared.groups(Args::Tiles),
+    );
 }
 
 /// Appends what turns the gradient of the mapped image into that of the image, and into the sums.
 pub fn record_gradient(program: &mut Program, shared: &Shared, pixels: &Pixels, exposures: &Exposures) {
-    let views = [
-        shared.uniforms,
-        shared.counters,
-        exposures.state,
-        pixels.image,
-        pixels.gradient,
-        exposures.sums,
-    ];
-    program.pass(&GRADIENT, &[], &views, &(), shared.groups(Args::Tiles));
+    program.pass(
+        &exposure::GRADIENT,
+        (),
+        exposure::GradientBind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            exposures: exposures.state,
+            image: pixels.image,
+            image_gradient: pixels.gradient,
+            exposure_sums: exposures.sums,
+        },
+        (),
+        shared.groups(Args::Tiles),
+    );
 }
 
 /// Appends the step of the view's map, and what keeps the mean of all maps in its place.
 pub fn record_update(program: &mut Program, shared: &Shared, exposures: &Exposures) {
-    let views = [shared.uniforms, shared.counters, exposures.state, exposures.sums];
     let cameras = exposures.state.bytes / state_bytes(1);
     #[expect(clippy::cast_possible_truncation, reason = "the state was made for a u32 of views")]
     let cameras = cameras as u32;
-    program.pass(&UPDATE, &[], &views, &cameras, shared.groups(Args::One));
+    program.pass(
+        &exposure::UPDATE,
+        (),
+        exposure::UpdateBind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            exposures: exposures.state,
+            exposure_sums: exposures.sums,
+        },
+        exposure::Push { views: cameras },
+        shared.groups(Args::One),
+    );
 }

@@ -4,32 +4,22 @@
 use super::counters::Args;
 use super::cpu::camera_cull::stretch;
 use super::cpu::gaussian::View as CameraView;
+pub use super::generated::common::FilterCamera;
+use super::generated::{filter_3d, filter_3d_apply};
 use super::views::{Chunk, Shared};
-use crate::program::{Program, Shader, View};
+use crate::program::{Program, View};
 use crate::scene::Camera;
-use crate::shader;
-
-/// Smallest depth per Gaussian, and the largest of them.
-pub static DISTANCE: Shader = shader!("filter_3d", r counters, r cameras, r geometry, w filter_3d, rw farthest);
-/// Depth to standard deviation.
-pub static APPLY: Shader = shader!("filter_3d_apply", r counters, rw filter_3d, r farthest);
-
-/// A training camera as the shader reads it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct FilterCamera {
-    rows: [[f32; 4]; 3],
-    intrinsics: [f32; 4],
-    size: [f32; 4],
-}
 
 impl FilterCamera {
     /// A camera that sees what lies beyond the depth `near_z`, world units.
     #[must_use]
     pub fn new(camera: &Camera, near_z: f32) -> Self {
         let (r, t) = (&camera.rotation, &camera.translation);
+        let [row0, row1, row2] = std::array::from_fn(|i| [r[i][0], r[i][1], r[i][2], t[i]]);
         Self {
-            rows: std::array::from_fn(|i| [r[i][0], r[i][1], r[i][2], t[i]]),
+            row0,
+            row1,
+            row2,
             intrinsics: [camera.fx, camera.fy, camera.cx - 0.5, camera.cy - 0.5],
             size: [
                 camera.width_px as f32,
@@ -39,22 +29,6 @@ impl FilterCamera {
             ],
         }
     }
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct DistancePush {
-    stride: u32,
-    first: u32,
-    camera_count: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct ApplyPush {
-    stride: u32,
-    first: u32,
-    scale: f32,
 }
 
 /// The training cameras on the device.
@@ -74,27 +48,41 @@ pub struct FilterIo {
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], io: &FilterIo) {
     program.fill(io.farthest, 0);
     for chunk in chunks {
-        let push = DistancePush {
+        let push = filter_3d::Push {
             stride: chunk.stride,
             first: chunk.first,
             camera_count: io.camera_count,
         };
-        let views = [
-            shared.counters,
-            io.cameras,
-            chunk.geometry,
-            chunk.filter_3d,
-            io.farthest,
-        ];
-        program.pass(&DISTANCE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &filter_3d::KERNEL,
+            (),
+            filter_3d::Bind {
+                counters: shared.counters,
+                cameras: io.cameras,
+                geometry: chunk.geometry,
+                filter_3d: chunk.filter_3d,
+                farthest: io.farthest,
+            },
+            push,
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
     for chunk in chunks {
-        let push = ApplyPush {
+        let push = filter_3d_apply::Push {
             stride: chunk.stride,
             first: chunk.first,
             scale: 0.2f32.sqrt() / io.max_focal_px,
         };
-        let views = [shared.counters, chunk.filter_3d, io.farthest];
-        program.pass(&APPLY, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &filter_3d_apply::KERNEL,
+            (),
+            filter_3d_apply::Bind {
+                counters: shared.counters,
+                filter_3d: chunk.filter_3d,
+                farthest: io.farthest,
+            },
+            push,
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }

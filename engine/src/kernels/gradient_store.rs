@@ -12,27 +12,10 @@
 //! | check | what `gradient_check` does with records |
 
 use super::counters::Args;
-use super::cull::{ChunkPush, group_window};
+use super::cull::group_window;
+use super::generated::gradient_store;
 use super::views::{Chunk, Shared, Splats};
-use crate::program::{Program, Shader, View};
-use crate::shader;
-
-/// Zeroes the rows.
-pub static CLEAR: Shader = shader!("gradient_store.clear", r counters, w store_a, w store_b, w store_c, w group_rows);
-/// Rows to records.
-pub static LOAD: Shader = shader!(
-    "gradient_store.load", r counters, r visible_mask, r store_a, r store_b, r store_c, r band_mask, r group_in_band,
-    w gradient_a, w gradient_b, w gradient_c
-);
-/// Records to rows.
-pub static SAVE: Shader = shader!(
-    "gradient_store.save", r counters, r visible_mask, w store_a, w store_b, w store_c, r band_mask, r group_in_band,
-    r gradient_a, r gradient_b, r gradient_c, r splat_color
-);
-/// Finds values that are not finite.
-pub static CHECK: Shader = shader!(
-    "gradient_store.check", rw counters, r visible_mask, r store_a, r store_b, r store_c, r group_visible
-);
+use crate::program::{Program, View};
 
 /// Rows of one chunk, as many as it can hold Gaussians.
 #[derive(Clone, Copy, Debug)]
@@ -68,13 +51,32 @@ pub struct InBand<'a> {
     pub groups: View,
 }
 
+/// Push constants of the passes over a chunk; `first_group` as [`group_window`] says it.
+fn push(chunk: &Chunk, first_group: u32) -> gradient_store::Push {
+    gradient_store::Push {
+        stride: chunk.stride,
+        first: chunk.first,
+        first_group,
+    }
+}
+
 /// Appends the clear of every chunk's rows; `group_rows` has a word for every 256 Gaussians.
 pub fn record_clear(program: &mut Program, shared: &Shared, chunks: &[Chunk], store: &[Rows], group_rows: View) {
     for (chunk, rows) in chunks.iter().zip(store) {
         let (groups, first_group) = group_window(group_rows, chunk);
-        let views = [shared.counters, rows.a, rows.b, rows.c, groups];
-        let push = ChunkPush::new(chunk, first_group);
-        program.pass(&CLEAR, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &gradient_store::CLEAR,
+            (),
+            gradient_store::ClearBind {
+                counters: shared.counters,
+                store_a: rows.a,
+                store_b: rows.b,
+                store_c: rows.c,
+                group_rows: groups,
+            },
+            push(chunk, first_group),
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }
 
@@ -89,20 +91,24 @@ pub fn record_load(
 ) {
     for ((chunk, inside), rows) in chunks.iter().zip(band.chunks).zip(store) {
         let (groups, first_group) = group_window(band.groups, chunk);
-        let views = [
-            shared.counters,
-            chunk.visible_mask,
-            rows.a,
-            rows.b,
-            rows.c,
-            inside.visible_mask,
-            groups,
-            splats.gradient_a,
-            splats.gradient_b,
-            splats.gradient_c,
-        ];
-        let push = ChunkPush::new(chunk, first_group);
-        program.pass(&LOAD, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &gradient_store::LOAD,
+            (),
+            gradient_store::LoadBind {
+                counters: shared.counters,
+                visible_mask: chunk.visible_mask,
+                store_a: rows.a,
+                store_b: rows.b,
+                store_c: rows.c,
+                band_mask: inside.visible_mask,
+                group_in_band: groups,
+                gradient_a: splats.gradient_a,
+                gradient_b: splats.gradient_b,
+                gradient_c: splats.gradient_c,
+            },
+            push(chunk, first_group),
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }
 
@@ -117,21 +123,25 @@ pub fn record_save(
 ) {
     for ((chunk, inside), rows) in chunks.iter().zip(band.chunks).zip(store) {
         let (groups, first_group) = group_window(band.groups, chunk);
-        let views = [
-            shared.counters,
-            chunk.visible_mask,
-            rows.a,
-            rows.b,
-            rows.c,
-            inside.visible_mask,
-            groups,
-            splats.gradient_a,
-            splats.gradient_b,
-            splats.gradient_c,
-            splats.color,
-        ];
-        let push = ChunkPush::new(chunk, first_group);
-        program.pass(&SAVE, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &gradient_store::SAVE,
+            (),
+            gradient_store::SaveBind {
+                counters: shared.counters,
+                visible_mask: chunk.visible_mask,
+                store_a: rows.a,
+                store_b: rows.b,
+                store_c: rows.c,
+                band_mask: inside.visible_mask,
+                group_in_band: groups,
+                gradient_a: splats.gradient_a,
+                gradient_b: splats.gradient_b,
+                gradient_c: splats.gradient_c,
+                splat_color: splats.color,
+            },
+            push(chunk, first_group),
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }
 
@@ -140,8 +150,19 @@ pub fn record_save(
 pub fn record_check(program: &mut Program, shared: &Shared, chunks: &[Chunk], store: &[Rows], group_visible: View) {
     for (chunk, rows) in chunks.iter().zip(store) {
         let (groups, first_group) = group_window(group_visible, chunk);
-        let views = [shared.counters, chunk.visible_mask, rows.a, rows.b, rows.c, groups];
-        let push = ChunkPush::new(chunk, first_group);
-        program.pass(&CHECK, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &gradient_store::CHECK,
+            (),
+            gradient_store::CheckBind {
+                counters: shared.counters,
+                visible_mask: chunk.visible_mask,
+                store_a: rows.a,
+                store_b: rows.b,
+                store_c: rows.c,
+                group_visible: groups,
+            },
+            push(chunk, first_group),
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }

@@ -1,10 +1,7 @@
 //! Looks for overwritten words in bands of memory that nobody may write; see [`crate::memory::GuardBands`].
 
-use crate::program::{Groups, Program, Shader, View, fold_groups};
-use crate::shader;
-
-/// The shader.
-pub static SHADER: Shader = shader!("guard_bands", r bands, r words, w reports);
+use super::generated::guard_bands;
+use crate::program::{Groups, Program, View, fold_groups};
 
 /// A band inside a view.
 #[repr(C)]
@@ -30,16 +27,15 @@ pub struct Report {
     pub reserved: u32,
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct Push {
-    pattern: u32,
-    count: u32,
-}
-
 /// Appends the look at `count` bands, listed in `bands` ([`Band`]), of what `words` shows: a [`Report`] each goes to
 /// `reports`, which must not share bytes with `words`.
 pub fn record(program: &mut Program, bands: View, words: View, reports: View, count: u32, pattern: u32) {
     let groups = Groups::Direct(fold_groups(count.max(1)));
-    program.pass(&SHADER, &[], &[bands, words, reports], &Push { pattern, count }, groups);
+    program.pass(
+        &guard_bands::KERNEL,
+        (),
+        guard_bands::Bind { bands, words, reports },
+        guard_bands::Push { pattern, count },
+        groups,
+    );
 }

@@ -12,12 +12,9 @@
 //! what is not a number to none. All four together are 1 KiB.
 
 use super::counters::Args;
+use super::generated::histogram;
 use super::views::{Chunk, Shared};
-use crate::program::{Program, Shader, View};
-use crate::shader;
-
-/// The shader.
-pub static SHADER: Shader = shader!("histogram", r counters, r geometry, rw histogram);
+use crate::program::{Program, View};
 
 /// Bins of each histogram.
 pub const BINS: usize = 64;
@@ -62,23 +59,25 @@ impl Quantity {
     }
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct Push {
-    stride: u32,
-    first: u32,
-}
-
 /// Appends the clearing of `histogram` ([`BYTES`]) and one pass a chunk.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], histogram: View) {
     program.fill(histogram, 0);
     for chunk in chunks {
-        let push = Push {
+        let push = histogram::Push {
             stride: chunk.stride,
             first: chunk.first,
         };
-        let views = [shared.counters, chunk.geometry, histogram];
-        program.pass(&SHADER, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &histogram::KERNEL,
+            (),
+            histogram::Bind {
+                counters: shared.counters,
+                geometry: chunk.geometry,
+                histogram,
+            },
+            push,
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }
 

@@ -10,41 +10,9 @@
 //! sees only masked pixels. Evaluation takes its means over the pixels that count.
 
 use super::counters::Args;
+use super::generated::{loss_gradient, loss_gradient_strip, loss_reduce, ssim_maps, ssim_strip};
 use super::views::{Pixels, Shared, Variants};
-use crate::program::{Program, Shader, View};
-use crate::shader;
-
-/// SSIM maps and sums.
-pub static SSIM: Shader = shader!("ssim_maps", r uniforms, r counters, r image, r target, w sums, w ssim_maps);
-/// Image gradient.
-pub static GRADIENT: Shader =
-    shader!("loss_gradient", r uniforms, r counters, r image, r target, r ssim_maps, w image_gradient);
-/// Means.
-pub static REDUCE: Shader = shader!("loss_reduce", r uniforms, rw counters, r sums);
-/// Sums for evaluation.
-pub static METRICS: Shader = shader!("ssim_maps.metrics", r uniforms, r counters, r image, r target, w sums);
-
-/// [`SSIM`] of a masked photo.
-pub static SSIM_MASKED: Shader =
-    shader!("ssim_maps.masked", r uniforms, r counters, r image, r target, w sums, w ssim_maps);
-/// [`GRADIENT`] of a masked photo.
-pub static GRADIENT_MASKED: Shader =
-    shader!("loss_gradient.masked", r uniforms, r counters, r image, r target, r ssim_maps, w image_gradient);
-/// [`METRICS`] of a masked photo.
-pub static METRICS_MASKED: Shader =
-    shader!("ssim_maps.masked_metrics", r uniforms, r counters, r image, r target, w sums);
-
-/// [`SSIM`], walking down strips.
-pub static SSIM_STRIP: Shader = shader!("ssim_strip", r uniforms, r counters, r image, r target, w sums, w ssim_maps);
-/// [`GRADIENT`], walking down strips.
-pub static GRADIENT_STRIP: Shader =
-    shader!("loss_gradient_strip", r uniforms, r counters, r image, r target, r ssim_maps, w image_gradient);
-/// [`SSIM_STRIP`] of a masked photo.
-pub static SSIM_STRIP_MASKED: Shader =
-    shader!("ssim_strip.masked", r uniforms, r counters, r image, r target, w sums, w ssim_maps);
-/// [`GRADIENT_STRIP`] of a masked photo.
-pub static GRADIENT_STRIP_MASKED: Shader =
-    shader!("loss_gradient_strip.masked", r uniforms, r counters, r image, r target, r ssim_maps, w image_gradient);
+use crate::program::{Program, View};
 
 /// Words a tile's metric sums take: |d|, SSIM, SSIM inside the border, squared error of r, g, b, and of masked photos the
 /// number of pixels that count, and of those inside the border, both once a channel.
@@ -65,38 +33,72 @@ pub fn maps_bytes(pixels: u32) -> u64 {
 /// Appends the three training passes.
 pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: View, maps: View, variants: &Variants) {
     let (ssim, gradient) = match (variants.columns, pixels.masked) {
-        (true, false) => (&SSIM, &GRADIENT),
-        (true, true) => (&SSIM_MASKED, &GRADIENT_MASKED),
-        (false, false) => (&SSIM_STRIP, &GRADIENT_STRIP),
-        (false, true) => (&SSIM_STRIP_MASKED, &GRADIENT_STRIP_MASKED),
+        (true, false) => (&ssim_maps::KERNEL, &loss_gradient::KERNEL),
+        (true, true) => (&ssim_maps::MASKED, &loss_gradient::MASKED),
+        (false, false) => (&ssim_strip::KERNEL, &loss_gradient_strip::KERNEL),
+        (false, true) => (&ssim_strip::MASKED, &loss_gradient_strip::MASKED),
     };
-    let views = [
-        shared.uniforms,
-        shared.counters,
-        pixels.image,
-        pixels.target,
-        sums,
-        maps,
-    ];
-    let spec = [u32::from(variants.jitter)];
-    program.pass(ssim, &spec, &views, &(), shared.groups(Args::Tiles));
-    let views = [shared.uniforms, shared.counters, sums];
-    program.pass(&REDUCE, &[], &views, &(), shared.groups(Args::One));
-    let views = [
-        shared.uniforms,
-        shared.counters,
-        pixels.image,
-        pixels.target,
-        maps,
-        pixels.gradient,
-    ];
-    program.pass(gradient, &spec, &views, &(), shared.groups(Args::Tiles));
+    let jitter = u32::from(variants.jitter);
+    program.pass(
+        ssim,
+        ssim_maps::Spec { jitter },
+        ssim_maps::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            image: pixels.image,
+            target: pixels.target,
+            sums,
+            ssim_maps: maps,
+        },
+        (),
+        shared.groups(Args::Tiles),
+    );
+    program.pass(
+        &loss_reduce::KERNEL,
+        (),
+        loss_reduce::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            sums,
+        },
+        (),
+        shared.groups(Args::One),
+    );
+    program.pass(
+        gradient,
+        loss_gradient::Spec { jitter },
+        loss_gradient::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            image: pixels.image,
+            target: pixels.target,
+            ssim_maps: maps,
+            image_gradient: pixels.gradient,
+        },
+        (),
+        shared.groups(Args::Tiles),
+    );
 }
 
 /// Appends the evaluation pass: eight sums a tile, added up by the host in f64.
 pub fn record_metrics(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: View) {
-    let views = [shared.uniforms, shared.counters, pixels.image, pixels.target, sums];
-    let metrics = if pixels.masked { &METRICS_MASKED } else { &METRICS };
-    // Evaluation has no jitter.
-    program.pass(metrics, &[0], &views, &(), shared.groups(Args::Tiles));
+    let metrics = if pixels.masked {
+        &ssim_maps::MASKED_METRICS
+    } else {
+        &ssim_maps::METRICS
+    };
+    program.pass(
+        metrics,
+        // Evaluation has no jitter.
+        ssim_maps::Spec { jitter: 0 },
+        ssim_maps::MetricsBind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            image: pixels.image,
+            target: pixels.target,
+            sums,
+        },
+        (),
+        shared.groups(Args::Tiles),
+    );
 }

@@ -1,13 +1,8 @@
 //! The two ends of LPIPS (Zhang et al. 2018): images to network input, and features to a distance.
 
 use super::conv3x3::Rows;
-use crate::program::{Groups, Program, Shader, View, fold_groups};
-use crate::shader;
-
-/// Images to planes.
-pub static INPUT: Shader = shader!("lpips_input", r image, r target, r constants, w planes);
-/// Features to sums.
-pub static DIFFERENCE: Shader = shader!("lpips_difference", r features, r constants, w sums);
+use super::generated::{lpips_difference, lpips_input};
+use crate::program::{Groups, Program, View, fold_groups};
 
 /// Most groups, and so sums, of one difference pass.
 const MAX_SUMS: u32 = 256;
@@ -25,27 +20,28 @@ pub struct InputIo {
     pub planes: View,
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct InputPush {
-    pixels: u32,
-    scaling_at: u32,
-    gain: f32,
-    offset: f32,
-}
-
 /// Appends the pass that makes `(v gain + offset - shift) / scale` of both images. Floats `scaling_at..scaling_at + 6`
 /// of the constants are shift and scale.
 pub fn record_input(program: &mut Program, io: &InputIo, pixels: u32, scaling_at: u32, [gain, offset]: [f32; 2]) {
-    let push = InputPush {
+    let push = lpips_input::Push {
         pixels,
         scaling_at,
         gain,
         offset,
     };
     let groups = Groups::Direct(fold_groups(pixels.div_ceil(64)));
-    let views = [io.image, io.target, io.constants, io.planes];
-    program.pass(&INPUT, &[], &views, &push, groups);
+    program.pass(
+        &lpips_input::KERNEL,
+        (),
+        lpips_input::Bind {
+            image: io.image,
+            target: io.target,
+            constants: io.constants,
+            planes: io.planes,
+        },
+        push,
+        groups,
+    );
 }
 
 /// A rectangle of a tap.
@@ -75,32 +71,32 @@ impl Tap {
     }
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct DifferencePush {
-    channels: u32,
-    width: u32,
-    stored: [u32; 2],
-    from: [u32; 2],
-    size: [u32; 2],
-    linear_at: u32,
-    sums_at: u32,
-}
-
 /// Appends the pass that sums the difference of both images' features over a rectangle.
 pub fn record_difference(program: &mut Program, features: View, constants: View, sums: View, tap: &Tap) {
-    let push = DifferencePush {
+    let push = lpips_difference::Push {
         channels: tap.channels,
         width: tap.width_px,
-        stored: [tap.stored.first, tap.stored.count],
-        from: [tap.columns.first, tap.rows.first],
-        size: [tap.columns.count, tap.rows.count],
+        in_row0: tap.stored.first,
+        in_rows: tap.stored.count,
+        x0: tap.columns.first,
+        y0: tap.rows.first,
+        columns: tap.columns.count,
+        rows: tap.rows.count,
         linear_at: tap.linear_at,
         sums_at: tap.sums_at,
     };
     let groups = tap.sums();
     if groups > 0 {
-        let views = [features, constants, sums];
-        program.pass(&DIFFERENCE, &[], &views, &push, Groups::Direct([groups, 1, 1]));
+        program.pass(
+            &lpips_difference::KERNEL,
+            (),
+            lpips_difference::Bind {
+                features,
+                constants,
+                sums,
+            },
+            push,
+            Groups::Direct([groups, 1, 1]),
+        );
     }
 }

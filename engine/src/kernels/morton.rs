@@ -15,25 +15,14 @@
 
 use super::counters::{Args, WORD_GAUSSIANS};
 use super::densify::window;
+use super::generated::{morton_begin, morton_keys, morton_places, reorder};
 use super::radix_sort::{self, SortBuffers, SortJob, sort_block};
 use super::relocate::{Planes, rounds};
 use super::views::{Chunk, Shared, Variants};
 use crate::gaussians::layout::StatePlanes;
 use crate::gaussians::morton::CODE_BITS;
 pub use crate::gaussians::morton::Frame;
-use crate::program::{Groups, Program, Shader, View};
-use crate::shader;
-
-/// Group counts.
-pub static BEGIN: Shader = shader!("morton_begin", r counters, w args);
-/// Codes of a chunk.
-pub static KEYS: Shader = shader!("morton_keys", r counters, r geometry, w keys);
-/// List of ids to list of places.
-pub static PLACES: Shader = shader!("morton_places", r counters, r order, w places);
-/// Chunk to rows.
-pub static TAKE: Shader = shader!("reorder.take", r counters, r places, r values, w staging);
-/// Rows to chunk.
-pub static PUT: Shader = shader!("reorder.put", r counters, r staging, w values);
+use crate::program::{Groups, Program, View};
 
 /// Slot of the indirect table that the sort's groups are counted in; a step's tile sort writes its own there.
 pub const SORT_ARGS: Args = Args::IntersectionSort;
@@ -53,25 +42,6 @@ pub struct Workspace {
     pub rows: u32,
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct KeysPush {
-    stride: u32,
-    first: u32,
-    center: [f32; 3],
-    inverse_extent: f32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct MovePush {
-    stride: u32,
-    first: u32,
-    first_plane: u32,
-    planes: u32,
-    row: u32,
-}
-
 /// Appends a whole re-sort. The group counts of chunks must be those of the Gaussians there are, or zero.
 pub fn record(
     program: &mut Program,
@@ -82,17 +52,37 @@ pub fn record(
     variants: &Variants,
 ) {
     let block = sort_block(SORT_ARGS, variants);
-    let views = [shared.counters, shared.args];
-    program.pass(&BEGIN, &[], &views, &block, Groups::Direct([1, 1, 1]));
+    program.pass(
+        &morton_begin::KERNEL,
+        (),
+        morton_begin::Bind {
+            counters: shared.counters,
+            args: shared.args,
+        },
+        morton_begin::Push { sort_block: block },
+        Groups::Direct([1, 1, 1]),
+    );
+    let [center_x, center_y, center_z] = frame.center;
     for chunk in chunks {
-        let push = KeysPush {
+        let push = morton_keys::Push {
             stride: chunk.stride,
             first: chunk.first,
-            center: frame.center,
+            center_x,
+            center_y,
+            center_z,
             inverse_extent: frame.inverse_extent,
         };
-        let views = [shared.counters, chunk.geometry, window(w.sort.keys[0], chunk)];
-        program.pass(&KEYS, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &morton_keys::KERNEL,
+            (),
+            morton_keys::Bind {
+                counters: shared.counters,
+                geometry: chunk.geometry,
+                keys: window(w.sort.keys[0], chunk),
+            },
+            push,
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
     let job = SortJob {
         counter: WORD_GAUSSIANS,
@@ -103,8 +93,17 @@ pub fn record(
     };
     let sorted = radix_sort::record(program, shared, &w.sort, &job, variants);
     let places = w.sort.keys[1 - sorted];
-    let views = [shared.counters, w.sort.values[sorted], places];
-    program.pass(&PLACES, &[], &views, &(), shared.groups(Args::Gaussians));
+    program.pass(
+        &morton_places::KERNEL,
+        (),
+        morton_places::Bind {
+            counters: shared.counters,
+            order: w.sort.values[sorted],
+            places,
+        },
+        (),
+        shared.groups(Args::Gaussians),
+    );
     move_all(program, shared, chunks, w, places);
 }
 
@@ -135,7 +134,7 @@ fn move_all(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Worksp
                     };
                     let first_byte = u64::from(piece.row) * row_bytes;
                     let staging = w.staging.slice(first_byte, u64::from(piece.planes) * row_bytes);
-                    let push = MovePush {
+                    let push = reorder::Push {
                         stride: chunk.stride,
                         first: chunk.first,
                         first_plane: piece.first_plane,
@@ -144,11 +143,30 @@ fn move_all(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Worksp
                     };
                     let groups = shared.groups(Args::Chunk(chunk.index));
                     if put {
-                        let views = [shared.counters, staging, pick(chunk)];
-                        program.pass(&PUT, &[], &views, &push, groups);
+                        program.pass(
+                            &reorder::PUT,
+                            (),
+                            reorder::PutBind {
+                                counters: shared.counters,
+                                staging,
+                                values: pick(chunk),
+                            },
+                            push,
+                            groups,
+                        );
                     } else {
-                        let views = [shared.counters, window(places, chunk), pick(chunk), staging];
-                        program.pass(&TAKE, &[], &views, &push, groups);
+                        program.pass(
+                            &reorder::TAKE,
+                            (),
+                            reorder::TakeBind {
+                                counters: shared.counters,
+                                places: window(places, chunk),
+                                values: pick(chunk),
+                                staging,
+                            },
+                            push,
+                            groups,
+                        );
                     }
                 }
             }

@@ -1,38 +1,31 @@
 //! Lowers every effective opacity to at most a ceiling and zeroes the opacity moments; the step count stays.
 
 use super::counters::Args;
+use super::generated::opacity_reset;
 use super::views::{Chunk, Shared};
-use crate::program::{Program, Shader};
-use crate::shader;
-
-/// The shader.
-pub static SHADER: Shader = shader!("opacity_reset", r counters, rw geometry, w geometry_m, w geometry_v, r filter_3d);
-
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct Push {
-    stride: u32,
-    first: u32,
-    ceiling: f32,
-    moment_plane: u32,
-}
+use crate::program::Program;
 
 /// Appends one pass per chunk.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], ceiling: f32) {
     for chunk in chunks {
-        let push = Push {
+        let push = opacity_reset::Push {
             stride: chunk.stride,
             first: chunk.first,
             ceiling,
             moment_plane: chunk.storage.opacity_moment_plane(),
         };
-        let views = [
-            shared.counters,
-            chunk.geometry,
-            chunk.geometry_m,
-            chunk.geometry_v,
-            chunk.filter_3d,
-        ];
-        program.pass(&SHADER, &[], &views, &push, shared.groups(Args::Chunk(chunk.index)));
+        program.pass(
+            &opacity_reset::KERNEL,
+            (),
+            opacity_reset::Bind {
+                counters: shared.counters,
+                geometry: chunk.geometry,
+                geometry_m: chunk.geometry_m,
+                geometry_v: chunk.geometry_v,
+                filter_3d: chunk.filter_3d,
+            },
+            push,
+            shared.groups(Args::Chunk(chunk.index)),
+        );
     }
 }

@@ -4,11 +4,8 @@
 //! taken from all of it. What is left, a word a run, keeps the reading from being optimised away and is what the twin is
 //! held against.
 
-use crate::program::{Groups, Program, Shader, View, fold_groups};
-use crate::shader;
-
-/// The shader.
-pub static SHADER: Shader = shader!("probe", r source, w sums);
+use super::generated::probe;
+use crate::program::{Groups, Program, View, fold_groups};
 
 /// Bytes that one group reads in one piece.
 pub const RUN_BYTES: u64 = 16 << 10;
@@ -51,18 +48,17 @@ impl Sample {
     }
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct Push {
-    stride: u32,
-    runs: u32,
-}
-
 /// Appends the reading of a sample of `source`; the words go to `sums`, [`sums_bytes`] long.
 pub fn record(program: &mut Program, source: View, sums: View, sample: Sample) {
     let Sample { stride, runs } = sample;
     let groups = Groups::Direct(fold_groups(runs.max(1)));
-    program.pass(&SHADER, &[], &[source, sums], &Push { stride, runs }, groups);
+    program.pass(
+        &probe::KERNEL,
+        (),
+        probe::Bind { source, sums },
+        probe::Push { stride, runs },
+        groups,
+    );
 }
 
 #[cfg(test)]

@@ -4,20 +4,9 @@
 //! scatter. Digits have 8 bits where the scatter may use subgroup ballots and 4 bits elsewhere.
 
 use super::counters::Args;
+use super::generated::{sort_count, sort_scan, sort_scatter};
 use super::views::{Shared, Variants};
-use crate::program::{Groups, Program, Shader, View};
-use crate::shader;
-
-/// Digit counts of a block.
-pub static COUNT: Shader = shader!("sort_count", r counters, r keys, w histogram);
-/// Scan of one digit's blocks.
-pub static SCAN: Shader = shader!("sort_scan", r counters, rw histogram);
-/// Scatter without subgroup operations.
-pub static SCATTER: Shader =
-    shader!("sort_scatter", r counters, r histogram, r keys_in, r values_in, w keys_out, w values_out);
-/// Scatter with ballots.
-pub static SCATTER_SUBGROUP: Shader =
-    shader!("sort_scatter.subgroup", r counters, r histogram, r keys_in, r values_in, w keys_out, w values_out);
+use crate::program::{Groups, Program, View};
 
 /// Keys a group handles in a sort that runs with the groups of `args`. Short blocks fill a large device even where there
 /// are few keys; they cost a table of counts each, and on software drivers, which have few threads to fill, nothing but
@@ -29,13 +18,6 @@ pub fn sort_block(args: Args, variants: &Variants) -> u32 {
         Args::VisibleSort => 1024,
         _ => 2048,
     }
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct Push {
-    shift: u32,
-    block_cap: u32,
 }
 
 /// Two buffers each for keys and payloads, and the digit counts.
@@ -88,37 +70,62 @@ pub fn record(
     let block_cap = job.capacity.div_ceil(block);
     let mut from = 0;
     for pass in 0..job.key_bits.div_ceil(bits).max(1) {
-        let push = Push {
-            shift: pass * bits,
-            block_cap,
-        };
+        let shift = pass * bits;
         let (keys_in, keys_out) = (buffers.keys[from], buffers.keys[1 - from]);
         let (values_in, values_out) = (buffers.values[from], buffers.values[1 - from]);
-        let first = u32::from(pass == 0 && job.index_payload);
-        let spec = [bits, job.counter, block];
-        let views = [shared.counters, keys_in, buffers.histogram];
-        program.pass(&COUNT, &spec, &views, &push, shared.groups(job.args));
-        let views = [shared.counters, buffers.histogram];
-        program.pass(&SCAN, &spec, &views, &push, Groups::Direct([1 << bits, 1, 1]));
-        let views = [
-            shared.counters,
-            buffers.histogram,
+        program.pass(
+            &sort_count::KERNEL,
+            sort_count::Spec {
+                bits,
+                counter: job.counter,
+                sort_block: block,
+            },
+            sort_count::Bind {
+                counters: shared.counters,
+                keys: keys_in,
+                histogram: buffers.histogram,
+            },
+            sort_count::Push { shift, block_cap },
+            shared.groups(job.args),
+        );
+        program.pass(
+            &sort_scan::KERNEL,
+            sort_scan::Spec {
+                bits,
+                counter: job.counter,
+                sort_block: block,
+            },
+            sort_scan::Bind {
+                counters: shared.counters,
+                histogram: buffers.histogram,
+            },
+            sort_scan::Push { shift, block_cap },
+            Groups::Direct([1 << bits, 1, 1]),
+        );
+        let bind = sort_scatter::Bind {
+            counters: shared.counters,
+            histogram: buffers.histogram,
             keys_in,
             values_in,
             keys_out,
             values_out,
-        ];
+        };
+        let push = sort_scatter::Push { shift, block_cap };
+        let spec = sort_scatter::Spec {
+            bits,
+            counter: job.counter,
+            sort_block: block,
+            first: u32::from(pass == 0 && job.index_payload),
+        };
+        let groups = shared.groups(job.args);
         if bits == 8 {
-            let spec = [bits, job.counter, block, first, 256 / variants.sort_subgroup];
-            program.pass(&SCATTER_SUBGROUP, &spec, &views, &push, shared.groups(job.args));
+            let spec = sort_scatter::SubgroupSpec {
+                base: spec,
+                subgroups: 256 / variants.sort_subgroup,
+            };
+            program.pass(&sort_scatter::SUBGROUP, spec, bind, push, groups);
         } else {
-            program.pass(
-                &SCATTER,
-                &[bits, job.counter, block, first],
-                &views,
-                &push,
-                shared.groups(job.args),
-            );
+            program.pass(&sort_scatter::KERNEL, spec, bind, push, groups);
         }
         from = 1 - from;
     }

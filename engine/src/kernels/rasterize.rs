@@ -4,25 +4,9 @@
 //! pixel stops before the splat that would take its transmittance below 1e-4.
 
 use super::counters::Args;
+use super::generated::{rasterize, rasterize_lanes};
 use super::views::{Intersections, Pixels, Shared, Splats, Variants};
 use crate::program::{Program, Shader};
-use crate::shader;
-
-/// One pixel a thread.
-pub static PIXEL: Shader = shader!(
-    "rasterize", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
-    r splat_color, w image, w last_contributor, r tile_order
-);
-/// One pixel column a thread.
-pub static COLUMN: Shader = shader!(
-    "rasterize.column", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
-    r splat_color, w image, w last_contributor
-);
-/// A subgroup of eight lanes a tile, two columns a lane.
-pub static LANES: Shader = shader!(
-    "rasterize_lanes", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position, r splat_conic,
-    r splat_color, w image, w last_contributor
-);
 
 /// Appends the pass.
 pub fn record(
@@ -33,30 +17,42 @@ pub fn record(
     pixels: &Pixels,
     variants: &Variants,
 ) {
-    let views = [
-        shared.uniforms,
-        shared.counters,
-        intersections.tile_ranges,
-        intersections.payloads,
-        intersections.owners,
-        splats.position,
-        splats.conic,
-        splats.color,
-        pixels.image,
-        pixels.last_contributor,
-        intersections.tile_order,
-    ];
-    let shader = shader(variants);
-    let views = if variants.columns { &views[..10] } else { &views[..] };
-    program.pass(shader, &variants.raster_spec(), views, &(), shared.groups(Args::Tiles));
+    let spec = rasterize::Spec {
+        owners: variants.owners(),
+        jitter: u32::from(variants.jitter),
+    };
+    let bind = rasterize::ColumnBind {
+        uniforms: shared.uniforms,
+        counters: shared.counters,
+        tile_ranges: intersections.tile_ranges,
+        payloads: intersections.payloads,
+        owners: intersections.owners,
+        splat_position: splats.position,
+        splat_conic: splats.conic,
+        splat_color: splats.color,
+        image: pixels.image,
+        last_contributor: pixels.last_contributor,
+    };
+    let groups = shared.groups(Args::Tiles);
+    match (variants.columns, variants.lanes) {
+        (true, true) => program.pass(&rasterize_lanes::KERNEL, spec, bind, (), groups),
+        (true, false) => program.pass(&rasterize::COLUMN, spec, bind, (), groups),
+        (false, _) => {
+            let bind = rasterize::Bind {
+                base: bind,
+                tile_order: intersections.tile_order,
+            };
+            program.pass(&rasterize::KERNEL, spec, bind, (), groups);
+        }
+    }
 }
 
 /// The shader that blends.
 #[must_use]
 pub fn shader(variants: &Variants) -> &'static Shader {
     match (variants.columns, variants.lanes) {
-        (true, true) => &LANES,
-        (true, false) => &COLUMN,
-        (false, _) => &PIXEL,
+        (true, true) => &rasterize_lanes::KERNEL.shader,
+        (true, false) => &rasterize::COLUMN.shader,
+        (false, _) => &rasterize::KERNEL.shader,
     }
 }

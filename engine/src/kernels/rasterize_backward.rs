@@ -5,41 +5,9 @@
 //! atomics alone. All end with `gradient_check`, which stalls the step when anything is not finite.
 
 use super::counters::Args;
+use super::generated::{gradient_check, gradient_fold, rasterize_backward, rasterize_backward_lanes, splat_clear};
 use super::views::{Intersections, Pixels, Reduction, Shared, Splats, Variants};
 use crate::program::{Program, Shader, View};
-use crate::shader;
-
-/// Segmented.
-pub static COLUMN: Shader = shader!(
-    "rasterize_backward.column", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position,
-    r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, w gradient_a, w gradient_b, w gradient_c
-);
-/// Segmented, for subgroups of eight lanes on CPU drivers.
-pub static LANES: Shader = shader!(
-    "rasterize_backward_lanes", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position,
-    r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, w gradient_a, w gradient_b, w gradient_c
-);
-/// With float atomics.
-pub static ATOMIC: Shader = shader!(
-    "rasterize_backward.atomic", r uniforms, rw counters, r tile_ranges, r payloads, r owners, r splat_position,
-    r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, rw gradient_a, rw gradient_b,
-    rw gradient_c, r tile_order
-);
-/// With compare-exchange loops on the bits of the sums.
-pub static COMPARE_EXCHANGE: Shader = shader!(
-    "rasterize_backward.compare_exchange", r uniforms, rw counters, r tile_ranges, r payloads, r owners,
-    r splat_position, r splat_conic, r splat_color, r image, r last_contributor, r image_gradient, rw gradient_a,
-    rw gradient_b, rw gradient_c, r tile_order
-);
-/// Zeroes the records.
-pub static CLEAR: Shader = shader!("splat_clear", r counters, w gradient_a, w gradient_b, w gradient_c);
-/// Adds up the segments.
-pub static FOLD: Shader = shader!(
-    "gradient_fold", r counters, r emission_start, r tile_counts, r partial_a, r partial_b, r partial_c, rw gradient_a,
-    rw gradient_b, rw gradient_c, r owners
-);
-/// Finds non-finite values.
-pub static CHECK: Shader = shader!("gradient_check", rw counters, r gradient_a, r gradient_b, r gradient_c);
 
 /// Appends all passes: [`record_clear`], [`record_sums`], [`record_check`].
 pub fn record(
@@ -58,8 +26,18 @@ pub fn record(
 
 /// Appends the clear of the visible splats' gradient records.
 pub fn record_clear(program: &mut Program, shared: &Shared, splats: &Splats) {
-    let views = [shared.counters, splats.gradient_a, splats.gradient_b, splats.gradient_c];
-    program.pass(&CLEAR, &[], &views, &(), shared.groups(Args::Visible));
+    program.pass(
+        &splat_clear::KERNEL,
+        (),
+        splat_clear::Bind {
+            counters: shared.counters,
+            gradient_a: splats.gradient_a,
+            gradient_b: splats.gradient_b,
+            gradient_c: splats.gradient_c,
+        },
+        (),
+        shared.groups(Args::Visible),
+    );
 }
 
 /// Appends what adds the gradients of the tiles in the band to the records: [`record_tiles`], [`record_fold`].
@@ -87,34 +65,58 @@ pub fn record_tiles(
     partials: &[View; 3],
     variants: &Variants,
 ) {
-    let segmented = variants.reduction == Reduction::Segmented;
-    let [a, b, c] = if segmented {
-        *partials
-    } else {
-        [splats.gradient_a, splats.gradient_b, splats.gradient_c]
+    let spec = rasterize_backward::Spec {
+        owners: variants.owners(),
+        jitter: u32::from(variants.jitter),
+        scores: u32::from(pixels.scores),
     };
-    let views = [
-        shared.uniforms,
-        shared.counters,
-        intersections.tile_ranges,
-        intersections.payloads,
-        intersections.owners,
-        splats.position,
-        splats.conic,
-        splats.color,
-        pixels.image,
-        pixels.last_contributor,
-        pixels.gradient,
-        a,
-        b,
-        c,
-        intersections.tile_order,
-    ];
-    let shader = sums(variants);
-    let views = if segmented { &views[..14] } else { &views[..] };
-    let [owners, jitter] = variants.raster_spec();
-    let spec = [owners, jitter, u32::from(pixels.scores)];
-    program.pass(shader, &spec, views, &(), shared.groups(Args::Tiles));
+    let bind = rasterize_backward::ColumnBind {
+        uniforms: shared.uniforms,
+        counters: shared.counters,
+        tile_ranges: intersections.tile_ranges,
+        payloads: intersections.payloads,
+        owners: intersections.owners,
+        splat_position: splats.position,
+        splat_conic: splats.conic,
+        splat_color: splats.color,
+        image: pixels.image,
+        last_contributor: pixels.last_contributor,
+        image_gradient: pixels.gradient,
+        gradient_a: partials[0],
+        gradient_b: partials[1],
+        gradient_c: partials[2],
+    };
+    let groups = shared.groups(Args::Tiles);
+    let kernel = match variants.reduction {
+        Reduction::Segmented if variants.lanes => {
+            program.pass(&rasterize_backward_lanes::KERNEL, spec, bind, (), groups);
+            return;
+        }
+        Reduction::Segmented => {
+            program.pass(&rasterize_backward::COLUMN, spec, bind, (), groups);
+            return;
+        }
+        Reduction::Atomic => &rasterize_backward::ATOMIC,
+        Reduction::CompareExchange => &rasterize_backward::COMPARE_EXCHANGE,
+    };
+    let bind = rasterize_backward::AtomicBind {
+        uniforms: bind.uniforms,
+        counters: bind.counters,
+        tile_ranges: bind.tile_ranges,
+        payloads: bind.payloads,
+        owners: bind.owners,
+        splat_position: bind.splat_position,
+        splat_conic: bind.splat_conic,
+        splat_color: bind.splat_color,
+        image: bind.image,
+        last_contributor: bind.last_contributor,
+        image_gradient: bind.image_gradient,
+        gradient_a: splats.gradient_a,
+        gradient_b: splats.gradient_b,
+        gradient_c: splats.gradient_c,
+        tile_order: intersections.tile_order,
+    };
+    program.pass(kernel, spec, bind, (), groups);
 }
 
 /// Appends what adds the partial sums to the records, with the segmented reduction.
@@ -129,34 +131,49 @@ pub fn record_fold(
     if variants.reduction != Reduction::Segmented {
         return;
     }
-    let views = [
-        shared.counters,
-        splats.emission_start,
-        splats.tile_counts,
-        *a,
-        *b,
-        *c,
-        splats.gradient_a,
-        splats.gradient_b,
-        splats.gradient_c,
-        intersections.owners,
-    ];
-    program.pass(&FOLD, &[], &views, &(), shared.groups(Args::Visible));
+    program.pass(
+        &gradient_fold::KERNEL,
+        (),
+        gradient_fold::Bind {
+            counters: shared.counters,
+            emission_start: splats.emission_start,
+            tile_counts: splats.tile_counts,
+            partial_a: *a,
+            partial_b: *b,
+            partial_c: *c,
+            gradient_a: splats.gradient_a,
+            gradient_b: splats.gradient_b,
+            gradient_c: splats.gradient_c,
+            owners: intersections.owners,
+        },
+        (),
+        shared.groups(Args::Visible),
+    );
 }
 
 /// The shader that makes the sums of a tile.
 #[must_use]
 pub fn sums(variants: &Variants) -> &'static Shader {
     match variants.reduction {
-        Reduction::Segmented if variants.lanes => &LANES,
-        Reduction::Segmented => &COLUMN,
-        Reduction::Atomic => &ATOMIC,
-        Reduction::CompareExchange => &COMPARE_EXCHANGE,
+        Reduction::Segmented if variants.lanes => &rasterize_backward_lanes::KERNEL.shader,
+        Reduction::Segmented => &rasterize_backward::COLUMN.shader,
+        Reduction::Atomic => &rasterize_backward::ATOMIC.shader,
+        Reduction::CompareExchange => &rasterize_backward::COMPARE_EXCHANGE.shader,
     }
 }
 
 /// Appends the search for values that are not finite.
 pub fn record_check(program: &mut Program, shared: &Shared, splats: &Splats) {
-    let views = [shared.counters, splats.gradient_a, splats.gradient_b, splats.gradient_c];
-    program.pass(&CHECK, &[], &views, &(), shared.groups(Args::Visible));
+    program.pass(
+        &gradient_check::KERNEL,
+        (),
+        gradient_check::Bind {
+            counters: shared.counters,
+            gradient_a: splats.gradient_a,
+            gradient_b: splats.gradient_b,
+            gradient_c: splats.gradient_c,
+        },
+        (),
+        shared.groups(Args::Visible),
+    );
 }

@@ -5,14 +5,9 @@
 //! device; its length is the control block's.
 
 use super::counters::Args;
+use super::generated::relocate;
 use super::views::{Chunk, Shared};
-use crate::program::{Program, Shader, View};
-use crate::shader;
-
-/// Chunk to rows.
-pub static GATHER: Shader = shader!("relocate.gather", r control, r ids, r values, w staging);
-/// Rows to chunk.
-pub static SCATTER: Shader = shader!("relocate.scatter", r control, r ids, r staging, w values);
+use crate::program::{Program, View};
 
 /// An attribute of a chunk and its number of planes.
 pub type Planes = (fn(&Chunk) -> View, u32);
@@ -30,16 +25,6 @@ pub struct Relocation {
     pub row: u32,
     /// Rows there are, at least 1.
     pub rows: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct Push {
-    stride: u32,
-    first: u32,
-    first_plane: u32,
-    planes: u32,
-    row: u32,
 }
 
 /// Consecutive planes of one attribute and the staging row of the first.
@@ -88,6 +73,10 @@ pub fn record(
     list: &Relocation,
     attributes: &[Planes],
 ) {
+    for (pick, planes) in attributes {
+        let has = |chunk: &Chunk| pick(chunk).bytes >= 4 * u64::from(chunk.stride) * u64::from(*planes);
+        debug_assert!(chunks.iter().all(has), "an attribute has fewer than {planes} planes");
+    }
     let planes: Vec<u32> = attributes.iter().map(|(_, planes)| *planes).collect();
     let row_bytes = 4 * u64::from(list.row);
     for round in rounds(&planes, list.rows) {
@@ -100,7 +89,7 @@ pub fn record(
                     let staging = list
                         .staging
                         .slice(u64::from(piece.row) * row_bytes, u64::from(piece.planes) * row_bytes);
-                    let push = Push {
+                    let push = relocate::Push {
                         stride: chunk.stride,
                         first: chunk.first,
                         first_plane: piece.first_plane,
@@ -109,11 +98,31 @@ pub fn record(
                     };
                     let groups = shared.groups(Args::Moves);
                     if scatter {
-                        let views = [control, list.to, staging, pick(chunk)];
-                        program.pass(&SCATTER, &[], &views, &push, groups);
+                        program.pass(
+                            &relocate::SCATTER,
+                            (),
+                            relocate::ScatterBind {
+                                control,
+                                ids: list.to,
+                                staging,
+                                values: pick(chunk),
+                            },
+                            push,
+                            groups,
+                        );
                     } else {
-                        let views = [control, list.from, pick(chunk), staging];
-                        program.pass(&GATHER, &[], &views, &push, groups);
+                        program.pass(
+                            &relocate::GATHER,
+                            (),
+                            relocate::GatherBind {
+                                control,
+                                ids: list.from,
+                                values: pick(chunk),
+                                staging,
+                            },
+                            push,
+                            groups,
+                        );
                     }
                 }
             }

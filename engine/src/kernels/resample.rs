@@ -20,21 +20,10 @@
 
 use super::counters::Args;
 use super::densify::{self, Workspace, window};
+use super::generated::{resample_copies, resample_scan, resample_share, resample_weigh};
 use super::relocate::{self, Planes};
 use super::views::{Chunk, Shared};
-use crate::program::{Groups, Program, Shader};
-use crate::shader;
-
-/// Weights and the dead.
-pub static WEIGH: Shader = shader!("resample_weigh", r uniforms, r control, r geometry, w keys, w group_counts);
-/// Sums to offsets.
-pub static SCAN: Shader = shader!("resample_scan", r uniforms, rw counters, rw control, w args, rw group_counts);
-/// List of copies.
-pub static COPIES: Shader = shader!("resample_copies", r control, r keys, r group_counts, w copies, w from, w to);
-/// Sources and moments.
-pub static SHARE: Shader = shader!(
-    "resample_share", r control, r copies, rw geometry, w geometry_m, w geometry_v, w sh_m, w sh_v, w statistics
-);
+use crate::program::{Groups, Program};
 
 /// Circumstances of the events of a program, besides seed and iteration, which the uniforms hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,49 +43,88 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
     let planes = first.planes;
     let of = |chunk: &Chunk| shared.groups(Args::Chunk(chunk.index));
     densify::begin(program, shared, chunks, w, event.capacity, None);
-    let dead_opacity = event.dead_opacity.to_bits();
+    let dead_opacity = event.dead_opacity;
     for chunk in chunks {
         let keys = window(w.keys, chunk);
-        let views = [shared.uniforms, w.control, chunk.geometry, keys, w.group_counts];
         program.pass(
-            &WEIGH,
-            &[],
-            &views,
-            &[chunk.stride, chunk.first, dead_opacity],
+            &resample_weigh::KERNEL,
+            (),
+            resample_weigh::Bind {
+                uniforms: shared.uniforms,
+                control: w.control,
+                geometry: chunk.geometry,
+                keys,
+                group_counts: w.group_counts,
+            },
+            resample_weigh::Push {
+                stride: chunk.stride,
+                first: chunk.first,
+                dead_opacity,
+            },
             of(chunk),
         );
     }
-    let views = [shared.uniforms, shared.counters, w.control, shared.args, w.group_counts];
-    let growth = event.growth.to_bits();
     let (count, chunk_gaussians) = densify::grid(chunks);
-    let push = [count, chunk_gaussians, growth, w.relocation.row];
-    program.pass(&SCAN, &[], &views, &push, Groups::Direct([1, 1, 1]));
+    program.pass(
+        &resample_scan::KERNEL,
+        (),
+        resample_scan::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            control: w.control,
+            args: shared.args,
+            group_counts: w.group_counts,
+        },
+        resample_scan::Push {
+            chunks: count,
+            chunk_gaussians,
+            growth: event.growth,
+            row: w.relocation.row,
+        },
+        Groups::Direct([1, 1, 1]),
+    );
     // The table of gradients is not needed here: it holds how often each Gaussian is copied.
     let (copies, from, to) = (w.gradients, w.relocation.from, w.relocation.to);
-    let views = [w.control, w.keys, w.group_counts, copies, from, to];
-    program.pass(&COPIES, &[], &views, &(), shared.groups(Args::Gaussians));
+    program.pass(
+        &resample_copies::KERNEL,
+        (),
+        resample_copies::Bind {
+            control: w.control,
+            keys: w.keys,
+            group_counts: w.group_counts,
+            copies,
+            from,
+            to,
+        },
+        (),
+        shared.groups(Args::Gaussians),
+    );
     for chunk in chunks {
-        let views = [
-            w.control,
-            window(copies, chunk),
-            chunk.geometry,
-            chunk.geometry_m,
-            chunk.geometry_v,
-            chunk.sh_m,
-            chunk.sh_v,
-            chunk.statistics,
-        ];
         let [geometry_m, geometry_v, sh_m, sh_v] = chunk.planes.moments();
-        let push = [
-            chunk.stride,
-            chunk.first,
-            dead_opacity,
-            geometry_m,
-            geometry_v,
-            sh_m,
-            sh_v,
-        ];
-        program.pass(&SHARE, &[], &views, &push, of(chunk));
+        program.pass(
+            &resample_share::KERNEL,
+            (),
+            resample_share::Bind {
+                control: w.control,
+                copies: window(copies, chunk),
+                geometry: chunk.geometry,
+                geometry_m: chunk.geometry_m,
+                geometry_v: chunk.geometry_v,
+                sh_m: chunk.sh_m,
+                sh_v: chunk.sh_v,
+                statistics: chunk.statistics,
+            },
+            resample_share::Push {
+                stride: chunk.stride,
+                first: chunk.first,
+                least_opacity: dead_opacity,
+                geometry_m_planes: geometry_m,
+                geometry_v_planes: geometry_v,
+                sh_m_planes: sh_m,
+                sh_v_planes: sh_v,
+            },
+            of(chunk),
+        );
     }
     let parameters: [Planes; 3] = [
         (|c| c.geometry, planes.geometry),

@@ -4,20 +4,10 @@
 //! and checks the capacity, `emit` writes the pairs.
 
 use super::counters::Args;
+use super::generated::{emit, intersection_scan, tile_sum};
 use super::radix_sort::sort_block;
 use super::views::{Shared, Splats, Variants};
-use crate::program::{Groups, Program, Shader, View};
-use crate::shader;
-
-/// Sums of tile counts.
-pub static SUM: Shader = shader!("tile_sum", r counters, r depth_order, r tile_counts, w group_tiles);
-/// Offsets and capacity check.
-pub static SCAN: Shader = shader!("intersection_scan", rw counters, w args, rw group_tiles);
-/// The pairs.
-pub static EMIT: Shader = shader!(
-    "emit", r uniforms, r counters, r depth_order, r tile_counts, r group_tiles, r splat_position, r splat_conic,
-    w tile_keys, w payloads, w owners, w emission_start
-);
+use crate::program::{Groups, Program, View};
 
 /// What the three passes read and write.
 #[derive(Clone, Copy, Debug)]
@@ -38,23 +28,51 @@ pub struct EmitIo {
 
 /// Appends the three passes.
 pub fn record(program: &mut Program, shared: &Shared, splats: &Splats, io: &EmitIo, variants: &Variants) {
-    let views = [shared.counters, io.depth_order, splats.tile_counts, io.group_tiles];
-    program.pass(&SUM, &[], &views, &(), shared.groups(Args::Visible));
-    let views = [shared.counters, shared.args, io.group_tiles];
+    program.pass(
+        &tile_sum::KERNEL,
+        (),
+        tile_sum::Bind {
+            counters: shared.counters,
+            depth_order: io.depth_order,
+            tile_counts: splats.tile_counts,
+            group_tiles: io.group_tiles,
+        },
+        (),
+        shared.groups(Args::Visible),
+    );
     let block = sort_block(Args::IntersectionSort, variants);
-    program.pass(&SCAN, &[block], &views, &io.intersection_cap, Groups::Direct([1, 1, 1]));
-    let views = [
-        shared.uniforms,
-        shared.counters,
-        io.depth_order,
-        splats.tile_counts,
-        io.group_tiles,
-        splats.position,
-        splats.conic,
-        io.tile_keys,
-        io.payloads,
-        io.owners,
-        splats.emission_start,
-    ];
-    program.pass(&EMIT, &[variants.owners()], &views, &(), shared.groups(Args::Emission));
+    program.pass(
+        &intersection_scan::KERNEL,
+        intersection_scan::Spec { sort_block: block },
+        intersection_scan::Bind {
+            counters: shared.counters,
+            args: shared.args,
+            group_tiles: io.group_tiles,
+        },
+        intersection_scan::Push {
+            intersection_cap: io.intersection_cap,
+        },
+        Groups::Direct([1, 1, 1]),
+    );
+    program.pass(
+        &emit::KERNEL,
+        emit::Spec {
+            owners: variants.owners(),
+        },
+        emit::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            depth_order: io.depth_order,
+            tile_counts: splats.tile_counts,
+            group_tiles: io.group_tiles,
+            splat_position: splats.position,
+            splat_conic: splats.conic,
+            tile_keys: io.tile_keys,
+            payloads: io.payloads,
+            owners: io.owners,
+            emission_start: splats.emission_start,
+        },
+        (),
+        shared.groups(Args::Emission),
+    );
 }

@@ -2,14 +2,9 @@
 //! that take a tile a group, the order to take them in: those with the most splats first.
 
 use super::counters::Args;
+use super::generated::{tile_order, tile_ranges};
 use super::views::{Intersections, Shared, Variants};
-use crate::program::{Groups, Program, Shader, View};
-use crate::shader;
-
-/// The ranges.
-pub static SHADER: Shader = shader!("tile_ranges", r uniforms, r counters, r tile_keys, rw tile_ranges);
-/// The order.
-pub static ORDER: Shader = shader!("tile_order", r uniforms, r counters, r tile_ranges, w tile_order);
+use crate::program::{Groups, Program, View};
 
 /// Appends the clear and the passes.
 pub fn record(
@@ -21,10 +16,30 @@ pub fn record(
 ) {
     let ranges = intersections.tile_ranges;
     program.fill(ranges, 0);
-    let views = [shared.uniforms, shared.counters, tile_keys, ranges];
-    program.pass(&SHADER, &[], &views, &(), shared.groups(Args::Intersections));
+    program.pass(
+        &tile_ranges::KERNEL,
+        (),
+        tile_ranges::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            tile_keys,
+            tile_ranges: ranges,
+        },
+        (),
+        shared.groups(Args::Intersections),
+    );
     if variants.orders_tiles() {
-        let views = [shared.uniforms, shared.counters, ranges, intersections.tile_order];
-        program.pass(&ORDER, &[], &views, &(), Groups::Direct([1, 1, 1]));
+        program.pass(
+            &tile_order::KERNEL,
+            (),
+            tile_order::Bind {
+                uniforms: shared.uniforms,
+                counters: shared.counters,
+                tile_ranges: ranges,
+                tile_order: intersections.tile_order,
+            },
+            (),
+            Groups::Direct([1, 1, 1]),
+        );
     }
 }

@@ -2,57 +2,10 @@
 
 use super::counters::Args;
 use super::cull::group_window;
+use super::generated::update;
 use super::views::{Chunk, Shared, Splats};
 use crate::gaussians::layout::Storage;
-use crate::program::{Program, Shader, View};
-use crate::shader;
-
-/// Everything f32.
-pub static EXACT: Shader = shader!(
-    "update", r uniforms, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
-);
-/// 16-bit colours and moments of colours.
-pub static HALF: Shader = shader!(
-    "update.half", r uniforms, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
-);
-/// 16-bit colours, 8-bit moments of colours, 16-bit moments of the geometry.
-pub static COMPACT: Shader = shader!(
-    "update.compact", r uniforms, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
-);
-/// Everything f32; colours out of view wait, see [`super::catch_up`].
-pub static DEFERRED: Shader = shader!(
-    "update.deferred", r rates, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
-);
-/// [`HALF`]; colours out of view wait.
-pub static HALF_DEFERRED: Shader = shader!(
-    "update.half_deferred", r rates, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
-);
-/// [`COMPACT`]; colours out of view wait.
-pub static COMPACT_DEFERRED: Shader = shader!(
-    "update.compact_deferred", r rates, rw counters, rw geometry, rw geometry_m, rw geometry_v, rw sh, rw sh_m, rw sh_v,
-    r filter_3d, rw statistics, rw visible_mask, r group_visible, r splat_color, r gradient_a, r gradient_b, r gradient_c
-);
-
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct Push {
-    stride: u32,
-    first: u32,
-    first_group: u32,
-    sh_coefficients: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct DeferredPush {
-    of_all: Push,
-    seen_plane: u32,
-}
+use crate::program::{Program, View};
 
 /// Appends one pass per chunk.
 pub fn record(
@@ -66,53 +19,49 @@ pub fn record(
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
         let seen_plane = chunk.planes.seen_plane();
-        let views = [
-            seen_plane.map_or(shared.uniforms, |_| shared.rates),
-            shared.counters,
-            chunk.geometry,
-            chunk.geometry_m,
-            chunk.geometry_v,
-            chunk.sh,
-            chunk.sh_m,
-            chunk.sh_v,
-            chunk.filter_3d,
-            chunk.statistics,
-            chunk.visible_mask,
-            groups,
-            splats.color,
-            splats.gradient_a,
-            splats.gradient_b,
-            splats.gradient_c,
-        ];
-        let push = Push {
+        let bind = update::Bind {
+            uniforms: seen_plane.map_or(shared.uniforms, |_| shared.rates),
+            counters: shared.counters,
+            geometry: chunk.geometry,
+            geometry_m: chunk.geometry_m,
+            geometry_v: chunk.geometry_v,
+            sh: chunk.sh,
+            sh_m: chunk.sh_m,
+            sh_v: chunk.sh_v,
+            filter_3d: chunk.filter_3d,
+            statistics: chunk.statistics,
+            visible_mask: chunk.visible_mask,
+            group_visible: groups,
+            splat_color: splats.color,
+            gradient_a: splats.gradient_a,
+            gradient_b: splats.gradient_b,
+            gradient_c: splats.gradient_c,
+        };
+        let push = update::Push {
             stride: chunk.stride,
             first: chunk.first,
             first_group,
             sh_coefficients,
         };
+        let spec = update::Spec {
+            clusters: u32::from(chunk.clusters),
+        };
         let at = shared.groups(Args::Chunk(chunk.index));
-        let spec = [u32::from(chunk.clusters)];
-        match seen_plane {
-            None => {
-                let shader = match chunk.storage {
-                    Storage::Exact => &EXACT,
-                    Storage::Half => &HALF,
-                    Storage::Compact => &COMPACT,
-                };
-                program.pass(shader, &spec, &views, &push, at);
-            }
-            Some(seen_plane) => {
-                let shader = match chunk.storage {
-                    Storage::Exact => &DEFERRED,
-                    Storage::Half => &HALF_DEFERRED,
-                    Storage::Compact => &COMPACT_DEFERRED,
-                };
-                let push = DeferredPush {
-                    of_all: push,
-                    seen_plane,
-                };
-                program.pass(shader, &spec, &views, &push, at);
-            }
-        }
+        let Some(seen_plane) = seen_plane else {
+            let kernel = match chunk.storage {
+                Storage::Exact => &update::KERNEL,
+                Storage::Half => &update::HALF,
+                Storage::Compact => &update::COMPACT,
+            };
+            program.pass(kernel, spec, bind, push, at);
+            continue;
+        };
+        let kernel = match chunk.storage {
+            Storage::Exact => &update::DEFERRED,
+            Storage::Half => &update::HALF_DEFERRED,
+            Storage::Compact => &update::COMPACT_DEFERRED,
+        };
+        let push = update::DeferredPush { base: push, seen_plane };
+        program.pass(kernel, spec, bind, push, at);
     }
 }

@@ -52,7 +52,7 @@ pub struct Chunk {
     pub sh_v: View,
     /// 3D filter, 1 plane.
     pub filter_3d: View,
-    /// Gradient sum, absolute sum (or maximum), count, largest radius: 4 planes.
+    /// Gradient sum, absolute sum, count: 3 planes.
     pub statistics: View,
     /// One bit a Gaussian; behind all of them the bounds of [`super::clusters`], where there are any.
     pub visible_mask: View,

@@ -12,8 +12,9 @@ use super::kernel_timing::{KernelTiming, candidates};
 use super::open::{OpenDevice, rendering_variants, variants_for};
 use super::sample_view::{Sample, SampleView};
 use crate::config::Profile;
+use crate::kernels::generated::{rasterize, rasterize_backward_lanes, sort_scatter};
+use crate::kernels::rasterize_backward;
 use crate::kernels::views::{Reduction, Variants};
-use crate::kernels::{radix_sort, rasterize, rasterize_backward};
 use crate::memory::MemoryError;
 use crate::vk::{Device, VkError};
 
@@ -140,11 +141,13 @@ type Take = fn(&mut Variants, &Variants);
 /// The choices that are tested one by one, each with the kernel that `wanted` takes.
 fn parts(wanted: &Variants) -> [(&'static str, Take); 4] {
     [
-        (radix_sort::SCATTER_SUBGROUP.name, |to, from| {
+        (sort_scatter::SUBGROUP.shader.name, |to, from| {
             to.sort_subgroup = from.sort_subgroup
         }),
-        (rasterize::PIXEL.name, |to, from| to.columns = from.columns),
-        (rasterize_backward::LANES.name, |to, from| to.lanes = from.lanes),
+        (rasterize::KERNEL.shader.name, |to, from| to.columns = from.columns),
+        (rasterize_backward_lanes::KERNEL.shader.name, |to, from| {
+            to.lanes = from.lanes
+        }),
         (rasterize_backward::sums(wanted).name, |to, from| {
             to.reduction = from.reduction
         }),

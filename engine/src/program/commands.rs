@@ -1,57 +1,6 @@
 //! The list of passes, what each reads and writes, and how many groups it needs.
 
-use super::View;
-
-/// How a shader uses a binding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Only reads.
-    Read,
-    /// Writes without reading what was there.
-    Write,
-    /// Reads and writes.
-    ReadWrite,
-}
-
-/// One storage-buffer binding of a shader.
-#[derive(Clone, Copy, Debug)]
-pub struct Binding {
-    /// Name, the same as in the GLSL source.
-    pub name: &'static str,
-    /// Direction.
-    pub access: Access,
-}
-
-/// A compiled shader and its bindings in order.
-#[derive(Debug)]
-pub struct Shader {
-    /// File name without extension, with its variant suffix.
-    pub name: &'static str,
-    /// SPIR-V words as bytes.
-    pub spirv: &'static [u8],
-    /// Bindings 0, 1, 2, ...
-    pub bindings: &'static [Binding],
-}
-
-/// Declares a shader: its file name and its bindings, `r` (read), `w` (write) or `rw`.
-///
-/// `shader!("fill", w dst)` embeds `shaders/spv/fill.spv`.
-#[macro_export]
-macro_rules! shader {
-    ($name:literal $(, $access:ident $binding:ident)* $(,)?) => {
-        $crate::program::Shader {
-            name: $name,
-            spirv: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../shaders/spv/", $name, ".spv")),
-            bindings: &[$($crate::program::Binding {
-                name: stringify!($binding),
-                access: $crate::shader!(@access $access),
-            }),*],
-        }
-    };
-    (@access r) => { $crate::program::Access::Read };
-    (@access w) => { $crate::program::Access::Write };
-    (@access rw) => { $crate::program::Access::ReadWrite };
-}
+use super::{Bindings, Kernel, Shader, View};
 
 /// Number of workgroups of a pass.
 #[derive(Clone, Debug)]
@@ -152,21 +101,20 @@ impl Program {
         }
     }
 
-    /// Appends a dispatch.
-    pub fn pass<P: bytemuck::NoUninit>(
+    /// Appends a dispatch of `kernel` with its specialisation constants, views and push constants, `()` for none.
+    pub fn pass<B: Bindings, P: bytemuck::NoUninit, S: bytemuck::NoUninit>(
         &mut self,
-        shader: &'static Shader,
-        spec: &[u32],
-        views: &[View],
-        push: &P,
+        kernel: &'static Kernel<B, P, S>,
+        spec: S,
+        bind: B,
+        push: P,
         groups: Groups,
     ) {
-        debug_assert_eq!(views.len(), shader.bindings.len(), "bindings of {}", shader.name);
         self.commands.push(Command::Dispatch(Pass {
-            shader,
-            spec: spec.to_vec(),
-            views: views.to_vec(),
-            push: bytemuck::bytes_of(push).to_vec(),
+            shader: &kernel.shader,
+            spec: bytemuck::pod_collect_to_vec(bytemuck::bytes_of(&spec)),
+            views: bind.views(),
+            push: bytemuck::bytes_of(&push).to_vec(),
             groups,
         }));
     }

@@ -3,6 +3,7 @@
 use super::{Capacities, ExtraTensors, ResidentImages};
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
+use crate::kernels::generated::common::STATISTICS_PLANES;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Chunk, Intersections, Pixels, Shared, Splats, Variants};
@@ -304,7 +305,7 @@ fn chunks(table: &mut TensorTable, c: &Capacities, training: bool) -> Vec<Chunk>
             sh_m: planes("sh_m", Tag::Optimizer, state(words.sh_m)),
             sh_v: planes("sh_v", Tag::Optimizer, state(words.sh_v)),
             filter_3d: planes("filter_3d", Tag::Statistics, 1),
-            statistics: planes("statistics", Tag::Statistics, state(3)),
+            statistics: planes("statistics", Tag::Statistics, state(STATISTICS_PLANES)),
             visible_mask: table.add(
                 format!("model/visible_mask[{index}]"),
                 Class::Persistent,

@@ -5,10 +5,11 @@ use kiln::kernels::counters::{Args, Counters, WORD_VISIBLE};
 use kiln::kernels::cpu::radix_sort::sort_pairs;
 use kiln::kernels::cpu::rng::bits;
 use kiln::kernels::cpu::scan::exclusive;
+use kiln::kernels::generated::{intersection_scan, visible_scan};
 use kiln::kernels::radix_sort::{self, SortBuffers, SortJob, histogram_bytes, sort_block};
+use kiln::kernels::tile_ranges;
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Intersections, Reduction, Shared, Variants};
-use kiln::kernels::{cull, tile_intersect, tile_ranges};
 use kiln::memory::Gpu;
 use kiln::program::{Class, Groups, Program, Tag, TensorTable, View, fold_groups};
 use kiln_tests::child;
@@ -155,10 +156,14 @@ fn visible_offsets_and_capacity() {
     let cap = 700_000_u32;
     let mut program = Program::new("scan");
     program.pass(
-        &cull::SCAN,
-        &[BLOCK],
-        &[shared.counters, shared.args, groups],
-        &cap,
+        &visible_scan::KERNEL,
+        visible_scan::Spec { sort_block: BLOCK },
+        visible_scan::Bind {
+            counters: shared.counters,
+            args: shared.args,
+            group_visible: groups,
+        },
+        visible_scan::Push { visible_cap: cap },
         Groups::Direct([1, 1, 1]),
     );
     let mut gpu = Gpu::new(&device, table, &[&program], 1 << 30).expect("memory");
@@ -210,10 +215,14 @@ fn intersection_offsets_and_capacity() {
     let cap = 40_000_000_u32;
     let mut program = Program::new("scan");
     program.pass(
-        &tile_intersect::SCAN,
-        &[BLOCK],
-        &[shared.counters, shared.args, groups],
-        &cap,
+        &intersection_scan::KERNEL,
+        intersection_scan::Spec { sort_block: BLOCK },
+        intersection_scan::Bind {
+            counters: shared.counters,
+            args: shared.args,
+            group_tiles: groups,
+        },
+        intersection_scan::Push { intersection_cap: cap },
         Groups::Direct([1, 1, 1]),
     );
     let mut gpu = Gpu::new(&device, table, &[&program], 1 << 30).expect("memory");

@@ -1,4 +1,4 @@
-//! `cargo xtask shaders`: compiles the shaders and keeps the manifest.
+//! `cargo xtask shaders`: compiles the shaders, keeps the manifest and the Rust that is made from both.
 //!
 //! Owns: the folder `shaders/spv`. Promises: a module is replaced only when it
 //! is stale, and the manifest names the compiler that made each one. Refuses
@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::compiler::Compiler;
 use crate::failure::{Failure, Result};
+use crate::kernels;
 use crate::manifest::{self, Entry};
 use crate::sha256;
 use crate::source::{self, Output};
@@ -17,7 +18,7 @@ const USAGE: &str = "usage: cargo xtask shaders [--quick | --check | --verify]
   (nothing)   compile with the shaderc library (builds it once: minutes, needs cmake and g++)
   --quick     compile what is stale with the `glslc` program
   --check     compile again with the compilers that the manifest names, compare bytes
-  --verify    compare hashes only; needs no compiler";
+  --verify    compare hashes and the Rust that follows; needs no compiler";
 
 /// Runs the verb with its arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
@@ -36,7 +37,10 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
 
 /// Fails when a module is stale, missing or unlisted, naming each.
 pub fn verify(root: &Path) -> Result<()> {
-    let problems = manifest::problems(root)?;
+    let mut problems = manifest::problems(root)?;
+    if problems.is_empty() {
+        problems = kernels::problems(root)?;
+    }
     if problems.is_empty() {
         eprintln!("shaders: {} modules, all current", manifest::modules(root)?.len());
         return Ok(());
@@ -94,9 +98,10 @@ fn build(root: &Path, compiler: Compiler) -> Result<()> {
     }
     manifest::save(root, &entries)?;
     eprintln!(
-        "shaders: {} compiled, {} already current",
+        "shaders: {} compiled, {} already current, {} files of Rust changed",
         due.len(),
-        outputs.len() - due.len()
+        outputs.len() - due.len(),
+        kernels::write(root)?
     );
     Ok(())
 }

@@ -3,11 +3,10 @@
 use super::codes::{CHANNEL_CATCH_UP, CHANNEL_SH, CHANNEL_SH_MOMENTS, Rounding, half_code};
 use super::stored_adam::{Words, color_value, field, over_root, ratio_code, ratio_value, seconds, set_field, signed};
 use crate::kernels::catch_up::Row;
+use crate::kernels::generated::common::FEW_STEPS;
 
 /// Where the root of a second moment is below this many epsilons, epsilon counts and steps are taken one by one.
 const EPSILONS: f32 = 4e6;
-/// Of so few steps the sum is taken as such: the difference of two entries of the table would lose a digit.
-const FEW_STEPS: u32 = 8;
 /// Share of a first moment that is left when the steps after it no longer count.
 const SPENT: f32 = 1.5e-8;
 

@@ -14,14 +14,7 @@
 use super::rng::hash;
 use crate::gaussians::layout::MOMENT_RATIO;
 
-/// Channel of the first word of colours; beyond those of other kernels.
-pub const CHANNEL_SH: u32 = 256;
-/// Channel of the first moment of colours.
-pub const CHANNEL_SH_MOMENTS: u32 = 320;
-/// Channel of the first moment of the geometry.
-pub const CHANNEL_GEOMETRY: u32 = 384;
-/// Channel of the draws of values that catch up with missed steps, see [`Rounding::own`].
-pub const CHANNEL_CATCH_UP: u32 = 448;
+pub use crate::kernels::generated::common::{CHANNEL_CATCH_UP, CHANNEL_GEOMETRY, CHANNEL_SH, CHANNEL_SH_MOMENTS};
 
 /// Draws of one Gaussian in one step.
 #[derive(Clone, Copy, Debug)]

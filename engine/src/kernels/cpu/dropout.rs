@@ -5,10 +5,8 @@
 //! covered to 0.99 at most, and an opacity that was cut off would no longer be moved by any gradient.
 
 use super::rng;
+use crate::kernels::generated::common::CHANNEL_DROPOUT;
 use crate::math::Real;
-
-/// Channel of the counter generator, apart from everything else that Gaussians draw.
-const CHANNEL: u32 = 0x4452_4f50;
 
 /// What a step leaves out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +23,7 @@ impl Dropout {
     /// True when the step does without Gaussian `id`.
     #[must_use]
     pub fn drops(self, id: u32) -> bool {
-        rng::uniform::<f32>(self.seed, self.iteration, id, CHANNEL) < self.share
+        rng::uniform::<f32>(self.seed, self.iteration, id, CHANNEL_DROPOUT) < self.share
     }
 
     /// Factor of the opacities of those that are there.

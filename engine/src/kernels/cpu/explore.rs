@@ -2,6 +2,7 @@
 
 use super::gaussian::Gaussian;
 use super::rng;
+use crate::kernels::generated::explore::CHANNEL_NOISE;
 use crate::math::{Real, Vec3, mat_vec, norm, rotation, sigmoid};
 
 /// Steepness of the gate over opacity.
@@ -10,8 +11,6 @@ const GATE_SLOPE: f64 = 100.0;
 const GATE_OPACITY: f64 = 0.005;
 /// Exponent from which on the gate counts as closed.
 const GATE_END: f64 = 25.0;
-/// Channel of the first axis' normal.
-const CHANNEL_NOISE: u32 = 32;
 
 /// What is added to the centre of Gaussian `id`: `noise / (1 + exp(100 (opacity - 0.005))) R S^2 n`, `n` standard normal in the
 /// Gaussian's own axes. Opacity is that before the 3D filter.

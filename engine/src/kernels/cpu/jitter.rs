@@ -4,10 +4,8 @@
 //! point of its square, and, resampled, compared with the photograph at that point.
 
 use super::rng;
+use crate::kernels::generated::common::CHANNEL_JITTER;
 use crate::math::{Real, Vec3};
-
-/// Channel of the counter generator, apart from those that Gaussians of the same number draw from.
-const CHANNEL: u32 = 0x4a49_5454;
 
 /// Farthest that a sample lies from its pixel's centre along an axis, pixels.
 pub const REACH_PX: f64 = 0.5;
@@ -25,7 +23,7 @@ impl Jitter {
     /// Offset of the sample of pixel number `pixel`, row by row: uniform in `[-0.5, 0.5)` on both axes, 16 bits each.
     #[must_use]
     pub fn offset<R: Real>(self, pixel: u32) -> [R; 2] {
-        let bits = rng::bits(self.seed, self.iteration, pixel, CHANNEL);
+        let bits = rng::bits(self.seed, self.iteration, pixel, CHANNEL_JITTER);
         [bits & 0xffff, bits >> 16].map(|half| R::of(f64::from(half) / 65_536.0 - REACH_PX))
     }
 }

@@ -7,12 +7,10 @@ use super::adam::Moments;
 use super::gaussian::Gaussian;
 use super::rng;
 use super::statistics::Statistics;
+use crate::kernels::generated::resample_scan::CHANNEL_OFFSET;
+use crate::kernels::generated::resample_weigh::CHANNEL_WEIGHT;
 use crate::math::{Real, logit, sigmoid};
 
-/// Draw of a Gaussian's weight.
-const CHANNEL_WEIGHT: u32 = 72;
-/// Draw of the first copy's place.
-const CHANNEL_OFFSET: u32 = 73;
 /// Highest opacity of a copy.
 const MOST: f64 = 1.0 - 1e-6;
 

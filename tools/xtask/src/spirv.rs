@@ -1,5 +1,5 @@
-//! Just enough of SPIR-V to compare a module with what the engine says about it: which bindings it reads and writes,
-//! where the members of its blocks lie, which specialisation constants it has.
+//! Just enough of SPIR-V to compare a module with its GLSL: which bindings it reads and writes, where the members of its
+//! blocks lie, which specialisation constants it has. Optimised modules have no names; those are in the source.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +23,7 @@ const ATOMIC_FLOAT_ADD: u16 = 6035;
 const SPEC_ID: u32 = 1;
 const BINDING: u32 = 33;
 const OFFSET: u32 = 35;
+const ARRAY_STRIDE: u32 = 6;
 const NON_WRITABLE: u32 = 24;
 const NON_READABLE: u32 = 25;
 const PUSH_CONSTANT: u32 = 9;
@@ -38,8 +39,17 @@ pub struct Use {
     pub reads: bool,
     /// Some instruction writes it.
     pub writes: bool,
-    /// (byte offset, byte size) of the members of the structure inside the block, when there is one.
+    /// The structure that the block begins with, or an array of which is all that it holds.
+    pub structure: Option<Structure>,
+}
+
+/// Layout of a structure in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Structure {
+    /// (byte offset, byte size) of the members.
     pub members: Vec<(u32, u32)>,
+    /// Bytes from one to the next where the block holds an array of them.
+    pub stride: Option<u32>,
 }
 
 /// What a module says about itself.
@@ -138,6 +148,21 @@ impl Tables {
             .collect()
     }
 
+    /// The structure that `id` is, or is an array of.
+    fn structure(&self, id: u32) -> Option<Structure> {
+        match &self.types[&id] {
+            (TYPE_STRUCT, _) => Some(Structure {
+                members: self.fields(id),
+                stride: None,
+            }),
+            (TYPE_RUNTIME_ARRAY, operands) if self.types[&operands[0]].0 == TYPE_STRUCT => Some(Structure {
+                members: self.fields(operands[0]),
+                stride: self.decorations.get(&(id, ARRAY_STRIDE)).copied(),
+            }),
+            _ => None,
+        }
+    }
+
     /// The type a variable points to.
     fn pointee(&self, variable: u32) -> u32 {
         self.types[&self.variables[&variable].0].1[1]
@@ -180,17 +205,12 @@ pub fn reflect(bytes: &[u8]) -> Module {
         let declared = |decoration: u32| {
             t.decorations.contains_key(&(variable, decoration)) || t.members.contains_key(&(block, 0, decoration))
         };
-        let inner = t.types[&block].1[0];
         let found = Use {
             readable: !declared(NON_READABLE),
             writable: !declared(NON_WRITABLE),
             reads: reads.contains(&variable),
             writes: writes.contains(&variable),
-            members: if t.types[&inner].0 == TYPE_STRUCT {
-                t.fields(inner)
-            } else {
-                Vec::new()
-            },
+            structure: t.structure(t.types[&block].1[0]),
         };
         assert!(
             module.bindings.insert(*binding, found).is_none(),

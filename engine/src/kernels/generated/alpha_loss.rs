@@ -1,0 +1,78 @@
+//! `shaders/alpha_loss.comp`: mean absolute difference between the rendered coverage 1 - T and the photo's mask. Made
+//! by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `vec4[]`.
+    pub image: View,
+    /// Binding 3, `uint[]`.
+    pub target: View,
+    /// Binding 4, `vec4[]`.
+    pub image_gradient: View,
+    /// Binding 5, `float[]`.
+    pub alpha_sums: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("image"),
+        Binding::read("target"),
+        Binding::read_write("image_gradient"),
+        Binding::write("alpha_sums"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.image,
+            self.target,
+            self.image_gradient,
+            self.alpha_sums,
+        ]
+    }
+}
+
+/// What [`REDUCE`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct ReduceBind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `float[]`.
+    pub alpha_sums: View,
+}
+
+impl Bindings for ReduceBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read("alpha_sums"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![self.uniforms, self.counters, self.alpha_sums]
+    }
+}
+
+/// `alpha_loss.spv`.
+pub static KERNEL: Kernel<Bind> = Kernel::new("alpha_loss", include_bytes!("../../../../shaders/spv/alpha_loss.spv"));
+
+/// `alpha_loss.reduce.spv`, made with `REDUCE=1`.
+pub static REDUCE: Kernel<ReduceBind> = Kernel::new(
+    "alpha_loss.reduce",
+    include_bytes!("../../../../shaders/spv/alpha_loss.reduce.spv"),
+);
+
+/// The mask is never resampled.
+pub const JITTER: u32 = 0;

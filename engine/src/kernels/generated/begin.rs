@@ -1,0 +1,40 @@
+//! `shaders/begin.comp`: starts a step: clears the counters and writes the group counts that depend only on the number
+//! of Gaussians. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `uvec4[]`.
+    pub args: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::write("args"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![self.uniforms, self.counters, self.args]
+    }
+}
+
+/// Push constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0.
+    pub chunks: u32,
+    /// Word 1.
+    pub chunk_gaussians: u32,
+}
+
+/// `begin.spv`.
+pub static KERNEL: Kernel<Bind, Push> = Kernel::new("begin", include_bytes!("../../../../shaders/spv/begin.spv"));

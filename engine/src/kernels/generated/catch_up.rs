@@ -1,0 +1,62 @@
+//! `shaders/catch_up.comp`: gives the spherical harmonics of every Gaussian of a chunk the optimiser steps that they
+//! missed out of view, before others than `project` and `update` read them. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`], [`HALF`] and [`COMPACT`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `StepUniforms, vec4[]`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `float[]` or `uint[]`.
+    pub sh: View,
+    /// Binding 3, `float[]` or `uint[]`.
+    pub sh_m: View,
+    /// Binding 4, `float[]` or `uint[]`.
+    pub sh_v: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read_write("sh"),
+        Binding::read_write("sh_m"),
+        Binding::read_write("sh_v"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![self.uniforms, self.counters, self.sh, self.sh_m, self.sh_v]
+    }
+}
+
+/// Push constants of [`KERNEL`], [`HALF`] and [`COMPACT`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0.
+    pub stride: u32,
+    /// Word 1.
+    pub first: u32,
+    /// Word 2.
+    pub sh_coefficients: u32,
+    /// Word 3.
+    pub seen_plane: u32,
+}
+
+/// `catch_up.spv`.
+pub static KERNEL: Kernel<Bind, Push> = Kernel::new("catch_up", include_bytes!("../../../../shaders/spv/catch_up.spv"));
+
+/// `catch_up.half.spv`, made with `HALF=1`.
+pub static HALF: Kernel<Bind, Push> = Kernel::new(
+    "catch_up.half",
+    include_bytes!("../../../../shaders/spv/catch_up.half.spv"),
+);
+
+/// `catch_up.compact.spv`, made with `COMPACT=1`.
+pub static COMPACT: Kernel<Bind, Push> = Kernel::new(
+    "catch_up.compact",
+    include_bytes!("../../../../shaders/spv/catch_up.compact.spv"),
+);

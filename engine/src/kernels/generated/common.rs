@@ -1,0 +1,398 @@
+//! `shaders/common`: structures in memory and constants of many kernels. Made by `cargo xtask shaders`.
+
+use std::mem::offset_of;
+
+/// Counts of an event, and what its passes hand on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct DensifyControl {
+    /// Gaussians before the births; 0 when stalled, which turns every pass into a no-op.
+    pub count: u32,
+    /// Gaussians after the births.
+    pub grown: u32,
+    /// Gaussians after the deaths.
+    pub live: u32,
+    /// Entries of the list of copies: births, then moves.
+    pub entries: u32,
+    /// Gaussians that reach the gradient threshold.
+    pub above: u32,
+    /// Gaussians selected.
+    pub selected: u32,
+    /// Splits among the births.
+    pub splits: u32,
+    /// Keys above it give birth.
+    pub threshold: u32,
+    /// Keys equal to it that give birth too, lowest ids first.
+    pub ties: u32,
+    /// Digits found so far of the two keys that are looked for.
+    pub prefix: [u32; 2],
+    /// Their ranks among the keys with these digits.
+    pub rank: [u32; 2],
+    /// Most births.
+    pub free: u32,
+    /// Gaussians whose slots are reused.
+    pub dead: u32,
+    /// Sum of the weights that copies are drawn by.
+    pub weight: u32,
+    /// Copies a unit of weight, in 2^-32.
+    pub rate: u32,
+    /// Where the first copy lies, in 2^-32 of a copy.
+    pub offset: u32,
+    /// A histogram of the next digit for each.
+    pub bins: [u32; 512],
+}
+
+const _: () = {
+    assert!(offset_of!(DensifyControl, count) == 0);
+    assert!(offset_of!(DensifyControl, grown) == 4);
+    assert!(offset_of!(DensifyControl, live) == 8);
+    assert!(offset_of!(DensifyControl, entries) == 12);
+    assert!(offset_of!(DensifyControl, above) == 16);
+    assert!(offset_of!(DensifyControl, selected) == 20);
+    assert!(offset_of!(DensifyControl, splits) == 24);
+    assert!(offset_of!(DensifyControl, threshold) == 28);
+    assert!(offset_of!(DensifyControl, ties) == 32);
+    assert!(offset_of!(DensifyControl, prefix) == 36);
+    assert!(offset_of!(DensifyControl, rank) == 44);
+    assert!(offset_of!(DensifyControl, free) == 52);
+    assert!(offset_of!(DensifyControl, dead) == 56);
+    assert!(offset_of!(DensifyControl, weight) == 60);
+    assert!(offset_of!(DensifyControl, rate) == 64);
+    assert!(offset_of!(DensifyControl, offset) == 68);
+    assert!(offset_of!(DensifyControl, bins) == 72);
+    assert!(size_of::<DensifyControl>() == 2120);
+};
+
+/// A training camera in the table of all of them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct FilterCamera {
+    /// First row of the world-to-camera rotation, and translation.
+    pub row0: [f32; 4],
+    /// Second row.
+    pub row1: [f32; 4],
+    /// Third row.
+    pub row2: [f32; 4],
+    /// Fx, fy, cx, cy, px; pixel centres on integers.
+    pub intrinsics: [f32; 4],
+    /// Width and height, px; near plane, world units; largest stretch.
+    pub size: [f32; 4],
+}
+
+const _: () = {
+    assert!(offset_of!(FilterCamera, row0) == 0);
+    assert!(offset_of!(FilterCamera, row1) == 16);
+    assert!(offset_of!(FilterCamera, row2) == 32);
+    assert!(offset_of!(FilterCamera, intrinsics) == 48);
+    assert!(offset_of!(FilterCamera, size) == 64);
+    assert!(size_of::<FilterCamera>() == 80);
+};
+
+/// Everything that changes from step to step; written by the host into a slot of a ring.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct StepUniforms {
+    /// First row of the world-to-camera rotation, and translation.
+    pub view_row0: [f32; 4],
+    /// Second row.
+    pub view_row1: [f32; 4],
+    /// Third row.
+    pub view_row2: [f32; 4],
+    /// Camera centre, world space; learning rate of exposures.
+    pub camera_position: [f32; 4],
+    /// Fx, fy, cx, cy, px; pixel centres on integers.
+    pub intrinsics: [f32; 4],
+    /// Limits of x/z (min, max) and y/z (min, max) for the Jacobian.
+    pub slope_limits: [f32; 4],
+    /// Background rgb; variance of the 2D filter, px^2.
+    pub background: [f32; 4],
+    /// Weights of L1 and D-SSIM, `1 / (3 * pixels)`, weight of the coverage.
+    pub weights: [f32; 4],
+    /// Image width, px.
+    pub width: u32,
+    /// Image height, px.
+    pub height: u32,
+    /// Tiles along x.
+    pub tiles_x: u32,
+    /// Tiles along y.
+    pub tiles_y: u32,
+    /// Training iteration, from 1.
+    pub iteration: u32,
+    /// Seed of the run's counter generators.
+    pub seed: u32,
+    /// Bits `FLAG_*`.
+    pub flags: u32,
+    /// Bits of the parameter groups that the optimiser leaves alone in this step.
+    pub adam_skip_mask: u32,
+    /// Active SH degree.
+    pub sh_degree: u32,
+    /// First word of the ground truth in its tensor.
+    pub image_offset: u32,
+    /// First tile to rasterise, tiles counted row by row.
+    pub band_begin: u32,
+    /// One past the last tile to rasterise.
+    pub band_end: u32,
+    /// Learning rate over `1 - beta1^n`, per parameter group.
+    pub adam_rate: [f32; 8],
+    /// `1 / sqrt(1 - beta2^n)`, per parameter group.
+    pub adam_scale: [f32; 8],
+    /// First-moment decay.
+    pub beta1: f32,
+    /// Second-moment decay.
+    pub beta2: f32,
+    /// Adam's epsilon.
+    pub epsilon: f32,
+    /// Training view, by its place among them.
+    pub view: u32,
+    /// Weight of the mean opacity in the loss.
+    pub opacity_weight: f32,
+    /// Weight of the mean standard deviation in the loss, per world unit.
+    pub scale_weight: f32,
+    /// Noise on centres after the update, times covariance, per world unit.
+    pub noise: f32,
+    /// With `FLAG_NEAR`: the depth below which Gaussians are near, world units.
+    pub near_limit: f32,
+    /// Optimiser steps of SH before this one.
+    pub sh_steps: u32,
+    /// Centres must lie beyond this depth to be drawn, world units.
+    pub near_z: f32,
+    /// Share of the Gaussians that this step leaves out, below 1; 0 = none.
+    pub dropout: f32,
+    /// Weight in the loss of half an exposure's squared distance from the identity.
+    pub exposure_hold: f32,
+    /// Fills the block up to whole vectors: the table of learning rates lies behind it.
+    pub reserved: [u32; 4],
+}
+
+const _: () = {
+    assert!(offset_of!(StepUniforms, view_row0) == 0);
+    assert!(offset_of!(StepUniforms, view_row1) == 16);
+    assert!(offset_of!(StepUniforms, view_row2) == 32);
+    assert!(offset_of!(StepUniforms, camera_position) == 48);
+    assert!(offset_of!(StepUniforms, intrinsics) == 64);
+    assert!(offset_of!(StepUniforms, slope_limits) == 80);
+    assert!(offset_of!(StepUniforms, background) == 96);
+    assert!(offset_of!(StepUniforms, weights) == 112);
+    assert!(offset_of!(StepUniforms, width) == 128);
+    assert!(offset_of!(StepUniforms, height) == 132);
+    assert!(offset_of!(StepUniforms, tiles_x) == 136);
+    assert!(offset_of!(StepUniforms, tiles_y) == 140);
+    assert!(offset_of!(StepUniforms, iteration) == 144);
+    assert!(offset_of!(StepUniforms, seed) == 148);
+    assert!(offset_of!(StepUniforms, flags) == 152);
+    assert!(offset_of!(StepUniforms, adam_skip_mask) == 156);
+    assert!(offset_of!(StepUniforms, sh_degree) == 160);
+    assert!(offset_of!(StepUniforms, image_offset) == 164);
+    assert!(offset_of!(StepUniforms, band_begin) == 168);
+    assert!(offset_of!(StepUniforms, band_end) == 172);
+    assert!(offset_of!(StepUniforms, adam_rate) == 176);
+    assert!(offset_of!(StepUniforms, adam_scale) == 208);
+    assert!(offset_of!(StepUniforms, beta1) == 240);
+    assert!(offset_of!(StepUniforms, beta2) == 244);
+    assert!(offset_of!(StepUniforms, epsilon) == 248);
+    assert!(offset_of!(StepUniforms, view) == 252);
+    assert!(offset_of!(StepUniforms, opacity_weight) == 256);
+    assert!(offset_of!(StepUniforms, scale_weight) == 260);
+    assert!(offset_of!(StepUniforms, noise) == 264);
+    assert!(offset_of!(StepUniforms, near_limit) == 268);
+    assert!(offset_of!(StepUniforms, sh_steps) == 272);
+    assert!(offset_of!(StepUniforms, near_z) == 276);
+    assert!(offset_of!(StepUniforms, dropout) == 280);
+    assert!(offset_of!(StepUniforms, exposure_hold) == 284);
+    assert!(offset_of!(StepUniforms, reserved) == 288);
+    assert!(size_of::<StepUniforms>() == 304);
+};
+
+/// Counts that stay on the device; also the status word that the host reads some steps late.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Counters {
+    /// Sticky: 0, or why every later step is a no-op, one of `STALL_*`.
+    pub stalled: u32,
+    /// Gaussians in use.
+    pub gaussians: u32,
+    /// Gaussians visible in this step.
+    pub visible: u32,
+    /// Tile intersections of this step.
+    pub intersections: u32,
+    /// Most visible Gaussians any step wanted.
+    pub visible_wanted: u32,
+    /// Most intersections any step wanted.
+    pub intersections_wanted: u32,
+    /// Iteration that stalled.
+    pub stall_iteration: u32,
+    /// Visible Gaussians with a non-finite 2D gradient, or non-finite sums of the loss.
+    pub nonfinite: u32,
+    /// Lowest visible index among them.
+    pub nonfinite_index: u32,
+    /// Gaussians skipped by the update for a non-finite gradient, since start.
+    pub skipped: u32,
+    /// Births of the last densification.
+    pub births: u32,
+    /// Deaths of the last densification.
+    pub deaths: u32,
+    /// Clones among the births.
+    pub clones: u32,
+    /// Splits among the births.
+    pub splits: u32,
+    /// Births given up because the capacity was reached.
+    pub capped: u32,
+    /// Iteration this word belongs to.
+    pub iteration: u32,
+    /// Loss.
+    pub loss: f32,
+    /// Mean absolute error.
+    pub l1: f32,
+    /// Mean SSIM.
+    pub ssim: f32,
+    /// Gaussians that the last cull removed.
+    pub culled: u32,
+}
+
+const _: () = {
+    assert!(offset_of!(Counters, stalled) == 0);
+    assert!(offset_of!(Counters, gaussians) == 4);
+    assert!(offset_of!(Counters, visible) == 8);
+    assert!(offset_of!(Counters, intersections) == 12);
+    assert!(offset_of!(Counters, visible_wanted) == 16);
+    assert!(offset_of!(Counters, intersections_wanted) == 20);
+    assert!(offset_of!(Counters, stall_iteration) == 24);
+    assert!(offset_of!(Counters, nonfinite) == 28);
+    assert!(offset_of!(Counters, nonfinite_index) == 32);
+    assert!(offset_of!(Counters, skipped) == 36);
+    assert!(offset_of!(Counters, births) == 40);
+    assert!(offset_of!(Counters, deaths) == 44);
+    assert!(offset_of!(Counters, clones) == 48);
+    assert!(offset_of!(Counters, splits) == 52);
+    assert!(offset_of!(Counters, capped) == 56);
+    assert!(offset_of!(Counters, iteration) == 60);
+    assert!(offset_of!(Counters, loss) == 64);
+    assert!(offset_of!(Counters, l1) == 68);
+    assert!(offset_of!(Counters, ssim) == 72);
+    assert!(offset_of!(Counters, culled) == 76);
+    assert!(size_of::<Counters>() == 80);
+};
+
+// shaders/common/clear_state.glsl
+
+/// Planes of the statistics.
+pub const STATISTICS_PLANES: u32 = 3;
+
+// shaders/common/codes.glsl
+
+/// Channel of colours, plus the word.
+pub const CHANNEL_SH: u32 = 256;
+/// Channel of the moments of colours, plus the value.
+pub const CHANNEL_SH_MOMENTS: u32 = 320;
+/// Channel of the moments of the geometry, plus the value.
+pub const CHANNEL_GEOMETRY: u32 = 384;
+/// Makes a stream of its own: the update after it rounds the same values once more.
+pub const CHANNEL_CATCH_UP: u32 = 448;
+
+// shaders/common/densify.glsl
+
+/// Parents.
+pub const STAGE_BIRTHS: u32 = 0;
+/// The living.
+pub const STAGE_DEATHS: u32 = 1;
+/// Deaths without births, reported apart.
+pub const STAGE_CULL: u32 = 2;
+/// The two values around the quantile of the abs statistic.
+pub const SELECT_QUANTILE: u32 = 0;
+/// The lowest key that still gives birth.
+pub const SELECT_RATION: u32 = 1;
+/// Top bit of a gradient word: too large to be cloned; of a list entry: the parent is split.
+pub const MARK: u32 = 0x80000000;
+
+// shaders/common/dropout.glsl
+
+/// Apart from the channels of everything else that Gaussians draw.
+pub const CHANNEL_DROPOUT: u32 = 0x44524f50;
+
+// shaders/common/jitter.glsl
+
+/// Apart from the channels that Gaussians of the same number draw from.
+pub const CHANNEL_JITTER: u32 = 0x4a495454;
+
+// shaders/common/missed.glsl
+
+/// Of so few steps the sum is taken as such: the difference of two B would lose a digit.
+pub const FEW_STEPS: u32 = 8;
+
+// shaders/common/planes.glsl
+
+/// First plane of the centre (x, y, z).
+pub const PLANE_MEANS: u32 = 0;
+/// First plane of the rotation (w, x, y, z).
+pub const PLANE_QUATS: u32 = 3;
+/// First plane of the log scales.
+pub const PLANE_SCALES: u32 = 7;
+/// Plane of the opacity logit.
+pub const PLANE_OPACITY: u32 = 10;
+/// Planes of the geometry.
+pub const GEOMETRY_PLANES: u32 = 11;
+/// Plane of the statistics that counts steps.
+pub const PLANE_COUNT: u32 = 2;
+
+// shaders/common/step.glsl
+
+/// Densification statistics are accumulated.
+pub const FLAG_STATISTICS: u32 = 1;
+/// Plain dilation without opacity compensation, instead of the Mip filter.
+pub const FLAG_CLASSIC: u32 = 2;
+/// Pixels are sampled at random offsets; takes rasterisers built for it.
+pub const FLAG_RAY_JITTER: u32 = 4;
+/// The optimiser runs.
+pub const FLAG_UPDATE: u32 = 8;
+/// The ground truth is sampled where the jittered pixels are; only with `FLAG_RAY_JITTER`.
+pub const FLAG_RESAMPLE: u32 = 16;
+/// Steps count in which a Gaussian is on screen but too faint for any pixel.
+pub const FLAG_COUNT_FAINT: u32 = 64;
+/// Records carry depth in the place of colour: the render is expected depth times coverage.
+pub const FLAG_DEPTH: u32 = 128;
+/// Statistics are those of scores: errors and largest weights, see `adds_errors`.
+pub const FLAG_SCORES: u32 = 256;
+/// Records of near Gaussians are white, all others black: the render is the weight of the near ones.
+pub const FLAG_NEAR: u32 = 512;
+/// The image gradient's fourth component is that of the final transmittance.
+pub const FLAG_ALPHA_GRADIENT: u32 = 4096;
+/// Centres.
+pub const GROUP_MEANS: u32 = 0;
+/// Rotations.
+pub const GROUP_QUATS: u32 = 1;
+/// Log scales.
+pub const GROUP_SCALES: u32 = 2;
+/// Opacity logits.
+pub const GROUP_OPACITY: u32 = 3;
+/// Degree-0 colour.
+pub const GROUP_SH0: u32 = 4;
+/// Higher-degree colour.
+pub const GROUP_SH_REST: u32 = 5;
+/// More visible Gaussians than records.
+pub const STALL_VISIBLE: u32 = 1;
+/// More tile intersections than slots.
+pub const STALL_INTERSECTIONS: u32 = 2;
+/// A non-finite loss or 2D gradient.
+pub const STALL_NONFINITE: u32 = 3;
+/// The driver cut a loop over the splats of a tile: image or gradients would miss some.
+pub const STALL_LOOPS: u32 = 4;
+/// 256 visible Gaussians a group.
+pub const ARGS_VISIBLE: u32 = 0;
+/// A block of the depth sort a group.
+pub const ARGS_VISIBLE_SORT: u32 = 1;
+/// 256 intersections a group.
+pub const ARGS_INTERSECTIONS: u32 = 2;
+/// A block of the tile sort a group.
+pub const ARGS_INTERSECTION_SORT: u32 = 3;
+/// One tile a group.
+pub const ARGS_TILES: u32 = 4;
+/// One group, none when stalled.
+pub const ARGS_ONE: u32 = 5;
+/// 256 Gaussians of all chunks a group; only inside a densification.
+pub const ARGS_GAUSSIANS: u32 = 6;
+/// 256 births or moves a group; only inside a densification.
+pub const ARGS_MOVES: u32 = 7;
+/// 64 visible Gaussians a group, once their intersections are known to fit.
+pub const ARGS_EMISSION: u32 = 8;
+/// 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c.
+pub const ARGS_CHUNKS: u32 = 9;

@@ -1,0 +1,113 @@
+//! `shaders/cull.comp`: decides which Gaussians of a chunk touch a tile: one bit each, and the number of set bits of
+//! every group of 256. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `float[]`.
+    pub geometry: View,
+    /// Binding 3, `float[]`.
+    pub filter_3d: View,
+    /// Binding 4, `uint[]`.
+    pub visible_mask: View,
+    /// Binding 5, `uint[]`.
+    pub group_visible: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("geometry"),
+        Binding::read("filter_3d"),
+        Binding::read_write("visible_mask"),
+        Binding::write("group_visible"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.geometry,
+            self.filter_3d,
+            self.visible_mask,
+            self.group_visible,
+        ]
+    }
+}
+
+/// What [`BAND`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct BandBind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `float[]`.
+    pub geometry: View,
+    /// Binding 3, `float[]`.
+    pub filter_3d: View,
+    /// Binding 4, `uint[]`.
+    pub visible_mask: View,
+    /// Binding 5, `uint[]`.
+    pub group_visible: View,
+    /// Binding 6, `uint[]`.
+    pub whole_mask: View,
+}
+
+impl Bindings for BandBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("geometry"),
+        Binding::read("filter_3d"),
+        Binding::write("visible_mask"),
+        Binding::write("group_visible"),
+        Binding::read("whole_mask"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.geometry,
+            self.filter_3d,
+            self.visible_mask,
+            self.group_visible,
+            self.whole_mask,
+        ]
+    }
+}
+
+/// Push constants of [`KERNEL`] and [`BAND`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0.
+    pub stride: u32,
+    /// Word 1; id of the chunk's first Gaussian.
+    pub first: u32,
+    /// Word 2; groups of earlier chunks.
+    pub first_group: u32,
+}
+
+/// Specialisation constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: bounds lie behind the masks.
+    pub clusters: u32,
+}
+
+/// `cull.spv`.
+pub static KERNEL: Kernel<Bind, Push, Spec> = Kernel::new("cull", include_bytes!("../../../../shaders/spv/cull.spv"));
+
+/// `cull.band.spv`, made with `BAND=1`.
+pub static BAND: Kernel<BandBind, Push> =
+    Kernel::new("cull.band", include_bytes!("../../../../shaders/spv/cull.band.spv"));

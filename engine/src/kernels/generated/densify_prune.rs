@@ -1,0 +1,49 @@
+//! `shaders/densify_prune.comp`: who stays alive: key 1, or 0 for the dead. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `DensifyControl`.
+    pub control: View,
+    /// Binding 1, `float[]`.
+    pub geometry: View,
+    /// Binding 2, `float[]`.
+    pub statistics: View,
+    /// Binding 3, `uint[]`.
+    pub keys: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("control"),
+        Binding::read("geometry"),
+        Binding::write("statistics"),
+        Binding::write("keys"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![self.control, self.geometry, self.statistics, self.keys]
+    }
+}
+
+/// Push constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0.
+    pub stride: u32,
+    /// Word 1.
+    pub first: u32,
+    /// Word 2.
+    pub opacity_min: f32,
+    /// Word 3; world units, infinite when unlimited.
+    pub scale_max: f32,
+}
+
+/// `densify_prune.spv`.
+pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
+    "densify_prune",
+    include_bytes!("../../../../shaders/spv/densify_prune.spv"),
+);

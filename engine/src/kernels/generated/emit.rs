@@ -1,0 +1,77 @@
+//! `shaders/emit.comp`: writes one (tile, splat) pair per intersection, splats in depth order and each splat's tiles
+//! row by row. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `uint[]`.
+    pub depth_order: View,
+    /// Binding 3, `uint[]`.
+    pub tile_counts: View,
+    /// Binding 4, `uint[]`.
+    pub group_tiles: View,
+    /// Binding 5, `vec4[]`.
+    pub splat_position: View,
+    /// Binding 6, `vec4[]`.
+    pub splat_conic: View,
+    /// Binding 7, `uint[]`.
+    pub tile_keys: View,
+    /// Binding 8, `uint[]`.
+    pub payloads: View,
+    /// Binding 9, `uint[]`.
+    pub owners: View,
+    /// Binding 10, `uint[]`.
+    pub emission_start: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("depth_order"),
+        Binding::read("tile_counts"),
+        Binding::read("group_tiles"),
+        Binding::read("splat_position"),
+        Binding::read("splat_conic"),
+        Binding::write("tile_keys"),
+        Binding::write("payloads"),
+        Binding::write("owners"),
+        Binding::write("emission_start"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.depth_order,
+            self.tile_counts,
+            self.group_tiles,
+            self.splat_position,
+            self.splat_conic,
+            self.tile_keys,
+            self.payloads,
+            self.owners,
+            self.emission_start,
+        ]
+    }
+}
+
+/// Specialisation constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: payload is the emission index and `owners` names the splat.
+    pub owners: u32,
+}
+
+/// `emit.spv`.
+pub static KERNEL: Kernel<Bind, (), Spec> = Kernel::new("emit", include_bytes!("../../../../shaders/spv/emit.spv"));
+
+/// Of a group.
+pub const SPLATS: u32 = 64;

@@ -1,0 +1,36 @@
+//! `shaders/gradient_check.comp`: stalls the step when a 2D gradient or the loss is not finite: nothing of such a step
+//! may reach the model. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `Counters`.
+    pub counters: View,
+    /// Binding 1, `vec4[]`.
+    pub gradient_a: View,
+    /// Binding 2, `vec4[]`.
+    pub gradient_b: View,
+    /// Binding 3, `vec4[]`.
+    pub gradient_c: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read_write("counters"),
+        Binding::read("gradient_a"),
+        Binding::read("gradient_b"),
+        Binding::read("gradient_c"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![self.counters, self.gradient_a, self.gradient_b, self.gradient_c]
+    }
+}
+
+/// `gradient_check.spv`.
+pub static KERNEL: Kernel<Bind> = Kernel::new(
+    "gradient_check",
+    include_bytes!("../../../../shaders/spv/gradient_check.spv"),
+);

@@ -1,0 +1,65 @@
+//! `shaders/gradient_fold.comp`: adds each splat's partial gradients to its record in the order its tiles were emitted:
+//! same bytes whatever the scheduling, and whatever bands the tiles came in. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `Counters`.
+    pub counters: View,
+    /// Binding 1, `uint[]`.
+    pub emission_start: View,
+    /// Binding 2, `uint[]`.
+    pub tile_counts: View,
+    /// Binding 3, `vec4[]`.
+    pub partial_a: View,
+    /// Binding 4, `vec4[]`.
+    pub partial_b: View,
+    /// Binding 5, `vec4[]`.
+    pub partial_c: View,
+    /// Binding 6, `vec4[]`.
+    pub gradient_a: View,
+    /// Binding 7, `vec4[]`.
+    pub gradient_b: View,
+    /// Binding 8, `vec4[]`.
+    pub gradient_c: View,
+    /// Binding 9, `uint[]`.
+    pub owners: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("counters"),
+        Binding::read("emission_start"),
+        Binding::read("tile_counts"),
+        Binding::read("partial_a"),
+        Binding::read("partial_b"),
+        Binding::read("partial_c"),
+        Binding::read_write("gradient_a"),
+        Binding::read_write("gradient_b"),
+        Binding::read_write("gradient_c"),
+        Binding::read("owners"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.counters,
+            self.emission_start,
+            self.tile_counts,
+            self.partial_a,
+            self.partial_b,
+            self.partial_c,
+            self.gradient_a,
+            self.gradient_b,
+            self.gradient_c,
+            self.owners,
+        ]
+    }
+}
+
+/// `gradient_fold.spv`.
+pub static KERNEL: Kernel<Bind> = Kernel::new(
+    "gradient_fold",
+    include_bytes!("../../../../shaders/spv/gradient_fold.spv"),
+);

@@ -1,0 +1,63 @@
+//! `shaders/loss_gradient.comp`: gradient of w1 L1 + w2 (1 - SSIM) with respect to the rendered image. Made by `cargo
+//! xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] and [`MASKED`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `vec4[]`.
+    pub image: View,
+    /// Binding 3, `uint[]`.
+    pub target: View,
+    /// Binding 4, `float[]`.
+    pub ssim_maps: View,
+    /// Binding 5, `vec4[]`.
+    pub image_gradient: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("image"),
+        Binding::read("target"),
+        Binding::read("ssim_maps"),
+        Binding::write("image_gradient"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.image,
+            self.target,
+            self.ssim_maps,
+            self.image_gradient,
+        ]
+    }
+}
+
+/// Specialisation constants of [`KERNEL`] and [`MASKED`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0.
+    pub jitter: u32,
+}
+
+/// `loss_gradient.spv`.
+pub static KERNEL: Kernel<Bind, (), Spec> = Kernel::new(
+    "loss_gradient",
+    include_bytes!("../../../../shaders/spv/loss_gradient.spv"),
+);
+
+/// `loss_gradient.masked.spv`, made with `MASKED=1`.
+pub static MASKED: Kernel<Bind, (), Spec> = Kernel::new(
+    "loss_gradient.masked",
+    include_bytes!("../../../../shaders/spv/loss_gradient.masked.spv"),
+);

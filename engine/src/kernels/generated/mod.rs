@@ -1,0 +1,173 @@
+//! What the shaders declare: for each source in `shaders` its bindings, push and specialisation constants, and a kernel
+//! for each of its modules. Made by `cargo xtask shaders`.
+
+pub mod alpha_loss;
+pub mod band_count;
+pub mod begin;
+pub mod budget_score;
+pub mod camera_cull;
+pub mod catch_up;
+pub mod clusters;
+pub mod common;
+pub mod conv3x3;
+pub mod cull;
+pub mod densify_begin;
+pub mod densify_births;
+pub mod densify_children;
+pub mod densify_count;
+pub mod densify_decide;
+pub mod densify_moves;
+pub mod densify_prune;
+pub mod densify_scan;
+pub mod densify_score;
+pub mod densify_select_count;
+pub mod densify_select_pick;
+pub mod emit;
+pub mod explore;
+pub mod exposure;
+pub mod fill;
+pub mod filter_3d;
+pub mod filter_3d_apply;
+pub mod gradient_check;
+pub mod gradient_fold;
+pub mod gradient_store;
+pub mod guard_bands;
+pub mod histogram;
+pub mod intersection_scan;
+pub mod loss_gradient;
+pub mod loss_gradient_strip;
+pub mod loss_reduce;
+pub mod lpips_difference;
+pub mod lpips_input;
+pub mod max_pool2x2;
+pub mod morton_begin;
+pub mod morton_keys;
+pub mod morton_places;
+pub mod opacity_reset;
+pub mod probe;
+pub mod project;
+pub mod rasterize;
+pub mod rasterize_backward;
+pub mod rasterize_backward_lanes;
+pub mod rasterize_lanes;
+pub mod relocate;
+pub mod reorder;
+pub mod resample_copies;
+pub mod resample_scan;
+pub mod resample_share;
+pub mod resample_weigh;
+pub mod sort_count;
+pub mod sort_scan;
+pub mod sort_scatter;
+pub mod splat_clear;
+pub mod ssim_maps;
+pub mod ssim_strip;
+pub mod survey;
+pub mod tile_order;
+pub mod tile_ranges;
+pub mod tile_sum;
+pub mod update;
+pub mod visible_scan;
+
+use crate::program::Shader;
+
+/// Every shader.
+pub static ALL: [&Shader; 97] = [
+    &alpha_loss::KERNEL.shader,
+    &alpha_loss::REDUCE.shader,
+    &band_count::KERNEL.shader,
+    &band_count::HISTOGRAM.shader,
+    &begin::KERNEL.shader,
+    &budget_score::KERNEL.shader,
+    &camera_cull::KERNEL.shader,
+    &catch_up::KERNEL.shader,
+    &catch_up::HALF.shader,
+    &catch_up::COMPACT.shader,
+    &clusters::KERNEL.shader,
+    &conv3x3::KERNEL.shader,
+    &cull::KERNEL.shader,
+    &cull::BAND.shader,
+    &densify_begin::KERNEL.shader,
+    &densify_births::KERNEL.shader,
+    &densify_children::KERNEL.shader,
+    &densify_count::KERNEL.shader,
+    &densify_decide::KERNEL.shader,
+    &densify_moves::KERNEL.shader,
+    &densify_prune::KERNEL.shader,
+    &densify_scan::KERNEL.shader,
+    &densify_score::KERNEL.shader,
+    &densify_select_count::KERNEL.shader,
+    &densify_select_pick::KERNEL.shader,
+    &emit::KERNEL.shader,
+    &explore::KERNEL.shader,
+    &exposure::KERNEL.shader,
+    &exposure::UPDATE.shader,
+    &exposure::GRADIENT.shader,
+    &fill::KERNEL.shader,
+    &filter_3d::KERNEL.shader,
+    &filter_3d_apply::KERNEL.shader,
+    &gradient_check::KERNEL.shader,
+    &gradient_fold::KERNEL.shader,
+    &gradient_store::LOAD.shader,
+    &gradient_store::SAVE.shader,
+    &gradient_store::CHECK.shader,
+    &gradient_store::CLEAR.shader,
+    &guard_bands::KERNEL.shader,
+    &histogram::KERNEL.shader,
+    &intersection_scan::KERNEL.shader,
+    &loss_gradient::KERNEL.shader,
+    &loss_gradient::MASKED.shader,
+    &loss_gradient_strip::KERNEL.shader,
+    &loss_gradient_strip::MASKED.shader,
+    &loss_reduce::KERNEL.shader,
+    &lpips_difference::KERNEL.shader,
+    &lpips_input::KERNEL.shader,
+    &max_pool2x2::KERNEL.shader,
+    &morton_begin::KERNEL.shader,
+    &morton_keys::KERNEL.shader,
+    &morton_places::KERNEL.shader,
+    &opacity_reset::KERNEL.shader,
+    &probe::KERNEL.shader,
+    &project::KERNEL.shader,
+    &project::HALF.shader,
+    &project::DEFERRED.shader,
+    &project::HALF_DEFERRED.shader,
+    &project::COMPACT_DEFERRED.shader,
+    &rasterize::KERNEL.shader,
+    &rasterize::COLUMN.shader,
+    &rasterize_backward::ATOMIC.shader,
+    &rasterize_backward::COLUMN.shader,
+    &rasterize_backward::COMPARE_EXCHANGE.shader,
+    &rasterize_backward_lanes::KERNEL.shader,
+    &rasterize_lanes::KERNEL.shader,
+    &relocate::GATHER.shader,
+    &relocate::SCATTER.shader,
+    &reorder::PUT.shader,
+    &reorder::TAKE.shader,
+    &resample_copies::KERNEL.shader,
+    &resample_scan::KERNEL.shader,
+    &resample_share::KERNEL.shader,
+    &resample_weigh::KERNEL.shader,
+    &sort_count::KERNEL.shader,
+    &sort_scan::KERNEL.shader,
+    &sort_scatter::KERNEL.shader,
+    &sort_scatter::SUBGROUP.shader,
+    &splat_clear::KERNEL.shader,
+    &ssim_maps::KERNEL.shader,
+    &ssim_maps::MASKED.shader,
+    &ssim_maps::METRICS.shader,
+    &ssim_maps::MASKED_METRICS.shader,
+    &ssim_strip::KERNEL.shader,
+    &ssim_strip::MASKED.shader,
+    &survey::KERNEL.shader,
+    &tile_order::KERNEL.shader,
+    &tile_ranges::KERNEL.shader,
+    &tile_sum::KERNEL.shader,
+    &update::KERNEL.shader,
+    &update::HALF.shader,
+    &update::COMPACT.shader,
+    &update::DEFERRED.shader,
+    &update::HALF_DEFERRED.shader,
+    &update::COMPACT_DEFERRED.shader,
+    &visible_scan::KERNEL.shader,
+];

@@ -1,0 +1,33 @@
+//! `shaders/morton_places.comp`: turns the sorted list of ids around: where each Gaussian goes. Made by `cargo xtask
+//! shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `Counters`.
+    pub counters: View,
+    /// Binding 1, `uint[]`.
+    pub order: View,
+    /// Binding 2, `uint[]`.
+    pub places: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("counters"),
+        Binding::read("order"),
+        Binding::write("places"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![self.counters, self.order, self.places]
+    }
+}
+
+/// `morton_places.spv`.
+pub static KERNEL: Kernel<Bind> = Kernel::new(
+    "morton_places",
+    include_bytes!("../../../../shaders/spv/morton_places.spv"),
+);

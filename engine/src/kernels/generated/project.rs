@@ -1,0 +1,152 @@
+//! `shaders/project.comp`: writes the record of every visible Gaussian of a chunk: image position, conic, opacity,
+//! colour, depth key, tile count. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] and [`HALF`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `float[]`.
+    pub geometry: View,
+    /// Binding 3, `float[]`.
+    pub filter_3d: View,
+    /// Binding 4, `float[]` or `uint[]`.
+    pub sh: View,
+    /// Binding 5, `uint[]`.
+    pub visible_mask: View,
+    /// Binding 6, `uint[]`.
+    pub group_visible: View,
+    /// Binding 7, `vec4[]`.
+    pub splat_position: View,
+    /// Binding 8, `vec4[]`.
+    pub splat_conic: View,
+    /// Binding 9, `vec4[]`.
+    pub splat_color: View,
+    /// Binding 10, `uint[]`.
+    pub depth_keys: View,
+    /// Binding 11, `uint[]`.
+    pub tile_counts: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("geometry"),
+        Binding::read("filter_3d"),
+        Binding::read("sh"),
+        Binding::read("visible_mask"),
+        Binding::read("group_visible"),
+        Binding::write("splat_position"),
+        Binding::write("splat_conic"),
+        Binding::write("splat_color"),
+        Binding::write("depth_keys"),
+        Binding::write("tile_counts"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.geometry,
+            self.filter_3d,
+            self.sh,
+            self.visible_mask,
+            self.group_visible,
+            self.splat_position,
+            self.splat_conic,
+            self.splat_color,
+            self.depth_keys,
+            self.tile_counts,
+        ]
+    }
+}
+
+/// What [`DEFERRED`], [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct DeferredBind {
+    /// The first 12.
+    pub base: Bind,
+    /// Binding 12, `float[]` or `uint[]`.
+    pub sh_m: View,
+    /// Binding 13, `float[]` or `uint[]`.
+    pub sh_v: View,
+}
+
+impl Bindings for DeferredBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("geometry"),
+        Binding::read("filter_3d"),
+        Binding::read("sh"),
+        Binding::read("visible_mask"),
+        Binding::read("group_visible"),
+        Binding::write("splat_position"),
+        Binding::write("splat_conic"),
+        Binding::write("splat_color"),
+        Binding::write("depth_keys"),
+        Binding::write("tile_counts"),
+        Binding::read("sh_m"),
+        Binding::read("sh_v"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        let mut views = self.base.views();
+        views.extend([self.sh_m, self.sh_v]);
+        views
+    }
+}
+
+/// Push constants of [`KERNEL`] and [`HALF`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0.
+    pub stride: u32,
+    /// Word 1.
+    pub first: u32,
+    /// Word 2.
+    pub first_group: u32,
+}
+
+/// Push constants of [`DEFERRED`], [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct DeferredPush {
+    /// The first 3.
+    pub base: Push,
+    /// Word 3.
+    pub seen_plane: u32,
+}
+
+/// `project.spv`.
+pub static KERNEL: Kernel<Bind, Push> = Kernel::new("project", include_bytes!("../../../../shaders/spv/project.spv"));
+
+/// `project.half.spv`, made with `HALF=1`.
+pub static HALF: Kernel<Bind, Push> = Kernel::new(
+    "project.half",
+    include_bytes!("../../../../shaders/spv/project.half.spv"),
+);
+
+/// `project.deferred.spv`, made with `DEFERRED=1`.
+pub static DEFERRED: Kernel<DeferredBind, DeferredPush> = Kernel::new(
+    "project.deferred",
+    include_bytes!("../../../../shaders/spv/project.deferred.spv"),
+);
+
+/// `project.half_deferred.spv`, made with `HALF=1 DEFERRED=1`.
+pub static HALF_DEFERRED: Kernel<DeferredBind, DeferredPush> = Kernel::new(
+    "project.half_deferred",
+    include_bytes!("../../../../shaders/spv/project.half_deferred.spv"),
+);
+
+/// `project.compact_deferred.spv`, made with `HALF=1 COMPACT=1 DEFERRED=1`.
+pub static COMPACT_DEFERRED: Kernel<DeferredBind, DeferredPush> = Kernel::new(
+    "project.compact_deferred",
+    include_bytes!("../../../../shaders/spv/project.compact_deferred.spv"),
+);

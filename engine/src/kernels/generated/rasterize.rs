@@ -1,0 +1,110 @@
+//! `shaders/rasterize.comp`: blends the sorted splats of a tile front to back (Kerbl et al. 2023, eq. 3). Made by
+//! `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// The first 10.
+    pub base: ColumnBind,
+    /// Binding 10, `uint[]`.
+    pub tile_order: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read("tile_ranges"),
+        Binding::read("payloads"),
+        Binding::read("owners"),
+        Binding::read("splat_position"),
+        Binding::read("splat_conic"),
+        Binding::read("splat_color"),
+        Binding::write("image"),
+        Binding::write("last_contributor"),
+        Binding::read("tile_order"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        let mut views = self.base.views();
+        views.extend([self.tile_order]);
+        views
+    }
+}
+
+/// What [`COLUMN`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnBind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `uvec2[]`.
+    pub tile_ranges: View,
+    /// Binding 3, `uint[]`.
+    pub payloads: View,
+    /// Binding 4, `uint[]`.
+    pub owners: View,
+    /// Binding 5, `vec4[]`.
+    pub splat_position: View,
+    /// Binding 6, `vec4[]`.
+    pub splat_conic: View,
+    /// Binding 7, `vec4[]`.
+    pub splat_color: View,
+    /// Binding 8, `vec4[]`; rgb, final T.
+    pub image: View,
+    /// Binding 9, `uint[]`.
+    pub last_contributor: View,
+}
+
+impl Bindings for ColumnBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read("tile_ranges"),
+        Binding::read("payloads"),
+        Binding::read("owners"),
+        Binding::read("splat_position"),
+        Binding::read("splat_conic"),
+        Binding::read("splat_color"),
+        Binding::write("image"),
+        Binding::write("last_contributor"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.tile_ranges,
+            self.payloads,
+            self.owners,
+            self.splat_position,
+            self.splat_conic,
+            self.splat_color,
+            self.image,
+            self.last_contributor,
+        ]
+    }
+}
+
+/// Specialisation constants of [`KERNEL`] and [`COLUMN`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0.
+    pub owners: u32,
+    /// Constant 1.
+    pub jitter: u32,
+}
+
+/// `rasterize.spv`.
+pub static KERNEL: Kernel<Bind, (), Spec> =
+    Kernel::new("rasterize", include_bytes!("../../../../shaders/spv/rasterize.spv"));
+
+/// `rasterize.column.spv`, made with `COLUMN=1`.
+pub static COLUMN: Kernel<ColumnBind, (), Spec> = Kernel::new(
+    "rasterize.column",
+    include_bytes!("../../../../shaders/spv/rasterize.column.spv"),
+);

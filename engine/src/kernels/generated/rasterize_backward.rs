@@ -1,0 +1,180 @@
+//! `shaders/rasterize_backward.comp`: gradients of the 2D splats of a tile, walking each pixel's contributors back to
+//! front. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`ATOMIC`] and [`COMPARE_EXCHANGE`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct AtomicBind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `uvec2[]`.
+    pub tile_ranges: View,
+    /// Binding 3, `uint[]`.
+    pub payloads: View,
+    /// Binding 4, `uint[]`.
+    pub owners: View,
+    /// Binding 5, `vec4[]`.
+    pub splat_position: View,
+    /// Binding 6, `vec4[]`.
+    pub splat_conic: View,
+    /// Binding 7, `vec4[]`.
+    pub splat_color: View,
+    /// Binding 8, `vec4[]`.
+    pub image: View,
+    /// Binding 9, `uint[]`.
+    pub last_contributor: View,
+    /// Binding 10, `vec4[]`.
+    pub image_gradient: View,
+    /// Binding 11, `float[]` or `uint[]`.
+    pub gradient_a: View,
+    /// Binding 12, `float[]` or `uint[]`.
+    pub gradient_b: View,
+    /// Binding 13, `float[]` or `uint[]`.
+    pub gradient_c: View,
+    /// Binding 14, `uint[]`.
+    pub tile_order: View,
+}
+
+impl Bindings for AtomicBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read("tile_ranges"),
+        Binding::read("payloads"),
+        Binding::read("owners"),
+        Binding::read("splat_position"),
+        Binding::read("splat_conic"),
+        Binding::read("splat_color"),
+        Binding::read("image"),
+        Binding::read("last_contributor"),
+        Binding::read("image_gradient"),
+        Binding::read_write("gradient_a"),
+        Binding::read_write("gradient_b"),
+        Binding::read_write("gradient_c"),
+        Binding::read("tile_order"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.tile_ranges,
+            self.payloads,
+            self.owners,
+            self.splat_position,
+            self.splat_conic,
+            self.splat_color,
+            self.image,
+            self.last_contributor,
+            self.image_gradient,
+            self.gradient_a,
+            self.gradient_b,
+            self.gradient_c,
+            self.tile_order,
+        ]
+    }
+}
+
+/// What [`COLUMN`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnBind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `uvec2[]`.
+    pub tile_ranges: View,
+    /// Binding 3, `uint[]`.
+    pub payloads: View,
+    /// Binding 4, `uint[]`.
+    pub owners: View,
+    /// Binding 5, `vec4[]`.
+    pub splat_position: View,
+    /// Binding 6, `vec4[]`.
+    pub splat_conic: View,
+    /// Binding 7, `vec4[]`.
+    pub splat_color: View,
+    /// Binding 8, `vec4[]`.
+    pub image: View,
+    /// Binding 9, `uint[]`.
+    pub last_contributor: View,
+    /// Binding 10, `vec4[]`.
+    pub image_gradient: View,
+    /// Binding 11, `vec4[]`.
+    pub gradient_a: View,
+    /// Binding 12, `vec4[]`.
+    pub gradient_b: View,
+    /// Binding 13, `vec4[]`.
+    pub gradient_c: View,
+}
+
+impl Bindings for ColumnBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read("tile_ranges"),
+        Binding::read("payloads"),
+        Binding::read("owners"),
+        Binding::read("splat_position"),
+        Binding::read("splat_conic"),
+        Binding::read("splat_color"),
+        Binding::read("image"),
+        Binding::read("last_contributor"),
+        Binding::read("image_gradient"),
+        Binding::write("gradient_a"),
+        Binding::write("gradient_b"),
+        Binding::write("gradient_c"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.tile_ranges,
+            self.payloads,
+            self.owners,
+            self.splat_position,
+            self.splat_conic,
+            self.splat_color,
+            self.image,
+            self.last_contributor,
+            self.image_gradient,
+            self.gradient_a,
+            self.gradient_b,
+            self.gradient_c,
+        ]
+    }
+}
+
+/// Specialisation constants of [`ATOMIC`], [`COLUMN`] and [`COMPARE_EXCHANGE`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0.
+    pub owners: u32,
+    /// Constant 1.
+    pub jitter: u32,
+    /// Constant 2; the fourth value of image gradients is splatted back as well.
+    pub scores: u32,
+}
+
+/// `rasterize_backward.atomic.spv`, made with `ATOMIC=1`.
+pub static ATOMIC: Kernel<AtomicBind, (), Spec> = Kernel::new(
+    "rasterize_backward.atomic",
+    include_bytes!("../../../../shaders/spv/rasterize_backward.atomic.spv"),
+);
+
+/// `rasterize_backward.column.spv`, made with `COLUMN=1`.
+pub static COLUMN: Kernel<ColumnBind, (), Spec> = Kernel::new(
+    "rasterize_backward.column",
+    include_bytes!("../../../../shaders/spv/rasterize_backward.column.spv"),
+);
+
+/// `rasterize_backward.compare_exchange.spv`, made with `COMPARE_EXCHANGE=1`.
+pub static COMPARE_EXCHANGE: Kernel<AtomicBind, (), Spec> = Kernel::new(
+    "rasterize_backward.compare_exchange",
+    include_bytes!("../../../../shaders/spv/rasterize_backward.compare_exchange.spv"),
+);

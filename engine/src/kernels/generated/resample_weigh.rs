@@ -1,0 +1,54 @@
+//! `shaders/resample_weigh.comp`: who is dead, and with which weight the living are copied: their opacity in whole
+//! steps, rounded at random so that its mean is the opacity. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `DensifyControl`.
+    pub control: View,
+    /// Binding 2, `float[]`.
+    pub geometry: View,
+    /// Binding 3, `uint[]`.
+    pub keys: View,
+    /// Binding 4, `uvec2[]`.
+    pub group_counts: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("control"),
+        Binding::read("geometry"),
+        Binding::write("keys"),
+        Binding::write("group_counts"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![self.uniforms, self.control, self.geometry, self.keys, self.group_counts]
+    }
+}
+
+/// Push constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0.
+    pub stride: u32,
+    /// Word 1.
+    pub first: u32,
+    /// Word 2.
+    pub dead_opacity: f32,
+}
+
+/// `resample_weigh.spv`.
+pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
+    "resample_weigh",
+    include_bytes!("../../../../shaders/spv/resample_weigh.spv"),
+);
+
+/// Channel that rounds weights up or down.
+pub const CHANNEL_WEIGHT: u32 = 72;

@@ -1,0 +1,33 @@
+//! `shaders/splat_clear.comp`: zeroes the 2D gradient records of the visible splats before atomics add to them. Made by
+//! `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `Counters`.
+    pub counters: View,
+    /// Binding 1, `vec4[]`.
+    pub gradient_a: View,
+    /// Binding 2, `vec4[]`.
+    pub gradient_b: View,
+    /// Binding 3, `vec4[]`.
+    pub gradient_c: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("counters"),
+        Binding::write("gradient_a"),
+        Binding::write("gradient_b"),
+        Binding::write("gradient_c"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![self.counters, self.gradient_a, self.gradient_b, self.gradient_c]
+    }
+}
+
+/// `splat_clear.spv`.
+pub static KERNEL: Kernel<Bind> = Kernel::new("splat_clear", include_bytes!("../../../../shaders/spv/splat_clear.spv"));

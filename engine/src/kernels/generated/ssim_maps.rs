@@ -1,0 +1,102 @@
+//! `shaders/ssim_maps.comp`: SSIM of the rendered image against the ground truth, zero-padded, and the three maps its
+//! gradient needs. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] and [`MASKED`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `vec4[]`.
+    pub image: View,
+    /// Binding 3, `uint[]`; packed u8 RGB.
+    pub target: View,
+    /// Binding 4, `vec2[]`; L1, SSIM a group.
+    pub sums: View,
+    /// Binding 5, `float[]`.
+    pub ssim_maps: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("image"),
+        Binding::read("target"),
+        Binding::write("sums"),
+        Binding::write("ssim_maps"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.image,
+            self.target,
+            self.sums,
+            self.ssim_maps,
+        ]
+    }
+}
+
+/// What [`METRICS`] and [`MASKED_METRICS`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct MetricsBind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `vec4[]`.
+    pub image: View,
+    /// Binding 3, `uint[]`; packed u8 RGB.
+    pub target: View,
+    /// Binding 4, `float[]`; 8 a group.
+    pub sums: View,
+}
+
+impl Bindings for MetricsBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("image"),
+        Binding::read("target"),
+        Binding::write("sums"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![self.uniforms, self.counters, self.image, self.target, self.sums]
+    }
+}
+
+/// Specialisation constants of [`KERNEL`], [`MASKED`], [`METRICS`] and [`MASKED_METRICS`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0.
+    pub jitter: u32,
+}
+
+/// `ssim_maps.spv`.
+pub static KERNEL: Kernel<Bind, (), Spec> =
+    Kernel::new("ssim_maps", include_bytes!("../../../../shaders/spv/ssim_maps.spv"));
+
+/// `ssim_maps.masked.spv`, made with `MASKED=1`.
+pub static MASKED: Kernel<Bind, (), Spec> = Kernel::new(
+    "ssim_maps.masked",
+    include_bytes!("../../../../shaders/spv/ssim_maps.masked.spv"),
+);
+
+/// `ssim_maps.metrics.spv`, made with `METRICS=1`.
+pub static METRICS: Kernel<MetricsBind, (), Spec> = Kernel::new(
+    "ssim_maps.metrics",
+    include_bytes!("../../../../shaders/spv/ssim_maps.metrics.spv"),
+);
+
+/// `ssim_maps.masked_metrics.spv`, made with `METRICS=1 MASKED=1`.
+pub static MASKED_METRICS: Kernel<MetricsBind, (), Spec> = Kernel::new(
+    "ssim_maps.masked_metrics",
+    include_bytes!("../../../../shaders/spv/ssim_maps.masked_metrics.spv"),
+);

@@ -1,0 +1,32 @@
+//! `shaders/tile_sum.comp`: tiles touched by each run of 256 splats in depth order. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `Counters`.
+    pub counters: View,
+    /// Binding 1, `uint[]`.
+    pub depth_order: View,
+    /// Binding 2, `uint[]`.
+    pub tile_counts: View,
+    /// Binding 3, `uint[]`.
+    pub group_tiles: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("counters"),
+        Binding::read("depth_order"),
+        Binding::read("tile_counts"),
+        Binding::write("group_tiles"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![self.counters, self.depth_order, self.tile_counts, self.group_tiles]
+    }
+}
+
+/// `tile_sum.spv`.
+pub static KERNEL: Kernel<Bind> = Kernel::new("tile_sum", include_bytes!("../../../../shaders/spv/tile_sum.spv"));

@@ -1,0 +1,148 @@
+//! `shaders/update.comp`: projection backward, densification statistics and Adam (Kingma & Ba 2015) for every Gaussian
+//! of a chunk, in one pass: no parameter gradient ever reaches memory. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, View};
+
+/// What [`KERNEL`], [`HALF`], [`COMPACT`], [`DEFERRED`], [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `StepUniforms` or `StepUniforms, vec4[]`.
+    pub uniforms: View,
+    /// Binding 1, `Counters`.
+    pub counters: View,
+    /// Binding 2, `float[]`.
+    pub geometry: View,
+    /// Binding 3, `float[]` or `uint[]`.
+    pub geometry_m: View,
+    /// Binding 4, `float[]` or `uint[]`.
+    pub geometry_v: View,
+    /// Binding 5, `float[]` or `uint[]`.
+    pub sh: View,
+    /// Binding 6, `float[]` or `uint[]`.
+    pub sh_m: View,
+    /// Binding 7, `float[]` or `uint[]`.
+    pub sh_v: View,
+    /// Binding 8, `float[]`.
+    pub filter_3d: View,
+    /// Binding 9, `float[]`.
+    pub statistics: View,
+    /// Binding 10, `uint[]`.
+    pub visible_mask: View,
+    /// Binding 11, `uint[]`.
+    pub group_visible: View,
+    /// Binding 12, `vec4[]`.
+    pub splat_color: View,
+    /// Binding 13, `vec4[]`.
+    pub gradient_a: View,
+    /// Binding 14, `vec4[]`.
+    pub gradient_b: View,
+    /// Binding 15, `vec4[]`.
+    pub gradient_c: View,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read_write("geometry"),
+        Binding::read_write("geometry_m"),
+        Binding::read_write("geometry_v"),
+        Binding::read_write("sh"),
+        Binding::read_write("sh_m"),
+        Binding::read_write("sh_v"),
+        Binding::read("filter_3d"),
+        Binding::read_write("statistics"),
+        Binding::read_write("visible_mask"),
+        Binding::read("group_visible"),
+        Binding::read("splat_color"),
+        Binding::read("gradient_a"),
+        Binding::read("gradient_b"),
+        Binding::read("gradient_c"),
+    ];
+
+    fn views(&self) -> Vec<View> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.geometry,
+            self.geometry_m,
+            self.geometry_v,
+            self.sh,
+            self.sh_m,
+            self.sh_v,
+            self.filter_3d,
+            self.statistics,
+            self.visible_mask,
+            self.group_visible,
+            self.splat_color,
+            self.gradient_a,
+            self.gradient_b,
+            self.gradient_c,
+        ]
+    }
+}
+
+/// Push constants of [`KERNEL`], [`HALF`] and [`COMPACT`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0.
+    pub stride: u32,
+    /// Word 1.
+    pub first: u32,
+    /// Word 2.
+    pub first_group: u32,
+    /// Word 3; stored, not active.
+    pub sh_coefficients: u32,
+}
+
+/// Push constants of [`DEFERRED`], [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct DeferredPush {
+    /// The first 4.
+    pub base: Push,
+    /// Word 4.
+    pub seen_plane: u32,
+}
+
+/// Specialisation constants of [`KERNEL`], [`HALF`], [`COMPACT`], [`DEFERRED`], [`HALF_DEFERRED`] and
+/// [`COMPACT_DEFERRED`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: bounds lie behind the masks.
+    pub clusters: u32,
+}
+
+/// `update.spv`.
+pub static KERNEL: Kernel<Bind, Push, Spec> =
+    Kernel::new("update", include_bytes!("../../../../shaders/spv/update.spv"));
+
+/// `update.half.spv`, made with `HALF=1`.
+pub static HALF: Kernel<Bind, Push, Spec> =
+    Kernel::new("update.half", include_bytes!("../../../../shaders/spv/update.half.spv"));
+
+/// `update.compact.spv`, made with `COMPACT=1`.
+pub static COMPACT: Kernel<Bind, Push, Spec> = Kernel::new(
+    "update.compact",
+    include_bytes!("../../../../shaders/spv/update.compact.spv"),
+);
+
+/// `update.deferred.spv`, made with `DEFERRED=1`.
+pub static DEFERRED: Kernel<Bind, DeferredPush, Spec> = Kernel::new(
+    "update.deferred",
+    include_bytes!("../../../../shaders/spv/update.deferred.spv"),
+);
+
+/// `update.half_deferred.spv`, made with `HALF=1 DEFERRED=1`.
+pub static HALF_DEFERRED: Kernel<Bind, DeferredPush, Spec> = Kernel::new(
+    "update.half_deferred",
+    include_bytes!("../../../../shaders/spv/update.half_deferred.spv"),
+);
+
+/// `update.compact_deferred.spv`, made with `COMPACT=1 DEFERRED=1`.
+pub static COMPACT_DEFERRED: Kernel<Bind, DeferredPush, Spec> = Kernel::new(
+    "update.compact_deferred",
+    include_bytes!("../../../../shaders/spv/update.compact_deferred.spv"),
+);
