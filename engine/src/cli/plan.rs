@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use super::for_scene::{ForScene, for_scene};
 use super::{Exit, Failure, Settings, explain as explanation};
-use crate::config::{self, Profile, Storage};
+use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
-    ByteTable, DemandSource, FirstModel, Pinned, PlanReport, REFERENCE_BYTES, TrainPlan, Unit, gib_to_bytes,
+    BytesPer, DemandSource, FirstModel, Pinned, PlanReport, REFERENCE_BYTES, TrainPlan, Unit, gib_to_bytes,
     image_host_bytes, open_device, plan_first,
 };
 use crate::program::Class;
@@ -72,8 +72,7 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
     let (first, plan, report) = plan_first(&profile, &scene, budget, limits, &variants).map_err(boxed)?;
     let images = (profile.dataset.residency.name(), image_host_bytes(&profile, &scene));
     let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();
-    print(&plan, &first, &chosen, &report, profile.memory.storage, images, out)
-        .map_err(|e| boxed(RunError::from(output_error(e))))?;
+    print(&plan, &first, &chosen, &report, images, out).map_err(|e| boxed(RunError::from(output_error(e))))?;
     if explain {
         explanation::print(&plan, limits, out).map_err(boxed)?;
     }
@@ -116,7 +115,6 @@ fn print(
     first: &FirstModel,
     chosen: &[String],
     report: &PlanReport,
-    storage: Storage,
     (residency, image_bytes): (&str, u64),
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -164,14 +162,15 @@ fn print(
         "images in RAM",
         mib(image_bytes)
     )?;
-    let table = ByteTable::new(storage, c, &plan.tensors.variants, plan.tensors.resident.bytes());
+    let per = |unit, class| BytesPer::of(unit, c, &plan.tensors.variants).class(class);
     writeln!(
         out,
-        "  bytes            {:>12.1}  a Gaussian; a visible record {}, an intersection {}, a pixel {} before sharing",
-        table.per(Class::Persistent, Unit::Gaussian),
-        table.per(Class::Arena, Unit::Visible),
-        table.per(Class::Arena, Unit::Intersection),
-        table.per(Class::Arena, Unit::Pixel)
+        "  bytes            {:>12.1}  per Gaussian; {:.1} per visible record, {:.1} per intersection, {:.1} per pixel before \
+         sharing",
+        per(Unit::Gaussian, Class::Persistent),
+        per(Unit::Visible, Class::Arena),
+        per(Unit::Intersection, Class::Arena),
+        per(Unit::Pixel, Class::Arena)
     )?;
     writeln!(out, "arena, MiB live at the worst moment")?;
     for usage in &report.arena_uses {

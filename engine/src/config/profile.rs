@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DeviceChoice, Markers, Validation};
 use crate::gaussians::layout::Storage;
-use crate::plugins::{Auto, Exporter, Init, Loss, NeedList, Optimizer, Regularizer, Sink, Strategy};
+use crate::plugins::{Auto, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
 use crate::scene::SceneIndex;
 
 /// Settings of a run.
@@ -58,19 +58,6 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Device memory that the chosen plugins ask for.
-    #[must_use]
-    pub fn needs(&self) -> NeedList {
-        let mut list = NeedList::default();
-        self.strategy.needs(&mut list);
-        self.optimizer
-            .needs(self.memory.storage, self.model.sh_degree, &mut list);
-        for loss in &self.losses {
-            loss.needs(&mut list);
-        }
-        list
-    }
-
     /// Depth beyond which the centres of Gaussians must lie to be drawn, world units: `model.near` or what `scene` asks for.
     #[must_use]
     pub fn near_z(&self, scene: &SceneIndex) -> f32 {

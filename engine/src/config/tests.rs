@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::*;
-use crate::plugins::{Auto, NeedClass, Optimizer, Strategy};
+use crate::plugins::{Auto, Optimizer, Strategy};
 
 /// A file in the system's temporary folder, removed on drop.
 struct TempFile(PathBuf);
@@ -108,7 +108,6 @@ fn shipped_values() {
     let mut published = crate::plugins::AdcOptions::default();
     published.densify.count_faint = true;
     assert_eq!(mip.strategy.adc(), Some(&published));
-    assert_eq!(mip.needs().bytes(NeedClass::PerGaussian), 12 + 2 * 4 * 59);
     let plain = recipe("default");
     assert!(matches!(plain.strategy, Strategy::Adc(_)) && plain.mip.filter_3d);
     assert_eq!(plain.optimizer, mip.optimizer);

@@ -26,7 +26,7 @@ mod sample_view;
 pub mod schedule;
 mod self_test;
 
-pub use bytes::{ByteTable, Row, Unit};
+pub use bytes::{BytesPer, Unit};
 pub use capacity::CapacitySource;
 pub use demand::{Demand, DemandSource};
 pub use error::{LossError, PlanError};

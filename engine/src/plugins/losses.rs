@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Checker, NeedClass, NeedList, Options, family::family};
+use super::{Checker, Options, family::family};
 
 family! {
     /// A term of the image loss.
@@ -24,18 +24,6 @@ impl Loss {
             Self::Dssim(options) => options.weight,
             Self::Alpha(options) => options.weight,
             Self::Exposure(_) => 0.0,
-        }
-    }
-
-    /// Declares the term's device memory.
-    pub fn needs(&self, list: &mut NeedList) {
-        match self {
-            // The differences go straight into the image gradient.
-            Self::L1(_) | Self::Alpha(_) => {}
-            // The image after the map; that before it is needed for the map's gradient.
-            Self::Exposure(_) => list.add("exposure.image", NeedClass::PerPixel, 16),
-            // SSIM's gradient needs three blurred maps of three channels: dS/dx = w*p + 2x (w*q) + y (w*r).
-            Self::Dssim(_) => list.add("dssim.gradient_maps", NeedClass::PerPixel, 3 * 3 * 4),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The plugins: what can be chosen by `kind:` in a profile, with typed options and declared memory.
+//! The plugins: what can be chosen by `kind:` in a profile, with typed options.
 //!
 //! One explicit registry ([`families`]) lists every family and kind in order; there is no link-time collection. A
 //! family is an enum with one variant a kind, so whoever attaches device passes to a plugin matches on it and the
@@ -11,7 +11,6 @@ mod family;
 mod init;
 mod losses;
 mod mcmc;
-mod needs;
 mod optimizer;
 mod registry;
 mod regularizers;
@@ -25,7 +24,6 @@ pub use family::{Entry, Family, Options};
 pub use init::{BackgroundOptions, Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
 pub use losses::{AlphaOptions, DssimOptions, ExposureOptions, L1Options, Loss};
 pub use mcmc::{McmcDensify, McmcOptions};
-pub use needs::{Need, NeedClass, NeedList};
 pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};
 pub use registry::families;
 pub use regularizers::{Regularizer, RegularizerOptions};

@@ -3,33 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Auto, Checker, NeedClass, NeedList, Options, family::family};
-use crate::gaussians::layout::Storage;
+use super::{Auto, Checker, Options, family::family};
 
 family! {
     /// The optimiser.
     Optimizer {
         AdamFused(AdamOptions) = "adam_fused", "Adam fused with the projection backward pass; no SH gradient buffer";
-    }
-}
-
-impl Optimizer {
-    /// Declares the optimiser's device memory for a model of `sh_degree` that is stored as `storage` says. Where
-    /// `deferred_sh` is `auto`, the device decides on a word more.
-    pub fn needs(&self, storage: Storage, sh_degree: u32, list: &mut NeedList) {
-        match self {
-            Self::AdamFused(adam) => {
-                let planes = storage.planes(sh_degree);
-                let planes = match adam.deferred_sh {
-                    DeferredSh::On => planes.with_deferred_sh(),
-                    DeferredSh::Auto | DeferredSh::Off => planes,
-                };
-                let [geometry_m, geometry_v, sh_m, sh_v] = planes.moments().map(u64::from);
-                let mut of = |name, words| list.add(name, NeedClass::PerGaussian, 4 * words);
-                of("adam_fused.first_moment", geometry_m + sh_m);
-                of("adam_fused.second_moment", geometry_v + sh_v);
-            }
-        }
     }
 }
 

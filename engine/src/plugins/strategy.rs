@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BudgetedOptions, Checker, McmcOptions, NeedClass, NeedList, Options, family::family};
+use super::{BudgetedOptions, Checker, McmcOptions, Options, family::family};
 
 family! {
     /// Densification, pruning and opacity resets.
@@ -83,14 +83,6 @@ impl Strategy {
         match self {
             Self::AdcAbs(options) | Self::Adc(options) => Some(options),
             Self::Mcmc(_) | Self::Budgeted(_) | Self::Fixed(_) => None,
-        }
-    }
-
-    /// Declares the strategy's device memory: one f32 plane a statistic. The step accumulates the same three whatever the
-    /// strategy reads of them, so each declares all three.
-    pub fn needs(&self, list: &mut NeedList) {
-        for name in ["statistics.grad_sum", "statistics.abs_sum", "statistics.count"] {
-            list.add(name, NeedClass::PerGaussian, 4);
         }
     }
 }
@@ -258,23 +250,3 @@ impl Reset {
 pub struct FixedOptions {}
 
 impl Options for FixedOptions {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statistics_take_twelve_bytes_a_gaussian() {
-        for strategy in [
-            Strategy::AdcAbs(AdcOptions::default()),
-            Strategy::Adc(AdcOptions::default()),
-            Strategy::Mcmc(McmcOptions::default()),
-            Strategy::Budgeted(BudgetedOptions::default()),
-            Strategy::Fixed(FixedOptions::default()),
-        ] {
-            let mut list = NeedList::default();
-            strategy.needs(&mut list);
-            assert_eq!(list.bytes(NeedClass::PerGaussian), 12, "{}", strategy.kind());
-        }
-    }
-}

@@ -9,8 +9,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::kernels::counters::Counters;
-use crate::plan::{ByteTable, Unit};
+use crate::kernels::views::Variants;
+use crate::plan::{BytesPer, Unit};
 use crate::program::Class;
+use crate::step::Capacities;
 use crate::vk::PassTime;
 
 /// Iterations in a window.
@@ -64,18 +66,16 @@ pub struct GaussianBytes {
 }
 
 impl GaussianBytes {
-    /// Reads them off a byte table.
+    /// Those of a run with these capacities and kernels.
     #[must_use]
-    pub fn of(table: &ByteTable) -> Self {
-        let of = |tensor: &str| {
-            let rows = table.rows().iter().filter(|row| row.tensor == tensor);
-            rows.map(|row| row.bits as f64 / 8.0).sum()
-        };
+    pub fn of(capacities: &Capacities, variants: &Variants) -> Self {
+        let per = BytesPer::of(Unit::Gaussian, capacities, variants);
+        let of = |tensor: &str| per.tensor(tensor);
         Self {
             geometry: of("model/geometry"),
             sh: of("model/sh"),
             sh_state: ["model/sh", "model/sh_m", "model/sh_v"].map(of).iter().sum(),
-            all: table.per(Class::Persistent, Unit::Gaussian),
+            all: per.class(Class::Persistent),
         }
     }
 }

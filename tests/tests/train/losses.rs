@@ -10,7 +10,7 @@ use kiln::kernels::cpu::step::forward;
 use kiln::kernels::exposure;
 use kiln::kernels::views::Reduction;
 use kiln::memory::{BlockRounding, Budget, PlanLimits};
-use kiln::plan::{ByteTable, Demand, FirstModel, plan, scene_options};
+use kiln::plan::{Demand, FirstModel, plan, scene_options};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError};
 use kiln::scene::{SceneIndex, SceneOptions, SceneReport, exposure_spread};
@@ -277,7 +277,7 @@ fn a_pause_changes_nothing() {
     );
 }
 
-/// Profiles with these losses allocate what the byte table says, and those without nothing for them.
+/// Profiles with these losses have their tensors, and those without nothing for them.
 #[test]
 fn memory_is_as_listed() {
     let scratch = Scratch::new("bytes");
@@ -295,25 +295,15 @@ fn memory_is_as_listed() {
             rounding: BlockRounding::NONE,
         };
         let variants = gpu::variants(Reduction::Segmented);
-        let (plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
-        let c = report.capacities;
-        let table = ByteTable::new(c.storage, &c, &variants, 0);
-        let of = |name: &str| plan.table.tensors().iter().find(|t| t.name == name).map(|t| t.bytes);
-        let listed = |name: &str| {
-            table
-                .rows()
-                .iter()
-                .find(|row| row.tensor == name)
-                .map(|row| row.bytes(&c))
-        };
+        let (plan, _) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
+        let has = |name: &str| plan.table.tensors().iter().any(|t| t.name == name);
         for name in [
             "step/alpha_sums",
             "step/exposed_image",
             "small/exposures",
             "small/exposure_sums",
         ] {
-            assert_eq!(of(name), listed(name), "{name}");
-            assert_eq!(of(name).is_some(), losses.contains("alpha"), "{name}");
+            assert_eq!(has(name), losses.contains("alpha"), "{name}");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::export::{
     Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_json, write_ply,
 };
 use crate::gaussians::Gaussians;
-use crate::plan::{ByteTable, Look};
+use crate::plan::Look;
 use crate::plugins::Exporter;
 use crate::record::events::{EvalRow, Event, RunEvent};
 use crate::record::run_folder::PlyKind;
@@ -194,9 +194,7 @@ impl Session {
         let (from, t_s) = self.began;
         let iterations = self.trainer.iteration().saturating_sub(from);
         let seconds = self.watch.elapsed(self.now()).as_secs_f64() - t_s;
-        let (storage, capacities) = (self.profile.memory.storage, self.trainer.report().capacities);
-        let table = ByteTable::new(storage, &capacities, &self.trainer.variants(), 0);
-        let bytes = GaussianBytes::of(&table);
+        let bytes = GaussianBytes::of(&self.trainer.report().capacities, &self.trainer.variants());
         let report = self
             .timing
             .report(every, iterations, seconds, self.trainer.waited(), bytes);
