@@ -7,10 +7,15 @@
 //! - [`gaussians`] owns the model's layout, its initialisation and the PLY property names.
 //! - [`program`] lists tensors and passes as data; [`vk`] wraps the device and records them; [`memory`] plans and owns every byte on it.
 //! - [`kernels`] has one file per kernel family and a CPU twin of each under [`kernels::cpu`].
-//! - [`plugins`] is the registry: kinds, typed options and declared memory, as data; `config` reads it.
+//! - [`plugins`] is the registry: kinds and typed options, as data; `config` reads it.
 //! - [`step`] lists the passes of a training step, chosen and ordered by the plugins of the profile.
-//! - [`train`], [`eval`] and [`export`] are the stages a run goes through; [`serve`] shows runs in a browser; [`cli`]
-//!   is what people type and read.
+//! - [`eval`] has the metrics, [`export`] the files.
+//! - [`plan`] makes of profile, scene and device what is allocated and executed; [`train`] is the device side of a run;
+//!   [`record`] is what a run says and leaves; [`run`] is the loop. [`serve`] shows runs in a browser; [`cli`] is what
+//!   people type and read.
+//!
+//! What `examples/train.rs` uses is meant as an interface: settings in, a run folder out. Everything else is public for
+//! tests and tools, and changes without notice.
 
 pub mod cli;
 pub mod config;

@@ -155,14 +155,8 @@ pub fn train_scene(
     let device = open.device.clone();
     let validated = profile.debug.validation != Validation::Off;
     let request = RunRequest {
-        profile,
-        open,
-        scene,
-        loaded: None,
-        chosen: Vec::new(),
         resume,
-        terminal: None,
-        json: None,
+        ..RunRequest::new(profile, open, scene)
     };
     let end = run(request, interrupt)?;
     if validated {

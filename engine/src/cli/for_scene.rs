@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::{Failure, Settings};
 use crate::config::{Facts, Inputs, Profile, resolve, resolve_for, rules_of};
 use crate::plan::scene_options;
-use crate::scene::{Capture, SceneIndex};
+use crate::scene::SceneIndex;
 
 /// A scene, and the profile that is adapted to it.
 pub(super) struct ForScene {
@@ -42,8 +42,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
             adapted: Vec::new(),
         });
     }
-    let (profile, adaptations) =
-        resolve_for(inputs, &facts(&Capture::of(&scene), profile.schedule.iterations)).map_err(boxed)?;
+    let (profile, adaptations) = resolve_for(inputs, &Facts::of(&scene, profile.schedule.iterations)).map_err(boxed)?;
     let adapted_options = scene_options(&profile).map_err(boxed)?;
     if adapted_options != options {
         scene = SceneIndex::load(&path, &adapted_options).map_err(boxed)?;
@@ -55,16 +54,6 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
         opened,
         adapted: adaptations.iter().map(ToString::to_string).collect(),
     })
-}
-
-const fn facts(capture: &Capture, iterations: u32) -> Facts {
-    Facts {
-        photos: capture.photos,
-        points: capture.points,
-        background: capture.background_share,
-        overlap: capture.overlap,
-        iterations,
-    }
 }
 
 fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {

@@ -12,6 +12,7 @@ use super::error::{At, ConfigError};
 use super::profile::Profile;
 use super::read::read;
 use super::tree::{Entry, Node, Value};
+use crate::scene::{Capture, SceneIndex};
 
 /// How a scene was taken, as far as rules ask; `None` for what cannot be told of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,6 +27,21 @@ pub struct Facts {
     pub overlap: Option<f64>,
     /// Iterations of the run, as it is without rules.
     pub iterations: u32,
+}
+
+impl Facts {
+    /// Those of a scene and a run of so many iterations.
+    #[must_use]
+    pub fn of(scene: &SceneIndex, iterations: u32) -> Self {
+        let capture = Capture::of(scene);
+        Self {
+            photos: capture.photos,
+            points: capture.points,
+            background: capture.background_share,
+            overlap: capture.overlap,
+            iterations,
+        }
+    }
 }
 
 /// A rule that applied and changed something, or that what is set by hand kept from applying.

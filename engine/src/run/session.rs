@@ -59,6 +59,23 @@ pub struct RunRequest {
     pub json: Option<Box<dyn Write + Send>>,
 }
 
+impl RunRequest {
+    /// A run from its start that shows nothing.
+    #[must_use]
+    pub fn new(profile: Profile, open: OpenDevice, scene: PathBuf) -> Self {
+        Self {
+            profile,
+            open,
+            scene,
+            loaded: None,
+            chosen: Vec::new(),
+            resume: None,
+            terminal: None,
+            json: None,
+        }
+    }
+}
+
 /// Where a run goes on.
 pub enum ResumeFrom {
     /// The newest checkpoint of the output folder.
