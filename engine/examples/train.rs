@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use kiln::config::{Facts, Inputs, Override, resolve, resolve_for};
-use kiln::plan::{open_device, scene_options};
+use kiln::plan::{Faults, open_device, scene_options};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{RunRequest, run};
 use kiln::scene::SceneIndex;
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for rule in adapted {
         println!("{rule}");
     }
-    let open = open_device(&profile)?;
+    let open = open_device(&profile, Faults::default())?;
     let end = run(RunRequest::new(profile, open, scene), &Interrupt::unattached())?;
     println!(
         "{} iterations in {}, {:.2} dB on the test views",

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Request::Eval(eval) => cli::run_eval(eval, &mut out),
         Request::Render(render) => cli::run_render(render, &mut out),
         Request::Export(export) => cli::run_export(&export, &mut out),
-        Request::Plan(plan) => cli::run_plan(&plan.settings, plan.explain, &mut out),
+        Request::Plan(plan) => cli::run_plan(&plan, &mut out),
         Request::View(view) => cli::run_view(view, &mut out),
         Request::Inspect(inspect) => cli::run_inspect(&inspect, &mut out),
         Request::Memory(memory) => cli::run_memory(&memory.target, memory.json, &mut out),

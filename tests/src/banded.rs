@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use kiln::config::{Inputs, Override, Profile, resolve};
 use kiln::gaussians::Gaussians;
 use kiln::kernels::views::Reduction;
 use kiln::memory::{Budget, Gpu};
@@ -15,6 +14,7 @@ use kiln::vk;
 
 use crate::gpu::variants;
 use crate::scenes::Scene;
+use crate::setup::{Settings, Setup};
 
 /// 10 by 6 tiles, of which the right column and the bottom row are cut by the image's edge.
 #[must_use]
@@ -50,27 +50,16 @@ pub fn behind() -> [f32; 3] {
 /// # Panics
 /// When a setting is wrong.
 #[must_use]
-pub fn profile(settings: &[(&str, &str)]) -> Profile {
-    let set = |(key, value): &(&str, &str)| Override {
-        key: (*key).to_owned(),
-        value: (*value).to_owned(),
-        flag: "--set".to_owned(),
-    };
+pub fn profile(settings: Settings<'_>) -> Setup {
     let common = [
         ("memory.max_gaussians", "500"),
         ("schedule.iterations", "1000"),
         ("schedule.sh_every", "3"),
-        ("debug.chunk", "256"),
+        ("fault.chunk", "256"),
         ("strategy.densify.from", "990"),
         ("strategy.densify.until", "999"),
     ];
-    let inputs = Inputs {
-        profile: Some("cpu".to_owned()),
-        recipe: Some("demo".to_owned()),
-        overrides: common.iter().chain(settings).map(set).collect(),
-        ..Inputs::default()
-    };
-    resolve(&inputs).expect("a profile")
+    Setup::new("demo", common.iter().chain(settings))
 }
 
 /// A trainer of `model` with the views of [`camera`].
@@ -78,7 +67,7 @@ pub fn profile(settings: &[(&str, &str)]) -> Profile {
 /// # Panics
 /// When the plan does not fit the device.
 #[must_use]
-pub fn trainer(device: &Arc<vk::Device>, profile: &Profile, reduction: Reduction, model: &Gaussians) -> Trainer {
+pub fn trainer(device: &Arc<vk::Device>, profile: &Setup, reduction: Reduction, model: &Gaussians) -> Trainer {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/stilllife");
     let mut index = SceneIndex::load(&root, &SceneOptions::default()).expect("bundled scene");
     index.train.truncate(6);
@@ -97,8 +86,9 @@ pub fn trainer(device: &Arc<vk::Device>, profile: &Profile, reduction: Reduction
     let budget = Budget::of_device(device, Some(4 << 30), 0.97);
     let demand = Demand::count(profile, &index, model);
     let limits = Gpu::limits(device);
-    let (plan, report) = plan(profile, &index, &demand, budget, limits, &variants(reduction)).expect("fits");
-    Trainer::new(device, profile.clone(), plan, report, &index, Some(model)).expect("commits")
+    let Setup { profile, faults } = profile;
+    let (plan, report) = plan(profile, &index, &demand, budget, limits, &variants(reduction), faults).expect("fits");
+    Trainer::new(device, profile.clone(), plan, report, &index, Some(model), faults).expect("commits")
 }
 
 /// Densification at 6 and 12, reset at 8, filter regularly: all while some views fit and others do not.

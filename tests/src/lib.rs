@@ -3,7 +3,7 @@
 //! [`gpu`] opens a device with the validation layer and runs steps on it, [`scenes`] makes models and cameras,
 //! [`stages`] checks every kernel of a step, [`twin`] runs the CPU reference for the same inputs, [`compare`] measures
 //! differences, [`cpu`] processor time, [`child`] runs a test again in a process of its own with other driver settings,
-//! [`runs`] trains the bundled scene and reads what the run left behind, [`banded`] trains a small one that
+//! [`setup`] is a profile with faults, [`runs`] trains the bundled scene and reads what the run left behind, [`banded`] trains a small one that
 //! runs short of memory, [`schema`] checks JSON against the shipped schemas, [`tfevents`] reads TensorBoard's event
 //! files, [`view`] starts `kiln view`, [`http`] talks to it byte by byte, [`browser`] drives a headless browser,
 //! [`static_host`] serves a folder as any web server would.
@@ -23,6 +23,7 @@ pub mod kill;
 pub mod runs;
 pub mod scenes;
 pub mod schema;
+pub mod setup;
 pub mod stages;
 pub mod static_host;
 pub mod tfevents;

@@ -6,13 +6,14 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use kiln::config::{Inputs, Override, Profile, Validation, resolve};
+use kiln::config::Validation;
 use kiln::plan::open_device;
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunEnd, RunError, RunRequest, run};
 use serde_json::Value;
 
 use crate::gpu;
+use crate::setup::{Settings, Setup, fault};
 
 /// The bundled scene.
 #[must_use]
@@ -105,25 +106,8 @@ pub const QUICK: &[(&str, &str)] = &[
 /// # Panics
 /// When a setting is wrong.
 #[must_use]
-pub fn profile(output: &Path, settings: &[&[(&str, &str)]]) -> Profile {
-    let output = Value::from(output.display().to_string()).to_string();
-    let set = |key: &str, value: &str| Override {
-        key: key.to_owned(),
-        value: value.to_owned(),
-        flag: "--set".to_owned(),
-    };
-    let overrides = settings
-        .iter()
-        .flat_map(|list| list.iter().map(|(key, value)| set(key, value)))
-        .chain([set("run.output", &output)])
-        .collect();
-    let inputs = Inputs {
-        profile: Some("cpu".to_owned()),
-        recipe: Some("default".to_owned()),
-        overrides,
-        ..Inputs::default()
-    };
-    resolve(&inputs).expect("settings of a test")
+pub fn profile(output: &Path, settings: &[Settings<'_>]) -> Setup {
+    Setup::new("default", settings.iter().copied().flatten()).into_folder(output)
 }
 
 /// Trains the bundled scene with a profile.
@@ -133,8 +117,8 @@ pub fn profile(output: &Path, settings: &[&[(&str, &str)]]) -> Profile {
 ///
 /// # Panics
 /// Without a Vulkan device, or when the validation layer was on and had something to say.
-pub fn train(profile: Profile, resume: Option<ResumeFrom>, interrupt: &Interrupt) -> Result<RunEnd, RunError> {
-    train_scene(profile, scene(), resume, interrupt).map(|(end, _)| end)
+pub fn train(setup: Setup, resume: Option<ResumeFrom>, interrupt: &Interrupt) -> Result<RunEnd, RunError> {
+    train_scene(setup, scene(), resume, interrupt).map(|(end, _)| end)
 }
 
 /// [`train`] on any scene; also gives the number of allocations the driver was asked for.
@@ -145,15 +129,16 @@ pub fn train(profile: Profile, resume: Option<ResumeFrom>, interrupt: &Interrupt
 /// # Panics
 /// See [`train`].
 pub fn train_scene(
-    profile: Profile,
+    setup: Setup,
     scene: PathBuf,
     resume: Option<ResumeFrom>,
     interrupt: &Interrupt,
 ) -> Result<(RunEnd, u64), RunError> {
     gpu::take_turn();
-    let open = open_device(&profile).expect("a Vulkan device; install a driver, for example Mesa's lavapipe");
+    let Setup { profile, faults } = setup;
+    let open = open_device(&profile, faults).expect("a Vulkan device; install a driver, for example Mesa's lavapipe");
     let device = open.device.clone();
-    let validated = profile.debug.validation != Validation::Off;
+    let validated = profile.diagnose.validation != Validation::Off;
     let request = RunRequest {
         resume,
         ..RunRequest::new(profile, open, scene)
@@ -300,7 +285,10 @@ pub fn train_command(output: &Path, settings: &[&[(&str, &str)]]) -> Command {
     command.arg("train").arg(scene()).arg("--output").arg(output);
     command.args(["--profile", "cpu", "--recipe", "default", "--quiet"]);
     for (key, value) in settings.iter().flat_map(|list| list.iter()) {
-        command.args(["--set", &format!("{key}={value}")]);
+        match fault(key) {
+            Some(name) => command.args(["--fault", &format!("{name}={value}")]),
+            None => command.args(["--set", &format!("{key}={value}")]),
+        };
     }
     command
 }

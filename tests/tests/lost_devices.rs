@@ -35,8 +35,7 @@ fn a_lost_device_changes_nothing() {
     runs::assert_eventful(&whole, 0, 48, 3);
     for (at, from) in [("27", 18), ("9", 0)] {
         let root = scratch.join(at);
-        let list = format!("[{at}]");
-        let (code, text) = train(&root, &[("debug.lose_device_at", &list)]);
+        let (code, text) = train(&root, &[("fault.lose_device_at", at)]);
         assert_eq!(code, Some(0), "{text}");
         assert!(result(&root) == result(&whole), "lost at {at}: another end");
 
@@ -62,7 +61,7 @@ fn a_lost_device_changes_nothing() {
 fn a_device_that_is_lost_twice_ends_the_run() {
     let scratch = Scratch::new("lost-twice");
     let root = scratch.join("run");
-    let twice = ("debug.lose_device_at", "[21, 30]");
+    let twice = ("fault.lose_device_at", "21,30");
     let (code, text) = train(&root, &[twice]);
     assert_eq!(code, Some(70), "{text}");
     assert!(
@@ -106,7 +105,7 @@ fn silence_is_told_by_pass() {
     let settings = [
         ("dataset.resolution", "1"),
         ("schedule.iterations", "4"),
-        ("debug.silence_ms", "2"),
+        ("diagnose.silence_ms", "2"),
     ];
     let mut command = runs::train_command(&root, &[EVENTFUL, &settings]);
     command.env_remove("TERM");

@@ -40,7 +40,7 @@ fn the_portable_tier_trains_to_the_same_psnr() {
     let scratch = Scratch::new("portable");
     let (fast_root, portable_root) = (scratch.join("fast"), scratch.join("portable"));
     let (fast, portable) = thread::scope(|scope| {
-        let fast = scope.spawn(|| psnr(&fast_root, &[("debug.reduction", "atomic")]));
+        let fast = scope.spawn(|| psnr(&fast_root, &[("fault.reduction", "atomic")]));
         let portable = psnr(&portable_root, &[("device.tier", "portable")]);
         (fast.join().unwrap(), portable)
     });

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use kiln::cli::{self, Exit, Failure, Request};
 use kiln::config::{Inputs, Override, resolve};
 use kiln::eval::EvalFile;
-use kiln::plan::open_device;
+use kiln::plan::{Faults, open_device};
 use kiln::run::{Cameras, Location, Stored};
 use kiln::scene::Split;
 use kiln_tests::gpu;
@@ -86,15 +86,15 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
         text(&scene),
         "--json",
         "-q",
-        "--set",
-        "debug.i_cap=3600",
+        "--fault",
+        "i_cap=3600",
     ];
     let again: EvalFile = serde_json::from_str(&kiln(&line).expect("evaluates")).expect("JSON");
     assert!(differences(&written, &again)[0] < 0.02);
 
     // fewer visible records than Gaussians in view
-    let half = format!("debug.v_cap={}", written.gaussians / 2);
-    let line = ["eval", text(&fused), text(&scene), "--json", "-q", "--set", &half];
+    let half = format!("v_cap={}", written.gaussians / 2);
+    let line = ["eval", text(&fused), text(&scene), "--json", "-q", "--fault", &half];
     let few: EvalFile = serde_json::from_str(&kiln(&line).expect("evaluates")).expect("JSON");
     assert_eq!(differences(&again, &few), [0.0; 2]);
 
@@ -149,7 +149,7 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
     assert!(index.contains("\"eval/iteration_60/metrics.json\"") && index.contains("\"status\": \"done\""));
 
     // refusals
-    let line = ["render", text(&run), "-q", "-o", text(&out), "--set", "debug.v_cap=256"];
+    let line = ["render", text(&run), "-q", "-o", text(&out), "--fault", "v_cap=256"];
     let refusal = kiln(&line).expect_err("hundreds of splats touch a tile");
     assert!(
         refusal.to_string().contains("256 visible records") && refusal.exit() == Exit::DoesNotFit,
@@ -176,7 +176,7 @@ fn validated(run: &Path, out: &Path) {
     let inputs = Inputs {
         file: location.config.clone(),
         overrides: vec![Override {
-            key: "debug.validation".to_owned(),
+            key: "diagnose.validation".to_owned(),
             value: "true".to_owned(),
             flag: "--set".to_owned(),
         }],
@@ -184,7 +184,7 @@ fn validated(run: &Path, out: &Path) {
     };
     let profile = resolve(&inputs).expect("the run's settings");
     let scene = PathBuf::from(profile.dataset.path.clone().expect("the run's scene"));
-    let open = open_device(&profile).expect("a device");
+    let open = open_device(&profile, Faults::default()).expect("a device");
     let load = || Stored::load(&location, &profile, &open).expect("a model");
     load().evaluate(&scene, None, &mut |_| ()).expect("evaluates");
     let cameras = Cameras::Scene {

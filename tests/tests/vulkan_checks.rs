@@ -60,8 +60,8 @@ const SHORT: &[(&str, &str)] = &[
         "{ from: 2, until: 14, every: 4, grad_threshold: 0.002, percent_dense: 0.01 }",
     ),
     ("strategy.reset", "{ every: 6, until: 14, opacity: 0.08 }"),
-    ("debug.v_cap", "2300"),
-    ("debug.i_cap", "2300"),
+    ("fault.v_cap", "2300"),
+    ("fault.i_cap", "2300"),
 ];
 
 /// Trains for 8 steps, goes on from the checkpoint before the last of them, and gives the final model.
@@ -88,9 +88,9 @@ fn train_in_two_parts(name: &str, settings: &[(&str, &str)]) -> Vec<u8> {
 fn training_passes_every_check_and_none_changes_it() {
     let plain = train_in_two_parts("plain", &[]);
     let ways: [(&str, &[(&str, &str)]); 3] = [
-        ("core", &[("debug.validation", "core")]),
-        ("sync", &[("debug.validation", "sync")]),
-        ("bands", &[("debug.guard_bands", "true")]),
+        ("core", &[("diagnose.validation", "core")]),
+        ("sync", &[("diagnose.validation", "sync")]),
+        ("bands", &[("diagnose.guard_bands", "true")]),
     ];
     for (name, settings) in ways {
         assert!(train_in_two_parts(name, settings) == plain, "{name}: another model");
@@ -102,7 +102,7 @@ fn training_passes_every_check_and_none_changes_it() {
 #[test]
 fn shaders_stay_inside_of_their_tensors() {
     let settings = [
-        ("debug.validation", "gpu"),
+        ("diagnose.validation", "gpu"),
         // Rewritten, the rasterisers of CPU drivers take the driver's compiler minutes.
         ("device.tier", "portable"),
     ];
@@ -246,18 +246,14 @@ fn a_message_of_the_layer_fails_the_run() {
 
     let scratch = Scratch::new("message");
     let root = scratch.join("run");
+    let brief = [("schedule.iterations", "4"), ("diagnose.validation", "core")];
+    let setup = profile(&root, &[EVENTFUL, SHORT, &brief]);
     let request = RunRequest {
-        profile: profile(
-            &root,
-            &[
-                EVENTFUL,
-                SHORT,
-                &[("schedule.iterations", "4"), ("debug.validation", "core")],
-            ],
-        ),
+        profile: setup.profile,
         open: OpenDevice {
             device,
             tier: Tier::Fast,
+            faults: setup.faults,
         },
         scene: runs::scene(),
         loaded: None,

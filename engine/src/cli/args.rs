@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use super::examples;
-use super::request::{FormatName, Shell};
+use super::flags::{DeviceFlags, SettingFlags};
+use crate::config::{PROFILES, RECIPES, Shipped};
 use crate::plugins::is_box;
 
 /// Trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.
@@ -65,6 +66,30 @@ pub(super) enum Command {
         #[arg(value_parser = command_name)]
         command: Option<String>,
     },
+}
+
+/// Shells that completions are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Shell {
+    /// bash
+    Bash,
+    /// zsh
+    Zsh,
+    /// fish
+    Fish,
+}
+
+/// Formats as they are typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FormatName {
+    /// PLY with the 3D filter folded in
+    Ply,
+    /// PLY in chunks of 256 with 16 bytes a Gaussian, and a byte a further SH coefficient
+    CompressedPly,
+    /// SPZ
+    Spz,
+    /// Binary glTF with KHR_gaussian_splatting
+    Glb,
 }
 
 #[derive(Debug, Args)]
@@ -270,21 +295,11 @@ pub(super) struct SettingsArgs {
     /// Scene folder
     #[arg(value_name = "SCENE")]
     pub(super) scene: Option<String>,
-    /// Scene folder
-    #[arg(
-        short = 's',
-        long,
-        aliases = ["source_path", "scene_path"],
-        value_name = "SCENE",
-        conflicts_with = "scene",
-        hide = true
-    )]
-    pub(super) source_path: Option<String>,
-    /// Memory profile: auto, 8gb, 16gb, 24gb, cpu, or FILE.yaml
-    #[arg(long, value_name = "NAME")]
+    /// Memory profile
+    #[arg(long, value_name = "NAME", help = format!("Memory profile: auto, {}", names(&PROFILES)))]
     pub(super) profile: Option<String>,
-    /// Training recipe: default, quality, fast, draft, mcmc, mip, demo, or FILE.yaml
-    #[arg(long, value_name = "NAME")]
+    /// Training recipe
+    #[arg(long, value_name = "NAME", help = format!("Training recipe: {}", names(&RECIPES)))]
     pub(super) recipe: Option<String>,
     /// Configuration file, over profile and recipe
     #[arg(long, value_name = "FILE")]
@@ -292,92 +307,11 @@ pub(super) struct SettingsArgs {
     /// Set any key, for example memory.cap_gib=6.5
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
-    /// Run folder, or with --name the folder of the runs [run.output]
-    #[arg(short = 'o', short_alias = 'm', long, aliases = ["model_path", "model-path"], value_name = "RUN")]
-    pub(super) output: Option<String>,
-    /// Run name; the run goes to runs/NAME, or to RUN/NAME with -o [run.name]
-    #[arg(long, aliases = ["experiment_name", "experiment-name"])]
-    pub(super) name: Option<String>,
-    /// Image folder inside the scene [dataset.images]
-    #[arg(short = 'i', long)]
-    pub(super) images: Option<String>,
-    /// Start from the points of a PLY file [init.path]
-    #[arg(long, alias = "init_ply", value_name = "FILE")]
-    pub(super) init_ply: Option<String>,
-    /// Down-scaling rule [dataset.resolution]
-    #[arg(short = 'r', long, allow_negative_numbers = true)]
-    pub(super) resolution: Option<i32>,
-    /// Hold out every 8th view (the default) [dataset.eval]
-    #[arg(long, conflicts_with = "no_eval")]
-    pub(super) eval: bool,
-    /// Train on all views [dataset.eval]
-    #[arg(long, alias = "no_eval")]
-    pub(super) no_eval: bool,
-    /// Highest SH degree, 0 to 3 [model.sh_degree]
-    #[arg(long, alias = "sh_degree", value_name = "N")]
-    pub(super) sh_degree: Option<u32>,
-    /// White instead of black behind the scene [model.background]
-    #[arg(short = 'w', long, alias = "white_background")]
-    pub(super) white_background: bool,
-    /// Another colour behind the scene in every training step [model.background]
-    #[arg(long, alias = "random_background", conflicts_with = "white_background")]
-    pub(super) random_background: bool,
-    /// Variance of the 2D Mip filter [mip.kernel_size]
-    #[arg(long, alias = "kernel_size", value_name = "PX2")]
-    pub(super) kernel_size: Option<f32>,
-    /// Stop after N steps; other schedules keep their numbers [schedule.iterations]
-    #[arg(long, value_name = "N")]
-    pub(super) iterations: Option<u32>,
     /// Multiply every step number by F
     #[arg(long, alias = "steps_scaler", value_name = "F")]
     pub(super) steps_scaler: Option<f64>,
-    /// Evaluate after these iterations [schedule.test]
-    #[arg(long, alias = "test_iterations", num_args = 1.., value_name = "N")]
-    pub(super) test_iterations: Option<Vec<u32>>,
-    /// Export after these iterations [schedule.save]
-    #[arg(long, alias = "save_iterations", num_args = 1.., value_name = "N")]
-    pub(super) save_iterations: Option<Vec<u32>>,
-    /// Write a checkpoint after these iterations [schedule.checkpoint]
-    #[arg(long, alias = "checkpoint_iterations", num_args = 1.., value_name = "N")]
-    pub(super) checkpoint_iterations: Option<Vec<u32>>,
-    /// Seed of every random choice [train.seed]
-    #[arg(long)]
-    pub(super) seed: Option<u64>,
-    /// Scale of the training images [train.resolution_scale]
-    #[arg(long, alias = "resolution_scale", value_name = "F")]
-    pub(super) resolution_scale: Option<f32>,
-    /// Most Gaussians [memory.max_gaussians]
-    #[arg(long, alias = "max_gaussians", value_name = "N")]
-    pub(super) max_gaussians: Option<u32>,
-    /// Where decoded training images live: cuda or cpu [dataset.residency]
-    #[arg(long, alias = "data_device", value_name = "DEVICE", value_parser = residency_of, hide = true)]
-    pub(super) data_device: Option<&'static str>,
-    /// Keep few training images in memory [dataset.residency]
-    #[arg(long, alias = "low_dram", conflicts_with = "data_device", hide = true)]
-    pub(super) low_dram: bool,
-    /// Keep all training images in memory [dataset.residency]
-    #[arg(long, alias = "high_dram", conflicts_with_all = ["data_device", "low_dram"], hide = true)]
-    pub(super) high_dram: bool,
-    /// Compute LPIPS, True or False [eval.lpips]
-    #[arg(
-        long,
-        alias = "enable_lpips",
-        value_name = "BOOL",
-        num_args = 0..=1,
-        default_missing_value = "true",
-        value_parser = truth,
-        hide = true
-    )]
-    pub(super) enable_lpips: Option<bool>,
-    /// Move each pixel's sample at random [mip.ray_jitter]
-    #[arg(long, alias = "ray_jitter", hide = true)]
-    pub(super) ray_jitter: bool,
-    /// Sample the photographs where the pixels were moved to [mip.resample_gt_image]
-    #[arg(long, alias = "resample_gt_image", hide = true)]
-    pub(super) resample_gt_image: bool,
-    /// Turn on the Vulkan validation layer [debug.validation]
-    #[arg(long, hide = true)]
-    pub(super) debug: bool,
+    #[command(flatten)]
+    pub(super) flags: SettingFlags,
     #[command(flatten)]
     pub(super) device: DeviceArgs,
 }
@@ -385,20 +319,11 @@ pub(super) struct SettingsArgs {
 /// Which device, shared by every command that uses one.
 #[derive(Debug, Args)]
 pub(super) struct DeviceArgs {
-    /// Device: its number, a part of its name, or its uuid, as `kiln doctor` lists them [device.index]
-    #[arg(long, alias = "gpu", value_name = "N|NAME|UUID")]
-    pub(super) device: Option<String>,
-    /// Accept a CPU driver (slow) [device.allow_cpu]
-    #[arg(long, alias = "allow_cpu")]
-    pub(super) allow_cpu: bool,
-}
-
-fn residency_of(device: &str) -> Result<&'static str, String> {
-    match device.split(':').next() {
-        Some("cuda") => Ok("device"),
-        Some("cpu") => Ok("host"),
-        _ => Err("cuda or cpu is expected; `--set dataset.residency=NAME` knows more".to_owned()),
-    }
+    #[command(flatten)]
+    pub(super) flags: DeviceFlags,
+    /// What is made to go wrong, for tests
+    #[arg(long, value_name = "KEY=VALUE", hide = true)]
+    pub(super) fault: Vec<String>,
 }
 
 fn crop(text: &str) -> Result<[f32; 6], String> {
@@ -409,10 +334,8 @@ fn crop(text: &str) -> Result<[f32; 6], String> {
     })
 }
 
-fn truth(word: &str) -> Result<bool, String> {
-    match word.to_ascii_lowercase().as_str() {
-        "true" | "1" => Ok(true),
-        "false" | "0" => Ok(false),
-        _ => Err("True or False is expected".to_owned()),
-    }
+/// Names of shipped files for a line of help.
+fn names(shipped: &[Shipped]) -> String {
+    let names: Vec<&str> = shipped.iter().map(Shipped::short_name).collect();
+    format!("{}, or FILE.yaml", names.join(", "))
 }

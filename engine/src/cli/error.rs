@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::plan::FaultError;
+
 /// Arguments that make no request.
 #[derive(Debug, thiserror::Error)]
 pub enum UsageError {
@@ -28,6 +30,9 @@ pub enum UsageError {
         /// The argument.
         found: String,
     },
+    /// A `--fault` that means nothing.
+    #[error(transparent)]
+    Fault(#[from] FaultError),
     /// `--write` without a run folder.
     #[error("`--write` writes into a run folder, and {shown} is none")]
     WriteNeedsRun {
@@ -79,6 +84,7 @@ impl UsageError {
             Self::NotText { .. } => None,
             Self::Refused { instead, .. } => Some((*instead).to_owned()),
             Self::SetForm { .. } => Some("for example `--set memory.cap_gib=6.5`".to_owned()),
+            Self::Fault(error) => error.hint(),
             Self::WriteNeedsRun { .. } => Some("`--json` prints the figures of every view".to_owned()),
             Self::NoFormat { .. } => Some(
                 "`--format` is ply, compressed-ply, spz or glb; or give `-o` a name that ends in .ply, .compressed.ply, \

@@ -109,6 +109,8 @@ impl Failure for ServeError {
 
 const LESS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`";
 
+const MORE_ROOM: &str = "fewer Gaussians (a smaller `memory.max_gaussians`) or a larger `memory.cap_gib` leave room for more; \
+                         `--resolution 2` needs less";
 const KNOBS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`; a larger \
                      `memory.cap_gib` allows more";
 
@@ -174,10 +176,9 @@ impl Failure for TrainError {
             Self::Vulkan(error) => error.hint(),
             Self::Checkpoint(error) => error.hint(),
             Self::Export(error) => error.hint(),
-            Self::TileTooFull { splats, .. } => Some(format!("`--set debug.v_cap={splats}` plans enough visible records")),
+            Self::TileTooFull { .. } => Some(MORE_ROOM.to_owned()),
             Self::Stalled { counters, .. } => match counters.stall() {
-                Some(Stall::Visible) => Some("`--set debug.v_cap=N` plans more visible records".to_owned()),
-                Some(Stall::Intersections) => Some("`--set debug.i_cap=N` plans more intersections".to_owned()),
+                Some(Stall::Visible | Stall::Intersections) => Some(MORE_ROOM.to_owned()),
                 Some(Stall::Loops) => Some(
                     "a GPU's driver has no such limit; on this one, larger images or a smaller `memory.max_gaussians` put \
                      fewer splats in a tile"

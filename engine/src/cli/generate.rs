@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use clap::CommandFactory as _;
 
-use super::args::Cli;
-use super::request::Shell;
+use super::args::{Cli, Shell};
 
 /// Completions of a shell.
 ///
@@ -76,6 +75,21 @@ mod tests {
             page.contains("kiln\\-train") && page.contains("max\\-gaussians"),
             "{page}"
         );
+    }
+
+    /// `--fault` is for tests and stands in nothing that people read.
+    #[test]
+    fn faults_are_shown_nowhere() {
+        let mut pages = vec![crate::cli::flags_page()];
+        for command in ["train", "plan", "eval", "render"] {
+            pages.push(text(|out| man(Some(command), out)));
+            let mut cli = Cli::command();
+            let help = cli.find_subcommand_mut(command).unwrap().render_long_help();
+            pages.push(help.to_string());
+        }
+        for page in pages {
+            assert!(!page.contains("--fault") && !page.contains("\\-\\-fault"), "{page}");
+        }
     }
 
     #[test]

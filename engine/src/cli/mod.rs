@@ -20,6 +20,7 @@ mod inspect;
 mod memory;
 #[cfg(test)]
 mod messages;
+mod parse;
 mod plan;
 mod profiles;
 mod render;
@@ -30,6 +31,7 @@ mod view;
 
 use std::io::{self, Write};
 
+pub use args::{FormatName, Shell};
 pub use doctor::run as run_doctor;
 pub use error::UsageError;
 pub use eval::run as run_eval;
@@ -38,12 +40,13 @@ pub use export::run as run_export;
 pub use generate::{completions, man};
 pub use inspect::run as run_inspect;
 pub use memory::run as run_memory;
+pub use parse::parse;
 pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
 pub use render::run as run_render;
 pub use request::{
-    Doctor, Eval, Export, FormatName, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume,
-    Settings, Shell, Train, View, ViewAction, parse,
+    Doctor, Eval, Export, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings,
+    Train, View, ViewAction,
 };
 pub use train::run as run_train;
 pub use view::run as run_view;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::for_scene::{ForScene, for_scene};
-use super::{Exit, Failure, Settings, explain as explanation};
+use super::{Exit, Failure, Plan, explain as explanation};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
@@ -19,9 +19,14 @@ use crate::vk::DeviceKind;
 ///
 /// # Errors
 /// Anything that keeps the plan from being made; the caller prints it.
-pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+    let Plan {
+        settings,
+        faults,
+        explain,
+    } = request;
     let preliminary = settings.preliminary().map_err(boxed)?;
-    let open = open_device(&preliminary).map_err(boxed)?;
+    let open = open_device(&preliminary, faults.clone()).map_err(boxed)?;
     let device = &open.device;
     let is_cpu = device.caps().kind == DeviceKind::Cpu;
     let fraction = preliminary.memory.cap_fraction;
@@ -55,7 +60,7 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
             card_variants(&profile),
         )
     } else {
-        let budget = device_budget(device, &profile);
+        let budget = device_budget(&open, &profile);
         let pinned = Pinned::for_training(&open, &profile).map_err(boxed)?;
         for warning in &pinned.warnings {
             eprintln!("warning: {warning}");
@@ -69,11 +74,11 @@ pub fn run(settings: &Settings, explain: bool, out: &mut dyn Write) -> Result<Ex
             here.cap_bytes as f64 / GIB as f64
         );
     }
-    let (first, plan, report) = plan_first(&profile, &scene, budget, limits, &variants).map_err(boxed)?;
+    let (first, plan, report) = plan_first(&profile, &scene, budget, limits, &variants, faults).map_err(boxed)?;
     let images = (profile.dataset.residency.name(), image_host_bytes(&profile, &scene));
     let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();
     print(&plan, &first, &chosen, &report, images, out).map_err(|e| boxed(RunError::from(output_error(e))))?;
-    if explain {
+    if *explain {
         explanation::print(&plan, limits, out).map_err(boxed)?;
     }
     Ok(Exit::Ok)

@@ -30,7 +30,7 @@ pub(super) fn open(model: &Model) -> Result<Opened, Box<dyn Failure>> {
         auto: false,
     };
     let preliminary = settings.preliminary().map_err(boxed)?;
-    let open = open_device(&preliminary).map_err(boxed)?;
+    let open = open_device(&preliminary, model.faults.clone()).map_err(boxed)?;
     let is_cpu = open.device.caps().kind == DeviceKind::Cpu;
     let profile = if location.config.is_some() {
         // Resolved settings are complete: there is nothing left for a memory profile to say.

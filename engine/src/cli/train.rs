@@ -20,12 +20,13 @@ use crate::vk::DeviceKind;
 pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     let Train {
         settings,
+        faults,
         resume,
         json,
         quiet,
     } = request;
     let preliminary = settings.preliminary().map_err(boxed)?;
-    let open = open_device(&preliminary).map_err(boxed)?;
+    let open = open_device(&preliminary, faults).map_err(boxed)?;
     let caps = open.device.caps();
     let here = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction);
     let budget = config::Budget {

@@ -1,4 +1,4 @@
-//! `debug.validation` and `debug.markers`: what watches over the device while it works.
+//! `diagnose.validation` and `diagnose.markers`: what watches over the device while it works.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Serialize};
 
-/// `debug.validation`: what the Khronos validation layer checks. `true` stands for `sync`, `false` for `off`.
+/// `diagnose.validation`: what the Khronos validation layer checks. `true` stands for `sync`, `false` for `off`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validation {
@@ -60,7 +60,7 @@ impl JsonSchema for Validation {
     }
 }
 
-/// `debug.markers`: whether the device notes in host memory which pass it is at, so that one that hangs or gets lost can be
+/// `diagnose.markers`: whether the device notes in host memory which pass it is at, so that one that hangs or gets lost can be
 /// told by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -86,13 +86,13 @@ mod tests {
             let inputs = Inputs {
                 profile: Some("cpu".to_owned()),
                 overrides: vec![Override {
-                    key: "debug.validation".to_owned(),
+                    key: "diagnose.validation".to_owned(),
                     value: value.to_owned(),
                     flag: "--set".to_owned(),
                 }],
                 ..Inputs::default()
             };
-            resolve(&inputs).map(|profile| profile.debug.validation)
+            resolve(&inputs).map(|profile| profile.diagnose.validation)
         };
         for (word, wanted) in [
             ("off", Validation::Off),
@@ -106,7 +106,7 @@ mod tests {
         }
         let error = read("everything").unwrap_err().to_string();
         assert!(
-            error.contains("debug.validation") && error.contains("off, core, sync, gpu"),
+            error.contains("diagnose.validation") && error.contains("off, core, sync, gpu"),
             "{error}"
         );
         for (word, value) in std::iter::zip(

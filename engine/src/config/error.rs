@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::moved::instead_of;
+
 /// Where a value was written: a file and a line, or a command-line flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct At {
@@ -147,18 +149,12 @@ pub enum ConfigError {
     },
 }
 
-/// Keys that chose and watched an allocator when there was more than one.
-const ALLOCATOR_KEYS: [&str; 3] = ["memory.backend", "memory.fragmentation", "memory.trace"];
-
 impl ConfigError {
     /// What to do next, when there is something more to say than the message does.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::UnknownKey { key, .. } if ALLOCATOR_KEYS.contains(&key.as_str()) => Some(
-                "remove it: the engine plans every byte itself before the first step, and nothing is left to choose"
-                    .to_owned(),
-            ),
+            Self::UnknownKey { key, .. } if let Some(instead) = instead_of(key) => Some(instead.to_owned()),
             Self::UnknownKey { known, .. } if known.is_empty() => Some("no keys exist there".to_owned()),
             Self::UnknownKey { known, .. } => Some(format!("known keys, nearest first: {}", known.join(", "))),
             Self::UnknownValue { known, .. } => Some(format!("known, nearest first: {}", known.join(", "))),

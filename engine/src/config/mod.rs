@@ -11,6 +11,7 @@ mod checks;
 mod device_choice;
 mod error;
 mod layers;
+mod moved;
 mod profile;
 mod read;
 mod rules;
@@ -23,15 +24,16 @@ pub use adapt::{Adaptation, Facts};
 pub use auto::{AutoError, Budget, choose};
 pub use checks::{Markers, Validation};
 pub use device_choice::DeviceChoice;
+pub(crate) use error::nearest;
 pub use error::{At, ConfigError};
 pub use layers::{
     DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, extended_profile, resolve, resolve_for,
     rules_of, to_yaml,
 };
 pub use profile::{
-    Alpha, Background, Cull, Dataset, DatasetKind, Debug, DebugBudget, Device, EarlyStop, Eval, LpipsRange, Memory,
-    Mip, Model, ModelKind, OnOverflow, OnSpill, Order, PlateauMetric, Profile, Reduction, Residency, ResolutionPhase,
-    Run, Schedule, Subgroup, Tier, Train,
+    Alpha, Background, Cull, Dataset, DatasetKind, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model,
+    ModelKind, OnOverflow, OnSpill, Order, PlateauMetric, Profile, Residency, ResolutionPhase, Run, Schedule, Tier,
+    Train,
 };
 pub use schema::schema_json;
 

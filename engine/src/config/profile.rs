@@ -3,8 +3,6 @@
 //! A [`Profile`] is only made by [`resolve`](super::resolve); it serialises to the `config.resolved.yaml` of a run, and
 //! reading that file back gives an equal profile. Doc comments of the keys become the JSON Schema.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +35,8 @@ pub struct Profile {
     pub eval: Eval,
     /// The Vulkan device.
     pub device: Device,
-    /// Switches that force rare paths, for tests and bug reports.
-    pub debug: Debug,
+    /// What is checked, noted and timed to find out what goes wrong.
+    pub diagnose: Diagnose,
     /// Where the first Gaussians come from.
     pub init: Init,
     /// How the number of Gaussians changes.
@@ -454,28 +452,10 @@ pub enum Tier {
     Fast,
 }
 
-/// `debug`
+/// `diagnose`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Debug {
-    /// Intersection capacity; null = planned.
-    pub i_cap: Option<u32>,
-    /// Visible-record capacity; null = planned.
-    pub v_cap: Option<u32>,
-    /// Gaussians in a chunk, a power of two of at least 64; null = 524288. Larger ones need a device that binds more than 128 MiB.
-    pub chunk: Option<u32>,
-    /// Bands of a banded step; null = as few as fit.
-    pub bands: Option<u32>,
-    /// How gradients are summed.
-    pub reduction: Reduction,
-    /// Use of subgroup operations.
-    pub subgroup: Subgroup,
-    /// Under `train.order: morton`, cull groups of 256 Gaussians that are out of view as a whole; the same models either way.
-    pub clusters: bool,
-    /// Spoil what fast kernels compute in the self-test at start, to see the portable ones step in.
-    pub fail_self_test: bool,
-    /// Let the device allocation with this number, from 0, fail as if the driver had no memory left; null = none.
-    pub fail_allocation: Option<u64>,
+pub struct Diagnose {
     /// What the Vulkan validation layer checks; true = sync.
     pub validation: Validation,
     /// Keep tensors apart on the device with a pattern between them, and look at it before each evaluation and file.
@@ -484,59 +464,6 @@ pub struct Debug {
     pub markers: Markers,
     /// Silence of a device at work after which it is told what it is at, milliseconds.
     pub silence_ms: u32,
-    /// Lose the device when these iterations begin, each once.
-    pub lose_device_at: Vec<u32>,
     /// Time the passes of every N-th step and write `timings.json`; 0 times none.
     pub timed_every: u32,
-    /// Memory budgets that stand in for what the driver reports, in the order of their iterations; [] = what it reports.
-    pub budget: Vec<DebugBudget>,
-    /// Measure how fast memory is read even where that does not tell where it lies.
-    pub probe: bool,
-    /// From this iteration on, measurements find the first block of memory in the host; null = what they find.
-    pub spill_from: Option<u32>,
-}
-
-/// An entry of `debug.budget`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DebugBudget {
-    /// First iteration it holds for; 0 = planning.
-    pub from: u32,
-    /// Device memory this process may use, MiB.
-    pub mib: u32,
-}
-
-/// `debug.reduction`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Reduction {
-    /// By device and `train.deterministic`.
-    Auto,
-    /// Fixed-order segmented fold.
-    Segmented,
-    /// Subgroup sums, added with native float atomics.
-    Atomic,
-    /// Subgroup sums, added by compare-exchange loops.
-    CompareExchange,
-}
-
-impl fmt::Display for Reduction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Segmented => "segmented",
-            Self::Atomic => "atomic",
-            Self::CompareExchange => "compare_exchange",
-        })
-    }
-}
-
-/// `debug.subgroup`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Subgroup {
-    /// Where the device's size allows it.
-    Auto,
-    /// Never.
-    Off,
 }

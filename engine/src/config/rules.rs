@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::DeviceChoice;
-use super::profile::{Memory, Mip, Profile, Reduction, Schedule};
+use super::profile::{Memory, Mip, Profile, Schedule};
 use crate::gaussians::layout::{MOMENT_RATIO, Storage};
 use crate::plugins::{Auto, Checker, DeferredSh, Optimizer};
 
@@ -56,38 +56,8 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             });
         }
     });
-    c.within("debug", |c| {
-        let debug = &profile.debug;
-        for (key, value) in [("i_cap", debug.i_cap), ("v_cap", debug.v_cap), ("bands", debug.bands)] {
-            if let Some(value) = value {
-                c.range(key, value, 1..=u32::MAX);
-            }
-        }
-        if let Some(chunk) = debug.chunk {
-            let ok = chunk.is_power_of_two() && (64..=1 << 22).contains(&chunk);
-            c.require("chunk", ok, chunk, || "a power of two, 64 to 4194304".to_owned());
-        }
-        let ordered = matches!(debug.reduction, Reduction::Auto | Reduction::Segmented);
-        c.require(
-            "reduction",
-            ordered || !profile.train.deterministic,
-            debug.reduction,
-            || "auto or segmented, because `train.deterministic` is on".to_owned(),
-        );
-        c.range("silence_ms", debug.silence_ms, 1..=3_600_000);
-        c.within("budget", |c| {
-            for (i, pair) in debug.budget.windows(2).enumerate() {
-                let (last, next) = (pair[0].from, pair[1].from);
-                c.within(i + 1, |c| {
-                    c.require("from", next > last, next, || format!("above {last}, the entry before"));
-                });
-            }
-        });
-        if let (Some(v_cap), Some(i_cap)) = (debug.v_cap, debug.i_cap) {
-            c.require("i_cap", i_cap >= v_cap, i_cap, || {
-                format!("at least `debug.v_cap`, {v_cap}")
-            });
-        }
+    c.within("diagnose", |c| {
+        c.range("silence_ms", profile.diagnose.silence_ms, 1..=3_600_000)
     });
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));

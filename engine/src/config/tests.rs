@@ -265,7 +265,7 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "memroy: {}\n",
             "unknown key `memroy` (f.yaml:2) / known keys, nearest first: memory, version, run, model, mip, \
-             eval, device, debug, train, init, cull, losses, sinks, dataset, schedule, strategy, optimizer, exporters, \
+             eval, device, train, init, cull, losses, sinks, dataset, schedule, diagnose, strategy, optimizer, exporters, \
              regularizers",
         ),
         (
@@ -418,10 +418,6 @@ fn refusals_say_what_where_and_what_instead() {
             "`losses.1.kind` is l1, allowed: each loss once (f.yaml:2)",
         ),
         (
-            "train: {deterministic: true}\ndebug: {reduction: atomic}\n",
-            "`debug.reduction` is atomic, allowed: auto or segmented, because `train.deterministic` is on (f.yaml:3)",
-        ),
-        (
             "train: {deterministic: true}\noptimizer: {deferred_sh: on}\n",
             "`optimizer.deferred_sh` is on, allowed: auto or off, because `train.deterministic` is on: a save would show in \
              later bytes (f.yaml:3)",
@@ -432,8 +428,9 @@ fn refusals_say_what_where_and_what_instead() {
              second is above 0.99 (f.yaml:2)",
         ),
         (
-            "debug: {chunk: 100}\n",
-            "`debug.chunk` is 100, allowed: a power of two, 64 to 4194304 (f.yaml:2)",
+            "debug: {validation: true}\n",
+            "unknown key `debug` (f.yaml:2) / `diagnose` holds validation, guard_bands, markers, silence_ms and timed_every; the \
+             others were for tests and are no settings any more",
         ),
         (
             "extends: [1]\n",

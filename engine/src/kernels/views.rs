@@ -133,6 +133,18 @@ pub enum Reduction {
     CompareExchange,
 }
 
+impl Reduction {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Segmented => "segmented",
+            Self::Atomic => "atomic",
+            Self::CompareExchange => "compare_exchange",
+        }
+    }
+}
+
 /// Kernel variants pinned for a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Variants {
@@ -166,11 +178,7 @@ impl Variants {
     /// What tells these kernels from others of the same device, for people.
     #[must_use]
     pub fn name(&self) -> String {
-        let reduction = match self.reduction {
-            Reduction::Segmented => "segmented",
-            Reduction::Atomic => "atomic",
-            Reduction::CompareExchange => "compare_exchange",
-        };
+        let reduction = self.reduction.name();
         let threads = match (self.columns, self.lanes) {
             (true, true) => "lanes",
             (true, false) => "columns",

@@ -21,7 +21,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::demand::Demand;
-use super::losses;
+use super::{Faults, losses};
 use crate::config::{Order, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
@@ -67,8 +67,8 @@ pub enum CapacitySource {
     Counted,
     /// Less than counted: steps will run in bands.
     Short,
-    /// Set by `debug.v_cap` or `debug.i_cap`.
-    Debug,
+    /// Forced by the faults `v_cap` or `i_cap`.
+    Forced,
 }
 
 impl CapacitySource {
@@ -82,7 +82,7 @@ impl CapacitySource {
             Self::Budget => "what the budget holds, at least as counted over the training views",
             Self::Counted => "as counted over the training views, with head-room",
             Self::Short => "less than counted over the training views: expect steps in bands",
-            Self::Debug => "set by debug.v_cap or debug.i_cap",
+            Self::Forced => "forced by the faults v_cap or i_cap",
         }
     }
 }
@@ -92,10 +92,10 @@ pub(super) fn capacities(
     profile: &Profile,
     scene: &SceneIndex,
     demand: &Demand,
-    n: u32,
-    level: u32,
+    (n, level): (u32, u32),
     limits: PlanLimits,
     variants: &Variants,
+    faults: &Faults,
 ) -> (Capacities, CapacitySource) {
     let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
     let per_intersection = if variants.reduction == Reduction::Segmented {
@@ -105,9 +105,8 @@ pub(super) fn capacities(
     };
     let tiles = Capacities::new(n, n, n, 0, pixel_sizes(scene)).max_tiles;
     let (v_cap, i_cap) = sizes(demand, n, level, tiles);
-    let debug = &profile.debug;
-    let v_cap = debug.v_cap.unwrap_or(v_cap).min(bound(RECORD_BYTES));
-    let i_cap = match (debug.i_cap, debug.v_cap) {
+    let v_cap = faults.v_cap.unwrap_or(v_cap).min(bound(RECORD_BYTES));
+    let i_cap = match (faults.i_cap, faults.v_cap) {
         (Some(i_cap), _) => i_cap,
         // A forced number of records says nothing about the room for intersections.
         (None, Some(_)) => sizes(demand, v_cap, GENEROUS, tiles).1,
@@ -125,13 +124,13 @@ pub(super) fn capacities(
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred_steps(profile, variants);
     c.sorted = profile.train.order == Order::Morton;
-    c.clusters = c.sorted && debug.clusters;
+    c.clusters = c.sorted && !faults.no_clusters;
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
-    if let Some(chunk) = debug.chunk {
+    if let Some(chunk) = faults.chunk {
         c.chunk = chunk.next_multiple_of(256);
     }
     let source = match level {
-        _ if debug.i_cap.is_some() || debug.v_cap.is_some() => CapacitySource::Debug,
+        _ if faults.forces_capacities() => CapacitySource::Forced,
         GENEROUS.. => CapacitySource::Generous,
         COUNTED => CapacitySource::Counted,
         LEAST..COUNTED => CapacitySource::Short,

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::background::{self, Choice, thousands};
 use super::demand::Demand;
 use super::planning::{PlanReport, TrainPlan, plan};
-use super::{PlanError, order};
+use super::{Faults, PlanError, order};
 use crate::config::Profile;
 use crate::gaussians::background::sphere_points;
 use crate::gaussians::{Gaussians, init};
@@ -217,12 +217,13 @@ pub fn plan_first(
     budget: Budget,
     limits: PlanLimits,
     variants: &Variants,
+    faults: &Faults,
 ) -> Result<(FirstModel, TrainPlan, PlanReport), PlanError> {
     let mut first = FirstModel::new(profile, scene)?;
     let others = u32::try_from(first.gaussians.len() - first.background.len()).unwrap_or(u32::MAX);
     loop {
         let demand = Demand::count(profile, scene, &first.gaussians);
-        let planned = plan(profile, scene, &demand, budget, limits, variants);
+        let planned = plan(profile, scene, &demand, budget, limits, variants, faults);
         let most = match &planned {
             Ok((_, report)) => background::room_of(report.capacities.n_cap, others),
             Err(PlanError::DoesNotFit { .. }) => 0,

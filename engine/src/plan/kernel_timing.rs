@@ -1,14 +1,14 @@
 //! Which kernels are the quickest on a card that nobody measured: each way to sum gradients and to draw is timed once, on a
 //! made-up view, before the run is planned.
 //!
-//! There is nothing to measure where the answer is known (NVIDIA cards, CPU drivers), where bytes must repeat, where
-//! `debug.reduction` names the kernels, or without a clock on the device.
+//! There is nothing to measure where the answer is known (NVIDIA cards, CPU drivers), where bytes must repeat, where the
+//! fault `reduction` names the kernels, or without a clock on the device.
 
 use std::sync::Arc;
 
-use super::PlanError;
 use super::sample_view::{Sample, SampleView};
-use crate::config::{self, Profile};
+use super::{Faults, PlanError};
+use crate::config::Profile;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::MemoryError;
 use crate::vk::{Caps, Device, DeviceKind, Tier, VkError};
@@ -23,8 +23,14 @@ const RUNS: u32 = 5;
 const HOPELESS: f64 = 4.0;
 
 /// The kernels that may take the place of `chosen`, none of which was tried yet: those that need no more memory.
-pub(super) fn candidates(caps: &Caps, tier: Tier, profile: &Profile, chosen: &Variants) -> Vec<Variants> {
-    let is_pinned = profile.train.deterministic || profile.debug.reduction != config::Reduction::Auto;
+pub(super) fn candidates(
+    caps: &Caps,
+    tier: Tier,
+    profile: &Profile,
+    faults: &Faults,
+    chosen: &Variants,
+) -> Vec<Variants> {
+    let is_pinned = profile.train.deterministic || faults.reduction.is_some();
     let is_known = caps.kind == DeviceKind::Cpu || caps.vendor_id == MEASURED_VENDOR;
     if is_pinned || is_known || tier != Tier::Fast || caps.timestamp_period_ns <= 0.0 {
         return Vec::new();
@@ -148,55 +154,55 @@ mod tests {
         caps
     }
 
-    fn profile(alter: impl Fn(&mut Profile)) -> Profile {
+    fn profile() -> Profile {
         let inputs = Inputs {
             profile: Some("cpu".to_owned()),
             ..Inputs::default()
         };
-        let mut profile = resolve(&inputs).unwrap();
-        alter(&mut profile);
-        profile
+        resolve(&inputs).unwrap()
     }
 
-    fn names(caps: &Caps, tier: Tier, profile: &Profile) -> Vec<String> {
-        let chosen = variants_for(caps, tier, profile).unwrap();
-        let list = candidates(caps, tier, profile, &chosen);
+    fn names(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults) -> Vec<String> {
+        let chosen = variants_for(caps, tier, profile, faults).unwrap();
+        let list = candidates(caps, tier, profile, faults, &chosen);
         list.iter().map(Variants::name).collect()
     }
 
     #[test]
     fn candidates_do_with_the_memory_of_the_choice() {
-        let auto = profile(|_| ());
+        let (auto, none) = (profile(), Faults::default());
         let gpu = caps(DeviceKind::Discrete, true);
         let expected = ["atomic+columns", "compare_exchange+pixels", "compare_exchange+columns"];
-        assert_eq!(names(&gpu, Tier::Fast, &auto), expected);
+        assert_eq!(names(&gpu, Tier::Fast, &auto, &none), expected);
         let without = caps(DeviceKind::Integrated, false);
-        assert_eq!(names(&without, Tier::Fast, &auto), ["compare_exchange+columns"]);
+        assert_eq!(names(&without, Tier::Fast, &auto, &none), ["compare_exchange+columns"]);
     }
 
     #[test]
     fn known_and_pinned_kernels_are_not_timed() {
-        let (auto, gpu) = (profile(|_| ()), caps(DeviceKind::Discrete, true));
-        assert!(names(&gpu, Tier::Portable, &auto).is_empty());
-        assert!(names(&caps(DeviceKind::Cpu, true), Tier::Fast, &auto).is_empty());
+        let (auto, none, gpu) = (profile(), Faults::default(), caps(DeviceKind::Discrete, true));
+        assert!(names(&gpu, Tier::Portable, &auto, &none).is_empty());
+        assert!(names(&caps(DeviceKind::Cpu, true), Tier::Fast, &auto, &none).is_empty());
         let alterations: [fn(&mut Caps); 2] = [|c| c.vendor_id = MEASURED_VENDOR, |c| c.timestamp_period_ns = 0.0];
         for alter in alterations {
             let mut caps = gpu.clone();
             alter(&mut caps);
-            assert!(names(&caps, Tier::Fast, &auto).is_empty());
+            assert!(names(&caps, Tier::Fast, &auto, &none).is_empty());
         }
-        let pins: [fn(&mut Profile); 2] = [
-            |p| p.train.deterministic = true,
-            |p| p.debug.reduction = config::Reduction::Atomic,
-        ];
-        for pin in pins {
-            assert!(names(&gpu, Tier::Fast, &profile(pin)).is_empty());
-        }
+        let mut repeats = profile();
+        repeats.train.deterministic = true;
+        assert!(names(&gpu, Tier::Fast, &repeats, &none).is_empty());
+        let pinned = Faults {
+            reduction: Some(Reduction::Atomic),
+            ..Faults::default()
+        };
+        assert!(names(&gpu, Tier::Fast, &auto, &pinned).is_empty());
     }
 
     #[test]
     fn others_must_be_clearly_quicker() {
-        let chosen = variants_for(&caps(DeviceKind::Discrete, true), Tier::Fast, &profile(|_| ())).unwrap();
+        let gpu = caps(DeviceKind::Discrete, true);
+        let chosen = variants_for(&gpu, Tier::Fast, &profile(), &Faults::default()).unwrap();
         let other = Variants {
             columns: true,
             ..chosen

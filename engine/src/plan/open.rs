@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{PlanError, device_choice};
+use super::{Faults, PlanError, device_choice};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::Layout;
@@ -14,14 +14,16 @@ pub struct OpenDevice {
     pub device: Arc<Device>,
     /// Tier in use.
     pub tier: Tier,
+    /// What is made to go wrong on it.
+    pub faults: Faults,
 }
 
 /// How the tensors of a run lie in memory: packed, unless `profile` looks for passes that leave theirs.
 #[must_use]
 pub fn layout_of(profile: &Profile) -> Layout {
-    if profile.debug.guard_bands {
+    if profile.diagnose.guard_bands {
         Layout::Guarded
-    } else if profile.debug.validation == config::Validation::Gpu {
+    } else if profile.diagnose.validation == config::Validation::Gpu {
         Layout::Apart
     } else {
         Layout::Packed
@@ -37,12 +39,12 @@ pub fn list_devices() -> Result<Vec<Caps>, VkError> {
 }
 
 /// Opens the device `profile.device` asks for: by number, name or uuid, or the best one (discrete before integrated
-/// before software).
+/// before software), with `faults` for whatever runs on it.
 ///
 /// # Errors
 /// [`PlanError::NoDevice`] when there is none or the tier cannot be reached.
-pub fn open_device(profile: &Profile) -> Result<OpenDevice, PlanError> {
-    let instance = Arc::new(Instance::new(match profile.debug.validation {
+pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, PlanError> {
+    let instance = Arc::new(Instance::new(match profile.diagnose.validation {
         config::Validation::Off => Validation::Off,
         config::Validation::Core => Validation::Core,
         config::Validation::Sync => Validation::Synchronization,
@@ -68,48 +70,52 @@ pub fn open_device(profile: &Profile) -> Result<OpenDevice, PlanError> {
     };
     let device = Device::open(&instance, chosen)?;
     let cpu = device.caps().kind == DeviceKind::Cpu;
-    device.mark_passes(match profile.debug.markers {
+    device.mark_passes(match profile.diagnose.markers {
         config::Markers::Auto => cpu,
         config::Markers::On => true,
         config::Markers::Off => false,
     });
     device.limit_submissions(profile.device.submit_ms);
-    if let Some(number) = profile.debug.fail_allocation {
+    if let Some(number) = faults.fail_allocation {
         device.fail_attempt(number);
     }
-    Ok(OpenDevice { device, tier })
+    Ok(OpenDevice { device, tier, faults })
 }
 
-/// Kernel variants for a device: what the tier allows, what the profile asks for, and on software drivers the variants
-/// that are quicker there. What comes out is not proven yet, see [`crate::plan::self_test::Pinned`].
+/// Kernel variants for a device: what the tier allows, what profile and faults ask for, and on software drivers the
+/// variants that are quicker there. What comes out is not proven yet, see [`super::Pinned`].
 ///
 /// # Errors
-/// [`PlanError::NoDevice`] when `debug.reduction` asks for what the device cannot do.
-pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile) -> Result<Variants, PlanError> {
+/// [`PlanError::NoDevice`] when the fault `reduction` asks for what the device or `train.deterministic` excludes.
+pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults) -> Result<Variants, PlanError> {
     let cpu = caps.kind == DeviceKind::Cpu;
     let fast = tier == Tier::Fast;
-    let reduction = match profile.debug.reduction {
+    let reduction = match faults.reduction {
         // On software drivers too: the segmented kernel is the one that is made for their short subgroups.
-        config::Reduction::Auto if !fast || cpu || profile.train.deterministic => Reduction::Segmented,
-        config::Reduction::Auto if caps.float_atomics => Reduction::Atomic,
-        config::Reduction::Auto => Reduction::CompareExchange,
-        config::Reduction::Segmented => Reduction::Segmented,
-        config::Reduction::Atomic if fast && caps.float_atomics => Reduction::Atomic,
-        config::Reduction::CompareExchange if fast => Reduction::CompareExchange,
-        asked @ (config::Reduction::Atomic | config::Reduction::CompareExchange) => {
-            return Err(impossible(asked, caps, fast));
+        None if !fast || cpu || profile.train.deterministic => Reduction::Segmented,
+        None if caps.float_atomics => Reduction::Atomic,
+        None => Reduction::CompareExchange,
+        Some(Reduction::Segmented) => Reduction::Segmented,
+        Some(asked) if profile.train.deterministic => {
+            return Err(PlanError::NoDevice(format!(
+                "the fault `reduction` is {} but `train.deterministic` is on, which leaves segmented",
+                asked.name()
+            )));
         }
+        Some(Reduction::Atomic) if fast && caps.float_atomics => Reduction::Atomic,
+        Some(Reduction::CompareExchange) if fast => Reduction::CompareExchange,
+        Some(asked) => return Err(impossible(asked, caps, fast)),
     };
     Ok(Variants {
         reduction,
-        ..rendering_variants(caps, tier, profile)
+        ..rendering_variants(caps, tier, profile, faults)
     })
 }
 
 /// The same for rendering: how gradients are summed does not matter there.
-pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile) -> Variants {
+pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults) -> Variants {
     let fast = tier == Tier::Fast;
-    let subgroup = fast && profile.debug.subgroup != config::Subgroup::Off && caps.subgroup_size >= 16;
+    let subgroup = fast && !faults.no_subgroups && caps.subgroup_size >= 16;
     Variants {
         reduction: Reduction::Segmented,
         sort_subgroup: if subgroup { caps.subgroup_size } else { 0 },
@@ -119,16 +125,17 @@ pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile) -> 
     }
 }
 
-fn impossible(asked: config::Reduction, caps: &Caps, fast: bool) -> PlanError {
+fn impossible(asked: Reduction, caps: &Caps, fast: bool) -> PlanError {
     let (lacks, possible) = if fast {
-        ("float atomics", "auto, segmented, compare_exchange")
+        ("float atomics", "segmented, compare_exchange")
     } else if caps.tier() == Tier::Fast {
-        ("subgroup operations on the portable tier", "auto, segmented")
+        ("subgroup operations on the portable tier", "segmented")
     } else {
-        ("subgroup operations for subgroups of 4 to 32 lanes", "auto, segmented")
+        ("subgroup operations for subgroups of 4 to 32 lanes", "segmented")
     };
     PlanError::NoDevice(format!(
-        "`debug.reduction` is {asked} but `{}` has no {lacks}; it can do: {possible}",
+        "the fault `reduction` is {} but `{}` has no {lacks}; it can do: {possible}",
+        asked.name(),
         caps.name
     ))
 }
@@ -147,27 +154,32 @@ mod tests {
         caps
     }
 
-    fn settings(reduction: config::Reduction) -> Profile {
+    fn settings() -> Profile {
         let inputs = Inputs {
             profile: Some("cpu".to_owned()),
             ..Inputs::default()
         };
-        let mut profile = resolve(&inputs).unwrap();
-        profile.debug.reduction = reduction;
-        profile
+        resolve(&inputs).unwrap()
+    }
+
+    fn asking(reduction: Option<Reduction>) -> Faults {
+        Faults {
+            reduction,
+            ..Faults::default()
+        }
     }
 
     /// Every kind of card: what it runs when nothing is asked for.
     #[test]
     fn subgroups_and_float_atomics_decide() {
-        let profile = settings(config::Reduction::Auto);
+        let (profile, none) = (settings(), Faults::default());
         let mut deterministic = profile.clone();
         deterministic.train.deterministic = true;
         for size in [1, 2, 4, 8, 16, 24, 32, 64, 128] {
             for (ops, atomics) in [(true, true), (true, false), (false, true), (false, false)] {
                 let what = format!("{size} lanes, operations: {ops}, float atomics: {atomics}");
                 let caps = device(DeviceKind::Discrete, size, ops, atomics);
-                let of = |tier, profile: &Profile| variants_for(&caps, tier, profile).unwrap();
+                let of = |tier, profile: &Profile| variants_for(&caps, tier, profile, &none).unwrap();
                 let found = of(caps.tier(), &profile);
                 let fast = ops && [4, 8, 16, 32].contains(&size);
                 assert_eq!(caps.tier() == Tier::Fast, fast, "{what}");
@@ -194,12 +206,12 @@ mod tests {
     fn software_drivers_fold_unless_told_otherwise() {
         let caps = device(DeviceKind::Cpu, 8, true, true);
         for (asked, wanted) in [
-            (config::Reduction::Auto, Reduction::Segmented),
-            (config::Reduction::Segmented, Reduction::Segmented),
-            (config::Reduction::Atomic, Reduction::Atomic),
-            (config::Reduction::CompareExchange, Reduction::CompareExchange),
+            (None, Reduction::Segmented),
+            (Some(Reduction::Segmented), Reduction::Segmented),
+            (Some(Reduction::Atomic), Reduction::Atomic),
+            (Some(Reduction::CompareExchange), Reduction::CompareExchange),
         ] {
-            let found = variants_for(&caps, Tier::Fast, &settings(asked)).unwrap();
+            let found = variants_for(&caps, Tier::Fast, &settings(), &asking(asked)).unwrap();
             assert_eq!((found.reduction, found.columns), (wanted, true));
         }
     }
@@ -207,28 +219,28 @@ mod tests {
     #[test]
     fn what_a_device_cannot_do_is_refused_by_name() {
         let refused = |caps: &Caps, tier, asked| {
-            let error = variants_for(caps, tier, &settings(asked)).unwrap_err();
+            let error = variants_for(caps, tier, &settings(), &asking(Some(asked))).unwrap_err();
             assert!(matches!(error, PlanError::NoDevice(_)));
             error.to_string()
         };
-        let (atomic, exchange) = (config::Reduction::Atomic, config::Reduction::CompareExchange);
+        let (atomic, exchange) = (Reduction::Atomic, Reduction::CompareExchange);
         let without = device(DeviceKind::Discrete, 32, true, false);
         assert_eq!(
             refused(&without, Tier::Fast, atomic),
-            "`debug.reduction` is atomic but `Some card` has no float atomics; it can do: auto, segmented, \
+            "the fault `reduction` is atomic but `Some card` has no float atomics; it can do: segmented, \
              compare_exchange"
         );
-        assert!(variants_for(&without, Tier::Fast, &settings(exchange)).is_ok());
+        assert!(variants_for(&without, Tier::Fast, &settings(), &asking(Some(exchange))).is_ok());
         let wide = device(DeviceKind::Discrete, 64, true, true);
         for asked in [atomic, exchange] {
             let text = refused(&wide, wide.tier(), asked);
             assert!(
-                text.contains("subgroups of 4 to 32 lanes") && text.ends_with("auto, segmented"),
+                text.contains("subgroups of 4 to 32 lanes") && text.ends_with("can do: segmented"),
                 "{text}"
             );
             let text = refused(&device(DeviceKind::Discrete, 32, true, true), Tier::Portable, asked);
             assert!(
-                text.contains("on the portable tier") && text.ends_with("auto, segmented"),
+                text.contains("on the portable tier") && text.ends_with("can do: segmented"),
                 "{text}"
             );
         }

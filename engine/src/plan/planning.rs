@@ -9,7 +9,7 @@ use super::open::layout_of;
 use super::order::{self, Reorder};
 use super::probe_tensors::ProbeTensors;
 use super::readback::EvalReadback;
-use super::{PlanError, losses};
+use super::{Faults, PlanError, losses};
 use crate::config::{Profile, Residency};
 use crate::eval::lpips::{LpipsError, LpipsTensors};
 use crate::gaussians::morton::Frame;
@@ -332,6 +332,7 @@ pub fn plan(
     budget: Budget,
     limits: PlanLimits,
     variants: &Variants,
+    faults: &Faults,
 ) -> Result<(TrainPlan, PlanReport), PlanError> {
     losses::check(profile, scene)?;
     let initial = demand.gaussians;
@@ -346,7 +347,7 @@ pub fn plan(
     };
     let page_bytes = limits.largest_tensor();
     let build = |n: u32, level: u32| -> Result<Candidate, PlanError> {
-        let (capacities, source) = capacity::capacities(profile, scene, demand, n, level, limits, variants);
+        let (capacities, source) = capacity::capacities(profile, scene, demand, (n, level), limits, variants, faults);
         let mut plan = TrainPlan::new(
             &capacities,
             variants,

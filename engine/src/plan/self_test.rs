@@ -38,11 +38,11 @@ impl Pinned {
     /// # Errors
     /// See [`variants_for`]; [`PlanError::Memory`] when the portable kernels do not run either.
     pub fn for_training(open: &OpenDevice, profile: &Profile) -> Result<Self, PlanError> {
-        let wanted = variants_for(open.device.caps(), open.tier, profile)?;
-        let (mut pinned, proof) = Self::tested(&open.device, wanted, profile.debug.fail_self_test)?;
+        let wanted = variants_for(open.device.caps(), open.tier, profile, &open.faults)?;
+        let (mut pinned, proof) = Self::tested(&open.device, wanted, open.faults.fail_self_test)?;
         let Some(mut proof) = proof else { return Ok(pinned) };
         let mut proven = Vec::new();
-        for candidate in candidates(open.device.caps(), open.tier, profile, &pinned.variants) {
+        for candidate in candidates(open.device.caps(), open.tier, profile, &open.faults, &pinned.variants) {
             // What nobody asked for and does not work is no news.
             if proof.trouble_of(&candidate)?.is_none() {
                 proven.push(candidate);
@@ -58,8 +58,8 @@ impl Pinned {
 
     /// The same for rendering, where nothing is summed.
     pub(crate) fn for_rendering(open: &OpenDevice, profile: &Profile) -> Result<Self, PlanError> {
-        let wanted = rendering_variants(open.device.caps(), open.tier, profile);
-        Ok(Self::tested(&open.device, wanted, profile.debug.fail_self_test)?.0)
+        let wanted = rendering_variants(open.device.caps(), open.tier, profile, &open.faults);
+        Ok(Self::tested(&open.device, wanted, open.faults.fail_self_test)?.0)
     }
 
     /// Keeps of `wanted` what passes; with `spoil`, what the fast kernels compute is changed a little before it is looked at.

@@ -23,7 +23,7 @@ pub struct AdamOptions {
     /// Added to the root of the second moment; above 0, at most 0.001.
     pub eps: f32,
     /// Colours of Gaussians out of view get their steps when they are next in view, the same steps at less memory traffic:
-    /// `auto` = on, but off where equal runs give equal bytes (`train.deterministic`, `debug.reduction: segmented`, software
+    /// `auto` = on, but off where equal runs give equal bytes (`train.deterministic`, segmented sums, software
     /// drivers). `off` is the default until it has been measured on a card.
     pub deferred_sh: DeferredSh,
 }

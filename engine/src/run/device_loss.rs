@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::DeviceLoss;
 use crate::config::{Markers, Profile};
 use crate::export::write_json;
-use crate::plan::{OpenDevice, PlanError, open_device};
+use crate::plan::{Faults, OpenDevice, PlanError, open_device};
 use crate::record::run_folder::REPORT_FILE;
 use crate::record::sinks::Terminal;
 
@@ -59,19 +59,18 @@ pub(super) fn careful(mut profile: Profile, root: &Path, loss: &DeviceLoss) -> P
         0 => 50,
         ms => (ms / 2).max(1),
     };
-    profile.debug.markers = Markers::On;
-    profile.debug.lose_device_at.retain(|it| *it > loss.iteration + 1);
+    profile.diagnose.markers = Markers::On;
     profile
 }
 
-/// Opens the device of `profile` again.
+/// Opens the device of `profile` again, with `faults`.
 ///
 /// # Errors
 /// That of the last attempt.
-pub(super) fn reopen(profile: &Profile) -> Result<OpenDevice, PlanError> {
+pub(super) fn reopen(profile: &Profile, faults: &Faults) -> Result<OpenDevice, PlanError> {
     let mut attempt = 1;
     loop {
-        match open_device(profile) {
+        match open_device(profile, faults.clone()) {
             Err(_) if attempt < ATTEMPTS => {
                 attempt += 1;
                 std::thread::sleep(PAUSE);

@@ -75,7 +75,7 @@ pub enum RunError {
         saved: bool,
     },
     /// The Vulkan validation layer had something to say.
-    #[error("the Vulkan validation layer (`debug.validation` is {mode}) gave {count} messages, the first: {first}")]
+    #[error("the Vulkan validation layer (`diagnose.validation` is {mode}) gave {count} messages, the first: {first}")]
     Validation {
         /// What it checks.
         mode: &'static str,

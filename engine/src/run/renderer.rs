@@ -2,7 +2,7 @@
 //!
 //! Room for intersections starts at a guess and grows when a view needs more, so that any model that fits the budget with
 //! its largest view renders. A view with more visible Gaussians than records, where a binding ends before the model does
-//! or under `debug.v_cap`, is drawn in bands. The image depends on neither.
+//! or under the fault `v_cap`, is drawn in bands. The image depends on neither.
 
 use super::RunError;
 use super::evaluation::Measure;
@@ -165,12 +165,12 @@ impl<'a> Renderer<'a> {
         let limits = Gpu::limits(&self.open.device);
         let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
         let n = u32::try_from(self.model.len()).unwrap_or(u32::MAX);
-        let v_cap = self.profile.debug.v_cap.unwrap_or(n).min(n).min(bound(RECORD_BYTES));
+        let v_cap = self.open.faults.v_cap.unwrap_or(n).min(n).min(bound(RECORD_BYTES));
         // Small models have large splats, large models two to five intersections a splat.
         let guess = v_cap.saturating_mul(6).max(1 << 20);
         let i_cap = self
             .intersections
-            .or(self.profile.debug.i_cap)
+            .or(self.open.faults.i_cap)
             .unwrap_or(guess)
             .max(v_cap)
             .min(bound(KEY_BYTES));
@@ -223,7 +223,7 @@ impl Stage {
             let keep = &readback.copies(&tensors)[..2];
             let parts = step::render_in_bands(&tensors, &bands, &records, keep);
             (
-                BandRing::new(bands, Some(&records), profile.debug.bands, *capacities),
+                BandRing::new(bands, Some(&records), open.faults.bands, *capacities),
                 parts,
             )
         });

@@ -214,14 +214,14 @@ impl Session {
             started_unix_s: stamp.unix.as_secs(),
         };
         let mut folder = RunFolder::create(&root, existing, run)?;
-        let mut guard = Guard::new(&open.device, &profile);
+        let mut guard = Guard::new(&open, &profile);
         let (device_bytes, host_bytes) = (report.device_bytes, report.host_bytes);
         let phase = Phase::at(&profile, &scene, 1)?;
         if let Some(first) = &mut first {
             first.colour(&phase.scene, &phase.store);
         }
         let model = first.as_ref().map(|first| &first.gaussians);
-        let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model)?;
+        let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model, &open.faults)?;
         guard.committed(
             from.as_ref().map_or(0, |c| c.state().iteration),
             device_bytes,
@@ -579,16 +579,16 @@ fn make_plan(
     variants: &Variants,
     from: Option<&OpenCheckpoint>,
 ) -> Result<(Option<FirstModel>, crate::plan::TrainPlan, PlanReport), RunError> {
-    let budget = device_budget(&open.device, profile);
+    let budget = device_budget(open, profile);
     let limits = Gpu::limits(&open.device);
     match from.map(OpenCheckpoint::state) {
         None => {
-            let (first, plan, report) = plan_first(profile, scene, budget, limits, variants)?;
+            let (first, plan, report) = plan_first(profile, scene, budget, limits, variants, &open.faults)?;
             Ok((Some(first), plan, report))
         }
         Some(state) => {
             let demand = Demand::of_checkpoint(&state.capacities, state.gaussians);
-            let (plan, report) = plan(profile, scene, &demand, budget, limits, variants)?;
+            let (plan, report) = plan(profile, scene, &demand, budget, limits, variants, &open.faults)?;
             Ok((None, plan, report))
         }
     }

@@ -146,7 +146,7 @@ impl BandRing {
 /// How steps run when they do not run whole.
 pub(super) struct Banding {
     pub(super) ring: BandRing,
-    /// `debug.bands`: every step runs in at least so many bands.
+    /// The fault `bands`: every step runs in at least so many bands.
     pub(super) asked: Option<u32>,
     /// Memory is short: every step runs in at least so many bands.
     pub(super) pressed: Option<u32>,

@@ -162,7 +162,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// What `debug.spill_from` pretends to have measured.
+    /// What the fault `spill_from` pretends to have measured.
     pub(crate) fn spilled_example() -> Self {
         Self {
             reference_gb_s: 400.0,

@@ -31,7 +31,7 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MemoryError};
 use crate::plan::schedule::{self, Events};
-use crate::plan::{EvalReadback, PlanReport, TrainPlan, losses};
+use crate::plan::{EvalReadback, Faults, PlanReport, TrainPlan, losses};
 use crate::program::View;
 use crate::record::events::{Event, EventRow};
 use crate::scene::{self, Camera, SceneIndex};
@@ -138,6 +138,8 @@ pub struct Trainer {
     /// Time spent waiting for steps.
     waited: Duration,
     pub(super) deferred: Deferred,
+    /// Iterations at whose beginning the device is lost, see [`Faults::lose_device_at`].
+    lose_at: Vec<u32>,
 }
 
 impl Trainer {
@@ -152,6 +154,7 @@ impl Trainer {
         report: PlanReport,
         scene: &SceneIndex,
         model: Option<&Gaussians>,
+        faults: &Faults,
     ) -> Result<Self, TrainError> {
         profile.model.near = Some(profile.near_z(scene));
         let mut gpu = Gpu::with_layout(
@@ -161,8 +164,8 @@ impl Trainer {
             report.budget.cap_bytes,
             plan.layout,
         )?;
-        let programs = Programs::new(&gpu, &plan, profile.debug.timed_every > 0)?;
-        let least = profile.debug.bands;
+        let programs = Programs::new(&gpu, &plan, profile.diagnose.timed_every > 0)?;
+        let least = faults.bands;
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
         let banding = Banding::new(ring, least);
         let slots = report.capacities.slots as usize;
@@ -202,6 +205,7 @@ impl Trainer {
             timed: Vec::new(),
             waited: Duration::ZERO,
             deferred,
+            lose_at: faults.lose_device_at.clone(),
         };
         losses::start(&mut trainer.gpu, &trainer.tensors)?;
         trainer.upload_rates()?;
@@ -314,7 +318,7 @@ impl Trainer {
         camera: &Camera,
         target: impl Into<Target<'a>>,
     ) -> Result<Option<StepStatus>, TrainError> {
-        if self.profile.debug.lose_device_at.contains(&(self.iteration + 1)) {
+        if self.lose_at.contains(&(self.iteration + 1)) {
             self.gpu.device().lose();
             self.gpu.queue().is_done(Ticket::default())?;
         }
@@ -625,7 +629,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// Timed steps since the last call, oldest first; see `debug.timed_every`.
+    /// Timed steps since the last call, oldest first; see `diagnose.timed_every`.
     pub fn take_timed(&mut self) -> Vec<TimedStep> {
         std::mem::take(&mut self.timed)
     }

@@ -25,7 +25,7 @@ pub enum Validation {
 }
 
 impl Validation {
-    /// The word for `debug.validation`.
+    /// The word for `diagnose.validation`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,7 +1,6 @@
 //! Steps in bands, and steps done again after a stall, leave what whole steps would have left.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::config::Profile;
 use kiln::kernels::bands;
 use kiln::kernels::cpu::bands::{count_in_band, tile_histogram};
 use kiln::kernels::views::Reduction;
@@ -11,6 +10,7 @@ use kiln_tests::banded::{BUSY, Run, behind, camera, profile, scene, told, traine
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu as Device, Keep, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
+use kiln_tests::setup::Setup;
 use kiln_tests::stages::{Stages, staged};
 use kiln_tests::twin::{Twin, uniforms};
 
@@ -63,14 +63,14 @@ fn counts_follow_the_reference() {
     gpu.assert_valid();
 }
 
-fn forced(bands: &str) -> Profile {
-    profile(&[("debug.bands", bands)])
+fn forced(bands: &str) -> Setup {
+    profile(&[("fault.bands", bands)])
 }
 
 #[test]
 fn any_number_of_bands_gives_the_same_bytes() {
     let device = open();
-    let run = |profile: &Profile| {
+    let run = |profile: &Setup| {
         let mut trainer = trainer(&device, profile, Reduction::Segmented, &scene().model());
         Run::new(&mut trainer, 6, |i| camera(&scene(), i), false)
     };
@@ -102,9 +102,9 @@ fn steps_that_leave_gaussians_out_give_the_same_bytes_in_bands() {
     let pairs: Vec<_> = visible(&whole).into_iter().zip(visible(&all)).collect();
     assert!(pairs.iter().all(|(some, all)| some < all), "{pairs:?}");
     let few: [&[(&str, &str)]; 3] = [
-        &[("debug.bands", "7")],
-        &[("debug.v_cap", "150")],
-        &[("debug.v_cap", "150"), ("debug.i_cap", "700")],
+        &[("fault.bands", "7")],
+        &[("fault.v_cap", "150")],
+        &[("fault.v_cap", "150"), ("fault.i_cap", "700")],
     ];
     for way in few {
         let banded = run(way);
@@ -126,7 +126,7 @@ fn exchanged_sums_in_bands_agree() {
 
 fn unordered_sums_in_bands_agree(reduction: Reduction) {
     let device = open();
-    let run = |profile: &Profile, steps: u32| {
+    let run = |profile: &Setup, steps: u32| {
         let mut trainer = trainer(&device, profile, reduction, &scene().model());
         Run::new(&mut trainer, steps, |i| camera(&scene(), i), false)
     };
@@ -153,7 +153,7 @@ fn unordered_sums_in_bands_agree(reduction: Reduction) {
 #[test]
 fn a_run_that_never_fits_gives_the_same_bytes() {
     let device = open();
-    let run = |profile: &Profile| {
+    let run = |profile: &Setup| {
         let mut trainer = trainer(&device, profile, Reduction::Segmented, &scene().model());
         Run::new(&mut trainer, 7, |i| camera(&scene(), i), false)
     };
@@ -161,7 +161,7 @@ fn a_run_that_never_fits_gives_the_same_bytes() {
     let least = whole.wanted().into_iter().min().expect("steps");
     for i_cap in ["1", "1000"] {
         // Raised to one tile's worth, which is as many as there are Gaussians.
-        let tight = run(&profile(&[("debug.i_cap", i_cap)]));
+        let tight = run(&profile(&[("fault.i_cap", i_cap)]));
         assert!(least > 1000);
         assert_eq!(tight.banded, 7);
         assert_eq!(tight.stalls(), 1, "later steps are not tried whole: {:?}", tight.events);
@@ -200,7 +200,7 @@ fn stalls_among_events_change_nothing() {
     for part in [4, 8, 13] {
         let i_cap = wanted[part].to_string();
         for patient in [false, true] {
-            let tight = run(&[("debug.i_cap", &i_cap)], patient);
+            let tight = run(&[("fault.i_cap", &i_cap)], patient);
             assert!(tight.stalls() > 0 && tight.banded < 16, "i_cap {i_cap}: {wanted:?}");
             tight.assert_same(&whole, &format!("i_cap {i_cap}, patient: {patient}"));
         }
@@ -246,8 +246,8 @@ fn a_step_that_is_not_finite_is_left_out() {
         assert_eq!(found.len(), 1, "{:?}", late.events);
         assert_eq!(found[0].it, bad);
         run(bad, &[], true).assert_same(&late, &format!("one step at a time, {bad} left out"));
-        run(bad, &[("debug.bands", "3")], false).assert_same(&late, &format!("in bands, {bad} left out"));
-        run(bad, &[("debug.i_cap", "1")], false).assert_same(&late, &format!("small i_cap, {bad} left out"));
+        run(bad, &[("fault.bands", "3")], false).assert_same(&late, &format!("in bands, {bad} left out"));
+        run(bad, &[("fault.i_cap", "1")], false).assert_same(&late, &format!("small i_cap, {bad} left out"));
     }
     assert_valid(&device);
 }
@@ -307,16 +307,16 @@ fn a_model_larger_than_a_binding() {
     }
     .model();
     let run = |settings: &[(&str, &str)]| {
-        let large = [("memory.max_gaussians", "800000"), ("debug.chunk", "524288")];
+        let large = [("memory.max_gaussians", "800000"), ("fault.chunk", "524288")];
         let profile = profile(&[&large[..], settings].concat());
         let mut trainer = trainer(&device, &profile, Reduction::Segmented, &model);
         Run::new(&mut trainer, 3, |i| camera(&scene(), i), false)
     };
     let whole = run(&[]);
     for settings in [
-        [("debug.bands", "3")],
-        [("debug.i_cap", "1")],
-        [("debug.v_cap", "10000")],
+        [("fault.bands", "3")],
+        [("fault.i_cap", "1")],
+        [("fault.v_cap", "10000")],
     ] {
         let banded = run(&settings);
         banded.assert_same(&whole, &format!("{settings:?}"));

@@ -403,8 +403,8 @@ fn densifications_and_bands_leave_what_whole_steps_do() {
         let whole = of(ON, &[]);
         assert!(whole.banded == 0 && whole.model.len() > 600, "{}", whole.model.len());
         for settings in [
-            &[("debug.bands", "7")][..],
-            &[("debug.v_cap", "400"), ("debug.i_cap", "900")],
+            &[("fault.bands", "7")][..],
+            &[("fault.v_cap", "400"), ("fault.i_cap", "900")],
         ] {
             let banded = of(ON, settings);
             assert!(banded.banded > 0);

@@ -1,7 +1,6 @@
 //! Steps that see more Gaussians than there are records leave what steps with records for all would have left.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::config::Profile;
 use kiln::gaussians::Gaussians;
 use kiln::kernels::cpu::bands::count_in_band;
 use kiln::kernels::cpu::gradient_store::rows;
@@ -18,6 +17,7 @@ use kiln_tests::banded::{BUSY, Run, camera, profile, scene, told, trainer};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, Keep, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
+use kiln_tests::setup::{Settings, Setup};
 use kiln_tests::stages::{Stages, staged};
 use kiln_tests::twin::{Twin, uniforms};
 
@@ -214,7 +214,7 @@ fn the_gradient_store_follows_the_reference() {
 }
 
 /// Room for all 900, unless `settings` say otherwise.
-fn crowded(settings: &[(&str, &str)]) -> Profile {
+fn crowded(settings: Settings<'_>) -> Setup {
     profile(&[&[("memory.max_gaussians", "900")], settings].concat())
 }
 
@@ -233,7 +233,7 @@ fn stall_rows(run: &Run) -> Vec<(u32, StallBuffer, u64, u64)> {
 #[test]
 fn few_records_give_the_same_bytes() {
     let device = open();
-    let run = |profile: &Profile| {
+    let run = |profile: &Setup| {
         let mut trainer = trainer(&device, profile, Reduction::Segmented, &crowd().model());
         Run::new(&mut trainer, 6, |i| camera(&crowd(), i), false)
     };
@@ -245,11 +245,11 @@ fn few_records_give_the_same_bytes() {
     // About 30 % of the need, one record too few, records and lists both too few, more bands than asked for by either.
     let last = (seen.iter().max().expect("steps") - 1).to_string();
     let ways: [&[(&str, &str)]; 5] = [
-        &[("debug.v_cap", "270")],
-        &[("debug.v_cap", "270"), ("debug.i_cap", "1000")],
-        &[("debug.v_cap", "270"), ("debug.bands", "23")],
-        &[("debug.v_cap", "500"), ("debug.chunk", "512")],
-        &[("debug.v_cap", &last)],
+        &[("fault.v_cap", "270")],
+        &[("fault.v_cap", "270"), ("fault.i_cap", "1000")],
+        &[("fault.v_cap", "270"), ("fault.bands", "23")],
+        &[("fault.v_cap", "500"), ("fault.chunk", "512")],
+        &[("fault.v_cap", &last)],
     ];
     for way in ways {
         let tight = run(&crowded(way));
@@ -258,7 +258,7 @@ fn few_records_give_the_same_bytes() {
         if way[0].1 == "270" {
             assert_eq!(tight.banded, 6);
             let mut expected = vec![(1, StallBuffer::Visible, wanted, 270)];
-            if way.contains(&("debug.i_cap", "1000")) {
+            if way.contains(&("fault.i_cap", "1000")) {
                 expected.push((1, StallBuffer::Intersections, pairs, 1000));
             }
             assert_eq!(rows, expected, "{way:?}: later steps are not tried whole");
@@ -276,7 +276,7 @@ fn atomic_sums_with_few_records_agree() {
         let mut trainer = trainer(&device, &crowded(settings), Reduction::Atomic, &crowd().model());
         Run::new(&mut trainer, steps, |i| camera(&crowd(), i), false)
     };
-    let few = [("debug.v_cap", "270")];
+    let few = [("fault.v_cap", "270")];
     run(&few, 0).assert_same(&run(&[], 0), "rendering");
     let (whole, tight) = (run(&[], 1), run(&few, 1));
     assert_eq!((told(&whole), tight.banded), (told(&tight), 1));
@@ -305,8 +305,8 @@ fn too_many_visible_among_events_change_nothing() {
     let few = (seen[15] * 3 / 10).max(256).to_string();
     let some = seen[6].to_string();
     for settings in [
-        [("debug.v_cap", few.as_str()), ("debug.chunk", "256")],
-        [("debug.v_cap", &some), ("debug.chunk", "512")],
+        [("fault.v_cap", few.as_str()), ("fault.chunk", "256")],
+        [("fault.v_cap", &some), ("fault.chunk", "512")],
     ] {
         for patient in [false, true] {
             let tight = run(&settings, patient);
@@ -342,7 +342,7 @@ fn a_step_that_is_not_finite_is_left_out() {
     for bad in [4, 6] {
         let whole = run(bad, &[]);
         assert_eq!((whole.skipped, whole.banded), (1, 0));
-        let tight = run(bad, &[("debug.v_cap", "400")]);
+        let tight = run(bad, &[("fault.v_cap", "400")]);
         assert_eq!((tight.skipped, tight.banded), (1, 10));
         tight.assert_same(&whole, &format!("{bad} left out"));
     }
@@ -362,7 +362,7 @@ fn a_tile_with_more_splats_than_records_ends_the_run() {
     let (view, target) = (camera(&scene(), 1), scene().target());
     let mut trainer = trainer(
         &device,
-        &crowded(&[("debug.v_cap", "256")]),
+        &crowded(&[("fault.v_cap", "256")]),
         Reduction::Segmented,
         &model,
     );

@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiln::config::Profile;
 use kiln::kernels::views::Reduction;
 use kiln::memory::{Budget, Gpu, PlanLimits};
 use kiln::plan::{Demand, plan};
@@ -20,6 +19,7 @@ use kiln::vk;
 use kiln_tests::gpu::{assert_valid, open, variants};
 use kiln_tests::runs;
 use kiln_tests::scenes::Scene;
+use kiln_tests::setup::{Settings, Setup};
 
 const VIEWS: usize = 30;
 
@@ -48,12 +48,12 @@ fn photo(view: usize, masked: bool) -> Vec<u8> {
     if masked { scene.masked_target() } else { scene.target() }
 }
 
-fn profile(settings: &[(&str, &str)]) -> Profile {
+fn profile(settings: Settings<'_>) -> Setup {
     let common = [
         ("memory.max_gaussians", "500"),
         ("schedule.iterations", "1000"),
         ("schedule.sh_every", "3"),
-        ("debug.chunk", "256"),
+        ("fault.chunk", "256"),
         ("strategy.densify.from", "990"),
         ("strategy.densify.until", "999"),
         ("eval.lpips", "false"),
@@ -62,7 +62,8 @@ fn profile(settings: &[(&str, &str)]) -> Profile {
     runs::profile(Path::new("unused"), &[&common, settings])
 }
 
-fn trainer(device: &Arc<vk::Device>, profile: &Profile, masked: bool) -> Trainer {
+fn trainer(device: &Arc<vk::Device>, setup: &Setup, masked: bool) -> Trainer {
+    let Setup { profile, faults } = setup;
     let mut index = SceneIndex::load(&runs::scene(), &SceneOptions::default()).expect("bundled scene");
     index.train.truncate(VIEWS);
     index.test.truncate(1);
@@ -85,12 +86,13 @@ fn trainer(device: &Arc<vk::Device>, profile: &Profile, masked: bool) -> Trainer
         budget,
         limits,
         &variants(Reduction::Segmented),
+        faults,
     )
     .expect("fits");
     let pages = plan.tensors.resident.pages.len();
     let resident = profile.dataset.residency == kiln::config::Residency::Device;
     assert!(if resident { pages >= 3 } else { pages == 0 }, "{pages} pages");
-    Trainer::new(device, profile.clone(), plan, report, &index, Some(&model)).expect("commits")
+    Trainer::new(device, profile.clone(), plan, report, &index, Some(&model), faults).expect("commits")
 }
 
 fn training_view(index: usize) -> ViewId {
@@ -168,19 +170,19 @@ fn run(trainer: &mut Trainer, masked: bool, ahead: bool) -> (Vec<u32>, Vec<f32>,
 fn resident_photos_give_the_bytes_of_photos_brought_along() {
     let device = open();
     let ways: [(&str, &str, bool, std::ops::RangeInclusive<u32>); 5] = [
-        ("debug.bands", "null", false, 0..=0),
-        ("debug.bands", "null", true, 0..=0),
-        ("debug.bands", "5", false, 40..=40),
+        ("fault.i_cap", "16000", false, 0..=0),
+        ("fault.i_cap", "16000", true, 0..=0),
+        ("fault.bands", "5", false, 40..=40),
         // near views stall and are done again in bands, with those in flight behind them
-        ("debug.i_cap", "3000", false, 1..=39),
+        ("fault.i_cap", "3000", false, 1..=39),
         // the same for views with more visible Gaussians than records
-        ("debug.v_cap", "300", true, 1..=40),
+        ("fault.v_cap", "300", true, 1..=40),
     ];
     for (key, value, masked, banded) in ways {
         let with = |residency: &str, ahead: bool| {
             let profile = profile(&[
                 (key, value),
-                ("debug.i_cap", "16000"),
+                ("fault.i_cap", "16000"),
                 (key, value),
                 ("dataset.residency", residency),
             ]);
@@ -200,7 +202,7 @@ fn resident_photos_give_the_bytes_of_photos_brought_along() {
 fn a_trainer_ends_with_a_photo_on_its_way() {
     let device = open();
     for steps in 0..4 {
-        let mut trainer = trainer(&device, &profile(&[("debug.i_cap", "16000")]), false);
+        let mut trainer = trainer(&device, &profile(&[("fault.i_cap", "16000")]), false);
         for step in 0..steps {
             trainer.advance(&camera(step), &photo(step, false)).expect("a step");
         }
@@ -217,12 +219,12 @@ fn a_trainer_ends_with_a_photo_on_its_way() {
 fn steps_record_nothing() {
     let device = open();
     let settings = [
-        ("debug.i_cap", "16000"),
+        ("fault.i_cap", "16000"),
         ("memory.max_gaussians", "900"),
         ("strategy.densify.from", "5"),
         ("strategy.densify.every", "20"),
         ("strategy.reset.every", "50"),
-        ("debug.timed_every", "7"),
+        ("diagnose.timed_every", "7"),
     ];
     let mut trainer = trainer(&device, &profile(&settings), false);
     let photos: Vec<_> = (0..VIEWS).map(|view| photo(view, false)).collect();
@@ -246,15 +248,15 @@ fn a_photo_without_a_place_is_refused() {
     let device = open();
     let mut resident = trainer(
         &device,
-        &profile(&[("dataset.residency", "device"), ("debug.i_cap", "16000")]),
+        &profile(&[("dataset.residency", "device"), ("fault.i_cap", "16000")]),
         false,
     );
     assert!(resident.store(VIEWS, &photo(0, false)).is_err());
     assert!(resident.advance(&camera(0), Target::Resident(VIEWS)).is_err());
-    let mut other = trainer(&device, &profile(&[("debug.i_cap", "16000")]), false);
+    let mut other = trainer(&device, &profile(&[("fault.i_cap", "16000")]), false);
     assert!(other.store(0, &photo(0, false)).is_err());
     assert!(other.advance(&camera(0), Target::Staged).is_err(), "nothing was staged");
-    let mut other = trainer(&device, &profile(&[("debug.i_cap", "16000")]), false);
+    let mut other = trainer(&device, &profile(&[("fault.i_cap", "16000")]), false);
     let text = other
         .advance(&camera(0), &vec![0; 1 << 20])
         .expect_err("too large")

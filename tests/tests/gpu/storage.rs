@@ -316,8 +316,8 @@ fn bands_leave_the_bytes_of_whole_steps() {
         );
         assert!(colors.filter(|c| **c != 0.0).count() > 1000);
         for settings in [
-            &[("debug.bands", "7")][..],
-            &[("debug.v_cap", "400"), ("debug.i_cap", "900")],
+            &[("fault.bands", "7")][..],
+            &[("fault.v_cap", "400"), ("fault.i_cap", "900")],
         ] {
             let banded = run(settings);
             assert!(banded.banded > 0);

@@ -24,24 +24,25 @@ fn start_up_survives_a_failure_of_every_allocation() {
     // Few blocks, and one for every tensor.
     for layout in [Layout::Packed, Layout::Apart] {
         let profile = profile(Path::new("unused"), &[EVENTFUL, SMALL]);
-        let open = open_device(&profile).unwrap();
+        let open = open_device(&profile, profile.faults.clone()).unwrap();
         let device = open.device.clone();
         let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
         let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
         let demand = Demand::count(&profile, &scene, &model);
-        let variants = variants_for(device.caps(), open.tier, &profile).unwrap();
+        let variants = variants_for(device.caps(), open.tier, &profile, &open.faults).unwrap();
         let budget = Budget::of_device(&device, Some(4 * GIB), 0.97);
         let start = || -> Result<Trainer, RunError> {
             let limits = Gpu::limits(&device);
-            let (mut plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants)?;
+            let (mut plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants, &open.faults)?;
             plan.layout = layout;
             Ok(Trainer::new(
                 &device,
-                profile.clone(),
+                profile.profile.clone(),
                 plan,
                 report,
                 &scene,
                 Some(&model),
+                &open.faults,
             )?)
         };
         let owners = Arc::strong_count(&device);
@@ -87,7 +88,7 @@ fn start_up_survives_a_failure_of_every_allocation() {
 fn the_program_ends_with_its_own_code_when_the_driver_has_no_memory() {
     for number in ["0", "3", "40"] {
         let scratch = Scratch::new("no-memory");
-        let failing = [("debug.fail_allocation", number)];
+        let failing = [("fault.fail_allocation", number)];
         let mut command = runs::train_command(&scratch.join("run"), &[EVENTFUL, SMALL, &failing]);
         let (code, errors) = runs::outcome(&mut command);
         assert_eq!(code, Some(6), "{errors}");

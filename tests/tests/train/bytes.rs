@@ -14,6 +14,7 @@ use kiln::plan::{
 use kiln::program::Class;
 use kiln::scene::SceneIndex;
 use kiln::step::Capacities;
+use kiln_tests::setup::Setup;
 use kiln_tests::{gpu, runs};
 
 /// The limits of a card.
@@ -41,7 +42,7 @@ const SEGMENTED: Variants = Variants {
 
 const MODES: [Storage; 3] = [Storage::Exact, Storage::Half, Storage::Compact];
 
-fn profile(settings: &[(&str, &str)]) -> Profile {
+fn profile(settings: &[(&str, &str)]) -> Setup {
     runs::profile(Path::new("unused"), &[settings])
 }
 
@@ -75,7 +76,7 @@ fn planned(
     let profile = profile(settings);
     let scene = scene(&profile, size_px);
     let budget = Budget::new(cap_bytes, None, Some(cap_bytes), 1.0);
-    plan(&profile, &scene, demand, budget, CARD, variants).unwrap()
+    plan(&profile, &scene, demand, budget, CARD, variants, &profile.faults).unwrap()
 }
 
 /// A plan whose training photos of `resident_bytes` each stay on the device.
@@ -397,7 +398,7 @@ fn room_is_given_up_before_gaussians() {
         let mut sources = Vec::new();
         for mib in (700..900).rev().step_by(3) {
             let budget = Budget::new(mib * MIB, None, Some(mib * MIB), 1.0);
-            let Ok((_, report)) = plan(&profile, &scene, &demand, budget, CARD, &FAST) else {
+            let Ok((_, report)) = plan(&profile, &scene, &demand, budget, CARD, &FAST, &profile.faults) else {
                 break;
             };
             let c = report.capacities;
@@ -413,10 +414,10 @@ fn room_is_given_up_before_gaussians() {
         assert!(sources.contains(&expected), "{sources:?}");
     }
     let demand = demand(200_000, 0.3, 2.6);
-    let forced = [&settings[..], &[("debug.v_cap", "1234"), ("debug.i_cap", "5678")]].concat();
+    let forced = [&settings[..], &[("fault.v_cap", "1234"), ("fault.i_cap", "5678")]].concat();
     let (_, report) = planned(&forced, [800, 533], &demand, 24 * GIB, &FAST);
     assert_eq!((report.capacities.v_cap, report.capacities.i_cap), (1234, 5678));
-    assert_eq!(report.capacities_from, CapacitySource::Debug);
+    assert_eq!(report.capacities_from, CapacitySource::Forced);
 }
 
 /// A re-sort works in bytes that the arena has for other moments.

@@ -27,7 +27,7 @@ const SMALL: &[(&str, &str)] = &[
     ("schedule.checkpoint", "[5, 9, 14, 18, 23, 27, 32, 36, 41]"),
     ("schedule.save", "[20]"),
     ("memory.max_gaussians", "4500"),
-    ("debug.validation", "false"),
+    ("diagnose.validation", "false"),
 ];
 const LAST: u32 = 44;
 

@@ -27,7 +27,7 @@ const SHORT: Settings = &[
     ("train.deterministic", "true"),
     ("eval.views_logged", "0"),
     ("eval.lpips", "false"),
-    ("debug.validation", "true"),
+    ("diagnose.validation", "true"),
 ];
 
 const CULL: Settings = &[("cull", "{ every: 6, clearance: 0.5, witnesses: 1, opacity: 0.001 }")];

@@ -8,7 +8,7 @@ use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, QUICK, Scratch, json, profile, rows};
 
 /// What a card without float atomics runs; under `auto` colours wait then.
-const UNORDERED: &[(&str, &str)] = &[("debug.reduction", "compare_exchange"), ("debug.validation", "true")];
+const UNORDERED: &[(&str, &str)] = &[("fault.reduction", "compare_exchange"), ("diagnose.validation", "true")];
 const MODES: [&str; 3] = ["auto", "on", "off"];
 
 fn train(root: &Path, settings: &[&[(&str, &str)]], resume: Option<ResumeFrom>) {

@@ -1,5 +1,5 @@
-//! Runs whose memory is taken away, on a device that does not do so by itself: `debug.budget` stands in for the driver's
-//! report and `debug.spill_from` for what the residency probe measures.
+//! Runs whose memory is taken away, on a device that does not do so by itself: the fault `budget` stands in for the driver's
+//! report and the fault `spill_from` for what the residency probe measures.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::path::Path;
@@ -47,15 +47,15 @@ fn reserved(run: &Path) -> u64 {
 fn a_run_completes_whatever_others_take() {
     let scratch = Scratch::new("guard");
     let root = |name: &str| scratch.join(name);
-    train(&root("alone"), &[("debug.budget", "[{ from: 0, mib: 1500 }]")]).unwrap();
+    train(&root("alone"), &[("fault.budget", "0:1500")]).unwrap();
     assert!(responses(&root("alone")).is_empty());
     assert!(births(&root("alone"), 24).iter().sum::<u64>() > 0);
     runs::assert_eventful(&root("alone"), 0, 72, 5);
 
     // All that was free is gone; what the run holds it keeps.
     let left = reserved(&root("alone")).div_ceil(MIB);
-    let near = format!("[{{ from: 0, mib: 1500 }}, {{ from: 24, mib: {left} }}]");
-    train(&root("near"), &[("debug.budget", &near)]).unwrap();
+    let near = format!("0:1500,24:{left}");
+    train(&root("near"), &[("fault.budget", &near)]).unwrap();
     assert_eq!(responses(&root("near")), [(24, "stop_growth".to_owned(), true)]);
     let shrunk = runs::events(&root("near"), "budget_shrunk");
     assert_eq!(shrunk.len(), 1);
@@ -70,8 +70,8 @@ fn a_run_completes_whatever_others_take() {
     assert!(deaths.skip(3).sum::<u64>() > 0, "what is faint still goes");
 
     // More than that: the run holds more than it may.
-    let over = "[{ from: 0, mib: 1500 }, { from: 24, mib: 10 }]";
-    train(&root("over"), &[("debug.budget", over)]).unwrap();
+    let over = "0:1500,24:10";
+    train(&root("over"), &[("fault.budget", over)]).unwrap();
     let began = |it: u64, name: &str| (it, name.to_owned(), true);
     let wanted = [
         began(24, "stop_growth"),
@@ -83,8 +83,8 @@ fn a_run_completes_whatever_others_take() {
     assert_eq!(runs::raw_model(&root("over"), 72), runs::raw_model(&root("near"), 72));
 
     // They go again.
-    let gone = format!("[{{ from: 0, mib: 1500 }}, {{ from: 24, mib: {left} }}, {{ from: 32, mib: 1500 }}]");
-    train(&root("gone"), &[("debug.budget", &gone)]).unwrap();
+    let gone = format!("0:1500,24:{left},32:1500");
+    train(&root("gone"), &[("fault.budget", &gone)]).unwrap();
     let ended = (48, "stop_growth".to_owned(), false);
     assert_eq!(responses(&root("gone")), [began(24, "stop_growth"), ended]);
     let after = births(&root("gone"), 24);
@@ -101,7 +101,7 @@ fn a_crowded_card_is_refused_with_the_numbers() {
     let root = scratch.join("run");
     let (code, text) = runs::outcome(&mut runs::train_command(
         &root,
-        &[EVENTFUL, &[("debug.budget", "[{ from: 0, mib: 260 }]")]],
+        &[EVENTFUL, &[("fault.budget", "0:260")]],
     ));
     assert_eq!(code, Some(6), "{text}");
     for part in [
@@ -172,11 +172,11 @@ fn probes_disturb_nothing() {
         let run = runs::train_scene(profile, runs::scene(), None, &Interrupt::unattached());
         run.unwrap().1
     };
-    let probing = [("debug.probe", "true"), ("memory.probe_every", "1")];
+    let probing = [("fault.probe", "true"), ("memory.probe_every", "1")];
     let with = allocations("with", &probing);
     assert_eq!(
         with,
-        allocations("start", &[("debug.probe", "true"), ("memory.probe_every", "0")])
+        allocations("start", &[("fault.probe", "true"), ("memory.probe_every", "0")])
     );
     assert_eq!(
         with,
@@ -205,7 +205,7 @@ fn probes_disturb_nothing() {
 fn a_spill_is_told_and_ends_the_run_where_that_is_asked_for() {
     let scratch = Scratch::new("spill");
     let root = |name: &str| scratch.join(name);
-    let spilled = [("memory.probe_every", "10"), ("debug.spill_from", "25")];
+    let spilled = [("memory.probe_every", "10"), ("fault.spill_from", "25")];
     train(&root("warned"), &spilled).unwrap();
     let verdicts = runs::events(&root("warned"), "residency");
     let verdicts: Vec<(u64, &str)> = verdicts
@@ -236,7 +236,7 @@ fn a_spill_is_told_and_ends_the_run_where_that_is_asked_for() {
     );
 
     // Known before the first step: nothing is trained.
-    let at_once: [&[(&str, &str)]; 3] = [EVENTFUL, &error, &[("debug.spill_from", "0")]];
+    let at_once: [&[(&str, &str)]; 3] = [EVENTFUL, &error, &[("fault.spill_from", "0")]];
     let (code, text) = runs::outcome(&mut runs::train_command(&root("refused"), &at_once));
     assert_eq!(code, Some(8), "{text}");
     assert!(text.contains("at iteration 0") && !text.contains("--resume"), "{text}");

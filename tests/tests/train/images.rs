@@ -25,7 +25,7 @@ const BRIEF: &[(&str, &str)] = &[
     ("train.deterministic", "true"),
     ("eval.lpips", "false"),
     ("eval.views_logged", "1"),
-    ("debug.validation", "false"),
+    ("diagnose.validation", "false"),
 ];
 
 const SIZE: (u32, u32) = (96, 64);

@@ -295,7 +295,7 @@ fn memory_is_as_listed() {
             rounding: BlockRounding::NONE,
         };
         let variants = gpu::variants(Reduction::Segmented);
-        let (plan, _) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
+        let (plan, _) = plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).unwrap();
         let has = |name: &str| plan.table.tensors().iter().any(|t| t.name == name);
         for name in [
             "step/alpha_sums",

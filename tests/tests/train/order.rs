@@ -11,11 +11,11 @@ use kiln_tests::runs::{self, EVENTFUL, NO_BACKGROUND, Scratch, profile};
 
 type Settings = &'static [(&'static str, &'static str)];
 
-const MORTON: Settings = &[("train.order", "morton"), ("debug.validation", "true")];
+const MORTON: Settings = &[("train.order", "morton"), ("diagnose.validation", "true")];
 const CHECKPOINT: Settings = &[("schedule.checkpoint", "[41]")];
-const SMALL_CHUNKS: Settings = &[("debug.chunk", "1024")];
+const SMALL_CHUNKS: Settings = &[("fault.chunk", "1024")];
 /// Visibility one by one.
-const NO_CLUSTERS: Settings = &[("debug.clusters", "false")];
+const NO_CLUSTERS: Settings = &[("fault.no_clusters", "true")];
 
 fn train(root: &Path, settings: &[&[(&str, &str)]], from: Option<PathBuf>) {
     let resume = from.map(ResumeFrom::File);

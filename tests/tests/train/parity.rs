@@ -122,7 +122,7 @@ fn psnr_again(run: &Path, file: &str) -> (f64, f64) {
     let ply = run.join("point_cloud/iteration_16").join(file);
     let plain = profile(run, &[EVENTFUL]);
     gpu::take_turn();
-    let open = open_device(&plain).unwrap();
+    let open = open_device(&plain, plain.faults.clone()).unwrap();
     let stored = Stored::load(&Location { ply, config: None }, &plain, &open).unwrap();
     let again = stored.evaluate(&runs::scene(), None, &mut |_| {}).unwrap().file;
     let psnr = |file: &EvalFile| file.set(Split::Test).unwrap().mean.metrics.psnr_image;

@@ -28,7 +28,7 @@ fn statistics_and_moments_take_three_words_and_what_their_storage_says() {
             &[("strategy.kind", "fixed"), ("model.sh_degree", "0")],
             12 + 2 * 4 * (11 + 3),
         ),
-        (&[("debug.chunk", "1024")], 12 + 2 * 4 * (11 + 48)),
+        (&[("fault.chunk", "1024")], 12 + 2 * 4 * (11 + 48)),
         (&[("memory.storage", "half")], 12 + 2 * (4 * 11 + 2 * 48) + 4),
         (
             &[("memory.storage", "compact"), ("model.sh_degree", "2")],
@@ -54,7 +54,7 @@ fn statistics_and_moments_take_three_words_and_what_their_storage_says() {
         let budget = Budget::new(GIB, None, Some(GIB), 1.0);
         let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
         let demand = Demand::count(&profile, &scene, &model);
-        let (plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
+        let (plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).unwrap();
         let bytes = |parts: &[&str]| -> u64 {
             let tensors = plan.table.tensors().iter();
             let named = tensors.filter(|t| parts.iter().any(|part| t.name.starts_with(part)));
@@ -164,11 +164,11 @@ fn a_run_reserves_what_was_planned_and_says_where_capacities_come_from() {
     let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
     let demand = Demand::count(&profile, &scene, &model);
     runs::train(profile.clone(), None, &Interrupt::unattached()).unwrap();
-    let open = open_device(&profile).unwrap();
+    let open = open_device(&profile, profile.faults.clone()).unwrap();
     let budget = Budget::of_device(&open.device, None, profile.memory.cap_fraction);
-    let variants = variants_for(open.device.caps(), open.tier, &profile).unwrap();
+    let variants = variants_for(open.device.caps(), open.tier, &profile, &open.faults).unwrap();
     let limits = Gpu::limits(&open.device);
-    let (_, report) = plan(&profile, &scene, &demand, budget, limits, &variants).unwrap();
+    let (_, report) = plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).unwrap();
     let rows = runs::rows(&root.join("memory.jsonl"));
     assert_eq!(rows[0]["reserved"], report.device_bytes);
     assert_eq!(rows[0]["capacities_from"], "generous");
@@ -191,7 +191,7 @@ fn growth_towards_a_capacity_is_said_once_and_with_the_numbers() {
     let intersections = rows.iter().filter_map(|row| row["intersections"].as_u64());
     let most = intersections.max().unwrap().to_string();
     // About enough; after some densification it looks as if it will not be.
-    let tight = [("debug.i_cap", most.as_str())];
+    let tight = [("fault.i_cap", most.as_str())];
     runs::train(
         runs::profile(&root, &[EVENTFUL, &tight]),
         None,
@@ -207,5 +207,5 @@ fn growth_towards_a_capacity_is_said_once_and_with_the_numbers() {
         "{text}"
     );
     assert!(said[0]["it"].as_u64().unwrap().is_multiple_of(8), "{said:?}");
-    assert_eq!(first["capacities_from"], "debug");
+    assert_eq!(first["capacities_from"], "forced");
 }

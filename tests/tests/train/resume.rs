@@ -268,7 +268,7 @@ fn other_kernels_do_not_go_on_with_a_deterministic_run() {
         child::set_vectors(&mut command, "512");
         command
     };
-    let off = ("debug.subgroup", "off");
+    let off = ("fault.no_subgroups", "true");
     let (code, text) = runs::outcome(&mut command(&[("schedule.iterations", "2"), off]));
     assert_eq!(code, Some(0), "{text}");
     let longer = ("schedule.iterations", "4");

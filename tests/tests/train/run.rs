@@ -125,15 +125,15 @@ fn every_way_of_training_learns() {
         ("eval.lpips", "false"),
     ];
     let ways: [&[(&str, &str)]; 7] = [
-        &[("device.tier", "portable"), ("debug.validation", "true")],
-        &[("debug.reduction", "atomic"), ("debug.validation", "true")],
-        &[("debug.reduction", "compare_exchange"), ("debug.validation", "true")],
-        &[("debug.reduction", "segmented")],
-        &[("debug.chunk", "256")],
-        &[("debug.v_cap", FEW_RECORDS), ("debug.validation", "true")],
+        &[("device.tier", "portable"), ("diagnose.validation", "true")],
+        &[("fault.reduction", "atomic"), ("diagnose.validation", "true")],
+        &[("fault.reduction", "compare_exchange"), ("diagnose.validation", "true")],
+        &[("fault.reduction", "segmented")],
+        &[("fault.chunk", "256")],
+        &[("fault.v_cap", FEW_RECORDS), ("diagnose.validation", "true")],
         &[
-            ("debug.chunk", "1024"),
-            ("debug.subgroup", "off"),
+            ("fault.chunk", "1024"),
+            ("fault.no_subgroups", "true"),
             (
                 "strategy",
                 "{ kind: adc_abs, densify: { from: 2, until: 60, every: 10, grad_threshold: 0.001 } }",
@@ -151,7 +151,7 @@ fn every_way_of_training_learns() {
             assert_eq!(environment["tier"], "portable");
         }
         for reduction in ["atomic", "compare_exchange", "segmented"] {
-            if has(("debug.reduction", reduction)) {
+            if has(("fault.reduction", reduction)) {
                 assert_eq!(environment["kernels"]["reduction"], reduction);
             }
         }
@@ -164,7 +164,7 @@ fn every_way_of_training_learns() {
             })
             .collect();
         assert!(failed.is_empty(), "{way:?}: {failed:?}");
-        if has(("debug.v_cap", FEW_RECORDS)) {
+        if has(("fault.v_cap", FEW_RECORDS)) {
             let stalls = runs::events(&root, "stall");
             let told = |row: &Value| (row["detail"]["buffer"].clone(), row["detail"]["capacity"].to_string());
             assert!(
@@ -194,9 +194,9 @@ fn a_kernel_that_fails_its_test_is_replaced() {
         let way = [
             ("schedule.iterations", "3"),
             ("schedule.test", "[]"),
-            ("debug.reduction", reduction),
-            ("debug.fail_self_test", "true"),
-            ("debug.validation", "true"),
+            ("fault.reduction", reduction),
+            ("fault.fail_self_test", "true"),
+            ("diagnose.validation", "true"),
         ];
         runs::train(profile(&root, &[QUICK, &way]), None, &Interrupt::unattached()).unwrap();
         let environment = json(&root.join("env.json"));
@@ -218,11 +218,11 @@ fn sums_that_the_tier_cannot_make_are_refused() {
     let scratch = Scratch::new("refused-reduction");
     for reduction in ["atomic", "compare_exchange"] {
         let root = scratch.join(reduction);
-        let way = [("device.tier", "portable"), ("debug.reduction", reduction)];
+        let way = [("device.tier", "portable"), ("fault.reduction", reduction)];
         let error = runs::train(profile(&root, &[QUICK, &way]), None, &Interrupt::unattached()).unwrap_err();
         let text = error.to_string();
         assert!(
-            text.contains(reduction) && text.ends_with("it can do: auto, segmented"),
+            text.contains(reduction) && text.ends_with("it can do: segmented"),
             "{text}"
         );
         assert_eq!(error.exit(), Exit::NoDevice);

@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use kiln::cli::{Exit, Failure as _};
-use kiln::config::Profile;
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile};
+use kiln_tests::setup::Setup;
 
 const MODES: [&str; 3] = ["exact", "half", "compact"];
 
-fn train(profile: Profile, resume: Option<ResumeFrom>) {
+fn train(profile: Setup, resume: Option<ResumeFrom>) {
     runs::train(profile, resume, &Interrupt::unattached()).unwrap();
 }
 

@@ -24,7 +24,7 @@ const SHORT: Settings = &[
     ("optimizer.lr.scales", "0.01"),
     ("eval.views_logged", "1"),
     ("eval.lpips", "false"),
-    ("debug.validation", "true"),
+    ("diagnose.validation", "true"),
 ];
 
 const MCMC: Settings = &[
@@ -93,8 +93,8 @@ fn check(name: &str, strategy: Settings, cap: u64) {
     assert_eq!(json(&part.join("run.json"))["status"], "done");
 
     // Noise, regularizers and scores of steps that are done in bands are those of whole ones.
-    let tiles: Settings = &[("debug.bands", "3")];
-    let records: Settings = &[("debug.v_cap", "2000"), ("debug.i_cap", "9000")];
+    let tiles: Settings = &[("fault.bands", "3")];
+    let records: Settings = &[("fault.v_cap", "2000"), ("fault.i_cap", "9000")];
     for (folder, bands) in [("tiles", tiles), ("records", records)] {
         let root = scratch.join(folder);
         runs::train(profile(&root, &[SHORT, strategy, bands]), None, &never).unwrap();

@@ -35,7 +35,7 @@ const TESTS: [&str; 5] = [
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Fetches Mesa 25 from Debian's backports into the target folder, installs nothing, and runs on it the \
-                        tests of page by page memory, of budgets, of steps and of whole runs. Needs Debian 12."
+                        tests of budgets, of steps and of whole runs. Needs Debian 12."
 )]
 pub struct Arguments {}
 

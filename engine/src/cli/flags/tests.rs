@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use super::*;
+use super::others::{GAUSSIANS, KNOWN_COMMAND, MESHES, Row, example};
+use super::{find_refused, page};
 use crate::cli::exit::{Exit, Failure as _};
 use crate::cli::{Request, UsageError, parse};
 use crate::config::{ConfigError, Inputs, Profile, resolve};
@@ -14,23 +15,22 @@ fn rows() -> impl Iterator<Item = &'static Row> {
 
 /// `kiln train scene` with the row's example, under each of its spellings; the scene is left out when the row names one.
 fn command_lines(row: &Row) -> Vec<Vec<String>> {
-    let (first, values) = row.typed.split_once(' ').unwrap_or((row.typed, ""));
+    let typed = row.typed();
+    let (first, values) = typed.split_once(' ').unwrap_or((typed, ""));
+    let spellings = row.spellings();
     assert!(
-        row.flags.contains(&first),
-        "{} is an example of another flag",
-        row.typed
+        spellings.iter().any(|flag| flag == first),
+        "{typed} is an example of another flag"
     );
-    let names_scene = matches!(row.answer, Key("dataset.path", _));
-    row.flags
-        .iter()
-        .map(|flag| {
-            let mut line = vec!["kiln".to_owned(), "train".to_owned()];
-            line.extend((!names_scene).then(|| "scene".to_owned()));
-            line.push((*flag).to_owned());
-            line.extend(values.split_whitespace().map(str::to_owned));
-            line
-        })
-        .collect()
+    let names_scene = spellings.iter().any(|flag| flag == "-s");
+    let line = |flag: String| {
+        let mut line = vec!["kiln".to_owned(), "train".to_owned()];
+        line.extend((!names_scene).then(|| "scene".to_owned()));
+        line.push(flag);
+        line.extend(values.split_whitespace().map(str::to_owned));
+        line
+    };
+    spellings.into_iter().map(line).collect()
 }
 
 #[test]
@@ -38,21 +38,22 @@ fn every_row_is_what_happens() {
     for row in rows() {
         for line in command_lines(row) {
             let shown = line.join(" ");
-            match (&row.answer, parse(line)) {
-                (Key(key, value), Ok(Request::Train(train))) => {
+            match (row, parse(line)) {
+                (Row::Sets(typed), Ok(Request::Train(train))) => {
+                    let (flag, value) = example(typed).unwrap();
                     let overrides = &train.settings.inputs.overrides;
-                    let set = overrides.iter().find(|set| set.key == *key);
-                    assert_eq!(set.map(|set| set.value.as_str()), Some(*value), "{shown}");
+                    let set = overrides.iter().find(|set| set.key == flag.key);
+                    assert_eq!(set.map(|set| &set.value), Some(&value), "{shown}");
                     match train.settings.preliminary() {
-                        Ok(profile) => assert!(has_key(&profile, key), "{shown}"),
-                        Err(ConfigError::Range { key: found, .. }) => assert_eq!(found, *key, "{shown}"),
+                        Ok(profile) => assert!(has_key(&profile, flag.key), "{shown}"),
+                        Err(ConfigError::Range { key: found, .. }) => assert_eq!(found, flag.key, "{shown}"),
                         Err(other) => panic!("{shown}: {other}"),
                     }
                 }
-                (Flag(_), Ok(Request::Train(train))) => {
+                (Row::Does(..), Ok(Request::Train(train))) => {
                     assert!(train.quiet || train.resume.is_some(), "{shown}");
                 }
-                (Refused(instead), Err(error)) => {
+                (Row::Refused(_, _, instead) | Row::RefusedWith(_, _, _, instead), Err(error)) => {
                     assert!(matches!(error, UsageError::Refused { .. }), "{shown}: {error}");
                     assert_eq!(error.exit(), Exit::Usage);
                     assert_eq!(error.hint().unwrap(), *instead, "{shown}");
@@ -108,13 +109,15 @@ fn has_key(profile: &Profile, key: &str) -> bool {
 fn every_answer_names_something_that_exists() {
     let profile = resolve(&Inputs::default()).unwrap();
     for row in rows() {
-        let Refused(instead) = row.answer else { continue };
+        let (Row::Refused(_, _, instead) | Row::RefusedWith(_, _, _, instead)) = row else {
+            continue;
+        };
         let named: Vec<&str> = instead.split('`').skip(1).step_by(2).collect();
         assert!(!named.is_empty(), "{instead}");
         for word in named {
             let section = word.split('.').next().unwrap_or_default();
             if word.contains('.') && has_key(&profile, section) {
-                assert!(has_key(&profile, word), "{}: {word}", row.typed);
+                assert!(has_key(&profile, word), "{}: {word}", row.typed());
             }
         }
     }

@@ -34,6 +34,9 @@ fn command_line() {
         typed("kiln train garden --skip_coarse True"),
         typed("kiln train garden --fragmentation aggressive"),
         typed("kiln train garden --set x"),
+        typed("kiln train garden --fault x"),
+        typed("kiln train garden --fault vcap=3"),
+        typed("kiln render runs/a -o b --fault v_cap=many"),
         UsageError::NotText {
             shown: "a\u{fffd}".to_owned(),
         },
@@ -53,6 +56,7 @@ fn command_line() {
             Refused,
             NotText,
             SetForm,
+            Fault,
             WriteNeedsRun,
             NoFormat,
             NotSpz,

@@ -17,7 +17,7 @@ mod spill;
 mod watchdog;
 
 use crate::config::{OnSpill, Profile};
-use crate::vk::{Caps, Device, DeviceKind};
+use crate::vk::{Caps, DeviceKind};
 
 pub use source::device_budget;
 
@@ -25,11 +25,11 @@ use crate::record::{Residency, Verdict};
 use crate::train::Rates;
 pub(super) use pressure::Change;
 
+use crate::plan::OpenDevice;
 use crate::record::events::Event;
 use pressure::Pressure;
 use source::BudgetSource;
 use spill::SpillWatch;
-use std::sync::Arc;
 use watchdog::Watchdog;
 
 /// Steps between two looks at the driver's figures.
@@ -64,9 +64,10 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// A guard for a run on `device`, which has not taken its memory yet.
-    pub(crate) fn new(device: &Arc<Device>, profile: &Profile) -> Self {
-        let source = source::of(device, &profile.debug.budget);
+    /// A guard for a run on a device, which has not taken its memory yet.
+    pub(crate) fn new(open: &OpenDevice, profile: &Profile) -> Self {
+        let OpenDevice { device, faults, .. } = open;
+        let source = source::of(device, &faults.budget);
         let before = source.as_ref().and_then(|source| source.read(0));
         let caps = device.caps();
         Self {
@@ -75,7 +76,7 @@ impl Guard {
             pressure: None,
             watchdog: (caps.kind != DeviceKind::Cpu).then(Watchdog::default),
             probe_every: profile.memory.probe_every,
-            spill_from: profile.debug.spill_from,
+            spill_from: faults.spill_from,
             unknown: unknown(caps),
             told: None,
             best_reference: 0.0,
@@ -146,7 +147,7 @@ impl Guard {
         self.spill_from.is_some_and(|from| it >= from)
     }
 
-    /// Rates that `debug.spill_from` makes up.
+    /// Rates that the fault `spill_from` makes up.
     pub(super) fn forced(&self, it: u32) -> Option<Rates> {
         self.is_forced(it).then(Rates::spilled_example)
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::config::{DebugBudget, Profile};
+use crate::config::Profile;
 use crate::memory::{Budget, MIB};
-use crate::plan::REFERENCE_BYTES;
+use crate::plan::{BudgetFault, OpenDevice, REFERENCE_BYTES};
 use crate::vk::{Caps, Device, DeviceKind};
 
 /// What a driver says of a process's memory, bytes.
@@ -41,10 +41,10 @@ impl BudgetSource for Driver {
     }
 }
 
-/// `debug.budget`: budgets from a table, usage as this process counts it.
+/// The fault `budget`: budgets from a table, usage as this process counts it.
 struct Table {
     device: Arc<Device>,
-    entries: Vec<DebugBudget>,
+    entries: Vec<BudgetFault>,
 }
 
 impl BudgetSource for Table {
@@ -57,13 +57,13 @@ impl BudgetSource for Table {
     }
 }
 
-fn scripted(entries: &[DebugBudget], it: u32) -> Option<u64> {
+fn scripted(entries: &[BudgetFault], it: u32) -> Option<u64> {
     let entry = entries.iter().rev().find(|entry| entry.from <= it)?;
     Some(u64::from(entry.mib) * MIB)
 }
 
 /// The source for a device; none where nobody knows. What CPU drivers report is the whole machine's.
-pub(crate) fn of(device: &Arc<Device>, script: &[DebugBudget]) -> Option<Box<dyn BudgetSource>> {
+pub(crate) fn of(device: &Arc<Device>, script: &[BudgetFault]) -> Option<Box<dyn BudgetSource>> {
     let device = device.clone();
     if !script.is_empty() {
         let entries = script.to_vec();
@@ -79,17 +79,18 @@ pub(super) fn has_clock(caps: &Caps) -> bool {
     caps.timestamp_period_ns > 0.0
 }
 
-/// What a run with `profile` may take on `device`, by what its driver or `debug.budget` reports now.
+/// What a run with `profile` may take on a device, by what its driver or the fault `budget` reports now.
 #[must_use]
-pub fn device_budget(device: &Device, profile: &Profile) -> Budget {
+pub fn device_budget(open: &OpenDevice, profile: &Profile) -> Budget {
+    let OpenDevice { device, faults, .. } = open;
     let caps = device.caps();
-    let reported = scripted(&profile.debug.budget, 0).or_else(|| {
+    let reported = scripted(&faults.budget, 0).or_else(|| {
         let (heap, _) = caps.device_heap()?;
         device.heap_budget(heap).map(|(budget, _)| budget)
     });
     let cap = profile.memory.cap_gib.map(crate::plan::gib_to_bytes);
     let budget = Budget::of_caps(caps, reported, cap, profile.memory.cap_fraction);
-    if has_clock(caps) && (!caps.shares_host_memory() || profile.debug.probe) {
+    if has_clock(caps) && (!caps.shares_host_memory() || faults.probe) {
         budget.with_reference(REFERENCE_BYTES)
     } else {
         budget
@@ -102,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_table_holds_from_its_iterations_on() {
-        let entries = [(0, 800), (50, 90)].map(|(from, mib)| DebugBudget { from, mib });
+        let entries = [(0, 800), (50, 90)].map(|(from, mib)| BudgetFault { from, mib });
         let at = [0, 49, 50, 5000].map(|it| scripted(&entries, it).map(|bytes| bytes / MIB));
         assert_eq!(at, [Some(800), Some(800), Some(90), Some(90)]);
         assert_eq!(scripted(&entries[1..], 49), None);

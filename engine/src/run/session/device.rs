@@ -31,7 +31,7 @@ impl DeviceWatch {
                 eprintln!("\nwarning: the device has been at {at} for {seconds:.0} s");
             }
         };
-        let limit = Duration::from_millis(profile.debug.silence_ms.into());
+        let limit = Duration::from_millis(profile.diagnose.silence_ms.into());
         Self {
             report: gpu.device().instance().validation(),
             told: 0,

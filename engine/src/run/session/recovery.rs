@@ -29,6 +29,7 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, RunErro
     } = request;
     let caps = open.device.caps();
     let device = (caps.name.clone(), caps.driver.clone());
+    let mut faults = open.faults.clone();
     let outlets = Outlets::new(terminal, json);
     let mut request = |profile: &Profile, open: OpenDevice, resume| RunRequest {
         profile: profile.clone(),
@@ -66,7 +67,8 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, RunErro
         // Everything made from the device goes with the session.
         drop(session);
         profile = careful(profile, &root, &loss);
-        let open = reopen(&profile).map_err(|error| RunError::DeviceLost {
+        faults = faults.after_loss(loss.iteration + 1);
+        let open = reopen(&profile, &faults).map_err(|error| RunError::DeviceLost {
             report: write_report(&root, &device, &losses),
             losses: std::mem::take(&mut losses),
             reopening: Some(error.to_string()),

@@ -187,7 +187,7 @@ impl Session {
 
     /// Writes `timings.json`, when steps were timed.
     pub(super) fn write_timings(&mut self) -> Result<(), RunError> {
-        let every = self.profile.debug.timed_every;
+        let every = self.profile.diagnose.timed_every;
         if every == 0 {
             return Ok(());
         }

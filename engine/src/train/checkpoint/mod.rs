@@ -176,7 +176,7 @@ fn core(mut profile: Value) -> Value {
         // What the first model had behind it, in the checkpoint as points.
         "init.background",
         "device",
-        "debug",
+        "diagnose",
         "exporters",
         "sinks",
     ] {

@@ -1,4 +1,4 @@
-//! Steps timed for `debug.timed_every`: they run as any other, from a recording that writes timestamps.
+//! Steps timed for `diagnose.timed_every`: they run as any other, from a recording that writes timestamps.
 
 use super::{Flight, Trainer, no_place};
 use crate::kernels::counters::Counters;
@@ -16,7 +16,7 @@ impl Trainer {
 
     /// Submits a step that runs whole, with timestamps if it is due and the device has a clock.
     pub(super) fn submit_timed(&mut self, slot: u32, flight: &mut Flight) -> Result<(), TrainError> {
-        let is_due = flight.block.iteration.checked_rem(self.profile.debug.timed_every) == Some(0);
+        let is_due = flight.block.iteration.checked_rem(self.profile.diagnose.timed_every) == Some(0);
         let programs = &self.programs;
         let both = programs.timed.get(flight.page).zip(programs.steps.get(flight.page));
         flight.ticket = match both.filter(|_| is_due) {

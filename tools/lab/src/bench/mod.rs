@@ -154,7 +154,7 @@ fn train(
         }
     }
     if let Some(every) = timed_every {
-        command.args(["--set", &format!("debug.timed_every={every}")]);
+        command.args(["--set", &format!("diagnose.timed_every={every}")]);
     }
     command.args(&arguments.program.passed_on).arg("-o").arg(&run);
     let step = match timed_every {

@@ -1,7 +1,9 @@
 //! Every flag that is accepted, and what is refused.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
+use std::path::PathBuf;
+
 use super::*;
-use crate::config::{Background, DeviceChoice};
+use crate::config::{AutoError, Background, Budget, DeviceChoice, Profile};
 use crate::plugins::Auto;
 
 const CPU: Budget = Budget {

@@ -1,0 +1,304 @@
+//! Flags that set keys, in one table: arguments, settings and the page on other trainers' flags are made from it.
+
+mod arguments;
+mod others;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+pub(super) use arguments::{DeviceFlags, SettingFlags};
+pub(super) use others::{find_refused, page};
+
+/// A flag that sets a key.
+pub(super) struct Flag {
+    /// Spellings, letters for short ones. The first of each length is shown in help, and long ones may have underscores
+    /// instead of hyphens.
+    names: &'static [&'static str],
+    /// The key.
+    key: &'static str,
+    /// What follows the flag.
+    value: Value,
+    /// A line for people.
+    help: &'static str,
+    /// Left out of help: understood because other trainers have it.
+    hidden: bool,
+}
+
+/// What follows a flag, and the YAML it stands for.
+enum Value {
+    /// Nothing: the flag sets this.
+    Switch(&'static str),
+    /// One value by this name, read by a function whose error says what is expected.
+    One(&'static str, fn(&str) -> Result<String, String>),
+    /// The same, where nothing stands for this text.
+    Optional(&'static str, fn(&str) -> Result<String, String>, &'static str),
+    /// Iterations.
+    List,
+}
+
+use Value::{List, One, Optional, Switch};
+
+/// Flags of commands that resolve settings, in the order of their help.
+const SETTINGS: &[Flag] = &[
+    flag(
+        &["source-path", "s", "scene-path"],
+        "dataset.path",
+        One("SCENE", text),
+        "Scene folder",
+    )
+    .hidden(),
+    flag(
+        &["output", "o", "m", "model-path"],
+        "run.output",
+        One("RUN", text),
+        "Run folder, or with --name the folder of the runs",
+    ),
+    flag(
+        &["name", "experiment-name"],
+        "run.name",
+        One("NAME", text),
+        "Run name; the run goes to runs/NAME, or to RUN/NAME with -o",
+    ),
+    flag(
+        &["images", "i"],
+        "dataset.images",
+        One("FOLDER", text),
+        "Image folder inside the scene",
+    ),
+    flag(
+        &["init-ply"],
+        "init",
+        One("FILE", init_ply),
+        "Start from the points of a PLY file",
+    ),
+    flag(
+        &["resolution", "r"],
+        "dataset.resolution",
+        One("N", number::<i32>),
+        "Down-scaling rule",
+    ),
+    flag(
+        &["eval"],
+        "dataset.eval",
+        Switch("true"),
+        "Hold out every 8th view (the default)",
+    ),
+    flag(&["no-eval"], "dataset.eval", Switch("false"), "Train on all views"),
+    flag(
+        &["sh-degree"],
+        "model.sh_degree",
+        One("N", number::<u32>),
+        "Highest SH degree, 0 to 3",
+    ),
+    flag(
+        &["white-background", "w"],
+        "model.background",
+        Switch("white"),
+        "White instead of black behind the scene",
+    ),
+    flag(
+        &["random-background"],
+        "model.background",
+        Switch("random"),
+        "Another colour behind the scene in every training step",
+    ),
+    flag(
+        &["kernel-size"],
+        "mip.kernel_size",
+        One("PX2", number::<f32>),
+        "Variance of the 2D Mip filter",
+    ),
+    flag(
+        &["iterations"],
+        "schedule.iterations",
+        One("N", number::<u32>),
+        "Stop after N steps; other schedules keep their numbers",
+    ),
+    flag(
+        &["test-iterations"],
+        "schedule.test",
+        List,
+        "Evaluate after these iterations",
+    ),
+    flag(
+        &["save-iterations"],
+        "schedule.save",
+        List,
+        "Export after these iterations",
+    ),
+    flag(
+        &["checkpoint-iterations"],
+        "schedule.checkpoint",
+        List,
+        "Write a checkpoint after these iterations",
+    ),
+    flag(
+        &["seed"],
+        "train.seed",
+        One("N", number::<u64>),
+        "Seed of every random choice",
+    ),
+    flag(
+        &["resolution-scale"],
+        "train.resolution_scale",
+        One("F", number::<f32>),
+        "Scale of the training images",
+    ),
+    flag(
+        &["max-gaussians"],
+        "memory.max_gaussians",
+        One("N", number::<u32>),
+        "Most Gaussians",
+    ),
+    flag(
+        &["data-device"],
+        "dataset.residency",
+        One("DEVICE", residency_of),
+        "Where decoded training images live: cuda or cpu",
+    )
+    .hidden(),
+    flag(
+        &["low-dram"],
+        "dataset.residency",
+        Switch("stream"),
+        "Keep few training images in memory",
+    )
+    .hidden(),
+    flag(
+        &["high-dram"],
+        "dataset.residency",
+        Switch("host"),
+        "Keep all training images in memory",
+    )
+    .hidden(),
+    flag(
+        &["enable-lpips"],
+        "eval.lpips",
+        Optional("BOOL", truth, "true"),
+        "Compute LPIPS, True or False",
+    )
+    .hidden(),
+    flag(
+        &["ray-jitter"],
+        "mip.ray_jitter",
+        Switch("true"),
+        "Move each pixel's sample at random",
+    )
+    .hidden(),
+    flag(
+        &["resample-gt-image"],
+        "mip.resample_gt_image",
+        Switch("true"),
+        "Sample the photos where the pixels were moved to",
+    )
+    .hidden(),
+    flag(
+        &["debug"],
+        "diagnose.validation",
+        Switch("true"),
+        "Turn on the Vulkan validation layer",
+    )
+    .hidden(),
+];
+
+/// Flags of commands that use a device.
+const DEVICE: &[Flag] = &[
+    flag(
+        &["device", "gpu"],
+        "device.index",
+        One("N|NAME|UUID", device),
+        "Device: its number, a part of its name, or its uuid, as `kiln doctor` lists them",
+    ),
+    flag(
+        &["allow-cpu"],
+        "device.allow_cpu",
+        Switch("true"),
+        "Accept a CPU driver (slow)",
+    ),
+];
+
+const fn flag(names: &'static [&'static str], key: &'static str, value: Value, help: &'static str) -> Flag {
+    Flag {
+        names,
+        key,
+        value,
+        help,
+        hidden: false,
+    }
+}
+
+impl Flag {
+    const fn hidden(mut self) -> Self {
+        self.hidden = true;
+        self
+    }
+
+    /// Long spellings with hyphens, the shown one first.
+    fn longs(&self) -> impl Iterator<Item = &'static str> {
+        self.names.iter().copied().filter(|name| name.len() > 1)
+    }
+
+    /// Letters of short spellings, the shown one first.
+    fn shorts(&self) -> impl Iterator<Item = char> {
+        let letters = self.names.iter().filter(|name| name.len() == 1);
+        letters.filter_map(|name| name.chars().next())
+    }
+
+    /// Every spelling, as typed.
+    fn spellings(&self) -> impl Iterator<Item = String> {
+        let longs = self.longs().flat_map(|name| {
+            let underscored = name.contains('-').then(|| format!("--{}", name.replace('-', "_")));
+            underscored.into_iter().chain([format!("--{name}")])
+        });
+        self.shorts().map(|letter| format!("-{letter}")).chain(longs)
+    }
+
+    /// The long spelling that is shown.
+    fn name(&self) -> &'static str {
+        self.longs().next().unwrap_or_default()
+    }
+}
+
+/// A text as YAML. JSON's quoting is YAML's double quoting.
+pub(super) fn quoted(value: &str) -> String {
+    serde_json::Value::from(value).to_string()
+}
+
+fn text(value: &str) -> Result<String, String> {
+    Ok(quoted(value))
+}
+
+fn number<T: FromStr<Err: Display> + Display>(value: &str) -> Result<String, String> {
+    let number: T = value.parse().map_err(|error: T::Err| error.to_string())?;
+    Ok(number.to_string())
+}
+
+fn init_ply(path: &str) -> Result<String, String> {
+    Ok(format!("{{ kind: ply, path: {} }}", quoted(path)))
+}
+
+fn device(asked: &str) -> Result<String, String> {
+    Ok(match asked.parse::<u32>() {
+        // A uuid of digits alone is far longer than any number of devices.
+        Ok(index) if asked.len() < 10 => index.to_string(),
+        _ => quoted(asked),
+    })
+}
+
+fn residency_of(device: &str) -> Result<String, String> {
+    match device.split(':').next() {
+        Some("cuda") => Ok("device".to_owned()),
+        Some("cpu") => Ok("host".to_owned()),
+        _ => Err("cuda or cpu is expected; `--set dataset.residency=NAME` knows more".to_owned()),
+    }
+}
+
+fn truth(word: &str) -> Result<String, String> {
+    match word.to_ascii_lowercase().as_str() {
+        "true" | "1" => Ok("true".to_owned()),
+        "false" | "0" => Ok("false".to_owned()),
+        _ => Err("True or False is expected".to_owned()),
+    }
+}

@@ -1,0 +1,326 @@
+//! What the flags of other trainers mean here: rows from which refusals and `docs/guide/flags.md` are made.
+//!
+//! Every flag that people know from the Mip-Splatting and 3DGS trainers, and from the mesh pipeline that follows them,
+//! has a row: it is a flag of the table, does something that is no key, or is refused with what to use instead.
+
+use super::arguments::list;
+use super::{DEVICE, Flag, SETTINGS, Value};
+
+/// A flag of another trainer.
+pub(super) enum Row {
+    /// It sets a key; an example, as typed.
+    Sets(&'static str),
+    /// It does something here too that is no key: spellings, example, what it does.
+    Does(&'static [&'static str], &'static str, &'static str),
+    /// It ends with exit code 2: spellings, example, what to use instead.
+    Refused(&'static [&'static str], &'static str, &'static str),
+    /// The same with these values only: spellings, values, example, what to use instead.
+    RefusedWith(
+        &'static [&'static str],
+        &'static [&'static str],
+        &'static str,
+        &'static str,
+    ),
+}
+
+use Row::{Does, Refused, RefusedWith, Sets};
+
+const SCALES: &str = "training on several image scales at once is not supported; `dataset.resolution` picks one";
+const NO_VIEWER: &str = "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run";
+const NO_MESH: &str = "surface extraction is not part of Kiln yet; `kiln train SCENE` trains Gaussians and writes \
+                       `point_cloud.ply`, and `kiln render RUN --depth` writes depth maps";
+
+/// Flags of the Mip-Splatting trainer and of the 3DGS trainer under it.
+pub(super) const GAUSSIANS: &[Row] = &[
+    Sets("-s garden"),
+    Sets("-m out"),
+    Sets("-i images_4"),
+    Sets("-r 4"),
+    Sets("--eval"),
+    Sets("--test_iterations 1000 5000 10000"),
+    Sets("--save_iterations 5000 10000"),
+    Sets("--checkpoint_iterations 5000 10000"),
+    Does(
+        &["--start_checkpoint", "--start-checkpoint"],
+        "--start_checkpoint run/checkpoints/checkpoint_00003000.kiln",
+        "goes on from that checkpoint of Kiln, the same as `--resume=FILE`",
+    ),
+    Sets("--experiment_name garden-1"),
+    Sets("--iterations 7000"),
+    Sets("--sh_degree 2"),
+    Sets("--white_background"),
+    Sets("--kernel_size 0.1"),
+    Sets("--ray_jitter"),
+    Sets("--resample_gt_image"),
+    Refused(&["--load_allres", "--sample_more_highres"], "--load_allres", SCALES),
+    Sets("--data_device cuda"),
+    Sets("--data_device cpu"),
+    Sets("--low_dram"),
+    Sets("--high_dram"),
+    Sets("--enable_lpips False"),
+    Does(&["--quiet"], "--quiet", "no progress line; errors are still printed"),
+    Sets("--debug"),
+    Refused(
+        &["--debug_from"],
+        "--debug_from 1000",
+        "`diagnose.validation` checks the whole run; `--debug` turns it on",
+    ),
+    Refused(
+        &["--detect_anomaly"],
+        "--detect_anomaly",
+        "every step is checked for non-finite values; `diagnose.validation` adds the Vulkan layer",
+    ),
+    Refused(&["--ip", "--port"], "--port 6009", NO_VIEWER),
+    Refused(
+        &["--convert_SHs_python"],
+        "--convert_SHs_python",
+        "colours always come from the device; `model.sh_degree` sets their detail",
+    ),
+    Refused(
+        &["--compute_cov3D_python"],
+        "--compute_cov3D_python",
+        "covariances always come from the device; `diagnose.validation` checks its use",
+    ),
+    Sets("--random_background"),
+    Refused(
+        &[
+            "--position_lr_init",
+            "--position_lr_final",
+            "--position_lr_delay_mult",
+            "--position_lr_max_steps",
+            "--feature_lr",
+            "--opacity_lr",
+            "--scaling_lr",
+            "--rotation_lr",
+        ],
+        "--opacity_lr 0.05",
+        "learning rates are set by `--set optimizer.lr.NAME=VALUE`; `kiln profiles show default` lists them",
+    ),
+    Refused(
+        &["--lambda_dssim"],
+        "--lambda_dssim 0.2",
+        "the terms of the loss and their weights are listed under `losses` in the configuration file",
+    ),
+    Refused(
+        &["--densify_grad_threshold"],
+        "--densify_grad_threshold 0.0004",
+        "the key is `strategy.densify.grad_threshold`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--densification_interval"],
+        "--densification_interval 200",
+        "the key is `strategy.densify.every`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--densify_from_iter"],
+        "--densify_from_iter 500",
+        "the key is `strategy.densify.from`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--densify_until_iter"],
+        "--densify_until_iter 15000",
+        "the key is `strategy.densify.until`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--percent_dense"],
+        "--percent_dense 0.01",
+        "the key is `strategy.densify.percent_dense`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--opacity_reset_interval"],
+        "--opacity_reset_interval 3000",
+        "the key is `strategy.reset.every`; `--set KEY=VALUE` sets it",
+    ),
+];
+
+/// Flags of the mesh pipeline and of its memory options.
+pub(super) const MESHES: &[Row] = &[
+    Sets("--scene_path garden"),
+    Sets("--resolution_scale 0.9"),
+    Sets("--gpu 0"),
+    Refused(
+        &["--optimize_memory"],
+        "--optimize_memory True",
+        "the key is `memory.storage`: exact, half or compact; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--fragmentation"],
+        "--fragmentation aggressive",
+        "nothing is left to choose: every byte is planned before the first step, and there is no cache to empty; \
+             `kiln memory RUN` shows what is used",
+    ),
+    Refused(
+        &["--profile_tensors"],
+        "--profile_tensors True",
+        "`memory_jsonl` under `sinks` always records it; `kiln memory RUN` shows it",
+    ),
+    Refused(
+        &[
+            "-c",
+            "--checkpoint_path",
+            "--iteration_to_load",
+            "--skip_coarse",
+            "--coarse_checkpoint",
+            "--refinement_time",
+            "-f",
+            "--refinement_iterations",
+            "-l",
+            "--surface_level",
+            "-v",
+            "--n_vertices_in_mesh",
+            "-g",
+            "--gaussians_per_triangle",
+            "-b",
+            "--bboxmin",
+            "-B",
+            "--bboxmax",
+            "--center_bbox",
+            "--low_poly",
+            "--high_poly",
+            "--square_size",
+            "--postprocess_mesh",
+            "--postprocess_density_threshold",
+            "--postprocess_iterations",
+            "--export_ply",
+            "-t",
+            "--export_uv_textured_mesh",
+            "--project_mesh_on_surface_points",
+            "--regularization_type",
+        ],
+        "-l 0.3",
+        NO_MESH,
+    ),
+    RefusedWith(
+        &["-r", "--resolution"],
+        &["density", "dn_consistency", "sdf", "refinement"],
+        "-r dn_consistency",
+        NO_MESH,
+    ),
+];
+
+/// The first refused flag of a command line, as typed, up to `--`. Only training and planning have such flags; other
+/// commands are free to use the same letters.
+pub(in crate::cli) fn find_refused(args: &[String]) -> Option<(&str, &'static str)> {
+    if !matches!(args.get(1).map(String::as_str), Some("train" | "plan")) {
+        return None;
+    }
+    let args = args.get(2..).unwrap_or_default();
+    args.iter()
+        .enumerate()
+        .take_while(|(_, arg)| *arg != "--")
+        .find_map(|(at, arg)| {
+            let rows = GAUSSIANS.iter().chain(MESHES);
+            let mut rows = rows.filter_map(|row| match *row {
+                Refused(flags, _, instead) => Some((flags, &[][..], instead)),
+                RefusedWith(flags, only, _, instead) => Some((flags, only, instead)),
+                Sets(_) | Does(..) => None,
+            });
+            rows.find_map(|(flags, only, instead)| {
+                flags.iter().find_map(|flag| {
+                    let attached = attached(arg, flag)?;
+                    let value = attached.or_else(|| args.get(at + 1).map(String::as_str));
+                    let applies = only.is_empty() || value.is_some_and(|value| only.contains(&value));
+                    applies.then_some((*flag, instead))
+                })
+            })
+        })
+}
+
+/// Whether an argument is this flag, and the value that is attached to it: `--flag=V`, `-fV`.
+fn attached<'a>(arg: &'a str, flag: &str) -> Option<Option<&'a str>> {
+    let rest = arg.strip_prefix(flag)?;
+    if rest.is_empty() {
+        return Some(None);
+    }
+    match rest.strip_prefix('=') {
+        Some(value) => Some(Some(value)),
+        None => (!flag.starts_with("--")).then_some(Some(rest)),
+    }
+}
+
+/// A long training command of the Mip-Splatting trainer, after `train.py`.
+pub(super) const KNOWN_COMMAND: &str = "-s garden -m output/garden -r 4 --eval --iterations 30000 \
+     --test_iterations 1000 5000 10000 15000 30000 --save_iterations 5000 10000 15000 20000 30000 \
+     --checkpoint_iterations 5000 10000 20000 --experiment_name full_res30k --high_dram --enable_lpips True";
+
+/// The flag of the table that an example begins with, and the YAML value that the example sets.
+pub(super) fn example(typed: &str) -> Option<(&'static Flag, String)> {
+    let (name, values) = typed.split_once(' ').unwrap_or((typed, ""));
+    let name = name.trim_start_matches('-').replace('_', "-");
+    let mut flags = SETTINGS.iter().chain(DEVICE);
+    let flag = flags.find(|flag| flag.names.contains(&name.as_str()))?;
+    let value = match flag.value {
+        Value::Switch(value) => value.to_owned(),
+        Value::One(_, read) | Value::Optional(_, read, _) => read(values).ok()?,
+        Value::List => list(values.split(' ')),
+    };
+    Some((flag, value))
+}
+
+impl Row {
+    /// Its example.
+    pub(super) const fn typed(&self) -> &'static str {
+        match self {
+            Sets(typed) | Does(_, typed, _) | Refused(_, typed, _) | RefusedWith(_, _, typed, _) => typed,
+        }
+    }
+
+    /// Every spelling.
+    pub(super) fn spellings(&self) -> Vec<String> {
+        match self {
+            Does(flags, ..) | Refused(flags, ..) | RefusedWith(flags, ..) => {
+                flags.iter().map(|flag| (*flag).to_owned()).collect()
+            }
+            Sets(typed) => example(typed).map_or_else(Vec::new, |(flag, _)| flag.spellings().collect()),
+        }
+    }
+
+    /// What it means here.
+    fn meaning(&self) -> String {
+        match *self {
+            Sets(typed) => {
+                example(typed).map_or_else(String::new, |(flag, value)| format!("sets `{}` to `{value}`", flag.key))
+            }
+            Does(_, _, what) => what.to_owned(),
+            Refused(_, _, instead) | RefusedWith(_, _, _, instead) => format!("refused: {instead}"),
+        }
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = "| flag | for example | in Kiln |\n|---|---|---|\n".to_owned();
+    for row in rows {
+        let flags: Vec<String> = row.spellings().iter().map(|flag| format!("`{flag}`")).collect();
+        let only = match row {
+            RefusedWith(_, only, ..) => format!(" with {}", only.join(", ")),
+            _ => String::new(),
+        };
+        text += &format!(
+            "| {}{only} | `{}` | {} |\n",
+            flags.join(", "),
+            row.typed(),
+            row.meaning()
+        );
+    }
+    text
+}
+
+/// The rows as a Markdown page: `kiln flags` and `docs/guide/flags.md`.
+pub(in crate::cli) fn page() -> String {
+    format!(
+        "# Flags of other trainers\n\n\
+         `kiln train` and `kiln plan` understand the flags of the Mip-Splatting and 3DGS trainers. A command such as\n\n\
+         ```sh\npython train.py {KNOWN_COMMAND}\n```\n\n\
+         is `kiln train` with the same flags. Each flag below either sets a key of the configuration, which a file or\n\
+         `--set KEY=VALUE` can set too, or is refused with exit code 2 and the words shown. Underscores and hyphens mean\n\
+         the same in every flag that sets something.\n\n\
+         `kiln flags` prints this page. It is made from the tables in `engine/src/cli/flags`, and a test holds the two\n\
+         against each other: `KILN_BLESS=1 cargo test -p kiln flags` writes it anew.\n\n\
+         ## Mip-Splatting and 3DGS\n\n{}\n\
+         ## Mesh extraction and memory options\n\n\
+         In that pipeline `-i` is the iteration to start from and `-r` the kind of regularisation; here they are image\n\
+         folder and resolution, as in the trainers above.\n\n{}",
+        table(GAUSSIANS),
+        table(MESHES)
+    )
+}

@@ -1,0 +1,233 @@
+//! Arguments to a request.
+
+use std::ffi::OsString;
+
+use clap::Parser as _;
+
+use super::args::{Cli, Command, ExportArgs, FormatName, ModelArgs, ProfilesCommand, SettingsArgs};
+use super::request::{
+    Doctor, Eval, Export, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings,
+    Train, View, ViewAction,
+};
+use super::{UsageError, flags};
+use crate::config::{Inputs, Override};
+use crate::export::{Format, SpzVersion};
+use crate::plan::Faults;
+use crate::plugins::Subset;
+use crate::scene::Split;
+use crate::serve::Listen;
+
+/// Parses arguments; the first is the program's name.
+///
+/// # Errors
+/// [`UsageError`] for what cannot be understood, and for `--help` and `--version` with their text.
+pub fn parse<I, S>(args: I) -> Result<Request, UsageError>
+where
+    I: IntoIterator<Item = S>,
+    S: Into<OsString>,
+{
+    let text = |arg: OsString| {
+        arg.into_string().map_err(|arg| UsageError::NotText {
+            shown: arg.to_string_lossy().into_owned(),
+        })
+    };
+    let args: Vec<String> = args.into_iter().map(|arg| text(arg.into())).collect::<Result<_, _>>()?;
+    if let Some((flag, instead)) = flags::find_refused(&args) {
+        return Err(UsageError::Refused {
+            flag: flag.to_owned(),
+            instead,
+        });
+    }
+    let cli = Cli::try_parse_from(args).map_err(|error| UsageError::Arguments(Box::new(error)))?;
+    Ok(match cli.command {
+        Command::Train(train) => {
+            let resume = match (train.resume, train.start_checkpoint) {
+                (Some(Some(path)), _) | (None, Some(path)) => Some(Resume::From(path)),
+                (Some(None), _) => Some(Resume::Latest),
+                (None, None) => None,
+            };
+            Request::Train(Train {
+                faults: Faults::read(&train.settings.device.fault)?,
+                settings: settings(train.settings)?,
+                resume,
+                json: train.json,
+                quiet: train.quiet,
+            })
+        }
+        Command::Eval(eval) => Request::Eval(Eval {
+            model: model(eval.model)?,
+            json: eval.json,
+            write: eval.write,
+        }),
+        Command::Render(render) => Request::Render(Render {
+            model: model(render.model)?,
+            views: match (render.path, render.cameras.as_str()) {
+                (Some(path), _) => RenderViews::Path(path),
+                (None, "train") => RenderViews::Set(Split::Train),
+                (None, "test") => RenderViews::Set(Split::Test),
+                (None, file) => RenderViews::File(file.into()),
+            },
+            depth: render.depth,
+            output: render.output,
+        }),
+        Command::Export(args) => Request::Export(export(args)?),
+        Command::Plan(plan) => Request::Plan(Plan {
+            faults: Faults::read(&plan.settings.device.fault)?,
+            settings: settings(plan.settings)?,
+            explain: plan.explain,
+        }),
+        Command::View(view) => Request::View(View {
+            folder: view.folder,
+            action: match view.export {
+                Some(output) => ViewAction::Export(output),
+                None => ViewAction::Serve {
+                    listen: Listen {
+                        host: view.host,
+                        port: view.port,
+                        names: view.allow_host,
+                        remote: view.allow_remote,
+                    },
+                    open: view.open,
+                },
+            },
+        }),
+        Command::Profiles(command) => Request::Profiles(match command {
+            ProfilesCommand::List => Profiles::List,
+            ProfilesCommand::Show { name, recipe } => Profiles::Show { name, recipe },
+            ProfilesCommand::Schema => Profiles::Schema,
+        }),
+        Command::Inspect(inspect) => Request::Inspect(Inspect {
+            target: inspect.target,
+            settings: Settings {
+                inputs: Inputs {
+                    overrides: settings_of(inspect.set)?,
+                    ..Inputs::default()
+                },
+                auto: false,
+            },
+            json: inspect.json,
+        }),
+        Command::Memory(memory) => Request::Memory(Memory {
+            target: memory.target,
+            json: memory.json,
+        }),
+        Command::Doctor(doctor) => Request::Doctor(Doctor { json: doctor.json }),
+        Command::Flags => Request::Flags,
+        Command::Completions { shell } => Request::Completions(shell),
+        Command::Man { command } => Request::Man(command),
+    })
+}
+
+fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
+    let scene = args.scene.map(|scene| scene_of(&scene));
+    let mut overrides: Vec<Override> = scene
+        .into_iter()
+        .chain(args.flags.0)
+        .chain(args.device.flags.0)
+        .collect();
+    overrides.extend(settings_of(args.set)?);
+    let auto = args.profile.as_deref() == Some("auto");
+    Ok(Settings {
+        inputs: Inputs {
+            profile: args.profile.filter(|_| !auto),
+            recipe: args.recipe,
+            file: args.config,
+            overrides,
+            steps_scaler: args.steps_scaler,
+        },
+        auto,
+    })
+}
+
+fn model(args: ModelArgs) -> Result<Model, UsageError> {
+    let ModelArgs {
+        target,
+        scene,
+        iteration,
+        set,
+        device,
+        quiet,
+    } = args;
+    let faults = Faults::read(&device.fault)?;
+    let scene = scene.map(|scene| scene_of(&scene));
+    let mut overrides: Vec<Override> = scene.into_iter().chain(device.flags.0).collect();
+    overrides.extend(settings_of(set)?);
+    Ok(Model {
+        target,
+        iteration,
+        settings: Settings {
+            inputs: Inputs {
+                overrides,
+                ..Inputs::default()
+            },
+            auto: false,
+        },
+        faults,
+        quiet,
+    })
+}
+
+fn export(args: ExportArgs) -> Result<Export, UsageError> {
+    let named = args.format.map(|name| match name {
+        FormatName::Ply => Format::Ply,
+        FormatName::CompressedPly => Format::CompressedPly,
+        FormatName::Spz => Format::Spz(SpzVersion::V3),
+        FormatName::Glb => Format::Glb,
+    });
+    let format = named.or_else(|| args.output.as_deref().and_then(Format::of_name));
+    let format = match (format, args.spz_version) {
+        (None, _) => return Err(UsageError::NoFormat { output: args.output }),
+        (Some(Format::Spz(usual)), version) => Format::Spz(version.and_then(SpzVersion::of).unwrap_or(usual)),
+        (Some(format), None) => format,
+        (Some(format), Some(_)) => return Err(UsageError::NotSpz { format: format.name() }),
+    };
+    if format == Format::Ply && args.output.is_none() {
+        return Err(UsageError::PlyWithoutName);
+    }
+    Ok(Export {
+        target: args.target,
+        iteration: args.iteration,
+        format,
+        output: args.output,
+        subset: Subset {
+            max_splats: args.max_splats,
+            sh_degree: args.sh_degree,
+            crop: args.crop,
+        },
+        quiet: args.quiet,
+    })
+}
+
+/// The scene's folder.
+fn scene_of(folder: &str) -> Override {
+    from_flag("dataset.path", "SCENE", flags::quoted(folder))
+}
+
+fn from_flag(key: &str, flag: &str, value: String) -> Override {
+    Override {
+        key: key.to_owned(),
+        value,
+        flag: flag.to_owned(),
+    }
+}
+
+/// What `--set` was given.
+fn settings_of(set: Vec<String>) -> Result<Vec<Override>, UsageError> {
+    set.into_iter()
+        .map(|setting| match split_setting(&setting) {
+            Some((key, value)) => Ok(from_flag(key, "--set", value.to_owned())),
+            None => Err(UsageError::SetForm { found: setting }),
+        })
+        .collect()
+}
+
+/// `a.b=v` with a path of plain key names.
+fn split_setting(setting: &str) -> Option<(&str, &str)> {
+    let (key, value) = setting.split_once('=')?;
+    let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    // The path length is bounded like the nesting of files.
+    (key.split('.').all(plain) && key.split('.').count() <= 16).then_some((key, value))
+}
+
+#[cfg(test)]
+mod tests;
