@@ -112,7 +112,7 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
         );
     }
     let bands = folder.join("bands");
-    kiln(&["render", text(&run), "-q", "-o", text(&bands), "--set", &half]).expect("renders");
+    kiln(&["render", text(&run), "-q", "-o", text(&bands), "--fault", &half]).expect("renders");
     for row in &written.set(Split::Test).expect("test views").views {
         let name = format!("{}.png", row.name);
         assert_eq!(picture_difference(&bands.join(&name), &out.join(&name)), 0, "{name}");

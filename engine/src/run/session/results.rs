@@ -16,7 +16,7 @@ use crate::record::run_folder::PlyKind;
 use crate::run::RunError;
 use crate::run::resolution_phases::Phase;
 use crate::scene::Split;
-use crate::train::GaussianBytes;
+use crate::train::{GaussianBytes, TrainError};
 
 impl Session {
     /// Evaluates the test views and five training views with the model as it is. Gives the event with which the run
@@ -177,7 +177,10 @@ impl Session {
     /// A full disk costs a checkpoint that may come later, not the run: the one before is still there.
     pub(super) fn checkpoint_if_there_is_room(&mut self) -> Result<(), RunError> {
         match self.checkpoint() {
-            Err(RunError::Export(error @ ExportError::DiskFull { .. })) => {
+            Err(
+                RunError::Export(error @ ExportError::DiskFull { .. })
+                | RunError::Train(TrainError::Export(error @ ExportError::DiskFull { .. })),
+            ) => {
                 let message = format!("{error}; training goes on, and the checkpoint before stays");
                 self.event(self.trainer.iteration(), Event::Warning { message })
             }
