@@ -101,9 +101,9 @@ fn programs() -> Vec<Program> {
         programs.push(train_step(&t));
         programs.push(evaluate_view(&t, &[]));
         let bands = BandTensors::new(&mut table, &capacities, &variants);
-        programs.extend(banded(&t, &bands, &[]).all().into_iter().cloned());
+        programs.extend(banded(&t, &bands, &[]).into_values());
         let records = RecordBandTensors::new(&mut table, &t, true);
-        programs.extend(banded_records(&t, &bands, &records, &[]).all().into_iter().cloned());
+        programs.extend(banded_records(&t, &bands, &records, &[]).into_values());
         let mut program = Program::new("others");
         begin::record(&mut program, &t.shared, &t.chunks);
         let io = FilterIo {

@@ -163,6 +163,7 @@ impl Failure for TrainError {
             Self::Vulkan(error) => error.exit(),
             Self::Export(error) => error.exit(),
             Self::TileTooFull { .. } => Exit::DoesNotFit,
+            Self::Job(_) => Exit::Internal,
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible | Stall::Intersections | Stall::Loops) => Exit::DoesNotFit,
                 _ => Exit::Internal,
@@ -177,6 +178,8 @@ impl Failure for TrainError {
             Self::Checkpoint(error) => error.hint(),
             Self::Export(error) => error.hint(),
             Self::TileTooFull { .. } => Some(MORE_ROOM.to_owned()),
+            // Its message says what to do.
+            Self::Job(_) => None,
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible | Stall::Intersections) => Some(MORE_ROOM.to_owned()),
                 Some(Stall::Loops) => Some(

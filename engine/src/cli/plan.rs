@@ -8,7 +8,7 @@ use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
-    BytesPer, DemandSource, FirstModel, Pinned, PlanReport, REFERENCE_BYTES, TrainPlan, Unit, gib_to_bytes,
+    BytesPer, DemandSource, FirstModel, Job, Pinned, PlanReport, REFERENCE_BYTES, TrainPlan, Unit, gib_to_bytes,
     image_host_bytes, open_device, plan_first,
 };
 use crate::program::Class;
@@ -181,7 +181,7 @@ fn print(
     for usage in &report.arena_uses {
         writeln!(out, "  {:<16} {:>12.1}  {}", usage.name, mib(usage.bytes), usage.pass)?;
     }
-    let commands = plan.steps.first().map_or(0, |step| step.commands.len());
+    let commands = plan.jobs.get(Job::Step(0)).map_or(0, |step| step.commands.len());
     writeln!(out, "step: {commands} commands")?;
     writeln!(
         out,

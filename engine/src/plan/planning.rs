@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST, ceiling};
 use super::demand::Demand;
+use super::jobs::{CullTime, Job, Jobs};
 use super::look::Look;
 use super::open::layout_of;
 use super::order::{self, Reorder};
@@ -24,8 +25,7 @@ use crate::plugins::{BudgetedOptions, Strategy};
 use crate::program::{Class, Program, Tag, TensorTable, View};
 use crate::scene::{SceneIndex, photo_bytes};
 use crate::step::{
-    self, BandTensors, BandedPrograms, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES,
-    StepTensors,
+    self, BandTensors, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES, StepTensors, Turns,
 };
 
 /// What programs are told of a scene.
@@ -68,40 +68,10 @@ pub struct TrainPlan {
     pub bands: BandTensors,
     /// What only banded steps with too many visible Gaussians need; none when there is a record for every Gaussian.
     pub record_bands: Option<RecordBandTensors>,
-    /// The step, one for each page of resident images, else one; all programs are in the order of
-    /// [`TrainPlan::programs`].
-    pub steps: Vec<Program>,
-    /// Evaluation without the image.
-    pub evaluate: Program,
-    /// Evaluation with image and tile counts.
-    pub evaluate_image: Program,
-    /// 3D filter.
-    pub filter: Program,
-    /// Opacity reset.
-    pub reset: Program,
-    /// Densification without and with the world-size prune; none when the strategy never densifies.
-    pub densify: Option<[Program; 2]>,
-    /// The same without births, for when memory is short.
-    pub prune: Option<[Program; 2]>,
-    /// Culls by all training cameras: while there are densifications, after them, and before the last evaluation; none when
-    /// nothing is culled.
-    pub cull: Option<[Program; 3]>,
-    /// The parts of banded steps and evaluations.
-    pub banded: BandedPrograms,
-    /// The same with records in bands.
-    pub banded_records: Option<BandedPrograms>,
-    /// Clears the sticky word of a stall.
-    pub clear_stall: Program,
-    /// Stands in for a step that is left out.
-    pub left_out: Program,
-    /// Counts the parameters.
-    pub histogram: Program,
-    /// What that leaves for the host, [`histogram::BYTES`].
+    /// What is submitted.
+    pub jobs: Jobs<Program>,
+    /// What [`Job::Histogram`] leaves for the host, [`histogram::BYTES`].
     pub histogram_back: View,
-    /// Brings SH out of view up to date; none where it takes part in every step.
-    pub catch_up: Option<Program>,
-    /// Bounds the clusters of a model that the host wrote; none without clusters.
-    pub clusters: Option<Program>,
     /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
     pub lpips: Option<LpipsTensors>,
     /// What the residency probe compares with; none where it can tell nothing.
@@ -127,6 +97,9 @@ impl TrainPlan {
         tensors.pixels.scores = profile.strategy.budgeted().is_some();
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
+        let mut jobs = Jobs::default();
+        let steps = step::train_steps(&tensors).into_iter().enumerate();
+        jobs.extend(steps.map(|(page, step)| (Job::Step(page), step)));
         let mut filter = Program::new("filter_3d");
         let io = FilterIo {
             cameras: tensors.filter.cameras,
@@ -152,36 +125,37 @@ impl TrainPlan {
             .map(|_| Reorder::new(&mut table, &tensors, measures.frame));
         let workspace = (reorder.is_some() || profile.cull.is_on())
             .then(|| DensifyTensors::new(&mut table, &tensors.capacities, STAGING_BYTES));
-        let densifying = reorder.as_ref().zip(workspace.as_ref());
-        let (densify, prune) = densifying
-            .and_then(|(reorder, workspace)| densify_programs(reorder, workspace, &tensors, profile, measures.extent))
-            .unzip();
-        let culling = workspace.filter(|_| profile.cull.is_on());
-        let cull = culling.map(|workspace| cull_programs(&tensors, &workspace, &io, profile, &measures));
+        if let Some((reorder, workspace)) = reorder.as_ref().zip(workspace.as_ref()) {
+            jobs.extend(densifications(reorder, workspace, &tensors, profile, measures.extent));
+        }
+        if let Some(workspace) = workspace.filter(|_| profile.cull.is_on()) {
+            jobs.extend(culls(&tensors, &workspace, &io, profile, &measures));
+        }
         let bands = BandTensors::new(&mut table, capacities, variants);
         let too_many = capacities.may_see_too_many();
         let record_bands = too_many.then(|| RecordBandTensors::new(&mut table, &tensors, true));
         let copies = readback.copies(&tensors);
-        let records = |r: &RecordBandTensors| step::banded_records(&tensors, &bands, r, &copies[..2]);
+        jobs.add_bands(Turns::Lists, step::banded(&tensors, &bands, &copies[..2]));
+        if let Some(records) = &record_bands {
+            let parts = step::banded_records(&tensors, &bands, records, &copies[..2]);
+            jobs.add_bands(Turns::Records, parts);
+        }
+        jobs.extend([
+            (Job::Evaluate { image: false }, evaluate),
+            (Job::Evaluate { image: true }, evaluate_image),
+            (Job::Filter, filter),
+            (Job::Reset, reset),
+            (Job::ClearStall, step::clear_stall(&tensors)),
+            (Job::LeftOut, step::left_out(&tensors)),
+            (Job::Histogram, counting),
+        ]);
+        jobs.extend(step::catch_up_program(&tensors).map(|program| (Job::CatchUp, program)));
+        jobs.extend(step::clusters_program(&tensors).map(|program| (Job::Clusters, program)));
         Self {
-            banded: step::banded(&tensors, &bands, &copies[..2]),
-            banded_records: record_bands.as_ref().map(records),
+            jobs,
             record_bands,
-            clear_stall: step::clear_stall(&tensors),
-            left_out: step::left_out(&tensors),
-            histogram: counting,
             histogram_back,
-            catch_up: step::catch_up_program(&tensors),
-            clusters: step::clusters_program(&tensors),
             bands,
-            steps: step::train_steps(&tensors),
-            evaluate,
-            evaluate_image,
-            filter,
-            reset,
-            densify,
-            prune,
-            cull,
             layout: layout_of(profile),
             table,
             tensors,
@@ -212,24 +186,8 @@ impl TrainPlan {
     /// All programs, for the placement of arena tensors.
     #[must_use]
     pub fn programs(&self) -> Vec<&Program> {
-        let mut list: Vec<&Program> = self.steps.iter().collect();
-        list.extend([
-            &self.evaluate,
-            &self.evaluate_image,
-            &self.filter,
-            &self.reset,
-            &self.clear_stall,
-            &self.left_out,
-            &self.histogram,
-        ]);
-        list.extend(&self.catch_up);
-        list.extend(&self.clusters);
-        list.extend(self.banded.all());
-        list.extend(self.banded_records.iter().flat_map(BandedPrograms::all));
-        list.extend(self.densify.iter().chain(&self.prune).flatten());
-        list.extend(self.cull.iter().flatten());
-        list.extend(self.lpips.iter().map(LpipsTensors::program));
-        list
+        let lpips = self.lpips.iter().map(LpipsTensors::program);
+        self.jobs.all().chain(lpips).collect()
     }
 
     /// Every tensor that a run commits, transfer windows included.
@@ -460,73 +418,61 @@ fn largest(
     Ok(best)
 }
 
-/// The strategy's densification as programs, with births and without. Where the model is sorted they end with a re-sort; the 3D
-/// filter is recomputed after them.
-fn densify_programs(
+/// The strategy's densification; none when it never densifies. Where the model is sorted it ends with a re-sort; the 3D
+/// filter is recomputed after it.
+fn densifications(
     reorder: &Reorder,
     workspace: &DensifyTensors,
     tensors: &StepTensors,
     profile: &Profile,
     extent: f32,
-) -> Option<([Program; 2], [Program; 2])> {
-    if let Some(mcmc) = profile.strategy.mcmc() {
-        let program = |capacity| {
+) -> Vec<(Job, Program)> {
+    let program = |capacity: u32, large: bool| {
+        if let Some(mcmc) = profile.strategy.mcmc() {
             let event = resample::Event {
                 dead_opacity: mcmc.densify.dead_opacity,
                 growth: mcmc.densify.growth,
                 capacity,
             };
-            reorder.after(step::resample(tensors, workspace, &event), tensors)
+            return Some(step::resample(tensors, workspace, &event));
+        }
+        let event = |options| Event {
+            options,
+            extent: extent.into(),
+            capacity,
         };
-        // No size prunes: both are the same.
-        let programs = |capacity| [program(capacity), program(capacity)];
-        return Some((programs(tensors.capacities.n_limit), programs(0)));
-    }
-    if let Some(budgeted) = profile.strategy.budgeted() {
-        let births = births(profile, budgeted);
-        let program = |capacity| {
-            let event = Event {
-                options: budgeted_options(budgeted),
-                extent: extent.into(),
-                capacity,
-            };
-            reorder.after(step::budgeted(tensors, workspace, &event, &births), tensors)
-        };
-        let programs = |capacity| [program(capacity), program(capacity)];
-        return Some((programs(tensors.capacities.n_limit), programs(0)));
-    }
-    let adc = profile.strategy.adc()?;
-    let options = Options {
-        gradient_threshold: adc.densify.grad_threshold.into(),
-        use_abs: matches!(profile.strategy, Strategy::AdcAbs(_)),
-        clone_extent: adc.densify.percent_dense.into(),
-        prune_opacity: adc.prune.opacity.into(),
-        ..Options::default()
+        if let Some(budgeted) = profile.strategy.budgeted() {
+            let event = event(budgeted_options(budgeted));
+            return Some(step::budgeted(tensors, workspace, &event, &births(profile, budgeted)));
+        }
+        let adc = profile.strategy.adc()?;
+        let event = event(Options {
+            gradient_threshold: adc.densify.grad_threshold.into(),
+            use_abs: matches!(profile.strategy, Strategy::AdcAbs(_)),
+            clone_extent: adc.densify.percent_dense.into(),
+            prune_opacity: adc.prune.opacity.into(),
+            prune_extent: large.then(|| adc.prune.world.into()),
+            ..Options::default()
+        });
+        Some(step::densify(tensors, workspace, &event))
     };
-    let programs = |capacity| {
-        [None, Some(adc.prune.world.into())].map(|prune_extent| {
-            let event = Event {
-                options: Options {
-                    prune_extent,
-                    ..options
-                },
-                extent: extent.into(),
-                capacity,
-            };
-            reorder.after(step::densify(tensors, workspace, &event), tensors)
-        })
+    let kinds = [(false, false), (false, true), (true, false), (true, true)];
+    let job = |(held, large): (bool, bool)| {
+        let capacity = if held { 0 } else { tensors.capacities.n_limit };
+        let program = reorder.after(program(capacity, large)?, tensors);
+        Some((Job::Densify { held, large }, program))
     };
-    Some((programs(tensors.capacities.n_limit), programs(0)))
+    kinds.into_iter().filter_map(job).collect()
 }
 
 /// Culls while there are densifications, after them, and at the end of the run, when nothing may stay that no picture shows.
-fn cull_programs(
+fn culls(
     tensors: &StepTensors,
     workspace: &DensifyTensors,
     cameras: &FilterIo,
     profile: &Profile,
     measures: &Measures,
-) -> [Program; 3] {
+) -> [(Job, Program); 3] {
     let cull = &profile.cull;
     let early = Limits {
         clearance: measures.near_distance.map_or(0.0, |near| cull.clearance * near),
@@ -542,11 +488,16 @@ fn cull_programs(
         witnesses: cull.witnesses.max(1),
         ..late
     };
-    [early, late, last].map(|limits| {
+    let times = [
+        (CullTime::Densifying, early),
+        (CullTime::Settled, late),
+        (CullTime::End, last),
+    ];
+    times.map(|(time, limits)| {
         let mut program = step::camera_cull(tensors, workspace, cameras, &limits);
         // Places stay as they are until the next densification: those that moved are few.
         step::bound_clusters(&mut program, tensors);
-        program
+        (Job::Cull(time), program)
     })
 }
 

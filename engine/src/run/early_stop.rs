@@ -6,7 +6,7 @@ use crate::record::events::Event;
 
 /// Watches one figure over the evaluations of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Plateau {
+pub(super) struct Stagnation {
     options: EarlyStop,
     /// Iteration and value of the best evaluation.
     best: Option<(u32, f64)>,
@@ -14,7 +14,7 @@ pub(super) struct Plateau {
     since: u32,
 }
 
-impl Plateau {
+impl Stagnation {
     pub(crate) const fn new(options: EarlyStop) -> Self {
         Self {
             options,
@@ -86,9 +86,9 @@ mod tests {
 
     /// Iterations at which a run over `figures` would end.
     fn ends(options: EarlyStop, figures: &[f64]) -> Option<(u32, Event)> {
-        let mut plateau = Plateau::new(options);
+        let mut stagnation = Stagnation::new(options);
         (1..).zip(figures).find_map(|(i, figure)| {
-            let event = plateau.take(100 * i, Some(mean(*figure)))?;
+            let event = stagnation.take(100 * i, Some(mean(*figure)))?;
             Some((100 * i, event))
         })
     }

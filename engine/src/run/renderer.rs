@@ -13,11 +13,11 @@ use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::uniforms::{StepUniforms, flags};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Gpu};
-use crate::plan::{EvalReadback, Look, OpenDevice, ViewSums};
+use crate::plan::{EvalReadback, Job, Jobs, Look, OpenDevice, ViewSums};
 use crate::program::{Program, TensorTable};
 use crate::scene::{Camera, Photo};
-use crate::step::{self, BAND_SLOTS, BandTensors, BandedRender, Capacities, RecordBandTensors, StepTensors};
-use crate::train::{BandRing, TrainError, Turns, uniforms};
+use crate::step::{self, BandTensors, Capacities, Part, RecordBandTensors, StepTensors, Turns};
+use crate::train::{BandRing, TrainError, uniforms};
 use crate::vk::{CompiledProgram, RecordOptions};
 
 /// Bytes of a visible record.
@@ -47,21 +47,12 @@ pub(super) struct Renderer<'a> {
 struct Stage {
     // Dropped before `gpu`, on which they were compiled.
     lpips: Option<Lpips>,
-    evaluate: CompiledProgram,
-    evaluate_image: CompiledProgram,
-    bands: Option<Bands>,
+    jobs: Jobs<CompiledProgram>,
+    /// None while there is a record for every Gaussian.
+    bands: Option<BandRing>,
     tensors: StepTensors,
     readback: EvalReadback,
     gpu: Gpu,
-}
-
-/// What draws views with more visible Gaussians than records.
-struct Bands {
-    ring: BandRing,
-    clear_stall: CompiledProgram,
-    prefix: CompiledProgram,
-    forward: CompiledProgram,
-    metrics: CompiledProgram,
 }
 
 impl<'a> Renderer<'a> {
@@ -217,19 +208,20 @@ impl Stage {
         let tensors = StepTensors::for_rendering(&mut table, capacities, variants);
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
-        let in_bands = capacities.may_see_too_many().then(|| {
+        let mut jobs = Jobs::default();
+        jobs.extend([
+            (Job::Evaluate { image: false }, evaluate),
+            (Job::Evaluate { image: true }, evaluate_image),
+            (Job::ClearStall, step::clear_stall(&tensors)),
+        ]);
+        let bands = capacities.may_see_too_many().then(|| {
             let bands = BandTensors::new(&mut table, capacities, variants);
             let records = RecordBandTensors::new(&mut table, &tensors, false);
             let keep = &readback.copies(&tensors)[..2];
-            let parts = step::render_in_bands(&tensors, &bands, &records, keep);
-            (
-                BandRing::new(bands, Some(&records), open.faults.bands, *capacities),
-                parts,
-            )
+            jobs.add_bands(Turns::Records, step::render_in_bands(&tensors, &bands, &records, keep));
+            BandRing::new(bands, Some(&records), open.faults.bands, *capacities)
         });
-        let clear_stall = step::clear_stall(&tensors);
-        let mut programs = vec![&evaluate, &evaluate_image, &clear_stall];
-        programs.extend(in_bands.iter().flat_map(|(_, parts)| parts.all()));
+        let mut programs: Vec<&Program> = jobs.all().collect();
         let workspace = match &weights {
             Some(_) => {
                 let side = |axis: usize| sizes_px.iter().map(|size| size[axis]).max().unwrap_or(1);
@@ -241,34 +233,9 @@ impl Stage {
         let cap = profile.memory.cap_gib.map(crate::plan::gib_to_bytes);
         let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
         let gpu = Gpu::new(&open.device, table, &programs, budget.cap_bytes)?;
-        let compile = |program: &Program| gpu.compile(program, RecordOptions::default());
-        let bands = match in_bands {
-            Some((
-                ring,
-                BandedRender {
-                    prefix,
-                    forward,
-                    metrics,
-                },
-            )) => Some(Bands {
-                ring,
-                clear_stall: compile(&clear_stall)?,
-                prefix: compile(&prefix)?,
-                forward: gpu.compile(
-                    &forward,
-                    RecordOptions {
-                        slots: BAND_SLOTS,
-                        ..RecordOptions::default()
-                    },
-                )?,
-                metrics: compile(&metrics)?,
-            }),
-            None => None,
-        };
         let mut stage = Self {
             lpips: None,
-            evaluate: compile(&evaluate)?,
-            evaluate_image: compile(&evaluate_image)?,
+            jobs: jobs.compile(&gpu, 1, RecordOptions::default(), |_| true)?,
             bands,
             tensors,
             readback,
@@ -285,13 +252,13 @@ impl Stage {
             let view = view.slice(0, bytes.len() as u64);
             self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(bytes);
         }
-        let program = if keep_image {
-            &self.evaluate_image
-        } else {
-            &self.evaluate
-        };
-        self.gpu.run_compiled(program)?;
+        self.run_job(Job::Evaluate { image: keep_image })?;
         self.status()
+    }
+
+    fn run_job(&mut self, job: Job) -> Result<(), RunError> {
+        let program = self.jobs.need(job).map_err(TrainError::from)?;
+        Ok(self.gpu.run_compiled(program)?)
     }
 
     fn status(&self) -> Result<Counters, RunError> {
@@ -302,16 +269,17 @@ impl Stage {
     /// Draws the view that [`Stage::run`] had no records for.
     fn run_in_bands(&mut self, block: &StepUniforms, keep_image: bool) -> Result<ViewSums, RunError> {
         let mut histogram = Vec::new();
-        if let Some(bands) = &mut self.bands {
-            self.gpu.run_compiled(&bands.clear_stall)?;
-            self.gpu.run_compiled(&bands.prefix)?;
-            let status = self.tensors.rings.status.slice(0, size_of::<Counters>() as u64);
-            let counters = bytemuck::pod_read_unaligned(self.gpu.memory().host(&status)?);
-            let view = bands.ring.pack(&self.gpu, block, &counters, Turns::Records)?;
-            bands.ring.submit(&mut self.gpu, &bands.forward, &view.bands)?;
-            self.gpu.run_compiled(&bands.metrics)?;
+        let part = |part| Job::Band(Turns::Records, part);
+        self.run_job(Job::ClearStall)?;
+        self.run_job(part(Part::Prefix))?;
+        let counters = self.status()?;
+        if let Some(ring) = &mut self.bands {
+            let view = ring.pack(&self.gpu, block, &counters, Turns::Records)?;
+            let forward = self.jobs.need(part(Part::Forward)).map_err(TrainError::from)?;
+            ring.submit(&mut self.gpu, forward, &view.bands)?;
             histogram = view.histogram;
         }
+        self.run_job(part(Part::Metrics))?;
         let counters = self.status()?;
         if counters.stall().is_some() {
             return Err(TrainError::Stalled {

@@ -1,10 +1,8 @@
 //! A run from the first step to the last file: the order of steps, evaluations, exports and checkpoints.
 
-mod device;
+mod photos;
 mod recovery;
 mod results;
-mod views;
-mod watch;
 
 pub use recovery::run;
 
@@ -13,11 +11,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::guard::{Guard, device_budget};
 use super::interrupt::{Interrupt, Signal};
 use super::left_out::LeftOut;
-use super::monitor::Monitor;
 use super::resolution_phases::Phase;
+use super::watch::{self, Context, Guard, Orders, Watch, device_budget};
 use super::{RunError, early_stop, evaluation};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
@@ -36,7 +33,7 @@ use crate::record::run_folder::{Existing, NewRun, RunFolder, RunScene, Status, p
 use crate::record::sinks::{JsonEvents, Sinks, Stamp, Terminal};
 use crate::scene::{LoadReport, SceneError, SceneIndex, ViewSampler};
 use crate::train::checkpoint::{self, OpenCheckpoint};
-use crate::train::{StepStatus, Timing, Trainer};
+use crate::train::{StepStatus, Trainer};
 use crate::vk::DeviceKind;
 
 /// What to run.
@@ -113,16 +110,12 @@ struct Session {
     /// Runs from a step's start to the next evaluation, export or checkpoint. Waiting for an image to be decoded does not
     /// count, as long as the device has nothing else to do.
     watch: Stopwatch,
-    /// Iterations and seconds of the run before this process.
-    began: (u32, f64),
-    timing: Timing,
     rate: Rate,
     test_psnr: Option<f64>,
-    monitor: Monitor,
     pictures: PictureWriter,
     /// Evaluations whose pictures are being written, with the number of their last one.
     unindexed: VecDeque<(u64, EvalFile)>,
-    early_stop: Option<early_stop::Plateau>,
+    early_stop: Option<early_stop::Stagnation>,
     on_cpu: bool,
     /// When the scene began to be read, until the first step is told.
     opened: Option<Instant>,
@@ -135,14 +128,11 @@ struct Session {
     chosen: Vec<String>,
     /// What people should know before the first step.
     warnings: Vec<String>,
-    guard: Guard,
-    /// Steps done in bands when the last one was reported.
-    banded: u32,
+    watchers: Vec<Box<dyn Watch>>,
+    /// What watchers want of the loop.
+    orders: Orders,
     /// Iterations done before this process began.
     from: u32,
-    /// What ends the run before its next step.
-    end: Option<RunError>,
-    device: device::DeviceWatch,
 }
 
 impl Session {
@@ -241,7 +231,7 @@ impl Session {
         }
         drop(first);
         folder.write_inputs(&scene, &points, from.is_some())?;
-        let device = device::DeviceWatch::new(&profile, &trainer, terminal.is_some());
+        let aloud = terminal.is_some();
         let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
         folder.list(sinks.files().iter().map(String::as_str))?;
         if let Some(out) = json {
@@ -254,10 +244,11 @@ impl Session {
             why: "none is left to train on".to_owned(),
         })?;
         let mut session = Self {
-            monitor: Monitor::new(&profile, caps, &sinks),
+            watchers: watch::all(&profile, &trainer, &sinks, guard, aloud),
+            orders: Orders::default(),
             pictures: PictureWriter::default(),
             unindexed: VecDeque::new(),
-            early_stop: profile.schedule.early_stop.map(early_stop::Plateau::new),
+            early_stop: profile.schedule.early_stop.map(early_stop::Stagnation::new),
             profile,
             scene,
             lpips,
@@ -268,8 +259,6 @@ impl Session {
             folder,
             started,
             watch: Stopwatch::default(),
-            began: (0, 0.0),
-            timing: Timing::default(),
             rate: Rate::default(),
             test_psnr: None,
             on_cpu: caps.kind == DeviceKind::Cpu,
@@ -279,11 +268,7 @@ impl Session {
             stored: false,
             chosen,
             warnings,
-            guard,
-            banded: 0,
             from: 0,
-            end: None,
-            device,
         };
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;
@@ -308,13 +293,15 @@ impl Session {
         let (iteration, t_s) = (state.iteration, state.t_s);
         self.sampler = state.sampler.clone();
         self.watch = Stopwatch::showing(t_s);
-        self.began = (iteration, t_s);
+        for watcher in &mut self.watchers {
+            watcher.resume(state);
+        }
         self.folder.rewind(iteration)?;
-        if let Some(plateau) = &mut self.early_stop {
+        if let Some(stagnation) = &mut self.early_stop {
             for eval in &self.folder.record().evals {
                 let mean = eval.test.as_ref().or(eval.train.as_ref()).map(|set| set.mean);
                 // Whether it should have ended before is not asked again: someone wants it to go on.
-                let _ = plateau.take(eval.iteration, mean);
+                let _ = stagnation.take(eval.iteration, mean);
             }
         }
         // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
@@ -368,14 +355,21 @@ impl Session {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         self.from = self.trainer.iteration();
-        self.guard_start()
+        self.watched(|watcher, ctx| watcher.start(ctx))
     }
 
-    /// Steps until the last iteration or a signal.
+    /// Trains until the last iteration or a signal.
     fn train(&mut self, interrupt: &Interrupt) -> Result<Option<Signal>, RunError> {
+        let signal = self.steps(interrupt)?;
+        self.watch.stop(self.now());
+        self.watched(|watcher, ctx| watcher.end(ctx))?;
+        Ok(signal)
+    }
+
+    fn steps(&mut self, interrupt: &Interrupt) -> Result<Option<Signal>, RunError> {
         let total = self.profile.schedule.iterations;
         while self.trainer.iteration() < total {
-            self.guard_end()?;
+            self.end_if_asked()?;
             if let Some(signal) = interrupt.signal() {
                 self.settle()?;
                 self.checkpoint()?;
@@ -419,7 +413,6 @@ impl Session {
             }
         }
         self.settle()?;
-        self.check_validation()?;
         Ok(None)
     }
 
@@ -428,7 +421,7 @@ impl Session {
     }
 
     fn step(&mut self, iteration: u32) -> Result<(), RunError> {
-        self.guard_before(iteration)?;
+        self.watched(|watcher, ctx| watcher.before(iteration, ctx))?;
         if self.phase.is_over(&self.profile, iteration) {
             self.settle()?;
             self.trainer.unstage();
@@ -443,14 +436,13 @@ impl Session {
             self.store_images(iteration)?;
         }
         self.watch.start(self.now());
-        let (id, drawn) = self.draw(iteration)?;
+        let (id, photo) = self.draw(iteration)?;
         let Some(view) = self.phase.scene.view(id) else {
             return Ok(());
         };
         let camera = view.camera.clone();
         self.trainer.see(id.index);
-        let status = self.trainer.advance_and_hold(&camera, drawn.target(id))?;
-        drop(drawn);
+        let status = self.trainer.advance_and_hold(&camera, photo)?;
         self.stage_next();
         if let Some(opened) = self.opened.take() {
             let LoadReport { images, bytes, threads } = self.phase.store.report();
@@ -498,28 +490,71 @@ impl Session {
         };
         self.emit(&RunEvent::Train(row))?;
         self.tell_events()?;
-        for step in self.trainer.take_timed() {
-            self.timing.add(&step);
-        }
-        self.guard_after(&status, t.as_secs_f64())?;
-        for event in self.monitor.after_step(&status, &mut self.trainer, &self.sinks)? {
-            self.emit(&event)?;
-        }
+        self.watched(|watcher, ctx| watcher.step(&status, ctx))?;
         self.index_evaluations(false)
     }
 
     fn tell_events(&mut self) -> Result<(), RunError> {
-        self.tell_device()?;
-        for event in self.trainer.take_events() {
-            self.note_overflow(event.it, &event.event);
-            self.emit(&RunEvent::Event(event))?;
+        self.watched(|watcher, ctx| {
+            watcher.look(ctx);
+            Ok(())
+        })?;
+        for row in self.trainer.take_events() {
+            let event = RunEvent::Event(row.clone());
+            self.emit(&event)?;
+            self.watched(|watcher, ctx| {
+                watcher.event(&row, ctx);
+                Ok(())
+            })?;
         }
         Ok(())
     }
 
+    /// Asks every watcher, and tells what they say, also when one of them ends the run.
+    fn watched(
+        &mut self,
+        mut ask: impl FnMut(&mut dyn Watch, &mut Context<'_>) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let t_s = self.watch.elapsed(self.now()).as_secs_f64();
+        let mut ctx = Context {
+            trainer: &mut self.trainer,
+            profile: &self.profile,
+            sinks: &self.sinks,
+            folder: &mut self.folder,
+            orders: &mut self.orders,
+            t_s,
+            // Most steps have nothing to say, and an empty list takes no memory.
+            rows: Vec::new(),
+        };
+        let mut watchers = self.watchers.iter_mut();
+        let asked = watchers.try_for_each(|watcher| ask(&mut **watcher, &mut ctx));
+        for row in ctx.rows {
+            self.emit(&row)?;
+        }
+        asked
+    }
+
+    /// Ends the run when a watcher wants that: what was reached is saved first.
+    fn end_if_asked(&mut self) -> Result<(), RunError> {
+        let Some(end) = self.orders.end.take() else {
+            return Ok(());
+        };
+        let done = self.trainer.iteration() > self.from;
+        if done {
+            self.settle()?;
+            self.checkpoint()?;
+        }
+        Err(match end {
+            RunError::Spilled { evidence, .. } => RunError::Spilled {
+                iteration: self.trainer.iteration(),
+                evidence,
+                saved: done,
+            },
+            other => other,
+        })
+    }
+
     fn finish(mut self, signal: Option<Signal>) -> Result<RunEnd, RunError> {
-        self.watch.stop(self.now());
-        self.write_timings()?;
         self.index_evaluations(true)?;
         self.sinks.flush()?;
         let iterations = self.trainer.iteration();

@@ -1,8 +1,8 @@
 //! A step in bands of tiles, for views with more tile intersections than there are slots.
 //!
-//! The host runs the parts of [`BandedPrograms`]: `prefix` once, then reads the tile histogram and packs bands with
-//! [`pack_bands`]; `forward` per band; `loss` once on the whole image; `backward` per band, which lists the band's
-//! intersections again and adds to the gradient records; `finish` once. Splats meet their tiles in the same order as
+//! The host submits each [`Part`]: the prefix once, then reads the tile histogram and packs bands with [`pack_bands`];
+//! forward per band; the loss once on the whole image; backward per band, which lists the band's intersections again and
+//! adds to the gradient records; finish once. Splats meet their tiles in the same order as
 //! without bands and sums go on where the last band left them, so image, gradients and, with the segmented reduction,
 //! every byte are those of the unbanded step.
 //!
@@ -15,7 +15,7 @@ use std::mem::offset_of;
 use std::ops::Range;
 
 use super::passes::{intersect, status, targets, update, upload, upload_uniforms, visible};
-use super::{Capacities, StepTensors, losses};
+use super::{Capacities, Part, Parts, StepTensors, losses};
 use crate::kernels::counters::Args;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
@@ -83,43 +83,12 @@ impl BandTensors {
     }
 }
 
-/// The parts of a banded step and of a banded evaluation.
-pub struct BandedPrograms {
-    /// Visible records in depth order, tile histogram, status word; brings the image. Per ring slot, or slot 0 only when
-    /// the images of steps are resident.
-    pub prefix: Program,
-    /// The same without the image, when images of steps are resident. Per ring slot.
-    pub resident_prefix: Option<Program>,
-    /// Image of one band. Per band slot.
-    pub forward: Program,
-    /// Loss, image gradient, cleared gradient records; one for each page of resident images, else one.
-    pub loss: Vec<Program>,
-    /// Gradients of one band. Per band slot.
-    pub backward: Program,
-    /// Check, update, status word. Per ring slot.
-    pub finish: Program,
-    /// Metrics instead of loss and all that follows; copies what the host reads. Slot 0 only.
-    pub metrics: Program,
-}
-
-impl BandedPrograms {
-    /// All of them, for the placement of arena tensors.
-    #[must_use]
-    pub fn all(&self) -> Vec<&Program> {
-        let mut list = vec![&self.prefix, &self.forward, &self.backward, &self.finish, &self.metrics];
-        list.extend(&self.resident_prefix);
-        list.extend(&self.loss);
-        list
-    }
-}
-
-/// Lists the parts. `keep` receives copies of tensors that the host reads after an evaluation.
+/// Lists the parts of a step and of an evaluation. `keep` receives copies of tensors that the host reads after an evaluation.
 #[must_use]
-pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> BandedPrograms {
+pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Parts {
     let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
     let is_resident = !t.resident.pages.is_empty();
-    let (prefix, depth_order) = record_prefix(t, b, true);
-    let resident_prefix = is_resident.then(|| record_prefix(t, b, false).0);
+    let (prefix, depth_order) = record_prefix(t, b, !is_resident);
     let records = records(t, depth_order);
 
     let image = [&records[..], &[pixels.image, pixels.last_contributor]].concat();
@@ -141,7 +110,7 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
         whole.hold(&all);
         whole
     };
-    let loss = targets(t).into_iter().map(whole).collect();
+    let losses = targets(t).into_iter().map(whole).enumerate();
 
     let mut backward = Program::new("banded step, backward");
     backward.hold(&all);
@@ -163,21 +132,22 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Banded
         metrics.copy(*from, *to);
     }
     status(&mut metrics, t);
-    BandedPrograms {
-        prefix,
-        resident_prefix,
-        forward,
-        loss,
-        backward,
-        finish,
-        metrics,
-    }
+    let mut parts = Parts::from([
+        (Part::Prefix, prefix),
+        (Part::Forward, forward),
+        (Part::Backward, backward),
+        (Part::Finish, finish),
+        (Part::Metrics, metrics),
+    ]);
+    parts.extend(is_resident.then(|| (Part::EvaluationPrefix, record_prefix(t, b, true).0)));
+    parts.extend(losses.map(|(page, program)| (Part::Loss(page), program)));
+    parts
 }
 
-/// The first part, with or without the image, and the order of splats by depth.
-fn record_prefix(t: &StepTensors, b: &BandTensors, with_image: bool) -> (Program, View) {
+/// The first part, with or without the photo, and the order of splats by depth.
+fn record_prefix(t: &StepTensors, b: &BandTensors, with_photo: bool) -> (Program, View) {
     let mut prefix = Program::new("banded step, prefix");
-    if with_image {
+    if with_photo {
         upload(&mut prefix, t);
     } else {
         upload_uniforms(&mut prefix, t);
@@ -337,7 +307,7 @@ mod tests {
                 (plan.class_bytes(Class::Arena), plan.arena_live_bytes)
             };
             let (whole, live) = bytes(&[&step]);
-            let (both, both_live) = bytes(&[&[&step][..], &parts.all()].concat());
+            let (both, both_live) = bytes(&parts.values().chain([&step]).collect::<Vec<_>>());
             assert_eq!(
                 both_live, live,
                 "{reduction:?}: no moment of a banded step holds more than the step"

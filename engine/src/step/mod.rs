@@ -12,23 +12,25 @@ mod densify;
 mod guard_bands;
 mod losses;
 mod model_io;
+mod parts;
 mod passes;
 mod record_bands;
 mod reorder;
 mod resident;
 mod tensors;
 
-pub use bands::{BAND_SLOTS, BandTensors, BandedPrograms, banded, clear_stall, left_out, pack_bands};
+pub use bands::{BAND_SLOTS, BandTensors, banded, clear_stall, left_out, pack_bands};
 pub use capacities::{Capacities, ExtraLosses};
 pub use densify::{DensifyTensors, STAGING_BYTES, budgeted, camera_cull, densify, resample};
 pub use guard_bands::check_guard_bands;
 pub use losses::ExtraTensors;
 pub use model_io::{read_model, write_model};
+pub use parts::{Part, Parts, Turns};
 pub use passes::{
     bound_clusters, catch_up_program, clusters_program, evaluate_view, forward, gradients_of_view, train_step,
     train_steps,
 };
-pub use record_bands::{BandedRender, RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands};
+pub use record_bands::{RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands};
 pub use reorder::{ReorderTensors, reorder, reorder_rows};
 pub use resident::{Place, ResidentImages};
 pub use tensors::{FilterTensors, Rings, StepTensors};

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use super::bands::{band_lists, band_range, pack, running_sums, span};
 use super::passes::{coefficients, explore, records, status, targets, upload, upload_uniforms};
-use super::{BandTensors, BandedPrograms, StepTensors, losses};
+use super::{BandTensors, Part, Parts, StepTensors, losses};
 use crate::kernels::gradient_store::{self, InBand, Rows};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{begin, cull, loss, rasterize, survey, update};
@@ -106,29 +106,10 @@ impl RecordBandTensors {
     }
 }
 
-/// The parts of [`BandedPrograms`] that draw a view.
-pub struct BandedRender {
-    /// Visible Gaussians, survey of their tiles, status word. Per ring slot.
-    pub prefix: Program,
-    /// Image of one band. Per band slot.
-    pub forward: Program,
-    /// Metrics; copies what the host reads. Slot 0 only.
-    pub metrics: Program,
-}
-
-impl BandedRender {
-    /// All of them, for the placement of arena tensors.
-    #[must_use]
-    pub fn all(&self) -> [&Program; 3] {
-        [&self.prefix, &self.forward, &self.metrics]
-    }
-}
-
 /// Lists what draws a view with records in bands. `keep` receives copies of tensors that the host reads afterwards.
 #[must_use]
-pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(View, View)]) -> BandedRender {
+pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(View, View)]) -> Parts {
     let s = &t.shared;
-    let prefix = record_prefix(t, r, true);
 
     let image = [t.pixels.image, t.pixels.last_contributor];
     let mut forward = Program::new("records in bands, forward");
@@ -144,18 +125,18 @@ pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, 
         metrics.copy(*from, *to);
     }
     status(&mut metrics, t);
-    BandedRender {
-        prefix,
-        forward,
-        metrics,
-    }
+    Parts::from([
+        (Part::Prefix, record_prefix(t, r, true)),
+        (Part::Forward, forward),
+        (Part::Metrics, metrics),
+    ])
 }
 
-/// The first part, with or without the image.
-fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_image: bool) -> Program {
+/// The first part, with or without the photo.
+fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Program {
     let (s, c) = (&t.shared, &t.capacities);
     let mut prefix = Program::new("records in bands, prefix");
-    if with_image {
+    if with_photo {
         upload(&mut prefix, t);
     } else {
         upload_uniforms(&mut prefix, t);
@@ -171,24 +152,18 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_image: bool) -> Pr
 
 /// Lists the parts of a training step with records in bands, and those of [`render_in_bands`].
 #[must_use]
-pub fn banded_records(
-    t: &StepTensors,
-    b: &BandTensors,
-    r: &RecordBandTensors,
-    keep: &[(View, View)],
-) -> BandedPrograms {
-    let BandedRender {
-        prefix,
-        forward,
-        metrics,
-    } = render_in_bands(t, b, r, keep);
+pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(View, View)]) -> Parts {
+    let mut parts = render_in_bands(t, b, r, keep);
     let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
     let image = [pixels.image, pixels.last_contributor];
     let store = r.kept();
     let all = [&image[..], &[pixels.gradient], &store].concat();
 
-    let is_resident = !t.resident.pages.is_empty();
-    let resident_prefix = is_resident.then(|| record_prefix(t, r, false));
+    if !t.resident.pages.is_empty()
+        && let Some(prefix) = parts.insert(Part::Prefix, record_prefix(t, r, false))
+    {
+        parts.insert(Part::EvaluationPrefix, prefix);
+    }
 
     let whole = |pixels: Pixels| {
         let mut whole = Program::new("records in bands, loss");
@@ -198,7 +173,8 @@ pub fn banded_records(
         whole.hold(&all);
         whole
     };
-    let loss = targets(t).into_iter().map(whole).collect();
+    let losses = targets(t).into_iter().map(whole).enumerate();
+    parts.extend(losses.map(|(page, program)| (Part::Loss(page), program)));
 
     let mut backward = Program::new("records in bands, backward");
     backward.hold(&all);
@@ -225,15 +201,8 @@ pub fn banded_records(
     losses::update(&mut finish, t);
     explore(&mut finish, t);
     status(&mut finish, t);
-    BandedPrograms {
-        prefix,
-        resident_prefix,
-        forward,
-        loss,
-        backward,
-        finish,
-        metrics,
-    }
+    parts.extend([(Part::Backward, backward), (Part::Finish, finish)]);
+    parts
 }
 
 /// Takes the band's range into the uniforms, makes the records of its Gaussians and lists its intersections.
@@ -401,7 +370,7 @@ mod tests {
                 let r = RecordBandTensors::new(&mut table, &t, true);
                 parts.push(banded_records(&t, &b, &r, &[]));
             }
-            let programs: Vec<&Program> = parts.iter().flat_map(BandedPrograms::all).chain([&step]).collect();
+            let programs: Vec<&Program> = parts.iter().flat_map(Parts::values).chain([&step]).collect();
             Plan::new(&table, &programs, limits).unwrap().class_bytes(Class::Arena)
         };
         let (all, few) = (arena(n), arena(n / 3));

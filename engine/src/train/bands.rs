@@ -7,17 +7,8 @@ use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::uniforms::StepUniforms;
 use crate::memory::Gpu;
 use crate::program::View;
-use crate::step::{self, BAND_SLOTS, BandTensors, Capacities, RecordBandTensors, Survey, TileTooFull};
+use crate::step::{self, BAND_SLOTS, BandTensors, Capacities, RecordBandTensors, Survey, TileTooFull, Turns};
 use crate::vk::{CompiledProgram, Ticket};
-
-/// What bands take turns with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turns {
-    /// The tiles' lists; there are records for all visible Gaussians. See [`step::banded`].
-    Lists,
-    /// Records and lists. See [`step::banded_records`].
-    Records,
-}
 
 /// The ranges on their way to the device, and how to find them.
 pub(crate) struct BandRing {

@@ -5,6 +5,7 @@ use crate::eval::lpips::LpipsError;
 use crate::export::ExportError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::memory::MemoryError;
+use crate::plan::NoJob;
 use crate::vk::VkError;
 
 /// What keeps the device side of a run from going on.
@@ -25,6 +26,9 @@ pub enum TrainError {
     /// A checkpoint.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// The plan is not whole.
+    #[error(transparent)]
+    Job(#[from] NoJob),
     /// A view cannot be cut into bands: one tile alone has more splats than there are visible records.
     #[error(
         "iteration {iteration}: {splats} Gaussians touch the tile in column {column}, row {row}, and the plan has \

@@ -5,14 +5,11 @@
 //! nothing of photo files, of run folders or of the loop that calls it.
 
 mod bands;
-mod capacity_warning;
 pub mod checkpoint;
-mod compiled;
 mod error;
 mod growth_hold;
 mod peaks;
 mod probe;
-mod skipped_updates;
 mod timing;
 mod trainer;
 pub(crate) mod uniforms;
@@ -23,6 +20,6 @@ pub use peaks::Peaks;
 pub use timing::{GaussianBytes, PassRow, TimedStep, Timings, WindowTimes};
 pub use trainer::{StepStatus, Target, Trainer};
 
-pub(crate) use bands::{BandRing, Turns};
+pub(crate) use bands::BandRing;
 pub(crate) use probe::Rates;
 pub(crate) use timing::Timing;

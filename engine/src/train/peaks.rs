@@ -32,3 +32,14 @@ impl Peaks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_keep_the_larger_of_each() {
+        let peaks = |allocated, reserved| Peaks { allocated, reserved };
+        assert_eq!(peaks(5, 6).max(peaks(4, 9)), peaks(5, 9));
+    }
+}

@@ -14,12 +14,9 @@ use deferred::Deferred;
 
 use super::TrainError;
 use super::bands::{BandRing, Banding};
-use super::capacity_warning::Headroom;
-use super::compiled::Programs;
 use super::growth_hold::GrowthHold;
 use super::peaks::Peaks;
 use super::probe::Probe;
-use super::skipped_updates::Skips;
 use super::timing::TimedStep;
 use super::uniforms::{self, GroupSteps};
 use super::upload::{self, Uploads};
@@ -31,12 +28,12 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MemoryError};
 use crate::plan::schedule::{self, Events};
-use crate::plan::{EvalReadback, Faults, PlanReport, TrainPlan, losses};
+use crate::plan::{CullTime, EvalReadback, Faults, Job, Jobs, PlanReport, TrainPlan, losses};
 use crate::program::View;
 use crate::record::events::{Event, EventRow};
 use crate::scene::{self, Camera, SceneIndex};
 use crate::step::{self, StepTensors, check_guard_bands};
-use crate::vk::{Device, Ticket};
+use crate::vk::{CompiledProgram, Device, RecordOptions, Ticket};
 
 /// What a finished step reports.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +91,9 @@ pub(super) struct Finished {
 /// Trains one model on one device.
 pub struct Trainer {
     // Dropped before `gpu`, which they were compiled on.
-    pub(crate) programs: Programs,
+    pub(super) jobs: Jobs<CompiledProgram>,
+    /// Steps with timestamps; none unless they are asked for and the device has a clock.
+    pub(super) timed_jobs: Jobs<CompiledProgram>,
     /// None where it can tell nothing.
     pub(super) probe: Option<Probe>,
     pub(super) tensors: StepTensors,
@@ -130,8 +129,6 @@ pub struct Trainer {
     earlier_peaks: Peaks,
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
     pub(super) held: Option<u32>,
-    headroom: Headroom,
-    skips: Skips,
     growth: GrowthHold,
     /// Timed steps that were not asked for yet.
     pub(super) timed: Vec<TimedStep>,
@@ -164,19 +161,31 @@ impl Trainer {
             report.budget.cap_bytes,
             plan.layout,
         )?;
-        let programs = Programs::new(&gpu, &plan, profile.diagnose.timed_every > 0)?;
+        let slots = report.capacities.slots;
+        let options = RecordOptions {
+            watched: true,
+            ..RecordOptions::default()
+        };
+        let jobs = plan.jobs.compile(&gpu, slots, options, |_| true)?;
+        let has_times = profile.diagnose.timed_every > 0 && device.caps().timestamp_period_ns > 0.0;
+        let with_times = RecordOptions {
+            timestamps: true,
+            ..options
+        };
+        let timed_jobs = plan
+            .jobs
+            .compile(&gpu, slots, with_times, |job| has_times && job.is_step())?;
         let least = faults.bands;
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
         let banding = Banding::new(ring, least);
-        let slots = report.capacities.slots as usize;
-        let headroom = Headroom::new(report.capacities);
         let probe = match &plan.probe {
             Some(tensors) => Some(Probe::new(&gpu, tensors)?),
             None => None,
         };
         let deferred = Deferred::new(&profile);
         let mut trainer = Self {
-            programs,
+            jobs,
+            timed_jobs,
             probe,
             uploads: Uploads::new(upload::places(&mut gpu, &plan.tensors.rings)?),
             tensors: plan.tensors,
@@ -199,8 +208,6 @@ impl Trainer {
             histogram_back: plan.histogram_back,
             earlier_peaks: Peaks::default(),
             held: None,
-            headroom,
-            skips: Skips::default(),
             growth: GrowthHold::default(),
             timed: Vec::new(),
             waited: Duration::ZERO,
@@ -262,7 +269,7 @@ impl Trainer {
         let cameras: Vec<FilterCamera> = scene.train.iter().map(camera).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
         if recompute && self.profile.has_filter_3d() {
-            self.gpu.run_compiled(&self.programs.filter)?;
+            self.gpu.run_compiled(self.jobs.need(Job::Filter)?)?;
         }
         self.bound_clusters()
     }
@@ -369,7 +376,7 @@ impl Trainer {
 
     /// True when Gaussians are culled before the last evaluation.
     pub(crate) fn culls_last(&self) -> bool {
-        self.programs.cull.is_some() && self.iteration >= self.profile.schedule.iterations
+        self.jobs.get(Job::Cull(CullTime::End)).is_some() && self.iteration >= self.profile.schedule.iterations
     }
 
     /// Culls for the last time: what is measured and saved from here on is the model without those that no training picture
@@ -379,10 +386,10 @@ impl Trainer {
     /// [`TrainError::Memory`].
     pub(crate) fn cull_last(&mut self) -> Result<(), TrainError> {
         self.finish()?;
-        let Some([_, _, last]) = &self.programs.cull else {
+        let Some(program) = self.jobs.get(Job::Cull(CullTime::End)) else {
             return Ok(());
         };
-        self.gpu.run_compiled(last)?;
+        self.gpu.run_compiled(program)?;
         let counters = self.counters()?;
         self.gaussians = counters.gaussians;
         self.events.push(EventRow {
@@ -413,27 +420,29 @@ impl Trainer {
             return Ok(());
         }
         let events = schedule::events_at(&self.profile, iteration);
-        let held = self.growth.is_held(iteration);
-        if let (true, Some([early, late, _])) = (events.cull, &self.programs.cull) {
-            self.gpu.submit(if events.cull_faint { late } else { early }, 0)?;
-        }
-        if events.densify
-            && let Some([small, large]) = if held {
-                &self.programs.prune
-            } else {
-                &self.programs.densify
+        let cull = Job::Cull(if events.cull_faint {
+            CullTime::Settled
+        } else {
+            CullTime::Densifying
+        });
+        let densify = Job::Densify {
+            held: self.growth.is_held(iteration),
+            large: events.prune_large,
+        };
+        let due = [
+            (events.cull, cull),
+            (events.densify, densify),
+            (events.filter, Job::Filter),
+            (events.reset, Job::Reset),
+            (events.histograms, Job::Histogram),
+        ];
+        for (_, job) in due.into_iter().filter(|(is_due, _)| *is_due) {
+            // A profile that never densifies or culls has no program for it.
+            let Some(program) = self.jobs.get(job) else { continue };
+            let ticket = self.gpu.submit(program, 0)?;
+            if job == Job::Histogram {
+                self.counting = Some((iteration, ticket));
             }
-        {
-            self.gpu.submit(if events.prune_large { large } else { small }, 0)?;
-        }
-        if events.filter {
-            self.gpu.submit(&self.programs.filter, 0)?;
-        }
-        if events.reset {
-            self.gpu.submit(&self.programs.reset, 0)?;
-        }
-        if events.histograms {
-            self.counting = Some((iteration, self.gpu.submit(&self.programs.histogram, 0)?));
         }
         Ok(())
     }
@@ -513,12 +522,6 @@ impl Trainer {
             self.gaussians = counters.gaussians;
             self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);
-            self.headroom.step(&counters);
-            let told = self
-                .skips
-                .step(counters.skipped)
-                .map(|event| EventRow { it: iteration, event });
-            self.events.extend(told);
             let rows = events.into_iter().map(|event| EventRow { it: iteration, event });
             self.events.extend(rows);
             if done {
@@ -564,9 +567,6 @@ impl Trainer {
                     dropped: capped,
                     n_cap: self.report.capacities.n_limit.into(),
                 });
-            }
-            if let Some(warning) = self.headroom.grown(gaussians) {
-                note(warning);
             }
         }
         if of.reset {

@@ -169,14 +169,16 @@ impl<P: Place> Uploads<P> {
         matches!(held, Some(Held::Photo(_)))
     }
 
-    /// Writes a photo into place `slot` here and now, whatever was staged there; false when it has no room for it.
-    pub(super) fn put(&mut self, slot: usize, photo: &[u8]) -> bool {
+    /// Writes a photo into place `slot` here and now, whatever was staged there; false when it has no room for it. From then
+    /// on it is the staged photo of view `of`, if there is one.
+    pub(super) fn put(&mut self, slot: usize, photo: &[u8], of: Option<ViewId>) -> bool {
         let mut state = self.shared.settled(slot);
         let Some(entry) = state.slots.get_mut(slot) else {
             return false;
         };
-        entry.held = Held::Nothing;
-        entry.place.as_mut().is_some_and(|place| place.write(photo))
+        let written = entry.place.as_mut().is_some_and(|place| place.write(photo));
+        entry.held = of.filter(|_| written).map_or(Held::Nothing, Held::Photo);
+        written
     }
 
     /// Forgets everything that was staged.

@@ -9,7 +9,7 @@ use crate::export::{CamerasError, ExportError, PlyError};
 use crate::gaussians::init::InitError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
-use crate::plan::{LossError, PlanError};
+use crate::plan::{Job, LossError, NoJob, PlanError};
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
 use crate::run::{DeviceLoss, RunError, StoredError};
@@ -131,6 +131,7 @@ fn train() {
         TrainError::Export(ExportError::new(&path("runs/a"), system(ErrorKind::StorageFull))),
         TrainError::Checkpoint(CheckpointError::None(path("runs/a/checkpoints"))),
         TrainError::Lpips(LpipsError::Budget { budget_bytes: 1 << 20 }),
+        TrainError::Job(NoJob(Job::Filter)),
         TrainError::TileTooFull {
             iteration: 1200,
             column: 3,
@@ -148,7 +149,7 @@ fn train() {
         complete!(
             TrainError,
             errors,
-            [Memory, Vulkan, Lpips, Export, Checkpoint, TileTooFull, Stalled]
+            [Memory, Vulkan, Lpips, Export, Checkpoint, Job, TileTooFull, Stalled]
         ),
     );
 }

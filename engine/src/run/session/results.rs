@@ -6,7 +6,7 @@ use super::super::evaluation::{Evaluation, Told, Trained, lpips_sets};
 use super::Session;
 use crate::eval::EvalFile;
 use crate::export::{
-    Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_json, write_ply,
+    Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_ply,
 };
 use crate::gaussians::Gaussians;
 use crate::plan::Look;
@@ -16,7 +16,7 @@ use crate::record::run_folder::PlyKind;
 use crate::run::RunError;
 use crate::run::resolution_phases::Phase;
 use crate::scene::Split;
-use crate::train::{GaussianBytes, TrainError};
+use crate::train::TrainError;
 
 impl Session {
     /// Evaluates the test views and five training views with the model as it is. Gives the event with which the run
@@ -24,9 +24,7 @@ impl Session {
     pub(super) fn evaluate(&mut self) -> Result<Option<Event>, RunError> {
         self.watch.stop(self.now());
         let iteration = self.trainer.iteration();
-        if let Some(histograms) = self.monitor.at_evaluation(&mut self.trainer, &self.sinks)? {
-            self.emit(&histograms)?;
-        }
+        self.watched(|watcher, ctx| watcher.evaluation(ctx))?;
         let full;
         let phase = if self.phase.is_full() {
             &self.phase
@@ -71,8 +69,8 @@ impl Session {
         if let Some(test) = test {
             self.test_psnr = Some(test.metrics.psnr_image);
         }
-        let plateau = self.early_stop.as_mut();
-        let stop = plateau.and_then(|plateau| plateau.take(iteration, test.or(train)));
+        let early_stop = self.early_stop.as_mut();
+        let stop = early_stop.and_then(|stagnation| stagnation.take(iteration, test.or(train)));
         let rows = EvalRow::of(&file);
         self.unindexed.push_back((last_picture, file));
         for row in rows {
@@ -186,22 +184,5 @@ impl Session {
             }
             other => other,
         }
-    }
-
-    /// Writes `timings.json`, when steps were timed.
-    pub(super) fn write_timings(&mut self) -> Result<(), RunError> {
-        let every = self.profile.diagnose.timed_every;
-        if every == 0 {
-            return Ok(());
-        }
-        let (from, t_s) = self.began;
-        let iterations = self.trainer.iteration().saturating_sub(from);
-        let seconds = self.watch.elapsed(self.now()).as_secs_f64() - t_s;
-        let bytes = GaussianBytes::of(&self.trainer.report().capacities, &self.trainer.variants());
-        let report = self
-            .timing
-            .report(every, iterations, seconds, self.trainer.waited(), bytes);
-        write_json(&self.folder.root().join("timings.json"), &report)?;
-        Ok(self.folder.list(["timings.json"])?)
     }
 }

@@ -17,6 +17,7 @@ use super::{Flight, Trainer};
 use crate::config::Profile;
 use crate::kernels::catch_up;
 use crate::kernels::uniforms::StepUniforms;
+use crate::plan::Job;
 use crate::plan::schedule::{self, group};
 use crate::plugins::Optimizer;
 use crate::program::Program;
@@ -56,7 +57,7 @@ impl Deferred {
 impl Trainer {
     /// Bounds the clusters of a model that the host wrote; nothing is in flight.
     pub(super) fn bound_clusters(&mut self) -> Result<(), TrainError> {
-        match &self.programs.clusters {
+        match self.jobs.get(Job::Clusters) {
             Some(program) => Ok(self.gpu.run_compiled(program)?),
             None => Ok(()),
         }
@@ -114,7 +115,7 @@ impl Trainer {
     /// Waits for every step in flight and gives SH of all Gaussians the steps that they missed.
     pub(super) fn catch_up(&mut self) -> Result<(), TrainError> {
         self.finish()?;
-        if let Some(program) = &self.programs.catch_up {
+        if let Some(program) = self.jobs.get(Job::CatchUp) {
             let at = offset_of!(StepUniforms, sh_steps) as u64;
             let steps = self.tensors.shared.uniforms.slice(at, 4);
             self.gpu.write(&steps, &[self.steps.sh()])?;

@@ -17,10 +17,10 @@ use std::collections::VecDeque;
 use super::{Finished, Flight, StepStatus, Trainer};
 use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::uniforms::StepUniforms;
-use crate::plan::schedule;
+use crate::plan::{Job, schedule};
 use crate::record::events::{Event, StallBuffer};
-use crate::train::bands::{BandedView, Turns};
-use crate::train::compiled::{Banded, Programs};
+use crate::step::{Part, Turns};
+use crate::train::bands::BandedView;
 use crate::train::{TrainError, uniforms};
 
 impl Trainer {
@@ -92,7 +92,7 @@ impl Trainer {
             if counters.stall() == Some(reason)
                 && let Some(turns) = self.banding.way_out(reason)
             {
-                self.gpu.run_compiled(&self.programs.clear_stall)?;
+                self.gpu.run_compiled(self.jobs.need(Job::ClearStall)?)?;
                 counters = self.step_in_bands(slot, flight, turns)?;
                 events.extend(self.stall_events(&counters));
             }
@@ -132,8 +132,8 @@ impl Trainer {
     }
 
     fn leave_out(&mut self, slot: u32, iteration: u32) -> Result<(), TrainError> {
-        self.gpu.run_compiled(&self.programs.clear_stall)?;
-        let ticket = self.gpu.submit(&self.programs.left_out, slot)?;
+        self.gpu.run_compiled(self.jobs.need(Job::ClearStall)?)?;
+        let ticket = self.gpu.submit(self.jobs.need(Job::LeftOut)?, slot)?;
         // No flight keeps this slot, so nobody would wait before filling it again: a densification that follows would
         // read the seed of a later iteration.
         self.gpu.queue().wait(ticket, "what is left of a step")?;
@@ -148,12 +148,11 @@ impl Trainer {
             Ok(view) => view,
             Err(counters) => return Ok(counters),
         };
-        let banded = banded(&self.programs, turns);
-        if let Some(loss) = banded.loss.get(flight.page) {
-            self.gpu.submit(loss, 0)?;
-        }
-        self.banding.ring.submit(&mut self.gpu, &banded.backward, &view.bands)?;
-        let ticket = self.gpu.submit(&banded.finish, slot)?;
+        let part = |part| self.jobs.need(Job::Band(turns, part));
+        self.gpu.submit(part(Part::Loss(flight.page))?, 0)?;
+        let ring = &mut self.banding.ring;
+        ring.submit(&mut self.gpu, part(Part::Backward)?, &view.bands)?;
+        let ticket = self.gpu.submit(part(Part::Finish)?, slot)?;
         self.gpu.queue().wait(ticket, "a banded training step")?;
         let counters = Counters {
             visible: view.visible,
@@ -179,11 +178,9 @@ impl Trainer {
         turns: Turns,
         is_step: bool,
     ) -> Result<Result<BandedView, Counters>, TrainError> {
-        let banded = banded(&self.programs, turns);
-        let prefix = match &banded.resident_prefix {
-            Some(prefix) if is_step => prefix,
-            _ => &banded.prefix,
-        };
+        let part = |part| Job::Band(turns, part);
+        let own = self.jobs.get(part(Part::EvaluationPrefix)).filter(|_| !is_step);
+        let prefix = own.map_or_else(|| self.jobs.need(part(Part::Prefix)), Ok)?;
         let ticket = self.gpu.submit(prefix, slot)?;
         self.gpu.queue().wait(ticket, "the first part of a banded step")?;
         let counters = self.status(slot)?;
@@ -191,7 +188,8 @@ impl Trainer {
             return Ok(Err(counters));
         }
         let view = self.banding.ring.pack(&self.gpu, block, &counters, turns)?;
-        self.banding.ring.submit(&mut self.gpu, &banded.forward, &view.bands)?;
+        let forward = self.jobs.need(part(Part::Forward))?;
+        self.banding.ring.submit(&mut self.gpu, forward, &view.bands)?;
         Ok(Ok(view))
     }
 
@@ -204,7 +202,8 @@ impl Trainer {
         loop {
             let mut drawn = self.banded_forward(0, block, turns, false)?;
             if drawn.is_ok() {
-                self.gpu.run_compiled(&banded(&self.programs, turns).metrics)?;
+                let metrics = self.jobs.need(Job::Band(turns, Part::Metrics))?;
+                self.gpu.run_compiled(metrics)?;
                 let counters = self.status(0)?;
                 if counters.stall().is_some() {
                     drawn = Err(counters);
@@ -214,7 +213,7 @@ impl Trainer {
                 Ok(view) => return Ok(view),
                 Err(counters) => counters,
             };
-            self.gpu.run_compiled(&self.programs.clear_stall)?;
+            self.gpu.run_compiled(self.jobs.need(Job::ClearStall)?)?;
             match counters.stall().and_then(|stall| self.banding.way_out(stall)) {
                 Some(Turns::Records) if turns == Turns::Lists => turns = Turns::Records,
                 _ => return Err(self.stalled(counters)),
@@ -228,14 +227,6 @@ impl Trainer {
             v_cap: self.report.capacities.v_cap,
             i_cap: self.report.capacities.i_cap,
         }
-    }
-}
-
-/// The programs of a way to take turns; there are none for records where the plan has one for every Gaussian.
-fn banded(programs: &Programs, turns: Turns) -> &Banded {
-    match (turns, &programs.banded_records) {
-        (Turns::Records, Some(records)) => records,
-        _ => &programs.banded,
     }
 }
 

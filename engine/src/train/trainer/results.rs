@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use super::{Target, Trainer};
 use crate::gaussians::Gaussians;
 use crate::kernels::uniforms::StepUniforms;
-use crate::plan::{Look, ViewSums, schedule};
+use crate::plan::{Job, Look, ViewSums, schedule};
 use crate::record::events::Histograms;
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step;
 use crate::train::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use crate::train::probe::Rates;
-use crate::train::skipped_updates::Skips;
 use crate::train::{TrainError, uniforms};
 
 impl Trainer {
@@ -53,16 +52,11 @@ impl Trainer {
     fn draw(&mut self, block: &StepUniforms, keep_image: bool) -> Result<ViewSums, TrainError> {
         let mut turns = self.banding.turns();
         if turns.is_none() {
-            let programs = &self.programs;
-            let program = if keep_image {
-                &programs.evaluate_image
-            } else {
-                &programs.evaluate
-            };
-            self.gpu.run_compiled(program)?;
+            let job = Job::Evaluate { image: keep_image };
+            self.gpu.run_compiled(self.jobs.need(job)?)?;
             let counters = self.status(0)?;
             if let Some(reason) = counters.stall() {
-                self.gpu.run_compiled(&self.programs.clear_stall)?;
+                self.gpu.run_compiled(self.jobs.need(Job::ClearStall)?)?;
                 turns = self.banding.way_out(reason);
                 if turns.is_none() {
                     return Err(self.stalled(counters));
@@ -114,7 +108,7 @@ impl Trainer {
     pub fn histograms(&mut self) -> Result<Histograms, TrainError> {
         self.finish()?;
         self.counting = None;
-        self.gpu.run_compiled(&self.programs.histogram)?;
+        self.gpu.run_compiled(self.jobs.need(Job::Histogram)?)?;
         self.read_histograms(self.iteration)
     }
 
@@ -203,7 +197,6 @@ impl Trainer {
         self.steps = from.state().steps;
         self.gaussians = from.state().gaussians;
         self.noted = self.iteration;
-        self.skips = Skips::from(from.state().skipped);
         self.over = self.iteration;
         self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;

@@ -35,6 +35,20 @@ impl Trainer {
         self.uploads.staged(self.next_slot() as usize, id)
     }
 
+    /// Brings the photo of view `id` to where the next step looks for it, here and now; that step then is one with
+    /// [`Target::Staged`](super::Target::Staged).
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`] when the photo is larger than the plan expects, or images stay on the device.
+    pub fn put(&mut self, id: ViewId, photo: &[u8]) -> Result<(), TrainError> {
+        let slot = self.next_slot();
+        if self.uploads.put(slot as usize, photo, Some(id)) {
+            Ok(())
+        } else {
+            Err(no_photo(slot, photo.len()))
+        }
+    }
+
     /// Forgets what was staged, once the thread is done with it.
     pub fn unstage(&mut self) {
         self.uploads.unstage();
@@ -42,7 +56,7 @@ impl Trainer {
 
     /// Writes a photo into ring slot `slot`; returns the page of a step that brings its photo along.
     pub(super) fn put_photo(&mut self, slot: u32, photo: &[u8]) -> Result<usize, TrainError> {
-        if self.uploads.put(slot as usize, photo) {
+        if self.uploads.put(slot as usize, photo, None) {
             Ok(0)
         } else {
             Err(no_photo(slot, photo.len()))

@@ -1,8 +1,8 @@
 //! Steps timed for `diagnose.timed_every`: they run as any other, from a recording that writes timestamps.
 
-use super::{Flight, Trainer, no_place};
+use super::{Flight, Trainer};
 use crate::kernels::counters::Counters;
-use crate::plan::schedule;
+use crate::plan::{Job, schedule};
 use crate::train::TrainError;
 use crate::train::timing::TimedStep;
 use crate::vk::Ticket;
@@ -10,15 +10,14 @@ use crate::vk::Ticket;
 impl Trainer {
     /// Submits the step whose photo is in `page` of the resident images, or in the ring.
     pub(super) fn submit_step(&mut self, slot: u32, page: usize) -> Result<Ticket, TrainError> {
-        let program = self.programs.steps.get(page).ok_or_else(|| no_place(page, 0))?;
-        Ok(self.gpu.submit(program, slot)?)
+        Ok(self.gpu.submit(self.jobs.need(Job::Step(page))?, slot)?)
     }
 
     /// Submits a step that runs whole, with timestamps if it is due and the device has a clock.
     pub(super) fn submit_timed(&mut self, slot: u32, flight: &mut Flight) -> Result<(), TrainError> {
         let is_due = flight.block.iteration.checked_rem(self.profile.diagnose.timed_every) == Some(0);
-        let programs = &self.programs;
-        let both = programs.timed.get(flight.page).zip(programs.steps.get(flight.page));
+        let job = Job::Step(flight.page);
+        let both = self.timed_jobs.get(job).zip(self.jobs.get(job));
         flight.ticket = match both.filter(|_| is_due) {
             Some((timed, untimed)) => {
                 flight.is_timed = true;
@@ -32,7 +31,7 @@ impl Trainer {
 
     /// Takes note of how long a finished step took, if it was timed.
     pub(super) fn note_times(&mut self, slot: u32, flight: &Flight, counters: &Counters) -> Result<(), TrainError> {
-        let program = self.programs.timed.get(flight.page).filter(|_| flight.is_timed);
+        let program = self.timed_jobs.get(Job::Step(flight.page)).filter(|_| flight.is_timed);
         if let Some(program) = program {
             self.timed.push(TimedStep {
                 iteration: flight.block.iteration,

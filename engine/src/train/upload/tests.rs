@@ -84,7 +84,7 @@ fn a_slow_decoder_holds_up_only_who_needs_its_photo() {
     let (go, source) = slow(9);
     uploads.stage(1, view(4), source);
     assert!(!uploads.is_settled(1) && uploads.is_settled(0));
-    assert!(uploads.put(0, &[1, 2, 3]), "the other place is not waited for");
+    assert!(uploads.put(0, &[1, 2, 3], None), "the other place is not waited for");
     uploads.stage(1, view(5), || Ok(photo(5)));
     go.send(()).unwrap();
     assert!(
@@ -110,7 +110,7 @@ fn a_failing_decoder_is_told_once_and_the_place_serves_on() {
     // nor is one that is larger than its place
     uploads.stage(0, view(7), || Ok(Photo::new(vec![0; 6], None)));
     assert!(uploads.staged(0, view(7)).is_none());
-    assert!(!uploads.put(0, &[0; 4]));
+    assert!(!uploads.put(0, &[0; 4], None));
     uploads.stage(0, view(8), || Ok(photo(8)));
     assert!(uploads.staged(0, view(8)).unwrap().is_ok());
     assert_eq!(*written.lock().unwrap(), [(0, vec![8; 3])]);
@@ -121,7 +121,7 @@ fn a_failing_decoder_is_told_once_and_the_place_serves_on() {
 fn what_is_put_voids_what_was_staged() {
     let (mut uploads, written) = ring(2);
     uploads.stage(0, view(1), || Ok(photo(1)));
-    assert!(uploads.put(0, &[7; 3]));
+    assert!(uploads.put(0, &[7; 3], None));
     assert!(uploads.staged(0, view(1)).is_none() && !uploads.take(0));
     assert_eq!(*written.lock().unwrap(), [(0, vec![1; 3]), (0, vec![7; 3])]);
     // a view that is drawn although another was expected, and images of another size

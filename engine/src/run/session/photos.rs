@@ -6,29 +6,8 @@ use std::time::Instant;
 use super::{RunError, Session, count};
 use crate::plan::AHEAD;
 use crate::record::events::{Event, Progress, RunEvent, Stage};
-use crate::scene::{Photo, SceneError, Split, ViewId};
+use crate::scene::{SceneError, Split, ViewId};
 use crate::train::Target;
-
-/// Where the photo of a view that was drawn is.
-pub(super) enum Drawn {
-    /// On the device for good.
-    Resident,
-    /// In the ring, where the next step looks for it.
-    Staged,
-    /// Here.
-    Photo(Photo),
-}
-
-impl Drawn {
-    /// What a step of view `id` is told.
-    pub(super) fn target(&self, id: ViewId) -> Target<'_> {
-        match self {
-            Self::Resident => Target::Resident(id.index),
-            Self::Staged => Target::Staged,
-            Self::Photo(photo) => Target::Bytes(photo.bytes()),
-        }
-    }
-}
 
 const fn training_view(index: usize) -> ViewId {
     ViewId {
@@ -38,32 +17,37 @@ const fn training_view(index: usize) -> ViewId {
 }
 
 impl Session {
-    /// The next training view, and where its photo is. Views whose images cannot be used are passed over.
-    pub(super) fn draw(&mut self, iteration: u32) -> Result<(ViewId, Drawn), RunError> {
+    /// The next training view, and where the device finds its photo. Views whose images cannot be used are passed over.
+    pub(super) fn draw(&mut self, iteration: u32) -> Result<(ViewId, Target<'static>), RunError> {
         loop {
             let id = training_view(self.sampler.draw());
             if self.left_out.contains(id) {
                 continue;
             }
             if self.trainer.is_resident() {
-                return Ok((id, Drawn::Resident));
+                return Ok((id, Target::Resident(id.index)));
             }
-            if self.guard.prefetches() {
+            if self.orders.prefetch {
                 self.phase.prefetch(&self.sampler);
             }
             // What is decoded may still be on its way into the ring; that is work of a step like any other.
             let ready = self.trainer.is_staging_over() || self.phase.store.is_ready(id);
             let staged = self.wait_for_decoder(ready, |session| session.trainer.staged(id))?;
-            let photo = match staged {
-                Some(staged) => staged.map(|()| Drawn::Staged),
+            let brought = match staged {
+                Some(staged) => staged,
                 None => {
                     let ready = self.phase.store.is_ready(id);
-                    let photo = self.wait_for_decoder(ready, |session| session.phase.store.get(id))?;
-                    photo.map(Drawn::Photo)
+                    match self.wait_for_decoder(ready, |session| session.phase.store.get(id))? {
+                        Ok(photo) => {
+                            self.trainer.put(id, photo.bytes())?;
+                            Ok(())
+                        }
+                        Err(error) => Err(error),
+                    }
                 }
             };
-            match photo {
-                Ok(photo) => return Ok((id, photo)),
+            match brought {
+                Ok(()) => return Ok((id, Target::Staged)),
                 Err(error) => self.leave_out(iteration, id, &error)?,
             }
         }
@@ -89,7 +73,7 @@ impl Session {
     /// Has the photo of the next step brought into the ring while the device works on this one.
     pub(super) fn stage_next(&mut self) {
         let is_last = self.trainer.iteration() >= self.profile.schedule.iterations;
-        if is_last || self.trainer.is_resident() || !self.guard.prefetches() {
+        if is_last || self.trainer.is_resident() || !self.orders.prefetch {
             return;
         }
         let usable = |id: &ViewId| !self.left_out.contains(*id);

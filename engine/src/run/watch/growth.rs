@@ -1,18 +1,20 @@
 //! Growth where there should be none: after the last densification the number of Gaussians may not rise.
 
-use super::RunError;
+use super::{Context, Watch};
 use crate::config::Profile;
+use crate::run::RunError;
+use crate::train::StepStatus;
 
 /// Watches the number of Gaussians from step to step.
 #[derive(Clone, Debug)]
-pub(super) struct Plateau {
+pub(super) struct Growth {
     /// Iteration of the last densification; from the step after it the number stands.
     last_densify: u32,
     /// The number as of the first step after it, and then the smallest one.
     settled: Option<u32>,
 }
 
-impl Plateau {
+impl Growth {
     pub(crate) fn new(profile: &Profile) -> Self {
         let window = profile.strategy.window();
         let last = window.and_then(|window| window.last(profile.schedule.iterations));
@@ -27,7 +29,7 @@ impl Plateau {
     /// # Errors
     /// [`RunError::Grew`] when there are more than there were: a defect of the engine that would otherwise fill the
     /// memory.
-    pub(super) fn check(&mut self, iteration: u32, gaussians: u32) -> Result<(), RunError> {
+    fn check(&mut self, iteration: u32, gaussians: u32) -> Result<(), RunError> {
         if iteration <= self.last_densify {
             return Ok(());
         }
@@ -43,6 +45,12 @@ impl Plateau {
                 Ok(())
             }
         }
+    }
+}
+
+impl Watch for Growth {
+    fn step(&mut self, step: &StepStatus, _: &mut Context<'_>) -> Result<(), RunError> {
+        self.check(step.iteration, step.counters.gaussians)
     }
 }
 
@@ -71,12 +79,12 @@ mod tests {
             "strategy.densify",
             "{ from: 500, until: 15000, every: 100, grad_threshold: 0.0002, percent_dense: 0.01 }",
         )]);
-        let mut plateau = Plateau::new(&profile);
+        let mut growth = Growth::new(&profile);
         // The word of step 14 900 was written before its densification; the one of 14 901 shows the result.
         for (iteration, gaussians) in [(14_800, 5), (14_900, 9), (14_901, 20), (14_902, 20), (29_000, 19)] {
-            plateau.check(iteration, gaussians).unwrap();
+            growth.check(iteration, gaussians).unwrap();
         }
-        let error = plateau.check(29_001, 20).unwrap_err();
+        let error = growth.check(29_001, 20).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the model grew from 19 to 20 Gaussians at iteration 29001, after its last densification at 14900; this is a \
@@ -86,17 +94,17 @@ mod tests {
 
     #[test]
     fn a_strategy_that_never_densifies_never_grows() {
-        let mut plateau = Plateau::new(&profile(&[("strategy.kind", "fixed")]));
-        plateau.check(1, 7).unwrap();
-        assert!(plateau.check(2, 8).is_err());
+        let mut growth = Growth::new(&profile(&[("strategy.kind", "fixed")]));
+        growth.check(1, 7).unwrap();
+        assert!(growth.check(2, 8).is_err());
     }
 
     #[test]
     fn a_short_run_may_grow_to_its_end() {
-        let mut plateau = Plateau::new(&profile(&[("schedule.iterations", "1000")]));
+        let mut growth = Growth::new(&profile(&[("schedule.iterations", "1000")]));
         for iteration in 1..=1000 {
             // Densified after 600, 700, 800 and 900.
-            plateau
+            growth
                 .check(iteration, 10 + (iteration.saturating_sub(1)) / 100)
                 .unwrap();
         }

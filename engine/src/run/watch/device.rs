@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{RunError, Session, Trainer};
+use super::silence::{Silence, Watchdog};
+use super::{Context, Watch};
 use crate::config::Profile;
 use crate::record::events::Event;
-use crate::run::watchdog::{Silence, Watchdog};
+use crate::run::RunError;
+use crate::train::Trainer;
 use crate::vk::ValidationReport;
 
 /// Messages of the layer that become events; the rest is only counted.
@@ -58,20 +60,18 @@ impl DeviceWatch {
     }
 }
 
-impl Session {
-    /// Tells what has come from the device since the last call.
-    pub(super) fn tell_device(&mut self) -> Result<(), RunError> {
-        let it = self.trainer.iteration();
-        self.device
-            .news()
-            .into_iter()
-            .try_for_each(|event| self.event(it, event))
+impl Watch for DeviceWatch {
+    fn look(&mut self, ctx: &mut Context<'_>) {
+        let it = ctx.trainer.iteration();
+        for event in self.news() {
+            ctx.tell(it, event);
+        }
     }
 
-    /// Ends the run as failed when the validation layer had anything to say.
-    pub(super) fn check_validation(&mut self) -> Result<(), RunError> {
-        self.tell_device()?;
-        match &self.device.report {
+    /// A run that the validation layer had anything to say of has failed.
+    fn end(&mut self, ctx: &mut Context<'_>) -> Result<(), RunError> {
+        self.look(ctx);
+        match &self.report {
             Some(report) if report.count() > 0 => Err(RunError::Validation {
                 mode: report.mode().name(),
                 count: report.count(),

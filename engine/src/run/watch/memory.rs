@@ -1,22 +1,27 @@
-//! Memory figures of a run: allocated, reserved, their peaks, and what creeps.
+//! Memory figures of a run: allocated, reserved, their peaks, and what creeps; and what the card says of itself.
 
 use std::collections::BTreeMap;
 
-use crate::memory::Gpu;
-use crate::plan::PlanReport;
+use super::{Context, Watch};
 use crate::program::{Class, TensorDesc};
-use crate::record::events::MemoryRow;
-use crate::train::Peaks;
+use crate::record::events::{GpuRow, MemoryRow, RunEvent};
+use crate::record::sinks::Sinks;
+use crate::record::telemetry::Telemetry;
+use crate::run::RunError;
+use crate::train::{StepStatus, Trainer};
 use crate::vk::GpuSample;
 
 /// Tensors of this size and more are counted as large.
 const LARGE_BYTES: u64 = 512 << 20;
 
-/// Makes the rows of `memory.jsonl`.
-#[derive(Clone, Debug, Default)]
-pub(super) struct MemoryWatch {
+/// Makes the rows of `memory.jsonl`, and those of the card.
+pub(super) struct MemoryRows {
     /// What was reserved at the first row: every byte of a run is taken before it.
     first_reserved: Option<u64>,
+    /// Iteration of the last row: a step that is done again is told once.
+    last: Option<u32>,
+    /// None where nobody asks, or where the card says nothing.
+    telemetry: Option<Telemetry>,
 }
 
 /// Growth from `before` to `now`, bytes.
@@ -25,16 +30,24 @@ fn creep(before: u64, now: u64) -> i64 {
     i64::try_from(difference).unwrap_or(i64::MAX)
 }
 
-impl MemoryWatch {
+impl MemoryRows {
+    pub(crate) fn new(trainer: &Trainer, sinks: &Sinks) -> Self {
+        let caps = trainer.gpu().device().caps();
+        Self {
+            first_reserved: None,
+            last: None,
+            telemetry: sinks.want_telemetry().then(|| Telemetry::of(caps)).flatten(),
+        }
+    }
+
+    /// What the card says of itself, some seconds old at most.
+    fn sample(&self) -> Option<GpuSample> {
+        self.telemetry.as_ref().and_then(Telemetry::latest)
+    }
+
     /// The figures as they are now; the first row also has the capacities.
-    pub(super) fn row(
-        &mut self,
-        it: u32,
-        gpu: &Gpu,
-        peaks: Peaks,
-        plan: &PlanReport,
-        sample: Option<GpuSample>,
-    ) -> MemoryRow {
+    fn row(&mut self, it: u32, trainer: &Trainer) -> MemoryRow {
+        let (gpu, peaks, plan) = (trainer.gpu(), trainer.peaks(), trainer.report());
         let (memory, device) = (gpu.memory(), gpu.device());
         let tensors = memory.table().tensors();
         let on_device = |t: &&TensorDesc| !matches!(t.class, Class::Upload | Class::Readback);
@@ -64,10 +77,26 @@ impl MemoryWatch {
             tags,
             large_tensors: u32::try_from(large.count()).unwrap_or(u32::MAX),
             overhead: 1.0 - allocated as f64 / reserved.max(1) as f64,
-            gpu: sample,
+            gpu: self.sample(),
             capacities: is_first.then(|| plan.capacities.into()),
             capacities_from: is_first.then_some(plan.capacities_from),
         }
+    }
+}
+
+impl Watch for MemoryRows {
+    fn step(&mut self, step: &StepStatus, ctx: &mut Context<'_>) -> Result<(), RunError> {
+        let it = step.iteration;
+        if ctx.sinks.gpu_due(it)
+            && let Some(sample) = self.sample()
+        {
+            ctx.rows.push(RunEvent::Gpu(GpuRow { it, sample }));
+        }
+        if ctx.sinks.memory_due(it) && self.last != Some(it) {
+            self.last = Some(it);
+            ctx.rows.push(RunEvent::Memory(self.row(it, ctx.trainer)));
+        }
+        Ok(())
     }
 }
 
@@ -78,11 +107,5 @@ mod tests {
     #[test]
     fn creep_has_a_sign() {
         assert_eq!([100, 130, 90].map(|now| creep(100, now)), [0, 30, -10]);
-    }
-
-    #[test]
-    fn peaks_keep_the_larger_of_each() {
-        let peaks = |allocated, reserved| Peaks { allocated, reserved };
-        assert_eq!(peaks(5, 6).max(peaks(4, 9)), peaks(5, 9));
     }
 }

@@ -6,52 +6,45 @@
 //! | the budget shrank, or the process is above it | the driver's figures, every 50 steps and before each densification | `budget_shrunk`, and responses to pressure: see [`pressure`] |
 //! | host memory of the process rose, or device memory beyond what was asked for | the same figures | `spill` |
 //! | a block is read as slowly as over a bus | the residency probe, at the start and every `memory.probe_every` steps: see [`probe`] | `residency`, `spill` |
-//! | twenty steps in a row take three times as long as usual | the clock: see [`watchdog`] | `slow_step` |
+//! | twenty steps in a row take three times as long as usual | the clock: see [`slow_steps`] | `slow_step` |
 //!
 //! Times lead to events, and under `memory.on_spill: error` to the end of the run; only the driver's figures change what a
 //! run does next. So a busy machine never changes a model.
 
 mod pressure;
+mod slow_steps;
 mod source;
 mod spill;
-mod watchdog;
 
+use super::{Context, Watch};
 use crate::config::{OnSpill, Profile};
 use crate::vk::{Caps, DeviceKind};
 
 pub use source::device_budget;
 
-use crate::record::{Residency, Verdict};
-use crate::train::Rates;
-pub(super) use pressure::Change;
-
-use crate::plan::OpenDevice;
+use crate::plan::{OpenDevice, schedule};
 use crate::record::events::Event;
-use pressure::Pressure;
+use crate::record::{Residency, Verdict};
+use crate::run::RunError;
+use crate::train::{Rates, StepStatus};
+use pressure::{Change, Pressure};
+use slow_steps::SlowSteps;
 use source::BudgetSource;
 use spill::SpillWatch;
-use watchdog::Watchdog;
 
 /// Steps between two looks at the driver's figures.
 const POLL_EVERY: u32 = 50;
 
-/// What a look at the driver's figures led to.
-#[derive(Default)]
-pub(super) struct Polled {
-    /// To be told.
-    pub(super) events: Vec<Event>,
-    /// To be done from the next step on.
-    pub(super) change: Option<Change>,
-}
-
 /// The guard of one run.
-pub(super) struct Guard {
+pub(crate) struct Guard {
     source: Option<Box<dyn BudgetSource>>,
     spill: SpillWatch,
     /// From the first figures after the memory was taken.
     pressure: Option<Pressure>,
     /// None where times say nothing of memory.
-    watchdog: Option<Watchdog>,
+    slow_steps: Option<SlowSteps>,
+    /// Steps done in bands when the last one was reported.
+    banded: u32,
     probe_every: u32,
     spill_from: Option<u32>,
     /// Why a probe can say nothing here.
@@ -60,7 +53,6 @@ pub(super) struct Guard {
     /// Best rate of the reference so far, GB/s.
     best_reference: f64,
     policy: OnSpill,
-    prefetch: bool,
 }
 
 impl Guard {
@@ -74,58 +66,41 @@ impl Guard {
             spill: SpillWatch::new(before),
             source,
             pressure: None,
-            watchdog: (caps.kind != DeviceKind::Cpu).then(Watchdog::default),
+            slow_steps: (caps.kind != DeviceKind::Cpu).then(SlowSteps::default),
+            banded: 0,
             probe_every: profile.memory.probe_every,
             spill_from: faults.spill_from,
             unknown: unknown(caps),
             told: None,
             best_reference: 0.0,
             policy: profile.memory.on_spill,
-            prefetch: true,
         }
     }
 
     /// Notes that the memory is taken: `device_bytes` on the device, `host_bytes` for rings of the host.
-    pub(super) fn committed(&mut self, it: u32, device_bytes: u64, host_bytes: u64) {
+    pub(crate) fn committed(&mut self, it: u32, device_bytes: u64, host_bytes: u64) {
         self.spill.committed(device_bytes, host_bytes);
         let start = self.source.as_ref().and_then(|source| source.read(it));
         self.pressure = start.map(Pressure::new);
     }
 
-    /// True when the driver is to be asked before iteration `it`.
-    pub(super) fn is_poll_due(&self, it: u32, densifies: bool) -> bool {
-        self.source.is_some() && (densifies || it.is_multiple_of(POLL_EVERY))
-    }
-
-    /// Asks the driver, before iteration `it`.
-    pub(super) fn poll(&mut self, it: u32) -> Polled {
-        let mut polled = Polled::default();
+    /// Asks the driver, before iteration `it`: what is to be told, and what to be done from that step on.
+    fn poll(&mut self, it: u32) -> (Vec<Event>, Option<Change>) {
         let figures = self.source.as_ref().and_then(|source| source.read(it));
         let (Some(figures), Some(pressure)) = (figures, &mut self.pressure) else {
-            return polled;
+            return (Vec::new(), None);
         };
-        polled.events.extend(pressure.shrunk(&figures));
-        polled
-            .events
-            .extend(self.spill.look(&figures).into_iter().map(Event::Spill));
-        polled.change = pressure.poll(&figures);
-        if let Some(Change::Prefetch(on)) = polled.change {
-            self.prefetch = on;
-        }
-        let told = polled.change.map(|change| Event::Pressure(change.told(&figures)));
-        polled.events.extend(told);
-        polled
-    }
-
-    /// True while images may be decoded ahead of time.
-    pub(super) fn prefetches(&self) -> bool {
-        self.prefetch
+        let mut events = Vec::from_iter(pressure.shrunk(&figures));
+        events.extend(self.spill.look(&figures).into_iter().map(Event::Spill));
+        let change = pressure.poll(&figures);
+        events.extend(change.map(|change| Event::Pressure(change.told(&figures))));
+        (events, change)
     }
 
     /// Takes the time at which a step was over, seconds of the training loop. `steady` is false for a step after which
     /// others may well take longer: it densified, or ran in bands.
-    pub(super) fn step(&mut self, it: u32, t_s: f64, steady: bool) -> Option<Event> {
-        let (ms, usual_ms) = self.watchdog.as_mut()?.step(it, t_s, steady)?;
+    fn slow_step(&mut self, it: u32, t_s: f64, steady: bool) -> Option<Event> {
+        let (ms, usual_ms) = self.slow_steps.as_mut()?.step(it, t_s, steady)?;
         #[expect(clippy::cast_possible_truncation, reason = "milliseconds for people")]
         Some(Event::SlowStep {
             ms: ms as f32,
@@ -139,7 +114,7 @@ impl Guard {
     }
 
     /// True when iteration `it` is to be followed by a probe.
-    pub(super) fn is_probe_due(&self, it: u32) -> bool {
+    fn is_probe_due(&self, it: u32) -> bool {
         self.probe_every > 0 && it.is_multiple_of(self.probe_every)
     }
 
@@ -148,17 +123,17 @@ impl Guard {
     }
 
     /// Rates that the fault `spill_from` makes up.
-    pub(super) fn forced(&self, it: u32) -> Option<Rates> {
+    fn forced(&self, it: u32) -> Option<Rates> {
         self.is_forced(it).then(Rates::spilled_example)
     }
 
     /// True when rates measured after iteration `it` are to be measured again before they are believed.
-    pub(super) fn is_suspicious(&self, it: u32, rates: &Rates) -> bool {
+    fn is_suspicious(&self, it: u32, rates: &Rates) -> bool {
         self.unknown(it).is_none() && rates.evidence().is_some()
     }
 
     /// Takes rates measured after iteration `it`: what there is to tell of them. A verdict is told when it is new.
-    pub(super) fn probed(&mut self, it: u32, rates: &Rates) -> Vec<Event> {
+    fn probed(&mut self, it: u32, rates: &Rates) -> Vec<Event> {
         self.best_reference = self.best_reference.max(rates.reference_gb_s);
         let mut residency = rates.residency(self.best_reference);
         if let Some(reason) = self.unknown(it) {
@@ -178,7 +153,7 @@ impl Guard {
     }
 
     /// What there is to tell after iteration `it` where the plan has no reference.
-    pub(super) fn unprobed(&mut self, it: u32) -> Vec<Event> {
+    fn unprobed(&mut self, it: u32) -> Vec<Event> {
         let reason = self.unknown(it).unwrap_or("the plan has no reference");
         let news = self.told != Some(Verdict::Unknown);
         self.told = Some(Verdict::Unknown);
@@ -186,9 +161,81 @@ impl Guard {
         told.into_iter().collect()
     }
 
-    /// True when a spill ends the run.
-    pub(super) fn ends_the_run(&self, event: &Event) -> bool {
-        self.policy == OnSpill::Error && matches!(event, Event::Spill(_))
+    /// Measures where the memory lies, now.
+    fn probe(&mut self, it: u32, ctx: &mut Context<'_>) -> Result<(), RunError> {
+        let rates = match self.forced(it) {
+            Some(rates) => Some(rates),
+            None => ctx.trainer.probe()?,
+        };
+        let events = match rates {
+            Some(rates) => self.probed(it, &rates),
+            None => self.unprobed(it),
+        };
+        self.tell(it, events, ctx);
+        Ok(())
+    }
+
+    /// Tells events; a spill may end the run.
+    fn tell(&self, it: u32, events: impl IntoIterator<Item = Event>, ctx: &mut Context<'_>) {
+        for event in events {
+            if self.policy == OnSpill::Error
+                && let Event::Spill(evidence) = &event
+            {
+                ctx.end(RunError::Spilled {
+                    iteration: it,
+                    evidence: evidence.clone(),
+                    saved: false,
+                });
+            }
+            ctx.tell(it, event);
+        }
+    }
+}
+
+impl Watch for Guard {
+    fn start(&mut self, ctx: &mut Context<'_>) -> Result<(), RunError> {
+        self.probe(ctx.trainer.iteration(), ctx)
+    }
+
+    fn before(&mut self, next: u32, ctx: &mut Context<'_>) -> Result<(), RunError> {
+        let densifies = schedule::events_at(ctx.profile, next).densify;
+        if densifies || next.is_multiple_of(POLL_EVERY) {
+            let (events, change) = self.poll(next);
+            match change {
+                Some(Change::Growth(on)) => ctx.trainer.hold_growth(!on),
+                Some(Change::Bands(bands, _)) => ctx.trainer.press_bands(bands)?,
+                Some(Change::Prefetch(on)) => ctx.orders.prefetch = on,
+                None => {}
+            }
+            self.tell(next, events, ctx);
+        }
+        let done = next.saturating_sub(1);
+        if done > 0 && self.is_probe_due(done) {
+            match self.forced(done) {
+                Some(_) => self.probe(done, ctx)?,
+                None => ctx.trainer.begin_probe()?,
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &StepStatus, ctx: &mut Context<'_>) -> Result<(), RunError> {
+        let it = step.iteration;
+        let banded = ctx.trainer.banded_steps();
+        let in_bands = std::mem::replace(&mut self.banded, banded) != banded;
+        let resized = it > 0 && schedule::events_at(ctx.profile, it - 1).densify;
+        let slow = self.slow_step(it, ctx.t_s, !in_bands && !resized);
+        self.tell(it, slow, ctx);
+        let Some(rates) = ctx.trainer.take_probe()? else {
+            return Ok(());
+        };
+        if self.is_suspicious(it, &rates) {
+            // A device that somebody else uses too is slow now and then; one that lost memory is slow every time.
+            return self.probe(it, ctx);
+        }
+        let events = self.probed(it, &rates);
+        self.tell(it, events, ctx);
+        Ok(())
     }
 }
 

@@ -17,13 +17,13 @@ const IN_A_ROW: usize = 20;
 
 /// Times of the last steps.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watchdog {
+pub(super) struct SlowSteps {
     last: Option<(u32, f64)>,
     usual_s: VecDeque<f64>,
     slow_s: Vec<f64>,
 }
 
-impl Watchdog {
+impl SlowSteps {
     /// Takes the second at which step `it` was over; milliseconds of the slow steps and usual ones, when it is time to
     /// tell.
     pub(super) fn step(&mut self, it: u32, t_s: f64, steady: bool) -> Option<(f64, f64)> {
@@ -69,12 +69,12 @@ mod tests {
 
     /// Iterations at which something is told, when each step takes so many milliseconds.
     fn told(ms: impl IntoIterator<Item = (f64, bool)>) -> Vec<(u32, f64, f64)> {
-        let mut watchdog = Watchdog::default();
+        let mut slow = SlowSteps::default();
         let mut now = 0.0;
         let mut list = Vec::new();
         for (it, (ms, steady)) in (1..).zip(ms) {
             now += 1e-3 * ms;
-            let event = watchdog.step(it, now, steady);
+            let event = slow.step(it, now, steady);
             list.extend(event.map(|(slow, usual)| (it, slow.round(), usual.round())));
         }
         list
@@ -115,12 +115,12 @@ mod tests {
 
     #[test]
     fn going_back_in_time_is_no_step() {
-        let mut watchdog = Watchdog::default();
+        let mut slow = SlowSteps::default();
         for it in 1..=100 {
-            assert_eq!(watchdog.step(it, f64::from(it), true), None);
+            assert_eq!(slow.step(it, f64::from(it), true), None);
         }
         for it in 50..=60 {
-            assert_eq!(watchdog.step(it, f64::from(it), true), None);
+            assert_eq!(slow.step(it, f64::from(it), true), None);
         }
     }
 }

@@ -1,0 +1,149 @@
+//! Everything that is ever submitted for a model, by name: as programs in a plan, compiled on a device.
+
+use std::collections::BTreeMap;
+
+use crate::memory::{Gpu, MemoryError};
+use crate::program::Program;
+use crate::step::{BAND_SLOTS, Part, Parts, Turns};
+use crate::vk::{CompiledProgram, RecordOptions};
+
+/// When Gaussians are culled by all training cameras.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CullTime {
+    /// While there are densifications.
+    Densifying,
+    /// After the last of them.
+    Settled,
+    /// Before the last evaluation.
+    End,
+}
+
+/// One thing to submit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Job {
+    /// A training step whose photo is in this page of resident photos; of page 0 where steps bring theirs.
+    Step(usize),
+    /// Draws and measures a view.
+    Evaluate {
+        /// Copies the image and the splats per tile too.
+        image: bool,
+    },
+    /// Computes the 3D filter.
+    Filter,
+    /// Lowers all opacities.
+    Reset,
+    /// Clears the sticky word of a stall.
+    ClearStall,
+    /// Stands in for a step that is left out.
+    LeftOut,
+    /// Counts the parameters.
+    Histogram,
+    /// Brings SH out of view up to date; only where it does not take part in every step.
+    CatchUp,
+    /// Bounds the clusters of a model that the host wrote; only where there are clusters.
+    Clusters,
+    /// A part of a banded step or evaluation.
+    Band(Turns, Part),
+    /// Densification; only where the strategy densifies.
+    Densify {
+        /// Adds no Gaussians, because memory is short.
+        held: bool,
+        /// Prunes what is large in the world too.
+        large: bool,
+    },
+    /// Culling; only where the profile asks for it.
+    Cull(CullTime),
+}
+
+impl Job {
+    /// True for steps that run whole.
+    #[must_use]
+    pub fn is_step(self) -> bool {
+        matches!(self, Self::Step(_))
+    }
+
+    /// Slots that it is recorded for, of a ring with `ring` slots.
+    fn slots(self, ring: u32) -> u32 {
+        match self {
+            Self::Step(_) | Self::LeftOut | Self::Band(_, Part::Prefix | Part::Finish) => ring,
+            Self::Band(_, Part::Forward | Part::Backward) => BAND_SLOTS,
+            _ => 1,
+        }
+    }
+}
+
+/// A plan lacks a job that every plan has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the plan has no program for {0:?}; this is a defect of Kiln, please report it")]
+pub struct NoJob(pub Job);
+
+/// A [`Program`] or [`CompiledProgram`] for each job that there is.
+#[derive(Clone, Debug)]
+pub struct Jobs<P>(BTreeMap<Job, P>);
+
+impl<P> Default for Jobs<P> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<P> Jobs<P> {
+    /// That of `job`, if there is one.
+    #[must_use]
+    pub fn get(&self, job: Job) -> Option<&P> {
+        self.0.get(&job)
+    }
+
+    /// That of a job that every plan has.
+    ///
+    /// # Errors
+    /// [`NoJob`].
+    pub fn need(&self, job: Job) -> Result<&P, NoJob> {
+        self.get(job).ok_or(NoJob(job))
+    }
+
+    /// All of them, in the order of [`Job`].
+    pub fn all(&self) -> impl Iterator<Item = &P> {
+        self.0.values()
+    }
+}
+
+impl<P> Extend<(Job, P)> for Jobs<P> {
+    fn extend<I: IntoIterator<Item = (Job, P)>>(&mut self, jobs: I) {
+        self.0.extend(jobs);
+    }
+}
+
+impl Jobs<Program> {
+    /// Adds the parts of banded steps and evaluations.
+    pub fn add_bands(&mut self, turns: Turns, parts: Parts) {
+        self.extend(
+            parts
+                .into_iter()
+                .map(|(part, program)| (Job::Band(turns, part), program)),
+        );
+    }
+
+    /// Compiles and records those that `wanted` names, on `gpu`, which has committed their tensors, for a ring of `ring`
+    /// slots.
+    ///
+    /// # Errors
+    /// [`MemoryError`] when the driver refuses one.
+    pub fn compile(
+        &self,
+        gpu: &Gpu,
+        ring: u32,
+        options: RecordOptions,
+        wanted: impl Fn(Job) -> bool,
+    ) -> Result<Jobs<CompiledProgram>, MemoryError> {
+        let compile = |(job, program): (&Job, &Program)| {
+            let options = RecordOptions {
+                slots: job.slots(ring),
+                ..options
+            };
+            Ok((*job, gpu.compile(program, options)?))
+        };
+        let wanted = self.0.iter().filter(|(job, _)| wanted(**job));
+        wanted.map(compile).collect::<Result<_, _>>().map(Jobs)
+    }
+}

@@ -1,0 +1,22 @@
+//! Ends a run whose model outgrew its capacity, under `memory.on_overflow: stop`.
+
+use super::{Context, Watch};
+use crate::config::OnOverflow;
+use crate::record::events::{Event, EventRow};
+use crate::run::RunError;
+
+pub(super) struct Overflow;
+
+impl Watch for Overflow {
+    fn event(&mut self, row: &EventRow, ctx: &mut Context<'_>) {
+        if let Event::DensifyCapped { dropped, n_cap } = row.event
+            && ctx.profile.memory.on_overflow == OnOverflow::Stop
+        {
+            ctx.end(RunError::Overflow {
+                iteration: row.it,
+                dropped,
+                n_cap,
+            });
+        }
+    }
+}
