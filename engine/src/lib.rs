@@ -6,7 +6,7 @@
 //! - [`scene`] and [`config`] are leaves without Vulkan: cameras, images, points; YAML to a checked profile.
 //! - [`gaussians`] owns the model's layout, its initialisation and the PLY property names.
 //! - [`program`] lists tensors and passes as data; [`vk`] wraps the device and records them; [`memory`] plans and owns every byte on it.
-//! - [`kernels`] has one file per kernel family and a CPU twin of each under [`kernels::cpu`].
+//! - [`kernels`] has one file per kernel family and a CPU twin of each under [`twins`].
 //! - [`plugins`] is the registry: kinds and typed options, as data; `config` reads it.
 //! - [`step`] lists the passes of a training step, chosen and ordered by the plugins of the profile.
 //! - [`eval`] has the metrics, [`export`] the files.
@@ -34,4 +34,5 @@ pub mod scene;
 pub mod serve;
 pub mod step;
 pub mod train;
+pub mod twins;
 pub mod vk;

@@ -1,4 +1,4 @@
-// Values below f32: codes of colours and of Adam's moments, the same as in `kernels/cpu/codes.rs`. Each is rounded up or
+// Values below f32: codes of colours and of Adam's moments, the same as in `twins/codes.rs`. Each is rounded up or
 // down at random so that its mean is the value; `random16` is below 2^16. What a code stands for is never changed by
 // storing it again.
 

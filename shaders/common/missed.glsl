@@ -1,5 +1,5 @@
 // Adam's steps without a gradient, many at once: what spherical harmonics out of view miss. `kernels/catch_up.rs` has the
-// table, `kernels/cpu/catch_up.rs` the twin. The includer binds `Uniforms { StepUniforms u; vec4 rates[]; }`.
+// table, `twins/catch_up.rs` the twin. The includer binds `Uniforms { StepUniforms u; vec4 rates[]; }`.
 //
 // Row n of the table is two vectors: (B0, B1, b1^n, b2^n) and (r0, r1, s, q^n). r and s are Adam's step size and the factor
 // of the second moment's root in step n, for degree 0 and for the others; q = b1 / sqrt(b2); and B(n) is the sum of

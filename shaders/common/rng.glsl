@@ -1,4 +1,4 @@
-// Counter-based random numbers, the same bits as `kernels/cpu/rng.rs`: PCG-RXS-M-XS-32 (O'Neill 2014) used as a hash, as
+// Counter-based random numbers, the same bits as `twins/rng.rs`: PCG-RXS-M-XS-32 (O'Neill 2014) used as a hash, as
 // evaluated by Jarzynski and Olano 2020.
 
 uint rng_hash(uint value) {

@@ -1,8 +1,8 @@
 //! Random models, cameras and targets: the same on every machine.
 
 use kiln::gaussians::Gaussians;
-use kiln::kernels::cpu::rng::{bits, normal, uniform};
 use kiln::scene::Camera;
+use kiln::twins::rng::{bits, normal, uniform};
 
 /// What varies between scenes.
 #[derive(Clone, Debug)]

@@ -4,17 +4,17 @@
 
 use kiln::gaussians::layout::{self, Storage};
 use kiln::kernels::counters::Counters;
-use kiln::kernels::cpu::gaussian::{Gaussian, View as Eye};
-use kiln::kernels::cpu::loss::{Weights, loss, masked_loss};
-use kiln::kernels::cpu::project::{Visible, project, tile_rect};
-use kiln::kernels::cpu::project_backward::project_backward;
-use kiln::kernels::cpu::rasterize::{Raster, TileLists, rasterize};
-use kiln::kernels::cpu::rasterize_backward::{Gradient2d, rasterize_backward};
-use kiln::kernels::cpu::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 use kiln::kernels::rasterize;
 use kiln::kernels::views::Variants;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, train_step};
+use kiln::twins::gaussian::{Gaussian, View as Eye};
+use kiln::twins::loss::{Weights, loss, masked_loss};
+use kiln::twins::project::{Visible, project, tile_rect};
+use kiln::twins::project_backward::project_backward;
+use kiln::twins::rasterize::{Raster, TileLists, rasterize};
+use kiln::twins::rasterize_backward::{Gradient2d, rasterize_backward};
+use kiln::twins::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 
 use crate::compare::{close, same};
 use crate::gpu::{Gpu, Keep};

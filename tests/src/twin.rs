@@ -1,15 +1,15 @@
 //! The CPU reference on a test's inputs, stepping its own copy of the model.
 
 use kiln::gaussians::Gaussians;
-use kiln::kernels::cpu::adam::{Adam, GroupStep, GroupSteps, Moments, adam};
-use kiln::kernels::cpu::gaussian::{Gaussian, View};
-use kiln::kernels::cpu::jitter::resample;
-use kiln::kernels::cpu::loss::Weights;
-use kiln::kernels::cpu::project::{Filter2d, Settings, shown_radius};
-use kiln::kernels::cpu::statistics::{Statistics, accumulate};
-use kiln::kernels::cpu::step::{Step, step, target_from_u8};
 use kiln::kernels::uniforms::{StepUniforms, flags};
 use kiln::scene::Camera;
+use kiln::twins::adam::{Adam, GroupStep, GroupSteps, Moments, adam};
+use kiln::twins::gaussian::{Gaussian, View};
+use kiln::twins::jitter::resample;
+use kiln::twins::loss::Weights;
+use kiln::twins::project::{Filter2d, Settings, shown_radius};
+use kiln::twins::statistics::{Statistics, accumulate};
+use kiln::twins::step::{Step, step, target_from_u8};
 
 /// Learning rates by group: means, rotations, scales, opacity, SH0, higher SH.
 pub const RATES: [f64; 6] = [1.6e-3, 1e-3, 5e-3, 5e-2, 2.5e-3, 1.25e-4];

@@ -68,7 +68,7 @@ fn programs() -> Vec<Program> {
         };
         programs.push(kiln::step::densify(&t, &d, &event));
         let births = budgeted::Births {
-            way: densify::Way {
+            curve: densify::GrowthCurve {
                 from: 500,
                 last: 900,
                 ramp: 3.0,

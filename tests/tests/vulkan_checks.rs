@@ -5,8 +5,6 @@
 use std::sync::Arc;
 
 use kiln::cli::{Exit, Failure as _};
-use kiln::kernels::cpu::guard_bands::guard_bands as twin;
-use kiln::kernels::cpu::rng::bits;
 use kiln::kernels::generated::fill;
 use kiln::kernels::guard_bands::{Band, Report, record};
 use kiln::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, Layout, MemoryError};
@@ -15,6 +13,8 @@ use kiln::program::{Class, Groups, Program, Tag, TensorTable, View};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError, RunRequest, run};
 use kiln::step::check_guard_bands;
+use kiln::twins::guard_bands::guard_bands as twin;
+use kiln::twins::rng::bits;
 use kiln::vk::{Device, Instance, Tier, Validation};
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, take_turn};

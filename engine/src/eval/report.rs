@@ -182,8 +182,8 @@ pub fn means(views: &[ViewRow]) -> Option<Means> {
 pub(super) mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::kernels::cpu::loss::ssim_map;
-    use crate::kernels::cpu::metrics::metrics;
+    use crate::twins::loss::ssim_map;
+    use crate::twins::metrics::metrics;
     use std::path::Path;
 
     type Rgb = Vec<[f64; 3]>;

@@ -6,7 +6,7 @@
 //!
 //! [`Storage`] says how many bits a value takes. Where it is fewer than 32, consecutive values of one Gaussian share a
 //! word, the first in the lowest bits: a Gaussian never shares a word with another, so that moving it copies words. The
-//! codes are those of [`codes`](crate::kernels::cpu::codes).
+//! codes are those of [`codes`](crate::twins::codes).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

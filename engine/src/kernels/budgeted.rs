@@ -6,16 +6,33 @@
 //! promises.
 
 use super::counters::Args;
-pub use super::cpu::budgeted::{Births, Exponents};
-use super::densify::{self, Event, Workspace, window};
+use super::densify::{self, Event, GrowthCurve, Workspace, window};
 use super::generated::budget_score;
 use super::views::{Chunk, Shared};
 use crate::program::Program;
 
+/// Exponents of what a score is the product of; 0 leaves a statistic out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exponents {
+    /// Of the error that lies in what the Gaussian contributes to pixels.
+    pub error: f64,
+    /// Of the mean per-pixel absolute gradient of the centre.
+    pub abs_gradient: f64,
+}
+
+/// What an event adds to [`Options`](densify::Options), which has the deaths and how splits are made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Births {
+    /// How many.
+    pub curve: GrowthCurve,
+    /// Who.
+    pub exponents: Exponents,
+}
+
 /// Appends a whole event.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event, births: &Births) {
     let options = &event.options;
-    densify::begin(program, shared, chunks, w, event.capacity, Some(births.way));
+    densify::begin(program, shared, chunks, w, event.capacity, Some(births.curve));
     let copy_max = options.clone_extent * event.extent;
     for chunk in chunks {
         let Exponents { error, abs_gradient } = births.exponents;

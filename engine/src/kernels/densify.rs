@@ -26,8 +26,6 @@
 //! taken with atomics are sums of integers; places come from prefix sums alone, so equal input gives equal bytes.
 
 use super::counters::Args;
-pub use super::cpu::budgeted::Way;
-pub use super::cpu::densify::Options;
 use super::generated::{
     common, densify_begin, densify_births, densify_children, densify_count, densify_decide, densify_moves,
     densify_prune, densify_scan, densify_score, densify_select_count, densify_select_pick,
@@ -36,6 +34,49 @@ use super::relocate::{self, Planes, Relocation};
 use super::views::{Chunk, Shared};
 use crate::gaussians::layout::StatePlanes;
 use crate::program::{Groups, Program, View};
+
+/// Thresholds of an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Mean gradient length at which a Gaussian is selected.
+    pub gradient_threshold: f64,
+    /// Also select by the abs statistic, as large a share of the model as the gradient does.
+    pub use_abs: bool,
+    /// Largest standard deviation that is cloned, larger ones are split; share of the scene extent.
+    pub clone_extent: f64,
+    /// Children of a split are smaller than the parent by this factor.
+    pub split_divisor: f64,
+    /// Gaussians less opaque than this die; before the 3D filter.
+    pub prune_opacity: f64,
+    /// Gaussians with a larger standard deviation die; share of the scene extent.
+    pub prune_extent: Option<f64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            gradient_threshold: 2e-4,
+            use_abs: true,
+            clone_extent: 0.01,
+            split_divisor: 1.6,
+            prune_opacity: 0.005,
+            prune_extent: None,
+        }
+    }
+}
+
+/// How the number of Gaussians grows to the cap.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GrowthCurve {
+    /// Iteration at which it begins.
+    pub from: u32,
+    /// Iteration of the last event, at which the cap is reached.
+    pub last: u32,
+    /// Its shape; 1 is a straight line, more is sooner.
+    pub ramp: f32,
+    /// Most births of an event, as a share of the Gaussians there are.
+    pub growth: f32,
+}
 
 /// Bytes of the control block.
 pub const CONTROL_BYTES: u64 = size_of::<common::DensifyControl>() as u64;
@@ -92,17 +133,17 @@ pub(super) fn begin(
     chunks: &[Chunk],
     w: &Workspace,
     capacity: u32,
-    way: Option<Way>,
+    curve: Option<GrowthCurve>,
 ) {
     let (chunks, chunk_gaussians) = grid(chunks);
     let push = densify_begin::Push {
         chunks,
         chunk_gaussians,
         capacity,
-        from: way.map_or(0, |way| way.from),
-        last: way.map_or(0, |way| way.last),
-        ramp: way.map_or(0.0, |way| way.ramp),
-        growth: way.map_or(0.0, |way| way.growth),
+        from: curve.map_or(0, |curve| curve.from),
+        last: curve.map_or(0, |curve| curve.last),
+        ramp: curve.map_or(0.0, |curve| curve.ramp),
+        growth: curve.map_or(0.0, |curve| curve.growth),
     };
     program.pass(
         &densify_begin::KERNEL,

@@ -2,34 +2,10 @@
 //! Gaussian's smallest depth over the training cameras that see it and `f_max` the largest focal length.
 
 use super::counters::Args;
-use super::cpu::camera_cull::stretch;
-use super::cpu::gaussian::View as CameraView;
 pub use super::generated::common::FilterCamera;
 use super::generated::{filter_3d, filter_3d_apply};
 use super::views::{Chunk, Shared};
 use crate::program::{Program, View};
-use crate::scene::Camera;
-
-impl FilterCamera {
-    /// A camera that sees what lies beyond the depth `near_z`, world units.
-    #[must_use]
-    pub fn new(camera: &Camera, near_z: f32) -> Self {
-        let (r, t) = (&camera.rotation, &camera.translation);
-        let [row0, row1, row2] = std::array::from_fn(|i| [r[i][0], r[i][1], r[i][2], t[i]]);
-        Self {
-            row0,
-            row1,
-            row2,
-            intrinsics: [camera.fx, camera.fy, camera.cx - 0.5, camera.cy - 0.5],
-            size: [
-                camera.width_px as f32,
-                camera.height_px as f32,
-                near_z,
-                stretch(&CameraView::<f32>::new(camera)),
-            ],
-        }
-    }
-}
 
 /// The training cameras on the device.
 #[derive(Clone, Copy, Debug)]

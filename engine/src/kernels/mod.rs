@@ -1,5 +1,5 @@
 //! One file per kernel family: its group rule and its `record` function. What a kernel binds and takes is declared by its
-//! GLSL in `shaders/` and stands in [`generated`]; the CPU twin, the reference in the tests, is under [`cpu`].
+//! GLSL in `shaders/` and stands in [`generated`]; the CPU twin, the reference in the tests, is under [`twins`](crate::twins).
 
 pub mod alpha_loss;
 pub mod bands;
@@ -10,7 +10,6 @@ pub mod catch_up;
 pub mod clusters;
 pub mod conv3x3;
 pub mod counters;
-pub mod cpu;
 pub mod cull;
 pub mod densify;
 pub mod explore;

@@ -16,7 +16,7 @@ use crate::eval::lpips::{LpipsError, LpipsTensors};
 use crate::gaussians::morton::Frame;
 use crate::kernels::budgeted::{Births, Exponents};
 use crate::kernels::camera_cull::Limits;
-use crate::kernels::densify::{Event, Options, Way};
+use crate::kernels::densify::{Event, GrowthCurve, Options};
 use crate::kernels::filter_3d::FilterIo;
 use crate::kernels::views::Variants;
 use crate::kernels::{histogram, resample};
@@ -508,7 +508,7 @@ fn births(profile: &Profile, options: &BudgetedOptions) -> Births {
         .window()
         .and_then(|window| window.last(profile.schedule.iterations));
     Births {
-        way: Way {
+        curve: GrowthCurve {
             from: options.densify.from,
             last: last.unwrap_or(options.densify.from),
             ramp: options.densify.ramp,

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::PlanError;
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::Counters;
-use crate::kernels::cpu::rng::{normal, uniform};
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Gpu, MemoryError};
 use crate::program::{Class, Tag, TensorTable, View};
 use crate::scene::Camera;
 use crate::step::{self, Capacities, StepTensors};
+use crate::twins::rng::{normal, uniform};
 use crate::vk::{CompiledProgram, Device, RecordOptions};
 
 /// Of everything random in the view.

@@ -9,6 +9,7 @@ mod bands;
 mod barriers;
 mod capacities;
 mod densify;
+mod filter_camera;
 mod guard_bands;
 mod losses;
 mod model_io;

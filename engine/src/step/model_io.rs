@@ -5,11 +5,11 @@ use crate::gaussians::Gaussians;
 use crate::gaussians::layout::Storage;
 use crate::gaussians::layout::{self, PLANE_MEANS, PLANE_OPACITY, PLANE_QUATS, PLANE_SCALES};
 use crate::kernels::counters::Counters;
-use crate::kernels::cpu::codes::Rounding;
-use crate::kernels::cpu::stored_adam::{color_value, color_words};
 use crate::kernels::views::Chunk;
 use crate::memory::{Gpu, MemoryError};
 use crate::program::View;
+use crate::twins::codes::Rounding;
+use crate::twins::stored_adam::{color_value, color_words};
 
 /// Writes `model` into the chunks, zeroes moments and statistics, sets the count. The 3D filter is written as given;
 /// colours below f32 are rounded as in step 0 of seed 0.

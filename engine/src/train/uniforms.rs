@@ -1,12 +1,12 @@
 //! The uniform block of a training step, from profile, camera and iteration.
 
 use crate::config::{Background, Profile};
-use crate::kernels::cpu::rng;
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
 use crate::plan::schedule::{self, Events, group};
 use crate::plan::{Look, background};
 use crate::plugins::{Loss, Optimizer, Regularizer};
 use crate::scene::Camera;
+use crate::twins::rng;
 
 /// Id of the background among those that draw random numbers; no Gaussian has so high a one.
 const BACKGROUND_ID: u32 = u32::MAX;

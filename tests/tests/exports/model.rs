@@ -151,7 +151,7 @@ impl Errors {
 
 /// Half a turn about x, which leads from the axes of SPZ and glTF to those of PLY files and back.
 pub(crate) fn turned(mut splat: Splat) -> Splat {
-    use kiln::kernels::cpu::sh::sh_basis;
+    use kiln::twins::sh::sh_basis;
     let turn = |[x, y, z]: [f64; 3]| [x, -y, -z];
     splat.mean = turn(splat.mean);
     let [w, x, y, z] = splat.quat;

@@ -2,10 +2,10 @@
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::kernels::bands;
-use kiln::kernels::cpu::bands::{count_in_band, tile_histogram};
 use kiln::kernels::views::Reduction;
 use kiln::record::events::{Event, EventRow, StallBuffer};
 use kiln::step::{Capacities, StepTensors, evaluate_view};
+use kiln::twins::bands::{count_in_band, tile_histogram};
 use kiln_tests::banded::{BUSY, Run, behind, camera, profile, scene, told, trainer, words};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu as Device, Keep, assert_valid, open, variants};

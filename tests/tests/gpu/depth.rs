@@ -3,12 +3,12 @@
 
 use kiln::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
 use kiln::gaussians::Gaussians;
-use kiln::kernels::cpu::gaussian::View;
-use kiln::kernels::cpu::project::{Visible, as_depth, project};
-use kiln::kernels::cpu::rasterize::{TileLists, rasterize};
 use kiln::kernels::uniforms::flags;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::step::Capacities;
+use kiln::twins::gaussian::View;
+use kiln::twins::project::{Visible, as_depth, project};
+use kiln::twins::rasterize::{TileLists, rasterize};
 use kiln_tests::compare::{close, same};
 use kiln_tests::runs::{self, Scratch, json, outcome};
 use kiln_tests::scenes::Scene;

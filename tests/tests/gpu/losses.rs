@@ -1,17 +1,17 @@
 //! Further losses on the device against their CPU twins.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::cpu::alpha_loss::alpha_loss;
-use kiln::kernels::cpu::exposure;
-use kiln::kernels::cpu::gaussian::View;
-use kiln::kernels::cpu::loss::{Weights, loss, masked_loss};
-use kiln::kernels::cpu::rasterize_backward::rasterize_backward_alpha;
-use kiln::kernels::cpu::rng::uniform;
-use kiln::kernels::cpu::step::{forward, target_from_u8};
 use kiln::kernels::exposure::{CENTRE_EVERY, IDENTITY, VALUES, WORDS, start};
 use kiln::kernels::uniforms::{Group, flags};
 use kiln::kernels::views::Reduction;
 use kiln::step::{Capacities, train_step};
+use kiln::twins::alpha_loss::alpha_loss;
+use kiln::twins::exposure;
+use kiln::twins::gaussian::View;
+use kiln::twins::loss::{Weights, loss, masked_loss};
+use kiln::twins::rasterize_backward::rasterize_backward_alpha;
+use kiln::twins::rng::uniform;
+use kiln::twins::step::{forward, target_from_u8};
 use kiln_tests::compare::close;
 use kiln_tests::gpu::{Gpu, Keep, variants};
 use kiln_tests::scenes::Scene;

@@ -4,11 +4,6 @@
 use std::path::Path;
 
 use kiln::kernels::counters::Args;
-use kiln::kernels::cpu::adam::Moments;
-use kiln::kernels::cpu::gaussian::{Gaussian, View as Eye};
-use kiln::kernels::cpu::{
-    filter_3d as filter_twin, histogram as histogram_twin, metrics as metrics_twin, opacity_reset as reset_twin,
-};
 use kiln::kernels::filter_3d::{self, FilterCamera, FilterIo};
 use kiln::kernels::histogram::{self, BINS, BYTES, Quantity};
 use kiln::kernels::uniforms::{StepUniforms, TILE_PX};
@@ -18,6 +13,11 @@ use kiln::memory::Gpu as Device;
 use kiln::program::{Class, Program, Tag, TensorTable, fold_groups};
 use kiln::scene::{Camera, DEFAULT_NEAR_Z};
 use kiln::step::{Capacities, evaluate_view};
+use kiln::twins::adam::Moments;
+use kiln::twins::gaussian::{Gaussian, View as Eye};
+use kiln::twins::{
+    filter_3d as filter_twin, histogram as histogram_twin, metrics as metrics_twin, opacity_reset as reset_twin,
+};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, Keep, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
@@ -164,7 +164,7 @@ fn metrics_of_a_rendered_view() {
     let image: Vec<[f32; 4]> = gpu.kept(gpu.tensors.pixels.image, "rasterize.column", n);
     let rgb: Vec<[f32; 3]> = image.iter().map(|p| [p[0], p[1], p[2]]).collect();
     assert!(rgb.iter().any(|p| p[0] > 1.0));
-    let target = kiln::kernels::cpu::step::target_from_u8::<f32>(&target);
+    let target = kiln::twins::step::target_from_u8::<f32>(&target);
     let wanted = metrics_twin::metrics(scene.size, &rgb, &target);
     let sums: Vec<[f32; 8]> = gpu.kept(gpu.tensors.metric_sums, "ssim_maps.metrics", 15);
     let found = figures(&sums, scene.size);
@@ -205,7 +205,7 @@ fn metrics_of_a_masked_photo() {
     let n = (scene.size[0] * scene.size[1]) as usize;
     let image: Vec<[f32; 4]> = gpu.kept(gpu.tensors.pixels.image, image, n);
     let rgb: Vec<[f32; 3]> = image.iter().map(|p| [p[0], p[1], p[2]]).collect();
-    let target = kiln::kernels::cpu::step::target_from_u8::<f32>(&scene.target());
+    let target = kiln::twins::step::target_from_u8::<f32>(&scene.target());
     let wanted = metrics_twin::masked_metrics(scene.size, &rgb, &target, &scene.mask());
     let sums: Vec<f32> = gpu.kept(gpu.tensors.metric_sums, sums, 15 * 8);
     let found = kiln::eval::view_metrics(&sums, scene.size, true).expect("sums of this size");

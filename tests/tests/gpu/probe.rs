@@ -1,11 +1,11 @@
 //! The residency probe's kernel against its twin, over tensors and over whole blocks, and blocks that were touched.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::cpu::probe::probe as twin;
-use kiln::kernels::cpu::rng::bits;
 use kiln::kernels::probe::{RUN_BYTES, Sample, record, sums_bytes};
 use kiln::memory::Gpu;
 use kiln::program::{Class, Program, Tag, TensorTable, View};
+use kiln::twins::probe::probe as twin;
+use kiln::twins::rng::bits;
 use kiln::vk::{DeviceKind, RecordOptions};
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, open};

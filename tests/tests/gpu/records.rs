@@ -2,9 +2,6 @@
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::gaussians::Gaussians;
-use kiln::kernels::cpu::bands::count_in_band;
-use kiln::kernels::cpu::gradient_store::rows;
-use kiln::kernels::cpu::survey::survey as survey_twin;
 use kiln::kernels::gradient_store::{self, InBand, Rows};
 use kiln::kernels::views::{Chunk, Reduction};
 use kiln::kernels::{cull, survey};
@@ -13,6 +10,9 @@ use kiln::record::events::{Event, EventRow, StallBuffer};
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, evaluate_view, train_step};
 use kiln::train::TrainError;
+use kiln::twins::bands::count_in_band;
+use kiln::twins::gradient_store::rows;
+use kiln::twins::survey::survey as survey_twin;
 use kiln_tests::banded::{BUSY, Run, camera, profile, scene, told, trainer};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, Keep, assert_valid, open, variants};

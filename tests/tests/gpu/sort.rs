@@ -2,9 +2,6 @@
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::kernels::counters::{Args, Counters, WORD_VISIBLE};
-use kiln::kernels::cpu::radix_sort::sort_pairs;
-use kiln::kernels::cpu::rng::bits;
-use kiln::kernels::cpu::scan::exclusive;
 use kiln::kernels::generated::{intersection_scan, visible_scan};
 use kiln::kernels::radix_sort::{self, SortBuffers, SortJob, histogram_bytes, sort_block};
 use kiln::kernels::tile_ranges;
@@ -12,6 +9,9 @@ use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Intersections, Reduction, Shared, Variants};
 use kiln::memory::Gpu;
 use kiln::program::{Class, Groups, Program, Tag, TensorTable, View, fold_groups};
+use kiln::twins::radix_sort::sort_pairs;
+use kiln::twins::rng::bits;
+use kiln::twins::scan::exclusive;
 use kiln_tests::child;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, open};

@@ -1,12 +1,12 @@
 //! Every kernel of the training step on the device against its CPU twin, over shapes, variants and odd inputs.
 
 use kiln::gaussians::Gaussians;
-use kiln::kernels::cpu::dropout::Dropout;
-use kiln::kernels::cpu::jitter::Jitter;
-use kiln::kernels::cpu::project::Filter2d;
 use kiln::kernels::uniforms::flags;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::step::Capacities;
+use kiln::twins::dropout::Dropout;
+use kiln::twins::jitter::Jitter;
+use kiln::twins::project::Filter2d;
 use kiln_tests::child;
 use kiln_tests::gpu::open;
 use kiln_tests::scenes::Scene;

@@ -2,15 +2,15 @@
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::gaussians::layout::Storage;
-use kiln::kernels::cpu::adam::{Adam, Factors, GroupStep, update};
-use kiln::kernels::cpu::codes::Rounding;
-use kiln::kernels::cpu::stored_adam::{Run, Words};
 use kiln::kernels::uniforms::Group;
 use kiln::kernels::views::Reduction;
 use kiln::kernels::{begin, opacity_reset};
 use kiln::program::Program;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors};
+use kiln::twins::adam::{Adam, Factors, GroupStep, update};
+use kiln::twins::codes::Rounding;
+use kiln::twins::stored_adam::{Run, Words};
 use kiln_tests::banded::{self, BUSY};
 use kiln_tests::compare::{close, mean_abs, same};
 use kiln_tests::gpu::{Gpu, assert_valid, open, variants};

@@ -1,10 +1,10 @@
 //! Several steps in a row: against the reference, and byte for byte against themselves.
 
-use kiln::kernels::cpu::statistics::Statistics;
 use kiln::kernels::uniforms::{Group, flags};
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::scene::Camera;
 use kiln::step::Capacities;
+use kiln::twins::statistics::Statistics;
 use kiln_tests::child;
 use kiln_tests::compare::{close, mean_abs, same};
 use kiln_tests::gpu::{Gpu, open, variants};

@@ -1,9 +1,6 @@
 //! A million Gaussians in a view of 3840x2160 pixels: records and their order by depth.
 
 use kiln::kernels::counters::{Args, Counters, WORD_VISIBLE};
-use kiln::kernels::cpu::gaussian::View;
-use kiln::kernels::cpu::project::project;
-use kiln::kernels::cpu::radix_sort::sort_pairs;
 use kiln::kernels::radix_sort::{self, SortJob};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::Reduction;
@@ -11,6 +8,9 @@ use kiln::kernels::{begin, cull, project as project_pass};
 use kiln::program::Program;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors};
+use kiln::twins::gaussian::View;
+use kiln::twins::project::project;
+use kiln::twins::radix_sort::sort_pairs;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;

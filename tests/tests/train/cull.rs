@@ -6,11 +6,11 @@ use std::fs;
 use std::path::Path;
 
 use kiln::export::read_ply;
-use kiln::kernels::cpu::camera_cull::testimony;
-use kiln::kernels::cpu::gaussian::{Gaussian, View};
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
 use kiln::scene::{SceneIndex, SceneOptions};
+use kiln::twins::camera_cull::testimony;
+use kiln::twins::gaussian::{Gaussian, View};
 use kiln_tests::runs::{self, Scratch, events, json, profile, rows, train_scene};
 
 type Settings = &'static [(&'static str, &'static str)];

@@ -4,9 +4,6 @@
 use std::path::Path;
 
 use kiln::export::read_ply;
-use kiln::kernels::cpu::gaussian::{Gaussian, View};
-use kiln::kernels::cpu::project::{Filter2d, Settings};
-use kiln::kernels::cpu::step::forward;
 use kiln::kernels::exposure;
 use kiln::kernels::views::Reduction;
 use kiln::memory::{BlockRounding, Budget, PlanLimits};
@@ -14,6 +11,9 @@ use kiln::plan::{Demand, FirstModel, plan, scene_options};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError};
 use kiln::scene::{SceneIndex, SceneOptions, SceneReport, exposure_spread};
+use kiln::twins::gaussian::{Gaussian, View};
+use kiln::twins::project::{Filter2d, Settings};
+use kiln::twins::step::forward;
 use kiln_lab::synth::{Synthetic, SyntheticKind};
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile, train_scene};

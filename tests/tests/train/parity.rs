@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use kiln::eval::EvalFile;
 use kiln::export::read_ply;
-use kiln::kernels::cpu::filter_3d::filter_3d;
-use kiln::kernels::cpu::gaussian::View;
 use kiln::plan::open_device;
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{Location, ResumeFrom, Stored};
 use kiln::scene::{Resolution, SceneIndex, SceneOptions, Split};
+use kiln::twins::filter_3d::filter_3d;
+use kiln::twins::gaussian::View;
 use kiln_tests::compare::close;
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json, profile, rows};

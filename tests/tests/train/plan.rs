@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use kiln::kernels::cpu::filter_3d::filter_3d;
-use kiln::kernels::cpu::gaussian::{Gaussian, View};
-use kiln::kernels::cpu::project::{Filter2d, Settings, project};
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
 use kiln::plan::{Demand, DemandSource, FirstModel, open_device, plan, scene_options, variants_for};
 use kiln::run::interrupt::Interrupt;
 use kiln::scene::SceneIndex;
+use kiln::twins::filter_3d::filter_3d;
+use kiln::twins::gaussian::{Gaussian, View};
+use kiln::twins::project::{Filter2d, Settings, project};
 use kiln_tests::runs::{self, EVENTFUL, Scratch};
 use kiln_tests::{child, cpu};
 

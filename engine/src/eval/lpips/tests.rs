@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use super::network::{CONVS, bias_at, channels, convs, linear_at, scaling_at};
 use super::*;
-use crate::kernels::cpu::{conv3x3, lpips, max_pool2x2};
 use crate::memory::MIB;
 use crate::program::TensorTable;
+use crate::twins::{conv3x3, lpips, max_pool2x2};
 use crate::vk::{Device, Instance, Validation};
 
 const RANGES: [(LpipsRange, &str); 2] = [

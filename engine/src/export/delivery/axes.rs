@@ -28,7 +28,7 @@ pub(super) fn sh_sign(coefficient: usize) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::sh::sh_basis;
+    use crate::twins::sh::sh_basis;
 
     #[test]
     fn harmonics_keep_their_colours() {

@@ -14,7 +14,7 @@ use super::super::{AtomicFile, PlyComments};
 use super::Chosen;
 use super::quantize::{smallest_three, unorm};
 use crate::gaussians::ply_names::{SH_REST_PREFIX, rest_slot, rest_values};
-use crate::kernels::cpu::sh::SH_C0;
+use crate::twins::sh::SH_C0;
 
 /// Gaussians that share ranges.
 const CHUNK: usize = 256;

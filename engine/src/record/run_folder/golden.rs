@@ -22,9 +22,6 @@ use crate::config::{Inputs, LpipsRange, resolve};
 use crate::eval::{ViewRow, view_metrics};
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
 use crate::gaussians::Gaussians;
-use crate::kernels::cpu::gaussian::Gaussian;
-use crate::kernels::cpu::histogram::histogram;
-use crate::kernels::cpu::loss::ssim_map;
 use crate::record::evaluated_view::EvaluatedView;
 use crate::record::events::{
     Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, RunEvent, Start, TrainRow,
@@ -33,6 +30,9 @@ use crate::record::pictures::PictureWriter;
 use crate::record::sinks::{Sinks, Stamp};
 use crate::scene::scratch::Scratch;
 use crate::scene::{Photo, SceneOptions};
+use crate::twins::gaussian::Gaussian;
+use crate::twins::histogram::histogram;
+use crate::twins::loss::ssim_map;
 use crate::vk::{GpuSample, Throttle};
 
 const SIZE_PX: [u32; 2] = [16, 12];

@@ -3,9 +3,9 @@
 use kiln::gaussians::layout::Storage;
 use kiln::kernels::budgeted::{Births, Exponents};
 use kiln::kernels::counters::Counters;
-use kiln::kernels::cpu::{budgeted as twin, densify as events};
-use kiln::kernels::densify::{Event, Options, Way};
+use kiln::kernels::densify::{Event, GrowthCurve, Options};
 use kiln::step::{STAGING_BYTES, budgeted};
+use kiln::twins::{budgeted as twin, densify as events};
 
 use super::rig::{ITERATION, Rig, SEED, State, random};
 
@@ -34,7 +34,7 @@ impl Default for Case {
             },
             births: Births {
                 // Half of the way is gone.
-                way: Way {
+                curve: GrowthCurve {
                     from: ITERATION - 300,
                     last: ITERATION + 300,
                     ramp: 1.7,
@@ -129,7 +129,7 @@ fn ingredients_are_switched_alone() {
         |_: &mut Case| {},
         |case: &mut Case| case.options.clone_extent = 0.002,
         |case: &mut Case| case.options.prune_extent = None,
-        |case: &mut Case| case.births.way.growth = 0.01,
+        |case: &mut Case| case.births.curve.growth = 0.01,
         |case: &mut Case| {
             case.births.exponents = Exponents {
                 error: 0.0,
@@ -172,7 +172,7 @@ fn no_births_beyond_the_cap_and_none_of_a_stalled_run() {
         capacity: 3072,
         ..Case::default()
     };
-    full.births.way.last = ITERATION;
+    full.births.curve.last = ITERATION;
     let report = full.check(&random(3072, 1, 34));
     assert!(report.births == 0 && report.deaths > 100, "{report:?}");
     assert_eq!(full.check(&State::default()).gaussians, 0);

@@ -3,15 +3,15 @@
 use kiln::gaussians::layout::Storage;
 use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::counters::Counters;
-use kiln::kernels::cpu::camera_cull::{Testimony, goes, testimony};
-use kiln::kernels::cpu::densify::compaction;
-use kiln::kernels::cpu::gaussian::View;
-use kiln::kernels::cpu::rng;
 use kiln::kernels::filter_3d::{FilterCamera, FilterIo};
 use kiln::math;
 use kiln::program::Program;
 use kiln::scene::Camera;
 use kiln::step::{DensifyTensors, STAGING_BYTES, camera_cull};
+use kiln::twins::camera_cull::{Testimony, goes, testimony};
+use kiln::twins::densify::compaction;
+use kiln::twins::gaussian::View;
+use kiln::twins::rng;
 use kiln_tests::gpu::variants;
 
 use super::rig::{Rig, State, capacities, random};

@@ -1,12 +1,12 @@
 //! Regularizers and noise of a training step on the device against the CPU references.
 
 use kiln::gaussians::Gaussians;
-use kiln::kernels::cpu::explore as noise_twin;
-use kiln::kernels::cpu::gaussian::Gaussian;
-use kiln::kernels::cpu::regularize::{Weights, regularize};
 use kiln::kernels::uniforms::{Group, StepUniforms, flags};
 use kiln::kernels::views::Reduction;
 use kiln::step::{Capacities, train_step};
+use kiln::twins::explore as noise_twin;
+use kiln::twins::gaussian::Gaussian;
+use kiln::twins::regularize::{Weights, regularize};
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;

@@ -15,11 +15,11 @@ mod scores;
 
 use kiln::gaussians::layout::Storage;
 use kiln::kernels::counters::{Args, Counters};
-use kiln::kernels::cpu::densify as twin;
-use kiln::kernels::cpu::gaussian::VALUES;
 use kiln::kernels::densify::{Event, Options};
 use kiln::program::TensorTable;
 use kiln::step::{Capacities, DensifyTensors, STAGING_BYTES};
+use kiln::twins::densify as twin;
+use kiln::twins::gaussian::VALUES;
 use rig::{ITERATION, Rig, SEED, State, random};
 
 struct Case {

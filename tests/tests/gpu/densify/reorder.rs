@@ -2,11 +2,11 @@
 
 use kiln::gaussians::layout::Storage;
 use kiln::kernels::begin;
-use kiln::kernels::cpu::morton::{Frame, sources};
-use kiln::kernels::cpu::statistics::Statistics;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::program::Program;
 use kiln::step::{ReorderTensors, reorder};
+use kiln::twins::morton::{Frame, sources};
+use kiln::twins::statistics::Statistics;
 use kiln_tests::child;
 use kiln_tests::gpu::{open, variants};
 

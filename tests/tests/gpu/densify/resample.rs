@@ -2,10 +2,10 @@
 
 use kiln::gaussians::layout::Storage;
 use kiln::kernels::counters::Counters;
-use kiln::kernels::cpu::resample as twin;
 use kiln::kernels::resample::Event;
 use kiln::math::sigmoid;
 use kiln::step::{STAGING_BYTES, resample};
+use kiln::twins::resample as twin;
 
 use super::rig::{ITERATION, Rig, SEED, State, random};
 

@@ -4,10 +4,6 @@ use std::ops::Range;
 
 use kiln::gaussians::layout::{GEOMETRY_PLANES, StatePlanes, Storage, sh_planes};
 use kiln::kernels::counters::{Args, Counters};
-use kiln::kernels::cpu::adam::Moments;
-use kiln::kernels::cpu::gaussian::{Gaussian, VALUES};
-use kiln::kernels::cpu::rng;
-use kiln::kernels::cpu::statistics::Statistics;
 use kiln::kernels::densify::Event;
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Chunk, Reduction, Variants};
@@ -15,6 +11,10 @@ use kiln::memory::{GIB, Gpu};
 use kiln::program::{Program, TensorTable, View};
 use kiln::scene::Camera;
 use kiln::step::{Capacities, DensifyTensors, StepTensors, densify};
+use kiln::twins::adam::Moments;
+use kiln::twins::gaussian::{Gaussian, VALUES};
+use kiln::twins::rng;
+use kiln::twins::statistics::Statistics;
 use kiln_tests::gpu::{assert_valid, open, variants};
 
 pub(crate) const SEED: u32 = 9;

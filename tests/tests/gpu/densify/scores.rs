@@ -1,10 +1,10 @@
 //! Statistics of scores after whole steps on the device: errors splatted back, against the CPU reference.
 
-use kiln::kernels::cpu::budgeted::splat_back;
-use kiln::kernels::cpu::step::target_from_u8;
 use kiln::kernels::uniforms::flags;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::step::{Capacities, train_step};
+use kiln::twins::budgeted::splat_back;
+use kiln::twins::step::target_from_u8;
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{Twin, uniforms};

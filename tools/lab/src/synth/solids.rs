@@ -4,7 +4,7 @@
 //! the mean over a grid of rays through its square: the picture that an ideal camera with square pixels takes. A photo of
 //! half the size with twice the rays on each side is therefore exactly the 2x2 mean of the larger one before rounding.
 
-use kiln::kernels::cpu::rng::uniform;
+use kiln::twins::rng::uniform;
 
 type Vec3 = [f64; 3];
 

@@ -81,9 +81,9 @@ pub fn goes<R: Real>(gaussian: &Gaussian<R>, testimony: &Testimony<R>, limits: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::project::{Filter2d, Settings, project};
-    use crate::kernels::cpu::rng::{normal, uniform};
     use crate::scene::Camera;
+    use crate::twins::project::{Filter2d, Settings, project};
+    use crate::twins::rng::{normal, uniform};
 
     /// Whole tiles: nothing is shown beyond the picture.
     fn camera(z: f32) -> View<f64> {

@@ -41,8 +41,8 @@ pub fn tile_histogram<R: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::project::{Filter2d, TileRect};
-    use crate::kernels::cpu::scenes::settings;
+    use crate::twins::project::{Filter2d, TileRect};
+    use crate::twins::scenes::settings;
 
     fn splat(min: [u32; 2], max: [u32; 2]) -> Visible<f64> {
         Visible {

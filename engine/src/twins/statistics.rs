@@ -51,7 +51,7 @@ pub fn accumulate<R: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::project::TileRect;
+    use crate::twins::project::TileRect;
 
     #[test]
     fn sums_are_in_device_coordinates_and_only_for_the_visible() {

@@ -234,7 +234,7 @@ pub fn loss<R: Real>(size_px: [u32; 2], image: &[Vec3<R>], target: &[Vec3<R>], w
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::rng;
+    use crate::twins::rng;
 
     fn noise(n: usize, seed: u32) -> Vec<Vec3<f64>> {
         (0..n)

@@ -30,7 +30,7 @@ mod tests {
     use super::super::rasterize::{TileLists, rasterize};
     use super::super::rasterize_backward::rasterize_backward_alpha;
     use super::*;
-    use crate::kernels::cpu::project::{TileRect, Visible};
+    use crate::twins::project::{TileRect, Visible};
 
     #[test]
     fn the_gradient_matches_differences_and_points_towards_the_mask() {

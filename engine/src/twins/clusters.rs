@@ -116,10 +116,10 @@ impl Cluster {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::gaussian::View;
-    use crate::kernels::cpu::project::{Filter2d, Settings, shown_radius};
-    use crate::kernels::cpu::rng::{normal, uniform};
     use crate::scene::Camera;
+    use crate::twins::gaussian::View;
+    use crate::twins::project::{Filter2d, Settings, shown_radius};
+    use crate::twins::rng::{normal, uniform};
 
     /// A camera anywhere in a cube of side 8 around the origin, turned anyhow, with an odd principal point.
     fn camera(key: u32) -> Camera {

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::*;
-use crate::kernels::cpu::scenes::settings;
 use crate::scene::Camera;
+use crate::twins::scenes::settings;
 
 const MIP: Filter2d = Filter2d::Mip { kernel_size: 0.1 };
 
@@ -125,5 +125,5 @@ fn negative_colours_are_clamped_and_marked() {
     let v = project(0, &g, 0.0, &View::new(&camera(50.0)), &settings(MIP, 0)).unwrap();
     assert_eq!(v.clamped, [true, false, false]);
     assert_eq!(v.rgb[0], 0.0);
-    assert!((v.rgb[2] - 0.5 - 2.0 * crate::kernels::cpu::sh::SH_C0).abs() < 1e-15);
+    assert!((v.rgb[2] - 0.5 - 2.0 * crate::twins::sh::SH_C0).abs() < 1e-15);
 }

@@ -2,29 +2,18 @@
 //! [`densify`](super::densify)'s.
 
 use super::adam::Moments;
-use super::densify::{Decision, Event, Options, Report, carry_out, ration};
+use super::densify::{Decision, Event, Report, carry_out, ration};
 use super::gaussian::Gaussian;
 use super::jitter::Jitter;
 use super::project::Visible;
 use super::rasterize::{Raster, TileLists};
 use super::rasterize_backward::rasterize_backward;
 use super::statistics::Statistics;
+use crate::kernels::budgeted::{Births, Exponents};
+use crate::kernels::densify::{GrowthCurve, Options};
 use crate::math::{Real, sigmoid};
 
-/// The way to the cap.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Way {
-    /// Iteration at which it begins.
-    pub from: u32,
-    /// Iteration of the last event, at which the cap is reached.
-    pub last: u32,
-    /// Its shape; 1 is a straight line, more is sooner.
-    pub ramp: f32,
-    /// Most births of an event, as a share of the Gaussians there are.
-    pub growth: f32,
-}
-
-impl Way {
+impl GrowthCurve {
     /// Births there may be at `iteration` among `n` Gaussians: up to `capacity (1 - (1 - x)^ramp)` Gaussians in all, `x` the
     /// share of the way that is gone, and up to `growth n` births.
     #[must_use]
@@ -35,24 +24,6 @@ impl Way {
         let most = (goal as u32).min(capacity);
         most.saturating_sub(n).min((self.growth * n as f32) as u32)
     }
-}
-
-/// Exponents of what a score is the product of; 0 leaves a statistic out.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Exponents {
-    /// Of the error that lies in what the Gaussian contributes to pixels.
-    pub error: f64,
-    /// Of the mean per-pixel absolute gradient of the centre.
-    pub abs_gradient: f64,
-}
-
-/// What an event adds to [`Options`], which has the deaths and how splits are made.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Births {
-    /// How many.
-    pub way: Way,
-    /// Who.
-    pub exponents: Exponents,
 }
 
 /// Sum over a view's pixels of each visible Gaussian's blending weight times the pixel's `value`: what the gradient of its
@@ -124,7 +95,7 @@ pub fn densify<R: Real>(
 ) -> Report {
     let mut decisions = decide(gaussians, statistics, options, &births.exponents, event.extent);
     let room = births
-        .way
+        .curve
         .room(event.iteration, gaussians.len() as u32, event.capacity as u32);
     let capped = ration(&mut decisions, room as usize);
     let report = carry_out(gaussians, moments, statistics, &decisions, options, event);
@@ -135,7 +106,7 @@ pub fn densify<R: Real>(
 mod tests {
     use super::*;
 
-    const WAY: Way = Way {
+    const CURVE: GrowthCurve = GrowthCurve {
         from: 500,
         last: 14_900,
         ramp: 3.0,
@@ -144,13 +115,13 @@ mod tests {
 
     #[test]
     fn the_way_ends_at_the_cap_and_never_passes_it() {
-        assert_eq!(WAY.room(500, 100, 1000), 0);
-        assert_eq!(WAY.room(14_900, 990, 1000), 10);
-        assert_eq!(WAY.room(20_000, 1000, 1000), 0);
-        assert_eq!(WAY.room(14_900, 100, 1000), 25, "a quarter");
-        let straight = Way { ramp: 1.0, ..WAY };
+        assert_eq!(CURVE.room(500, 100, 1000), 0);
+        assert_eq!(CURVE.room(14_900, 990, 1000), 10);
+        assert_eq!(CURVE.room(20_000, 1000, 1000), 0);
+        assert_eq!(CURVE.room(14_900, 100, 1000), 25, "a quarter");
+        let straight = GrowthCurve { ramp: 1.0, ..CURVE };
         assert_eq!(straight.room(7700, 450, 1000), 50);
-        let free = Way { growth: 1.0, ..WAY };
+        let free = GrowthCurve { growth: 1.0, ..CURVE };
         let mut before = 0;
         for iteration in (600..=14_900).step_by(100) {
             // As many as leave no room for more.

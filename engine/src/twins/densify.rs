@@ -14,37 +14,8 @@ use super::adam::Moments;
 use super::gaussian::Gaussian;
 use super::statistics::Statistics;
 use super::{rng, scan};
+use crate::kernels::densify::Options;
 use crate::math::{Real, Vec3, add, mat_vec, norm, rotation, sigmoid};
-
-/// Thresholds of an event.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// Mean gradient length at which a Gaussian is selected.
-    pub gradient_threshold: f64,
-    /// Also select by the abs statistic, as large a share of the model as the gradient does.
-    pub use_abs: bool,
-    /// Largest standard deviation that is cloned, larger ones are split; share of the scene extent.
-    pub clone_extent: f64,
-    /// Children of a split are smaller than the parent by this factor.
-    pub split_divisor: f64,
-    /// Gaussians less opaque than this die; before the 3D filter.
-    pub prune_opacity: f64,
-    /// Gaussians with a larger standard deviation die; share of the scene extent.
-    pub prune_extent: Option<f64>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            gradient_threshold: 2e-4,
-            use_abs: true,
-            clone_extent: 0.01,
-            split_divisor: 1.6,
-            prune_opacity: 0.005,
-            prune_extent: None,
-        }
-    }
-}
 
 /// Circumstances of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]

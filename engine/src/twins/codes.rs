@@ -176,7 +176,7 @@ pub fn ratio8_value(code: i32) -> f32 {
 mod tests {
     #![expect(clippy::float_cmp, reason = "codes are exact or they are wrong")]
     use super::*;
-    use crate::kernels::cpu::rng;
+    use crate::twins::rng;
 
     /// Mean of what `store` gives over all draws.
     fn mean(store: impl Fn(u32) -> f32) -> f64 {

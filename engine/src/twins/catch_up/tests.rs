@@ -3,9 +3,9 @@
 use super::*;
 use crate::gaussians::layout::Storage;
 use crate::kernels::catch_up::rows;
-use crate::kernels::cpu::adam::{Adam, Factors, GroupStep, update};
-use crate::kernels::cpu::rng;
-use crate::kernels::cpu::stored_adam::color_words;
+use crate::twins::adam::{Adam, Factors, GroupStep, update};
+use crate::twins::rng;
+use crate::twins::stored_adam::color_words;
 
 const SEED: u32 = 23;
 

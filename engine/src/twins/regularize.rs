@@ -41,8 +41,8 @@ pub fn regularize<R: Real>(gaussians: &[Gaussian<R>], gradients: &mut [Gaussian<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::gaussian::VALUES;
-    use crate::kernels::cpu::rng;
+    use crate::twins::gaussian::VALUES;
+    use crate::twins::rng;
 
     #[test]
     fn gradients_are_differences_of_the_value() {

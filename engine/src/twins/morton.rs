@@ -16,7 +16,7 @@ pub fn sources(frame: &Frame, centers: &[[f32; 3]]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::gaussians::morton::order;
-    use crate::kernels::cpu::rng;
+    use crate::twins::rng;
 
     #[test]
     fn the_host_sorts_a_first_model_in_the_same_way() {

@@ -1,14 +1,14 @@
 //! The whole step against f64 finite differences, and the rasteriser against the plain formula.
 
 use super::*;
-use crate::kernels::cpu::TILE;
-use crate::kernels::cpu::dropout::Dropout;
-use crate::kernels::cpu::gaussian::VALUES;
-use crate::kernels::cpu::jitter::{Jitter, resample};
-use crate::kernels::cpu::loss::loss_value;
-use crate::kernels::cpu::project::{ALPHA_MIN, Filter2d, footprint, tile_span};
-use crate::kernels::cpu::rasterize::{TRANSMITTANCE_MIN, coverage};
-use crate::kernels::cpu::scenes::{Options, Scene, random, settings};
+use crate::twins::TILE;
+use crate::twins::dropout::Dropout;
+use crate::twins::gaussian::VALUES;
+use crate::twins::jitter::{Jitter, resample};
+use crate::twins::loss::loss_value;
+use crate::twins::project::{ALPHA_MIN, Filter2d, footprint, tile_span};
+use crate::twins::rasterize::{TRANSMITTANCE_MIN, coverage};
+use crate::twins::scenes::{Options, Scene, random, settings};
 
 const BACKGROUND: [f64; 3] = [0.2, 0.5, 0.9];
 const MIP: Filter2d = Filter2d::Mip { kernel_size: 0.1 };
@@ -320,7 +320,7 @@ fn tight_tiles_leave_the_image_as_it_is() {
             .map(|g| Gaussian::from_values(&g.values().map(|v| v as f32)))
             .collect();
         let filter: Vec<f32> = scene.filter_3d.iter().map(narrow).collect();
-        let view = View::new(&crate::kernels::cpu::scenes::camera());
+        let view = View::new(&crate::twins::scenes::camera());
         let render = |s: &Settings| forward(&gaussians, &filter, &view, s, [0.0; 3]).raster.rgb;
         assert_eq!(render(&tight), render(&wide));
     }
@@ -435,7 +435,7 @@ fn single_precision_agrees_with_double() {
     let filter: Vec<f32> = scene.filter_3d.iter().map(|&v| v as f32).collect();
     let target: Vec<[f32; 3]> = scene.target.iter().map(|p| p.map(narrow)).collect();
     let settings = settings(MIP, 3);
-    let view = View::new(&crate::kernels::cpu::scenes::camera());
+    let view = View::new(&crate::twins::scenes::camera());
     let weights = Weights::default();
     let low = step(
         &gaussians,

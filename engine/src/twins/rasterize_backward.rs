@@ -156,8 +156,8 @@ pub fn rasterize_backward_alpha<R: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::project::TileRect;
-    use crate::kernels::cpu::rasterize::{ALPHA_MAX, rasterize};
+    use crate::twins::project::TileRect;
+    use crate::twins::rasterize::{ALPHA_MAX, rasterize};
 
     /// One-pixel image behind a stack of Gaussians centred on it, nearest first.
     fn stack(opacities: &[f64]) -> (Vec<Visible<f64>>, TileLists) {

@@ -100,8 +100,8 @@ impl<R: Real> Default for State<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::cpu::loss::{Weights, loss, loss_value};
-    use crate::kernels::cpu::rng::uniform;
+    use crate::twins::loss::{Weights, loss, loss_value};
+    use crate::twins::rng::uniform;
 
     fn noise(n: usize, seed: u32) -> Vec<Vec3<f64>> {
         (0..n)

@@ -2,8 +2,8 @@
 #![expect(clippy::float_cmp, reason = "what is left alone keeps its bits")]
 
 use super::*;
-use crate::kernels::cpu::adam::{Adam, GroupStep};
-use crate::kernels::cpu::rng;
+use crate::twins::adam::{Adam, GroupStep};
+use crate::twins::rng;
 
 const SEED: u32 = 11;
 

@@ -1,0 +1,27 @@
+//! Training cameras as the 3D filter and culling see them.
+
+use crate::kernels::filter_3d::FilterCamera;
+use crate::scene::Camera;
+use crate::twins::camera_cull::stretch;
+use crate::twins::gaussian::View;
+
+impl FilterCamera {
+    /// A camera that sees what lies beyond the depth `near_z`, world units.
+    #[must_use]
+    pub fn new(camera: &Camera, near_z: f32) -> Self {
+        let (r, t) = (&camera.rotation, &camera.translation);
+        let [row0, row1, row2] = std::array::from_fn(|i| [r[i][0], r[i][1], r[i][2], t[i]]);
+        Self {
+            row0,
+            row1,
+            row2,
+            intrinsics: [camera.fx, camera.fy, camera.cx - 0.5, camera.cy - 0.5],
+            size: [
+                camera.width_px as f32,
+                camera.height_px as f32,
+                near_z,
+                stretch(&View::<f32>::new(camera)),
+            ],
+        }
+    }
+}
