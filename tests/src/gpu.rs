@@ -8,7 +8,7 @@ use kiln::kernels::counters::Counters;
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Chunk, Reduction, Variants};
 use kiln::memory::Gpu as Device;
-use kiln::program::{Class, Command, Program, Tag, TensorTable, View};
+use kiln::program::{Class, Command, Program, Span, Tag, TensorTable};
 use kiln::step::{Capacities, StepTensors, read_model, train_step, write_model};
 use kiln::vk::{self, CompiledProgram, Instance, RecordOptions, Validation};
 
@@ -77,7 +77,7 @@ pub fn assert_valid(device: &vk::Device) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
     /// What to copy.
-    pub view: View,
+    pub view: Span,
     /// Name of the shader that makes it.
     pub after: &'static str,
 }
@@ -90,7 +90,7 @@ pub struct Gpu {
     pub device: Device,
     /// The tensors.
     pub tensors: StepTensors,
-    kept: Vec<(Keep, View)>,
+    kept: Vec<(Keep, Span)>,
 }
 
 impl Gpu {
@@ -161,7 +161,7 @@ impl Gpu {
     /// When the device fails.
     pub fn run(&mut self, slot: u32, uniforms: &StepUniforms, target: &[u8]) -> Counters {
         let rings = self.tensors.rings;
-        let slot_of = |view: View, stride: u64, bytes: u64| view.slice(u64::from(slot) * stride, bytes);
+        let slot_of = |view: Span, stride: u64, bytes: u64| view.slice(u64::from(slot) * stride, bytes);
         let memory = self.device.memory_mut();
         let view = slot_of(rings.uniforms, rings.uniforms_stride, size_of::<StepUniforms>() as u64);
         memory
@@ -182,7 +182,7 @@ impl Gpu {
     /// # Panics
     /// When it was not kept.
     #[must_use]
-    pub fn kept<T: bytemuck::AnyBitPattern>(&mut self, view: View, after: &'static str, count: usize) -> Vec<T> {
+    pub fn kept<T: bytemuck::AnyBitPattern>(&mut self, view: Span, after: &'static str, count: usize) -> Vec<T> {
         let keep = Keep { view, after };
         let (_, to) = self.kept.iter().find(|(k, _)| *k == keep).expect("a kept tensor");
         let to = *to;
@@ -194,7 +194,7 @@ impl Gpu {
     /// # Panics
     /// When the device fails.
     #[must_use]
-    pub fn read<T: bytemuck::AnyBitPattern>(&mut self, view: View, count: usize) -> Vec<T> {
+    pub fn read<T: bytemuck::AnyBitPattern>(&mut self, view: Span, count: usize) -> Vec<T> {
         self.device.read(&view, count).expect("download")
     }
 
@@ -209,7 +209,7 @@ impl Gpu {
 
     /// Planes of every chunk, as one list of `planes` values for each of `count` Gaussians.
     #[must_use]
-    pub fn planes(&mut self, pick: impl Fn(&Chunk) -> View, planes: u32, count: usize) -> Vec<Vec<f32>> {
+    pub fn planes(&mut self, pick: impl Fn(&Chunk) -> Span, planes: u32, count: usize) -> Vec<Vec<f32>> {
         let mut out = Vec::with_capacity(count);
         for chunk in self.tensors.chunks.clone() {
             let values: Vec<f32> = self.read(pick(&chunk), (planes * chunk.stride) as usize);
@@ -225,7 +225,7 @@ impl Gpu {
 
     /// The same as words.
     #[must_use]
-    pub fn words(&mut self, pick: impl Fn(&Chunk) -> View, planes: u32, count: usize) -> Vec<Vec<u32>> {
+    pub fn words(&mut self, pick: impl Fn(&Chunk) -> Span, planes: u32, count: usize) -> Vec<Vec<u32>> {
         let values = self.planes(pick, planes, count);
         let bits = |list: Vec<f32>| list.into_iter().map(f32::to_bits).collect();
         values.into_iter().map(bits).collect()
@@ -235,8 +235,8 @@ impl Gpu {
     #[must_use]
     pub fn values(
         &mut self,
-        geometry: impl Fn(&Chunk) -> View,
-        sh: impl Fn(&Chunk) -> View,
+        geometry: impl Fn(&Chunk) -> Span,
+        sh: impl Fn(&Chunk) -> Span,
         count: usize,
     ) -> Vec<Vec<f32>> {
         let mut all = self.planes(geometry, layout::GEOMETRY_PLANES, count);
@@ -253,7 +253,7 @@ impl Gpu {
         let mut all = Vec::new();
         let capacities = &self.tensors.capacities;
         let planes = capacities.planes();
-        type Pick = fn(&Chunk) -> View;
+        type Pick = fn(&Chunk) -> Span;
         let groups: [(Pick, u32); 8] = [
             (|c| c.geometry, planes.geometry),
             (|c| c.geometry_m, planes.geometry_m),

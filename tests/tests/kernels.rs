@@ -10,7 +10,9 @@ use kiln::kernels;
 use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::views::{Reduction, Variants};
-use kiln::kernels::{begin, budgeted, densify, explore, guard_bands, histogram, opacity_reset, probe, resample};
+use kiln::kernels::{
+    budgeted, densify, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise, prepare_args, probe,
+};
 use kiln::program::{Command, Program, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,
@@ -80,12 +82,12 @@ fn programs() -> Vec<Program> {
             },
         };
         programs.push(kiln::step::budgeted(&t, &d, &event, &births));
-        let event = resample::Event {
+        let event = mcmc_relocate::Event {
             dead_opacity: 0.005,
             growth: 0.05,
             capacity: 600,
         };
-        programs.push(kiln::step::resample(&t, &d, &event));
+        programs.push(kiln::step::mcmc_relocate(&t, &d, &event));
         let cameras = FilterIo {
             cameras: t.filter.cameras,
             camera_count: 1,
@@ -105,7 +107,7 @@ fn programs() -> Vec<Program> {
         let records = RecordBandTensors::new(&mut table, &t, true);
         programs.extend(banded_records(&t, &bands, &records, &[]).into_values());
         let mut program = Program::new("others");
-        begin::record(&mut program, &t.shared, &t.chunks);
+        prepare_args::record(&mut program, &t.shared, &t.chunks);
         let io = FilterIo {
             cameras: t.filter.cameras,
             camera_count: 1,
@@ -114,7 +116,7 @@ fn programs() -> Vec<Program> {
         };
         filter_3d::record(&mut program, &t.shared, &t.chunks, &io);
         opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
-        explore::record(&mut program, &t.shared, &t.chunks);
+        position_noise::record(&mut program, &t.shared, &t.chunks);
         histogram::record(&mut program, &t.shared, &t.chunks, t.shared.args);
         let sample = probe::Sample::of(t.shared.args.bytes, probe::RUN_BYTES);
         probe::record(&mut program, t.shared.args, t.shared.args, sample);

@@ -9,7 +9,7 @@ use kiln::kernels::generated::fill;
 use kiln::kernels::guard_bands::{Band, Report, record};
 use kiln::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, Layout, MemoryError};
 use kiln::plan::OpenDevice;
-use kiln::program::{Class, Groups, Program, Tag, TensorTable, View};
+use kiln::program::{Class, Groups, Program, Span, Tag, TensorTable};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError, RunRequest, run};
 use kiln::step::check_guard_bands;
@@ -29,7 +29,7 @@ fn open(mode: Validation) -> Arc<Device> {
 }
 
 /// Three tensors of 256 bytes on `device`.
-fn three(device: &Arc<Device>, layout: Layout) -> (Gpu, [View; 3]) {
+fn three(device: &Arc<Device>, layout: Layout) -> (Gpu, [Span; 3]) {
     let mut table = TensorTable::default();
     let views = ["a", "b", "c"].map(|name| table.add(name, Class::Persistent, Tag::Other, 256));
     let gpu = Gpu::with_layout(device, table, &[], 1 << 30, layout).unwrap();
@@ -37,7 +37,7 @@ fn three(device: &Arc<Device>, layout: Layout) -> (Gpu, [View; 3]) {
 }
 
 /// Lets a kernel write `count` words into `view`, however long that is.
-fn write(gpu: &mut Gpu, view: View, count: u32) {
+fn write(gpu: &mut Gpu, view: Span, count: u32) {
     let mut program = Program::new("write");
     program.pass(
         &fill::KERNEL,
@@ -174,7 +174,7 @@ fn bands_tell_who_was_overrun() {
     }
     check_guard_bands(&mut gpu).unwrap();
     // A view that is too long binds what lies behind the tensor.
-    let long = |view: View| View {
+    let long = |view: Span| Span {
         bytes: view.bytes + 64,
         ..view
     };
@@ -191,7 +191,7 @@ fn bands_tell_who_was_overrun() {
     let mut program = Program::new("early");
     // The last word of the band between `a` and `b`, where a wrong subtraction in a pass over `b` would end up.
     program.fill(
-        View {
+        Span {
             offset: a.bytes + BAND_BYTES - 4,
             bytes: 4,
             ..a

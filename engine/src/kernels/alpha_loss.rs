@@ -5,7 +5,7 @@
 use super::counters::Args;
 use super::generated::alpha_loss;
 use super::views::{Pixels, Shared};
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// Bytes of the per-tile sums for `tiles` tiles.
 #[must_use]
@@ -14,7 +14,7 @@ pub fn sums_bytes(tiles: u32) -> u64 {
 }
 
 /// Appends both passes; the colour's image gradient is made and the loss is reduced already. The photo has a mask.
-pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: View) {
+pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Span) {
     program.pass(
         &alpha_loss::KERNEL,
         (),

@@ -6,7 +6,7 @@
 use super::counters::Args;
 use super::generated::band_count;
 use super::views::{Shared, Splats};
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// Appends the count of each splat's tiles inside the band; it replaces the counts over the whole image.
 pub fn record_count(program: &mut Program, shared: &Shared, splats: &Splats) {
@@ -26,7 +26,7 @@ pub fn record_count(program: &mut Program, shared: &Shared, splats: &Splats) {
 }
 
 /// Appends the clear and the count of splats per tile, one word a tile of the image.
-pub fn record_histogram(program: &mut Program, shared: &Shared, splats: &Splats, tile_histogram: View) {
+pub fn record_histogram(program: &mut Program, shared: &Shared, splats: &Splats, tile_histogram: Span) {
     program.fill(tile_histogram, 0);
     program.pass(
         &band_count::HISTOGRAM,

@@ -21,7 +21,7 @@ use super::densify::{self, Stage, Workspace, window};
 use super::filter_3d::FilterIo;
 use super::generated::camera_cull;
 use super::generated::common::STATISTICS_PLANES;
-use super::relocate::Planes;
+use super::move_rows::Planes;
 use super::views::{Chunk, Shared};
 use crate::program::Program;
 

@@ -5,7 +5,7 @@
 //! f32.
 
 use super::generated::conv3x3;
-use crate::program::{Groups, Program, View};
+use crate::program::{Groups, Program, Span};
 
 /// Pixels across and down that one group makes.
 const TILE: [u32; 2] = [32, 16];
@@ -51,13 +51,13 @@ pub struct Conv {
 #[derive(Clone, Copy, Debug)]
 pub struct ConvIo {
     /// Input planes.
-    pub features: View,
+    pub features: Span,
     /// Packed weights, see [`pack`].
-    pub weights: View,
+    pub weights: Span,
     /// Biases among other floats.
-    pub constants: View,
+    pub constants: Span,
     /// Output planes.
-    pub convolved: View,
+    pub convolved: Span,
 }
 
 /// Words of packed weights from `input` to `output` channels.

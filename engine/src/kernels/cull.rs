@@ -11,14 +11,14 @@ use super::counters::Args;
 use super::generated::{cull, visible_scan};
 use super::radix_sort::sort_block;
 use super::views::{Chunk, Shared, Variants};
-use crate::program::{ALIGNMENT, Groups, Program, View};
+use crate::program::{ALIGNMENT, Groups, Program, Span};
 
 /// Appends `cull` for every chunk, then the scan.
 pub fn record(
     program: &mut Program,
     shared: &Shared,
     chunks: &[Chunk],
-    group_visible: View,
+    group_visible: Span,
     visible_cap: u32,
     variants: &Variants,
 ) {
@@ -56,7 +56,7 @@ pub fn record_band(
     shared: &Shared,
     chunks: &[Chunk],
     inside: &[Chunk],
-    groups: View,
+    groups: Span,
     visible_cap: u32,
     variants: &Variants,
 ) {
@@ -86,7 +86,7 @@ pub fn record_band(
     record_scan(program, shared, groups, visible_cap, variants);
 }
 
-fn record_scan(program: &mut Program, shared: &Shared, groups: View, visible_cap: u32, variants: &Variants) {
+fn record_scan(program: &mut Program, shared: &Shared, groups: Span, visible_cap: u32, variants: &Variants) {
     let block = sort_block(Args::VisibleSort, variants);
     program.pass(
         &visible_scan::KERNEL,
@@ -105,7 +105,7 @@ fn record_scan(program: &mut Program, shared: &Shared, groups: View, visible_cap
 ///
 /// Only the chunk's own groups where a binding may start there, so that chunks need no barrier between them; small
 /// chunks, as used to stress the step, start at odd places and get the whole table.
-pub(crate) fn group_window(group_visible: View, chunk: &Chunk) -> (View, u32) {
+pub(crate) fn group_window(group_visible: Span, chunk: &Chunk) -> (Span, u32) {
     let start = 4 * u64::from(chunk.first_group());
     if start.is_multiple_of(ALIGNMENT) {
         (group_visible.slice(start, 4 * u64::from(chunk.stride / 256)), 0)

@@ -16,11 +16,11 @@
 //! | `densify_decide` | all | who is selected, score as sortable key |
 //! | `densify_select_*` | all | lowest key that still gives birth, only when there is too little room |
 //! | `densify_count`, `_scan`, `_births` | all | births in id order from prefix sums |
-//! | `relocate` | chunk | copies parents to new slots |
+//! | `move_rows` | chunk | copies parents to new slots |
 //! | `densify_children` | chunk | turns copies into samples, clears moments |
 //! | `densify_prune` | chunk | who lives; clears statistics |
 //! | `densify_count`, `_scan`, `_moves` | all | moves from prefix sums; publishes the counters |
-//! | `relocate` | chunk | moves the living into the holes |
+//! | `move_rows` | chunk | moves the living into the holes |
 //!
 //! Nothing returns to the host: the number of Gaussians is a counter, and every grid that depends on it is indirect. Sums
 //! taken with atomics are sums of integers; places come from prefix sums alone, so equal input gives equal bytes.
@@ -30,10 +30,10 @@ use super::generated::{
     common, densify_begin, densify_births, densify_children, densify_count, densify_decide, densify_moves,
     densify_prune, densify_scan, densify_score, densify_select_count, densify_select_pick,
 };
-use super::relocate::{self, Planes, Relocation};
+use super::move_rows::{self, Planes, Relocation};
 use super::views::{Chunk, Shared};
 use crate::gaussians::layout::StatePlanes;
-use crate::program::{Groups, Program, View};
+use crate::program::{Groups, Program, Span};
 
 /// Thresholds of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,13 +97,13 @@ pub(super) enum Stage {
 #[derive(Clone, Copy, Debug)]
 pub struct Workspace {
     /// [`CONTROL_BYTES`] bytes.
-    pub control: View,
+    pub control: Span,
     /// Mean gradients, a word a Gaussian; the top bit marks the large.
-    pub gradients: View,
+    pub gradients: Span,
     /// Abs statistics, then keys, then who lives; a word a Gaussian.
-    pub keys: View,
+    pub keys: Span,
     /// Two words per 256 Gaussians.
-    pub group_counts: View,
+    pub group_counts: Span,
     /// Lists of copies and the rows they go through.
     pub relocation: Relocation,
 }
@@ -186,7 +186,7 @@ pub(super) fn carry_out(program: &mut Program, shared: &Shared, chunks: &[Chunk]
         shared.groups(Args::Gaussians),
     );
     let parameters = parameters(&first.planes);
-    relocate::record(program, shared, chunks, w.control, &w.relocation, &parameters);
+    move_rows::record(program, shared, chunks, w.control, &w.relocation, &parameters);
     children(program, shared, chunks, w, event);
 
     prune(program, shared, chunks, w, event);
@@ -250,7 +250,7 @@ pub(super) fn close_holes(
         (),
         shared.groups(Args::Gaussians),
     );
-    relocate::record(program, shared, chunks, w.control, &w.relocation, attributes);
+    move_rows::record(program, shared, chunks, w.control, &w.relocation, attributes);
 }
 
 /// What a child has of its parent, the 3D filter included.
@@ -401,6 +401,6 @@ fn prune(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace
 }
 
 /// The part of a table with a word a Gaussian that belongs to `chunk`, so that chunks need no barrier between them.
-pub(super) fn window(table: View, chunk: &Chunk) -> View {
+pub(super) fn window(table: Span, chunk: &Chunk) -> Span {
     table.slice(4 * u64::from(chunk.first), 4 * u64::from(chunk.stride))
 }

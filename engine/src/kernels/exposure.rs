@@ -10,7 +10,7 @@
 use super::counters::Args;
 use super::generated::exposure;
 use super::views::{Pixels, Shared};
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// Numbers of a map: three rows of four.
 pub const VALUES: usize = 12;
@@ -24,11 +24,11 @@ pub use super::generated::exposure::CENTRE_EVERY;
 #[derive(Clone, Copy, Debug)]
 pub struct Exposures {
     /// [`WORDS`] words a training view; lives as long as the run.
-    pub state: View,
+    pub state: Span,
     /// The image after the map.
-    pub image: View,
+    pub image: Span,
     /// [`VALUES`] sums a tile, from the loss to the update.
-    pub sums: View,
+    pub sums: Span,
 }
 
 /// Bytes of the state of `views` views.

@@ -5,19 +5,19 @@ use super::counters::Args;
 pub use super::generated::common::FilterCamera;
 use super::generated::{filter_3d, filter_3d_apply};
 use super::views::{Chunk, Shared};
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// The training cameras on the device.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterIo {
     /// [`FilterCamera`] array.
-    pub cameras: View,
+    pub cameras: Span,
     /// How many.
     pub camera_count: u32,
     /// Largest focal length, px.
     pub max_focal_px: f32,
     /// One word.
-    pub farthest: View,
+    pub farthest: Span,
 }
 
 /// Appends both passes for every chunk.

@@ -15,17 +15,17 @@ use super::counters::Args;
 use super::cull::group_window;
 use super::generated::gradient_store;
 use super::views::{Chunk, Shared, Splats};
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// Rows of one chunk, as many as it can hold Gaussians.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows {
     /// Gradient of position, opacity; absolute statistic.
-    pub a: View,
+    pub a: Span,
     /// Gradient of the conic; clamped-channel mask.
-    pub b: View,
+    pub b: Span,
     /// Gradient of the colour.
-    pub c: View,
+    pub c: Span,
 }
 
 impl Rows {
@@ -48,7 +48,7 @@ pub struct InBand<'a> {
     /// The chunks, with the mask of the band instead of the whole view's.
     pub chunks: &'a [Chunk],
     /// First record of every 256 Gaussians.
-    pub groups: View,
+    pub groups: Span,
 }
 
 /// Push constants of the passes over a chunk; `first_group` as [`group_window`] says it.
@@ -61,7 +61,7 @@ fn push(chunk: &Chunk, first_group: u32) -> gradient_store::Push {
 }
 
 /// Appends the clear of every chunk's rows; `group_rows` has a word for every 256 Gaussians.
-pub fn record_clear(program: &mut Program, shared: &Shared, chunks: &[Chunk], store: &[Rows], group_rows: View) {
+pub fn record_clear(program: &mut Program, shared: &Shared, chunks: &[Chunk], store: &[Rows], group_rows: Span) {
     for (chunk, rows) in chunks.iter().zip(store) {
         let (groups, first_group) = group_window(group_rows, chunk);
         program.pass(
@@ -147,7 +147,7 @@ pub fn record_save(
 
 /// Appends the search for values that are not finite; `group_visible` has the visible index of every group's first, so
 /// that the index told is that of a step with records for all.
-pub fn record_check(program: &mut Program, shared: &Shared, chunks: &[Chunk], store: &[Rows], group_visible: View) {
+pub fn record_check(program: &mut Program, shared: &Shared, chunks: &[Chunk], store: &[Rows], group_visible: Span) {
     for (chunk, rows) in chunks.iter().zip(store) {
         let (groups, first_group) = group_window(group_visible, chunk);
         program.pass(

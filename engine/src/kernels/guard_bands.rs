@@ -1,7 +1,7 @@
 //! Looks for overwritten words in bands of memory that nobody may write; see [`crate::memory::GuardBands`].
 
 use super::generated::guard_bands;
-use crate::program::{Groups, Program, View, fold_groups};
+use crate::program::{Groups, Program, Span, fold_groups};
 
 /// A band inside a view.
 #[repr(C)]
@@ -29,7 +29,7 @@ pub struct Report {
 
 /// Appends the look at `count` bands, listed in `bands` ([`Band`]), of what `words` shows: a [`Report`] each goes to
 /// `reports`, which must not share bytes with `words`.
-pub fn record(program: &mut Program, bands: View, words: View, reports: View, count: u32, pattern: u32) {
+pub fn record(program: &mut Program, bands: Span, words: Span, reports: Span, count: u32, pattern: u32) {
     let groups = Groups::Direct(fold_groups(count.max(1)));
     program.pass(
         &guard_bands::KERNEL,

@@ -14,7 +14,7 @@
 use super::counters::Args;
 use super::generated::histogram;
 use super::views::{Chunk, Shared};
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// Bins of each histogram.
 pub const BINS: usize = 64;
@@ -60,7 +60,7 @@ impl Quantity {
 }
 
 /// Appends the clearing of `histogram` ([`BYTES`]) and one pass a chunk.
-pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], histogram: View) {
+pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], histogram: Span) {
     program.fill(histogram, 0);
     for chunk in chunks {
         let push = histogram::Push {

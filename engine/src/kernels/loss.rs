@@ -12,7 +12,7 @@
 use super::counters::Args;
 use super::generated::{loss_gradient, loss_gradient_strip, loss_reduce, ssim_maps, ssim_strip};
 use super::views::{Pixels, Shared, Variants};
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// Words a tile's metric sums take: |d|, SSIM, SSIM inside the border, squared error of r, g, b, and of masked photos the
 /// number of pixels that count, and of those inside the border, both once a channel.
@@ -31,7 +31,7 @@ pub fn maps_bytes(pixels: u32) -> u64 {
 }
 
 /// Appends the three training passes.
-pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: View, maps: View, variants: &Variants) {
+pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Span, maps: Span, variants: &Variants) {
     let (ssim, gradient) = match (variants.columns, pixels.masked) {
         (true, false) => (&ssim_maps::KERNEL, &loss_gradient::KERNEL),
         (true, true) => (&ssim_maps::MASKED, &loss_gradient::MASKED),
@@ -81,7 +81,7 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Vie
 }
 
 /// Appends the evaluation pass: eight sums a tile, added up by the host in f64.
-pub fn record_metrics(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: View) {
+pub fn record_metrics(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Span) {
     let metrics = if pixels.masked {
         &ssim_maps::MASKED_METRICS
     } else {

@@ -2,7 +2,7 @@
 
 use super::conv3x3::Rows;
 use super::generated::{lpips_difference, lpips_input};
-use crate::program::{Groups, Program, View, fold_groups};
+use crate::program::{Groups, Program, Span, fold_groups};
 
 /// Most groups, and so sums, of one difference pass.
 const MAX_SUMS: u32 = 256;
@@ -11,13 +11,13 @@ const MAX_SUMS: u32 = 256;
 #[derive(Clone, Copy, Debug)]
 pub struct InputIo {
     /// Rendered image, three floats a pixel.
-    pub image: View,
+    pub image: Span,
     /// Photograph, three bytes a pixel.
-    pub target: View,
+    pub target: Span,
     /// Shift and scale among other floats.
-    pub constants: View,
+    pub constants: Span,
     /// Six planes.
-    pub planes: View,
+    pub planes: Span,
 }
 
 /// Appends the pass that makes `(v gain + offset - shift) / scale` of both images. Floats `scaling_at..scaling_at + 6`
@@ -72,7 +72,7 @@ impl Tap {
 }
 
 /// Appends the pass that sums the difference of both images' features over a rectangle.
-pub fn record_difference(program: &mut Program, features: View, constants: View, sums: View, tap: &Tap) {
+pub fn record_difference(program: &mut Program, features: Span, constants: Span, sums: Span, tap: &Tap) {
     let push = lpips_difference::Push {
         channels: tap.channels,
         width: tap.width_px,

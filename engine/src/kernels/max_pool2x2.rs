@@ -2,11 +2,11 @@
 
 use super::conv3x3::Rows;
 use super::generated::max_pool2x2;
-use crate::program::{Groups, Program, View};
+use crate::program::{Groups, Program, Span};
 
 /// Appends the pass that pools `planes` planes of a level of `size_px`, of which `features` holds `rows` (from an even
 /// row on), into `pooled`, which holds all of the next level.
-pub fn record(program: &mut Program, features: View, pooled: View, planes: u32, size_px: [u32; 2], rows: Rows) {
+pub fn record(program: &mut Program, features: Span, pooled: Span, planes: u32, size_px: [u32; 2], rows: Rows) {
     let [out_width, out_height] = size_px.map(|side| side / 2);
     let push = max_pool2x2::Push {
         width: size_px[0],

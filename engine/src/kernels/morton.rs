@@ -16,13 +16,13 @@
 use super::counters::{Args, WORD_GAUSSIANS};
 use super::densify::window;
 use super::generated::{morton_begin, morton_keys, morton_places, reorder};
+use super::move_rows::{Planes, rounds};
 use super::radix_sort::{self, SortBuffers, SortJob, sort_block};
-use super::relocate::{Planes, rounds};
 use super::views::{Chunk, Shared, Variants};
 use crate::gaussians::layout::StatePlanes;
 use crate::gaussians::morton::CODE_BITS;
 pub use crate::gaussians::morton::Frame;
-use crate::program::{Groups, Program, View};
+use crate::program::{Groups, Program, Span};
 
 /// Slot of the indirect table that the sort's groups are counted in; a step's tile sort writes its own there.
 pub const SORT_ARGS: Args = Args::IntersectionSort;
@@ -35,7 +35,7 @@ pub struct Workspace {
     /// Codes and ids, a word a Gaussian each. Places take the room of the codes once they are sorted.
     pub sort: SortBuffers,
     /// Rows of one plane each.
-    pub staging: View,
+    pub staging: Span,
     /// Gaussians a row has room for: the capacity, a multiple of 64, so that every row starts where a binding may.
     pub row: u32,
     /// Rows there are, 1 to [`ROWS`].
@@ -120,7 +120,7 @@ fn attributes(planes: StatePlanes) -> [Planes; 7] {
     ]
 }
 
-fn move_all(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, places: View) {
+fn move_all(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, places: Span) {
     let Some(first) = chunks.first() else { return };
     let attributes = attributes(first.planes);
     let planes = attributes.map(|(_, planes)| planes);

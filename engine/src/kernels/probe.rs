@@ -5,7 +5,7 @@
 //! held against.
 
 use super::generated::probe;
-use crate::program::{Groups, Program, View, fold_groups};
+use crate::program::{Groups, Program, Span, fold_groups};
 
 /// Bytes that one group reads in one piece.
 pub const RUN_BYTES: u64 = 16 << 10;
@@ -49,7 +49,7 @@ impl Sample {
 }
 
 /// Appends the reading of a sample of `source`; the words go to `sums`, [`sums_bytes`] long.
-pub fn record(program: &mut Program, source: View, sums: View, sample: Sample) {
+pub fn record(program: &mut Program, source: Span, sums: Span, sample: Sample) {
     let Sample { stride, runs } = sample;
     let groups = Groups::Direct(fold_groups(runs.max(1)));
     program.pass(

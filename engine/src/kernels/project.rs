@@ -5,11 +5,11 @@ use super::cull::group_window;
 use super::generated::project;
 use super::views::{Chunk, Shared, Splats};
 use crate::gaussians::layout::Storage;
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// Appends one pass per chunk. Chunks write disjoint records of the same streams; the streams are declared written, so
 /// the recorder puts a barrier between chunks.
-pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_visible: View, splats: &Splats) {
+pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_visible: Span, splats: &Splats) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
         let seen_plane = chunk.planes.seen_plane();

@@ -6,7 +6,7 @@
 use super::counters::Args;
 use super::generated::{sort_count, sort_scan, sort_scatter};
 use super::views::{Shared, Variants};
-use crate::program::{Groups, Program, View};
+use crate::program::{Groups, Program, Span};
 
 /// Keys a group handles in a sort that runs with the groups of `args`. Short blocks fill a large device even where there
 /// are few keys; they cost a table of counts each, and on software drivers, which have few threads to fill, nothing but
@@ -24,11 +24,11 @@ pub fn sort_block(args: Args, variants: &Variants) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub struct SortBuffers {
     /// Keys; the input lies in the first.
-    pub keys: [View; 2],
+    pub keys: [Span; 2],
     /// Payloads; the input lies in the first unless the payload is the index.
-    pub values: [View; 2],
+    pub values: [Span; 2],
     /// [`histogram_bytes`] bytes.
-    pub histogram: View,
+    pub histogram: Span,
 }
 
 /// What is sorted.

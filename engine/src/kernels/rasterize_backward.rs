@@ -7,7 +7,7 @@
 use super::counters::Args;
 use super::generated::{gradient_check, gradient_fold, rasterize_backward, rasterize_backward_lanes, splat_clear};
 use super::views::{Intersections, Pixels, Reduction, Shared, Splats, Variants};
-use crate::program::{Program, Shader, View};
+use crate::program::{Program, Shader, Span};
 
 /// Appends all passes: [`record_clear`], [`record_sums`], [`record_check`].
 pub fn record(
@@ -16,7 +16,7 @@ pub fn record(
     splats: &Splats,
     intersections: &Intersections,
     pixels: &Pixels,
-    partials: &[View; 3],
+    partials: &[Span; 3],
     variants: &Variants,
 ) {
     record_clear(program, shared, splats);
@@ -47,7 +47,7 @@ pub fn record_sums(
     splats: &Splats,
     intersections: &Intersections,
     pixels: &Pixels,
-    partials: &[View; 3],
+    partials: &[Span; 3],
     variants: &Variants,
 ) {
     record_tiles(program, shared, splats, intersections, pixels, partials, variants);
@@ -62,7 +62,7 @@ pub fn record_tiles(
     splats: &Splats,
     intersections: &Intersections,
     pixels: &Pixels,
-    partials: &[View; 3],
+    partials: &[Span; 3],
     variants: &Variants,
 ) {
     let spec = rasterize_backward::Spec {
@@ -125,7 +125,7 @@ pub fn record_fold(
     shared: &Shared,
     splats: &Splats,
     intersections: &Intersections,
-    [a, b, c]: &[View; 3],
+    [a, b, c]: &[Span; 3],
     variants: &Variants,
 ) {
     if variants.reduction != Reduction::Segmented {

@@ -7,21 +7,21 @@ use super::counters::Args;
 use super::generated::{emit, intersection_scan, tile_sum};
 use super::radix_sort::sort_block;
 use super::views::{Shared, Splats, Variants};
-use crate::program::{Groups, Program, View};
+use crate::program::{Groups, Program, Span};
 
 /// What the three passes read and write.
 #[derive(Clone, Copy, Debug)]
 pub struct EmitIo {
     /// Splats in depth order.
-    pub depth_order: View,
+    pub depth_order: Span,
     /// One word per 256 visible splats.
-    pub group_tiles: View,
+    pub group_tiles: Span,
     /// Tile of each pair.
-    pub tile_keys: View,
+    pub tile_keys: Span,
     /// Payload of each pair.
-    pub payloads: View,
+    pub payloads: Span,
     /// Splat of each emission index (with owners).
-    pub owners: View,
+    pub owners: Span,
     /// Most pairs there can be.
     pub intersection_cap: u32,
 }

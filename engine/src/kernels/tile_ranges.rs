@@ -4,13 +4,13 @@
 use super::counters::Args;
 use super::generated::{tile_order, tile_ranges};
 use super::views::{Intersections, Shared, Variants};
-use crate::program::{Groups, Program, View};
+use crate::program::{Groups, Program, Span};
 
 /// Appends the clear and the passes.
 pub fn record(
     program: &mut Program,
     shared: &Shared,
-    tile_keys: View,
+    tile_keys: Span,
     intersections: &Intersections,
     variants: &Variants,
 ) {

@@ -5,14 +5,14 @@ use super::cull::group_window;
 use super::generated::update;
 use super::views::{Chunk, Shared, Splats};
 use crate::gaussians::layout::Storage;
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// Appends one pass per chunk.
 pub fn record(
     program: &mut Program,
     shared: &Shared,
     chunks: &[Chunk],
-    group_visible: View,
+    group_visible: Span,
     splats: &Splats,
     sh_coefficients: u32,
 ) {

@@ -2,19 +2,19 @@
 
 use super::counters::Args;
 use crate::gaussians::layout::{StatePlanes, Storage};
-use crate::program::{Groups, View};
+use crate::program::{Groups, Span};
 
 /// Bound by nearly every pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared {
     /// [`super::uniforms::StepUniforms`].
-    pub uniforms: View,
+    pub uniforms: Span,
     /// The same, and behind it the table of [`super::catch_up`] where SH is deferred.
-    pub rates: View,
+    pub rates: Span,
     /// [`super::counters::Counters`].
-    pub counters: View,
+    pub counters: Span,
     /// Indirect group counts, four words a slot.
-    pub args: View,
+    pub args: Span,
 }
 
 impl Shared {
@@ -39,23 +39,23 @@ pub struct Chunk {
     /// Planes of each tensor that depends on it.
     pub planes: StatePlanes,
     /// Means, rotations, log scales, opacity logit: 11 planes.
-    pub geometry: View,
+    pub geometry: Span,
     /// First moments of the geometry.
-    pub geometry_m: View,
+    pub geometry_m: Span,
     /// Second moments of the geometry.
-    pub geometry_v: View,
+    pub geometry_v: Span,
     /// SH coefficients, plane `3 k + channel`.
-    pub sh: View,
+    pub sh: Span,
     /// First moments of SH.
-    pub sh_m: View,
+    pub sh_m: Span,
     /// Second moments of SH.
-    pub sh_v: View,
+    pub sh_v: Span,
     /// 3D filter, 1 plane.
-    pub filter_3d: View,
+    pub filter_3d: Span,
     /// Gradient sum, absolute sum, count: 3 planes.
-    pub statistics: View,
+    pub statistics: Span,
     /// One bit a Gaussian; behind all of them the bounds of [`super::clusters`], where there are any.
-    pub visible_mask: View,
+    pub visible_mask: Span,
     /// There are.
     pub clusters: bool,
 }
@@ -72,49 +72,49 @@ impl Chunk {
 #[derive(Clone, Copy, Debug)]
 pub struct Splats {
     /// Position (px), 3-sigma radius (px), opacity.
-    pub position: View,
+    pub position: Span,
     /// Conic A, B, C; depth.
-    pub conic: View,
+    pub conic: Span,
     /// Colour; clamped-channel mask.
-    pub color: View,
+    pub color: Span,
     /// Bits of the depth.
-    pub depth_keys: View,
+    pub depth_keys: Span,
     /// Tiles touched.
-    pub tile_counts: View,
+    pub tile_counts: Span,
     /// First emission index; only with owners.
-    pub emission_start: View,
+    pub emission_start: Span,
     /// Gradient of position, opacity; absolute statistic.
-    pub gradient_a: View,
+    pub gradient_a: Span,
     /// Gradient of the conic.
-    pub gradient_b: View,
+    pub gradient_b: Span,
     /// Gradient of the colour.
-    pub gradient_c: View,
+    pub gradient_c: Span,
 }
 
 /// One element per (tile, splat) pair.
 #[derive(Clone, Copy, Debug)]
 pub struct Intersections {
     /// Sorted payloads: splat, or emission index with owners.
-    pub payloads: View,
+    pub payloads: Span,
     /// Splat of each emission index; a dummy without owners.
-    pub owners: View,
+    pub owners: Span,
     /// First and one-past-last sorted intersection of each tile.
-    pub tile_ranges: View,
+    pub tile_ranges: Span,
     /// Tiles in the order in which they are rasterised; a dummy unless [`Variants::orders_tiles`] says so.
-    pub tile_order: View,
+    pub tile_order: Span,
 }
 
 /// One element per pixel.
 #[derive(Clone, Copy, Debug)]
 pub struct Pixels {
     /// Colour and final transmittance.
-    pub image: View,
+    pub image: Span,
     /// One-based position of the last contributor in the tile's list.
-    pub last_contributor: View,
+    pub last_contributor: Span,
     /// Gradient of the loss.
-    pub gradient: View,
+    pub gradient: Span,
     /// The ground truth: [`crate::scene::Photo`]s, the step's own from word `image_offset` on.
-    pub target: View,
+    pub target: Span,
     /// Photos carry a mask.
     pub masked: bool,
     /// The gradient's fourth value is splatted back onto Gaussians by their blending weights, for scores.

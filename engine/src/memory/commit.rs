@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{MemoryError, Plan, PlannedBlock, Slot};
-use crate::program::{Class, TensorId, TensorTable, View};
+use crate::program::{Class, Span, TensorId, TensorTable};
 use crate::vk::{Block, BlockKind, Device, Place, Resolver, Window};
 
 /// Every block of a run. Nothing can be added after [`Memory::commit`].
@@ -67,9 +67,9 @@ impl Memory {
 
     /// All bytes of block `index` of the plan, whatever lies in it: for work on memory itself. None beyond the last one.
     #[must_use]
-    pub fn block_view(&self, index: usize) -> Option<View> {
+    pub fn block_view(&self, index: usize) -> Option<Span> {
         // Names behind the last tensor are those of blocks.
-        self.blocks.get(index).map(|block| View {
+        self.blocks.get(index).map(|block| Span {
             tensor: TensorId::at(self.plan.slots.len() + index),
             offset: 0,
             bytes: block.bytes(),
@@ -80,7 +80,7 @@ impl Memory {
     ///
     /// # Errors
     /// [`MemoryError::OutOfRange`] when the view is not mapped or outside its tensor.
-    pub fn host_mut(&mut self, view: &View) -> Result<&mut [u8], MemoryError> {
+    pub fn host_mut(&mut self, view: &Span) -> Result<&mut [u8], MemoryError> {
         let place = self.checked(view)?;
         let error = out_of_range(&self.table, view);
         let len = usize::try_from(place.bytes).unwrap_or(usize::MAX);
@@ -93,7 +93,7 @@ impl Memory {
     ///
     /// # Errors
     /// [`MemoryError::OutOfRange`] when the view is not mapped, outside its tensor or lent already.
-    pub fn lend(&mut self, view: &View) -> Result<Window, MemoryError> {
+    pub fn lend(&mut self, view: &Span) -> Result<Window, MemoryError> {
         let place = self.checked(view)?;
         let len = usize::try_from(place.bytes).unwrap_or(usize::MAX);
         let block = self.blocks.get_mut(place.block);
@@ -105,7 +105,7 @@ impl Memory {
     ///
     /// # Errors
     /// [`MemoryError::OutOfRange`] when the view is not mapped or outside its tensor.
-    pub fn host(&self, view: &View) -> Result<&[u8], MemoryError> {
+    pub fn host(&self, view: &Span) -> Result<&[u8], MemoryError> {
         let place = self.checked(view)?;
         let len = usize::try_from(place.bytes).unwrap_or(usize::MAX);
         let block = self.blocks.get(place.block);
@@ -113,7 +113,7 @@ impl Memory {
         bytes.ok_or_else(|| out_of_range(&self.table, view))
     }
 
-    fn checked(&self, view: &View) -> Result<Place, MemoryError> {
+    fn checked(&self, view: &Span) -> Result<Place, MemoryError> {
         match self.table.get(view.tensor) {
             Some(t) if view.offset.checked_add(view.bytes).is_some_and(|end| end <= t.bytes) => Ok(self.place(view)),
             _ => Err(out_of_range(&self.table, view)),
@@ -122,12 +122,12 @@ impl Memory {
 }
 
 impl Resolver for Memory {
-    fn name(&self, view: &View) -> String {
+    fn name(&self, view: &Span) -> String {
         let tensor = self.table.get(view.tensor).map(|t| t.name.clone());
         tensor.unwrap_or_else(|| format!("block {}", view.tensor.index().saturating_sub(self.plan.slots.len())))
     }
 
-    fn place(&self, view: &View) -> Place {
+    fn place(&self, view: &Span) -> Place {
         let slots = &self.plan.slots;
         let whole = || Slot {
             block: view.tensor.index().saturating_sub(slots.len()),
@@ -168,7 +168,7 @@ fn take_block(device: &Arc<Device>, index: usize, block: &PlannedBlock) -> Resul
     Ok(made)
 }
 
-fn out_of_range(table: &TensorTable, view: &View) -> MemoryError {
+fn out_of_range(table: &TensorTable, view: &Span) -> MemoryError {
     MemoryError::OutOfRange {
         tensor: table
             .get(view.tensor)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{GuardBands, Layout, Memory, MemoryError, Plan, PlanLimits};
-use crate::program::{Class, Program, Tag, TensorTable, View};
+use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::vk::{CompiledProgram, Device, PipelineCache, Queue, RecordOptions, Ticket};
 
 /// Bytes of the transfer window used outside the step (loading, saving, tests).
@@ -18,8 +18,8 @@ pub struct Gpu {
     queue: Queue,
     pipelines: PipelineCache,
     memory: Memory,
-    upload: View,
-    readback: View,
+    upload: Span,
+    readback: Span,
     /// Bytes that nobody may write; empty unless they were asked for.
     guards: GuardBands,
     device: Arc<Device>,
@@ -89,12 +89,12 @@ impl Gpu {
 
     /// The windows for transfers to and from the device, free to use while nothing is in flight.
     #[must_use]
-    pub fn transfer_windows(&self) -> (View, View) {
+    pub fn transfer_windows(&self) -> (Span, Span) {
         (self.upload, self.readback)
     }
 
     /// Adds the transfer windows that [`Gpu::new`] adds, for callers that plan without committing.
-    pub fn add_transfer(table: &mut TensorTable) -> (View, View) {
+    pub fn add_transfer(table: &mut TensorTable) -> (Span, Span) {
         (
             table.add("staging/upload", Class::Upload, Tag::Staging, TRANSFER_BYTES),
             table.add("staging/readback", Class::Readback, Tag::Staging, TRANSFER_BYTES),
@@ -185,7 +185,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`MemoryError::OutOfRange`] when `bytes` is longer than the view.
-    pub fn upload(&mut self, view: &View, bytes: &[u8]) -> Result<(), MemoryError> {
+    pub fn upload(&mut self, view: &Span, bytes: &[u8]) -> Result<(), MemoryError> {
         let window = usize::try_from(TRANSFER_BYTES).unwrap_or(usize::MAX);
         if bytes.len() as u64 > view.bytes {
             return Err(MemoryError::OutOfRange {
@@ -219,7 +219,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`MemoryError::Vulkan`].
-    pub fn download(&mut self, view: &View) -> Result<Vec<u8>, MemoryError> {
+    pub fn download(&mut self, view: &Span) -> Result<Vec<u8>, MemoryError> {
         let mut bytes = Vec::with_capacity(usize::try_from(view.bytes).unwrap_or(0));
         let mut at = 0u64;
         while at < view.bytes {
@@ -238,7 +238,7 @@ impl Gpu {
     ///
     /// # Errors
     /// See [`Gpu::upload`].
-    pub fn write<T: bytemuck::NoUninit>(&mut self, view: &View, values: &[T]) -> Result<(), MemoryError> {
+    pub fn write<T: bytemuck::NoUninit>(&mut self, view: &Span, values: &[T]) -> Result<(), MemoryError> {
         self.upload(view, bytemuck::cast_slice(values))
     }
 
@@ -246,7 +246,7 @@ impl Gpu {
     ///
     /// # Errors
     /// See [`Gpu::download`].
-    pub fn read<T: bytemuck::AnyBitPattern>(&mut self, view: &View, count: usize) -> Result<Vec<T>, MemoryError> {
+    pub fn read<T: bytemuck::AnyBitPattern>(&mut self, view: &Span, count: usize) -> Result<Vec<T>, MemoryError> {
         let wanted = (count * size_of::<T>()) as u64;
         let bytes = self.download(&view.slice(0, wanted.next_multiple_of(4).min(view.bytes)))?;
         Ok(bytes

@@ -6,7 +6,7 @@
 //! validation layer do not see that, because the band lies in the same buffer.
 
 use super::{Memory, MemoryError};
-use crate::program::{ALIGNMENT, Program, View};
+use crate::program::{ALIGNMENT, Program, Span};
 
 /// Least bytes between a tensor and its neighbour, and at both ends of a block.
 pub const BAND_BYTES: u64 = ALIGNMENT;
@@ -18,7 +18,7 @@ pub const GUARD_PATTERN: u32 = 0xd2be_a57e;
 #[derive(Clone, Debug)]
 struct Band {
     /// Its bytes, as those of its block.
-    view: View,
+    view: Span,
     /// The block is the host's and holds the rings that the look itself goes through.
     on_host: bool,
     before: Option<String>,
@@ -29,7 +29,7 @@ struct Band {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardWindow {
     /// The stretch.
-    pub view: View,
+    pub view: Span,
     /// First word, counted from the start of the stretch, and number of words of each band.
     pub bands: Vec<[u32; 2]>,
 }
@@ -123,7 +123,7 @@ impl GuardBands {
             }
             let before = band.view.offset % ALIGNMENT;
             windows.push(GuardWindow {
-                view: View {
+                view: Span {
                     offset: band.view.offset - before,
                     bytes: before + band.view.bytes,
                     ..band.view
@@ -166,7 +166,7 @@ mod tests {
     use crate::program::TensorId;
 
     fn band(block: usize, offset: u64, bytes: u64, on_host: bool) -> Band {
-        let view = View {
+        let view = Span {
             tensor: TensorId::at(block),
             offset,
             bytes,

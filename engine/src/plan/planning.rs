@@ -19,10 +19,10 @@ use crate::kernels::camera_cull::Limits;
 use crate::kernels::densify::{Event, GrowthCurve, Options};
 use crate::kernels::filter_3d::FilterIo;
 use crate::kernels::views::Variants;
-use crate::kernels::{histogram, resample};
+use crate::kernels::{histogram, mcmc_relocate};
 use crate::memory::{Budget, Gpu, Layout, Plan, PlanLimits};
 use crate::plugins::{BudgetedOptions, Strategy};
-use crate::program::{Class, Program, Tag, TensorTable, View};
+use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::scene::{SceneIndex, photo_bytes};
 use crate::step::{
     self, BandTensors, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES, StepTensors, Turns,
@@ -71,7 +71,7 @@ pub struct TrainPlan {
     /// What is submitted.
     pub jobs: Jobs<Program>,
     /// What [`Job::Histogram`] leaves for the host, [`histogram::BYTES`].
-    pub histogram_back: View,
+    pub histogram_back: Span,
     /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
     pub lpips: Option<LpipsTensors>,
     /// What the residency probe compares with; none where it can tell nothing.
@@ -93,7 +93,7 @@ impl TrainPlan {
         let mut table = TensorTable::default();
         let resident = ResidentImages::new(&mut table, resident_bytes.iter().copied(), page_bytes);
         let mut tensors = StepTensors::with_resident(&mut table, capacities, variants, resident);
-        tensors.explores = profile.strategy.noise() > 0.0;
+        tensors.position_noise = profile.strategy.noise() > 0.0;
         tensors.pixels.scores = profile.strategy.budgeted().is_some();
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
@@ -107,7 +107,7 @@ impl TrainPlan {
             max_focal_px: measures.max_focal_px,
             farthest: tensors.filter.farthest,
         };
-        crate::kernels::begin::record(&mut filter, &tensors.shared, &tensors.chunks);
+        crate::kernels::prepare_args::record(&mut filter, &tensors.shared, &tensors.chunks);
         crate::kernels::filter_3d::record(&mut filter, &tensors.shared, &tensors.chunks, &io);
         step::bound_clusters(&mut filter, &tensors);
         let mut reset = Program::new("opacity_reset");
@@ -116,7 +116,7 @@ impl TrainPlan {
         let counts = table.add("small/histogram", Class::Small, Tag::Other, histogram::BYTES);
         let histogram_back = table.add("ring/histogram", Class::Readback, Tag::Staging, histogram::BYTES);
         let mut counting = Program::new("histogram");
-        crate::kernels::begin::record(&mut counting, &tensors.shared, &tensors.chunks);
+        crate::kernels::prepare_args::record(&mut counting, &tensors.shared, &tensors.chunks);
         histogram::record(&mut counting, &tensors.shared, &tensors.chunks, counts);
         counting.copy(counts, histogram_back);
         let reorder = profile
@@ -429,12 +429,12 @@ fn densifications(
 ) -> Vec<(Job, Program)> {
     let program = |capacity: u32, large: bool| {
         if let Some(mcmc) = profile.strategy.mcmc() {
-            let event = resample::Event {
+            let event = mcmc_relocate::Event {
                 dead_opacity: mcmc.densify.dead_opacity,
                 growth: mcmc.densify.growth,
                 capacity,
             };
-            return Some(step::resample(tensors, workspace, &event));
+            return Some(step::mcmc_relocate(tensors, workspace, &event));
         }
         let event = |options| Event {
             options,

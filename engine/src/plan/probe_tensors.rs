@@ -2,7 +2,7 @@
 
 use crate::kernels::probe::sums_bytes;
 use crate::memory::MIB;
-use crate::program::{Class, Tag, TensorTable, View};
+use crate::program::{Class, Span, Tag, TensorTable};
 
 /// Bytes of the reference, and of each sample.
 pub const REFERENCE_BYTES: u64 = 4 * MIB;
@@ -13,9 +13,9 @@ pub(crate) const SWEEP_BYTES: u64 = 64 * MIB;
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeTensors {
     /// What every block is compared with, in the block of counters and tables.
-    pub(crate) reference: View,
+    pub(crate) reference: Span,
     /// What was read comes here, so that no read can be left out.
-    pub(crate) sums: View,
+    pub(crate) sums: Span,
 }
 
 impl ProbeTensors {

@@ -3,7 +3,7 @@
 use crate::kernels::loss::METRIC_WORDS;
 use crate::kernels::uniforms::StepUniforms;
 use crate::memory::{Memory, MemoryError};
-use crate::program::{Class, Program, Tag, TensorTable, View};
+use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::step::{self, StepTensors};
 
 /// Metric sums of one evaluated view, and its image when asked for.
@@ -21,11 +21,11 @@ pub struct ViewSums {
 #[derive(Clone, Copy, Debug)]
 pub struct EvalReadback {
     /// Rendered image, four floats a pixel.
-    pub image: View,
+    pub image: Span,
     /// First and one-past-last intersection of each tile.
-    pub tile_ranges: View,
+    pub tile_ranges: Span,
     /// Metric sums of each tile.
-    pub sums: View,
+    pub sums: Span,
 }
 
 impl EvalReadback {
@@ -48,7 +48,7 @@ impl EvalReadback {
     ) -> Result<ViewSums, MemoryError> {
         let tiles = u64::from(block.tiles_x * block.tiles_y);
         let pixels = u64::from(block.width * block.height);
-        let host = |view: &View, bytes: u64| memory.host(&view.slice(0, bytes));
+        let host = |view: &Span, bytes: u64| memory.host(&view.slice(0, bytes));
         let sums = host(&self.sums, tiles * 4 * u64::from(METRIC_WORDS))?.chunks_exact(4);
         let mut view = ViewSums {
             sums: sums.map(bytemuck::pod_read_unaligned).collect(),
@@ -66,7 +66,7 @@ impl EvalReadback {
     }
 
     /// What is copied, and where to: sums, image, tile ranges.
-    pub(crate) fn copies(&self, tensors: &StepTensors) -> [(View, View); 3] {
+    pub(crate) fn copies(&self, tensors: &StepTensors) -> [(Span, Span); 3] {
         [
             (tensors.metric_sums, self.sums),
             (tensors.pixels.image, self.image),

@@ -10,7 +10,7 @@ use crate::kernels::counters::Counters;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Gpu, MemoryError};
-use crate::program::{Class, Tag, TensorTable, View};
+use crate::program::{Class, Span, Tag, TensorTable};
 use crate::scene::Camera;
 use crate::step::{self, Capacities, StepTensors};
 use crate::twins::rng::{normal, uniform};
@@ -59,9 +59,9 @@ pub(super) struct SampleView {
     gpu: Gpu,
     /// Roomy enough for every variant that is tested.
     tensors: StepTensors,
-    image_gradient: View,
+    image_gradient: Span,
     /// What is read back, and where to: the image, then the three streams of 2D gradients.
-    streams: [(View, View); 4],
+    streams: [(Span, Span); 4],
 }
 
 impl SampleView {
@@ -149,7 +149,7 @@ impl SampleView {
     /// [`MemoryError`] when the device was lost.
     pub(super) fn streams(&self, visible: u32) -> Result<[Vec<[f32; 4]>; 4], MemoryError> {
         let memory = self.gpu.memory();
-        let read = |(_, to): (View, View), records: u32| -> Result<Vec<[f32; 4]>, MemoryError> {
+        let read = |(_, to): (Span, Span), records: u32| -> Result<Vec<[f32; 4]>, MemoryError> {
             let bytes = memory.host(&to.slice(0, 16 * u64::from(records)))?;
             Ok(bytes.chunks_exact(16).map(bytemuck::pod_read_unaligned).collect())
         };

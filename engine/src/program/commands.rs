@@ -1,6 +1,6 @@
 //! The list of passes, what each reads and writes, and how many groups it needs.
 
-use super::{Bindings, Kernel, Shader, View};
+use super::{Bindings, Kernel, Shader, Span};
 
 /// Number of workgroups of a pass.
 #[derive(Clone, Debug)]
@@ -8,7 +8,7 @@ pub enum Groups {
     /// Known when the program is made.
     Direct([u32; 3]),
     /// Three words in device memory, written by an earlier pass.
-    Indirect(View),
+    Indirect(Span),
 }
 
 /// One dispatch.
@@ -19,7 +19,7 @@ pub struct Pass {
     /// Specialisation constants 0, 1, 2, ...
     pub spec: Vec<u32>,
     /// What is bound, in the shader's order.
-    pub views: Vec<View>,
+    pub views: Vec<Span>,
     /// Push constants.
     pub push: Vec<u8>,
     /// Workgroups.
@@ -34,23 +34,23 @@ pub enum Command {
     /// Fills a range with a repeated word.
     Fill {
         /// Target.
-        view: View,
+        view: Span,
         /// The word.
         value: u32,
     },
     /// Copies between tensors; strides select the ring slot's part.
     Copy {
         /// Source of slot 0.
-        from: View,
+        from: Span,
         /// Bytes added to the source per slot.
         from_stride: u64,
         /// Target of slot 0.
-        to: View,
+        to: Span,
         /// Bytes added to the target per slot.
         to_stride: u64,
     },
     /// Nothing to execute: these tensors hold values here that another program wrote or will read.
-    Hold(Vec<View>),
+    Hold(Vec<Span>),
 }
 
 impl Command {
@@ -66,7 +66,7 @@ impl Command {
     }
 
     /// Every view the command touches.
-    pub fn views(&self) -> Vec<View> {
+    pub fn views(&self) -> Vec<Span> {
         match self {
             Self::Dispatch(pass) => {
                 let mut views = pass.views.clone();
@@ -120,18 +120,18 @@ impl Program {
     }
 
     /// Appends a fill.
-    pub fn fill(&mut self, view: View, value: u32) {
+    pub fn fill(&mut self, view: Span, value: u32) {
         self.commands.push(Command::Fill { view, value });
     }
 
     /// States that `views` hold values at this point which no command of this program accounts for. Programs that work
     /// together on arena tensors begin and end with it, so that the plan keeps what passes between them.
-    pub fn hold(&mut self, views: &[View]) {
+    pub fn hold(&mut self, views: &[Span]) {
         self.commands.push(Command::Hold(views.to_vec()));
     }
 
     /// Appends a copy of the same range for every slot.
-    pub fn copy(&mut self, from: View, to: View) {
+    pub fn copy(&mut self, from: Span, to: Span) {
         self.commands.push(Command::Copy {
             from,
             from_stride: 0,
@@ -141,7 +141,7 @@ impl Program {
     }
 
     /// Appends a copy out of a ring: slot `s` reads `s * stride` bytes further on.
-    pub fn copy_from_ring(&mut self, from: View, stride: u64, to: View) {
+    pub fn copy_from_ring(&mut self, from: Span, stride: u64, to: Span) {
         self.commands.push(Command::Copy {
             from,
             from_stride: stride,
@@ -151,7 +151,7 @@ impl Program {
     }
 
     /// Appends a copy into a ring: slot `s` writes `s * stride` bytes further on.
-    pub fn copy_to_ring(&mut self, from: View, to: View, stride: u64) {
+    pub fn copy_to_ring(&mut self, from: Span, to: Span, stride: u64) {
         self.commands.push(Command::Copy {
             from,
             from_stride: 0,

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::View;
+use super::Span;
 
 /// How a shader uses a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub trait Bindings {
     const LIST: &'static [Binding];
 
     /// The views in the order of the bindings.
-    fn views(&self) -> Vec<View>;
+    fn views(&self) -> Vec<Span>;
 }
 
 /// A shader with the types of what a pass gives to it: views `B`, push constants `P`, specialisation constants `S`.

@@ -1,6 +1,6 @@
 //! A step as data: tensors that have no address yet, and the passes that read and write them.
 //!
-//! Owns: the table of tensors ([`TensorTable`], [`View`]) and the list of commands ([`Program`], [`Kernel`],
+//! Owns: the table of tensors ([`TensorTable`], [`Span`]) and the list of commands ([`Program`], [`Kernel`],
 //! [`Groups`]).
 //! Promises: no device, no driver call, no file; whatever is declared here can be planned, printed and tested without
 //! any of them. Barriers, arena offsets, timestamps and print-outs all come from this one declaration.
@@ -11,4 +11,4 @@ mod tensor;
 
 pub use commands::{Command, Groups, Pass, Program, fold_groups};
 pub use kernel::{Access, Binding, Bindings, Kernel, Shader};
-pub use tensor::{ALIGNMENT, Class, Tag, TensorDesc, TensorId, TensorTable, View};
+pub use tensor::{ALIGNMENT, Class, Span, Tag, TensorDesc, TensorId, TensorTable};

@@ -116,7 +116,7 @@ pub struct TensorDesc {
 
 /// A byte range of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct View {
+pub struct Span {
     /// The tensor.
     pub tensor: TensorId,
     /// First byte.
@@ -139,7 +139,7 @@ impl TensorId {
     }
 }
 
-impl View {
+impl Span {
     /// The part of this view that starts `offset` bytes in and is `bytes` long.
     #[must_use]
     pub fn slice(&self, offset: u64, bytes: u64) -> Self {
@@ -160,7 +160,7 @@ pub struct TensorTable {
 impl TensorTable {
     /// Adds a tensor and returns a view of all of it. Sizes round up to whole 16-byte units, and an empty tensor still
     /// has one unit so that it can be bound.
-    pub fn add(&mut self, name: impl Into<String>, class: Class, tag: Tag, bytes: u64) -> View {
+    pub fn add(&mut self, name: impl Into<String>, class: Class, tag: Tag, bytes: u64) -> Span {
         let bytes = bytes.max(1).next_multiple_of(16);
         self.tensors.push(TensorDesc {
             name: name.into(),
@@ -168,7 +168,7 @@ impl TensorTable {
             tag,
             bytes,
         });
-        View {
+        Span {
             tensor: TensorId(self.tensors.len() - 1),
             offset: 0,
             bytes,

@@ -20,8 +20,8 @@ use crate::kernels::counters::Args;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Intersections, Pixels, Variants};
-use crate::kernels::{bands, begin, loss, rasterize, rasterize_backward};
-use crate::program::{Class, Program, Tag, TensorTable, View};
+use crate::kernels::{bands, loss, prepare_args, rasterize, rasterize_backward};
+use crate::program::{Class, Program, Span, Tag, TensorTable};
 
 /// Bands that may be in flight.
 pub const BAND_SLOTS: u32 = 16;
@@ -32,11 +32,11 @@ pub struct BandTensors {
     /// Sorting of a band's intersections.
     pub sort: SortBuffers,
     /// Splats of every tile, one word each.
-    pub histogram: View,
+    pub histogram: Span,
     /// Its copy for the host.
-    pub histogram_back: View,
+    pub histogram_back: Span,
     /// First and one-past-last tile of a band, two words a slot, [`BAND_SLOTS`] slots.
-    pub ranges: View,
+    pub ranges: Span,
     /// Bytes between slots of `ranges`.
     pub ranges_stride: u64,
 }
@@ -78,14 +78,14 @@ impl BandTensors {
 
     /// The two words of slot `slot`.
     #[must_use]
-    pub fn range(&self, slot: u32) -> View {
+    pub fn range(&self, slot: u32) -> Span {
         self.ranges.slice(u64::from(slot) * self.ranges_stride, 8)
     }
 }
 
 /// Lists the parts of a step and of an evaluation. `keep` receives copies of tensors that the host reads after an evaluation.
 #[must_use]
-pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Parts {
+pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(Span, Span)]) -> Parts {
     let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
     let is_resident = !t.resident.pages.is_empty();
     let (prefix, depth_order) = record_prefix(t, b, !is_resident);
@@ -145,7 +145,7 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(View, View)]) -> Parts 
 }
 
 /// The first part, with or without the photo, and the order of splats by depth.
-fn record_prefix(t: &StepTensors, b: &BandTensors, with_photo: bool) -> (Program, View) {
+fn record_prefix(t: &StepTensors, b: &BandTensors, with_photo: bool) -> (Program, Span) {
     let mut prefix = Program::new("banded step, prefix");
     if with_photo {
         upload(&mut prefix, t);
@@ -161,7 +161,7 @@ fn record_prefix(t: &StepTensors, b: &BandTensors, with_photo: bool) -> (Program
 }
 
 /// What every later part reads.
-fn records(t: &StepTensors, depth_order: View) -> [View; 4] {
+fn records(t: &StepTensors, depth_order: Span) -> [Span; 4] {
     let splats = &t.splats;
     [splats.position, splats.conic, splats.color, depth_order]
 }
@@ -173,7 +173,7 @@ pub(super) fn band_range(program: &mut Program, t: &StepTensors, b: &BandTensors
 }
 
 /// Lists the intersections of the band in the uniforms.
-pub(super) fn band_lists(program: &mut Program, t: &StepTensors, b: &BandTensors, depth_order: View) -> Intersections {
+pub(super) fn band_lists(program: &mut Program, t: &StepTensors, b: &BandTensors, depth_order: Span) -> Intersections {
     bands::record_count(program, &t.shared, &t.splats);
     intersect(program, t, depth_order, &b.sort, t.capacities.band_cap())
 }
@@ -184,7 +184,7 @@ pub(super) fn band_lists(program: &mut Program, t: &StepTensors, b: &BandTensors
 pub fn left_out(t: &StepTensors) -> Program {
     let mut program = Program::new("step left out");
     upload_uniforms(&mut program, t);
-    begin::record(&mut program, &t.shared, &t.chunks);
+    prepare_args::record(&mut program, &t.shared, &t.chunks);
     program
 }
 

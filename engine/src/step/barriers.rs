@@ -4,7 +4,7 @@
 use super::{Capacities, StepTensors, train_step};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Plan, PlanLimits};
-use crate::program::{Program, TensorTable, View};
+use crate::program::{Program, Span, TensorTable};
 use crate::vk::Hazard;
 use crate::vk::hazards::{check, fences, touches};
 use crate::vk::{Place, VkError};
@@ -31,7 +31,7 @@ fn step() -> (TensorTable, Plan, Program) {
     (table, plan, program)
 }
 
-fn place(plan: &Plan, view: &View) -> Place {
+fn place(plan: &Plan, view: &Span) -> Place {
     let slot = plan.slots.get(view.tensor.index()).unwrap();
     Place {
         block: slot.block,
@@ -44,8 +44,8 @@ fn place(plan: &Plan, view: &View) -> Place {
 #[test]
 fn every_missing_barrier_is_named() {
     let (table, plan, program) = step();
-    let place = |view: &View| place(&plan, view);
-    let name = |view: &View| table.get(view.tensor).unwrap().name.clone();
+    let place = |view: &Span| place(&plan, view);
+    let name = |view: &Span| table.get(view.tensor).unwrap().name.clone();
     let all: Vec<_> = program.commands.iter().map(|c| touches(c, &place, 1)).collect();
     let fences = fences(&all);
     check(&program, &fences, &place, &name).unwrap();

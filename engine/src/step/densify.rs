@@ -8,8 +8,8 @@ use crate::kernels::budgeted::{self, Births};
 use crate::kernels::camera_cull::{self, Limits};
 use crate::kernels::densify::{self, CONTROL_BYTES, Event, Workspace};
 use crate::kernels::filter_3d::FilterIo;
-use crate::kernels::relocate::Relocation;
-use crate::kernels::resample;
+use crate::kernels::mcmc_relocate;
+use crate::kernels::move_rows::Relocation;
 use crate::memory::MIB;
 use crate::program::{Class, Program, Tag, TensorTable};
 
@@ -91,13 +91,13 @@ pub fn budgeted(t: &StepTensors, d: &DensifyTensors, event: &Event, births: &Bir
 
 /// The program of an event of the strategy `mcmc`; what is said of [`densify()`] holds for it too.
 #[must_use]
-pub fn resample(t: &StepTensors, d: &DensifyTensors, event: &resample::Event) -> Program {
+pub fn mcmc_relocate(t: &StepTensors, d: &DensifyTensors, event: &mcmc_relocate::Event) -> Program {
     let mut program = event_program(t);
-    let event = resample::Event {
+    let event = mcmc_relocate::Event {
         capacity: event.capacity.min(t.capacities.n_cap),
         ..*event
     };
-    resample::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event);
+    mcmc_relocate::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event);
     program
 }
 

@@ -6,13 +6,13 @@ use super::{Capacities, StepTensors};
 use crate::kernels::exposure::Exposures;
 use crate::kernels::views::{Intersections, Pixels};
 use crate::kernels::{alpha_loss, exposure, loss, rasterize_backward};
-use crate::program::{Class, Program, Tag, TensorTable, View};
+use crate::program::{Class, Program, Span, Tag, TensorTable};
 
 /// Tensors of the losses that need some of their own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExtraTensors {
     /// Sums of coverage differences per tile.
-    pub alpha_sums: Option<View>,
+    pub alpha_sums: Option<Span>,
     /// Exposures.
     pub exposures: Option<Exposures>,
 }

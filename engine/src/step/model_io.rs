@@ -7,7 +7,7 @@ use crate::gaussians::layout::{self, PLANE_MEANS, PLANE_OPACITY, PLANE_QUATS, PL
 use crate::kernels::counters::Counters;
 use crate::kernels::views::Chunk;
 use crate::memory::{Gpu, MemoryError};
-use crate::program::View;
+use crate::program::Span;
 use crate::twins::codes::Rounding;
 use crate::twins::stored_adam::{color_value, color_words};
 
@@ -166,7 +166,7 @@ fn sh_value(model: &Gaussians, i: usize, plane: u32) -> f32 {
 fn write_planes<T: bytemuck::NoUninit>(
     gpu: &mut Gpu,
     chunk: &Chunk,
-    view: &View,
+    view: &Span,
     planes: &[Vec<T>],
 ) -> Result<(), MemoryError> {
     for (p, plane) in (0u64..).zip(planes) {
@@ -181,7 +181,7 @@ fn write_planes<T: bytemuck::NoUninit>(
 fn read_planes<T: bytemuck::AnyBitPattern>(
     gpu: &mut Gpu,
     chunk: &Chunk,
-    view: &View,
+    view: &Span,
     planes: u32,
     count: usize,
 ) -> Result<Vec<Vec<T>>, MemoryError> {

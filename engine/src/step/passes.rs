@@ -7,9 +7,10 @@ use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{
-    begin, catch_up, clusters, cull, explore, loss, project, rasterize, rasterize_backward, tile_ranges, update,
+    catch_up, clusters, cull, loss, position_noise, prepare_args, project, rasterize, rasterize_backward, tile_ranges,
+    update,
 };
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// Copies the slot's uniforms to the device.
 pub(super) fn upload_uniforms(program: &mut Program, t: &StepTensors) {
@@ -39,8 +40,8 @@ pub(super) fn status(program: &mut Program, t: &StepTensors) {
 }
 
 /// Appends what makes the visible records and returns their order by depth.
-pub(super) fn visible(program: &mut Program, t: &StepTensors) -> View {
-    begin::record(program, &t.shared, &t.chunks);
+pub(super) fn visible(program: &mut Program, t: &StepTensors) -> Span {
+    prepare_args::record(program, &t.shared, &t.chunks);
     cull::record(
         program,
         &t.shared,
@@ -54,7 +55,7 @@ pub(super) fn visible(program: &mut Program, t: &StepTensors) -> View {
 
 /// Appends what makes the records of the Gaussians in the masks of `chunks`, whose offsets are in `groups`, and returns
 /// their order by depth.
-pub(super) fn records(program: &mut Program, t: &StepTensors, chunks: &[Chunk], groups: View) -> View {
+pub(super) fn records(program: &mut Program, t: &StepTensors, chunks: &[Chunk], groups: Span) -> Span {
     let (s, v) = (&t.shared, &t.variants);
     project::record(program, s, chunks, groups, &t.splats);
     let job = SortJob {
@@ -72,7 +73,7 @@ pub(super) fn records(program: &mut Program, t: &StepTensors, chunks: &[Chunk], 
 pub(super) fn intersect(
     program: &mut Program,
     t: &StepTensors,
-    depth_order: View,
+    depth_order: Span,
     buffers: &SortBuffers,
     capacity: u32,
 ) -> Intersections {
@@ -110,7 +111,7 @@ pub(super) fn coefficients(t: &StepTensors) -> u32 {
 /// Appends what brings SH out of view to the step that the uniforms are of; nothing where it takes part in every step.
 pub(super) fn catch_up(program: &mut Program, t: &StepTensors) {
     if t.capacities.deferred_steps > 0 {
-        begin::record(program, &t.shared, &t.chunks);
+        prepare_args::record(program, &t.shared, &t.chunks);
         catch_up::record(program, &t.shared, &t.chunks, coefficients(t));
     }
 }
@@ -137,13 +138,13 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
         coefficients(t),
     );
     losses::update(program, t);
-    explore(program, t);
+    position_noise(program, t);
 }
 
 /// Appends the noise on the centres that follows every update, where there is one.
-pub(super) fn explore(program: &mut Program, t: &StepTensors) {
-    if t.explores {
-        explore::record(program, &t.shared, &t.chunks);
+pub(super) fn position_noise(program: &mut Program, t: &StepTensors) {
+    if t.position_noise {
+        position_noise::record(program, &t.shared, &t.chunks);
         clusters::record(program, &t.shared, &t.chunks);
     }
 }
@@ -211,7 +212,7 @@ pub fn bound_clusters(program: &mut Program, t: &StepTensors) {
 pub fn clusters_program(t: &StepTensors) -> Option<Program> {
     t.chunks.iter().any(|chunk| chunk.clusters).then(|| {
         let mut program = Program::new("clusters");
-        begin::record(&mut program, &t.shared, &t.chunks);
+        prepare_args::record(&mut program, &t.shared, &t.chunks);
         bound_clusters(&mut program, t);
         program
     })
@@ -220,7 +221,7 @@ pub fn clusters_program(t: &StepTensors) -> Option<Program> {
 /// Renders one view and makes the gradients of its splats for a given gradient of the image, without a loss or an update.
 /// `keep` receives copies of tensors that the host reads afterwards.
 #[must_use]
-pub fn gradients_of_view(t: &StepTensors, image_gradient: View, keep: &[(View, View)]) -> Program {
+pub fn gradients_of_view(t: &StepTensors, image_gradient: Span, keep: &[(Span, Span)]) -> Program {
     let mut program = Program::new("gradients_of_view");
     upload_uniforms(&mut program, t);
     let intersections = forward(&mut program, t);
@@ -244,7 +245,7 @@ pub fn gradients_of_view(t: &StepTensors, image_gradient: View, keep: &[(View, V
 
 /// Renders one view and sums its metrics per tile. `keep` receives copies of tensors that the host reads afterwards.
 #[must_use]
-pub fn evaluate_view(t: &StepTensors, keep: &[(View, View)]) -> Program {
+pub fn evaluate_view(t: &StepTensors, keep: &[(Span, Span)]) -> Program {
     let mut program = Program::new("evaluate");
     upload(&mut program, t);
     forward(&mut program, t);

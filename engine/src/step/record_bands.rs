@@ -19,28 +19,28 @@
 use std::ops::Range;
 
 use super::bands::{band_lists, band_range, pack, running_sums, span};
-use super::passes::{coefficients, explore, records, status, targets, upload, upload_uniforms};
+use super::passes::{coefficients, position_noise, records, status, targets, upload, upload_uniforms};
 use super::{BandTensors, Part, Parts, StepTensors, losses};
 use crate::kernels::gradient_store::{self, InBand, Rows};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
-use crate::kernels::{begin, cull, loss, rasterize, survey, update};
-use crate::program::{Class, Program, Tag, TensorTable, View};
+use crate::kernels::{cull, loss, prepare_args, rasterize, tile_survey, update};
+use crate::program::{Class, Program, Span, Tag, TensorTable};
 
 /// Tensors that only steps with records in bands need.
 #[derive(Clone, Debug)]
 pub struct RecordBandTensors {
-    /// Planes of [`survey::PLANES`] words a tile.
-    pub survey: View,
+    /// Planes of [`tile_survey::PLANES`] words a tile.
+    pub survey: Span,
     /// Its copy for the host.
-    pub survey_back: View,
+    pub survey_back: Span,
     /// The chunks with the mask of a band.
     inside: Vec<Chunk>,
     /// First record of every 256 Gaussians, in a band.
-    groups: View,
+    groups: Span,
     /// Gradients per chunk; none when only rendering.
     store: Vec<Rows>,
     /// First row of every 256 Gaussians in their chunk's part of the store.
-    group_rows: View,
+    group_rows: Span,
 }
 
 impl RecordBandTensors {
@@ -48,7 +48,7 @@ impl RecordBandTensors {
     #[must_use]
     pub fn new(table: &mut TensorTable, t: &StepTensors, training: bool) -> Self {
         let c = &t.capacities;
-        let survey_bytes = 4 * u64::from(survey::PLANES) * u64::from(c.max_tiles);
+        let survey_bytes = 4 * u64::from(tile_survey::PLANES) * u64::from(c.max_tiles);
         let groups_bytes = 4 * u64::from(c.n_cap.div_ceil(256));
         let mut arena = |name: String, tag, bytes| table.add(format!("bands/{name}"), Class::Arena, tag, bytes);
         let mut mask = |chunk: &Chunk| {
@@ -93,7 +93,7 @@ impl RecordBandTensors {
     }
 
     /// The store and its table.
-    fn kept(&self) -> Vec<View> {
+    fn kept(&self) -> Vec<Span> {
         let rows = self.store.iter().flat_map(|rows| [rows.a, rows.b, rows.c]);
         rows.chain([self.group_rows]).collect()
     }
@@ -108,7 +108,7 @@ impl RecordBandTensors {
 
 /// Lists what draws a view with records in bands. `keep` receives copies of tensors that the host reads afterwards.
 #[must_use]
-pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(View, View)]) -> Parts {
+pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(Span, Span)]) -> Parts {
     let s = &t.shared;
 
     let image = [t.pixels.image, t.pixels.last_contributor];
@@ -141,10 +141,10 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Pr
     } else {
         upload_uniforms(&mut prefix, t);
     }
-    begin::record(&mut prefix, s, &t.chunks);
+    prepare_args::record(&mut prefix, s, &t.chunks);
     // No records are made here, so there is no capacity to hold.
     cull::record(&mut prefix, s, &t.chunks, t.group_visible, c.n_cap, &t.variants);
-    survey::record(&mut prefix, s, &t.chunks, r.survey, c.max_tiles);
+    tile_survey::record(&mut prefix, s, &t.chunks, r.survey, c.max_tiles);
     prefix.copy(r.survey, r.survey_back);
     status(&mut prefix, t);
     prefix
@@ -152,7 +152,7 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Pr
 
 /// Lists the parts of a training step with records in bands, and those of [`render_in_bands`].
 #[must_use]
-pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(View, View)]) -> Parts {
+pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(Span, Span)]) -> Parts {
     let mut parts = render_in_bands(t, b, r, keep);
     let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
     let image = [pixels.image, pixels.last_contributor];
@@ -199,7 +199,7 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
         );
     }
     losses::update(&mut finish, t);
-    explore(&mut finish, t);
+    position_noise(&mut finish, t);
     status(&mut finish, t);
     parts.extend([(Part::Backward, backward), (Part::Finish, finish)]);
     parts
@@ -245,7 +245,7 @@ impl Survey {
     /// Takes the first `tiles` of each of three equally long planes.
     #[must_use]
     pub fn new(words: &[u32], tiles: u32) -> Self {
-        let stride = words.len() / survey::PLANES as usize;
+        let stride = words.len() / tile_survey::PLANES as usize;
         let plane = |index: usize| {
             let words = words.iter().skip(index * stride).take(tiles as usize);
             words.copied().collect()

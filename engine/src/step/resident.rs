@@ -1,7 +1,7 @@
 //! Training images that stay in device memory: each has a place in one of a few large tensors, and steps read it there.
 
 use super::Capacities;
-use crate::program::{Class, Tag, TensorTable, View};
+use crate::program::{Class, Span, Tag, TensorTable};
 
 /// Where the photo of a view lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResidentImages {
     /// Tensors no larger than a binding; a step is recorded once for each.
-    pub pages: Vec<View>,
+    pub pages: Vec<Span>,
     places: Vec<Place>,
 }
 
@@ -65,7 +65,7 @@ impl ResidentImages {
 
     /// The bytes of a place.
     #[must_use]
-    pub fn view(&self, place: Place) -> Option<View> {
+    pub fn view(&self, place: Place) -> Option<Span> {
         let page = self.pages.get(place.page)?;
         Some(page.slice(place.offset, place.bytes))
     }

@@ -8,21 +8,21 @@ use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Chunk, Intersections, Pixels, Shared, Splats, Variants};
 use crate::kernels::{loss, views};
-use crate::program::{Class, Tag, TensorTable, View};
+use crate::program::{Class, Span, Tag, TensorTable};
 
 /// Host-visible rings and their strides.
 #[derive(Clone, Copy, Debug)]
 pub struct Rings {
     /// Uniform blocks, one a slot.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Bytes between uniform slots.
     pub uniforms_stride: u64,
     /// Ground-truth images, one a slot.
-    pub images: View,
+    pub images: Span,
     /// Bytes between image slots.
     pub images_stride: u64,
     /// Status words, one a slot.
-    pub status: View,
+    pub status: Span,
     /// Bytes between status slots.
     pub status_stride: u64,
 }
@@ -31,9 +31,9 @@ pub struct Rings {
 #[derive(Clone, Copy, Debug)]
 pub struct FilterTensors {
     /// Training cameras.
-    pub cameras: View,
+    pub cameras: Span,
     /// One word.
-    pub farthest: View,
+    pub farthest: Span,
 }
 
 /// All tensors of the training step.
@@ -48,37 +48,37 @@ pub struct StepTensors {
     /// Persistent state.
     pub chunks: Vec<Chunk>,
     /// Visible counts, then offsets, per 256 Gaussians.
-    pub group_visible: View,
+    pub group_visible: Span,
     /// Visible records.
     pub splats: Splats,
     /// Sorting of depths.
     pub depth_sort: SortBuffers,
     /// Tile counts, then offsets, per 256 splats in depth order.
-    pub group_tiles: View,
+    pub group_tiles: Span,
     /// Sorting of tiles; `payloads` of `intersections` is one of its value buffers.
     pub tile_sort: SortBuffers,
     /// Owners and ranges.
     pub intersections: Intersections,
     /// Partial gradients of the segmented reduction.
-    pub partials: [View; 3],
+    pub partials: [Span; 3],
     /// Image, contributors, gradient, target.
     pub pixels: Pixels,
     /// Training images on the device; none when steps bring theirs along.
     pub resident: ResidentImages,
     /// SSIM maps.
-    pub ssim_maps: View,
+    pub ssim_maps: Span,
     /// Loss sums per tile.
-    pub loss_sums: View,
+    pub loss_sums: Span,
     /// What further losses need.
     pub extra: ExtraTensors,
     /// Evaluation sums per tile.
-    pub metric_sums: View,
+    pub metric_sums: Span,
     /// 3D filter.
     pub filter: FilterTensors,
     /// Host-visible rings.
     pub rings: Rings,
     /// Steps end with noise on the centres.
-    pub explores: bool,
+    pub position_noise: bool,
 }
 
 impl StepTensors {
@@ -241,7 +241,7 @@ impl StepTensors {
             metric_sums,
             filter,
             rings,
-            explores: false,
+            position_noise: false,
         }
     }
 }

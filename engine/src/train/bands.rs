@@ -6,14 +6,14 @@ use super::TrainError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::uniforms::StepUniforms;
 use crate::memory::Gpu;
-use crate::program::View;
+use crate::program::Span;
 use crate::step::{self, BAND_SLOTS, BandTensors, Capacities, RecordBandTensors, Survey, TileTooFull, Turns};
 use crate::vk::{CompiledProgram, Ticket};
 
 /// The ranges on their way to the device, and how to find them.
 pub(crate) struct BandRing {
     tensors: BandTensors,
-    survey_back: Option<View>,
+    survey_back: Option<Span>,
     /// Makes at least this many bands.
     least: u32,
     capacities: Capacities,
@@ -77,7 +77,7 @@ impl BandRing {
         turns: Turns,
     ) -> Result<BandedView, TrainError> {
         let tiles = block.tiles_x * block.tiles_y;
-        let words = |view: &View| -> Result<Vec<u32>, TrainError> {
+        let words = |view: &Span| -> Result<Vec<u32>, TrainError> {
             let bytes = gpu.memory().host(view)?;
             Ok(bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect())
         };

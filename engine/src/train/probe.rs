@@ -15,7 +15,7 @@ use super::TrainError;
 use crate::kernels::probe::{self, Sample};
 use crate::memory::{Gpu, MIB, MemoryError};
 use crate::plan::{ProbeTensors, REFERENCE_BYTES, SWEEP_BYTES};
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 use crate::record::{Residency, SpillEvidence, Verdict};
 use crate::vk::{CompiledProgram, RecordOptions, Ticket};
 
@@ -134,7 +134,7 @@ fn program(gpu: &Gpu, tensors: &ProbeTensors) -> (Program, Vec<Part>) {
     }
     let mut program = Program::new("probe");
     let mut parts = Vec::new();
-    let mut read = |block: Option<String>, view: View, wanted: u64| {
+    let mut read = |block: Option<String>, view: Span, wanted: u64| {
         let sample = Sample::of(view.bytes, wanted);
         probe::record(&mut program, view, tensors.sums, sample);
         parts.push(Part {

@@ -29,7 +29,7 @@ use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MemoryError};
 use crate::plan::schedule::{self, Events};
 use crate::plan::{CullTime, EvalReadback, Faults, Job, Jobs, PlanReport, TrainPlan, losses};
-use crate::program::View;
+use crate::program::Span;
 use crate::record::events::{Event, EventRow};
 use crate::scene::{self, Camera, SceneIndex};
 use crate::step::{self, StepTensors, check_guard_bands};
@@ -124,7 +124,7 @@ pub struct Trainer {
     over: u32,
     /// Histograms that the device counts after an iteration, not read yet.
     counting: Option<(u32, Ticket)>,
-    pub(super) histogram_back: View,
+    pub(super) histogram_back: Span,
     /// Largest memory figures of earlier processes of this run.
     earlier_peaks: Peaks,
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].

@@ -24,7 +24,6 @@ pub mod codes;
 pub mod conv3x3;
 pub mod densify;
 pub mod dropout;
-pub mod explore;
 pub mod exposure;
 pub mod filter_3d;
 pub mod gaussian;
@@ -35,9 +34,11 @@ pub mod jitter;
 pub mod loss;
 pub mod lpips;
 pub mod max_pool2x2;
+pub mod mcmc_relocate;
 pub mod metrics;
 pub mod morton;
 pub mod opacity_reset;
+pub mod position_noise;
 pub mod probe;
 pub mod project;
 pub mod project_backward;
@@ -45,7 +46,6 @@ pub mod radix_sort;
 pub mod rasterize;
 pub mod rasterize_backward;
 pub mod regularize;
-pub mod resample;
 pub mod rng;
 pub mod scan;
 #[cfg(test)]
@@ -54,9 +54,9 @@ pub mod sh;
 pub mod statistics;
 pub mod step;
 pub mod stored_adam;
-pub mod survey;
 pub mod tile_intersect;
 pub mod tile_ranges;
+pub mod tile_survey;
 
 /// Side of a square tile, pixels.
 pub const TILE: u32 = 16;

@@ -6,7 +6,7 @@
 //! nor tensors that share bytes of the arena on purpose; here both are errors with the names of passes and tensor.
 
 use super::{Hazard, Place, VkError};
-use crate::program::{Access, Command, Groups, Program, View};
+use crate::program::{Access, Command, Groups, Program, Span};
 
 /// A byte range that a command touches.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ impl Touch {
 }
 
 /// What `command` touches, in any of `slots` slots.
-pub(crate) fn touches(command: &Command, place: &dyn Fn(&View) -> Place, slots: u32) -> Vec<Touch> {
+pub(crate) fn touches(command: &Command, place: &dyn Fn(&Span) -> Place, slots: u32) -> Vec<Touch> {
     let last = u64::from(slots.max(1) - 1);
     match command {
         Command::Hold(_) => Vec::new(),
@@ -78,7 +78,7 @@ pub(crate) fn fences(touches: &[Vec<Touch>]) -> Vec<bool> {
 }
 
 /// Every view of a command and whether it is written, as it is declared.
-fn uses(command: &Command) -> Vec<(View, bool)> {
+fn uses(command: &Command) -> Vec<(Span, bool)> {
     match command {
         Command::Hold(_) => Vec::new(),
         Command::Fill { view, .. } => vec![(*view, true)],
@@ -101,10 +101,10 @@ fn uses(command: &Command) -> Vec<(View, bool)> {
 pub(crate) fn check(
     program: &Program,
     fences: &[bool],
-    place: &dyn Fn(&View) -> Place,
-    name: &dyn Fn(&View) -> String,
+    place: &dyn Fn(&Span) -> Place,
+    name: &dyn Fn(&Span) -> String,
 ) -> Result<(), VkError> {
-    let list: Vec<Vec<(View, Place, bool)>> = program
+    let list: Vec<Vec<(Span, Place, bool)>> = program
         .commands
         .iter()
         .map(|c| {
@@ -172,8 +172,8 @@ mod tests {
         let mut program = Program::new("twice");
         program.fill(a, 1);
         program.fill(b, 2);
-        let name = |view: &View| table.get(view.tensor).unwrap().name.clone();
-        let shared = |view: &View| Place {
+        let name = |view: &Span| table.get(view.tensor).unwrap().name.clone();
+        let shared = |view: &Span| Place {
             block: 0,
             offset: 0,
             bytes: view.bytes,
@@ -185,7 +185,7 @@ mod tests {
              barrier between them: `b` and `a`; please report this"
         );
         check(&program, &[false, true], &shared, &name).unwrap();
-        let apart = |view: &View| Place {
+        let apart = |view: &Span| Place {
             block: 0,
             offset: 64 * view.tensor.index() as u64,
             bytes: view.bytes,

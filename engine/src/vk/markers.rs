@@ -122,10 +122,10 @@ mod tests {
         let caps = instance.devices().unwrap().remove(0);
         let markers = Markers::new(&Device::open(&instance, caps).unwrap()).unwrap();
         assert_eq!((markers.word(), markers.describe(0)), (0, None));
-        let passes = vec!["begin", "project", "copy", "copy", "sort"];
+        let passes = vec!["prepare_args", "project", "copy", "copy", "sort"];
         let serial = markers.name("step", passes, vec![true, true, false, false, true]);
         let at = |command| markers.describe(serial << COMMAND_BITS | command).unwrap();
-        assert_eq!(at(0), "`begin` of `step`");
+        assert_eq!(at(0), "`prepare_args` of `step`");
         assert_eq!(at(1), "`project`, `copy` of `step`");
         assert_eq!(at(4), "`sort` of `step`");
         markers.forget(serial);

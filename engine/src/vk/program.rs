@@ -14,7 +14,7 @@ use super::pipeline::PipelineCache;
 use super::recording::{Recording, Script};
 use super::timestamps::Timestamps;
 use super::{Block, Device, Markers, PassTime, Pipeline, Queue, Ticket, VkError};
-use crate::program::{Command, Groups, Program, View};
+use crate::program::{Command, Groups, Program, Span};
 
 /// Where a view lies: block index, byte offset in the block, length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +30,11 @@ pub struct Place {
 /// Answers where views lie.
 pub trait Resolver {
     /// The physical place of `view`.
-    fn place(&self, view: &View) -> Place;
+    fn place(&self, view: &Span) -> Place;
     /// The block with index `index`.
     fn block(&self, index: usize) -> &Block;
     /// What the tensor of `view` is called, for messages.
-    fn name(&self, view: &View) -> String {
+    fn name(&self, view: &Span) -> String {
         format!("tensor {}", view.tensor.index())
     }
 }
@@ -179,7 +179,7 @@ impl CompiledProgram {
         compiled.pool =
             unsafe { raw.create_command_pool(&info, None) }.map_err(VkError::call("vkCreateCommandPool"))?;
         compiled.script.steps = compiled.compile_steps(pipelines, memory, program)?;
-        let place = |view: &View| memory.place(view);
+        let place = |view: &Span| memory.place(view);
         let touches: Vec<Vec<Touch>> = program
             .commands
             .iter()

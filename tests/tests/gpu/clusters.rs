@@ -7,7 +7,7 @@ use kiln::gaussians::morton::Frame;
 use kiln::kernels::counters::Counters;
 use kiln::kernels::uniforms::{StepUniforms, flags};
 use kiln::kernels::views::Reduction;
-use kiln::kernels::{begin, cull};
+use kiln::kernels::{cull, prepare_args};
 use kiln::math::rotation;
 use kiln::program::Program;
 use kiln::scene::Camera;
@@ -103,7 +103,7 @@ fn bounds_follow_every_update_and_models_stay_the_same() {
 /// Visibility alone.
 fn culling(t: &StepTensors) -> Program {
     let mut program = Program::new("cull");
-    begin::record(&mut program, &t.shared, &t.chunks);
+    prepare_args::record(&mut program, &t.shared, &t.chunks);
     cull::record(
         &mut program,
         &t.shared,

@@ -8,8 +8,8 @@ use kiln::gaussians::Gaussians;
 use kiln::gaussians::layout::{Storage, sh_planes};
 use kiln::kernels::catch_up::{self, Row, rows};
 use kiln::kernels::views::{Chunk, Reduction};
-use kiln::kernels::{begin, uniforms::StepUniforms};
-use kiln::program::{Program, View};
+use kiln::kernels::{prepare_args, uniforms::StepUniforms};
+use kiln::program::{Program, Span};
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, train_step};
 use kiln::twins::catch_up::Missed;
@@ -57,7 +57,7 @@ fn program(t: &StepTensors) -> Program {
     let mut program = Program::new("catch up");
     let at = t.shared.uniforms;
     program.copy_from_ring(t.rings.uniforms.slice(0, at.bytes), t.rings.uniforms_stride, at);
-    begin::record(&mut program, &t.shared, &t.chunks);
+    prepare_args::record(&mut program, &t.shared, &t.chunks);
     let coefficients = sh_planes(t.capacities.sh_degree) / 3;
     catch_up::record(&mut program, &t.shared, &t.chunks, coefficients);
     program
@@ -72,12 +72,12 @@ fn seen(id: u32) -> u32 {
     }
 }
 
-fn write(gpu: &mut Gpu, view: View, words: &[u32]) {
+fn write(gpu: &mut Gpu, view: Span, words: &[u32]) {
     gpu.device.write(&view, words).expect("upload");
 }
 
 /// Fills what the pass reads: planes of `chunk` by Gaussian and plane.
-fn fill(gpu: &mut Gpu, chunk: &Chunk, view: View, planes: u32, value: impl Fn(u32, u32) -> u32) {
+fn fill(gpu: &mut Gpu, chunk: &Chunk, view: Span, planes: u32, value: impl Fn(u32, u32) -> u32) {
     let words: Vec<u32> = (0..planes)
         .flat_map(|plane| (0..chunk.stride).map(move |i| (plane, i)))
         .map(|(plane, i)| value(chunk.first + i, plane))

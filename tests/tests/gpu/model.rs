@@ -8,7 +8,7 @@ use kiln::kernels::filter_3d::{self, FilterCamera, FilterIo};
 use kiln::kernels::histogram::{self, BINS, BYTES, Quantity};
 use kiln::kernels::uniforms::{StepUniforms, TILE_PX};
 use kiln::kernels::views::{Pixels, Reduction, Shared};
-use kiln::kernels::{begin, loss, opacity_reset};
+use kiln::kernels::{loss, opacity_reset, prepare_args};
 use kiln::memory::Gpu as Device;
 use kiln::program::{Class, Program, Tag, TensorTable, fold_groups};
 use kiln::scene::{Camera, DEFAULT_NEAR_Z};
@@ -244,7 +244,7 @@ fn smoothing_filter() {
             &variants(Reduction::Segmented),
             |t| {
                 let mut program = Program::new("filter");
-                begin::record(&mut program, &t.shared, &t.chunks);
+                prepare_args::record(&mut program, &t.shared, &t.chunks);
                 let io = FilterIo {
                     cameras: t.filter.cameras,
                     camera_count: used as u32,
@@ -290,7 +290,7 @@ fn opacities_after_a_reset() {
         &variants(Reduction::Segmented),
         |t| {
             let mut program = Program::new("reset");
-            begin::record(&mut program, &t.shared, &t.chunks);
+            prepare_args::record(&mut program, &t.shared, &t.chunks);
             opacity_reset::record(&mut program, &t.shared, &t.chunks, CEILING);
             program
         },
@@ -408,7 +408,7 @@ fn histograms_count_every_gaussian() {
             let mut program = Program::new("histogram");
             let words = t.splats.gradient_a.slice(0, BYTES);
             counted = Some(words);
-            begin::record(&mut program, &t.shared, &t.chunks);
+            prepare_args::record(&mut program, &t.shared, &t.chunks);
             histogram::record(&mut program, &t.shared, &t.chunks, words);
             program
         },

@@ -3,7 +3,7 @@
 
 use kiln::kernels::probe::{RUN_BYTES, Sample, record, sums_bytes};
 use kiln::memory::Gpu;
-use kiln::program::{Class, Program, Tag, TensorTable, View};
+use kiln::program::{Class, Program, Span, Tag, TensorTable};
 use kiln::twins::probe::probe as twin;
 use kiln::twins::rng::bits;
 use kiln::vk::{DeviceKind, RecordOptions};
@@ -17,7 +17,7 @@ fn source() -> Vec<u32> {
     (0..(BYTES / 4) as u32).map(|i| bits(7, 1, i, 0)).collect()
 }
 
-fn table() -> (TensorTable, View, View) {
+fn table() -> (TensorTable, Span, Span) {
     let mut table = TensorTable::default();
     let source = table.add("source", Class::Persistent, Tag::Other, BYTES);
     let sums = table.add("sums", Class::Small, Tag::Other, sums_bytes(BYTES));

@@ -4,15 +4,15 @@
 use kiln::gaussians::Gaussians;
 use kiln::kernels::gradient_store::{self, InBand, Rows};
 use kiln::kernels::views::{Chunk, Reduction};
-use kiln::kernels::{cull, survey};
-use kiln::program::View;
+use kiln::kernels::{cull, tile_survey};
+use kiln::program::Span;
 use kiln::record::events::{Event, EventRow, StallBuffer};
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, evaluate_view, train_step};
 use kiln::train::TrainError;
 use kiln::twins::bands::count_in_band;
 use kiln::twins::gradient_store::rows;
-use kiln::twins::survey::survey as survey_twin;
+use kiln::twins::tile_survey::survey as survey_twin;
 use kiln_tests::banded::{BUSY, Run, camera, profile, scene, told, trainer};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, Keep, assert_valid, open, variants};
@@ -65,7 +65,7 @@ fn survey_and_band_culling_follow_the_reference() {
     let groups = |t: &StepTensors| t.tile_sort.keys[0].slice(0, t.group_visible.bytes);
     let program = |t: &StepTensors| {
         let mut program = evaluate_view(t, &[]);
-        survey::record(&mut program, &t.shared, &t.chunks, tiles(t), TILES as u32);
+        tile_survey::record(&mut program, &t.shared, &t.chunks, tiles(t), TILES as u32);
         cull::record_band(
             &mut program,
             &t.shared,
@@ -81,7 +81,7 @@ fn survey_and_band_culling_follow_the_reference() {
         let mut keeps = vec![
             Keep {
                 view: tiles(t),
-                after: "survey",
+                after: "tile_survey",
             },
             Keep {
                 view: groups(t),
@@ -101,9 +101,9 @@ fn survey_and_band_culling_follow_the_reference() {
         let mut u = uniforms(&view, 3, 1);
         (u.band_begin, u.band_end) = (band.start, band.end);
         gpu.run(0, &u, &crowd().target());
-        let found: Vec<u32> = gpu.kept(tiles, "survey", 3 * TILES);
+        let found: Vec<u32> = gpu.kept(tiles, "tile_survey", 3 * TILES);
         for (found, wanted) in found.chunks(TILES).zip(survey_twin(&visible, 10, TILES, &settings)) {
-            same("survey", found, &wanted);
+            same("tile_survey", found, &wanted);
         }
         let wanted: Vec<u32> = visible
             .iter()
@@ -131,7 +131,7 @@ fn the_gradient_store_follows_the_reference() {
     // After a step its partial sums are free: their first rows serve as the store.
     let store = |t: &StepTensors| -> Vec<Rows> {
         let rows = |chunk: &Chunk| {
-            let part = |view: View| view.slice(16 * u64::from(chunk.first), 16 * u64::from(chunk.stride));
+            let part = |view: Span| view.slice(16 * u64::from(chunk.first), 16 * u64::from(chunk.stride));
             let [a, b, c] = t.partials.map(part);
             Rows { a, b, c }
         };

@@ -8,7 +8,7 @@ use kiln::kernels::tile_ranges;
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Intersections, Reduction, Shared, Variants};
 use kiln::memory::Gpu;
-use kiln::program::{Class, Groups, Program, Tag, TensorTable, View, fold_groups};
+use kiln::program::{Class, Groups, Program, Span, Tag, TensorTable, fold_groups};
 use kiln::twins::radix_sort::sort_pairs;
 use kiln::twins::rng::bits;
 use kiln::twins::scan::exclusive;
@@ -20,7 +20,7 @@ use kiln_tests::gpu::{assert_valid, open};
 const MOST: u32 = 1_100_000;
 const SIZES: [u32; 11] = [0, 1, 255, 256, 257, 4095, 4096, 4097, 70_001, 100_000, MOST];
 
-fn small(table: &mut TensorTable, name: &str, words: u64) -> View {
+fn small(table: &mut TensorTable, name: &str, words: u64) -> Span {
     table.add(name, Class::Small, Tag::Other, 4 * words)
 }
 
@@ -50,7 +50,7 @@ fn sorts(sort_subgroup: u32) {
     let buffers = SortBuffers {
         keys: [words("keys 0"), words("keys 1")],
         values: [words("values 0"), words("values 1")],
-        histogram: View {
+        histogram: Span {
             bytes: 0,
             ..shared.args
         },

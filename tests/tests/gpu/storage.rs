@@ -4,7 +4,7 @@
 use kiln::gaussians::layout::Storage;
 use kiln::kernels::uniforms::Group;
 use kiln::kernels::views::Reduction;
-use kiln::kernels::{begin, opacity_reset};
+use kiln::kernels::{opacity_reset, prepare_args};
 use kiln::program::Program;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors};
@@ -269,7 +269,7 @@ fn a_reset_clears_the_moments_of_opacities_alone() {
         let n = scene.count as usize;
         let reset = |t: &StepTensors| {
             let mut program = Program::new("reset");
-            begin::record(&mut program, &t.shared, &t.chunks);
+            prepare_args::record(&mut program, &t.shared, &t.chunks);
             opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
             program
         };

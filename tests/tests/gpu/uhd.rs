@@ -4,7 +4,7 @@ use kiln::kernels::counters::{Args, Counters, WORD_VISIBLE};
 use kiln::kernels::radix_sort::{self, SortJob};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::Reduction;
-use kiln::kernels::{begin, cull, project as project_pass};
+use kiln::kernels::{cull, prepare_args, project as project_pass};
 use kiln::program::Program;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors};
@@ -61,7 +61,7 @@ fn order(t: &StepTensors) -> Program {
     let mut program = Program::new("order");
     let ring = t.rings.uniforms.slice(0, size_of::<StepUniforms>() as u64);
     program.copy_from_ring(ring, t.rings.uniforms_stride, s.uniforms.slice(0, ring.bytes));
-    begin::record(&mut program, s, &t.chunks);
+    prepare_args::record(&mut program, s, &t.chunks);
     cull::record(&mut program, s, &t.chunks, t.group_visible, COUNT, v);
     project_pass::record(&mut program, s, &t.chunks, t.group_visible, &t.splats);
     let sorted = radix_sort::record(&mut program, s, &t.depth_sort, &job(), v);

@@ -23,7 +23,7 @@ pub(crate) fn family(family: &Family, types: Option<&Types>) -> String {
             text += &format!("\n{}use crate::program::Kernel;\n", import(theirs));
         }
         None => {
-            text += "\nuse crate::program::{Binding, Bindings, Kernel, View};\n";
+            text += "\nuse crate::program::{Binding, Bindings, Kernel, Span};\n";
             text += &own_types(family);
         }
     }
@@ -183,7 +183,7 @@ fn bind(family: &Family, kind: &Kind) -> String {
             "    ///",
             &sentence(&format!("Binding {at}, {}{comment}", types.join(" or "))),
         );
-        text += &format!("    pub {}: View,\n", buffer.name);
+        text += &format!("    pub {}: Span,\n", buffer.name);
     }
     let list: Vec<String> = buffers.iter().map(|b| binding(&b.name, b.access)).collect();
     let own = buffers.iter().skip(from);
@@ -195,7 +195,7 @@ fn bind(family: &Family, kind: &Kind) -> String {
         format!("        let mut views = self.base.views();\n{more}\n        views")
     };
     text += &format!(
-        "}}\n\nimpl Bindings for {} {{\n    const LIST: &'static [Binding] = {};\n\n    fn views(&self) -> Vec<View> {{\n{}\n    }}\n}}\n",
+        "}}\n\nimpl Bindings for {} {{\n    const LIST: &'static [Binding] = {};\n\n    fn views(&self) -> Vec<Span> {{\n{}\n    }}\n}}\n",
         kind.name,
         items(4, "&[", &list, "]").trim_start(),
         views,

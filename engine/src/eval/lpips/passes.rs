@@ -8,7 +8,7 @@ use super::tiles::Tile;
 use crate::kernels::conv3x3::{self, Conv, ConvIo, Rows, packed_words};
 use crate::kernels::lpips::{self, InputIo, Tap};
 use crate::kernels::max_pool2x2;
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// Programs of one tile shape.
 pub(super) struct TilePasses {
@@ -99,7 +99,7 @@ pub(super) fn lifetimes(t: &LpipsTensors, largest: &Tile) -> Program {
         program.fill(view, 0);
     }
     for (block, stage) in tile(t, largest, [1.0, 0.0]).stages.into_iter().enumerate() {
-        let held: Vec<View> = if block < FIRST_WHOLE_BLOCK {
+        let held: Vec<Span> = if block < FIRST_WHOLE_BLOCK {
             let whole = [Features::input(t, block, 0).view, t.pooled[block]];
             whole.into_iter().chain(t.scratch[block]).collect()
         } else {
@@ -114,7 +114,7 @@ pub(super) fn lifetimes(t: &LpipsTensors, largest: &Tile) -> Program {
 
 /// Rows of a level in a buffer.
 struct Features {
-    view: View,
+    view: Span,
     rows: Rows,
 }
 

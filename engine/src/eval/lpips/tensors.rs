@@ -5,7 +5,7 @@ use super::tiles::{POOLED_BYTES_PER_PX, SUMS_CAP, Tile, TileLimits, WHOLE_BYTES_
 use super::{LpipsError, passes};
 use crate::kernels::conv3x3::packed_words;
 use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
-use crate::program::{Class, Program, Tag, TensorTable, View};
+use crate::program::{Class, Program, Span, Tag, TensorTable};
 
 /// Budget without a reason for another.
 pub const DEFAULT_BUDGET_BYTES: u64 = 256 * MIB;
@@ -21,21 +21,21 @@ const BINDING_BYTES: u64 = 128 * MIB;
 pub struct LpipsTensors {
     pub(super) limits: TileLimits,
     /// Rendered pixels of a tile, three floats each.
-    pub(super) image: View,
+    pub(super) image: Span,
     /// Photographed pixels of a tile, three bytes each.
-    pub(super) target: View,
+    pub(super) target: Span,
     /// Biases, tap weights, shift and scale.
-    pub(super) constants: View,
+    pub(super) constants: Span,
     /// Packed weights of the layers that run next.
-    pub(super) weights: View,
+    pub(super) weights: Span,
     /// Network input, six planes.
-    pub(super) planes: View,
+    pub(super) planes: Span,
     /// Pooled result of each block but the last.
-    pub(super) pooled: [View; BLOCKS - 1],
+    pub(super) pooled: [Span; BLOCKS - 1],
     /// Two buffers per block that its convolutions alternate between.
-    pub(super) scratch: [[View; 2]; BLOCKS],
+    pub(super) scratch: [[Span; 2]; BLOCKS],
     /// Sums of the taps.
-    pub(super) sums: View,
+    pub(super) sums: Span,
     program: Program,
 }
 

@@ -1,23 +1,23 @@
 //! `shaders/alpha_loss.comp`: mean absolute difference between the rendered coverage 1 - T and the photo's mask. Made
 //! by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `vec4[]`.
-    pub image: View,
+    pub image: Span,
     /// Binding 3, `uint[]`.
-    pub target: View,
+    pub target: Span,
     /// Binding 4, `vec4[]`.
-    pub image_gradient: View,
+    pub image_gradient: Span,
     /// Binding 5, `float[]`.
-    pub alpha_sums: View,
+    pub alpha_sums: Span,
 }
 
 impl Bindings for Bind {
@@ -30,7 +30,7 @@ impl Bindings for Bind {
         Binding::write("alpha_sums"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,
@@ -46,11 +46,11 @@ impl Bindings for Bind {
 #[derive(Clone, Copy, Debug)]
 pub struct ReduceBind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `float[]`.
-    pub alpha_sums: View,
+    pub alpha_sums: Span,
 }
 
 impl Bindings for ReduceBind {
@@ -60,7 +60,7 @@ impl Bindings for ReduceBind {
         Binding::read("alpha_sums"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.counters, self.alpha_sums]
     }
 }

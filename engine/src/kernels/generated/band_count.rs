@@ -1,21 +1,21 @@
 //! `shaders/band_count.comp`: plain variant: tiles each visible splat touches inside the band. Made by `cargo xtask
 //! shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `vec4[]`.
-    pub splat_position: View,
+    pub splat_position: Span,
     /// Binding 3, `vec4[]`.
-    pub splat_conic: View,
+    pub splat_conic: Span,
     /// Binding 4, `uint[]`.
-    pub tile_counts: View,
+    pub tile_counts: Span,
 }
 
 impl Bindings for Bind {
@@ -27,7 +27,7 @@ impl Bindings for Bind {
         Binding::write("tile_counts"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,
@@ -42,15 +42,15 @@ impl Bindings for Bind {
 #[derive(Clone, Copy, Debug)]
 pub struct HistogramBind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `vec4[]`.
-    pub splat_position: View,
+    pub splat_position: Span,
     /// Binding 3, `vec4[]`.
-    pub splat_conic: View,
+    pub splat_conic: Span,
     /// Binding 4, `uint[]`.
-    pub tile_histogram: View,
+    pub tile_histogram: Span,
 }
 
 impl Bindings for HistogramBind {
@@ -62,7 +62,7 @@ impl Bindings for HistogramBind {
         Binding::read_write("tile_histogram"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,

@@ -1,21 +1,21 @@
 //! `shaders/camera_cull.comp`: who stays when Gaussians are held against all training cameras: key 1, or 0 for those in
 //! whose place a camera stood, those that too few cameras see, and the faint. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `FilterCamera[]`.
-    pub cameras: View,
+    pub cameras: Span,
     /// Binding 2, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 3, `float[]`.
-    pub filter_3d: View,
+    pub filter_3d: Span,
     /// Binding 4, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
 }
 
 impl Bindings for Bind {
@@ -27,7 +27,7 @@ impl Bindings for Bind {
         Binding::write("keys"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.control, self.cameras, self.geometry, self.filter_3d, self.keys]
     }
 }

@@ -1,21 +1,21 @@
 //! `shaders/catch_up.comp`: gives the spherical harmonics of every Gaussian of a chunk the optimiser steps that they
 //! missed out of view, before others than `project` and `update` read them. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`], [`HALF`] and [`COMPACT`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms, vec4[]`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `float[]` or `uint[]`.
-    pub sh: View,
+    pub sh: Span,
     /// Binding 3, `float[]` or `uint[]`.
-    pub sh_m: View,
+    pub sh_m: Span,
     /// Binding 4, `float[]` or `uint[]`.
-    pub sh_v: View,
+    pub sh_v: Span,
 }
 
 impl Bindings for Bind {
@@ -27,7 +27,7 @@ impl Bindings for Bind {
         Binding::read_write("sh_v"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.counters, self.sh, self.sh_m, self.sh_v]
     }
 }

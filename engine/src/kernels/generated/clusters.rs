@@ -1,19 +1,19 @@
 //! `shaders/clusters.comp`: bounds the clusters of a chunk after something other than the update moved, resized or
 //! filtered its Gaussians. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 2, `float[]`.
-    pub filter_3d: View,
+    pub filter_3d: Span,
     /// Binding 3, `uint[]`.
-    pub visible_mask: View,
+    pub visible_mask: Span,
 }
 
 impl Bindings for Bind {
@@ -24,7 +24,7 @@ impl Bindings for Bind {
         Binding::read_write("visible_mask"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.geometry, self.filter_3d, self.visible_mask]
     }
 }

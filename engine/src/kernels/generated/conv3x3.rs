@@ -1,19 +1,19 @@
 //! `shaders/conv3x3.comp`: 3x3 convolution, stride 1, zero padding 1, bias, ReLU, for both images of a pair. Made by
 //! `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `float[]`.
-    pub features: View,
+    pub features: Span,
     /// Binding 1, `uint[]`.
-    pub weights: View,
+    pub weights: Span,
     /// Binding 2, `float[]`.
-    pub constants: View,
+    pub constants: Span,
     /// Binding 3, `float[]`.
-    pub convolved: View,
+    pub convolved: Span,
 }
 
 impl Bindings for Bind {
@@ -24,7 +24,7 @@ impl Bindings for Bind {
         Binding::write("convolved"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.features, self.weights, self.constants, self.convolved]
     }
 }

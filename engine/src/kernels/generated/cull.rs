@@ -1,23 +1,23 @@
 //! `shaders/cull.comp`: decides which Gaussians of a chunk touch a tile: one bit each, and the number of set bits of
 //! every group of 256. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 3, `float[]`.
-    pub filter_3d: View,
+    pub filter_3d: Span,
     /// Binding 4, `uint[]`.
-    pub visible_mask: View,
+    pub visible_mask: Span,
     /// Binding 5, `uint[]`.
-    pub group_visible: View,
+    pub group_visible: Span,
 }
 
 impl Bindings for Bind {
@@ -30,7 +30,7 @@ impl Bindings for Bind {
         Binding::write("group_visible"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,
@@ -46,19 +46,19 @@ impl Bindings for Bind {
 #[derive(Clone, Copy, Debug)]
 pub struct BandBind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 3, `float[]`.
-    pub filter_3d: View,
+    pub filter_3d: Span,
     /// Binding 4, `uint[]`.
-    pub visible_mask: View,
+    pub visible_mask: Span,
     /// Binding 5, `uint[]`.
-    pub group_visible: View,
+    pub group_visible: Span,
     /// Binding 6, `uint[]`.
-    pub whole_mask: View,
+    pub whole_mask: Span,
 }
 
 impl Bindings for BandBind {
@@ -72,7 +72,7 @@ impl Bindings for BandBind {
         Binding::read("whole_mask"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,

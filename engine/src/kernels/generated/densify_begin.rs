@@ -1,19 +1,19 @@
 //! `shaders/densify_begin.comp`: starts a densification: clears its control block, says how many births there may be,
 //! and writes the group counts for the Gaussians there are. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 3, `uvec4[]`.
-    pub args: View,
+    pub args: Span,
 }
 
 impl Bindings for Bind {
@@ -24,7 +24,7 @@ impl Bindings for Bind {
         Binding::write("args"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.counters, self.control, self.args]
     }
 }

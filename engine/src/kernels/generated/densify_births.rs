@@ -1,23 +1,23 @@
 //! `shaders/densify_births.comp`: lists the parents in id order: entry k says who is copied to slot count + k, and
 //! whether it is split. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `uint[]`.
-    pub gradients: View,
+    pub gradients: Span,
     /// Binding 2, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
     /// Binding 3, `uvec2[]`.
-    pub group_counts: View,
+    pub group_counts: Span,
     /// Binding 4, `uint[]`.
-    pub from: View,
+    pub from: Span,
     /// Binding 5, `uint[]`.
-    pub to: View,
+    pub to: Span,
 }
 
 impl Bindings for Bind {
@@ -30,7 +30,7 @@ impl Bindings for Bind {
         Binding::write("to"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.control,
             self.gradients,

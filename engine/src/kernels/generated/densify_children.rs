@@ -1,31 +1,31 @@
 //! `shaders/densify_children.comp`: turns the copies of split parents, and the parents themselves, into children:
 //! samples of the parent, centre = mean + R (s * normal), log scale = ln s - ln divisor. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 2, `uint[]`.
-    pub from: View,
+    pub from: Span,
     /// Binding 3, `uint[]`.
-    pub to: View,
+    pub to: Span,
     /// Binding 4, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 5, `uint[]`.
-    pub geometry_m: View,
+    pub geometry_m: Span,
     /// Binding 6, `uint[]`.
-    pub geometry_v: View,
+    pub geometry_v: Span,
     /// Binding 7, `uint[]`.
-    pub sh_m: View,
+    pub sh_m: Span,
     /// Binding 8, `uint[]`.
-    pub sh_v: View,
+    pub sh_v: Span,
     /// Binding 9, `float[]`.
-    pub statistics: View,
+    pub statistics: Span,
 }
 
 impl Bindings for Bind {
@@ -42,7 +42,7 @@ impl Bindings for Bind {
         Binding::write("statistics"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.control,

@@ -1,17 +1,17 @@
 //! `shaders/densify_count.comp`: per 256 Gaussians, how many keys are above the threshold and how many equal it:
 //! parents with their ties, or the living. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
     /// Binding 2, `uvec2[]`.
-    pub group_counts: View,
+    pub group_counts: Span,
 }
 
 impl Bindings for Bind {
@@ -21,7 +21,7 @@ impl Bindings for Bind {
         Binding::write("group_counts"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.control, self.keys, self.group_counts]
     }
 }

@@ -1,17 +1,17 @@
 //! `shaders/densify_decide.comp`: who is selected, and with which score: selected means g >= threshold or ga >= Q; the
 //! score is the larger of g / threshold and ga / Q. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `uint[]`.
-    pub gradients: View,
+    pub gradients: Span,
     /// Binding 2, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
 }
 
 impl Bindings for Bind {
@@ -21,7 +21,7 @@ impl Bindings for Bind {
         Binding::read_write("keys"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.control, self.gradients, self.keys]
     }
 }

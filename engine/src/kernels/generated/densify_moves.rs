@@ -1,21 +1,21 @@
 //! `shaders/densify_moves.comp`: lists the moves that close the holes: the j-th dead slot below the live count receives
 //! the j-th live slot at or above it. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
     /// Binding 2, `uvec2[]`.
-    pub group_counts: View,
+    pub group_counts: Span,
     /// Binding 3, `uint[]`.
-    pub from: View,
+    pub from: Span,
     /// Binding 4, `uint[]`.
-    pub to: View,
+    pub to: Span,
 }
 
 impl Bindings for Bind {
@@ -27,7 +27,7 @@ impl Bindings for Bind {
         Binding::write("to"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.control, self.keys, self.group_counts, self.from, self.to]
     }
 }

@@ -1,18 +1,18 @@
 //! `shaders/densify_prune.comp`: who stays alive: key 1, or 0 for the dead. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 2, `float[]`.
-    pub statistics: View,
+    pub statistics: Span,
     /// Binding 3, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
 }
 
 impl Bindings for Bind {
@@ -23,7 +23,7 @@ impl Bindings for Bind {
         Binding::write("keys"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.control, self.geometry, self.statistics, self.keys]
     }
 }

@@ -1,19 +1,19 @@
 //! `shaders/densify_scan.comp`: turns the groups' counts into offsets, then says how many Gaussians there are now and
 //! how many groups the next passes need. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 2, `uvec4[]`.
-    pub args: View,
+    pub args: Span,
     /// Binding 3, `uvec2[]`.
-    pub group_counts: View,
+    pub group_counts: Span,
 }
 
 impl Bindings for Bind {
@@ -24,7 +24,7 @@ impl Bindings for Bind {
         Binding::read_write("group_counts"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.control, self.args, self.group_counts]
     }
 }

@@ -1,21 +1,21 @@
 //! `shaders/densify_score.comp`: mean gradient and mean abs statistic of every Gaussian, and how many reach the
 //! gradient threshold. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `float[]`.
-    pub statistics: View,
+    pub statistics: Span,
     /// Binding 2, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 3, `uint[]`.
-    pub gradients: View,
+    pub gradients: Span,
     /// Binding 4, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
 }
 
 impl Bindings for Bind {
@@ -27,7 +27,7 @@ impl Bindings for Bind {
         Binding::write("keys"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.control, self.statistics, self.geometry, self.gradients, self.keys]
     }
 }

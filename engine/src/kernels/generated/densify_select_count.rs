@@ -1,21 +1,21 @@
 //! `shaders/densify_select_count.comp`: radix select, first of two passes a digit: how often each value of the next
 //! digit occurs among the keys that share the digits found so far. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
 }
 
 impl Bindings for Bind {
     const LIST: &'static [Binding] = &[Binding::read_write("control"), Binding::read("keys")];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.control, self.keys]
     }
 }

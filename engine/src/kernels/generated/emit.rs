@@ -1,33 +1,33 @@
 //! `shaders/emit.comp`: writes one (tile, splat) pair per intersection, splats in depth order and each splat's tiles
 //! row by row. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `uint[]`.
-    pub depth_order: View,
+    pub depth_order: Span,
     /// Binding 3, `uint[]`.
-    pub tile_counts: View,
+    pub tile_counts: Span,
     /// Binding 4, `uint[]`.
-    pub group_tiles: View,
+    pub group_tiles: Span,
     /// Binding 5, `vec4[]`.
-    pub splat_position: View,
+    pub splat_position: Span,
     /// Binding 6, `vec4[]`.
-    pub splat_conic: View,
+    pub splat_conic: Span,
     /// Binding 7, `uint[]`.
-    pub tile_keys: View,
+    pub tile_keys: Span,
     /// Binding 8, `uint[]`.
-    pub payloads: View,
+    pub payloads: Span,
     /// Binding 9, `uint[]`.
-    pub owners: View,
+    pub owners: Span,
     /// Binding 10, `uint[]`.
-    pub emission_start: View,
+    pub emission_start: Span,
 }
 
 impl Bindings for Bind {
@@ -45,7 +45,7 @@ impl Bindings for Bind {
         Binding::write("emission_start"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,

@@ -1,21 +1,21 @@
 //! `shaders/exposure.comp`: exposure of the step's photo: an affine map of colours, e(x) = A x + b, learnt for each
 //! training view. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `float[]`.
-    pub exposures: View,
+    pub exposures: Span,
     /// Binding 3, `vec4[]`.
-    pub image: View,
+    pub image: Span,
     /// Binding 4, `vec4[]`.
-    pub exposed_image: View,
+    pub exposed_image: Span,
 }
 
 impl Bindings for Bind {
@@ -27,7 +27,7 @@ impl Bindings for Bind {
         Binding::write("exposed_image"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,
@@ -42,13 +42,13 @@ impl Bindings for Bind {
 #[derive(Clone, Copy, Debug)]
 pub struct UpdateBind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `float[]`.
-    pub exposures: View,
+    pub exposures: Span,
     /// Binding 3, `float[]`.
-    pub exposure_sums: View,
+    pub exposure_sums: Span,
 }
 
 impl Bindings for UpdateBind {
@@ -59,7 +59,7 @@ impl Bindings for UpdateBind {
         Binding::read("exposure_sums"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.counters, self.exposures, self.exposure_sums]
     }
 }
@@ -68,17 +68,17 @@ impl Bindings for UpdateBind {
 #[derive(Clone, Copy, Debug)]
 pub struct GradientBind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `float[]`.
-    pub exposures: View,
+    pub exposures: Span,
     /// Binding 3, `vec4[]`.
-    pub image: View,
+    pub image: Span,
     /// Binding 4, `vec4[]`.
-    pub image_gradient: View,
+    pub image_gradient: Span,
     /// Binding 5, `float[]`.
-    pub exposure_sums: View,
+    pub exposure_sums: Span,
 }
 
 impl Bindings for GradientBind {
@@ -91,7 +91,7 @@ impl Bindings for GradientBind {
         Binding::write("exposure_sums"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,

@@ -1,18 +1,18 @@
 //! `shaders/fill.comp`: writes one value to the first `count` words of a buffer. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `uint[]`.
-    pub words: View,
+    pub words: Span,
 }
 
 impl Bindings for Bind {
     const LIST: &'static [Binding] = &[Binding::write("words")];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.words]
     }
 }

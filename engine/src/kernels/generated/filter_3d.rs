@@ -1,21 +1,21 @@
 //! `shaders/filter_3d.comp`: the 3D smoothing filter (Mip-Splatting, Yu et al. 2024, sec. 4): each Gaussian's nearest
 //! sampling distance over all training cameras. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `FilterCamera[]`.
-    pub cameras: View,
+    pub cameras: Span,
     /// Binding 2, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 3, `float[]`.
-    pub filter_3d: View,
+    pub filter_3d: Span,
     /// Binding 4, `uint`.
-    pub farthest: View,
+    pub farthest: Span,
 }
 
 impl Bindings for Bind {
@@ -27,7 +27,7 @@ impl Bindings for Bind {
         Binding::read_write("farthest"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.counters,
             self.cameras,

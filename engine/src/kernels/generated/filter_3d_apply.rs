@@ -1,17 +1,17 @@
 //! `shaders/filter_3d_apply.comp`: second pass of the 3D smoothing filter: distance to standard deviation, d / f_max *
 //! sqrt(0.2). Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `float[]`.
-    pub filter_3d: View,
+    pub filter_3d: Span,
     /// Binding 2, `uint`.
-    pub farthest: View,
+    pub farthest: Span,
 }
 
 impl Bindings for Bind {
@@ -21,7 +21,7 @@ impl Bindings for Bind {
         Binding::read("farthest"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.filter_3d, self.farthest]
     }
 }

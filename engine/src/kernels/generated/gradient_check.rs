@@ -1,19 +1,19 @@
 //! `shaders/gradient_check.comp`: stalls the step when a 2D gradient or the loss is not finite: nothing of such a step
 //! may reach the model. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `vec4[]`.
-    pub gradient_a: View,
+    pub gradient_a: Span,
     /// Binding 2, `vec4[]`.
-    pub gradient_b: View,
+    pub gradient_b: Span,
     /// Binding 3, `vec4[]`.
-    pub gradient_c: View,
+    pub gradient_c: Span,
 }
 
 impl Bindings for Bind {
@@ -24,7 +24,7 @@ impl Bindings for Bind {
         Binding::read("gradient_c"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.gradient_a, self.gradient_b, self.gradient_c]
     }
 }

@@ -1,31 +1,31 @@
 //! `shaders/gradient_fold.comp`: adds each splat's partial gradients to its record in the order its tiles were emitted:
 //! same bytes whatever the scheduling, and whatever bands the tiles came in. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uint[]`.
-    pub emission_start: View,
+    pub emission_start: Span,
     /// Binding 2, `uint[]`.
-    pub tile_counts: View,
+    pub tile_counts: Span,
     /// Binding 3, `vec4[]`.
-    pub partial_a: View,
+    pub partial_a: Span,
     /// Binding 4, `vec4[]`.
-    pub partial_b: View,
+    pub partial_b: Span,
     /// Binding 5, `vec4[]`.
-    pub partial_c: View,
+    pub partial_c: Span,
     /// Binding 6, `vec4[]`.
-    pub gradient_a: View,
+    pub gradient_a: Span,
     /// Binding 7, `vec4[]`.
-    pub gradient_b: View,
+    pub gradient_b: Span,
     /// Binding 8, `vec4[]`.
-    pub gradient_c: View,
+    pub gradient_c: Span,
     /// Binding 9, `uint[]`.
-    pub owners: View,
+    pub owners: Span,
 }
 
 impl Bindings for Bind {
@@ -42,7 +42,7 @@ impl Bindings for Bind {
         Binding::read("owners"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.counters,
             self.emission_start,

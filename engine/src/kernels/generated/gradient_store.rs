@@ -1,31 +1,31 @@
 //! `shaders/gradient_store.comp`: 2D gradients of all visible Gaussians of a chunk, kept while bands of tiles take
 //! turns with the records. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`LOAD`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadBind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uint[]`.
-    pub visible_mask: View,
+    pub visible_mask: Span,
     /// Binding 2, `vec4[]`.
-    pub store_a: View,
+    pub store_a: Span,
     /// Binding 3, `vec4[]`.
-    pub store_b: View,
+    pub store_b: Span,
     /// Binding 4, `vec4[]`.
-    pub store_c: View,
+    pub store_c: Span,
     /// Binding 5, `uint[]`.
-    pub band_mask: View,
+    pub band_mask: Span,
     /// Binding 6, `uint[]`.
-    pub group_in_band: View,
+    pub group_in_band: Span,
     /// Binding 7, `vec4[]`.
-    pub gradient_a: View,
+    pub gradient_a: Span,
     /// Binding 8, `vec4[]`.
-    pub gradient_b: View,
+    pub gradient_b: Span,
     /// Binding 9, `vec4[]`.
-    pub gradient_c: View,
+    pub gradient_c: Span,
 }
 
 impl Bindings for LoadBind {
@@ -42,7 +42,7 @@ impl Bindings for LoadBind {
         Binding::write("gradient_c"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.counters,
             self.visible_mask,
@@ -62,27 +62,27 @@ impl Bindings for LoadBind {
 #[derive(Clone, Copy, Debug)]
 pub struct SaveBind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uint[]`.
-    pub visible_mask: View,
+    pub visible_mask: Span,
     /// Binding 2, `vec4[]`.
-    pub store_a: View,
+    pub store_a: Span,
     /// Binding 3, `vec4[]`.
-    pub store_b: View,
+    pub store_b: Span,
     /// Binding 4, `vec4[]`.
-    pub store_c: View,
+    pub store_c: Span,
     /// Binding 5, `uint[]`.
-    pub band_mask: View,
+    pub band_mask: Span,
     /// Binding 6, `uint[]`.
-    pub group_in_band: View,
+    pub group_in_band: Span,
     /// Binding 7, `vec4[]`.
-    pub gradient_a: View,
+    pub gradient_a: Span,
     /// Binding 8, `vec4[]`.
-    pub gradient_b: View,
+    pub gradient_b: Span,
     /// Binding 9, `vec4[]`.
-    pub gradient_c: View,
+    pub gradient_c: Span,
     /// Binding 10, `vec4[]`.
-    pub splat_color: View,
+    pub splat_color: Span,
 }
 
 impl Bindings for SaveBind {
@@ -100,7 +100,7 @@ impl Bindings for SaveBind {
         Binding::read("splat_color"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.counters,
             self.visible_mask,
@@ -121,17 +121,17 @@ impl Bindings for SaveBind {
 #[derive(Clone, Copy, Debug)]
 pub struct CheckBind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uint[]`.
-    pub visible_mask: View,
+    pub visible_mask: Span,
     /// Binding 2, `vec4[]`.
-    pub store_a: View,
+    pub store_a: Span,
     /// Binding 3, `vec4[]`.
-    pub store_b: View,
+    pub store_b: Span,
     /// Binding 4, `vec4[]`.
-    pub store_c: View,
+    pub store_c: Span,
     /// Binding 5, `uint[]`.
-    pub group_visible: View,
+    pub group_visible: Span,
 }
 
 impl Bindings for CheckBind {
@@ -144,7 +144,7 @@ impl Bindings for CheckBind {
         Binding::read("group_visible"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.counters,
             self.visible_mask,
@@ -160,15 +160,15 @@ impl Bindings for CheckBind {
 #[derive(Clone, Copy, Debug)]
 pub struct ClearBind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `vec4[]`.
-    pub store_a: View,
+    pub store_a: Span,
     /// Binding 2, `vec4[]`.
-    pub store_b: View,
+    pub store_b: Span,
     /// Binding 3, `vec4[]`.
-    pub store_c: View,
+    pub store_c: Span,
     /// Binding 4, `uint[]`.
-    pub group_rows: View,
+    pub group_rows: Span,
 }
 
 impl Bindings for ClearBind {
@@ -180,7 +180,7 @@ impl Bindings for ClearBind {
         Binding::write("group_rows"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.store_a, self.store_b, self.store_c, self.group_rows]
     }
 }

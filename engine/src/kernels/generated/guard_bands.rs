@@ -1,17 +1,17 @@
 //! `shaders/guard_bands.comp`: looks at bands of memory that nobody may write: how many words of each are no longer the
 //! pattern, which is the first of them, and what it is now. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `uvec2[]`.
-    pub bands: View,
+    pub bands: Span,
     /// Binding 1, `uint[]`.
-    pub words: View,
+    pub words: Span,
     /// Binding 2, `uvec4[]`.
-    pub reports: View,
+    pub reports: Span,
 }
 
 impl Bindings for Bind {
@@ -21,7 +21,7 @@ impl Bindings for Bind {
         Binding::write("reports"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.bands, self.words, self.reports]
     }
 }

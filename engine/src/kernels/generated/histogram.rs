@@ -1,17 +1,17 @@
 //! `shaders/histogram.comp`: counts all Gaussians into 64 bins by opacity, scale (each axis), length of the quaternion
 //! and distance from the origin. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 2, `uint[]`.
-    pub histogram: View,
+    pub histogram: Span,
 }
 
 impl Bindings for Bind {
@@ -21,7 +21,7 @@ impl Bindings for Bind {
         Binding::read_write("histogram"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.geometry, self.histogram]
     }
 }

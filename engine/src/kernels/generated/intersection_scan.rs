@@ -1,17 +1,17 @@
 //! `shaders/intersection_scan.comp`: turns the groups' tile counts into offsets, checks the intersection capacity and
 //! writes the group counts of everything that runs once per intersection. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uvec4[]`.
-    pub args: View,
+    pub args: Span,
     /// Binding 2, `uint[]`.
-    pub group_tiles: View,
+    pub group_tiles: Span,
 }
 
 impl Bindings for Bind {
@@ -21,7 +21,7 @@ impl Bindings for Bind {
         Binding::read_write("group_tiles"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.args, self.group_tiles]
     }
 }

@@ -1,23 +1,23 @@
 //! `shaders/loss_gradient.comp`: gradient of w1 L1 + w2 (1 - SSIM) with respect to the rendered image. Made by `cargo
 //! xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] and [`MASKED`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `vec4[]`.
-    pub image: View,
+    pub image: Span,
     /// Binding 3, `uint[]`.
-    pub target: View,
+    pub target: Span,
     /// Binding 4, `float[]`.
-    pub ssim_maps: View,
+    pub ssim_maps: Span,
     /// Binding 5, `vec4[]`.
-    pub image_gradient: View,
+    pub image_gradient: Span,
 }
 
 impl Bindings for Bind {
@@ -30,7 +30,7 @@ impl Bindings for Bind {
         Binding::write("image_gradient"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,

@@ -1,17 +1,17 @@
 //! `shaders/loss_reduce.comp`: adds the groups' loss sums in a fixed order and stores loss, L1 and SSIM as means in the
 //! counters. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `vec2[]`.
-    pub sums: View,
+    pub sums: Span,
 }
 
 impl Bindings for Bind {
@@ -21,7 +21,7 @@ impl Bindings for Bind {
         Binding::read("sums"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.counters, self.sums]
     }
 }

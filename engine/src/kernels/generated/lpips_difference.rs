@@ -2,17 +2,17 @@
 //! of a pixel divided by their length plus 1e-10, squared difference, weighted sum over channels, summed over a
 //! rectangle of pixels. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `float[]`.
-    pub features: View,
+    pub features: Span,
     /// Binding 1, `float[]`.
-    pub constants: View,
+    pub constants: Span,
     /// Binding 2, `float[]`.
-    pub sums: View,
+    pub sums: Span,
 }
 
 impl Bindings for Bind {
@@ -22,7 +22,7 @@ impl Bindings for Bind {
         Binding::write("sums"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.features, self.constants, self.sums]
     }
 }

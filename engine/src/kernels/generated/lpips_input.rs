@@ -1,19 +1,19 @@
 //! `shaders/lpips_input.comp`: rendered image and photograph to six normalised planes: (range(v) - shift) / scale per
 //! channel (Zhang et al. 2018). Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `float[]`; RGB triples.
-    pub image: View,
+    pub image: Span,
     /// Binding 1, `uint[]`; packed u8 RGB.
-    pub target: View,
+    pub target: Span,
     /// Binding 2, `float[]`.
-    pub constants: View,
+    pub constants: Span,
     /// Binding 3, `float[]`.
-    pub planes: View,
+    pub planes: Span,
 }
 
 impl Bindings for Bind {
@@ -24,7 +24,7 @@ impl Bindings for Bind {
         Binding::write("planes"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.image, self.target, self.constants, self.planes]
     }
 }

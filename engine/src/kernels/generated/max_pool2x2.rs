@@ -1,21 +1,21 @@
 //! `shaders/max_pool2x2.comp`: maximum of 2x2 pixels, stride 2; an odd last row or column is dropped. Made by `cargo
 //! xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `float[]`.
-    pub features: View,
+    pub features: Span,
     /// Binding 1, `float[]`.
-    pub pooled: View,
+    pub pooled: Span,
 }
 
 impl Bindings for Bind {
     const LIST: &'static [Binding] = &[Binding::read("features"), Binding::write("pooled")];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.features, self.pooled]
     }
 }

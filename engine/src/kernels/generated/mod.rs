@@ -3,7 +3,6 @@
 
 pub mod alpha_loss;
 pub mod band_count;
-pub mod begin;
 pub mod budget_score;
 pub mod camera_cull;
 pub mod catch_up;
@@ -23,7 +22,6 @@ pub mod densify_score;
 pub mod densify_select_count;
 pub mod densify_select_pick;
 pub mod emit;
-pub mod explore;
 pub mod exposure;
 pub mod fill;
 pub mod filter_3d;
@@ -40,32 +38,34 @@ pub mod loss_reduce;
 pub mod lpips_difference;
 pub mod lpips_input;
 pub mod max_pool2x2;
+pub mod mcmc_copies;
+pub mod mcmc_scan;
+pub mod mcmc_share;
+pub mod mcmc_weigh;
 pub mod morton_begin;
 pub mod morton_keys;
 pub mod morton_places;
+pub mod move_rows;
 pub mod opacity_reset;
+pub mod position_noise;
+pub mod prepare_args;
 pub mod probe;
 pub mod project;
 pub mod rasterize;
 pub mod rasterize_backward;
 pub mod rasterize_backward_lanes;
 pub mod rasterize_lanes;
-pub mod relocate;
 pub mod reorder;
-pub mod resample_copies;
-pub mod resample_scan;
-pub mod resample_share;
-pub mod resample_weigh;
 pub mod sort_count;
 pub mod sort_scan;
 pub mod sort_scatter;
 pub mod splat_clear;
 pub mod ssim_maps;
 pub mod ssim_strip;
-pub mod survey;
 pub mod tile_order;
 pub mod tile_ranges;
 pub mod tile_sum;
+pub mod tile_survey;
 pub mod update;
 pub mod visible_scan;
 
@@ -77,7 +77,6 @@ pub static ALL: [&Shader; 97] = [
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
     &band_count::HISTOGRAM.shader,
-    &begin::KERNEL.shader,
     &budget_score::KERNEL.shader,
     &camera_cull::KERNEL.shader,
     &catch_up::KERNEL.shader,
@@ -99,7 +98,6 @@ pub static ALL: [&Shader; 97] = [
     &densify_select_count::KERNEL.shader,
     &densify_select_pick::KERNEL.shader,
     &emit::KERNEL.shader,
-    &explore::KERNEL.shader,
     &exposure::KERNEL.shader,
     &exposure::UPDATE.shader,
     &exposure::GRADIENT.shader,
@@ -123,10 +121,18 @@ pub static ALL: [&Shader; 97] = [
     &lpips_difference::KERNEL.shader,
     &lpips_input::KERNEL.shader,
     &max_pool2x2::KERNEL.shader,
+    &mcmc_copies::KERNEL.shader,
+    &mcmc_scan::KERNEL.shader,
+    &mcmc_share::KERNEL.shader,
+    &mcmc_weigh::KERNEL.shader,
     &morton_begin::KERNEL.shader,
     &morton_keys::KERNEL.shader,
     &morton_places::KERNEL.shader,
+    &move_rows::GATHER.shader,
+    &move_rows::SCATTER.shader,
     &opacity_reset::KERNEL.shader,
+    &position_noise::KERNEL.shader,
+    &prepare_args::KERNEL.shader,
     &probe::KERNEL.shader,
     &project::KERNEL.shader,
     &project::HALF.shader,
@@ -140,14 +146,8 @@ pub static ALL: [&Shader; 97] = [
     &rasterize_backward::COMPARE_EXCHANGE.shader,
     &rasterize_backward_lanes::KERNEL.shader,
     &rasterize_lanes::KERNEL.shader,
-    &relocate::GATHER.shader,
-    &relocate::SCATTER.shader,
     &reorder::PUT.shader,
     &reorder::TAKE.shader,
-    &resample_copies::KERNEL.shader,
-    &resample_scan::KERNEL.shader,
-    &resample_share::KERNEL.shader,
-    &resample_weigh::KERNEL.shader,
     &sort_count::KERNEL.shader,
     &sort_scan::KERNEL.shader,
     &sort_scatter::KERNEL.shader,
@@ -159,10 +159,10 @@ pub static ALL: [&Shader; 97] = [
     &ssim_maps::MASKED_METRICS.shader,
     &ssim_strip::KERNEL.shader,
     &ssim_strip::MASKED.shader,
-    &survey::KERNEL.shader,
     &tile_order::KERNEL.shader,
     &tile_ranges::KERNEL.shader,
     &tile_sum::KERNEL.shader,
+    &tile_survey::KERNEL.shader,
     &update::KERNEL.shader,
     &update::HALF.shader,
     &update::COMPACT.shader,

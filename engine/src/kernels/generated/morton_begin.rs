@@ -1,21 +1,21 @@
 //! `shaders/morton_begin.comp`: starts a re-sort: the group counts of its passes over all Gaussians. Made by `cargo
 //! xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uvec4[]`.
-    pub args: View,
+    pub args: Span,
 }
 
 impl Bindings for Bind {
     const LIST: &'static [Binding] = &[Binding::read("counters"), Binding::write("args")];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.args]
     }
 }

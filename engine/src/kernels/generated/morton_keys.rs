@@ -1,17 +1,17 @@
 //! `shaders/morton_keys.comp`: keys of a re-sort: the Morton code of each centre of a chunk. Made by `cargo xtask
 //! shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 2, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
 }
 
 impl Bindings for Bind {
@@ -21,7 +21,7 @@ impl Bindings for Bind {
         Binding::write("keys"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.geometry, self.keys]
     }
 }

@@ -1,17 +1,17 @@
 //! `shaders/morton_places.comp`: turns the sorted list of ids around: where each Gaussian goes. Made by `cargo xtask
 //! shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uint[]`.
-    pub order: View,
+    pub order: Span,
     /// Binding 2, `uint[]`.
-    pub places: View,
+    pub places: Span,
 }
 
 impl Bindings for Bind {
@@ -21,7 +21,7 @@ impl Bindings for Bind {
         Binding::write("places"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.order, self.places]
     }
 }

@@ -1,21 +1,21 @@
 //! `shaders/opacity_reset.comp`: lowers every effective opacity to at most `ceiling` and zeroes the opacity moments.
 //! Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 2, `uint[]`.
-    pub geometry_m: View,
+    pub geometry_m: Span,
     /// Binding 3, `uint[]`.
-    pub geometry_v: View,
+    pub geometry_v: Span,
     /// Binding 4, `float[]`.
-    pub filter_3d: View,
+    pub filter_3d: Span,
 }
 
 impl Bindings for Bind {
@@ -27,7 +27,7 @@ impl Bindings for Bind {
         Binding::read("filter_3d"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.counters,
             self.geometry,

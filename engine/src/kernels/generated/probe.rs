@@ -2,21 +2,21 @@
 //! words: as little work as possible for as many bytes, so that the time it takes is that of the memory. Made by `cargo
 //! xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `uvec4[]`.
-    pub source: View,
+    pub source: Span,
     /// Binding 1, `uint[]`.
-    pub sums: View,
+    pub sums: Span,
 }
 
 impl Bindings for Bind {
     const LIST: &'static [Binding] = &[Binding::read("source"), Binding::write("sums")];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.source, self.sums]
     }
 }

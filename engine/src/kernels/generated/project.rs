@@ -1,35 +1,35 @@
 //! `shaders/project.comp`: writes the record of every visible Gaussian of a chunk: image position, conic, opacity,
 //! colour, depth key, tile count. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] and [`HALF`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 3, `float[]`.
-    pub filter_3d: View,
+    pub filter_3d: Span,
     /// Binding 4, `float[]` or `uint[]`.
-    pub sh: View,
+    pub sh: Span,
     /// Binding 5, `uint[]`.
-    pub visible_mask: View,
+    pub visible_mask: Span,
     /// Binding 6, `uint[]`.
-    pub group_visible: View,
+    pub group_visible: Span,
     /// Binding 7, `vec4[]`.
-    pub splat_position: View,
+    pub splat_position: Span,
     /// Binding 8, `vec4[]`.
-    pub splat_conic: View,
+    pub splat_conic: Span,
     /// Binding 9, `vec4[]`.
-    pub splat_color: View,
+    pub splat_color: Span,
     /// Binding 10, `uint[]`.
-    pub depth_keys: View,
+    pub depth_keys: Span,
     /// Binding 11, `uint[]`.
-    pub tile_counts: View,
+    pub tile_counts: Span,
 }
 
 impl Bindings for Bind {
@@ -48,7 +48,7 @@ impl Bindings for Bind {
         Binding::write("tile_counts"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,
@@ -72,9 +72,9 @@ pub struct DeferredBind {
     /// The first 12.
     pub base: Bind,
     /// Binding 12, `float[]` or `uint[]`.
-    pub sh_m: View,
+    pub sh_m: Span,
     /// Binding 13, `float[]` or `uint[]`.
-    pub sh_v: View,
+    pub sh_v: Span,
 }
 
 impl Bindings for DeferredBind {
@@ -95,7 +95,7 @@ impl Bindings for DeferredBind {
         Binding::read("sh_v"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         let mut views = self.base.views();
         views.extend([self.sh_m, self.sh_v]);
         views

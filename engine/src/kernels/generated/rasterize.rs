@@ -1,7 +1,7 @@
 //! `shaders/rasterize.comp`: blends the sorted splats of a tile front to back (Kerbl et al. 2023, eq. 3). Made by
 //! `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +9,7 @@ pub struct Bind {
     /// The first 10.
     pub base: ColumnBind,
     /// Binding 10, `uint[]`.
-    pub tile_order: View,
+    pub tile_order: Span,
 }
 
 impl Bindings for Bind {
@@ -27,7 +27,7 @@ impl Bindings for Bind {
         Binding::read("tile_order"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         let mut views = self.base.views();
         views.extend([self.tile_order]);
         views
@@ -38,25 +38,25 @@ impl Bindings for Bind {
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnBind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `uvec2[]`.
-    pub tile_ranges: View,
+    pub tile_ranges: Span,
     /// Binding 3, `uint[]`.
-    pub payloads: View,
+    pub payloads: Span,
     /// Binding 4, `uint[]`.
-    pub owners: View,
+    pub owners: Span,
     /// Binding 5, `vec4[]`.
-    pub splat_position: View,
+    pub splat_position: Span,
     /// Binding 6, `vec4[]`.
-    pub splat_conic: View,
+    pub splat_conic: Span,
     /// Binding 7, `vec4[]`.
-    pub splat_color: View,
+    pub splat_color: Span,
     /// Binding 8, `vec4[]`; rgb, final T.
-    pub image: View,
+    pub image: Span,
     /// Binding 9, `uint[]`.
-    pub last_contributor: View,
+    pub last_contributor: Span,
 }
 
 impl Bindings for ColumnBind {
@@ -73,7 +73,7 @@ impl Bindings for ColumnBind {
         Binding::write("last_contributor"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,

@@ -1,41 +1,41 @@
 //! `shaders/rasterize_backward.comp`: gradients of the 2D splats of a tile, walking each pixel's contributors back to
 //! front. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`ATOMIC`] and [`COMPARE_EXCHANGE`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct AtomicBind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `uvec2[]`.
-    pub tile_ranges: View,
+    pub tile_ranges: Span,
     /// Binding 3, `uint[]`.
-    pub payloads: View,
+    pub payloads: Span,
     /// Binding 4, `uint[]`.
-    pub owners: View,
+    pub owners: Span,
     /// Binding 5, `vec4[]`.
-    pub splat_position: View,
+    pub splat_position: Span,
     /// Binding 6, `vec4[]`.
-    pub splat_conic: View,
+    pub splat_conic: Span,
     /// Binding 7, `vec4[]`.
-    pub splat_color: View,
+    pub splat_color: Span,
     /// Binding 8, `vec4[]`.
-    pub image: View,
+    pub image: Span,
     /// Binding 9, `uint[]`.
-    pub last_contributor: View,
+    pub last_contributor: Span,
     /// Binding 10, `vec4[]`.
-    pub image_gradient: View,
+    pub image_gradient: Span,
     /// Binding 11, `float[]` or `uint[]`.
-    pub gradient_a: View,
+    pub gradient_a: Span,
     /// Binding 12, `float[]` or `uint[]`.
-    pub gradient_b: View,
+    pub gradient_b: Span,
     /// Binding 13, `float[]` or `uint[]`.
-    pub gradient_c: View,
+    pub gradient_c: Span,
     /// Binding 14, `uint[]`.
-    pub tile_order: View,
+    pub tile_order: Span,
 }
 
 impl Bindings for AtomicBind {
@@ -57,7 +57,7 @@ impl Bindings for AtomicBind {
         Binding::read("tile_order"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,
@@ -82,33 +82,33 @@ impl Bindings for AtomicBind {
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnBind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `uvec2[]`.
-    pub tile_ranges: View,
+    pub tile_ranges: Span,
     /// Binding 3, `uint[]`.
-    pub payloads: View,
+    pub payloads: Span,
     /// Binding 4, `uint[]`.
-    pub owners: View,
+    pub owners: Span,
     /// Binding 5, `vec4[]`.
-    pub splat_position: View,
+    pub splat_position: Span,
     /// Binding 6, `vec4[]`.
-    pub splat_conic: View,
+    pub splat_conic: Span,
     /// Binding 7, `vec4[]`.
-    pub splat_color: View,
+    pub splat_color: Span,
     /// Binding 8, `vec4[]`.
-    pub image: View,
+    pub image: Span,
     /// Binding 9, `uint[]`.
-    pub last_contributor: View,
+    pub last_contributor: Span,
     /// Binding 10, `vec4[]`.
-    pub image_gradient: View,
+    pub image_gradient: Span,
     /// Binding 11, `vec4[]`.
-    pub gradient_a: View,
+    pub gradient_a: Span,
     /// Binding 12, `vec4[]`.
-    pub gradient_b: View,
+    pub gradient_b: Span,
     /// Binding 13, `vec4[]`.
-    pub gradient_c: View,
+    pub gradient_c: Span,
 }
 
 impl Bindings for ColumnBind {
@@ -129,7 +129,7 @@ impl Bindings for ColumnBind {
         Binding::write("gradient_c"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,

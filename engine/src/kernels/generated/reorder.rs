@@ -1,17 +1,17 @@
 //! `shaders/reorder.comp`: moves planes of a chunk's Gaussians to their places in staging rows, and what the rows then
 //! hold for the chunk back into its planes. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`PUT`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct PutBind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uint[]`.
-    pub staging: View,
+    pub staging: Span,
     /// Binding 2, `uint[]`.
-    pub values: View,
+    pub values: Span,
 }
 
 impl Bindings for PutBind {
@@ -21,7 +21,7 @@ impl Bindings for PutBind {
         Binding::write("values"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.staging, self.values]
     }
 }
@@ -30,13 +30,13 @@ impl Bindings for PutBind {
 #[derive(Clone, Copy, Debug)]
 pub struct TakeBind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uint[]`.
-    pub places: View,
+    pub places: Span,
     /// Binding 2, `uint[]`.
-    pub values: View,
+    pub values: Span,
     /// Binding 3, `uint[]`.
-    pub staging: View,
+    pub staging: Span,
 }
 
 impl Bindings for TakeBind {
@@ -47,7 +47,7 @@ impl Bindings for TakeBind {
         Binding::write("staging"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.places, self.values, self.staging]
     }
 }

@@ -1,17 +1,17 @@
 //! `shaders/sort_count.comp`: radix sort, first of three passes: how often each digit occurs in each block of keys.
 //! Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `uint[]`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
     /// Binding 2, `uint[]`.
-    pub histogram: View,
+    pub histogram: Span,
 }
 
 impl Bindings for Bind {
@@ -21,7 +21,7 @@ impl Bindings for Bind {
         Binding::write("histogram"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.keys, self.histogram]
     }
 }

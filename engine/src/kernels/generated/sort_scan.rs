@@ -1,21 +1,21 @@
 //! `shaders/sort_scan.comp`: radix sort, second pass: each group scans one digit's row of block counts and stores the
 //! row's total behind the rows. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `uint[]`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uint[]`.
-    pub histogram: View,
+    pub histogram: Span,
 }
 
 impl Bindings for Bind {
     const LIST: &'static [Binding] = &[Binding::read("counters"), Binding::read_write("histogram")];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.histogram]
     }
 }

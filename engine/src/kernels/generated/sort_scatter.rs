@@ -1,23 +1,23 @@
 //! `shaders/sort_scatter.comp`: radix sort, third pass: moves keys and payloads to their places, keeping the order of
 //! equal digits. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] and [`SUBGROUP`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `uint[]`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uint[]`.
-    pub histogram: View,
+    pub histogram: Span,
     /// Binding 2, `uint[]`.
-    pub keys_in: View,
+    pub keys_in: Span,
     /// Binding 3, `uint[]`.
-    pub values_in: View,
+    pub values_in: Span,
     /// Binding 4, `uint[]`.
-    pub keys_out: View,
+    pub keys_out: Span,
     /// Binding 5, `uint[]`.
-    pub values_out: View,
+    pub values_out: Span,
 }
 
 impl Bindings for Bind {
@@ -30,7 +30,7 @@ impl Bindings for Bind {
         Binding::write("values_out"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.counters,
             self.histogram,

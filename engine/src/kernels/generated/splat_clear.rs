@@ -1,19 +1,19 @@
 //! `shaders/splat_clear.comp`: zeroes the 2D gradient records of the visible splats before atomics add to them. Made by
 //! `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `vec4[]`.
-    pub gradient_a: View,
+    pub gradient_a: Span,
     /// Binding 2, `vec4[]`.
-    pub gradient_b: View,
+    pub gradient_b: Span,
     /// Binding 3, `vec4[]`.
-    pub gradient_c: View,
+    pub gradient_c: Span,
 }
 
 impl Bindings for Bind {
@@ -24,7 +24,7 @@ impl Bindings for Bind {
         Binding::write("gradient_c"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.gradient_a, self.gradient_b, self.gradient_c]
     }
 }

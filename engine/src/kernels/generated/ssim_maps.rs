@@ -1,23 +1,23 @@
 //! `shaders/ssim_maps.comp`: SSIM of the rendered image against the ground truth, zero-padded, and the three maps its
 //! gradient needs. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] and [`MASKED`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `vec4[]`.
-    pub image: View,
+    pub image: Span,
     /// Binding 3, `uint[]`; packed u8 RGB.
-    pub target: View,
+    pub target: Span,
     /// Binding 4, `vec2[]`; L1, SSIM a group.
-    pub sums: View,
+    pub sums: Span,
     /// Binding 5, `float[]`.
-    pub ssim_maps: View,
+    pub ssim_maps: Span,
 }
 
 impl Bindings for Bind {
@@ -30,7 +30,7 @@ impl Bindings for Bind {
         Binding::write("ssim_maps"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,
@@ -46,15 +46,15 @@ impl Bindings for Bind {
 #[derive(Clone, Copy, Debug)]
 pub struct MetricsBind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `vec4[]`.
-    pub image: View,
+    pub image: Span,
     /// Binding 3, `uint[]`; packed u8 RGB.
-    pub target: View,
+    pub target: Span,
     /// Binding 4, `float[]`; 8 a group.
-    pub sums: View,
+    pub sums: Span,
 }
 
 impl Bindings for MetricsBind {
@@ -66,7 +66,7 @@ impl Bindings for MetricsBind {
         Binding::write("sums"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.counters, self.image, self.target, self.sums]
     }
 }

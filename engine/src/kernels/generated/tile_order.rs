@@ -1,19 +1,19 @@
 //! `shaders/tile_order.comp`: orders the band's tiles by the number of their splats, most first, so that no tile that
 //! takes long starts last. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `uvec2[]`.
-    pub tile_ranges: View,
+    pub tile_ranges: Span,
     /// Binding 3, `uint[]`.
-    pub tile_order: View,
+    pub tile_order: Span,
 }
 
 impl Bindings for Bind {
@@ -24,7 +24,7 @@ impl Bindings for Bind {
         Binding::write("tile_order"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.counters, self.tile_ranges, self.tile_order]
     }
 }

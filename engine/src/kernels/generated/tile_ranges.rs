@@ -1,19 +1,19 @@
 //! `shaders/tile_ranges.comp`: first and one-past-last sorted intersection of every tile. Made by `cargo xtask
 //! shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `uint[]`.
-    pub tile_keys: View,
+    pub tile_keys: Span,
     /// Binding 3, `uvec2[]`.
-    pub tile_ranges: View,
+    pub tile_ranges: Span,
 }
 
 impl Bindings for Bind {
@@ -24,7 +24,7 @@ impl Bindings for Bind {
         Binding::read_write("tile_ranges"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.counters, self.tile_keys, self.tile_ranges]
     }
 }

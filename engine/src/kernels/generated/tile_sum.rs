@@ -1,18 +1,18 @@
 //! `shaders/tile_sum.comp`: tiles touched by each run of 256 splats in depth order. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 1, `uint[]`.
-    pub depth_order: View,
+    pub depth_order: Span,
     /// Binding 2, `uint[]`.
-    pub tile_counts: View,
+    pub tile_counts: Span,
     /// Binding 3, `uint[]`.
-    pub group_tiles: View,
+    pub group_tiles: Span,
 }
 
 impl Bindings for Bind {
@@ -23,7 +23,7 @@ impl Bindings for Bind {
         Binding::write("group_tiles"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.counters, self.depth_order, self.tile_counts, self.group_tiles]
     }
 }

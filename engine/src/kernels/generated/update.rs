@@ -1,43 +1,43 @@
 //! `shaders/update.comp`: projection backward, densification statistics and Adam (Kingma & Ba 2015) for every Gaussian
 //! of a chunk, in one pass: no parameter gradient ever reaches memory. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`], [`HALF`], [`COMPACT`], [`DEFERRED`], [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms` or `StepUniforms, vec4[]`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 3, `float[]` or `uint[]`.
-    pub geometry_m: View,
+    pub geometry_m: Span,
     /// Binding 4, `float[]` or `uint[]`.
-    pub geometry_v: View,
+    pub geometry_v: Span,
     /// Binding 5, `float[]` or `uint[]`.
-    pub sh: View,
+    pub sh: Span,
     /// Binding 6, `float[]` or `uint[]`.
-    pub sh_m: View,
+    pub sh_m: Span,
     /// Binding 7, `float[]` or `uint[]`.
-    pub sh_v: View,
+    pub sh_v: Span,
     /// Binding 8, `float[]`.
-    pub filter_3d: View,
+    pub filter_3d: Span,
     /// Binding 9, `float[]`.
-    pub statistics: View,
+    pub statistics: Span,
     /// Binding 10, `uint[]`.
-    pub visible_mask: View,
+    pub visible_mask: Span,
     /// Binding 11, `uint[]`.
-    pub group_visible: View,
+    pub group_visible: Span,
     /// Binding 12, `vec4[]`.
-    pub splat_color: View,
+    pub splat_color: Span,
     /// Binding 13, `vec4[]`.
-    pub gradient_a: View,
+    pub gradient_a: Span,
     /// Binding 14, `vec4[]`.
-    pub gradient_b: View,
+    pub gradient_b: Span,
     /// Binding 15, `vec4[]`.
-    pub gradient_c: View,
+    pub gradient_c: Span,
 }
 
 impl Bindings for Bind {
@@ -60,7 +60,7 @@ impl Bindings for Bind {
         Binding::read("gradient_c"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,

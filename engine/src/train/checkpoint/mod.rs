@@ -30,7 +30,7 @@ use crate::kernels::counters::Counters;
 use crate::kernels::views::{Chunk, Variants};
 use crate::memory::{Gpu, MemoryError};
 use crate::plugins::{Auto, BackgroundOptions};
-use crate::program::View;
+use crate::program::Span;
 use crate::scene::{SceneIndex, ViewSampler};
 use crate::step::{Capacities, StepTensors};
 
@@ -232,7 +232,7 @@ pub fn scene_digest(scene: &SceneIndex) -> String {
 
 /// Plane groups of a chunk with their names and plane counts. In how many steps SH took part is not among them: all of it is
 /// up to date when it is written.
-fn groups(chunk: &Chunk) -> [(&'static str, View, u32); 8] {
+fn groups(chunk: &Chunk) -> [(&'static str, Span, u32); 8] {
     let planes = &chunk.planes;
     [
         ("geometry", chunk.geometry, planes.geometry),
@@ -391,7 +391,7 @@ impl OpenCheckpoint {
                 for chunk in tensors.chunks.iter().filter(|c| c.first < n) {
                     let from = 4 * chunk.first as usize;
                     let bytes = 4 * (n - chunk.first).min(chunk.stride) as usize;
-                    let view: View = groups(chunk)[index].1;
+                    let view: Span = groups(chunk)[index].1;
                     let at = 4 * u64::from(plane) * u64::from(chunk.stride);
                     if let Some(part) = plane_bytes.get(from..from + bytes) {
                         gpu.upload(&view.slice(at, bytes as u64), part)?;

@@ -7,9 +7,9 @@
 
 mod budgeted;
 mod camera_cull;
-mod explore;
+mod mcmc_relocate;
+mod position_noise;
 mod reorder;
-mod resample;
 mod rig;
 mod scores;
 

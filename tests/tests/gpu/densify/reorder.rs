@@ -1,7 +1,7 @@
 //! Re-sorts by place on the device against the order that the CPU reference gives.
 
 use kiln::gaussians::layout::Storage;
-use kiln::kernels::begin;
+use kiln::kernels::prepare_args;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::program::Program;
 use kiln::step::{ReorderTensors, reorder};
@@ -22,7 +22,7 @@ fn rig(chunk: u32, storage: (Storage, u32), rows: u32, variants: &Variants) -> (
         assert_eq!(tensors.workspace.rows, 4, "16 bytes a Gaussian");
         tensors.workspace.rows = rows;
         let mut program = Program::new("reorder");
-        begin::record(&mut program, &t.shared, &t.chunks);
+        prepare_args::record(&mut program, &t.shared, &t.chunks);
         reorder(&mut program, t, &tensors, &Frame::new(FRAME.0, FRAME.1));
         program
     })

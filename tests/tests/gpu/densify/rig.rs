@@ -8,7 +8,7 @@ use kiln::kernels::densify::Event;
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Chunk, Reduction, Variants};
 use kiln::memory::{GIB, Gpu};
-use kiln::program::{Program, TensorTable, View};
+use kiln::program::{Program, Span, TensorTable};
 use kiln::scene::Camera;
 use kiln::step::{Capacities, DensifyTensors, StepTensors, densify};
 use kiln::twins::adam::Moments;
@@ -126,7 +126,7 @@ impl Rig {
         (rig, program)
     }
 
-    fn put(&mut self, pick: fn(&Chunk) -> View, planes: u32, value: impl Fn(usize, usize) -> f32, n: usize) {
+    fn put(&mut self, pick: fn(&Chunk) -> Span, planes: u32, value: impl Fn(usize, usize) -> f32, n: usize) {
         for chunk in self.tensors.chunks.clone() {
             let (first, stride) = (chunk.first as usize, chunk.stride as usize);
             // Slots beyond the model hold rubbish that must not matter.
@@ -193,7 +193,7 @@ impl Rig {
     }
 
     /// `planes` values of each of the first `n` Gaussians.
-    fn get(&mut self, pick: fn(&Chunk) -> View, planes: u32, n: usize) -> Vec<Vec<f32>> {
+    fn get(&mut self, pick: fn(&Chunk) -> Span, planes: u32, n: usize) -> Vec<Vec<f32>> {
         let mut out = Vec::new();
         for chunk in self.tensors.chunks.clone() {
             let stride = chunk.stride as usize;

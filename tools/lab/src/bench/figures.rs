@@ -400,7 +400,7 @@ mod tests {
         )
         .unwrap();
         if timed {
-            let passes = r#"[{"pass":"update","calls":1,"ms":2},{"pass":"begin","calls":1,"ms":1}]"#;
+            let passes = r#"[{"pass":"update","calls":1,"ms":2},{"pass":"prepare_args","calls":1,"ms":1}]"#;
             let window = format!(
                 "{{\"from\":81,\"to\":100,\"gaussians\":100000,\"visible\":0,\"sh_share\":0.25,\"intersections\":0,\
                  \"total_ms\":3,\"passes\":{passes}}}"

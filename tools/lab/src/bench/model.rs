@@ -138,6 +138,6 @@ mod tests {
         // two rounds over tiles of eleven bits
         assert_eq!(bytes("sort_scatter.subgroup", &seen), Some(16.0 * (4e5 + 2e6) - 4e5));
         assert!(bytes("rasterize_backward.column", &seen) > bytes("rasterize_backward.atomic", &seen));
-        assert_eq!(bytes("begin", &seen), None);
+        assert_eq!(bytes("prepare_args", &seen), None);
     }
 }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kiln::memory::MemoryError;
-use kiln::program::{Class, Command, Program, TensorTable, View};
+use kiln::program::{Class, Command, Program, Span, TensorTable};
 
 /// Why a trace cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -184,7 +184,7 @@ impl Section {
     }
 
     /// The tensors, and a view of all of each.
-    pub(crate) fn table(&self) -> (TensorTable, Vec<View>) {
+    pub(crate) fn table(&self) -> (TensorTable, Vec<Span>) {
         let mut table = TensorTable::default();
         let add = |tensor: &TensorLine| table.add(&*tensor.name, tensor.class, tensor.tag, tensor.bytes);
         let views = self.tensors.iter().map(add).collect();
@@ -192,9 +192,9 @@ impl Section {
     }
 
     /// Programs that hold each arena tensor, of these views, when it was first and last used, and do nothing else.
-    pub(crate) fn scripts(&self, views: &[View]) -> Vec<Program> {
+    pub(crate) fn scripts(&self, views: &[Span]) -> Vec<Program> {
         let script = |program: &ProgramLine| {
-            let mut at: BTreeMap<usize, Vec<View>> = BTreeMap::new();
+            let mut at: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
             for (tensor, first, last) in &program.arena {
                 let Some(view) = views.get(*tensor) else { continue };
                 at.entry(*first).or_default().push(*view);

@@ -2,7 +2,7 @@
 //! Kheradmand et al. 2024, equation 8). What it is worth is in the uniforms; without it the pass does nothing.
 
 use super::counters::Args;
-use super::generated::explore;
+use super::generated::position_noise;
 use super::views::{Chunk, Shared};
 use crate::program::Program;
 
@@ -10,14 +10,14 @@ use crate::program::Program;
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk]) {
     for chunk in chunks {
         program.pass(
-            &explore::KERNEL,
+            &position_noise::KERNEL,
             (),
-            explore::Bind {
+            position_noise::Bind {
                 uniforms: shared.uniforms,
                 counters: shared.counters,
                 geometry: chunk.geometry,
             },
-            explore::Push {
+            position_noise::Push {
                 stride: chunk.stride,
                 first: chunk.first,
             },

@@ -1,22 +1,22 @@
-//! `shaders/resample_copies.comp`: how often each Gaussian is copied, and where to. Made by `cargo xtask shaders`.
+//! `shaders/mcmc_copies.comp`: how often each Gaussian is copied, and where to. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
     /// Binding 2, `uvec2[]`.
-    pub group_counts: View,
+    pub group_counts: Span,
     /// Binding 3, `uint[]`.
-    pub copies: View,
+    pub copies: Span,
     /// Binding 4, `uint[]`.
-    pub from: View,
+    pub from: Span,
     /// Binding 5, `uint[]`.
-    pub to: View,
+    pub to: Span,
 }
 
 impl Bindings for Bind {
@@ -29,7 +29,7 @@ impl Bindings for Bind {
         Binding::write("to"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.control,
             self.keys,
@@ -41,8 +41,5 @@ impl Bindings for Bind {
     }
 }
 
-/// `resample_copies.spv`.
-pub static KERNEL: Kernel<Bind> = Kernel::new(
-    "resample_copies",
-    include_bytes!("../../../../shaders/spv/resample_copies.spv"),
-);
+/// `mcmc_copies.spv`.
+pub static KERNEL: Kernel<Bind> = Kernel::new("mcmc_copies", include_bytes!("../../../../shaders/spv/mcmc_copies.spv"));

@@ -5,22 +5,22 @@
 //! device; its length is the control block's.
 
 use super::counters::Args;
-use super::generated::relocate;
+use super::generated::move_rows;
 use super::views::{Chunk, Shared};
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// An attribute of a chunk and its number of planes.
-pub type Planes = (fn(&Chunk) -> View, u32);
+pub type Planes = (fn(&Chunk) -> Span, u32);
 
 /// The list of copies and the rows they go through.
 #[derive(Clone, Copy, Debug)]
 pub struct Relocation {
     /// Ids to copy from, [`Relocation::row`] words.
-    pub from: View,
+    pub from: Span,
     /// Ids to copy to, as many.
-    pub to: View,
+    pub to: Span,
     /// Rows of one plane each.
-    pub staging: View,
+    pub staging: Span,
     /// Most entries of the list, a multiple of 64: every row then starts where a binding may.
     pub row: u32,
     /// Rows there are, at least 1.
@@ -69,7 +69,7 @@ pub fn record(
     program: &mut Program,
     shared: &Shared,
     chunks: &[Chunk],
-    control: View,
+    control: Span,
     list: &Relocation,
     attributes: &[Planes],
 ) {
@@ -89,7 +89,7 @@ pub fn record(
                     let staging = list
                         .staging
                         .slice(u64::from(piece.row) * row_bytes, u64::from(piece.planes) * row_bytes);
-                    let push = relocate::Push {
+                    let push = move_rows::Push {
                         stride: chunk.stride,
                         first: chunk.first,
                         first_plane: piece.first_plane,
@@ -99,9 +99,9 @@ pub fn record(
                     let groups = shared.groups(Args::Moves);
                     if scatter {
                         program.pass(
-                            &relocate::SCATTER,
+                            &move_rows::SCATTER,
                             (),
-                            relocate::ScatterBind {
+                            move_rows::ScatterBind {
                                 control,
                                 ids: list.to,
                                 staging,
@@ -112,9 +112,9 @@ pub fn record(
                         );
                     } else {
                         program.pass(
-                            &relocate::GATHER,
+                            &move_rows::GATHER,
                             (),
-                            relocate::GatherBind {
+                            move_rows::GatherBind {
                                 control,
                                 ids: list.from,
                                 values: pick(chunk),

@@ -4,7 +4,7 @@
 // and statistics of both.
 #include "common/group.glsl"
 #include "common/densify.glsl"
-#include "common/resample.glsl"
+#include "common/mcmc.glsl"
 #include "common/planes.glsl"
 
 layout(local_size_x = 256) in;

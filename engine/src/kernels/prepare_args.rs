@@ -6,20 +6,20 @@
 //! | counters | cleared unless stalled |
 //! | args | chunk, tile and one-group slots |
 
-use super::generated::begin;
+use super::generated::prepare_args;
 use super::views::{Chunk, Shared};
 use crate::program::{Groups, Program};
 
 /// Appends the pass.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk]) {
-    let push = begin::Push {
+    let push = prepare_args::Push {
         chunks: u32::try_from(chunks.len()).unwrap_or(u32::MAX),
         chunk_gaussians: chunks.first().map_or(0, |c| c.stride),
     };
     program.pass(
-        &begin::KERNEL,
+        &prepare_args::KERNEL,
         (),
-        begin::Bind {
+        prepare_args::Bind {
             uniforms: shared.uniforms,
             counters: shared.counters,
             args: shared.args,

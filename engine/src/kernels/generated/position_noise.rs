@@ -1,18 +1,18 @@
-//! `shaders/explore.comp`: noise on the centres of faint Gaussians (3DGS-MCMC, Kheradmand et al. 2024, equation 8):
-//! mean += noise gate Sigma n with n standard normal and gate = 1 / (1 + exp(100 (opacity - 0.005))). Made by `cargo
-//! xtask shaders`.
+//! `shaders/position_noise.comp`: noise on the centres of faint Gaussians (3DGS-MCMC, Kheradmand et al. 2024, equation
+//! 8): mean += noise gate Sigma n with n standard normal and gate = 1 / (1 + exp(100 (opacity - 0.005))). Made by
+//! `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
 }
 
 impl Bindings for Bind {
@@ -22,7 +22,7 @@ impl Bindings for Bind {
         Binding::read_write("geometry"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.counters, self.geometry]
     }
 }
@@ -37,8 +37,11 @@ pub struct Push {
     pub first: u32,
 }
 
-/// `explore.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new("explore", include_bytes!("../../../../shaders/spv/explore.spv"));
+/// `position_noise.spv`.
+pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
+    "position_noise",
+    include_bytes!("../../../../shaders/spv/position_noise.spv"),
+);
 
 /// Channel of the noise, plus the axis; a normal draws from two channels of `common/rng.glsl`.
 pub const CHANNEL_NOISE: u32 = 32;

@@ -1,27 +1,27 @@
-//! `shaders/resample_share.comp`: shares opacity and scales of each Gaussian that is copied among it and its copies,
-//! before they are made; clears moments and statistics of both. Made by `cargo xtask shaders`.
+//! `shaders/mcmc_share.comp`: shares opacity and scales of each Gaussian that is copied among it and its copies, before
+//! they are made; clears moments and statistics of both. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `uint[]`.
-    pub copies: View,
+    pub copies: Span,
     /// Binding 2, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 3, `uint[]`.
-    pub geometry_m: View,
+    pub geometry_m: Span,
     /// Binding 4, `uint[]`.
-    pub geometry_v: View,
+    pub geometry_v: Span,
     /// Binding 5, `uint[]`.
-    pub sh_m: View,
+    pub sh_m: Span,
     /// Binding 6, `uint[]`.
-    pub sh_v: View,
+    pub sh_v: Span,
     /// Binding 7, `float[]`.
-    pub statistics: View,
+    pub statistics: Span,
 }
 
 impl Bindings for Bind {
@@ -36,7 +36,7 @@ impl Bindings for Bind {
         Binding::write("statistics"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.control,
             self.copies,
@@ -70,8 +70,6 @@ pub struct Push {
     pub sh_v_planes: u32,
 }
 
-/// `resample_share.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
-    "resample_share",
-    include_bytes!("../../../../shaders/spv/resample_share.spv"),
-);
+/// `mcmc_share.spv`.
+pub static KERNEL: Kernel<Bind, Push> =
+    Kernel::new("mcmc_share", include_bytes!("../../../../shaders/spv/mcmc_share.spv"));

@@ -4,8 +4,8 @@ use kiln::gaussians::Gaussians;
 use kiln::kernels::uniforms::{Group, StepUniforms, flags};
 use kiln::kernels::views::Reduction;
 use kiln::step::{Capacities, train_step};
-use kiln::twins::explore as noise_twin;
 use kiln::twins::gaussian::Gaussian;
+use kiln::twins::position_noise as noise_twin;
 use kiln::twins::regularize::{Weights, regularize};
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;
@@ -33,7 +33,7 @@ fn gpu(explores: bool) -> Gpu {
         &variants(Reduction::Segmented),
         |t| {
             let mut tensors = t.clone();
-            tensors.explores = explores;
+            tensors.position_noise = explores;
             train_step(&tensors)
         },
         |_| Vec::new(),

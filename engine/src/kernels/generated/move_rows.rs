@@ -1,19 +1,19 @@
-//! `shaders/relocate.comp`: copies planes of listed Gaussians between a chunk and staging rows, entry k of the list at
+//! `shaders/move_rows.comp`: copies planes of listed Gaussians between a chunk and staging rows, entry k of the list at
 //! place k of each row. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`GATHER`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct GatherBind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `uint[]`.
-    pub ids: View,
+    pub ids: Span,
     /// Binding 2, `uint[]`.
-    pub values: View,
+    pub values: Span,
     /// Binding 3, `uint[]`.
-    pub staging: View,
+    pub staging: Span,
 }
 
 impl Bindings for GatherBind {
@@ -24,7 +24,7 @@ impl Bindings for GatherBind {
         Binding::write("staging"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.control, self.ids, self.values, self.staging]
     }
 }
@@ -33,13 +33,13 @@ impl Bindings for GatherBind {
 #[derive(Clone, Copy, Debug)]
 pub struct ScatterBind {
     /// Binding 0, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 1, `uint[]`.
-    pub ids: View,
+    pub ids: Span,
     /// Binding 2, `uint[]`.
-    pub staging: View,
+    pub staging: Span,
     /// Binding 3, `uint[]`.
-    pub values: View,
+    pub values: Span,
 }
 
 impl Bindings for ScatterBind {
@@ -50,7 +50,7 @@ impl Bindings for ScatterBind {
         Binding::write("values"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.control, self.ids, self.staging, self.values]
     }
 }
@@ -71,14 +71,14 @@ pub struct Push {
     pub row: u32,
 }
 
-/// `relocate.gather.spv`.
+/// `move_rows.gather.spv`.
 pub static GATHER: Kernel<GatherBind, Push> = Kernel::new(
-    "relocate.gather",
-    include_bytes!("../../../../shaders/spv/relocate.gather.spv"),
+    "move_rows.gather",
+    include_bytes!("../../../../shaders/spv/move_rows.gather.spv"),
 );
 
-/// `relocate.scatter.spv`, made with `SCATTER=1`.
+/// `move_rows.scatter.spv`, made with `SCATTER=1`.
 pub static SCATTER: Kernel<ScatterBind, Push> = Kernel::new(
-    "relocate.scatter",
-    include_bytes!("../../../../shaders/spv/relocate.scatter.spv"),
+    "move_rows.scatter",
+    include_bytes!("../../../../shaders/spv/move_rows.scatter.spv"),
 );

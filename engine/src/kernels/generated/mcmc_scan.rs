@@ -1,21 +1,21 @@
-//! `shaders/resample_scan.comp`: turns the groups' sums into offsets, decides how many copies are made and publishes
-//! the new number of Gaussians. Made by `cargo xtask shaders`.
+//! `shaders/mcmc_scan.comp`: turns the groups' sums into offsets, decides how many copies are made and publishes the
+//! new number of Gaussians. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 3, `uvec4[]`.
-    pub args: View,
+    pub args: Span,
     /// Binding 4, `uvec2[]`.
-    pub group_counts: View,
+    pub group_counts: Span,
 }
 
 impl Bindings for Bind {
@@ -27,7 +27,7 @@ impl Bindings for Bind {
         Binding::read_write("group_counts"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.counters, self.control, self.args, self.group_counts]
     }
 }
@@ -46,11 +46,9 @@ pub struct Push {
     pub row: u32,
 }
 
-/// `resample_scan.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
-    "resample_scan",
-    include_bytes!("../../../../shaders/spv/resample_scan.spv"),
-);
+/// `mcmc_scan.spv`.
+pub static KERNEL: Kernel<Bind, Push> =
+    Kernel::new("mcmc_scan", include_bytes!("../../../../shaders/spv/mcmc_scan.spv"));
 
 /// Channel of where the first copy lies.
 pub const CHANNEL_OFFSET: u32 = 73;

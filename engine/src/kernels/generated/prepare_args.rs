@@ -1,17 +1,17 @@
-//! `shaders/begin.comp`: starts a step: clears the counters and writes the group counts that depend only on the number
-//! of Gaussians. Made by `cargo xtask shaders`.
+//! `shaders/prepare_args.comp`: starts a step: clears the counters and writes the group counts that depend only on the
+//! number of Gaussians. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `uvec4[]`.
-    pub args: View,
+    pub args: Span,
 }
 
 impl Bindings for Bind {
@@ -21,7 +21,7 @@ impl Bindings for Bind {
         Binding::write("args"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.counters, self.args]
     }
 }
@@ -36,5 +36,8 @@ pub struct Push {
     pub chunk_gaussians: u32,
 }
 
-/// `begin.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new("begin", include_bytes!("../../../../shaders/spv/begin.spv"));
+/// `prepare_args.spv`.
+pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
+    "prepare_args",
+    include_bytes!("../../../../shaders/spv/prepare_args.spv"),
+);

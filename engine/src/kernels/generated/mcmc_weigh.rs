@@ -1,21 +1,21 @@
-//! `shaders/resample_weigh.comp`: who is dead, and with which weight the living are copied: their opacity in whole
-//! steps, rounded at random so that its mean is the opacity. Made by `cargo xtask shaders`.
+//! `shaders/mcmc_weigh.comp`: who is dead, and with which weight the living are copied: their opacity in whole steps,
+//! rounded at random so that its mean is the opacity. Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `DensifyControl`.
-    pub control: View,
+    pub control: Span,
     /// Binding 2, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 3, `uint[]`.
-    pub keys: View,
+    pub keys: Span,
     /// Binding 4, `uvec2[]`.
-    pub group_counts: View,
+    pub group_counts: Span,
 }
 
 impl Bindings for Bind {
@@ -27,7 +27,7 @@ impl Bindings for Bind {
         Binding::write("group_counts"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![self.uniforms, self.control, self.geometry, self.keys, self.group_counts]
     }
 }
@@ -44,11 +44,9 @@ pub struct Push {
     pub dead_opacity: f32,
 }
 
-/// `resample_weigh.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
-    "resample_weigh",
-    include_bytes!("../../../../shaders/spv/resample_weigh.spv"),
-);
+/// `mcmc_weigh.spv`.
+pub static KERNEL: Kernel<Bind, Push> =
+    Kernel::new("mcmc_weigh", include_bytes!("../../../../shaders/spv/mcmc_weigh.spv"));
 
 /// Channel that rounds weights up or down.
 pub const CHANNEL_WEIGHT: u32 = 72;

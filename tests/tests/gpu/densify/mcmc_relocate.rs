@@ -2,10 +2,10 @@
 
 use kiln::gaussians::layout::Storage;
 use kiln::kernels::counters::Counters;
-use kiln::kernels::resample::Event;
+use kiln::kernels::mcmc_relocate::Event;
 use kiln::math::sigmoid;
-use kiln::step::{STAGING_BYTES, resample};
-use kiln::twins::resample as twin;
+use kiln::step::{STAGING_BYTES, mcmc_relocate};
+use kiln::twins::mcmc_relocate as twin;
 
 use super::rig::{ITERATION, Rig, SEED, State, random};
 
@@ -45,7 +45,7 @@ impl Case {
             self.chunk,
             (self.storage, self.degree),
             self.staging_bytes,
-            |t, d| resample(t, d, &event),
+            |t, d| mcmc_relocate(t, d, &event),
         )
     }
 
@@ -65,7 +65,7 @@ impl Case {
             capacity: self.capacity,
             row: (self.capacity.next_multiple_of(256) / 2).next_multiple_of(64),
         };
-        let report = twin::resample(
+        let report = twin::mcmc_relocate(
             &mut wanted.gaussians,
             &mut wanted.moments,
             &mut wanted.statistics,

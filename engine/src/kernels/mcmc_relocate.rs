@@ -10,18 +10,18 @@
 //! | pass | over | does |
 //! |---|---|---|
 //! | `densify_begin` | one group | control block, group counts |
-//! | `resample_weigh` | chunk | who is dead, weights of the living |
-//! | `resample_scan` | one group | prefix sums, number of copies; publishes the counters |
-//! | `resample_copies` | all | who is copied how often, and where to |
-//! | `resample_share` | chunk | opacity and scales of those that are copied; clears moments and statistics |
-//! | `relocate` | chunk | the copies |
+//! | `mcmc_weigh` | chunk | who is dead, weights of the living |
+//! | `mcmc_scan` | one group | prefix sums, number of copies; publishes the counters |
+//! | `mcmc_copies` | all | who is copied how often, and where to |
+//! | `mcmc_share` | chunk | opacity and scales of those that are copied; clears moments and statistics |
+//! | `move_rows` | chunk | the copies |
 //!
 //! Weights are whole numbers and places come from their prefix sums, so equal input gives equal bytes.
 
 use super::counters::Args;
 use super::densify::{self, Workspace, window};
-use super::generated::{resample_copies, resample_scan, resample_share, resample_weigh};
-use super::relocate::{self, Planes};
+use super::generated::{mcmc_copies, mcmc_scan, mcmc_share, mcmc_weigh};
+use super::move_rows::{self, Planes};
 use super::views::{Chunk, Shared};
 use crate::program::{Groups, Program};
 
@@ -47,16 +47,16 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
     for chunk in chunks {
         let keys = window(w.keys, chunk);
         program.pass(
-            &resample_weigh::KERNEL,
+            &mcmc_weigh::KERNEL,
             (),
-            resample_weigh::Bind {
+            mcmc_weigh::Bind {
                 uniforms: shared.uniforms,
                 control: w.control,
                 geometry: chunk.geometry,
                 keys,
                 group_counts: w.group_counts,
             },
-            resample_weigh::Push {
+            mcmc_weigh::Push {
                 stride: chunk.stride,
                 first: chunk.first,
                 dead_opacity,
@@ -66,16 +66,16 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
     }
     let (count, chunk_gaussians) = densify::grid(chunks);
     program.pass(
-        &resample_scan::KERNEL,
+        &mcmc_scan::KERNEL,
         (),
-        resample_scan::Bind {
+        mcmc_scan::Bind {
             uniforms: shared.uniforms,
             counters: shared.counters,
             control: w.control,
             args: shared.args,
             group_counts: w.group_counts,
         },
-        resample_scan::Push {
+        mcmc_scan::Push {
             chunks: count,
             chunk_gaussians,
             growth: event.growth,
@@ -86,9 +86,9 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
     // The table of gradients is not needed here: it holds how often each Gaussian is copied.
     let (copies, from, to) = (w.gradients, w.relocation.from, w.relocation.to);
     program.pass(
-        &resample_copies::KERNEL,
+        &mcmc_copies::KERNEL,
         (),
-        resample_copies::Bind {
+        mcmc_copies::Bind {
             control: w.control,
             keys: w.keys,
             group_counts: w.group_counts,
@@ -102,9 +102,9 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
     for chunk in chunks {
         let [geometry_m, geometry_v, sh_m, sh_v] = chunk.planes.moments();
         program.pass(
-            &resample_share::KERNEL,
+            &mcmc_share::KERNEL,
             (),
-            resample_share::Bind {
+            mcmc_share::Bind {
                 control: w.control,
                 copies: window(copies, chunk),
                 geometry: chunk.geometry,
@@ -114,7 +114,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
                 sh_v: chunk.sh_v,
                 statistics: chunk.statistics,
             },
-            resample_share::Push {
+            mcmc_share::Push {
                 stride: chunk.stride,
                 first: chunk.first,
                 least_opacity: dead_opacity,
@@ -132,5 +132,5 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
         // A copy starts with its source's filter.
         (|c| c.filter_3d, 1),
     ];
-    relocate::record(program, shared, chunks, w.control, &w.relocation, &parameters);
+    move_rows::record(program, shared, chunks, w.control, &w.relocation, &parameters);
 }

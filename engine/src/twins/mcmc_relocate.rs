@@ -7,8 +7,8 @@ use super::adam::Moments;
 use super::gaussian::Gaussian;
 use super::rng;
 use super::statistics::Statistics;
-use crate::kernels::generated::resample_scan::CHANNEL_OFFSET;
-use crate::kernels::generated::resample_weigh::CHANNEL_WEIGHT;
+use crate::kernels::generated::mcmc_scan::CHANNEL_OFFSET;
+use crate::kernels::generated::mcmc_weigh::CHANNEL_WEIGHT;
 use crate::math::{Real, logit, sigmoid};
 
 /// Highest opacity of a copy.
@@ -41,7 +41,7 @@ pub struct Report {
 }
 
 /// Opacity of each of `n` Gaussians in the place of one with `logit_opacity`, and what their log scales change by: equation
-/// 9 of the paper with its double sum as the integral it stands for, see `shaders/common/resample.glsl`.
+/// 9 of the paper with its double sum as the integral it stands for, see `shaders/common/mcmc.glsl`.
 #[must_use]
 pub fn share_among<R: Real>(logit_opacity: R, n: u32) -> (R, R) {
     const STEP: f64 = 0.125;
@@ -119,7 +119,7 @@ pub fn copies<R: Real>(gaussians: &[Gaussian<R>], event: &Event) -> (Vec<u32>, V
 }
 
 /// Runs a whole event. All three lists have one entry a Gaussian and grow together.
-pub fn resample<R: Real>(
+pub fn mcmc_relocate<R: Real>(
     gaussians: &mut Vec<Gaussian<R>>,
     moments: &mut Vec<Moments<R>>,
     statistics: &mut Vec<Statistics<R>>,
@@ -232,7 +232,7 @@ mod tests {
 
         let before = gaussians.clone();
         let (mut moments, mut statistics) = (vec![Moments::ZERO; 2000], vec![Statistics::default(); 2000]);
-        let report = resample(&mut gaussians, &mut moments, &mut statistics, &EVENT);
+        let report = mcmc_relocate(&mut gaussians, &mut moments, &mut statistics, &EVENT);
         assert_eq!((report.relocated, report.born, gaussians.len()), (200, 100, 2100));
         assert!(gaussians.iter().all(|g| g.logit_opacity > -8.0), "nobody is dead");
         let copied = (0..2000).filter(|&id| gaussians[id] != before[id] && gaussians[id].mean == before[id].mean);
@@ -245,7 +245,7 @@ mod tests {
             let mut gaussians = model(2000);
             let (mut moments, mut statistics) = (vec![Moments::ZERO; 2000], vec![Statistics::default(); 2000]);
             let event = Event { capacity, ..EVENT };
-            let report = resample(&mut gaussians, &mut moments, &mut statistics, &event);
+            let report = mcmc_relocate(&mut gaussians, &mut moments, &mut statistics, &event);
             assert_eq!(gaussians.len(), 2000.max(capacity as usize));
             assert_eq!(report.relocated, 200);
         }
@@ -260,11 +260,11 @@ mod tests {
         let before = gaussians.clone();
         let (mut moments, mut statistics) = (vec![Moments::ZERO; 20], vec![Statistics::default(); 20]);
         assert_eq!(
-            resample(&mut gaussians, &mut moments, &mut statistics, &EVENT),
+            mcmc_relocate(&mut gaussians, &mut moments, &mut statistics, &EVENT),
             Report::default()
         );
         assert_eq!(gaussians, before);
-        let none = resample::<f64>(&mut vec![], &mut vec![], &mut vec![], &EVENT);
+        let none = mcmc_relocate::<f64>(&mut vec![], &mut vec![], &mut vec![], &EVENT);
         assert_eq!(none, Report::default());
     }
 }

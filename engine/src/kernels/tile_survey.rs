@@ -4,26 +4,26 @@
 //! Runs per chunk after `cull` and projects again, because it must not need a record.
 
 use super::counters::Args;
-use super::generated::survey;
+use super::generated::tile_survey;
 use super::views::{Chunk, Shared};
-use crate::program::{Program, View};
+use crate::program::{Program, Span};
 
 /// Planes of the survey: Gaussians that touch a tile, those whose first tile it is, those whose last.
 pub const PLANES: u32 = 3;
 
 /// Appends the clear and a pass per chunk. `tile_survey` has [`PLANES`] planes of `plane` words, one a tile.
-pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], tile_survey: View, plane: u32) {
+pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], tile_survey: Span, plane: u32) {
     program.fill(tile_survey, 0);
     for chunk in chunks {
-        let push = survey::Push {
+        let push = tile_survey::Push {
             stride: chunk.stride,
             first: chunk.first,
             plane,
         };
         program.pass(
-            &survey::KERNEL,
+            &tile_survey::KERNEL,
             (),
-            survey::Bind {
+            tile_survey::Bind {
                 uniforms: shared.uniforms,
                 counters: shared.counters,
                 geometry: chunk.geometry,

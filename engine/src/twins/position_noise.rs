@@ -2,7 +2,7 @@
 
 use super::gaussian::Gaussian;
 use super::rng;
-use crate::kernels::generated::explore::CHANNEL_NOISE;
+use crate::kernels::generated::position_noise::CHANNEL_NOISE;
 use crate::math::{Real, Vec3, mat_vec, norm, rotation, sigmoid};
 
 /// Steepness of the gate over opacity.

@@ -1,24 +1,24 @@
-//! `shaders/survey.comp`: where the tiles of every visible Gaussian lie, without records of them: per tile, how many
-//! Gaussians touch it, how many touch it as their first tile and how many as their last, tiles counted row by row. Made
-//! by `cargo xtask shaders`.
+//! `shaders/tile_survey.comp`: where the tiles of every visible Gaussian lie, without records of them: per tile, how
+//! many Gaussians touch it, how many touch it as their first tile and how many as their last, tiles counted row by row.
+//! Made by `cargo xtask shaders`.
 
-use crate::program::{Binding, Bindings, Kernel, View};
+use crate::program::{Binding, Bindings, Kernel, Span};
 
 /// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
-    pub uniforms: View,
+    pub uniforms: Span,
     /// Binding 1, `Counters`.
-    pub counters: View,
+    pub counters: Span,
     /// Binding 2, `float[]`.
-    pub geometry: View,
+    pub geometry: Span,
     /// Binding 3, `float[]`.
-    pub filter_3d: View,
+    pub filter_3d: Span,
     /// Binding 4, `uint[]`.
-    pub visible_mask: View,
+    pub visible_mask: Span,
     /// Binding 5, `uint[]`.
-    pub tile_survey: View,
+    pub tile_survey: Span,
 }
 
 impl Bindings for Bind {
@@ -31,7 +31,7 @@ impl Bindings for Bind {
         Binding::read_write("tile_survey"),
     ];
 
-    fn views(&self) -> Vec<View> {
+    fn views(&self) -> Vec<Span> {
         vec![
             self.uniforms,
             self.counters,
@@ -55,5 +55,6 @@ pub struct Push {
     pub plane: u32,
 }
 
-/// `survey.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new("survey", include_bytes!("../../../../shaders/spv/survey.spv"));
+/// `tile_survey.spv`.
+pub static KERNEL: Kernel<Bind, Push> =
+    Kernel::new("tile_survey", include_bytes!("../../../../shaders/spv/tile_survey.spv"));
