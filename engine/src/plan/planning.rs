@@ -25,7 +25,8 @@ use crate::plugins::{BudgetedOptions, Strategy};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::scene::{SceneIndex, photo_bytes};
 use crate::step::{
-    self, BandTensors, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES, StepTensors, Turns,
+    self, BandTensors, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES, StepExtras,
+    StepTensors, Turns,
 };
 
 /// What programs are told of a scene.
@@ -92,9 +93,11 @@ impl TrainPlan {
     ) -> Self {
         let mut table = TensorTable::default();
         let resident = ResidentImages::new(&mut table, resident_bytes.iter().copied(), page_bytes);
-        let mut tensors = StepTensors::with_resident(&mut table, capacities, variants, resident);
-        tensors.position_noise = profile.strategy.noise() > 0.0;
-        tensors.pixels.scores = profile.strategy.budgeted().is_some();
+        let extras = StepExtras {
+            scores: profile.strategy.budgeted().is_some(),
+            position_noise: profile.strategy.noise() > 0.0,
+        };
+        let tensors = StepTensors::for_training(&mut table, capacities, variants, resident, extras);
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut jobs = Jobs::default();

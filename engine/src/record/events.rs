@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::evaluated_view::EvaluatedView;
-use super::findings::{PressureChange, Residency, SpillEvidence};
+use super::findings::{MemoryPlace, PressureChange, SpillEvidence};
 use crate::config::{LpipsRange, PlateauMetric};
 use crate::eval::{EvalFile, Means, Spread};
 use crate::export::{milliseconds, null_as_nan};
@@ -338,7 +338,7 @@ pub enum Event {
         to: u64,
     },
     /// Where the memory of the run lies: at the start, and when that changes.
-    Residency(Residency),
+    Residency(MemoryPlace),
     /// Memory is short, or free again, and the run behaves accordingly.
     Pressure(PressureChange),
     /// The run ends before its last iteration, because evaluations stopped improving.

@@ -79,7 +79,7 @@ pub enum Verdict {
 
 /// What the residency probe found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Residency {
+pub struct MemoryPlace {
     /// The verdict.
     pub verdict: Verdict,
     /// Why it is `unknown`.
@@ -95,7 +95,7 @@ pub struct Residency {
     pub blocks: u32,
 }
 
-impl Residency {
+impl MemoryPlace {
     /// Nothing was measured, for `reason`.
     pub(crate) fn unknown(reason: &str) -> Self {
         Self {
@@ -109,7 +109,7 @@ impl Residency {
     }
 }
 
-impl fmt::Display for Residency {
+impl fmt::Display for MemoryPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.verdict {
             Verdict::Resident => "the memory of the run lies on the device",

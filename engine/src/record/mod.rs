@@ -14,6 +14,6 @@ pub mod sinks;
 pub(crate) mod telemetry;
 
 pub use evaluated_view::{EvaluatedView, PictureKind};
-pub use findings::{PressureChange, Residency, Response, SpillEvidence, Verdict};
+pub use findings::{MemoryPlace, PressureChange, Response, SpillEvidence, Verdict};
 
 pub(crate) use evaluated_view::masked_pair;

@@ -34,4 +34,4 @@ pub use passes::{
 pub use record_bands::{RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands};
 pub use reorder::{ReorderTensors, reorder, reorder_rows};
 pub use resident::{Place, ResidentImages};
-pub use tensors::{FilterTensors, Rings, StepTensors};
+pub use tensors::{FilterTensors, Rings, StepExtras, StepTensors};

@@ -81,28 +81,40 @@ pub struct StepTensors {
     pub position_noise: bool,
 }
 
+/// What a strategy wants of the step besides gradients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepExtras {
+    /// Sums up image errors for each Gaussian, see [`Pixels::scores`].
+    pub scores: bool,
+    /// Ends with noise on the centres.
+    pub position_noise: bool,
+}
+
 impl StepTensors {
     /// Adds every tensor to `table`.
     #[must_use]
     pub fn new(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
-        Self::with_state(table, capacities, variants, ResidentImages::default(), true)
+        let resident = ResidentImages::default();
+        Self::with_state(table, capacities, variants, resident, StepExtras::default(), true)
     }
 
-    /// The same for training images that stay on the device, which are in `table` already.
+    /// The same with what a strategy wants, and for training images that stay on the device, which are in `table` already.
     #[must_use]
-    pub fn with_resident(
+    pub fn for_training(
         table: &mut TensorTable,
         capacities: &Capacities,
         variants: &Variants,
         resident: ResidentImages,
+        extras: StepExtras,
     ) -> Self {
-        Self::with_state(table, capacities, variants, resident, true)
+        Self::with_state(table, capacities, variants, resident, extras, true)
     }
 
     /// The same without room for moments and statistics: only programs that render may run on it.
     #[must_use]
     pub fn for_rendering(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
-        Self::with_state(table, capacities, variants, ResidentImages::default(), false)
+        let resident = ResidentImages::default();
+        Self::with_state(table, capacities, variants, resident, StepExtras::default(), false)
     }
 
     fn with_state(
@@ -110,6 +122,7 @@ impl StepTensors {
         capacities: &Capacities,
         variants: &Variants,
         resident: ResidentImages,
+        extras: StepExtras,
         training: bool,
     ) -> Self {
         let c = *capacities;
@@ -232,7 +245,7 @@ impl StepTensors {
                 gradient,
                 target,
                 masked: c.masked,
-                scores: false,
+                scores: extras.scores,
             },
             resident,
             ssim_maps,
@@ -241,7 +254,7 @@ impl StepTensors {
             metric_sums,
             filter,
             rings,
-            position_noise: false,
+            position_noise: extras.position_noise,
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::kernels::probe::{self, Sample};
 use crate::memory::{Gpu, MIB, MemoryError};
 use crate::plan::{ProbeTensors, REFERENCE_BYTES, SWEEP_BYTES};
 use crate::program::{Program, Span};
-use crate::record::{Residency, SpillEvidence, Verdict};
+use crate::record::{MemoryPlace, SpillEvidence, Verdict};
 use crate::vk::{CompiledProgram, RecordOptions, Ticket};
 
 /// Measurements that make a verdict at the start, and that confirm a suspicion.
@@ -194,10 +194,10 @@ impl Rates {
     }
 
     /// The verdict; `best_reference` is the best rate that the reference ever had, GB/s.
-    pub(crate) fn residency(&self, best_reference: f64) -> Residency {
+    pub(crate) fn residency(&self, best_reference: f64) -> MemoryPlace {
         let slowest = self.slowest();
         let names: BTreeSet<&str> = self.blocks.iter().map(|(name, _)| name.as_str()).collect();
-        let mut residency = Residency {
+        let mut residency = MemoryPlace {
             verdict: Verdict::Resident,
             reason: None,
             reference_gb_s: Some(self.reference_gb_s),

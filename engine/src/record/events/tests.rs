@@ -144,7 +144,7 @@ fn every_event_has_a_kind_and_a_detail() {
         ),
         (
             "residency",
-            Event::Residency(Residency {
+            Event::Residency(MemoryPlace {
                 verdict: Verdict::Resident,
                 reason: None,
                 reference_gb_s: Some(400.0),

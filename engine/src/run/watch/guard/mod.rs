@@ -24,7 +24,7 @@ pub use source::device_budget;
 
 use crate::plan::{OpenDevice, schedule};
 use crate::record::events::Event;
-use crate::record::{Residency, Verdict};
+use crate::record::{MemoryPlace, Verdict};
 use crate::run::RunError;
 use crate::train::{Rates, StepStatus};
 use pressure::{Change, Pressure};
@@ -157,7 +157,7 @@ impl Guard {
         let reason = self.unknown(it).unwrap_or("the plan has no reference");
         let news = self.told != Some(Verdict::Unknown);
         self.told = Some(Verdict::Unknown);
-        let told = news.then(|| Event::Residency(Residency::unknown(reason)));
+        let told = news.then(|| Event::Residency(MemoryPlace::unknown(reason)));
         told.into_iter().collect()
     }
 
