@@ -129,7 +129,7 @@ fn command_name(name: &str) -> Result<String, String> {
 pub(super) struct TrainArgs {
     #[command(flatten)]
     pub(super) settings: SettingsArgs,
-    /// Resume from the run's latest checkpoint, or from CKPT
+    /// Go on from the run's latest checkpoint, or from CKPT; `--resume -o RUN` alone takes scene and settings from the run
     #[arg(long, value_name = "CKPT", num_args = 0..=1, require_equals = true)]
     pub(super) resume: Option<Option<PathBuf>>,
     /// Same as --resume=FILE
@@ -141,6 +141,9 @@ pub(super) struct TrainArgs {
         hide = true
     )]
     pub(super) start_checkpoint: Option<PathBuf>,
+    /// Delete the run of the same scene that is in the output folder
+    #[arg(long, conflicts_with_all = ["resume", "start_checkpoint"])]
+    pub(super) overwrite: bool,
     /// Print events as JSON, one object a line, on standard output
     #[arg(long)]
     pub(super) json: bool,

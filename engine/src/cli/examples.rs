@@ -5,7 +5,7 @@ Examples:
   kiln train garden                              as large as the card allows, into runs/garden
   kiln train garden --profile 8gb -r 4           plan for an 8 GB card, images at a quarter of their size
   kiln train garden --recipe mip --iterations 7000 -o runs --name mip-7k
-  kiln train garden -o runs/garden --resume      go on from the latest checkpoint
+  kiln train --resume -o runs/garden             go on from the latest checkpoint
 
 `kiln flags` lists the flags of other trainers that work here too.";
 

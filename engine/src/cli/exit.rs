@@ -32,6 +32,9 @@ pub enum Exit {
     Spilled = 8,
     /// Setting up needs a package.
     Setup = 9,
+    /// A signal ended the process at once: what was done since the last checkpoint is lost. Set by
+    /// [`interrupt`](crate::run::interrupt) itself.
+    Unsaved = 71,
     /// The device was lost twice.
     DeviceLost = 70,
     /// Interrupted; what was reached is saved.
@@ -159,7 +162,9 @@ impl Failure for RunFolderError {
         match self {
             Self::Config(error) => error.hint(),
             Self::Write(error) => error.hint(),
-            Self::Exists { .. } => Some("`--resume` goes on with it, `-o FOLDER` writes elsewhere".to_owned()),
+            Self::Exists { .. } => {
+                Some("`--resume` goes on with it, `--overwrite` deletes it, `-o FOLDER` writes elsewhere".to_owned())
+            }
             Self::Unreadable { .. } => Some("it is damaged, or of another version of Kiln".to_owned()),
             Self::NoRun { .. } => Some("a run folder holds `run.json`; `kiln train SCENE` makes one".to_owned()),
             Self::OtherScene { .. } | Self::NotARun { .. } => Some(
@@ -272,7 +277,7 @@ mod tests {
         assert_eq!(
             text,
             "error: runs/a already holds a run (status done, 30 of 30 iterations); resume it or choose another output \
-             folder\n\nhint: `--resume` goes on with it, `-o FOLDER` writes elsewhere\n"
+             folder\n\nhint: `--resume` goes on with it, `--overwrite` deletes it, `-o FOLDER` writes elsewhere\n"
         );
         assert_eq!(exit, Exit::Output);
     }

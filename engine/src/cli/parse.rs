@@ -50,6 +50,7 @@ where
                 faults: Faults::read(&train.settings.device.fault)?,
                 settings: settings(train.settings)?,
                 resume,
+                overwrite: train.overwrite,
                 json: train.json,
                 quiet: train.quiet,
             })

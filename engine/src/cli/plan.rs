@@ -77,7 +77,8 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
     let (first, plan, report) = plan_first(&profile, &scene, budget, limits, &variants, faults).map_err(boxed)?;
     let images = (profile.dataset.residency.name(), image_host_bytes(&profile, &scene));
     let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();
-    print(&plan, &first, &chosen, &report, images, out).map_err(|e| boxed(RunError::from(output_error(e))))?;
+    let minutes = profile.schedule.checkpoint_minutes;
+    print(&plan, &first, &chosen, &report, images, minutes, out).map_err(|e| boxed(RunError::from(output_error(e))))?;
     if *explain {
         explanation::print(&plan, limits, out).map_err(boxed)?;
     }
@@ -121,6 +122,7 @@ fn print(
     chosen: &[String],
     report: &PlanReport,
     (residency, image_bytes): (&str, u64),
+    checkpoint_minutes: f64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (c, demand) = (&report.capacities, &report.demand);
@@ -177,6 +179,14 @@ fn print(
         per(Unit::Intersection, Class::Arena),
         per(Unit::Pixel, Class::Arena)
     )?;
+    if checkpoint_minutes > 0.0 {
+        writeln!(
+            out,
+            "  checkpoint       {:>12.1}  at most, on disk every {} min; the newest two are kept",
+            mib(report.classes.first().map_or(0, |(_, bytes)| *bytes)),
+            checkpoint_minutes
+        )?;
+    }
     writeln!(out, "arena, MiB live at the worst moment")?;
     for usage in &report.arena_uses {
         writeln!(out, "  {:<16} {:>12.1}  {}", usage.name, mib(usage.bytes), usage.pass)?;

@@ -71,6 +71,8 @@ pub struct Train {
     pub faults: Faults,
     /// Where to resume, when asked to.
     pub resume: Option<Resume>,
+    /// Deletes a run of the same scene that is in the way.
+    pub overwrite: bool,
     /// Events as JSON lines on standard output.
     pub json: bool,
     /// No progress line.

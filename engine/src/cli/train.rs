@@ -4,10 +4,11 @@ use std::io::Write as _;
 
 use super::for_scene::{ForScene, for_scene};
 use super::request::{Resume, Train};
-use super::{Exit, Failure};
-use crate::config;
+use super::{Exit, Failure, Settings};
+use crate::config::{self, ConfigError};
 use crate::memory::Budget;
 use crate::plan::open_device;
+use crate::record::run_folder::{config_path, place};
 use crate::record::sinks::Terminal;
 use crate::run::interrupt::{Interrupt, Signal};
 use crate::run::{ResumeFrom, RunEnd, RunRequest, run as run_training};
@@ -22,9 +23,14 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         settings,
         faults,
         resume,
+        overwrite,
         json,
         quiet,
     } = request;
+    let settings = match resume {
+        Some(_) => of_run(settings).map_err(boxed)?,
+        None => settings,
+    };
     let preliminary = settings.preliminary().map_err(boxed)?;
     let open = open_device(&preliminary, faults).map_err(boxed)?;
     let caps = open.device.caps();
@@ -58,6 +64,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
             Resume::Latest => ResumeFrom::Latest,
             Resume::From(path) => ResumeFrom::File(path),
         }),
+        overwrite,
         terminal: (!quiet).then(Terminal::stderr),
         json: json.then(|| Box::new(std::io::stdout()) as _),
     };
@@ -74,6 +81,19 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         Some(Signal::Interrupt) => Exit::Interrupted,
         Some(Signal::Terminate) => Exit::Terminated,
     })
+}
+
+/// The settings of the run that goes on, where nothing but its folder is named: neither a scene nor a file.
+///
+/// # Errors
+/// When the settings are wrong.
+fn of_run(mut settings: Settings) -> Result<Settings, ConfigError> {
+    let typed = settings.preliminary()?;
+    if settings.inputs.file.is_none() && typed.dataset.path.is_none() {
+        let file = config_path(&place(&typed.run, "", true));
+        settings.inputs.file = Some(file).filter(|file| file.is_file());
+    }
+    Ok(settings)
 }
 
 fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
@@ -95,7 +115,8 @@ fn summary(end: &RunEnd) -> String {
     let folder = end.folder.display();
     match (end.signal, end.test_psnr) {
         (Some(_), _) => format!(
-            "interrupted after {} iterations; saved in {folder}, `--resume -o {folder}` goes on from there",
+            "interrupted after {} iterations; `kiln train --resume -o {folder}` goes on from there, `kiln view {folder}` shows the \
+             model as it is",
             end.iterations
         ),
         (None, Some(psnr)) => format!("done: {} iterations, test PSNR {psnr:.2} dB, {folder}", end.iterations),

@@ -308,6 +308,8 @@ pub struct Schedule {
     pub save: Vec<u32>,
     /// Iterations after which to write a resumable checkpoint.
     pub checkpoint: Vec<u32>,
+    /// Minutes after which to write another one; 0 to 100 000, 0 = only after those iterations and at the end.
+    pub checkpoint_minutes: f64,
     /// Iterations between two raises of the active SH degree.
     pub sh_every: u32,
     /// Coarse-to-fine phases in order; after the last one the scale is 1.

@@ -1,13 +1,22 @@
-//! Ctrl-C and termination: the first signal asks the loop to save and end, the second ends the process at once.
+//! Ctrl-C and termination: the first signal asks the loop to save and end, a later one ends the process at once.
 //!
-//! The handlers only store to atomics, which is all a signal handler may do; the training loop looks once a step.
+//! Signals within a second of the first are part of it: `timeout` and job schedulers signal a process and then its group. A
+//! signal before the first step ends the process at once, because there is nothing to save, and what it waits for, a file
+//! that never answers, might never come. A thread takes the signals, so that this holds while the loop waits.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::iterator::Signals;
+
+/// Time after the first signal in which others say the same.
+const ECHO: Duration = Duration::from_secs(1);
+
+/// The exit code of a process that a signal ended at once: what was done since the last checkpoint is lost.
+pub const UNSAVED: u8 = 71;
 
 /// A signal that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +28,8 @@ pub enum Signal {
 }
 
 impl Signal {
+    const ALL: [Self; 2] = [Self::Interrupt, Self::Terminate];
+
     /// The exit code: 128 plus the signal's number.
     #[must_use]
     pub const fn exit_code(self) -> u8 {
@@ -41,6 +52,8 @@ impl Signal {
 pub struct Interrupt {
     /// Exit code of the signal, 0 for none.
     asked: Arc<AtomicUsize>,
+    /// There is something to save.
+    saves: Arc<AtomicBool>,
 }
 
 impl Interrupt {
@@ -53,19 +66,33 @@ impl Interrupt {
     /// Attaches to Ctrl-C and termination for the rest of the process. Call it once, before the first step.
     ///
     /// # Errors
-    /// When the system refuses a handler.
+    /// When the system refuses a handler or a thread.
     pub fn install() -> io::Result<Self> {
         let interrupt = Self::default();
-        let armed = Arc::new(AtomicBool::new(false));
-        for signal in [Signal::Interrupt, Signal::Terminate] {
-            let number = signal.number();
-            let code = signal.exit_code();
-            // Order counts: a signal first ends an armed process, then arms it.
-            flag::register_conditional_shutdown(number, i32::from(code), Arc::clone(&armed))?;
-            flag::register_usize(number, Arc::clone(&interrupt.asked), usize::from(code))?;
-            flag::register(number, Arc::clone(&armed))?;
-        }
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let own = interrupt.clone();
+        let listen = move || {
+            let mut first: Option<Instant> = None;
+            for number in signals.forever() {
+                let Some(signal) = Signal::ALL.into_iter().find(|signal| signal.number() == number) else {
+                    continue;
+                };
+                if first.is_some_and(|first| first.elapsed() >= ECHO) || !own.saves.load(Ordering::SeqCst) {
+                    end_at_once();
+                }
+                if first.is_none() {
+                    own.ask(signal);
+                }
+                first.get_or_insert_with(Instant::now);
+            }
+        };
+        std::thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
         Ok(interrupt)
+    }
+
+    /// From now on there is something to save when the run is asked to end.
+    pub fn begin_to_save(&self) {
+        self.saves.store(true, Ordering::SeqCst);
     }
 
     /// Asks the run to end as the signal would.
@@ -77,10 +104,20 @@ impl Interrupt {
     #[must_use]
     pub fn signal(&self) -> Option<Signal> {
         let asked = self.asked.load(Ordering::SeqCst);
-        [Signal::Interrupt, Signal::Terminate]
+        Signal::ALL
             .into_iter()
             .find(|signal| usize::from(signal.exit_code()) == asked)
     }
+}
+
+/// Ends the process without waiting for anything, not even for what the driver would do at an orderly end.
+fn end_at_once() -> ! {
+    // There is nowhere left to say that this failed.
+    let _ = writeln!(
+        io::stderr(),
+        "\nended at once; nothing was saved since the last checkpoint"
+    );
+    signal_hook::low_level::exit(i32::from(UNSAVED))
 }
 
 #[cfg(test)]
@@ -104,11 +141,11 @@ mod tests {
         }
     }
 
-    /// Set in the child process of the next test: what it shall raise.
+    /// Set in the child process of the next test: what it shall do, a letter each.
     #[cfg(unix)]
     const CHILD: &str = "KILN_TEST_SIGNALS";
 
-    /// Runs in a child process, because the second signal ends it.
+    /// Runs in a child process, because signals end it.
     #[cfg(unix)]
     #[test]
     fn child_process() {
@@ -117,21 +154,31 @@ mod tests {
         };
         let interrupt = Interrupt::install().unwrap();
         assert_eq!(interrupt.signal(), None);
-        for letter in plan.chars() {
-            let signal = if letter == 'i' {
-                Signal::Interrupt
-            } else {
-                Signal::Terminate
-            };
+        let raise = |signal: Signal| {
             signal_hook::low_level::raise(signal.number()).unwrap();
-            assert_eq!(interrupt.signal(), Some(signal));
+            // The thread that takes signals may be slow.
+            let since = Instant::now();
+            while interrupt.signal().is_none() && since.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        for letter in plan.chars() {
+            match letter {
+                's' => interrupt.begin_to_save(),
+                'i' => raise(Signal::Interrupt),
+                't' => raise(Signal::Terminate),
+                _ => std::thread::sleep(ECHO + Duration::from_millis(200)),
+            }
         }
-        std::process::exit(77);
+        // What was raised last may still be on its way.
+        std::thread::sleep(Duration::from_millis(500));
+        let asked = interrupt.signal().map_or(0, |signal| i32::from(signal.exit_code()));
+        std::process::exit(asked);
     }
 
     #[cfg(unix)]
     #[test]
-    fn first_signal_asks_and_second_ends() {
+    fn the_first_signal_asks_and_a_later_one_ends() {
         let program = std::env::current_exe().unwrap();
         let name = module_path!().split_once("::").unwrap().1;
         let code = |plan: &str| {
@@ -139,9 +186,12 @@ mod tests {
             child.args(["--exact", &format!("{name}::child_process"), "--test-threads=1"]);
             child.env(CHILD, plan).output().unwrap().status.code()
         };
-        assert_eq!(code("i"), Some(77));
-        assert_eq!(code("t"), Some(77));
-        assert_eq!(code("ii"), Some(130));
-        assert_eq!(code("it"), Some(143));
+        assert_eq!(code("si"), Some(130));
+        assert_eq!(code("st"), Some(143));
+        assert_eq!(code("stt"), Some(143), "what `timeout` sends is one signal");
+        assert_eq!(code("sit"), Some(130));
+        assert_eq!(code("st-t"), Some(i32::from(UNSAVED)));
+        assert_eq!(code("si-t"), Some(i32::from(UNSAVED)));
+        assert_eq!(code("t"), Some(i32::from(UNSAVED)), "nothing to save yet");
     }
 }

@@ -50,6 +50,8 @@ pub struct RunRequest {
     pub chosen: Vec<String>,
     /// Checkpoint file or folder to go on from.
     pub resume: Option<ResumeFrom>,
+    /// Deletes a run of the same scene that is in the way.
+    pub overwrite: bool,
     /// Where progress is shown; `None` shows nothing.
     pub terminal: Option<Terminal>,
     /// Where events go as JSON lines.
@@ -67,6 +69,7 @@ impl RunRequest {
             loaded: None,
             chosen: Vec::new(),
             resume: None,
+            overwrite: false,
             terminal: None,
             json: None,
         }
@@ -75,9 +78,9 @@ impl RunRequest {
 
 /// Where a run goes on.
 pub enum ResumeFrom {
-    /// The newest checkpoint of the output folder.
+    /// The newest checkpoint of the output folder, or the start when there is none.
     Latest,
-    /// The same, or the start when there is none: the run lost its device.
+    /// The same, after the run lost its device.
     AfterLoss,
     /// This file.
     File(PathBuf),
@@ -107,6 +110,8 @@ struct Session {
     sinks: Sinks,
     folder: RunFolder,
     started: Instant,
+    /// When the last checkpoint was written, or the first step came next.
+    checkpointed: Instant,
     /// Runs from a step's start to the next evaluation, export or checkpoint. Waiting for an image to be decoded does not
     /// count, as long as the device has nothing else to do.
     watch: Stopwatch,
@@ -144,6 +149,7 @@ impl Session {
             loaded,
             mut chosen,
             resume,
+            overwrite,
             terminal,
             json,
         } = request;
@@ -156,11 +162,10 @@ impl Session {
         };
         let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
         check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
-        let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some());
+        let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some() || overwrite);
         let found = match &resume {
             None => None,
-            Some(ResumeFrom::Latest) => Some(checkpoint::open(&root.join("checkpoints"))?),
-            Some(ResumeFrom::AfterLoss) => checkpoint::open_any(&root.join("checkpoints"))?,
+            Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => checkpoint::open_any(&root.join("checkpoints"))?,
             Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
         };
         let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
@@ -195,6 +200,7 @@ impl Session {
             Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => Existing::Resume,
             // A checkpoint of elsewhere may start a run of its own.
             Some(ResumeFrom::File(_)) if root.join("run.json").exists() => Existing::Resume,
+            _ if overwrite => Existing::Replace,
             _ => Existing::Refuse,
         };
         let run = NewRun {
@@ -258,6 +264,7 @@ impl Session {
             sinks,
             folder,
             started,
+            checkpointed: started,
             watch: Stopwatch::default(),
             rate: Rate::default(),
             test_psnr: None,
@@ -272,7 +279,7 @@ impl Session {
         };
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;
-        } else if matches!(resume, Some(ResumeFrom::AfterLoss)) {
+        } else if matches!(resume, Some(ResumeFrom::Latest | ResumeFrom::AfterLoss)) {
             session.begin_again()?;
         }
         session.announce()?;
@@ -355,6 +362,7 @@ impl Session {
             self.event(self.trainer.iteration(), Event::Warning { message })?;
         }
         self.from = self.trainer.iteration();
+        self.checkpointed = Instant::now();
         self.watched(|watcher, ctx| watcher.start(ctx))
     }
 
@@ -373,6 +381,7 @@ impl Session {
             if let Some(signal) = interrupt.signal() {
                 self.settle()?;
                 self.checkpoint()?;
+                self.save_what_was_reached()?;
                 return Ok(Some(signal));
             }
             let next = self.trainer.iteration() + 1;
@@ -383,6 +392,7 @@ impl Session {
                 self.checkpoint_if_there_is_room()?;
             }
             self.step(next)?;
+            interrupt.begin_to_save();
             if self.trainer.culls_last() {
                 self.settle()?;
                 self.trainer.cull_last()?;
@@ -407,13 +417,19 @@ impl Session {
                 self.save()?;
             }
             self.trainer.release()?;
-            if self.is_due(next, |s| &s.checkpoint) && next != total {
+            if (self.is_due(next, |s| &s.checkpoint) || self.is_checkpoint_late()) && next != total {
                 self.settle()?;
                 self.checkpoint_if_there_is_room()?;
             }
         }
         self.settle()?;
         Ok(None)
+    }
+
+    /// True when the last checkpoint was written too long ago.
+    fn is_checkpoint_late(&self) -> bool {
+        let minutes = self.profile.schedule.checkpoint_minutes;
+        minutes > 0.0 && self.checkpointed.elapsed().as_secs_f64() >= 60.0 * minutes
     }
 
     fn is_due(&self, iteration: u32, list: impl Fn(&Schedule) -> &[u32]) -> bool {

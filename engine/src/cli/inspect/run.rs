@@ -10,7 +10,8 @@ use super::{Description, count, mib, pretty};
 use crate::config::{Inputs, Profile, resolve};
 use crate::eval::{EvalFile, NamedView};
 use crate::record::run_folder::{
-    Environment, RunFolderError, RunRecord, SetRecord, checkpoints_path, config_path, environment_path, record_path,
+    Environment, RunFolderError, RunRecord, SetRecord, checkpoints_path, config_path, environment_path, is_written_to,
+    record_path,
 };
 
 /// What a run folder holds.
@@ -30,6 +31,8 @@ pub(super) struct RunDescription {
     low_views: Vec<NamedView>,
     /// Names of the checkpoints, oldest first.
     checkpoints: Vec<String>,
+    /// A process writes to the folder; none = not known.
+    written_to: Option<bool>,
     /// Bytes of everything in the folder.
     bytes: u64,
     /// What is listed and not there.
@@ -60,6 +63,7 @@ impl RunDescription {
             recipe: settings.ok().map(|profile| recipe(&profile)),
             low_views,
             checkpoints: names(&checkpoints_path(root)),
+            written_to: is_written_to(root),
             bytes: size(root, 8),
             missing,
             damaged: damaged.collect(),
@@ -129,7 +133,7 @@ impl Description for RunDescription {
         writeln!(
             out,
             "status     {}, {} of {} iterations",
-            run.status.name(),
+            run.status.found(self.written_to),
             run.iterations.done,
             run.iterations.total
         )?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::record::events::{Capacities, Event, MemoryRow, MetricsRow};
 use crate::record::run_folder::{
-    Allocation, Environment, Iterations, RunFolderError, RunRecord, environment_path, memory_path,
+    Allocation, Environment, Iterations, RunFolderError, RunRecord, environment_path, is_written_to, memory_path,
 };
 
 /// Share of the peak above which a purpose is worth a word, percent.
@@ -99,7 +99,7 @@ impl MemoryReport {
         let mut report = Self {
             name: record.name.clone(),
             folder: root.display().to_string(),
-            status: record.status.name(),
+            status: record.status.found(is_written_to(root)),
             iterations: record.iterations,
             device: environment.as_ref().map(Environment::device_line),
             // The running maxima know what happened between two records.

@@ -124,7 +124,7 @@ impl RunFolder {
             (Some(old), Existing::Refuse) => {
                 return Err(RunFolderError::Exists {
                     path: root.to_owned(),
-                    status: old.status.name(),
+                    status: old.status.found(lock.is_some().then_some(false)),
                     done: old.iterations.done,
                     total: old.iterations.total,
                 });
@@ -211,7 +211,10 @@ impl RunFolder {
     /// # Errors
     /// When a file cannot be written.
     pub fn write_setup(&mut self, profile: &Profile, environment: &Environment) -> Result<(), RunFolderError> {
-        let yaml = to_yaml(profile)?;
+        let mut profile = profile.clone();
+        // Who goes on with the run, or evaluates it, may stand elsewhere.
+        profile.dataset.path = profile.dataset.path.map(|path| absolute(Path::new(&path)));
+        let yaml = to_yaml(&profile)?;
         write_atomic(&self.root.join(CONFIG), |file| file.write_all(yaml.as_bytes()))?;
         write_json(&self.root.join(ENVIRONMENT), environment)?;
         self.list([CONFIG, ENVIRONMENT])
@@ -231,6 +234,15 @@ impl RunFolder {
             self.list([INPUT])?;
         }
         Ok(())
+    }
+
+    /// Notes in the index that `iteration` is done and can be gone on from.
+    ///
+    /// # Errors
+    /// When `run.json` cannot be written.
+    pub fn reach(&mut self, iteration: u32) -> Result<(), RunFolderError> {
+        self.reached(iteration);
+        self.write_record()
     }
 
     /// Adds files to the index that somebody else writes, e.g. `metrics.jsonl`; paths relative to the folder.
@@ -415,6 +427,30 @@ pub fn memory_path(root: &Path) -> PathBuf {
 #[must_use]
 pub fn stored_name(root: &Path) -> Option<String> {
     RunRecord::read(&root.join(RUN)).ok().map(|record| record.name)
+}
+
+/// `path` from the root of the file system, where it can be found.
+fn absolute(path: &Path) -> String {
+    let found = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    found.display().to_string()
+}
+
+/// True while a process writes to the run in `root`; none where the file system cannot tell.
+#[must_use]
+#[cfg(unix)]
+pub fn is_written_to(root: &Path) -> Option<bool> {
+    match File::open(root).ok()?.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(fs::TryLockError::WouldBlock) => Some(true),
+        Err(fs::TryLockError::Error(_)) => None,
+    }
+}
+
+/// Folders cannot be opened elsewhere.
+#[must_use]
+#[cfg(not(unix))]
+pub fn is_written_to(_root: &Path) -> Option<bool> {
+    None
 }
 
 /// Where the settings of the run in `root` are.

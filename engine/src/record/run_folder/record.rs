@@ -72,12 +72,21 @@ impl Status {
             Self::Stalled => "stalled",
         }
     }
+
+    /// What it comes to when the folder is, or is not, being written to; none = unknown.
+    #[must_use]
+    pub const fn found(self, is_written_to: Option<bool>) -> &'static str {
+        match (self, is_written_to) {
+            (Self::Running, Some(false)) => "stopped without ending",
+            _ => self.name(),
+        }
+    }
 }
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Iterations {
-    /// Iterations whose result is in the folder: as of the last save, evaluation or end.
+    /// Iterations whose result is in the folder: as of the last save, evaluation, checkpoint or end.
     pub done: u32,
     /// Iterations of the whole run.
     pub total: u32,

@@ -24,6 +24,7 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, RunErro
         mut loaded,
         chosen,
         resume,
+        overwrite,
         terminal,
         json,
     } = request;
@@ -31,12 +32,13 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, RunErro
     let device = (caps.name.clone(), caps.driver.clone());
     let mut faults = open.faults.clone();
     let outlets = Outlets::new(terminal, json);
-    let mut request = |profile: &Profile, open: OpenDevice, resume| RunRequest {
+    let mut request = |profile: &Profile, open: OpenDevice, resume: Option<ResumeFrom>| RunRequest {
         profile: profile.clone(),
         open,
         scene: scene.clone(),
         loaded: loaded.take(),
         chosen: chosen.clone(),
+        overwrite: overwrite && resume.is_none(),
         resume,
         terminal: outlets.terminal(),
         json: outlets.json(),
@@ -118,7 +120,7 @@ impl Session {
         error
     }
 
-    /// Begins anew in the folder of a run that lost its device before its first checkpoint.
+    /// Begins anew in the folder of a run that ended before its first checkpoint.
     pub(super) fn begin_again(&mut self) -> Result<(), RunError> {
         self.folder.rewind(0)?;
         self.event(

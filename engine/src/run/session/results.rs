@@ -1,6 +1,7 @@
 //! What a run leaves behind on its way: evaluations, models, checkpoints, timings.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::super::evaluation::{Evaluation, Told, Trained, lpips_sets};
 use super::Session;
@@ -169,7 +170,25 @@ impl Session {
             .unwrap_or(&path)
             .display()
             .to_string();
+        self.checkpointed = Instant::now();
+        self.folder.reach(self.trainer.iteration())?;
         self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
+    }
+
+    /// Saves the model of a run that was asked to end, unless it is saved already. The checkpoint is there: a disk that is full
+    /// now costs the files for viewers.
+    pub(super) fn save_what_was_reached(&mut self) -> Result<(), RunError> {
+        let iteration = self.trainer.iteration();
+        if self.folder.record().plys.iter().any(|ply| ply.iteration == iteration) {
+            return Ok(());
+        }
+        match self.save() {
+            Err(RunError::Export(error @ ExportError::DiskFull { .. })) => {
+                let message = format!("the model is not saved: {error}; the checkpoint has it");
+                self.event(iteration, Event::Warning { message })
+            }
+            other => other,
+        }
     }
 
     /// A full disk costs a checkpoint that may come later, not the run: the one before is still there.
