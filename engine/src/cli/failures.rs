@@ -1,5 +1,8 @@
 //! Exit codes and hints of training errors.
 
+use std::path::Path;
+
+use super::shell::word;
 use super::{Exit, Failure};
 use crate::eval::lpips::LpipsError;
 use crate::kernels::counters::Stall;
@@ -74,6 +77,23 @@ impl Failure for SceneError {
     fn exit(&self) -> Exit {
         Exit::Data
     }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoPoses {
+                root,
+                folder,
+                database,
+                ..
+            } => Some(by_colmap(root, folder, database.as_deref())),
+            Self::Film { path } => Some(format!(
+                "`mkdir -p scene/images && ffmpeg -i {} -qscale:v 2 -vf fps=2 scene/images/%04d.jpg`, then `kiln train scene \
+                 --colmap`; the guide `photos-to-splats` has more",
+                word(path)
+            )),
+            Self::ScenesBelow { first, .. } => Some(format!("name one of them, for example {}", word(first))),
+            _ => None,
+        }
+    }
 }
 
 impl Failure for LpipsError {
@@ -105,6 +125,33 @@ impl Failure for ServeError {
     fn hint(&self) -> Option<String> {
         self.hint()
     }
+}
+
+/// How poses come to photos in `folder`, for the scene in `root`.
+fn by_colmap(root: &Path, folder: &Path, database: Option<&Path>) -> String {
+    let (scene, photos) = (word(root), word(folder));
+    // a line of a message ends in no dot
+    let images = match folder.strip_prefix(root) {
+        Ok(name) if name == Path::new("images") || name == Path::new("input") => String::new(),
+        Ok(name) if !name.as_os_str().is_empty() => format!(" -i {}", word(name)),
+        _ => " -i ./".to_owned(),
+    };
+    let found = root.join("database.db");
+    let file = word(database.unwrap_or(&found));
+    let matching = match database {
+        Some(_) => String::new(),
+        None => format!(
+            "  colmap feature_extractor --database_path {file} --image_path {photos}\n  \
+             colmap exhaustive_matcher --database_path {file}\n"
+        ),
+    };
+    let sparse = word(&root.join("sparse"));
+    format!(
+        "`kiln train {scene} --colmap` runs COLMAP and trains on what it finds; by hand:\n{matching}  mkdir -p {sparse}\n  \
+         colmap mapper --database_path {file} --image_path {photos} --output_path {sparse}\n  \
+         kiln train {scene}{images}\n\
+         the guide `photos-to-splats` explains them"
+    )
 }
 
 const LESS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`";
@@ -149,7 +196,8 @@ impl Failure for PlanError {
             Self::HostMemory { .. } => Some("`--set dataset.cache_gib=N` keeps fewer of them".to_owned()),
             // Its message says what to do.
             Self::TooMuchBackground { .. } => None,
-            Self::Scene(_) | Self::Init(_) => None,
+            Self::Scene(error) => error.hint(),
+            Self::Init(_) => None,
         }
     }
 }
@@ -235,7 +283,8 @@ impl Failure for RunError {
             }
             // Its message asks for a report already.
             Self::Grew { .. } => None,
-            Self::Scene(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
+            Self::Scene(error) => error.hint(),
+            Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
         }
     }
 }

@@ -25,6 +25,7 @@ mod plan;
 mod profiles;
 mod render;
 mod request;
+mod shell;
 mod stored;
 mod train;
 mod view;

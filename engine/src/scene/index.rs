@@ -38,6 +38,8 @@ pub struct SceneIndex {
     pub images: PathBuf,
     /// Names of listed images that are not there, sorted.
     pub missing: Vec<String>,
+    /// Names of listed images whose files cannot be decoded by what their headers say, sorted.
+    pub undecodable: Vec<String>,
     /// The cameras that took the images, in the order of their first image.
     pub cameras: Vec<CameraUse>,
     pub(super) resolution: Resolution,

@@ -1,7 +1,8 @@
 //! Reading a data set of any kind.
 //!
 //! Owns the detection of the kind, the pairing of poses with image files, the choice of the image folder, order and
-//! split. Images that are listed but not there are left out and counted; when all are missing, that is an error.
+//! split. Images that are listed but not there are left out and counted, and so are those that cannot be decoded; when none is left, that is
+//! an error.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,18 +13,25 @@ use super::header::Header;
 use super::index::{CameraUse, SceneIndex};
 use super::lens::Lens;
 use super::options::{KindChoice, SceneKind, SceneOptions};
+use super::pairing::Pairing;
 use super::posed::PosedImage;
 use super::upright::Planner;
 use super::view::{self, Alpha, View};
 use super::{
     Near, Point, Resolution, SceneError, blender, colmap, header, masks, multiscale, nerfstudio, points_ply, seen,
-    split,
+    split, unknown,
 };
 
 /// Image folder of COLMAP data sets unless told otherwise.
 const IMAGES: &str = "images";
+/// Image folder of data sets whose photos are not undistorted yet, where there is no other.
+const INPUT: &str = "input";
 /// Divisors that ready-made image folders come in.
 const READY_MADE: [u32; 3] = [2, 4, 8];
+/// What is read, for messages on files that cannot be.
+const READ: &str = "PNG and JPEG are read, save or copy them again";
+/// Most entries of a scene's folder that are searched for images.
+const MOST_FOLDERS: usize = 1000;
 /// Training images narrower than this draw a warning, pixels.
 const TINY_WIDTH_PX: u32 = 32;
 
@@ -41,6 +49,7 @@ pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Sc
         planner: Planner::default(),
         resolution: options.resolution,
         missing: Vec::new(),
+        undecodable: Vec::new(),
         cameras: Vec::new(),
         warnings: Vec::new(),
         notices: Vec::new(),
@@ -81,23 +90,12 @@ fn detect(root: &Path, choice: KindChoice) -> Result<Found, SceneError> {
             looked_for.push(marker);
         }
     }
-    let entries = std::fs::read_dir(root).map_err(|e| SceneError::io(root, "open the data set", e))?;
-    let mut names: Vec<String> = entries
-        .flatten()
-        .take(1000)
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    let found = if names.is_empty() {
-        "an empty folder".to_owned()
-    } else {
-        listed(&names)
-    };
-    Err(SceneError::UnknownKind {
-        root: root.to_owned(),
-        looked_for: looked_for.join(", "),
-        found,
-    })
+    if wants(SceneKind::Colmap)
+        && let Some((folder, notice)) = colmap::find_elsewhere(root)
+    {
+        return Ok(Found::Colmap(folder, Some(notice)));
+    }
+    Err(unknown::explain(root, &looked_for.join(", "), choice == KindChoice::Auto))
 }
 
 /// What is gathered while a data set is read.
@@ -108,6 +106,7 @@ struct Loader<'a> {
     planner: Planner,
     resolution: Resolution,
     missing: Vec<String>,
+    undecodable: Vec<String>,
     cameras: Vec<(Lens, CameraUse)>,
     warnings: Vec<String>,
     notices: Vec<String>,
@@ -205,6 +204,11 @@ impl Loader<'_> {
             return Ok(folder);
         }
         let whole = self.root.join(IMAGES);
+        let input = self.root.join(INPUT);
+        if !whole.exists() && input.is_dir() {
+            self.notices.push(format!("images are taken from {INPUT}: there is no folder {IMAGES}"));
+            return Ok(input);
+        }
         let divisor = match self.resolution {
             Resolution::Divide(divisor) if READY_MADE.contains(&divisor) => divisor,
             _ => return Ok(whole),
@@ -216,6 +220,7 @@ impl Loader<'_> {
         }
         let paths = |folder: &Path| posed.iter().map(|image| folder.join(&image.name)).collect::<Vec<_>>();
         let headers = header::read_all(&paths(&folder), &self.fence)?;
+        let headers: Vec<Option<Header>> = headers.into_iter().map(|header| header.ok().flatten()).collect();
         let there = headers.iter().flatten().count();
         let whole_there = paths(&whole).iter().filter(|path| path.is_file()).count();
         let odd = posed.iter().zip(&headers).find_map(|(image, header)| {
@@ -245,7 +250,37 @@ impl Loader<'_> {
         Ok(whole)
     }
 
-    /// Pairs poses with image files, sorted by name; images that are not there are left out and counted.
+    /// Headers of image files. Those that are not there are looked for under another ending, and `paths` follows.
+    fn headers(&mut self, paths: &mut [PathBuf]) -> Result<Vec<header::Found>, SceneError> {
+        let mut headers = header::read_all(paths, &self.fence)?;
+        let mut pairing = Pairing::default();
+        let (mut places, mut others) = (Vec::new(), Vec::new());
+        for (at, path) in paths.iter().enumerate() {
+            if let (Ok(None), Some(other)) = (&headers[at], pairing.find(path)) {
+                places.push(at);
+                others.push(other);
+            }
+        }
+        let found = header::read_all(&others, &self.fence)?;
+        if let (Some(other), Some(at)) = (others.first(), places.first()) {
+            let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            self.notices.push(format!(
+                "{} of {} images are there under another ending, such as {} for {}",
+                others.len(),
+                paths.len(),
+                name(other),
+                name(&paths[*at])
+            ));
+        }
+        for ((at, other), header) in places.into_iter().zip(others).zip(found) {
+            headers[at] = header;
+            paths[at] = other;
+        }
+        Ok(headers)
+    }
+
+    /// Pairs poses with image files, sorted by name; images that are not there, or cannot be decoded, are left out and
+    /// counted.
     fn views(
         &mut self,
         folder: &Path,
@@ -253,14 +288,21 @@ impl Loader<'_> {
         posed: Vec<PosedImage>,
         alpha: Alpha,
     ) -> Result<Vec<View>, SceneError> {
-        let paths: Vec<PathBuf> = posed.iter().map(|image| folder.join(&image.name)).collect();
-        let headers = header::read_all(&paths, &self.fence)?;
+        let mut paths: Vec<PathBuf> = posed.iter().map(|image| folder.join(&image.name)).collect();
+        let headers = self.headers(&mut paths)?;
         let count = posed.len();
-        let (mut views, mut missing) = (Vec::with_capacity(count), Vec::new());
+        let (mut views, mut missing, mut undecodable) = (Vec::with_capacity(count), Vec::new(), Vec::new());
         for ((posed, path), header) in posed.into_iter().zip(paths).zip(headers) {
-            let Some(header) = header else {
-                missing.push(posed.name);
-                continue;
+            let header = match header {
+                Ok(Some(header)) => header,
+                Ok(None) => {
+                    missing.push(posed.name);
+                    continue;
+                }
+                Err(error) => {
+                    undecodable.push((posed.name, error.short()));
+                    continue;
+                }
             };
             let lens = posed.lens;
             let view = View::new(posed, path, header, alpha, &mut self.planner)?;
@@ -268,9 +310,14 @@ impl Loader<'_> {
             views.push(view);
         }
         missing.sort();
+        undecodable.sort();
+        let told: Vec<String> = undecodable.iter().map(|(name, why)| format!("{name} ({why})")).collect();
         if views.is_empty() {
             let path = listed_in.to_owned();
-            let why = self.why_empty(folder, count, &missing);
+            let why = match &told[..] {
+                [] => self.why_empty(folder, count, &missing),
+                told => format!("none of its {count} images can be decoded: {}; {READ}", listed(told)),
+            };
             return Err(SceneError::NoViews { path, why });
         }
         if !missing.is_empty() {
@@ -281,6 +328,15 @@ impl Loader<'_> {
                 listed(&missing)
             ));
         }
+        if !told.is_empty() {
+            self.warnings.push(format!(
+                "{} of {count} images in {} cannot be decoded and are left out: {}; {READ}",
+                told.len(),
+                folder.display(),
+                listed(&told)
+            ));
+        }
+        self.undecodable.extend(undecodable.into_iter().map(|(name, _)| name));
         self.missing.extend(missing);
         split::sort(&mut views);
         if let Some(pair) = views.windows(2).find(|pair| pair[0].name == pair[1].name) {
@@ -298,26 +354,30 @@ impl Loader<'_> {
         if listed_images == 0 {
             return "it lists no images; export the model again".to_owned();
         }
-        let is_there = |name: &String| self.root.join(name).is_dir();
-        let others: Vec<String> = READY_MADE
-            .iter()
-            .map(|n| format!("{IMAGES}_{n}"))
-            .filter(is_there)
-            .collect();
-        let remedy = match &others[..] {
-            [] => "check dataset.images".to_owned(),
-            others => format!("there is {}: name the folder with --images", others.join(", ")),
-        };
         let state = match std::fs::read_dir(folder) {
-            Ok(_) => "is in",
-            Err(_) if folder.exists() => "can be in",
-            Err(_) => "can be: there is no folder",
+            Ok(_) => format!("is in {}", folder.display()),
+            Err(_) if folder.exists() => format!("is there: {} is not a folder that can be read", folder.display()),
+            Err(_) => format!("is there: there is no folder {}", folder.display()),
+        };
+        let remedy = match self.folder_with(missing) {
+            Some(name) => format!("they are in {name}: add `-i {name}`"),
+            None => "name their folder with `-i FOLDER`".to_owned(),
         };
         format!(
-            "none of its {listed_images} images {state} {} (missing: {}); {remedy}",
-            folder.display(),
+            "none of its {listed_images} images {state} (missing: {}); {remedy}",
             listed(missing)
         )
+    }
+
+    /// The folder of the scene that holds the first of these images.
+    fn folder_with(&self, names: &[String]) -> Option<String> {
+        let first = names.first()?;
+        let entries = std::fs::read_dir(self.root).into_iter().flatten().flatten();
+        let holds = |folder: &PathBuf| folder.join(first).is_file() || Pairing::default().find(&folder.join(first)).is_some();
+        let mut folders: Vec<PathBuf> = entries.take(MOST_FOLDERS).map(|entry| entry.path()).filter(holds).collect();
+        folders.sort();
+        let name = folders.first()?.file_name()?;
+        Some(name.to_string_lossy().into_owned())
     }
 
     fn count_camera(&mut self, lens: Lens, view: &View) {
@@ -437,6 +497,7 @@ impl Loader<'_> {
             ));
         }
         self.missing.sort();
+        self.undecodable.sort();
         Ok(SceneIndex {
             kind,
             root: self.root.to_owned(),
@@ -451,6 +512,7 @@ impl Loader<'_> {
             model: model.to_owned(),
             images: images.to_owned(),
             missing: self.missing,
+            undecodable: self.undecodable,
             cameras,
             resolution: self.resolution,
         })

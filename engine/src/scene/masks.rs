@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::listed;
 use super::fence::Fence;
+use super::header::Header;
 use super::options::{MaskChoice, SceneOptions};
 use super::upright::is_scaled_copy;
 use super::view::{MaskFile, View, without_extension};
@@ -51,8 +52,8 @@ pub(super) fn attach(
             _ => Ok(()),
         };
     }
-    let headers = header::read_all(&paths, fence)?.into_iter();
-    let mut sizes = headers.map(|header| header.map(|header| (header.width, header.height)));
+    let headers: Vec<Option<Header>> = header::read_all(&paths, fence)?.into_iter().collect::<Result<_, _>>()?;
+    let mut sizes = headers.into_iter().map(|header| header.map(|header| (header.width, header.height)));
     let mut without = Vec::new();
     for (view, path) in views.iter_mut().zip(found) {
         let Some((path, Some(size_px))) = path.map(|path| (path, sizes.next().flatten())) else {
