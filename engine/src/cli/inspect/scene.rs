@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Description, count, mib, pretty};
+use super::{Description, count, extent, mib, pretty};
+use crate::cli::shell::word;
 use crate::config::Profile;
 use crate::plan::scene_options;
 use crate::run::RunError;
-use crate::cli::shell::word;
 use crate::scene::{CameraReport, SceneIndex, SceneOptions, SceneReport};
 
 /// Names of images that are missing, or cannot be decoded, that are shown.
@@ -69,7 +69,12 @@ impl Description for SceneDescription {
         if !rest.is_empty() {
             let cameras = rest.iter().map(|(_, cameras)| cameras).sum();
             let images = rest.iter().map(|(camera, _)| camera.images).sum();
-            writeln!(out, "           and {} of {}", count(cameras, "more camera"), count(images, "image"))?;
+            writeln!(
+                out,
+                "           and {} of {}",
+                count(cameras, "more camera"),
+                count(images, "image")
+            )?;
         }
         for size in scene.training_sizes.iter().take(GROUPS) {
             writeln!(
@@ -83,7 +88,12 @@ impl Description for SceneDescription {
         let rest = scene.training_sizes.get(GROUPS..).unwrap_or_default();
         if !rest.is_empty() {
             let images = rest.iter().map(|size| size.images).sum();
-            writeln!(out, "           {} at {}", count(images, "image"), count(rest.len(), "more size"))?;
+            writeln!(
+                out,
+                "           {} at {}",
+                count(images, "image"),
+                count(rest.len(), "more size")
+            )?;
         }
         writeln!(out, "           {} of memory for all of them", mib(scene.image_bytes))?;
         match scene.points_box {
@@ -111,7 +121,10 @@ impl Description for SceneDescription {
         for warning in &scene.warnings {
             writeln!(out, "warning: {warning}")?;
         }
-        for (what, names) in [("missing", &scene.images_missing), ("undecodable", &scene.images_undecodable)] {
+        for (what, names) in [
+            ("missing", &scene.images_missing),
+            ("undecodable", &scene.images_undecodable),
+        ] {
             if !names.is_empty() {
                 let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
                 let rest = match names.len().saturating_sub(SHOWN) {
@@ -134,7 +147,8 @@ impl Description for SceneDescription {
 fn grouped(cameras: &[CameraReport]) -> Vec<(CameraReport, usize)> {
     let mut groups: Vec<(CameraReport, usize)> = Vec::new();
     let percent = |camera: &CameraReport| camera.crop.map(|crop| (100.0 * crop).round() as i64);
-    let alike = |a: &CameraReport, b: &CameraReport| (&a.model, a.file_px, percent(a)) == (&b.model, b.file_px, percent(b));
+    let alike =
+        |a: &CameraReport, b: &CameraReport| (&a.model, a.file_px, percent(a)) == (&b.model, b.file_px, percent(b));
     for camera in cameras {
         match groups.iter_mut().find(|(group, _)| alike(group, camera)) {
             Some((group, cameras)) => {
@@ -146,16 +160,6 @@ fn grouped(cameras: &[CameraReport]) -> Vec<(CameraReport, usize)> {
     }
     groups.sort_by_key(|(group, _)| std::cmp::Reverse(group.images));
     groups
-}
-
-fn extent([low, high]: [[f32; 3]; 2]) -> String {
-    let axes = ["x", "y", "z"];
-    let parts: Vec<String> = axes
-        .iter()
-        .enumerate()
-        .map(|(i, axis)| format!("{axis} {:.3} to {:.3}", low[i], high[i]))
-        .collect();
-    parts.join(", ")
 }
 
 #[cfg(test)]
@@ -186,7 +190,10 @@ mod tests {
         let mut out = Vec::new();
         described.print(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.contains("camera     OPENCV, 800 x 800 pixels, 64 images of 64 cameras, "), "{text}");
+        assert!(
+            text.contains("camera     OPENCV, 800 x 800 pixels, 64 images of 64 cameras, "),
+            "{text}"
+        );
         assert!(text.contains("           and 4 more cameras of 8 images\n"), "{text}");
         assert!(text.contains("kiln train 'my garden' --profile"), "{text}");
         assert_eq!(text.matches("camera  ").count(), 5, "{text}");
