@@ -86,7 +86,12 @@ fn damaged_models_end_with_exit_4() {
                     fs::write(entry.path(), "no image").unwrap();
                 }
             },
-            &["none of its 40 images can be decoded", "view_000.jpg (", "and 37 more", "PNG and JPEG are read"],
+            &[
+                "none of its 40 images can be decoded",
+                "view_000.jpg (",
+                "and 37 more",
+                "PNG and JPEG are read",
+            ],
         ),
         (
             |scene| fs::remove_file(scene.join("sparse/0/images.bin")).unwrap(),
@@ -94,7 +99,12 @@ fn damaged_models_end_with_exit_4() {
         ),
         (
             |scene| fs::remove_dir_all(scene.join("sparse")).unwrap(),
-            &["holds no camera poses, only 40 photos", "--colmap", "colmap feature_extractor", "colmap mapper"],
+            &[
+                "holds no camera poses, only 40 photos",
+                "--colmap",
+                "colmap feature_extractor",
+                "colmap mapper",
+            ],
         ),
         (
             |scene| {

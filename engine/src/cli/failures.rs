@@ -80,10 +80,7 @@ impl Failure for SceneError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoPoses {
-                root,
-                folder,
-                database,
-                ..
+                root, folder, database, ..
             } => Some(by_colmap(root, folder, database.as_deref())),
             Self::Film { path } => Some(format!(
                 "`mkdir -p scene/images && ffmpeg -i {} -qscale:v 2 -vf fps=2 scene/images/%04d.jpg`, then `kiln train scene \
@@ -180,12 +177,19 @@ impl Failure for PlanError {
             Self::Vulkan(error) => error.hint(),
             Self::Loss(error) => Some(error.hint().to_owned()),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
-            Self::DoesNotFit { budget, .. } => Some(match budget.limit {
-                BudgetLimit::Profile => KNOBS.to_owned(),
-                // No setting gives back what others hold, or what is not there.
-                BudgetLimit::Reported => format!("{LESS}; ending other programs that use the device leaves more"),
-                BudgetLimit::Fraction | BudgetLimit::Unreported => LESS.to_owned(),
-            }),
+            Self::DoesNotFit { budget, fitting, .. } => {
+                let less = match fitting {
+                    // What makes a model smaller helps first where it is the model that is too large.
+                    Some(gaussians) => format!("`--max-gaussians {gaussians}` fits; `--sh-degree 2` has room for more"),
+                    None => LESS.to_owned(),
+                };
+                Some(match budget.limit {
+                    BudgetLimit::Profile => format!("{less}; a larger `memory.cap_gib` allows more"),
+                    // No setting gives back what others hold, or what is not there.
+                    BudgetLimit::Reported => format!("{less}; ending other programs that use the device leaves more"),
+                    BudgetLimit::Fraction | BudgetLimit::Unreported => less,
+                })
+            }
             Self::ImagesDoNotFit { .. } => Some(format!(
                 "`--set dataset.residency=host` keeps them in host memory; {KNOBS}"
             )),

@@ -71,6 +71,8 @@ pub struct Train {
     pub faults: Faults,
     /// Where to resume, when asked to.
     pub resume: Option<Resume>,
+    /// Poses are found by COLMAP.
+    pub colmap: bool,
     /// Events as JSON lines on standard output.
     pub json: bool,
     /// No progress line.

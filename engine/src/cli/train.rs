@@ -2,7 +2,8 @@
 
 use std::io::Write as _;
 
-use super::for_scene::{ForScene, for_scene};
+use super::colmap::with_poses;
+use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
 use super::request::{Resume, Train};
 use super::{Exit, Failure};
 use crate::config;
@@ -22,10 +23,22 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         settings,
         faults,
         resume,
+        colmap,
         json,
         quiet,
     } = request;
-    let preliminary = settings.preliminary().map_err(boxed)?;
+    let mut settings = settings;
+    let mut preliminary = settings.preliminary().map_err(boxed)?;
+    let mut interrupt = None;
+    if colmap {
+        // COLMAP works for minutes or hours, and is ended with the run.
+        let asked = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
+        settings = with_poses(settings, &preliminary, &asked, quiet)?;
+        preliminary = settings.preliminary().map_err(boxed)?;
+        interrupt = Some(asked);
+    }
+    // Before a device is looked for: a scene that is not there is the first thing to know.
+    check_scene(&preliminary)?;
     let open = open_device(&preliminary, faults).map_err(boxed)?;
     let caps = open.device.caps();
     let here = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction);
@@ -41,13 +54,20 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         let _ = writeln!(err, "device: {} ({})", caps.name, caps.driver);
     }
     let ForScene {
-        profile,
+        mut profile,
         path,
         scene,
         opened,
         adapted,
     } = for_scene(&inputs)?;
-    let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
+    // What is stored holds in other folders too.
+    let path = std::path::absolute(&path).unwrap_or(path);
+    profile.dataset.path = Some(path.display().to_string());
+    let is_cpu = budget.is_cpu;
+    if let Some(note) = settle_lpips(&mut profile, is_cpu).filter(|_| !quiet) {
+        let _ = writeln!(err, "note: {note}");
+    }
+    let interrupt = interrupt.unwrap_or_else(|| Interrupt::install().unwrap_or_else(|_| Interrupt::unattached()));
     let request = RunRequest {
         profile,
         open,

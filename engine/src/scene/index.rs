@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::options::{SceneKind, SceneOptions};
+use super::options::{KindChoice, SceneKind, SceneOptions};
 use super::view::{Split, View, ViewId};
 use super::{Near, Point, Resolution, SceneError, SeenPoint, load};
 
@@ -61,6 +61,14 @@ pub struct CameraUse {
 }
 
 impl SceneIndex {
+    /// The kind of data set in `root`, without reading it.
+    ///
+    /// # Errors
+    /// [`SceneError`] that says what `root` is instead.
+    pub fn detect(root: &Path, choice: KindChoice) -> Result<SceneKind, SceneError> {
+        load::kind_of(root, choice)
+    }
+
     /// Reads the data set in `root`.
     ///
     /// # Errors

@@ -103,7 +103,11 @@ mod tests {
             assert!(decode(&whole[..kept], MOST).is_err(), "{kept} of {} bytes", whole.len());
             let mut zeroed = whole.clone();
             zeroed[kept..].fill(0);
-            assert!(decode(&zeroed, MOST).is_err(), "{kept} of {} bytes, then zeros", whole.len());
+            assert!(
+                decode(&zeroed, MOST).is_err(),
+                "{kept} of {} bytes, then zeros",
+                whole.len()
+            );
         }
     }
 

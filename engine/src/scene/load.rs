@@ -12,7 +12,7 @@ use super::fence::Fence;
 use super::header::Header;
 use super::index::{CameraUse, SceneIndex};
 use super::lens::Lens;
-use super::options::{KindChoice, SceneKind, SceneOptions};
+use super::options::{HoldOut, KindChoice, SceneKind, SceneOptions};
 use super::pairing::Pairing;
 use super::posed::PosedImage;
 use super::upright::Planner;
@@ -28,6 +28,8 @@ const IMAGES: &str = "images";
 const INPUT: &str = "input";
 /// Divisors that ready-made image folders come in.
 const READY_MADE: [u32; 3] = [2, 4, 8];
+/// Longest list of views that is read, bytes.
+const MOST_LIST_BYTES: u64 = 16 << 20;
 /// What is read, for messages on files that cannot be.
 const READ: &str = "PNG and JPEG are read, save or copy them again";
 /// Most entries of a scene's folder that are searched for images.
@@ -60,6 +62,16 @@ pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Sc
         Found::Multiscale => loader.multiscale(),
         Found::Nerfstudio => loader.nerfstudio(),
     }
+}
+
+/// The kind of data set in `root`.
+pub(super) fn kind_of(root: &Path, choice: KindChoice) -> Result<SceneKind, SceneError> {
+    Ok(match detect(root, choice)? {
+        Found::Colmap(..) => SceneKind::Colmap,
+        Found::Blender => SceneKind::Blender,
+        Found::Multiscale => SceneKind::Multiscale,
+        Found::Nerfstudio => SceneKind::Nerfstudio,
+    })
 }
 
 enum Found {
@@ -95,7 +107,11 @@ fn detect(root: &Path, choice: KindChoice) -> Result<Found, SceneError> {
     {
         return Ok(Found::Colmap(folder, Some(notice)));
     }
-    Err(unknown::explain(root, &looked_for.join(", "), choice == KindChoice::Auto))
+    Err(unknown::explain(
+        root,
+        &looked_for.join(", "),
+        choice == KindChoice::Auto,
+    ))
 }
 
 /// What is gathered while a data set is read.
@@ -131,7 +147,7 @@ impl Loader<'_> {
         let alpha = self.options.alpha.or(Alpha::Ignore);
         let images = self.image_folder(&model.images)?;
         let views = self.views(&images, &model.images_file, model.images, alpha)?;
-        let mut sets = split_views(views, self.options.eval);
+        let mut sets = self.split(views)?;
         for view in &mut sets.0 {
             view.seen = model.seen.remove(&view.name).unwrap_or_default();
         }
@@ -148,7 +164,7 @@ impl Loader<'_> {
         };
         let train_views = open(&train)?;
         let test_views = has_test.then(|| open(&test)).transpose()?;
-        let sets = self.ready_split(train_views, test_views, blender::TEST_FILE);
+        let sets = self.ready_split(train_views, test_views, blender::TEST_FILE)?;
         let root = self.root;
         self.finish(SceneKind::Blender, &train, root, sets, Vec::new())
     }
@@ -159,7 +175,7 @@ impl Loader<'_> {
         let (train, test) = multiscale::read(&file)?;
         let train = self.views(self.root, &file, train, self.options.alpha.or(Alpha::Composite))?;
         let test = test.map(|test| self.views(self.root, &file, test, self.options.alpha.or(Alpha::Composite)));
-        let sets = self.ready_split(train, test.transpose()?, "test split");
+        let sets = self.ready_split(train, test.transpose()?, "test split")?;
         let root = self.root;
         self.finish(SceneKind::Multiscale, &file, root, sets, Vec::new())
     }
@@ -180,9 +196,10 @@ impl Loader<'_> {
             }
         };
         let views = self.views(self.root, &file, frames.images, self.options.alpha.or(Alpha::Composite))?;
-        let sets = match frames.held_out.filter(|_| self.options.eval) {
+        let usual = self.options.eval && self.options.hold_out == HoldOut::Usual;
+        let sets = match frames.held_out.filter(|_| usual) {
             Some(held_out) => hold_out_named(views, &held_out),
-            None => split_views(views, self.options.eval),
+            None => self.split(views)?,
         };
         let root = self.root;
         self.finish(SceneKind::Nerfstudio, &file, root, sets, points)
@@ -206,7 +223,8 @@ impl Loader<'_> {
         let whole = self.root.join(IMAGES);
         let input = self.root.join(INPUT);
         if !whole.exists() && input.is_dir() {
-            self.notices.push(format!("images are taken from {INPUT}: there is no folder {IMAGES}"));
+            self.notices
+                .push(format!("images are taken from {INPUT}: there is no folder {IMAGES}"));
             return Ok(input);
         }
         let divisor = match self.resolution {
@@ -311,7 +329,10 @@ impl Loader<'_> {
         }
         missing.sort();
         undecodable.sort();
-        let told: Vec<String> = undecodable.iter().map(|(name, why)| format!("{name} ({why})")).collect();
+        let told: Vec<String> = undecodable
+            .iter()
+            .map(|(name, why)| format!("{name} ({why})"))
+            .collect();
         if views.is_empty() {
             let path = listed_in.to_owned();
             let why = match &told[..] {
@@ -373,8 +394,13 @@ impl Loader<'_> {
     fn folder_with(&self, names: &[String]) -> Option<String> {
         let first = names.first()?;
         let entries = std::fs::read_dir(self.root).into_iter().flatten().flatten();
-        let holds = |folder: &PathBuf| folder.join(first).is_file() || Pairing::default().find(&folder.join(first)).is_some();
-        let mut folders: Vec<PathBuf> = entries.take(MOST_FOLDERS).map(|entry| entry.path()).filter(holds).collect();
+        let holds =
+            |folder: &PathBuf| folder.join(first).is_file() || Pairing::default().find(&folder.join(first)).is_some();
+        let mut folders: Vec<PathBuf> = entries
+            .take(MOST_FOLDERS)
+            .map(|entry| entry.path())
+            .filter(holds)
+            .collect();
         folders.sort();
         let name = folders.first()?.file_name()?;
         Some(name.to_string_lossy().into_owned())
@@ -399,20 +425,77 @@ impl Loader<'_> {
     }
 
     /// The split a data set comes with, or every eighth view where it comes without.
-    fn ready_split(&mut self, train: Vec<View>, test: Option<Vec<View>>, absent: &str) -> Sets {
+    fn ready_split(&mut self, train: Vec<View>, test: Option<Vec<View>>, absent: &str) -> Result<Sets, SceneError> {
+        let usual = self.options.eval && self.options.hold_out == HoldOut::Usual;
         match test {
-            Some(test) if self.options.eval => (train, test),
+            Some(test) if usual => Ok((train, test)),
             test => {
-                if self.options.eval {
+                if usual {
                     let notice = format!("no {absent}; every eighth training view is held out instead");
                     self.warnings.push(notice);
                 }
                 let mut all = train;
                 all.extend(test.into_iter().flatten());
                 split::sort(&mut all);
-                split_views(all, self.options.eval)
+                self.split(all)
             }
         }
+    }
+
+    /// Train and test views of a sorted list.
+    fn split(&mut self, views: Vec<View>) -> Result<Sets, SceneError> {
+        if !self.options.eval {
+            return Ok((views, Vec::new()));
+        }
+        match &self.options.hold_out {
+            HoldOut::Usual => Ok(split::hold_out(views, split::HOLDOUT_EVERY)),
+            HoldOut::Every(every) => Ok(split::hold_out(views, *every)),
+            HoldOut::Listed(file) => self.hold_out_listed(views, file),
+        }
+    }
+
+    /// Holds out the views that a file names, which has a name a line and may have comments.
+    fn hold_out_listed(&mut self, views: Vec<View>, file: &Path) -> Result<Sets, SceneError> {
+        let inside = self.root.join(file);
+        let path = if inside.is_file() { inside } else { file.to_owned() };
+        let size = path.metadata().map_err(|e| SceneError::io(&path, "open", e))?.len();
+        if size > MOST_LIST_BYTES {
+            return Err(SceneError::TooLarge {
+                path,
+                bytes: size,
+                limit: MOST_LIST_BYTES,
+            });
+        }
+        let bytes = std::fs::read(&path).map_err(|e| SceneError::io(&path, "read", e))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().map(|line| line.trim().trim_start_matches('\u{feff}'));
+        let listed_names: BTreeSet<String> = lines
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(|line| view::without_extension(line).to_owned())
+            .collect();
+        let is_listed = |view: &View| listed_names.contains(view::without_extension(&view.name));
+        let known: BTreeSet<&str> = views.iter().map(|view| view::without_extension(&view.name)).collect();
+        let strangers: Vec<String> = listed_names
+            .iter()
+            .filter(|name| !known.contains(name.as_str()))
+            .cloned()
+            .collect();
+        if listed_names.is_empty() || strangers.len() == listed_names.len() {
+            let found = format!("no name of a view among {} lines", listed_names.len());
+            let remedy = "name the views to hold out as the model names its images, one a line";
+            return Err(SceneError::malformed(&path, "the list", found, remedy));
+        }
+        if !strangers.is_empty() {
+            self.warnings.push(format!(
+                "{} of {} names in {} are of no view: {}",
+                strangers.len(),
+                listed_names.len(),
+                path.display(),
+                listed(&strangers)
+            ));
+        }
+        let (test, train) = views.into_iter().partition(is_listed);
+        Ok((train, test))
     }
 
     fn finish(
@@ -560,15 +643,6 @@ fn crop_notices(cameras: &[CameraUse]) -> Vec<String> {
         ));
     }
     notices
-}
-
-/// Train and test views of a sorted list.
-fn split_views(views: Vec<View>, eval: bool) -> Sets {
-    if eval {
-        split::hold_out(views)
-    } else {
-        (views, Vec::new())
-    }
 }
 
 /// Train and test views by name.

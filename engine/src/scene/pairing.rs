@@ -21,7 +21,10 @@ impl Pairing {
     /// The one photo that `path`, which is not there, may mean.
     pub(super) fn find(&mut self, path: &Path) -> Option<PathBuf> {
         let (folder, stem) = (path.parent()?, path.file_stem()?.to_str()?);
-        let known = self.folders.entry(folder.to_owned()).or_insert_with(|| photos_of(folder));
+        let known = self
+            .folders
+            .entry(folder.to_owned())
+            .or_insert_with(|| photos_of(folder));
         match &known.get(&stem.to_lowercase())?[..] {
             [name] => Some(folder.join(name)),
             _ => None,

@@ -16,9 +16,7 @@ const DATABASE: &str = "database.db";
 
 /// Why `root` is not a data set, in which `looked_for` was not found; `any` when data sets of every kind were.
 pub(super) fn explain(root: &Path, looked_for: &str, any: bool) -> SceneError {
-    if any
-        && let Some(other) = other_thing(root)
-    {
+    if any && let Some(other) = other_thing(root) {
         return other;
     }
     let entries = match std::fs::read_dir(root) {
@@ -71,7 +69,9 @@ fn other_thing(root: &Path) -> Option<SceneError> {
             database: Some(root.join(DATABASE)).filter(|file| file.is_file()),
         });
     }
-    let film = entries.into_iter().find(|path| path.is_file() && has_ending(path, &FILMS))?;
+    let film = entries
+        .into_iter()
+        .find(|path| path.is_file() && has_ending(path, &FILMS))?;
     Some(SceneError::Film { path: film })
 }
 

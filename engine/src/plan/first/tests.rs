@@ -185,10 +185,18 @@ fn no_model_starts_with_more_gaussians_than_it_may_have() {
     let few = of(&[("memory.max_gaussians", "40")]);
     assert_eq!(few.gaussians.len(), 40);
     assert_eq!(few.origin(), "40 of 150 sparse points (`memory.max_gaussians`)");
-    assert!(few.gaussians.means.iter().all(|place| all.gaussians.means.contains(place)));
+    assert!(
+        few.gaussians
+            .means
+            .iter()
+            .all(|place| all.gaussians.means.contains(place))
+    );
     let again = of(&[("memory.max_gaussians", "40")]);
     assert_eq!(few.gaussians.means, again.gaussians.means);
-    let random = of(&[("memory.max_gaussians", "40"), ("init", "{ kind: random_frustum, count: 700 }")]);
+    let random = of(&[
+        ("memory.max_gaussians", "40"),
+        ("init", "{ kind: random_frustum, count: 700 }"),
+    ]);
     assert_eq!(random.origin(), "40 of 700 random points (`memory.max_gaussians`)");
     assert_eq!(of(&[("memory.max_gaussians", "150")]).origin(), "150 sparse points");
 }

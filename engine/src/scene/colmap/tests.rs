@@ -574,13 +574,20 @@ fn every_truncation_is_an_error_with_observations_too() {
 /// Scripts that write one line an image: the second image would be taken for the points of the first.
 #[test]
 fn text_images_of_one_line_are_an_error() {
-    for second in ["2 1 0 0 0 0.5 0 0 1 b.png", "2 1 0 0 0 0.5 0 0 1 b c d.png", "2 1 0 0 0 0.5 0 0 1 0002"] {
+    for second in [
+        "2 1 0 0 0 0.5 0 0 1 b.png",
+        "2 1 0 0 0 0.5 0 0 1 b c d.png",
+        "2 1 0 0 0 0.5 0 0 1 0002",
+    ] {
         let folder = Scratch::new();
         folder.write("cameras.txt", "1 PINHOLE 64 48 50 51 31 25\n");
         folder.write("images.txt", format!("1 1 0 0 0 0 0 0 1 a.png\n{second}\n"));
         for most in [0, 100] {
             let message = read(folder.path(), &Fence::open(), most).unwrap_err().to_string();
-            assert!(message.contains("line 2: observations") && message.contains("two lines"), "{message}");
+            assert!(
+                message.contains("line 2: observations") && message.contains("two lines"),
+                "{message}"
+            );
         }
     }
 }

@@ -213,7 +213,10 @@ fn images_of_another_shape_or_kind_are_errors() {
     folder.write("images/v00.png", "GIF89a nothing");
     folder.write("images/v01.png", "GIF89a nothing");
     let error = message(&folder, &SceneOptions::default());
-    assert!(error.contains("can be decoded: v00.png (") && error.contains("v01.png ("), "{error}");
+    assert!(
+        error.contains("can be decoded: v00.png (") && error.contains("v01.png ("),
+        "{error}"
+    );
 }
 
 #[test]

@@ -487,14 +487,24 @@ fn whatever_cannot_be_decoded_is_named_and_left_out() {
     let scene = load(folder.path(), &all_views()).unwrap();
     assert_eq!(scene.train.len(), 1);
     assert_eq!(scene.undecodable, ["b.jpg", "c.jpg", "d.jpg", "e.jpg"]);
-    let told = scene.warnings.iter().find(|warning| warning.contains("cannot be decoded")).unwrap();
-    assert!(told.starts_with("4 of 5 images in ") && told.contains("b.jpg (the file is empty)"), "{told}");
+    let told = scene
+        .warnings
+        .iter()
+        .find(|warning| warning.contains("cannot be decoded"))
+        .unwrap();
+    assert!(
+        told.starts_with("4 of 5 images in ") && told.contains("b.jpg (the file is empty)"),
+        "{told}"
+    );
     assert!(told.contains("and 1 more; PNG and JPEG are read"), "{told}");
     // none is left
     std::fs::remove_file(folder.path().join("images/a.jpg")).unwrap();
     folder.write("images/a.jpg", &whole[..20]);
     let error = message(&folder);
-    assert!(error.contains("none of its 5 images can be decoded: a.jpg ("), "{error}");
+    assert!(
+        error.contains("none of its 5 images can be decoded: a.jpg ("),
+        "{error}"
+    );
 }
 
 /// A named pipe among the images would be waited for until somebody writes.
@@ -504,7 +514,9 @@ fn pipes_among_the_images_are_left_out_at_once() {
     let folder = Scratch::new();
     write_model(&folder, "PINHOLE 40 30 35 36 19 16", &["a.png", "b.png"]);
     grey(&folder, "images/a.png", 40, 30);
-    let made = std::process::Command::new("mkfifo").arg(folder.path().join("images/b.png")).status();
+    let made = std::process::Command::new("mkfifo")
+        .arg(folder.path().join("images/b.png"))
+        .status();
     assert!(made.unwrap().success());
     let scene = load(folder.path(), &all_views()).unwrap();
     assert_eq!(scene.undecodable, ["b.png"]);
@@ -523,12 +535,19 @@ fn cut_jpeg_files_are_no_photos() {
     let split = Split::Train;
     assert!(store.get(ViewId { split, index: 0 }).is_ok());
     let error = store.get(ViewId { split, index: 1 }).unwrap_err().to_string();
-    assert!(error.contains("b.jpg: the file ends before its picture does"), "{error}");
+    assert!(
+        error.contains("b.jpg: the file ends before its picture does"),
+        "{error}"
+    );
 }
 
 #[test]
 fn images_under_another_ending_are_found() {
-    for (listed, there) in [("000.jpg", "000.JPG"), ("000.jpg", "000.png"), ("sub/000.png", "sub/000.jpeg")] {
+    for (listed, there) in [
+        ("000.jpg", "000.JPG"),
+        ("000.jpg", "000.png"),
+        ("sub/000.png", "sub/000.jpeg"),
+    ] {
         let folder = Scratch::new();
         write_model(&folder, "PINHOLE 40 30 35 36 19 16", &[listed]);
         folder.write(&format!("images/{there}"), jpeg_with_orientation(40, 30, 0));
@@ -536,13 +555,20 @@ fn images_under_another_ending_are_found() {
         assert_eq!(scene.train[0].name, listed);
         assert!(scene.train[0].image_path.ends_with(there));
         let told = "1 of 1 images are there under another ending, such as 000.";
-        assert!(scene.notices.iter().any(|notice| notice.starts_with(told)), "{:?}", scene.notices);
+        assert!(
+            scene.notices.iter().any(|notice| notice.starts_with(told)),
+            "{:?}",
+            scene.notices
+        );
         // of two that may be meant, none is taken
         let other = if there.ends_with("png") { "000.jpeg" } else { "000.png" };
         let other = there.replace(there.rsplit('/').next().unwrap(), other);
         folder.write(&format!("images/{other}"), jpeg_with_orientation(40, 30, 0));
         let found = load(folder.path(), &all_views());
-        assert!(listed.ends_with("png") && other.ends_with("png") || found.is_err(), "{other}");
+        assert!(
+            listed.ends_with("png") && other.ends_with("png") || found.is_err(),
+            "{other}"
+        );
     }
 }
 
@@ -552,7 +578,10 @@ fn an_image_folder_of_another_name_is_named() {
     write_model(&folder, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
     grey(&folder, "photos/a.png", 40, 30);
     let error = message(&folder);
-    assert!(error.contains("there is no folder") && error.contains("they are in photos: add `-i photos`"), "{error}");
+    assert!(
+        error.contains("there is no folder") && error.contains("they are in photos: add `-i photos`"),
+        "{error}"
+    );
     // what INRIA's converter starts from is taken
     std::fs::rename(folder.path().join("photos"), folder.path().join("input")).unwrap();
     let scene = load(folder.path(), &all_views()).unwrap();
@@ -586,19 +615,76 @@ fn what_is_no_data_set_is_told_what_it_is() {
         grey(&folder, &format!("input/{n}.png"), 8, 8);
     }
     match error(folder.path()) {
-        SceneError::NoPoses { photos: 3, folder, database: None, .. } => assert!(folder.ends_with("input")),
+        SceneError::NoPoses {
+            photos: 3,
+            folder,
+            database: None,
+            ..
+        } => assert!(folder.ends_with("input")),
         other => panic!("{other:?}"),
     }
     folder.write("database.db", "");
-    assert!(error(folder.path()).to_string().contains("database.db, from which no model was made"));
-    assert!(matches!(error(&folder.path().join("input")), SceneError::NoPoses { photos: 3, .. }));
+    assert!(
+        error(folder.path())
+            .to_string()
+            .contains("database.db, from which no model was made")
+    );
+    assert!(matches!(
+        error(&folder.path().join("input")),
+        SceneError::NoPoses { photos: 3, .. }
+    ));
     let film = folder.write("film.MP4", "");
     assert!(matches!(error(&film), SceneError::Film { .. }));
     let parent = Scratch::new();
     let inner = Scratch::new();
     write_model(&inner, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
-    std::fs::rename(inner.path().join("sparse"), parent.write("plush/x", "").with_file_name("sparse")).unwrap();
+    std::fs::rename(
+        inner.path().join("sparse"),
+        parent.write("plush/x", "").with_file_name("sparse"),
+    )
+    .unwrap();
     parent.write("fox/transforms.json", "{}");
     let told = error(parent.path()).to_string();
     assert!(told.ends_with("a folder of data sets: fox, plush"), "{told}");
+}
+
+#[test]
+fn views_are_held_out_by_number_or_by_list() {
+    let folder = Scratch::new();
+    let names: Vec<String> = (0..10).map(|n| format!("v{n}.png")).collect();
+    write_model(
+        &folder,
+        "PINHOLE 40 30 35 36 19 16",
+        &names.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    for name in &names {
+        grey(&folder, &format!("images/{name}"), 40, 30);
+    }
+    let held = |hold_out: HoldOut| {
+        let options = SceneOptions {
+            hold_out,
+            ..SceneOptions::default()
+        };
+        load(folder.path(), &options).map(|scene| {
+            let names: Vec<String> = scene.test.iter().map(|view| view.name.clone()).collect();
+            assert_eq!(scene.train.len() + names.len(), 10);
+            (names, scene.warnings)
+        })
+    };
+    assert_eq!(held(HoldOut::Usual).unwrap().0, ["v0.png", "v8.png"]);
+    assert_eq!(held(HoldOut::Every(4)).unwrap().0, ["v0.png", "v4.png", "v8.png"]);
+    let list = folder.write("sparse/0/test.txt", "# held out\r\nv3.png\n\n v7 \nnobody.png\n");
+    for file in [PathBuf::from("sparse/0/test.txt"), list.clone()] {
+        let (names, warnings) = held(HoldOut::Listed(file)).unwrap();
+        assert_eq!(names, ["v3.png", "v7.png"]);
+        assert!(
+            warnings[0].contains("1 of 3 names") && warnings[0].ends_with("of no view: nobody"),
+            "{warnings:?}"
+        );
+    }
+    folder.write("sparse/0/test.txt", "nobody\n");
+    let error = held(HoldOut::Listed(list)).unwrap_err().to_string();
+    assert!(error.contains("test.txt, the list: no name of a view"), "{error}");
+    let error = held(HoldOut::Listed("absent.txt".into())).unwrap_err().to_string();
+    assert!(error.contains("cannot open absent.txt"), "{error}");
 }
