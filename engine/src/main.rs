@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use kiln::cli::{self, Exit, Failure, Request, UsageError};
 
 fn main() -> ExitCode {
@@ -11,6 +12,11 @@ fn main() -> ExitCode {
         Err(UsageError::Arguments(error)) if !error.use_stderr() => {
             let _ = error.print();
             return Exit::Ok.into();
+        }
+        // Nothing was asked, which help answers.
+        Err(UsageError::Arguments(error)) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            return Exit::Usage.into();
         }
         Err(error) => return cli::report(&error, &mut std::io::stderr()).into(),
     };

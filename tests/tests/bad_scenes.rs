@@ -48,7 +48,7 @@ fn patch(file: &Path, at: usize, bytes: &[u8]) {
 #[test]
 fn damaged_models_end_with_exit_4() {
     type Damage = fn(&Path);
-    let cases: [(Damage, &[&str]); 9] = [
+    let cases: [(Damage, &[&str]); 10] = [
         (
             |scene| {
                 let file = scene.join("sparse/0/points3D.bin");
@@ -81,8 +81,17 @@ fn damaged_models_end_with_exit_4() {
             &["images.bin", "none of its 40 images"],
         ),
         (
-            |scene| fs::write(scene.join("images/view_003.jpg"), "no image").unwrap(),
-            &["view_003.jpg", "cannot decode"],
+            |scene| {
+                for entry in fs::read_dir(scene.join("images")).unwrap().flatten() {
+                    fs::write(entry.path(), "no image").unwrap();
+                }
+            },
+            &[
+                "none of its 40 images can be decoded",
+                "view_000.jpg (",
+                "and 37 more",
+                "PNG and JPEG are read",
+            ],
         ),
         (
             |scene| fs::remove_file(scene.join("sparse/0/images.bin")).unwrap(),
@@ -91,6 +100,19 @@ fn damaged_models_end_with_exit_4() {
         (
             |scene| fs::remove_dir_all(scene.join("sparse")).unwrap(),
             &[
+                "holds no camera poses, only 40 photos",
+                "--colmap",
+                "colmap feature_extractor",
+                "colmap mapper",
+            ],
+        ),
+        (
+            |scene| {
+                fs::remove_dir_all(scene.join("sparse")).unwrap();
+                fs::remove_dir_all(scene.join("images")).unwrap();
+            },
+            &[
+                "an empty folder",
                 "sparse/0/cameras.bin",
                 "transforms_train.json",
                 "metadata.json",
@@ -112,13 +134,14 @@ fn links_and_names_out_of_the_scene_end_with_exit_4() {
     use std::os::unix::fs::symlink;
     let scratch = Scratch::new("bad");
     let scene = copy(&scratch);
-    fs::rename(scene.join("images"), scratch.join("elsewhere")).unwrap();
-    symlink(scratch.join("elsewhere"), scene.join("images")).unwrap();
+    let photo = scene.join("images/view_007.jpg");
+    fs::rename(&photo, scratch.join("elsewhere.jpg")).unwrap();
+    symlink(scratch.join("elsewhere.jpg"), &photo).unwrap();
     refused(
         &scratch,
         &scene,
         &[],
-        &["outside of the data set", "dataset.follow_links=true"],
+        &["outside of the data set", "add --set dataset.follow_links=true"],
     );
     let file = scene.join("sparse/0/images.bin");
     let bytes = fs::read(&file).unwrap();

@@ -1,12 +1,14 @@
 //! What can be typed. Flags that other 3DGS trainers use for the same thing are accepted as aliases.
 
+use std::ffi::OsStr;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use super::examples;
-use super::flags::{DeviceFlags, SettingFlags};
+use super::flags::{DeviceFlags, ModelFlags, SettingFlags};
 use crate::config::{PROFILES, RECIPES, Shipped};
 use crate::plugins::is_box;
 
@@ -144,6 +146,9 @@ pub(super) struct TrainArgs {
     /// Delete the run of the same scene that is in the output folder
     #[arg(long, conflicts_with_all = ["resume", "start_checkpoint"])]
     pub(super) overwrite: bool,
+    /// SCENE is a folder of photos: find the camera poses with the program `colmap` first, into RUN-colmap
+    #[arg(long)]
+    pub(super) colmap: bool,
     /// Print events as JSON, one object a line, on standard output
     #[arg(long)]
     pub(super) json: bool,
@@ -167,6 +172,8 @@ pub(super) struct ModelArgs {
     /// Set any key, for example dataset.resolution=4
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
+    #[command(flatten)]
+    pub(super) flags: ModelFlags,
     #[command(flatten)]
     pub(super) device: DeviceArgs,
     /// No progress line
@@ -227,8 +234,8 @@ pub(super) struct ExportArgs {
     /// Box that the centres of Gaussians must lie in, in the scene's coordinates: its smallest and its largest corner
     #[arg(long, value_name = "X,Y,Z,X,Y,Z", allow_hyphen_values = true, value_parser = crop)]
     pub(super) crop: Option<[f32; 6]>,
-    /// Version of SPZ: 3, which every reader knows, or 4
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=4))]
+    /// Version of SPZ: 3, 2 for readers from before 2025, or 4, which new ones read
+    #[arg(long, alias = "spz_version", value_name = "N", value_parser = clap::value_parser!(u32).range(2..=4))]
     pub(super) spz_version: Option<u32>,
     /// Print nothing but the path of the file
     #[arg(short, long)]
@@ -299,10 +306,12 @@ pub(super) struct SettingsArgs {
     #[arg(value_name = "SCENE")]
     pub(super) scene: Option<String>,
     /// Memory profile
-    #[arg(long, value_name = "NAME", help = format!("Memory profile: auto, {}", names(&PROFILES)))]
+    #[arg(long, value_name = "NAME", help = format!("Memory profile: auto, {}", names(&PROFILES)),
+        value_parser = ShippedName(&PROFILES), hide_possible_values = true)]
     pub(super) profile: Option<String>,
     /// Training recipe
-    #[arg(long, value_name = "NAME", help = format!("Training recipe: {}", names(&RECIPES)))]
+    #[arg(long, value_name = "NAME", help = format!("Training recipe: {}", names(&RECIPES)),
+        value_parser = ShippedName(&RECIPES), hide_possible_values = true)]
     pub(super) recipe: Option<String>,
     /// Configuration file, over profile and recipe
     #[arg(long, value_name = "FILE")]
@@ -335,6 +344,23 @@ fn crop(text: &str) -> Result<[f32; 6], String> {
     corners.filter(is_box).ok_or_else(|| {
         "six numbers are expected, the smallest x,y,z and the largest, for example -1,-1,-1,1,1,1".to_owned()
     })
+}
+
+/// Takes any text, because files of people are named too, and offers the shipped names to a shell's completion.
+#[derive(Clone, Copy, Debug)]
+struct ShippedName(&'static [Shipped]);
+
+impl TypedValueParser for ShippedName {
+    type Value = String;
+
+    fn parse_ref(&self, cmd: &clap::Command, arg: Option<&clap::Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(cmd, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = self.0.iter().map(|shipped| PossibleValue::new(shipped.short_name()));
+        Some(Box::new(names))
+    }
 }
 
 /// Names of shipped files for a line of help.

@@ -48,6 +48,16 @@ pub enum UsageError {
         /// Where the export was to go.
         output: Option<PathBuf>,
     },
+    /// A file name that says another format than `--format`.
+    #[error("{} ends as {ending} files do, and the format is {format}", output.display())]
+    OtherEnding {
+        /// Where the export was to go.
+        output: PathBuf,
+        /// The format that its ending stands for.
+        ending: &'static str,
+        /// The format that was asked for.
+        format: &'static str,
+    },
     /// `--spz-version` for another format.
     #[error("`--spz-version` is for SPZ files, and the format is {format}")]
     NotSpz {
@@ -68,6 +78,34 @@ pub enum UsageError {
     NothingThere {
         /// What was named.
         shown: String,
+    },
+    /// The scene of a run is not where it was.
+    #[error("the scene {} that {} was trained on is not there", path.display(), run.display())]
+    SceneMoved {
+        /// Where it was.
+        path: PathBuf,
+        /// The run.
+        run: PathBuf,
+    },
+    /// A setting that the command does not read.
+    #[error("`{command}` does not read `{key}` ({flag})")]
+    Unread {
+        /// The command.
+        command: &'static str,
+        /// The key.
+        key: String,
+        /// The flag that set it.
+        flag: String,
+    },
+    /// A kernel for a model that states its own.
+    #[error("{} says itself how it is drawn: {stated}; `{key}` is for files that do not", path.display())]
+    KernelStated {
+        /// The model.
+        path: PathBuf,
+        /// What it says.
+        stated: String,
+        /// The key that was set.
+        key: String,
     },
     /// No scene on the command line and none in the configuration file.
     #[error("no scene is given")]
@@ -91,11 +129,27 @@ impl UsageError {
                  .spz or .glb"
                     .to_owned(),
             ),
+            Self::OtherEnding { .. } => {
+                Some("leave out `--format`, or give the file the ending of its format".to_owned())
+            }
             Self::NotSpz { .. } => Some("leave it out, or use `--format spz`".to_owned()),
             Self::PlyWithoutName | Self::OverTheModel { .. } => {
                 Some("`-o FILE.ply` writes elsewhere".to_owned())
             }
             Self::NothingThere { .. } => Some("name a scene folder, a run folder or a PLY file".to_owned()),
+            Self::SceneMoved { run, .. } => {
+                let run = super::shell::word(run);
+                Some(format!(
+                    "name its folder after the run: `kiln eval {run} SCENE`; `kiln render {run} --cameras {run}/cameras.json` needs \
+                     none"
+                ))
+            }
+            Self::Unread { .. } => Some(
+                "leave it out; a stored model is drawn by `dataset`, `device`, `diagnose`, `eval`, `memory`, `model`, \
+                 `mip.kernel_size` and the image scale of `train`"
+                    .to_owned(),
+            ),
+            Self::KernelStated { .. } => Some("leave the setting out".to_owned()),
             Self::NoScene => {
                 Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())
             }
@@ -109,5 +163,10 @@ fn without_prefix(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let (text, _) = text.split_once("For more information").unwrap_or((text, ""));
-    text.trim_end().to_owned()
+    // its advice for what begins with a hyphen and is no flag; nobody names a scene so
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.contains("' as a value, use '-- "))
+        .collect();
+    lines.join("\n").replace("\n\n\n", "\n\n").trim_end().to_owned()
 }

@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::request::Eval;
-use super::stored::{Opened, boxed, open, progress};
-use super::{Exit, Failure, Settings, UsageError};
+use super::stored::{boxed, load, open, progress, scene};
+use super::{Exit, Failure, UsageError};
 use crate::config::LpipsRange;
 use crate::eval::{EvalFile, LOW_DB, NamedView};
 use crate::export::ExportError;
-use crate::run::{RunError, Stored};
+use crate::run::RunError;
 use crate::scene::Split;
 
 /// Evaluates and prints to `out`.
@@ -22,13 +22,9 @@ pub fn run(request: Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>>
         let shown = model.target.display().to_string();
         return Err(boxed(UsageError::WriteNeedsRun { shown }));
     }
-    let Opened {
-        location,
-        profile,
-        open,
-    } = open(&model)?;
-    let scene = Settings::scene(&profile).map_err(boxed)?;
-    let stored = Stored::load(&location, &profile, &open).map_err(boxed)?;
+    let opened = open("eval", &model)?;
+    let scene = scene(&opened, &model).map_err(boxed)?;
+    let stored = load(&opened, &model)?;
     let run = write.then_some(model.target.as_path());
     let evaluated = stored
         .evaluate(&scene, run, &mut progress(model.quiet))

@@ -64,6 +64,7 @@ impl Failure for UsageError {
     fn exit(&self) -> Exit {
         match self {
             Self::Arguments(error) if !error.use_stderr() => Exit::Ok,
+            Self::NothingThere { .. } | Self::SceneMoved { .. } => Exit::Data,
             _ => Exit::Usage,
         }
     }

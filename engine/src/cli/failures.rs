@@ -1,5 +1,8 @@
 //! Exit codes and hints of training errors.
 
+use std::path::Path;
+
+use super::shell::word;
 use super::{Exit, Failure};
 use crate::eval::lpips::LpipsError;
 use crate::kernels::counters::Stall;
@@ -74,6 +77,20 @@ impl Failure for SceneError {
     fn exit(&self) -> Exit {
         Exit::Data
     }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoPoses {
+                root, folder, database, ..
+            } => Some(by_colmap(root, folder, database.as_deref())),
+            Self::Film { path } => Some(format!(
+                "`mkdir -p scene/images && ffmpeg -i {} -qscale:v 2 -vf fps=2 scene/images/%04d.jpg`, then `kiln train scene \
+                 --colmap`; the guide `photos-to-splats` has more",
+                word(path)
+            )),
+            Self::ScenesBelow { first, .. } => Some(format!("name one of them, for example {}", word(first))),
+            _ => None,
+        }
+    }
 }
 
 impl Failure for LpipsError {
@@ -107,6 +124,33 @@ impl Failure for ServeError {
     }
 }
 
+/// How poses come to photos in `folder`, for the scene in `root`.
+fn by_colmap(root: &Path, folder: &Path, database: Option<&Path>) -> String {
+    let (scene, photos) = (word(root), word(folder));
+    // a line of a message ends in no dot
+    let images = match folder.strip_prefix(root) {
+        Ok(name) if name == Path::new("images") || name == Path::new("input") => String::new(),
+        Ok(name) if !name.as_os_str().is_empty() => format!(" -i {}", word(name)),
+        _ => " -i ./".to_owned(),
+    };
+    let found = root.join("database.db");
+    let file = word(database.unwrap_or(&found));
+    let matching = match database {
+        Some(_) => String::new(),
+        None => format!(
+            "  colmap feature_extractor --database_path {file} --image_path {photos}\n  \
+             colmap exhaustive_matcher --database_path {file}\n"
+        ),
+    };
+    let sparse = word(&root.join("sparse"));
+    format!(
+        "`kiln train {scene} --colmap` runs COLMAP and trains on what it finds; by hand:\n{matching}  mkdir -p {sparse}\n  \
+         colmap mapper --database_path {file} --image_path {photos} --output_path {sparse}\n  \
+         kiln train {scene}{images}\n\
+         the guide `photos-to-splats` explains them"
+    )
+}
+
 const LESS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`";
 
 const MORE_ROOM: &str = "fewer Gaussians (a smaller `memory.max_gaussians`) or a larger `memory.cap_gib` leave room for more; \
@@ -133,12 +177,19 @@ impl Failure for PlanError {
             Self::Vulkan(error) => error.hint(),
             Self::Loss(error) => Some(error.hint().to_owned()),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
-            Self::DoesNotFit { budget, .. } => Some(match budget.limit {
-                BudgetLimit::Profile => KNOBS.to_owned(),
-                // No setting gives back what others hold, or what is not there.
-                BudgetLimit::Reported => format!("{LESS}; ending other programs that use the device leaves more"),
-                BudgetLimit::Fraction | BudgetLimit::Unreported => LESS.to_owned(),
-            }),
+            Self::DoesNotFit { budget, fitting, .. } => {
+                let less = match fitting {
+                    // What makes a model smaller helps first where it is the model that is too large.
+                    Some(gaussians) => format!("`--max-gaussians {gaussians}` fits; `--sh-degree 2` has room for more"),
+                    None => LESS.to_owned(),
+                };
+                Some(match budget.limit {
+                    BudgetLimit::Profile => format!("{less}; a larger `memory.cap_gib` allows more"),
+                    // No setting gives back what others hold, or what is not there.
+                    BudgetLimit::Reported => format!("{less}; ending other programs that use the device leaves more"),
+                    BudgetLimit::Fraction | BudgetLimit::Unreported => less,
+                })
+            }
             Self::ImagesDoNotFit { .. } => Some(format!(
                 "`--set dataset.residency=host` keeps them in host memory; {KNOBS}"
             )),
@@ -149,7 +200,8 @@ impl Failure for PlanError {
             Self::HostMemory { .. } => Some("`--set dataset.cache_gib=N` keeps fewer of them".to_owned()),
             // Its message says what to do.
             Self::TooMuchBackground { .. } => None,
-            Self::Scene(_) | Self::Init(_) => None,
+            Self::Scene(error) => error.hint(),
+            Self::Init(_) => None,
         }
     }
 }
@@ -238,7 +290,8 @@ impl Failure for RunError {
             }
             // Its message asks for a report already.
             Self::Grew { .. } => None,
-            Self::Scene(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
+            Self::Scene(error) => error.hint(),
+            Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
         }
     }
 }

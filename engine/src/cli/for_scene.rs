@@ -1,12 +1,17 @@
 //! The settings of a run on its scene: what every command uses that trains or plans.
 
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use super::{Failure, Settings};
-use crate::config::{Facts, Inputs, Profile, resolve, resolve_for, rules_of};
+use crate::config::{Facts, Inputs, LpipsChoice, Profile, resolve, resolve_for, rules_of};
 use crate::plan::scene_options;
+use crate::plugins::Init;
 use crate::scene::SceneIndex;
+
+/// Bytes of a PLY file that hold its header.
+const HEADER_BYTES: u64 = 1 << 16;
 
 /// A scene, and the profile that is adapted to it.
 pub(super) struct ForScene {
@@ -32,6 +37,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
     let path = Settings::scene(&profile).map_err(boxed)?;
     let options = scene_options(&profile).map_err(boxed)?;
     let opened = Instant::now();
+    let init = profile.init.clone();
     let mut scene = SceneIndex::load(&path, &options).map_err(boxed)?;
     if rules_of(inputs).map_err(boxed)?.is_empty() {
         return Ok(ForScene {
@@ -39,7 +45,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
             path,
             scene,
             opened,
-            adapted: Vec::new(),
+            adapted: of_points(&init).into_iter().collect(),
         });
     }
     let (profile, adaptations) = resolve_for(inputs, &Facts::of(&scene, profile.schedule.iterations)).map_err(boxed)?;
@@ -52,8 +58,53 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
         path,
         scene,
         opened,
-        adapted: adaptations.iter().map(ToString::to_string).collect(),
+        adapted: adaptations
+            .iter()
+            .map(ToString::to_string)
+            .chain(of_points(&init))
+            .collect(),
     })
+}
+
+/// Says what is wrong with the place of a scene before anything else is looked at.
+///
+/// # Errors
+/// When no scene is named, or there is none.
+pub(super) fn check_scene(profile: &Profile) -> Result<(), Box<dyn Failure>> {
+    let path = Settings::scene(profile).map_err(boxed)?;
+    let options = scene_options(profile).map_err(boxed)?;
+    SceneIndex::detect(&path, options.kind).map_err(boxed)?;
+    Ok(())
+}
+
+/// What of a file of points is not taken: a model of another run starts anew from its centres and colours.
+fn of_points(init: &Init) -> Option<String> {
+    let Init::Ply(options) = init else { return None };
+    let mut start = Vec::new();
+    let file = std::fs::File::open(&options.path).ok()?;
+    file.take(HEADER_BYTES).read_to_end(&mut start).ok()?;
+    let text = String::from_utf8_lossy(&start);
+    let header = text.split("end_header").next().unwrap_or_default();
+    header.contains(" opacity").then(|| {
+        format!(
+            "{} is a trained model: the centres and colours of its Gaussians are taken, their shapes, opacities and other \
+             coefficients are not",
+            options.path
+        )
+    })
+}
+
+/// Decides `eval.lpips: auto` for a device; gives what to say about it.
+pub(super) fn settle_lpips(profile: &mut Profile, is_cpu: bool) -> Option<&'static str> {
+    let asked = profile.eval.lpips;
+    profile.eval.lpips = asked.on_device(is_cpu);
+    match (asked, is_cpu) {
+        (LpipsChoice::Auto, true) => Some("LPIPS is off on CPU drivers, `--enable-lpips` turns it on"),
+        (LpipsChoice::On, true) => {
+            Some("LPIPS on a CPU driver takes seconds to minutes a view, `--set eval.lpips=false` leaves it out")
+        }
+        _ => None,
+    }
 }
 
 fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {

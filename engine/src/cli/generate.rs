@@ -60,6 +60,8 @@ mod tests {
                 "memory",
                 "doctor",
                 "max-gaussians",
+                "draft",
+                "16gb",
             ] {
                 assert!(text.contains(command), "{shell:?} does not know {command}");
             }

@@ -4,6 +4,7 @@
 //! to stderr.
 
 mod args;
+mod colmap;
 mod doctor;
 mod error;
 mod eval;
@@ -25,6 +26,7 @@ mod plan;
 mod profiles;
 mod render;
 mod request;
+mod shell;
 mod stored;
 mod train;
 mod view;
@@ -32,6 +34,7 @@ mod view;
 use std::io::{self, Write};
 
 pub use args::{FormatName, Shell};
+pub use colmap::ColmapError;
 pub use doctor::run as run_doctor;
 pub use error::UsageError;
 pub use eval::run as run_eval;

@@ -51,6 +51,7 @@ where
                 settings: settings(train.settings)?,
                 resume,
                 overwrite: train.overwrite,
+                colmap: train.colmap,
                 json: train.json,
                 quiet: train.quiet,
             })
@@ -146,12 +147,13 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         scene,
         iteration,
         set,
+        flags,
         device,
         quiet,
     } = args;
     let faults = Faults::read(&device.fault)?;
     let scene = scene.map(|scene| scene_of(&scene));
-    let mut overrides: Vec<Override> = scene.into_iter().chain(device.flags.0).collect();
+    let mut overrides: Vec<Override> = scene.into_iter().chain(flags.0).chain(device.flags.0).collect();
     overrides.extend(settings_of(set)?);
     Ok(Model {
         target,
@@ -175,7 +177,18 @@ fn export(args: ExportArgs) -> Result<Export, UsageError> {
         FormatName::Spz => Format::Spz(SpzVersion::V3),
         FormatName::Glb => Format::Glb,
     });
-    let format = named.or_else(|| args.output.as_deref().and_then(Format::of_name));
+    let of_name = args.output.as_deref().and_then(Format::of_name);
+    if let (Some(format), Some(other), Some(output)) = (named, of_name, &args.output)
+        && format.name() != other.name()
+        && (format, other) != (Format::CompressedPly, Format::Ply)
+    {
+        return Err(UsageError::OtherEnding {
+            output: output.clone(),
+            ending: other.name(),
+            format: format.name(),
+        });
+    }
+    let format = named.or(of_name);
     let format = match (format, args.spz_version) {
         (None, _) => return Err(UsageError::NoFormat { output: args.output }),
         (Some(Format::Spz(usual)), version) => Format::Spz(version.and_then(SpzVersion::of).unwrap_or(usual)),
@@ -216,6 +229,8 @@ fn from_flag(key: &str, flag: &str, value: String) -> Override {
 fn settings_of(set: Vec<String>) -> Result<Vec<Override>, UsageError> {
     set.into_iter()
         .map(|setting| match split_setting(&setting) {
+            // What YAML takes for a comment was typed as a value.
+            Some((key, value)) if value.starts_with('#') => Ok(from_flag(key, "--set", flags::quoted(value))),
             Some((key, value)) => Ok(from_flag(key, "--set", value.to_owned())),
             None => Err(UsageError::SetForm { found: setting }),
         })

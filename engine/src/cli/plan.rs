@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::for_scene::{ForScene, for_scene};
+use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
 use super::{Exit, Failure, Plan, explain as explanation};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
-    BytesPer, DemandSource, FirstModel, Job, Pinned, PlanReport, REFERENCE_BYTES, TrainPlan, Unit, gib_to_bytes,
-    image_host_bytes, open_device, plan_first,
+    BytesPer, DemandSource, FirstModel, Job, Pinned, PlanError, PlanReport, REFERENCE_BYTES, TrainPlan, Unit,
+    gib_to_bytes, image_host_bytes, open_device, plan_first,
 };
 use crate::program::Class;
 use crate::run::{RunError, device_budget};
@@ -26,54 +26,66 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         explain,
     } = request;
     let preliminary = settings.preliminary().map_err(boxed)?;
-    let open = open_device(&preliminary, faults.clone()).map_err(boxed)?;
-    let device = &open.device;
-    let is_cpu = device.caps().kind == DeviceKind::Cpu;
-    let fraction = preliminary.memory.cap_fraction;
-    let here = Budget::of_device(device, None, fraction);
+    // Before a device is looked for: a scene that is not there is the first thing to know.
+    check_scene(&preliminary)?;
     let by_device = settings.needs_device().map_err(boxed)?;
-    let inputs = if by_device {
-        settings
+    let named = if by_device { None } else { preliminary.memory.cap_gib };
+    let open = match open_device(&preliminary, faults.clone()) {
+        Ok(open) => Some(open),
+        // Whoever names a profile and no device asks about the profile's card.
+        Err(PlanError::Vulkan(_)) if named.is_some() && preliminary.device.index.is_none() => None,
+        Err(error) => return Err(boxed(error)),
+    };
+    let here = open.as_ref().map(|open| {
+        let budget = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction);
+        (open, budget, open.device.caps().kind == DeviceKind::Cpu)
+    });
+    let inputs = match (&here, by_device) {
+        (Some((_, budget, is_cpu)), true) => settings
             .inputs_on(config::Budget {
-                bytes: here.cap_bytes,
-                heap_bytes: here.heap_bytes,
-                is_cpu,
+                bytes: budget.cap_bytes,
+                heap_bytes: budget.heap_bytes,
+                is_cpu: *is_cpu,
             })
-            .map_err(boxed)?
-    } else {
-        settings.inputs.clone()
+            .map_err(boxed)?,
+        _ => settings.inputs.clone(),
     };
     let ForScene {
-        profile,
+        mut profile,
         scene,
         adapted,
         ..
     } = for_scene(&inputs)?;
-    let cap = profile.memory.cap_gib.map(gib_to_bytes);
+    let cap = profile.memory.cap_gib.map(gib_to_bytes).filter(|_| !by_device);
     // A named profile plans for its own card, whatever this machine has: that is what the command is for.
-    let foreign = !by_device && cap.is_some_and(|cap| cap > here.cap_bytes);
-    let (budget, limits, variants) = if foreign {
-        let bytes = cap.unwrap_or(here.cap_bytes);
-        (
-            Budget::new(bytes, None, Some(bytes), 1.0).with_reference(REFERENCE_BYTES),
-            card_limits(),
-            card_variants(&profile),
-        )
-    } else {
-        let budget = device_budget(&open, &profile);
-        let pinned = Pinned::for_training(&open, &profile).map_err(boxed)?;
-        for warning in &pinned.warnings {
-            eprintln!("warning: {warning}");
+    let foreign = cap.filter(|cap| here.as_ref().is_none_or(|(_, budget, _)| *cap > budget.cap_bytes));
+    let (budget, limits, variants) = match (&here, foreign) {
+        (Some((open, _, is_cpu)), None) => {
+            settle_lpips(&mut profile, *is_cpu);
+            let budget = device_budget(open, &profile);
+            let pinned = Pinned::for_training(open, &profile).map_err(boxed)?;
+            for warning in &pinned.warnings {
+                eprintln!("warning: {warning}");
+            }
+            (budget, Gpu::limits(&open.device), pinned.variants)
         }
-        (budget, Gpu::limits(device), pinned.variants)
+        (here, cap) => {
+            match here {
+                Some((open, budget, _)) => eprintln!(
+                    "note: planned for the profile's card; `{}` here offers {:.2} GiB",
+                    open.device.caps().name,
+                    budget.cap_bytes as f64 / GIB as f64
+                ),
+                None => eprintln!("note: planned for the profile's card; no Vulkan device answers here"),
+            }
+            let bytes = cap.unwrap_or_default();
+            (
+                Budget::new(bytes, None, Some(bytes), 1.0).with_reference(REFERENCE_BYTES),
+                card_limits(),
+                card_variants(&profile),
+            )
+        }
     };
-    if foreign {
-        eprintln!(
-            "note: planned for the profile's card; `{}` here offers {:.2} GiB",
-            device.caps().name,
-            here.cap_bytes as f64 / GIB as f64
-        );
-    }
     let (first, plan, report) = plan_first(&profile, &scene, budget, limits, &variants, faults).map_err(boxed)?;
     let images = (profile.dataset.residency.name(), image_host_bytes(&profile, &scene));
     let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();

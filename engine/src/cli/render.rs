@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::request::{Render, RenderViews};
-use super::stored::{Opened, boxed, open, progress};
-use super::{Exit, Failure, Settings};
+use super::stored::{boxed, load, open, progress, scene};
+use super::{Exit, Failure};
 use crate::export::ExportError;
-use crate::run::{Cameras, RunError, Stored};
+use crate::run::{Cameras, RunError};
 
 /// Renders and prints the path of every picture to `out`.
 ///
@@ -20,20 +20,16 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
         depth,
         output,
     } = request;
-    let Opened {
-        location,
-        profile,
-        open,
-    } = open(&model)?;
+    let opened = open("render", &model)?;
     let cameras = match views {
         RenderViews::File(path) => Cameras::File(path),
         RenderViews::Path(path) => Cameras::Path(path),
         RenderViews::Set(set) => Cameras::Scene {
-            scene: Settings::scene(&profile).map_err(boxed)?,
+            scene: scene(&opened, &model).map_err(boxed)?,
             set,
         },
     };
-    let stored = Stored::load(&location, &profile, &open).map_err(boxed)?;
+    let stored = load(&opened, &model)?;
     for warning in stored.warnings() {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }

@@ -73,6 +73,8 @@ pub struct Train {
     pub resume: Option<Resume>,
     /// Deletes a run of the same scene that is in the way.
     pub overwrite: bool,
+    /// Poses are found by COLMAP.
+    pub colmap: bool,
     /// Events as JSON lines on standard output.
     pub json: bool,
     /// No progress line.

@@ -1,14 +1,16 @@
 //! What `kiln eval` and `kiln render` share: the model's settings, its device, a progress line.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 
+use super::for_scene::settle_lpips;
 use super::request::Model;
-use super::{Failure, Settings};
-use crate::config::{self, AutoError, Inputs, Profile};
+use super::{Failure, Settings, UsageError};
+use crate::config::{self, AutoError, Inputs, Override, Profile};
 use crate::memory::Budget;
 use crate::plan::{OpenDevice, open_device};
 use crate::record::events::Progress;
-use crate::run::{Location, RunError};
+use crate::run::{Location, RunError, Stored};
 use crate::vk::DeviceKind;
 
 /// A model that was found, with everything needed to draw it.
@@ -18,10 +20,99 @@ pub(super) struct Opened {
     pub(super) open: OpenDevice,
 }
 
+/// Keys of the kernel, of files that state none.
+const KERNEL: [&str; 2] = ["model.kind", "mip.kernel_size"];
+/// What a stored model is drawn by: sections, and keys of others.
+const READ: [&str; 10] = [
+    "dataset",
+    "device",
+    "diagnose",
+    "eval",
+    "memory",
+    "model",
+    "mip.kernel_size",
+    "train.deterministic",
+    "train.resolution_scale",
+    "train.seed",
+];
+
+/// Refuses settings that drawing a stored model does not read.
+fn check_keys(command: &'static str, overrides: &[Override]) -> Result<(), UsageError> {
+    let is_read = |key: &str| {
+        let below = |read: &&str| *key == **read || key.strip_prefix(*read).is_some_and(|rest| rest.starts_with('.'));
+        READ.iter().any(|read| below(&read))
+    };
+    match overrides.iter().find(|set| !is_read(&set.key)) {
+        Some(set) => Err(UsageError::Unread {
+            command,
+            key: set.key.clone(),
+            flag: set.flag.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Reads the model and says how it is drawn.
+///
+/// # Errors
+/// When the file holds no model, or states the kernel that the command line sets.
+pub(super) fn load<'a>(opened: &'a Opened, model: &Model) -> Result<Stored<'a>, Box<dyn Failure>> {
+    let Opened {
+        location,
+        profile,
+        open,
+    } = opened;
+    let stored = Stored::load(location, profile, open).map_err(boxed)?;
+    let states = stored.states_kernel();
+    for (key, is_stated) in KERNEL.into_iter().zip(states) {
+        if is_stated && is_set(model, key) {
+            return Err(boxed(UsageError::KernelStated {
+                path: location.ply.clone(),
+                stated: stored.kernel(),
+                key: key.to_owned(),
+            }));
+        }
+    }
+    if !model.quiet {
+        let why = match (states, location.kernel_of_profile) {
+            ([true, _], _) => "as the file states",
+            (_, true) => "as set; the file states none",
+            (_, false) => "the file states none; `--set model.kind=mip` draws it with the Mip filter",
+        };
+        // Losing a line of information is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "kernel: {} ({why})", stored.kernel());
+    }
+    Ok(stored)
+}
+
+/// The scene that views and photos come from: the one named, or that of the run.
+///
+/// # Errors
+/// When none is known, or the run's is not where it was.
+pub(super) fn scene(opened: &Opened, model: &Model) -> Result<PathBuf, UsageError> {
+    let path = Settings::scene(&opened.profile)?;
+    match opened.location.config.is_some() && !is_set(model, "dataset.path") && !path.exists() {
+        true => Err(UsageError::SceneMoved {
+            path,
+            run: model.target.clone(),
+        }),
+        false => Ok(path),
+    }
+}
+
+fn is_set(model: &Model, key: &str) -> bool {
+    model.settings.inputs.overrides.iter().any(|set| set.key == key)
+}
+
 /// Finds the model and opens the device. A run's own settings lie below the command line's; a PLY file of no run gets
 /// the memory profile that fits the device.
-pub(super) fn open(model: &Model) -> Result<Opened, Box<dyn Failure>> {
-    let location = Location::find(&model.target, model.iteration).map_err(|e| boxed(RunError::from(e)))?;
+pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<dyn Failure>> {
+    check_keys(command, &model.settings.inputs.overrides).map_err(boxed)?;
+    let found = Location::find(&model.target, model.iteration).map_err(|e| boxed(RunError::from(e)))?;
+    let location = Location {
+        kernel_of_profile: KERNEL.into_iter().any(|key| is_set(model, key)),
+        ..found
+    };
     let settings = Settings {
         inputs: Inputs {
             file: location.config.clone(),
@@ -47,6 +138,10 @@ pub(super) fn open(model: &Model) -> Result<Opened, Box<dyn Failure>> {
         };
         settings.resolve(budget).map_err(boxed)?
     };
+    let mut profile = profile;
+    if let Some(note) = settle_lpips(&mut profile, is_cpu).filter(|_| command == "eval" && !model.quiet) {
+        let _ = writeln!(std::io::stderr(), "note: {note}");
+    }
     if !model.quiet {
         let caps = open.device.caps();
         // Losing a line of information is no reason to stop.

@@ -2,8 +2,10 @@
 
 use std::io::Write as _;
 
-use super::for_scene::{ForScene, for_scene};
+use super::colmap::with_poses;
+use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
 use super::request::{Resume, Train};
+use super::shell::word;
 use super::{Exit, Failure, Settings};
 use crate::config::{self, ConfigError};
 use crate::memory::Budget;
@@ -24,14 +26,27 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         faults,
         resume,
         overwrite,
+        colmap,
         json,
         quiet,
     } = request;
-    let settings = match resume {
+    let mut settings = match resume {
         Some(_) => of_run(settings).map_err(boxed)?,
         None => settings,
     };
-    let preliminary = settings.preliminary().map_err(boxed)?;
+    let mut preliminary = settings.preliminary().map_err(boxed)?;
+    let mut interrupt = None;
+    if colmap {
+        // COLMAP works for minutes or hours, and is ended with the run.
+        let asked = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
+        asked.set_heard(true);
+        settings = with_poses(settings, &preliminary, &asked, quiet)?;
+        asked.set_heard(false);
+        preliminary = settings.preliminary().map_err(boxed)?;
+        interrupt = Some(asked);
+    }
+    // Before a device is looked for: a scene that is not there is the first thing to know.
+    check_scene(&preliminary)?;
     let open = open_device(&preliminary, faults).map_err(boxed)?;
     let caps = open.device.caps();
     let here = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction);
@@ -47,13 +62,20 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         let _ = writeln!(err, "device: {} ({})", caps.name, caps.driver);
     }
     let ForScene {
-        profile,
+        mut profile,
         path,
         scene,
         opened,
         adapted,
     } = for_scene(&inputs)?;
-    let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
+    // What is stored holds in other folders too.
+    let path = std::path::absolute(&path).unwrap_or(path);
+    profile.dataset.path = Some(path.display().to_string());
+    let is_cpu = budget.is_cpu;
+    if let Some(note) = settle_lpips(&mut profile, is_cpu).filter(|_| !quiet) {
+        let _ = writeln!(err, "note: {note}");
+    }
+    let interrupt = interrupt.unwrap_or_else(|| Interrupt::install().unwrap_or_else(|_| Interrupt::unattached()));
     let request = RunRequest {
         profile,
         open,
@@ -112,7 +134,7 @@ fn last_line(end: &RunEnd) -> serde_json::Value {
 }
 
 fn summary(end: &RunEnd) -> String {
-    let folder = end.folder.display();
+    let folder = word(&end.folder);
     match (end.signal, end.test_psnr) {
         (Some(_), _) => format!(
             "interrupted after {} iterations; `kiln train --resume -o {folder}` goes on from there, `kiln view {folder}` shows the \

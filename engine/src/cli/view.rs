@@ -56,9 +56,10 @@ fn serve(folder: &Path, listen: &Listen, open: bool, out: &mut dyn Write) -> Res
 fn write_folder(folder: &Path, output: &Path, out: &mut dyn Write) -> Result<(), ServeError> {
     let exported = export(folder, output)?;
     let line = format!(
-        "{}: {} runs, {} files, {:.1} MB",
+        "{}: {} run{}, {} files, {:.1} MB",
         output.display(),
         exported.runs,
+        if exported.runs == 1 { "" } else { "s" },
         exported.files,
         exported.bytes as f64 / 1e6
     );

@@ -70,7 +70,7 @@ pub enum ConfigError {
         at: At,
         /// Full key path.
         key: String,
-        /// Keys that exist there, nearest first.
+        /// Keys that exist there, nearest first; or the path of the one that has this name elsewhere.
         known: Vec<String>,
     },
     /// A plugin kind or word value that does not exist.
@@ -155,6 +155,12 @@ impl ConfigError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::UnknownKey { key, .. } if let Some(instead) = instead_of(key) => Some(instead.to_owned()),
+            Self::UnknownKey { known, .. }
+                if let [path] = &known[..]
+                    && path.contains('.') =>
+            {
+                Some(format!("the key is `{path}`"))
+            }
             Self::UnknownKey { known, .. } if known.is_empty() => Some("no keys exist there".to_owned()),
             Self::UnknownKey { known, .. } => Some(format!("known keys, nearest first: {}", known.join(", "))),
             Self::UnknownValue { known, .. } => Some(format!("known, nearest first: {}", known.join(", "))),
@@ -164,7 +170,6 @@ impl ConfigError {
                     "shipped, nearest first: {known}; a path to a {what} file must end in .yaml or .yml"
                 ))
             }
-            Self::Missing { key, .. } if key == "version" => Some("add `version: 1` as the first line".to_owned()),
             Self::Read { .. } => Some("check the path; `kiln profiles list` shows what is shipped".to_owned()),
             _ => None,
         }

@@ -133,7 +133,7 @@ pub fn rules_of(inputs: &Inputs) -> Result<Vec<String>, ConfigError> {
 /// A tree with all its layers to a frozen profile.
 fn finished(mut tree: Node, inputs: &Inputs) -> Result<Profile, ConfigError> {
     tree.take("extends");
-    let mut profile: Profile = read(&tree)?;
+    let mut profile: Profile = read(&tree).map_err(named_elsewhere)?;
     reject_problems(&profile, &tree)?;
     if let Some(factor) = inputs.steps_scaler {
         if !(factor > 0.0 && factor <= 1000.0) {
@@ -149,6 +149,45 @@ fn finished(mut tree: Node, inputs: &Inputs) -> Result<Profile, ConfigError> {
     }
     rules::freeze_schedule(&mut profile.schedule);
     Ok(profile)
+}
+
+/// People write at the top what they know from a command line: `iterations: 7000`. Names the key that is meant.
+fn named_elsewhere(error: ConfigError) -> ConfigError {
+    match error {
+        ConfigError::UnknownKey { at, key, known } => {
+            let found = if key.contains('.') {
+                Vec::new()
+            } else {
+                keys_named(&key)
+            };
+            let known = if found.len() == 1 { found } else { known };
+            ConfigError::UnknownKey { at, key, known }
+        }
+        other => other,
+    }
+}
+
+/// Paths of the keys whose last part is `name`, as the defaults have them.
+fn keys_named(name: &str) -> Vec<String> {
+    fn search(node: &Node, path: &str, name: &str, found: &mut Vec<String>) {
+        if let Value::Map(entries) = &node.value {
+            for entry in entries {
+                let path = match path {
+                    "" => entry.key.clone(),
+                    path => format!("{path}.{}", entry.key),
+                };
+                search(&entry.node, &path, name, found);
+                if entry.key == name {
+                    found.push(path);
+                }
+            }
+        }
+    }
+    let mut found = Vec::new();
+    if let Ok(tree) = shipped_layer(&DEFAULT, "default.yaml") {
+        search(&tree, "", name, &mut found);
+    }
+    found
 }
 
 /// The profile that a configuration file names in `extends`, so that `auto` is not needed.
@@ -304,7 +343,7 @@ fn shipped_layer(shipped: &Shipped, source: &'static str) -> Result<Node, Config
     Ok(tree)
 }
 
-/// Every file says which version of the format it is written in.
+/// A file may say which version of the format it is written in; there is one so far.
 fn check_version(node: Node) -> Result<Node, ConfigError> {
     if !matches!(node.value, Value::Map(_)) {
         let (found, expected) = (node.value.describe(), "a block of keys".to_owned());
@@ -315,12 +354,8 @@ fn check_version(node: Node) -> Result<Node, ConfigError> {
             expected,
         });
     }
-    let source = At::whole(&node.at.source);
     match node.get("version") {
-        None => Err(ConfigError::Missing {
-            at: source,
-            key: "version".to_owned(),
-        }),
+        None => Ok(node),
         Some(version) if version.value == Value::Int(1) => Ok(node),
         Some(version) => Err(ConfigError::Range {
             at: version.at.clone(),

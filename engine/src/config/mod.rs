@@ -10,7 +10,9 @@ mod auto;
 mod checks;
 mod device_choice;
 mod error;
+mod hold_out;
 mod layers;
+mod lpips_choice;
 mod moved;
 mod profile;
 mod read;
@@ -26,10 +28,12 @@ pub use checks::{Markers, Validation};
 pub use device_choice::DeviceChoice;
 pub(crate) use error::nearest;
 pub use error::{At, ConfigError};
+pub use hold_out::HoldOut;
 pub use layers::{
     DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, extended_profile, resolve, resolve_for,
     rules_of, to_yaml,
 };
+pub use lpips_choice::LpipsChoice;
 pub use profile::{
     Alpha, Background, Cull, Dataset, DatasetKind, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model,
     ModelKind, OnOverflow, OnSpill, Order, PlateauMetric, Profile, Residency, ResolutionPhase, Run, Schedule, Tier,

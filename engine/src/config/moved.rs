@@ -1,4 +1,4 @@
-//! Keys that are gone, for the hint of an error: what stands in their place.
+//! Keys that are gone, or were never there but are looked for, for the hint of an error: what stands in their place.
 
 /// Paths of keys and blocks, and what to use instead.
 const MOVED: &[(&str, &str)] = &[
@@ -6,6 +6,14 @@ const MOVED: &[(&str, &str)] = &[
         "debug",
         "`diagnose` holds validation, guard_bands, markers, silence_ms and timed_every; the others were for tests and are \
          no settings any more",
+    ),
+    (
+        "recipe",
+        "`extends: recipes/NAME` names it in a file, `--recipe NAME` on the command line",
+    ),
+    (
+        "profile",
+        "`extends: profiles/NAME` names it in a file, `--profile NAME` on the command line",
     ),
     ("memory.backend", NO_ALLOCATOR),
     ("memory.fragmentation", NO_ALLOCATOR),

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceChoice, Markers, Validation};
+use super::{DeviceChoice, HoldOut, LpipsChoice, Markers, Validation};
 use crate::gaussians::layout::Storage;
 use crate::plugins::{Auto, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
 use crate::scene::SceneIndex;
@@ -99,8 +99,9 @@ pub struct Dataset {
     pub images: String,
     /// Down-scaling: -1 = to 1600 pixels wide if wider; 1, 2, 4, 8, 16, 32, 64 = divide by it; else the width wanted.
     pub resolution: i32,
-    /// Hold out every 8th view by name for testing.
-    pub eval: bool,
+    /// Views held out for testing: true = those of the data set, else every 8th by name; N = every Nth; a file = those it
+    /// names; false = none.
+    pub eval: HoldOut,
     /// Use the principal points of the cameras; false = the centre of the image, as the reference code assumes.
     pub respect_principal_point: bool,
     /// Where decoded training images live.
@@ -406,8 +407,8 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Eval {
-    /// Compute LPIPS; on CPU drivers at the last evaluation only, over the test views.
-    pub lpips: bool,
+    /// Compute LPIPS; auto = not on CPU drivers. If asked for there, at the last evaluation only, over the test views.
+    pub lpips: LpipsChoice,
     /// Range the images have when they enter the LPIPS network.
     pub lpips_range: LpipsRange,
     /// LPIPS weights file; null = the shipped one.

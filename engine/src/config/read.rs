@@ -186,6 +186,14 @@ impl Reader<'_> {
             _ => format!("{least} to {most}"),
         };
         match self.0.value {
+            // `1e4` is a whole number to people.
+            Value::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
+                let whole = Node {
+                    at: self.0.at.clone(),
+                    value: Value::Int(value as i128),
+                };
+                Reader(&whole).whole(least, most)
+            }
             Value::Int(value) => T::try_from(value).map_err(|_| {
                 Fault::new(What::Range {
                     found: value.to_string(),

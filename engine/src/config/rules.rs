@@ -7,6 +7,9 @@ use crate::plugins::{Auto, Checker, DeferredSh, Optimizer};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
+/// Steps between two densifications, and between two resets of opacities, that `--steps-scaler` leaves.
+const LEAST_BETWEEN_DENSIFICATIONS: u32 = 10;
+const LEAST_BETWEEN_RESETS: u32 = 300;
 /// Longest list of iterations.
 const MAX_LIST: usize = 1000;
 
@@ -112,7 +115,16 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         }
     });
     c.within("exporters", |c| {
-        check_list(&profile.exporters, c, |exporter, c| exporter.check(c))
+        check_list(&profile.exporters, c, |exporter, c| exporter.check(c));
+        for (i, exporter) in profile.exporters.iter().enumerate() {
+            let mut earlier = profile.exporters[..i].iter();
+            let twice = earlier.any(|earlier| earlier.kind() == exporter.kind());
+            c.within(i, |c| {
+                c.require("kind", !twice, exporter.kind(), || {
+                    "each exporter once: two of a kind would write the same file".to_owned()
+                });
+            });
+        }
     });
     c.within("sinks", |c| check_list(&profile.sinks, c, |sink, c| sink.check(c)));
 }
@@ -200,6 +212,12 @@ fn check_schedule(schedule: &Schedule, c: &mut Checker) {
 
 /// Multiplies every step number by `factor`, rounding to the nearest and keeping at least 1 where 0 means nothing.
 pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
+    // Densification and resets need some steps in between, however short the run: a model that is reset before it has
+    // recovered, or grows at every step, is lost.
+    let scale_apart = |steps: &mut u32, least: u32| {
+        let least = least.min(*steps);
+        *steps = ((f64::from(*steps) * factor).round().min(f64::from(u32::MAX)) as u32).max(least);
+    };
     let scale = |steps: &mut u32| *steps = (f64::from(*steps) * factor).round().min(f64::from(u32::MAX)) as u32;
     let scale_period = |steps: &mut u32| {
         scale(steps);
@@ -223,13 +241,13 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
     if let Some([from, until, every]) = profile.strategy.window_mut() {
         scale(from);
         scale_period(until);
-        scale_period(every);
+        scale_apart(every, LEAST_BETWEEN_DENSIFICATIONS);
     }
     if let Some(adc) = profile.strategy.adc_mut() {
         scale(&mut adc.prune.world_from);
         scale(&mut adc.reset.until);
         if let Some(every) = &mut adc.reset.every {
-            scale_period(every);
+            scale_apart(every, LEAST_BETWEEN_RESETS);
         }
     }
     let Optimizer::AdamFused(adam) = &mut profile.optimizer;

@@ -6,17 +6,19 @@ use super::profile::Profile;
 
 /// Schema of a configuration file, pretty-printed with a final newline.
 ///
-/// A file may leave out every key but `version`, because the layers below supply them.
+/// A file may leave out every key, because the layers below supply them.
 #[must_use]
 pub fn schema_json() -> String {
     let mut schema = schemars::schema_for!(Profile).to_value();
     relax(&mut schema);
     require_kinds(&mut schema);
     schema["title"] = "Kiln configuration".into();
-    schema["required"] = serde_json::json!(["version"]);
+    if let Some(schema) = schema.as_object_mut() {
+        schema.remove("required");
+    }
     schema["properties"]["version"] = serde_json::json!({
         "const": 1,
-        "description": "Version of this format; always 1.",
+        "description": "Version of this format; always 1, also where it is left out.",
     });
     schema["properties"]["extends"] = serde_json::json!({
         "type": "string",

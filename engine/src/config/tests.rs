@@ -243,6 +243,18 @@ fn steps_scaler_scales_every_step_number() {
     assert_eq!((demo.schedule.resolution[0].until, demo.schedule.iterations), (50, 150));
     let Optimizer::AdamFused(adam) = &demo.optimizer;
     assert_eq!(adam.lr.means_decay_steps, Auto::Set(150));
+    // A run of a few steps still has some between densifications, and between resets.
+    let smoke = resolve(&Inputs {
+        recipe: Some("mip".to_owned()),
+        steps_scaler: Some(0.004),
+        ..Inputs::default()
+    });
+    let smoke = smoke.unwrap();
+    let adc = smoke.strategy.adc().unwrap();
+    assert_eq!(
+        (smoke.schedule.iterations, adc.densify.every, adc.reset.every),
+        (120, 10, Some(300))
+    );
     let error = resolve(&Inputs {
         steps_scaler: Some(f64::NAN),
         ..Inputs::default()
@@ -338,7 +350,7 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "eval: {lpips: 1}\n",
-            "`eval.lpips` is 1, expected true or false (f.yaml:2)",
+            "`eval.lpips` is 1, expected auto, true or false (f.yaml:2)",
         ),
         (
             "memory: {cap_gib: .nan}\n",
@@ -386,7 +398,7 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "dataset: {eval: yes}\n",
-            "`dataset.eval` is the text `yes`, expected true or false (f.yaml:2)",
+            "`dataset.eval` is the text `yes`, expected true, false, a number from 2 or a file (f.yaml:2)",
         ),
         (
             "run: {name: 7}\n",
@@ -457,10 +469,24 @@ fn refusals_say_what_where_and_what_instead() {
 }
 
 #[test]
+fn a_file_need_not_say_its_version() {
+    let file = TempFile::new("noversion.yaml", b"train: {seed: 1}\n");
+    let inputs = Inputs {
+        file: Some(file.0.clone()),
+        ..Inputs::default()
+    };
+    assert_eq!(resolve(&inputs).unwrap().train.seed, 1);
+}
+
+#[test]
 fn refusals_of_whole_files() {
     assert_eq!(
-        refusal("noversion.yaml", b"train: {seed: 1}\n"),
-        "`version` is missing (f.yaml) / add `version: 1` as the first line"
+        refusal("iterations.yaml", b"iterations: 7000\n"),
+        "unknown key `iterations` (f.yaml:1) / the key is `schedule.iterations`"
+    );
+    assert_eq!(
+        refusal("recipe.yaml", b"recipe: mcmc\n"),
+        "unknown key `recipe` (f.yaml:1) / `extends: recipes/NAME` names it in a file, `--recipe NAME` on the command line"
     );
     assert_eq!(
         refusal("version2.yaml", b"version: 2\n"),

@@ -104,8 +104,9 @@ impl Budget {
         }
     }
 
+    /// Of equal limits the last one is named: what people set comes after what a device has.
     fn lower(&mut self, bytes: u64, limit: BudgetLimit) {
-        if bytes < self.cap_bytes {
+        if bytes <= self.cap_bytes {
             (self.cap_bytes, self.limit) = (bytes, limit);
         }
     }

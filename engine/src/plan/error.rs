@@ -41,6 +41,8 @@ pub enum PlanError {
         needed_bytes: u64,
         /// Gaussians it was made for.
         gaussians: u32,
+        /// A number of Gaussians that does fit, where fewer are enough.
+        fitting: Option<u32>,
         /// What is allowed, and why.
         budget: Budget,
     },

@@ -15,7 +15,7 @@ use crate::gaussians::{Gaussians, init};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
 use crate::plugins::{Auto, Init};
-use crate::scene::{Camera, ImageStore, Point, SceneIndex, SceneKind, read_points};
+use crate::scene::{Camera, ImageStore, Point, SceneIndex, SceneKind, evenly, read_points};
 
 /// Colour of the background until photos say what it is.
 const GREY: [u8; 3] = [127; 3];
@@ -32,11 +32,14 @@ pub struct FirstModel {
     choice: Option<Choice>,
     /// What the other points are.
     source: &'static str,
+    /// How many of them there were before `memory.max_gaussians` thinned them.
+    offered: usize,
 }
 
 impl FirstModel {
     /// Makes the model that `profile.init` asks for, its background still grey. A scene without points starts from random
-    /// ones: in front of the cameras, or, as is usual for NeRF-synthetic objects, in a box.
+    /// ones: in front of the cameras, or, as is usual for NeRF-synthetic objects, in a box. Of more points than
+    /// `memory.max_gaussians` it takes as many, evenly spread in their order.
     ///
     /// # Errors
     /// [`PlanError::Scene`] when a file of points cannot be read, [`PlanError::Init`] when no Gaussian can be made,
@@ -50,7 +53,7 @@ impl FirstModel {
         let seed = profile.train.seed;
         let cameras = || -> Vec<Camera> { scene.train.iter().map(|view| view.camera.clone()).collect() };
         let in_front = |count| init::frustum_points(&cameras(), scene.extent, count, seed);
-        let (points, source, [opacity, size]): (Vec<Point>, _, [f32; 2]) = match &profile.init {
+        let (mut points, source, [opacity, size]): (Vec<Point>, _, [f32; 2]) = match &profile.init {
             Init::SfmPoints(options) if !scene.points.is_empty() => {
                 (scene.points.clone(), "sparse", [options.opacity, options.scale])
             }
@@ -73,6 +76,12 @@ impl FirstModel {
                 (points, "given", [options.opacity, options.scale])
             }
         };
+        let offered = points.len();
+        if let Auto::Set(most) = profile.memory.max_gaussians
+            && offered > most as usize
+        {
+            points = evenly(offered, most as usize).map(|at| points[at]).collect();
+        }
         let degree = profile.model.sh_degree;
         let mut gaussians = init::from_points(&points, scene.extent, degree)?;
         let choice = profile.init.background().map(|options| {
@@ -107,6 +116,7 @@ impl FirstModel {
             background,
             choice,
             source,
+            offered,
         })
     }
 
@@ -175,7 +185,15 @@ impl FirstModel {
     #[must_use]
     pub fn origin(&self) -> String {
         let (all, background) = (self.gaussians.len(), self.background.len());
-        let points = format!("{} {} points", thousands(all - background), self.source);
+        let points = match all - background {
+            kept if kept < self.offered => format!(
+                "{} of {} {} points (`memory.max_gaussians`)",
+                thousands(kept),
+                thousands(self.offered),
+                self.source
+            ),
+            kept => format!("{} {} points", thousands(kept), self.source),
+        };
         match background {
             0 => points,
             _ => format!("{points} + {} background", thousands(background)),

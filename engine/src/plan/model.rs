@@ -2,7 +2,7 @@
 
 use super::PlanError;
 use crate::config::{self, DatasetKind, Profile};
-use crate::scene::{Alpha, AlphaChoice, KindChoice, MaskChoice, Resolution, SceneKind, SceneOptions};
+use crate::scene::{Alpha, AlphaChoice, HoldOut, KindChoice, MaskChoice, Resolution, SceneKind, SceneOptions};
 
 /// How the scene is read.
 ///
@@ -20,7 +20,12 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
         images: (profile.dataset.images != "images").then(|| profile.dataset.images.clone()),
         resolution: Resolution::from_number(i64::from(profile.dataset.resolution))?,
         scale: 1.0 / f64::from(profile.train.resolution_scale),
-        eval: profile.dataset.eval,
+        eval: profile.dataset.eval != config::HoldOut::No,
+        hold_out: match &profile.dataset.eval {
+            config::HoldOut::Yes | config::HoldOut::No => HoldOut::Usual,
+            config::HoldOut::Every(every) => HoldOut::Every(*every as usize),
+            config::HoldOut::Listed(file) => HoldOut::Listed(file.into()),
+        },
         alpha: match profile.dataset.alpha {
             config::Alpha::Auto => AlphaChoice::Auto,
             config::Alpha::Mask => AlphaChoice::Only(Alpha::Mask),

@@ -11,7 +11,7 @@ use super::order::{self, Reorder};
 use super::probe_tensors::ProbeTensors;
 use super::readback::EvalReadback;
 use super::{Faults, PlanError, losses};
-use crate::config::{Profile, Residency};
+use crate::config::{LpipsChoice, Profile, Residency};
 use crate::eval::lpips::{LpipsError, LpipsTensors};
 use crate::gaussians::morton::Frame;
 use crate::kernels::budgeted::{Births, Exponents};
@@ -320,7 +320,7 @@ pub fn plan(
         if budget.reference_bytes > 0 {
             plan = plan.with_probe();
         }
-        if profile.eval.lpips {
+        if profile.eval.lpips != LpipsChoice::Off {
             plan = plan.with_lpips(scene.largest_px().into())?;
         }
         let placed = plan.place(limits)?;
@@ -359,9 +359,20 @@ pub fn plan(
                             cap_bytes: budget.cap_bytes,
                         });
                     }
+                    let fewer = (n > initial).then(|| build(initial, COUNTED)).transpose()?;
+                    let fitting = match fewer.filter(fits) {
+                        Some(fewer) => {
+                            let size = |k: u32| (k * SIZE_STEP).max(initial);
+                            let (low, high) = (initial / SIZE_STEP, n / SIZE_STEP + 1);
+                            let most = largest(low, high, fewer, |k| build(size(k), COUNTED), fits)?;
+                            Some(most.plan.tensors.capacities.n_limit)
+                        }
+                        None => None,
+                    };
                     return Err(PlanError::DoesNotFit {
                         needed_bytes: least.placed.device_bytes(),
                         gaussians: least.plan.tensors.capacities.n_cap,
+                        fitting,
                         budget,
                     });
                 }

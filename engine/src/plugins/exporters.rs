@@ -64,7 +64,7 @@ impl Options for DeliveryOptions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SpzOptions {
-    /// Version of the format: 3, which every reader knows, or 4.
+    /// Version of the format: 3, 2 for old readers, or 4, which new ones read.
     pub version: u32,
     /// Most Gaussians; those that contribute least are left out. null = all.
     pub max_splats: Option<u32>,
@@ -99,7 +99,7 @@ impl SpzOptions {
 
 impl Options for SpzOptions {
     fn check(&self, checker: &mut Checker) {
-        checker.range("version", self.version, 3..=4);
+        checker.range("version", self.version, 2..=4);
         self.subset().check(checker);
     }
 }
@@ -153,10 +153,10 @@ mod tests {
     fn versions_degrees_and_boxes_are_checked() {
         let mut spz = SpzOptions::default();
         assert!(problems(&spz).is_empty());
-        spz.version = 2;
+        spz.version = 1;
         spz.max_splats = Some(0);
         spz.sh_degree = Some(4);
-        assert_eq!(problems(&spz), ["version 2", "max_splats 0", "sh_degree 4"]);
+        assert_eq!(problems(&spz), ["version 1", "max_splats 0", "sh_degree 4"]);
         let cropped = |crop| DeliveryOptions {
             crop: Some(crop),
             ..DeliveryOptions::default()

@@ -78,6 +78,14 @@ impl<'de, T: TryFrom<u64>> Deserialize<'de> for Auto<T> {
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("`auto` or a whole number")
             }
+            fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Auto<T>, E> {
+                // `1e6` is a whole number to people.
+                let wrong = || E::invalid_type(serde::de::Unexpected::Float(value), &self);
+                match value.fract() == 0.0 && (0.0..9e15).contains(&value) {
+                    true => self.visit_u64(value as u64),
+                    false => Err(wrong()),
+                }
+            }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Auto<T>, E> {
                 if text == "auto" {
                     Ok(Auto::Auto)

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::RunError;
-use crate::config::{Eval, LpipsRange};
+use crate::config::{Eval, LpipsChoice, LpipsRange};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
 use crate::eval::{EvalFile, ViewRow, corrected_psnr, fog_share, view_metrics};
 use crate::plan::{AHEAD, ViewSums};
@@ -190,7 +190,7 @@ pub(super) fn lpips_sets(on_cpu: bool, is_last: bool) -> &'static [Split] {
 
 /// Looks for the weights when `eval.lpips` asks for them. The text says why there are none.
 pub(super) fn lpips_weights(eval: &Eval) -> Result<(Option<LpipsWeights>, Option<String>), RunError> {
-    if !eval.lpips {
+    if eval.lpips == LpipsChoice::Off {
         return Ok((None, None));
     }
     Ok(
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn no_weights_are_read_unless_asked_for() {
         let eval = Eval {
-            lpips: false,
+            lpips: LpipsChoice::Off,
             lpips_range: LpipsRange::ZeroOne,
             lpips_weights: None,
             views_logged: 0,

@@ -52,8 +52,8 @@ impl Signal {
 pub struct Interrupt {
     /// Exit code of the signal, 0 for none.
     asked: Arc<AtomicUsize>,
-    /// There is something to save.
-    saves: Arc<AtomicBool>,
+    /// Somebody looks at the answer soon and has something to save.
+    heard: Arc<AtomicBool>,
 }
 
 impl Interrupt {
@@ -77,7 +77,7 @@ impl Interrupt {
                 let Some(signal) = Signal::ALL.into_iter().find(|signal| signal.number() == number) else {
                     continue;
                 };
-                if first.is_some_and(|first| first.elapsed() >= ECHO) || !own.saves.load(Ordering::SeqCst) {
+                if first.is_some_and(|first| first.elapsed() >= ECHO) || !own.heard.load(Ordering::SeqCst) {
                     end_at_once();
                 }
                 if first.is_none() {
@@ -90,9 +90,10 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// From now on there is something to save when the run is asked to end.
-    pub fn begin_to_save(&self) {
-        self.saves.store(true, Ordering::SeqCst);
+    /// From now on somebody looks at [`Interrupt::signal`] soon and has something to save, or no longer: then a signal ends the
+    /// process at once.
+    pub fn set_heard(&self, heard: bool) {
+        self.heard.store(heard, Ordering::SeqCst);
     }
 
     /// Asks the run to end as the signal would.
@@ -164,7 +165,7 @@ mod tests {
         };
         for letter in plan.chars() {
             match letter {
-                's' => interrupt.begin_to_save(),
+                's' => interrupt.set_heard(true),
                 'i' => raise(Signal::Interrupt),
                 't' => raise(Signal::Terminate),
                 _ => std::thread::sleep(ECHO + Duration::from_millis(200)),

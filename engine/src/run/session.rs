@@ -392,7 +392,7 @@ impl Session {
                 self.checkpoint_if_there_is_room()?;
             }
             self.step(next)?;
-            interrupt.begin_to_save();
+            interrupt.set_heard(true);
             if self.trainer.culls_last() {
                 self.settle()?;
                 self.trainer.cull_last()?;

@@ -12,7 +12,7 @@ use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::renderer::Renderer;
 use super::resolution_phases::Phase;
 use super::{RunError, StoredError};
-use crate::config::Profile;
+use crate::config::{ModelKind, Profile};
 use crate::eval::{DepthPicture, EvalFile, Picture};
 use crate::export::{RenderMode, read_camera_path, read_cameras, read_ply, write_json};
 use crate::gaussians::Gaussians;
@@ -30,6 +30,8 @@ pub struct Location {
     pub ply: PathBuf,
     /// Settings of the run it is of.
     pub config: Option<PathBuf>,
+    /// The profile's kernel holds where the file states none; else such a file is drawn as plain 3D Gaussian Splatting does.
+    pub kernel_of_profile: bool,
 }
 
 impl Location {
@@ -44,7 +46,11 @@ impl Location {
             // RUN/point_cloud/iteration_N/FILE
             let config = target.ancestors().nth(3).map(config_path).filter(|path| path.is_file());
             return match iteration {
-                None => Ok(Self { ply: path, config }),
+                None => Ok(Self {
+                    ply: path,
+                    config,
+                    kernel_of_profile: false,
+                }),
                 Some(_) => Err(StoredError::OneModel { path }),
             };
         }
@@ -60,6 +66,7 @@ impl Location {
             (Some((_, ply)), _) => Ok(Self {
                 ply: ply.clone(),
                 config: Some(config_path(target)).filter(|path| path.is_file()),
+                kernel_of_profile: false,
             }),
             (None, Some(wanted)) if !models.is_empty() => {
                 let found: Vec<String> = models.iter().map(|(found, _)| found.to_string()).collect();
@@ -92,6 +99,8 @@ pub struct Stored<'a> {
     pinned: Pinned,
     model: Gaussians,
     look: Look,
+    /// What the file says of its kernel: whether it has a Mip filter, and its size.
+    stated: [bool; 2],
     iteration: u32,
 }
 
@@ -152,7 +161,14 @@ impl<'a> Stored<'a> {
     pub fn load(location: &Location, profile: &'a Profile, open: &'a OpenDevice) -> Result<Self, RunError> {
         let (model, comments) = read_ply(&location.ply)?;
         let filtered = model.filter_3d.iter().any(|filter| *filter != 0.0);
-        let mip = comments.render_mode.map_or(filtered, |mode| mode == RenderMode::Mip);
+        let stated = [
+            comments.render_mode.is_some() || filtered,
+            comments.kernel_size.is_some(),
+        ];
+        let mip = match comments.render_mode {
+            Some(mode) => mode == RenderMode::Mip,
+            None => filtered || location.kernel_of_profile && profile.model.kind == ModelKind::Mip,
+        };
         let otherwise = if mip {
             profile.mip.kernel_size
         } else {
@@ -175,8 +191,22 @@ impl<'a> Stored<'a> {
             pinned: Pinned::for_rendering(open, profile)?,
             model,
             look,
+            stated,
             iteration,
         })
+    }
+
+    /// How the model is drawn, for people: `mip, 0.1 px^2`.
+    #[must_use]
+    pub fn kernel(&self) -> String {
+        let kind = if self.look.classic { "classic" } else { "mip" };
+        format!("{kind}, {} px^2", self.look.kernel_size)
+    }
+
+    /// Whether the file says that it has a Mip filter or none, and of what size its kernel is.
+    #[must_use]
+    pub const fn states_kernel(&self) -> [bool; 2] {
+        self.stated
     }
 
     /// What is odd about the device.
@@ -402,13 +432,15 @@ mod tests {
         let expected = Location {
             ply: raw,
             config: config.clone(),
+            kernel_of_profile: false,
         };
         assert_eq!(find(&run, Some(900)), expected);
         assert_eq!(
             find(&old, None),
             Location {
                 ply: old.clone(),
-                config
+                config,
+                kernel_of_profile: false,
             }
         );
         assert!(text(Some(7)).ends_with("no model of iteration 7; there is 900, 1000"));

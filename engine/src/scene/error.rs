@@ -35,6 +35,42 @@ pub enum SceneError {
         /// What the folder holds instead.
         found: String,
     },
+    /// Photos, and nothing that says where they were taken from.
+    #[error(
+        "{} holds no camera poses, only {photos} photo{}{}; COLMAP finds from photos where they were taken",
+        root.display(),
+        if *photos == 1 { "" } else { "s" },
+        match database {
+            Some(file) => format!(" and the matches in {}, from which no model was made", file.display()),
+            None => String::new(),
+        }
+    )]
+    NoPoses {
+        /// Folder that was named.
+        root: PathBuf,
+        /// Photos in `folder`.
+        photos: usize,
+        /// The folder with most photos: `root`, or one in it.
+        folder: PathBuf,
+        /// COLMAP's database, where there is one.
+        database: Option<PathBuf>,
+    },
+    /// A film.
+    #[error("{} is a film; photos must be taken from it first", path.display())]
+    Film {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A folder of data sets.
+    #[error("{} is not a data set, but a folder of data sets: {scenes}", root.display())]
+    ScenesBelow {
+        /// Folder that was named.
+        root: PathBuf,
+        /// Path of the first data set.
+        first: PathBuf,
+        /// Names of the data sets in it, the first few.
+        scenes: String,
+    },
     /// The file ends before the data it announces.
     #[error(
         "{} is truncated: {what} at byte {offset} needs {needed} bytes, the file has {available} left; \
@@ -118,7 +154,7 @@ pub enum SceneError {
     },
     /// A link that leads out of the data set.
     #[error(
-        "{} leads to {}, outside of the data set; if that is meant, set dataset.follow_links=true",
+        "{} leads to {}, outside of the data set; if that is meant, add --set dataset.follow_links=true",
         path.display(), target.display()
     )]
     LinkOut {
@@ -232,6 +268,15 @@ impl SceneError {
             path: path.to_owned(),
             action,
             reason: Arc::new(reason),
+        }
+    }
+
+    /// The reason alone, for lists of files.
+    pub(super) fn short(&self) -> String {
+        match self {
+            Self::Image { detail, .. } => detail.clone(),
+            Self::Io { reason, .. } => reason.to_string(),
+            other => other.to_string(),
         }
     }
 

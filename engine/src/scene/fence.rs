@@ -1,12 +1,16 @@
 //! Links must not lead out of a data set.
 //!
 //! A data set from elsewhere may hold links to any place of this machine. Files are read only where they really lie
-//! inside the data set's folder, or inside an image folder that the user named, unless `dataset.follow_links` says
-//! otherwise.
+//! inside the data set's folder, inside an image folder that the user named, behind a folder that is itself a link
+//! directly in the data set (`images`, `sparse`, `sparse/0`: whoever laid it there named what it leads to), or in the
+//! store that a mirror of data sets keeps its files in. Any other place needs `dataset.follow_links`.
 
 use std::path::{Path, PathBuf};
 
 use super::SceneError;
+
+/// Most entries of a folder that are looked at for links.
+const MOST_ENTRIES: usize = 10_000;
 
 /// Where files may really lie.
 #[derive(Clone, Debug)]
@@ -25,9 +29,11 @@ impl Fence {
     pub(super) fn around(folder: &Path) -> Result<Self, SceneError> {
         let canonical = folder.canonicalize();
         let canonical = canonical.map_err(|e| SceneError::io(folder, "open the data set", e))?;
-        Ok(Self {
-            inside: Some(vec![canonical]),
-        })
+        let mut inside = stores_of(&canonical);
+        inside.extend(linked_folders(&canonical));
+        inside.extend(linked_folders(&canonical.join(super::colmap::SPARSE)));
+        inside.push(canonical);
+        Ok(Self { inside: Some(inside) })
     }
 
     /// Lets a further folder pass, wherever it lies; one that does not exist changes nothing.
@@ -54,4 +60,29 @@ impl Fence {
             target,
         })
     }
+}
+
+/// Where the folders lie that are links in `folder`.
+fn linked_folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .take(MOST_ENTRIES)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()))
+        .filter_map(|entry| entry.path().canonicalize().ok())
+        .filter(|target| target.is_dir())
+        .collect()
+}
+
+/// Stores that links of a mirrored data set lead to: `blobs` beside the `snapshots` that it lies in, as Hugging Face's
+/// cache has it, and the object folders of git-annex and DVC in the repository around it.
+fn stores_of(root: &Path) -> Vec<PathBuf> {
+    let blobs = root
+        .ancestors()
+        .filter(|folder| folder.file_name().is_some_and(|name| name == "snapshots"))
+        .filter_map(|folder| Some(folder.parent()?.join("blobs")));
+    let objects = root
+        .ancestors()
+        .flat_map(|folder| [".git/annex/objects", ".dvc/cache"].map(|store| folder.join(store)));
+    let all = blobs.chain(objects).filter_map(|store| store.canonicalize().ok());
+    all.filter(|store| store.is_dir()).collect()
 }

@@ -45,54 +45,71 @@ impl Header {
     }
 }
 
-/// Headers of many files, read by a few threads; `None` where there is no such file. The result has the order of `paths`.
-/// Files that links lead out of the fence are an error.
-pub(super) fn read_all(paths: &[PathBuf], fence: &Fence) -> Result<Vec<Option<Header>>, SceneError> {
-    if paths.len() <= THREADS {
+/// The header of a file; `None` where there is no such file, an error where it cannot be one of an image.
+pub(super) type Found = Result<Option<Header>, SceneError>;
+
+/// Headers of many files, read by a few threads, in the order of `paths`.
+///
+/// # Errors
+/// [`SceneError::LinkOut`] when links lead out of the fence.
+pub(super) fn read_all(paths: &[PathBuf], fence: &Fence) -> Result<Vec<Found>, SceneError> {
+    let some = |part: &[PathBuf]| part.iter().map(|path| read_caught(path, fence)).collect::<Vec<Found>>();
+    let headers: Vec<Found> = if paths.len() <= THREADS {
         // Starting threads costs more than these few.
-        let all = || paths.iter().map(|path| read(path, fence)).collect();
-        return std::panic::catch_unwind(all).unwrap_or_else(|_| Err(decoder_panic(paths)));
+        some(paths)
+    } else {
+        let share = paths.len().div_ceil(THREADS).max(1);
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = paths
+                .chunks(share)
+                .map(|part| (part, scope.spawn(move || some(part))))
+                .collect();
+            let joined = threads.into_iter().flat_map(|(part, thread)| {
+                let none_read = || part.iter().map(|path| Err(decoder_panic(path))).collect();
+                thread.join().unwrap_or_else(|_| none_read())
+            });
+            joined.collect()
+        })
+    };
+    let leads_out = |found: &Found| matches!(found, Err(SceneError::LinkOut { .. }));
+    match headers.iter().position(leads_out) {
+        Some(at) => headers.into_iter().skip(at).map(|found| found.map(Ok)).collect(),
+        None => Ok(headers),
     }
-    let share = paths.len().div_ceil(THREADS).max(1);
-    let parts: Vec<Result<Vec<Option<Header>>, SceneError>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = paths
-            .chunks(share)
-            .map(|part| scope.spawn(move || part.iter().map(|path| read(path, fence)).collect()))
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| Err(decoder_panic(paths))))
-            .collect()
-    });
-    let mut headers = Vec::with_capacity(paths.len());
-    for part in parts {
-        headers.extend(part?);
-    }
-    Ok(headers)
 }
 
-fn decoder_panic(paths: &[PathBuf]) -> SceneError {
-    let path = paths.first().cloned().unwrap_or_default();
+/// A decoder that panics on a hostile file costs that file.
+fn read_caught(path: &Path, fence: &Fence) -> Found {
+    std::panic::catch_unwind(|| read(path, fence)).unwrap_or_else(|_| Err(decoder_panic(path)))
+}
+
+fn decoder_panic(path: &Path) -> SceneError {
     SceneError::Image {
-        path,
-        detail: "the decoder failed on the header of this image or one after it".to_owned(),
+        path: path.to_owned(),
+        detail: "the decoder failed on its header".to_owned(),
     }
 }
 
-fn read(path: &Path, fence: &Fence) -> Result<Option<Header>, SceneError> {
+fn read(path: &Path, fence: &Fence) -> Found {
     let bad = |detail: String| SceneError::Image {
         path: path.to_owned(),
         detail,
     };
     let cut_short = |e: io::Error| bad(format!("the header is cut short ({e})"));
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
+    let absent = |e: &io::Error| matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    // before it is opened: a pipe without a writer would be waited for
+    match path.metadata() {
+        Ok(kind) if kind.is_file() => {}
+        Ok(kind) if kind.is_dir() => return Err(bad("it is a folder".to_owned())),
+        Ok(_) => return Err(bad("it is neither a file nor a folder".to_owned())),
+        Err(e) if absent(&e) => return Ok(None),
         Err(e) => return Err(SceneError::io(path, "open", e)),
-    };
+    }
     fence.check(path)?;
+    let file = File::open(path).map_err(|e| SceneError::io(path, "open", e))?;
+    if file.metadata().is_ok_and(|file| file.len() == 0) {
+        return Err(bad("the file is empty".to_owned()));
+    }
     let mut file = BufReader::with_capacity(1 << 12, file);
     let mut start = [0; 2];
     let is_jpeg = file.read_exact(&mut start).is_ok() && start == [0xff, 0xd8];
@@ -194,9 +211,9 @@ mod tests {
             .collect();
         paths.push(folder.path().join("absent.png"));
         let headers = read_all(&paths, &Fence::open()).unwrap();
-        assert!((1..30).all(|n| headers[n as usize - 1] == Some(Header::of_size(n, 2))));
-        assert_eq!(headers[29], None);
-        assert_eq!(read_all(&[], &Fence::open()).unwrap(), []);
+        assert!((1..30).all(|n| headers[n as usize - 1].clone().unwrap() == Some(Header::of_size(n, 2))));
+        assert_eq!(headers[29].clone().unwrap(), None);
+        assert!(read_all(&[], &Fence::open()).unwrap().is_empty());
     }
 
     #[test]
@@ -230,7 +247,8 @@ mod tests {
             &endless,
         ] {
             let path = folder.write("broken.png", bytes);
-            let message = read_all(&[path], &Fence::open()).unwrap_err().to_string();
+            let found = read_all(&[path], &Fence::open()).unwrap().remove(0);
+            let message = found.unwrap_err().to_string();
             assert!(message.contains("broken.png"), "{message}");
         }
     }
@@ -247,9 +265,8 @@ mod tests {
             let crc = crc32(&bytes[12..29]);
             bytes[29..33].copy_from_slice(&crc.to_be_bytes());
             std::fs::write(&path, &bytes).unwrap();
-            let message = read_all(std::slice::from_ref(&path), &Fence::open())
-                .unwrap_err()
-                .to_string();
+            let found = read_all(std::slice::from_ref(&path), &Fence::open()).unwrap();
+            let message = found[0].clone().unwrap_err().to_string();
             assert!(message.contains("bomb.png"), "{message}");
         }
     }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::options::{SceneKind, SceneOptions};
+use super::options::{KindChoice, SceneKind, SceneOptions};
 use super::view::{Split, View, ViewId};
 use super::{Near, Point, Resolution, SceneError, SeenPoint, load};
 
@@ -38,6 +38,8 @@ pub struct SceneIndex {
     pub images: PathBuf,
     /// Names of listed images that are not there, sorted.
     pub missing: Vec<String>,
+    /// Names of listed images whose files cannot be decoded by what their headers say, sorted.
+    pub undecodable: Vec<String>,
     /// The cameras that took the images, in the order of their first image.
     pub cameras: Vec<CameraUse>,
     pub(super) resolution: Resolution,
@@ -59,6 +61,14 @@ pub struct CameraUse {
 }
 
 impl SceneIndex {
+    /// The kind of data set in `root`, without reading it.
+    ///
+    /// # Errors
+    /// [`SceneError`] that says what `root` is instead.
+    pub fn detect(root: &Path, choice: KindChoice) -> Result<SceneKind, SceneError> {
+        load::kind_of(root, choice)
+    }
+
     /// Reads the data set in `root`.
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! Reading a data set of any kind.
 //!
 //! Owns the detection of the kind, the pairing of poses with image files, the choice of the image folder, order and
-//! split. Images that are listed but not there are left out and counted; when all are missing, that is an error.
+//! split. Images that are listed but not there are left out and counted, and so are those that cannot be decoded; when none is left, that is
+//! an error.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,19 +12,28 @@ use super::fence::Fence;
 use super::header::Header;
 use super::index::{CameraUse, SceneIndex};
 use super::lens::Lens;
-use super::options::{KindChoice, SceneKind, SceneOptions};
+use super::options::{HoldOut, KindChoice, SceneKind, SceneOptions};
+use super::pairing::Pairing;
 use super::posed::PosedImage;
 use super::upright::Planner;
 use super::view::{self, Alpha, View};
 use super::{
     Near, Point, Resolution, SceneError, blender, colmap, header, masks, multiscale, nerfstudio, points_ply, seen,
-    split,
+    split, unknown,
 };
 
 /// Image folder of COLMAP data sets unless told otherwise.
 const IMAGES: &str = "images";
+/// Image folder of data sets whose photos are not undistorted yet, where there is no other.
+const INPUT: &str = "input";
 /// Divisors that ready-made image folders come in.
 const READY_MADE: [u32; 3] = [2, 4, 8];
+/// Longest list of views that is read, bytes.
+const MOST_LIST_BYTES: u64 = 16 << 20;
+/// What is read, for messages on files that cannot be.
+const READ: &str = "PNG and JPEG are read, save or copy them again";
+/// Most entries of a scene's folder that are searched for images.
+const MOST_FOLDERS: usize = 1000;
 /// Training images narrower than this draw a warning, pixels.
 const TINY_WIDTH_PX: u32 = 32;
 
@@ -41,6 +51,7 @@ pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Sc
         planner: Planner::default(),
         resolution: options.resolution,
         missing: Vec::new(),
+        undecodable: Vec::new(),
         cameras: Vec::new(),
         warnings: Vec::new(),
         notices: Vec::new(),
@@ -51,6 +62,16 @@ pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Sc
         Found::Multiscale => loader.multiscale(),
         Found::Nerfstudio => loader.nerfstudio(),
     }
+}
+
+/// The kind of data set in `root`.
+pub(super) fn kind_of(root: &Path, choice: KindChoice) -> Result<SceneKind, SceneError> {
+    Ok(match detect(root, choice)? {
+        Found::Colmap(..) => SceneKind::Colmap,
+        Found::Blender => SceneKind::Blender,
+        Found::Multiscale => SceneKind::Multiscale,
+        Found::Nerfstudio => SceneKind::Nerfstudio,
+    })
 }
 
 enum Found {
@@ -81,23 +102,16 @@ fn detect(root: &Path, choice: KindChoice) -> Result<Found, SceneError> {
             looked_for.push(marker);
         }
     }
-    let entries = std::fs::read_dir(root).map_err(|e| SceneError::io(root, "open the data set", e))?;
-    let mut names: Vec<String> = entries
-        .flatten()
-        .take(1000)
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    let found = if names.is_empty() {
-        "an empty folder".to_owned()
-    } else {
-        listed(&names)
-    };
-    Err(SceneError::UnknownKind {
-        root: root.to_owned(),
-        looked_for: looked_for.join(", "),
-        found,
-    })
+    if wants(SceneKind::Colmap)
+        && let Some((folder, notice)) = colmap::find_elsewhere(root)
+    {
+        return Ok(Found::Colmap(folder, Some(notice)));
+    }
+    Err(unknown::explain(
+        root,
+        &looked_for.join(", "),
+        choice == KindChoice::Auto,
+    ))
 }
 
 /// What is gathered while a data set is read.
@@ -108,6 +122,7 @@ struct Loader<'a> {
     planner: Planner,
     resolution: Resolution,
     missing: Vec<String>,
+    undecodable: Vec<String>,
     cameras: Vec<(Lens, CameraUse)>,
     warnings: Vec<String>,
     notices: Vec<String>,
@@ -132,7 +147,7 @@ impl Loader<'_> {
         let alpha = self.options.alpha.or(Alpha::Ignore);
         let images = self.image_folder(&model.images)?;
         let views = self.views(&images, &model.images_file, model.images, alpha)?;
-        let mut sets = split_views(views, self.options.eval);
+        let mut sets = self.split(views)?;
         for view in &mut sets.0 {
             view.seen = model.seen.remove(&view.name).unwrap_or_default();
         }
@@ -149,7 +164,7 @@ impl Loader<'_> {
         };
         let train_views = open(&train)?;
         let test_views = has_test.then(|| open(&test)).transpose()?;
-        let sets = self.ready_split(train_views, test_views, blender::TEST_FILE);
+        let sets = self.ready_split(train_views, test_views, blender::TEST_FILE)?;
         let root = self.root;
         self.finish(SceneKind::Blender, &train, root, sets, Vec::new())
     }
@@ -160,7 +175,7 @@ impl Loader<'_> {
         let (train, test) = multiscale::read(&file)?;
         let train = self.views(self.root, &file, train, self.options.alpha.or(Alpha::Composite))?;
         let test = test.map(|test| self.views(self.root, &file, test, self.options.alpha.or(Alpha::Composite)));
-        let sets = self.ready_split(train, test.transpose()?, "test split");
+        let sets = self.ready_split(train, test.transpose()?, "test split")?;
         let root = self.root;
         self.finish(SceneKind::Multiscale, &file, root, sets, Vec::new())
     }
@@ -181,9 +196,10 @@ impl Loader<'_> {
             }
         };
         let views = self.views(self.root, &file, frames.images, self.options.alpha.or(Alpha::Composite))?;
-        let sets = match frames.held_out.filter(|_| self.options.eval) {
+        let usual = self.options.eval && self.options.hold_out == HoldOut::Usual;
+        let sets = match frames.held_out.filter(|_| usual) {
             Some(held_out) => hold_out_named(views, &held_out),
-            None => split_views(views, self.options.eval),
+            None => self.split(views)?,
         };
         let root = self.root;
         self.finish(SceneKind::Nerfstudio, &file, root, sets, points)
@@ -205,6 +221,12 @@ impl Loader<'_> {
             return Ok(folder);
         }
         let whole = self.root.join(IMAGES);
+        let input = self.root.join(INPUT);
+        if !whole.exists() && input.is_dir() {
+            self.notices
+                .push(format!("images are taken from {INPUT}: there is no folder {IMAGES}"));
+            return Ok(input);
+        }
         let divisor = match self.resolution {
             Resolution::Divide(divisor) if READY_MADE.contains(&divisor) => divisor,
             _ => return Ok(whole),
@@ -216,6 +238,7 @@ impl Loader<'_> {
         }
         let paths = |folder: &Path| posed.iter().map(|image| folder.join(&image.name)).collect::<Vec<_>>();
         let headers = header::read_all(&paths(&folder), &self.fence)?;
+        let headers: Vec<Option<Header>> = headers.into_iter().map(|header| header.ok().flatten()).collect();
         let there = headers.iter().flatten().count();
         let whole_there = paths(&whole).iter().filter(|path| path.is_file()).count();
         let odd = posed.iter().zip(&headers).find_map(|(image, header)| {
@@ -245,7 +268,37 @@ impl Loader<'_> {
         Ok(whole)
     }
 
-    /// Pairs poses with image files, sorted by name; images that are not there are left out and counted.
+    /// Headers of image files. Those that are not there are looked for under another ending, and `paths` follows.
+    fn headers(&mut self, paths: &mut [PathBuf]) -> Result<Vec<header::Found>, SceneError> {
+        let mut headers = header::read_all(paths, &self.fence)?;
+        let mut pairing = Pairing::default();
+        let (mut places, mut others) = (Vec::new(), Vec::new());
+        for (at, path) in paths.iter().enumerate() {
+            if let (Ok(None), Some(other)) = (&headers[at], pairing.find(path)) {
+                places.push(at);
+                others.push(other);
+            }
+        }
+        let found = header::read_all(&others, &self.fence)?;
+        if let (Some(other), Some(at)) = (others.first(), places.first()) {
+            let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            self.notices.push(format!(
+                "{} of {} images are there under another ending, such as {} for {}",
+                others.len(),
+                paths.len(),
+                name(other),
+                name(&paths[*at])
+            ));
+        }
+        for ((at, other), header) in places.into_iter().zip(others).zip(found) {
+            headers[at] = header;
+            paths[at] = other;
+        }
+        Ok(headers)
+    }
+
+    /// Pairs poses with image files, sorted by name; images that are not there, or cannot be decoded, are left out and
+    /// counted.
     fn views(
         &mut self,
         folder: &Path,
@@ -253,14 +306,21 @@ impl Loader<'_> {
         posed: Vec<PosedImage>,
         alpha: Alpha,
     ) -> Result<Vec<View>, SceneError> {
-        let paths: Vec<PathBuf> = posed.iter().map(|image| folder.join(&image.name)).collect();
-        let headers = header::read_all(&paths, &self.fence)?;
+        let mut paths: Vec<PathBuf> = posed.iter().map(|image| folder.join(&image.name)).collect();
+        let headers = self.headers(&mut paths)?;
         let count = posed.len();
-        let (mut views, mut missing) = (Vec::with_capacity(count), Vec::new());
+        let (mut views, mut missing, mut undecodable) = (Vec::with_capacity(count), Vec::new(), Vec::new());
         for ((posed, path), header) in posed.into_iter().zip(paths).zip(headers) {
-            let Some(header) = header else {
-                missing.push(posed.name);
-                continue;
+            let header = match header {
+                Ok(Some(header)) => header,
+                Ok(None) => {
+                    missing.push(posed.name);
+                    continue;
+                }
+                Err(error) => {
+                    undecodable.push((posed.name, error.short()));
+                    continue;
+                }
             };
             let lens = posed.lens;
             let view = View::new(posed, path, header, alpha, &mut self.planner)?;
@@ -268,9 +328,17 @@ impl Loader<'_> {
             views.push(view);
         }
         missing.sort();
+        undecodable.sort();
+        let told: Vec<String> = undecodable
+            .iter()
+            .map(|(name, why)| format!("{name} ({why})"))
+            .collect();
         if views.is_empty() {
             let path = listed_in.to_owned();
-            let why = self.why_empty(folder, count, &missing);
+            let why = match &told[..] {
+                [] => self.why_empty(folder, count, &missing),
+                told => format!("none of its {count} images can be decoded: {}; {READ}", listed(told)),
+            };
             return Err(SceneError::NoViews { path, why });
         }
         if !missing.is_empty() {
@@ -281,6 +349,15 @@ impl Loader<'_> {
                 listed(&missing)
             ));
         }
+        if !told.is_empty() {
+            self.warnings.push(format!(
+                "{} of {count} images in {} cannot be decoded and are left out: {}; {READ}",
+                told.len(),
+                folder.display(),
+                listed(&told)
+            ));
+        }
+        self.undecodable.extend(undecodable.into_iter().map(|(name, _)| name));
         self.missing.extend(missing);
         split::sort(&mut views);
         if let Some(pair) = views.windows(2).find(|pair| pair[0].name == pair[1].name) {
@@ -298,26 +375,35 @@ impl Loader<'_> {
         if listed_images == 0 {
             return "it lists no images; export the model again".to_owned();
         }
-        let is_there = |name: &String| self.root.join(name).is_dir();
-        let others: Vec<String> = READY_MADE
-            .iter()
-            .map(|n| format!("{IMAGES}_{n}"))
-            .filter(is_there)
-            .collect();
-        let remedy = match &others[..] {
-            [] => "check dataset.images".to_owned(),
-            others => format!("there is {}: name the folder with --images", others.join(", ")),
-        };
         let state = match std::fs::read_dir(folder) {
-            Ok(_) => "is in",
-            Err(_) if folder.exists() => "can be in",
-            Err(_) => "can be: there is no folder",
+            Ok(_) => format!("is in {}", folder.display()),
+            Err(_) if folder.exists() => format!("is there: {} is not a folder that can be read", folder.display()),
+            Err(_) => format!("is there: there is no folder {}", folder.display()),
+        };
+        let remedy = match self.folder_with(missing) {
+            Some(name) => format!("they are in {name}: add `-i {name}`"),
+            None => "name their folder with `-i FOLDER`".to_owned(),
         };
         format!(
-            "none of its {listed_images} images {state} {} (missing: {}); {remedy}",
-            folder.display(),
+            "none of its {listed_images} images {state} (missing: {}); {remedy}",
             listed(missing)
         )
+    }
+
+    /// The folder of the scene that holds the first of these images.
+    fn folder_with(&self, names: &[String]) -> Option<String> {
+        let first = names.first()?;
+        let entries = std::fs::read_dir(self.root).into_iter().flatten().flatten();
+        let holds =
+            |folder: &PathBuf| folder.join(first).is_file() || Pairing::default().find(&folder.join(first)).is_some();
+        let mut folders: Vec<PathBuf> = entries
+            .take(MOST_FOLDERS)
+            .map(|entry| entry.path())
+            .filter(holds)
+            .collect();
+        folders.sort();
+        let name = folders.first()?.file_name()?;
+        Some(name.to_string_lossy().into_owned())
     }
 
     fn count_camera(&mut self, lens: Lens, view: &View) {
@@ -339,20 +425,77 @@ impl Loader<'_> {
     }
 
     /// The split a data set comes with, or every eighth view where it comes without.
-    fn ready_split(&mut self, train: Vec<View>, test: Option<Vec<View>>, absent: &str) -> Sets {
+    fn ready_split(&mut self, train: Vec<View>, test: Option<Vec<View>>, absent: &str) -> Result<Sets, SceneError> {
+        let usual = self.options.eval && self.options.hold_out == HoldOut::Usual;
         match test {
-            Some(test) if self.options.eval => (train, test),
+            Some(test) if usual => Ok((train, test)),
             test => {
-                if self.options.eval {
+                if usual {
                     let notice = format!("no {absent}; every eighth training view is held out instead");
                     self.warnings.push(notice);
                 }
                 let mut all = train;
                 all.extend(test.into_iter().flatten());
                 split::sort(&mut all);
-                split_views(all, self.options.eval)
+                self.split(all)
             }
         }
+    }
+
+    /// Train and test views of a sorted list.
+    fn split(&mut self, views: Vec<View>) -> Result<Sets, SceneError> {
+        if !self.options.eval {
+            return Ok((views, Vec::new()));
+        }
+        match &self.options.hold_out {
+            HoldOut::Usual => Ok(split::hold_out(views, split::HOLDOUT_EVERY)),
+            HoldOut::Every(every) => Ok(split::hold_out(views, *every)),
+            HoldOut::Listed(file) => self.hold_out_listed(views, file),
+        }
+    }
+
+    /// Holds out the views that a file names, which has a name a line and may have comments.
+    fn hold_out_listed(&mut self, views: Vec<View>, file: &Path) -> Result<Sets, SceneError> {
+        let inside = self.root.join(file);
+        let path = if inside.is_file() { inside } else { file.to_owned() };
+        let size = path.metadata().map_err(|e| SceneError::io(&path, "open", e))?.len();
+        if size > MOST_LIST_BYTES {
+            return Err(SceneError::TooLarge {
+                path,
+                bytes: size,
+                limit: MOST_LIST_BYTES,
+            });
+        }
+        let bytes = std::fs::read(&path).map_err(|e| SceneError::io(&path, "read", e))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().map(|line| line.trim().trim_start_matches('\u{feff}'));
+        let listed_names: BTreeSet<String> = lines
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(|line| view::without_extension(line).to_owned())
+            .collect();
+        let is_listed = |view: &View| listed_names.contains(view::without_extension(&view.name));
+        let known: BTreeSet<&str> = views.iter().map(|view| view::without_extension(&view.name)).collect();
+        let strangers: Vec<String> = listed_names
+            .iter()
+            .filter(|name| !known.contains(name.as_str()))
+            .cloned()
+            .collect();
+        if listed_names.is_empty() || strangers.len() == listed_names.len() {
+            let found = format!("no name of a view among {} lines", listed_names.len());
+            let remedy = "name the views to hold out as the model names its images, one a line";
+            return Err(SceneError::malformed(&path, "the list", found, remedy));
+        }
+        if !strangers.is_empty() {
+            self.warnings.push(format!(
+                "{} of {} names in {} are of no view: {}",
+                strangers.len(),
+                listed_names.len(),
+                path.display(),
+                listed(&strangers)
+            ));
+        }
+        let (test, train) = views.into_iter().partition(is_listed);
+        Ok((train, test))
     }
 
     fn finish(
@@ -437,6 +580,7 @@ impl Loader<'_> {
             ));
         }
         self.missing.sort();
+        self.undecodable.sort();
         Ok(SceneIndex {
             kind,
             root: self.root.to_owned(),
@@ -451,6 +595,7 @@ impl Loader<'_> {
             model: model.to_owned(),
             images: images.to_owned(),
             missing: self.missing,
+            undecodable: self.undecodable,
             cameras,
             resolution: self.resolution,
         })
@@ -498,15 +643,6 @@ fn crop_notices(cameras: &[CameraUse]) -> Vec<String> {
         ));
     }
     notices
-}
-
-/// Train and test views of a sorted list.
-fn split_views(views: Vec<View>, eval: bool) -> Sets {
-    if eval {
-        split::hold_out(views)
-    } else {
-        (views, Vec::new())
-    }
 }
 
 /// Train and test views by name.

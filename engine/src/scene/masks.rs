@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::listed;
 use super::fence::Fence;
+use super::header::Header;
 use super::options::{MaskChoice, SceneOptions};
 use super::upright::is_scaled_copy;
 use super::view::{MaskFile, View, without_extension};
@@ -48,11 +49,23 @@ pub(super) fn attach(
                 looked_for: format!("{}.png, {}.png", view.name, without_extension(&view.name)),
                 folder,
             }),
+            (MaskChoice::Auto, Some(view)) if has_files(&folder) => {
+                warnings.push(format!(
+                    "no file in {} is the mask of any of the {} images, and none is used; looked for {}.png, {}.png and the like",
+                    folder.display(),
+                    views.len(),
+                    view.name,
+                    without_extension(&view.name)
+                ));
+                Ok(())
+            }
             _ => Ok(()),
         };
     }
-    let headers = header::read_all(&paths, fence)?.into_iter();
-    let mut sizes = headers.map(|header| header.map(|header| (header.width, header.height)));
+    let headers: Vec<Option<Header>> = header::read_all(&paths, fence)?.into_iter().collect::<Result<_, _>>()?;
+    let mut sizes = headers
+        .into_iter()
+        .map(|header| header.map(|header| (header.width, header.height)));
     let mut without = Vec::new();
     for (view, path) in views.iter_mut().zip(found) {
         let Some((path, Some(size_px))) = path.map(|path| (path, sizes.next().flatten())) else {
@@ -82,6 +95,11 @@ pub(super) fn attach(
         ));
     }
     Ok(())
+}
+
+/// True for a folder with anything in it.
+fn has_files(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// Files that may be the mask of a view, in the order they are tried.

@@ -60,6 +60,18 @@ impl AlphaChoice {
     }
 }
 
+/// Which views are held out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HoldOut {
+    /// Those that the data set says, else every eighth by name.
+    #[default]
+    Usual,
+    /// Every so many by name, the first included.
+    Every(usize),
+    /// Those that this file names, one a line, with or without ending: in the scene's folder, or else as a path of its own.
+    Listed(PathBuf),
+}
+
 /// Where masks are looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum MaskChoice {
@@ -86,6 +98,8 @@ pub struct SceneOptions {
     pub scale: f64,
     /// Hold out test views.
     pub eval: bool,
+    /// Which, when some are.
+    pub hold_out: HoldOut,
     /// Read files that links lead out of the data set.
     pub follow_links: bool,
     /// Use the principal points of the cameras instead of the image centres.
@@ -108,6 +122,7 @@ impl Default for SceneOptions {
             resolution: Resolution::Auto,
             scale: 1.0,
             eval: true,
+            hold_out: HoldOut::Usual,
             follow_links: false,
             respect_principal_point: true,
             alpha: AlphaChoice::Auto,

@@ -8,7 +8,7 @@ use image::{DynamicImage, ImageReader, Limits};
 
 use super::resize::{resize_nearest, resize_rgb};
 use super::upright::Upright;
-use super::{Alpha, MaskFile, Photo, SceneError, View, photo_bytes};
+use super::{Alpha, MaskFile, Photo, SceneError, View, jpeg, photo_bytes};
 
 /// What a decoder may need beside the picture itself, bytes.
 const DECODER_SLACK_BYTES: u64 = 64 << 20;
@@ -138,14 +138,11 @@ fn decode(path: &Path, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> 
         detail,
     };
     let bytes = read_file(path, area(size_px))?;
-    let mut reader = ImageReader::new(Cursor::new(bytes))
-        .with_guessed_format()
-        .map_err(|e| SceneError::io(path, "read", e))?;
-    let mut limits = Limits::default();
-    (limits.max_image_width, limits.max_image_height) = (Some(size_px.0), Some(size_px.1));
-    limits.max_alloc = Some(area(size_px) * DECODER_BYTES_PER_PIXEL + DECODER_SLACK_BYTES);
-    reader.limits(limits);
-    let picture = reader.decode().map_err(|e| bad(e.to_string()))?;
+    let picture = if jpeg::is_jpeg(&bytes) {
+        jpeg::decode(&bytes, size_px).map_err(bad)?
+    } else {
+        decode_other(path, bytes, size_px)?
+    };
     if (picture.width(), picture.height()) != size_px {
         let (now, was) = ((picture.width(), picture.height()), size_px);
         return Err(bad(format!(
@@ -154,6 +151,21 @@ fn decode(path: &Path, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> 
         )));
     }
     Ok(picture)
+}
+
+/// A picture of a format other than JPEG.
+fn decode_other(path: &Path, bytes: Vec<u8>, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> {
+    let mut reader = ImageReader::new(Cursor::new(bytes))
+        .with_guessed_format()
+        .map_err(|e| SceneError::io(path, "read", e))?;
+    let mut limits = Limits::default();
+    (limits.max_image_width, limits.max_image_height) = (Some(size_px.0), Some(size_px.1));
+    limits.max_alloc = Some(area(size_px) * DECODER_BYTES_PER_PIXEL + DECODER_SLACK_BYTES);
+    reader.limits(limits);
+    reader.decode().map_err(|e| SceneError::Image {
+        path: path.to_owned(),
+        detail: e.to_string(),
+    })
 }
 
 /// A mask at its own size: 255 where a pixel counts, else 0.

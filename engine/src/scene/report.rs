@@ -22,10 +22,13 @@ pub struct SceneReport {
     pub cameras: Vec<CameraReport>,
     /// Images that are listed; those that training has no use for, such as smaller scales, do not count.
     pub images_listed: usize,
-    /// Listed images that are there.
+    /// Listed images that are there and can be decoded.
     pub images_found: usize,
     /// Names of those that are not, sorted.
     pub images_missing: Vec<String>,
+    /// Names of those that are there and cannot be decoded, sorted.
+    #[serde(default)]
+    pub images_undecodable: Vec<String>,
     /// Views trained on.
     pub train_views: usize,
     /// Views held out.
@@ -104,9 +107,10 @@ impl SceneReport {
             model: scene.model.display().to_string(),
             images: scene.images.display().to_string(),
             cameras: cameras.collect(),
-            images_listed: found + scene.missing.len(),
+            images_listed: found + scene.missing.len() + scene.undecodable.len(),
             images_found: found,
             images_missing: scene.missing.clone(),
+            images_undecodable: scene.undecodable.clone(),
             train_views: scene.train.len(),
             test_views: scene.test.len(),
             training_sizes: sizes(views()),

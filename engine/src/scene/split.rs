@@ -3,8 +3,8 @@
 use super::view::{View, without_extension};
 use super::{Camera, Point};
 
-/// Every how many views, by name, one is held out.
-const HOLDOUT_EVERY: usize = 8;
+/// Every how many views, by name, one is held out unless told otherwise.
+pub(super) const HOLDOUT_EVERY: usize = 8;
 /// The extent is this much larger than the farthest camera's distance.
 const EXTENT_MARGIN: f64 = 1.1;
 
@@ -13,11 +13,11 @@ pub(super) fn sort(views: &mut [View]) {
     views.sort_by(|a, b| (without_extension(&a.name), &a.name).cmp(&(without_extension(&b.name), &b.name)));
 }
 
-/// Holds out every eighth view of a sorted list, the first included: (train, test).
-pub(super) fn hold_out(views: Vec<View>) -> (Vec<View>, Vec<View>) {
+/// Holds out one of every so many views of a sorted list, the first included: (train, test).
+pub(super) fn hold_out(views: Vec<View>, every: usize) -> (Vec<View>, Vec<View>) {
     let mut split = (Vec::new(), Vec::new());
     for (index, view) in views.into_iter().enumerate() {
-        if index % HOLDOUT_EVERY == 0 {
+        if index % every.max(1) == 0 {
             split.1.push(view)
         } else {
             split.0.push(view)

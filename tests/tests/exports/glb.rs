@@ -36,6 +36,7 @@ fn document(file: &[u8]) -> Value {
 fn values<T: Item>(primitive: &Primitive<'_>, binary: &[u8], name: &str) -> Vec<T> {
     let semantic = match name {
         "POSITION" => Semantic::Positions,
+        "COLOR_0" => Semantic::Colors(0),
         _ => Semantic::Extras(name.to_owned()),
     };
     let accessor = primitive.get(&semantic).unwrap_or_else(|| panic!("no {name}"));
@@ -61,11 +62,28 @@ fn read(file: &[u8], sh_degree: u32) -> Vec<Splat> {
     let quats: Vec<[f32; 4]> = values(&primitive, &binary, "ROTATION");
     let scales: Vec<[f32; 3]> = values(&primitive, &binary, "SCALE");
     let opacities: Vec<f32> = values(&primitive, &binary, "OPACITY");
+    let colors: Vec<[u8; 4]> = values(&primitive, &binary, "COLOR_0");
     let mut harmonics: Vec<Vec<[f32; 3]>> = Vec::new();
     for degree in 0..=sh_degree {
         for order in 0..2 * degree + 1 {
             harmonics.push(values(&primitive, &binary, &format!("SH_DEGREE_{degree}_COEF_{order}")));
         }
+    }
+    for (i, color) in colors.iter().enumerate() {
+        for channel in 0..3 {
+            // linear to sRGB
+            let share = f64::from(color[channel]) / 255.0;
+            let srgb = match share {
+                dark if dark <= 0.003_130_8 => 12.92 * dark,
+                bright => 1.055 * bright.powf(1.0 / 2.4) - 0.055,
+            };
+            let wanted = (f64::from(harmonics[0][i][channel]) * 0.282_094_791_773 + 0.5).clamp(0.0, 1.0);
+            assert!(
+                (srgb - wanted).abs() < 0.026,
+                "{srgb} for {wanted}: half a step of linear 1/255 in the dark"
+            );
+        }
+        assert!((f32::from(color[3]) / 255.0 - opacities[i]).abs() < 0.002);
     }
     let bounds = primitive.bounding_box();
     for axis in 0..3 {
@@ -108,8 +126,8 @@ fn every_degree_comes_back_as_it_was() {
             sh1: 0.0,
             sh: 0.0,
         });
-        let floats = 3 + 4 + 3 + 1 + 3 * (degree as usize + 1).pow(2);
-        let beside = file.len() - 700 * 4 * floats;
+        let words = 3 + 1 + 4 + 3 + 1 + 3 * (degree as usize + 1).pow(2);
+        let beside = file.len() - 700 * 4 * words;
         assert!(beside < 8000, "{beside} bytes of text");
     }
 }
@@ -127,6 +145,7 @@ fn the_document_says_what_the_extension_asks_for() {
     assert_eq!(
         names,
         [
+            "COLOR_0",
             "KHR_gaussian_splatting:OPACITY",
             "KHR_gaussian_splatting:ROTATION",
             "KHR_gaussian_splatting:SCALE",

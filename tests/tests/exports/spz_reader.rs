@@ -1,4 +1,4 @@
-//! A reader of SPZ versions 3 and 4, from the description of the format. It shares no code with the writer and
+//! A reader of SPZ versions 2 to 4, from the description of the format. It shares no code with the writer and
 //! decompresses zstd with another library than the writer compresses with.
 
 use std::io::Read as _;
@@ -41,10 +41,11 @@ pub(crate) fn read(file: &[u8]) -> (Header, Vec<Splat>) {
     let (header, attributes) = if file.starts_with(b"NGSP") {
         version_4(file)
     } else {
-        version_3(file)
+        one_stream(file)
     };
     let (n, coefficients) = (header.count, (header.sh_degree as usize + 1).pow(2) - 1);
-    let sizes = [9, 1, 3, 3, 4, 3 * coefficients].map(|each| each * n);
+    let rotation_bytes = if header.version == 2 { 3 } else { 4 };
+    let sizes = [9, 1, 3, 3, rotation_bytes, 3 * coefficients].map(|each| each * n);
     assert_eq!(attributes.len(), sizes.iter().sum::<usize>());
     let mut rest = attributes.as_slice();
     let [positions, alphas, colours, scales, rotations, harmonics] = sizes.map(|size| {
@@ -66,7 +67,10 @@ pub(crate) fn read(file: &[u8]) -> (Header, Vec<Splat>) {
         };
         turned(Splat {
             mean: [0, 1, 2].map(position),
-            quat: quaternion(word(rotations, 4 * i)),
+            quat: match header.version {
+                2 => short_quaternion(three(rotations)),
+                _ => quaternion(word(rotations, 4 * i)),
+            },
             log_scale: three(scales).map(|v| v / 16.0 - 10.0),
             opacity: f64::from(alphas[i]) / 255.0,
             sh0: three(colours).map(|v| (v / 255.0 - 0.5) / 0.15),
@@ -76,14 +80,14 @@ pub(crate) fn read(file: &[u8]) -> (Header, Vec<Splat>) {
     (header, splats.collect())
 }
 
-/// One gzip stream: a header of 16 bytes, then the attributes.
-fn version_3(file: &[u8]) -> (Header, Vec<u8>) {
+/// Versions 2 and 3, one gzip stream: a header of 16 bytes, then the attributes.
+fn one_stream(file: &[u8]) -> (Header, Vec<u8>) {
     let mut bytes = Vec::new();
     let mut stream = flate2::bufread::GzDecoder::new(file);
     stream.read_to_end(&mut bytes).expect("a gzip stream");
     assert!(stream.into_inner().is_empty(), "nothing follows the stream");
     let header = header(&bytes);
-    assert_eq!((header.version, bytes[15]), (3, 0));
+    assert!((2..=3).contains(&header.version) && bytes[15] == 0);
     (header, bytes.split_off(16))
 }
 
@@ -122,5 +126,12 @@ fn quaternion(word: u32) -> [f64; 4] {
     }
     xyzw[left_out] = (1.0 - xyzw.iter().map(|v| v * v).sum::<f64>()).max(0.0).sqrt();
     let [x, y, z, w] = xyzw;
+    [w, x, y, z]
+}
+
+/// x, y and z as bytes from -1 to 1; w is what is left of a unit quaternion, and not negative.
+fn short_quaternion(bytes: [f64; 3]) -> [f64; 4] {
+    let [x, y, z] = bytes.map(|byte| byte / 127.5 - 1.0);
+    let w = (1.0 - x * x - y * y - z * z).max(0.0).sqrt();
     [w, x, y, z]
 }

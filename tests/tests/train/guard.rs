@@ -124,12 +124,17 @@ fn ten_percent_too_much_is_refused_or_capped() {
     let small = [("memory.cap_gib", "0.0625"), ("memory.max_gaussians", "400000")];
     let error = train(&root("refused"), &small).unwrap_err();
     let RunError::Plan(PlanError::DoesNotFit {
-        needed_bytes, budget, ..
+        needed_bytes,
+        fitting,
+        budget,
+        ..
     }) = &error
     else {
         unreachable!("{error}")
     };
     assert!(*needed_bytes > budget.cap_bytes / 10 * 11);
+    let fitting = fitting.unwrap();
+    assert!((1..400_000).contains(&fitting), "{fitting}");
     assert!(
         error
             .to_string()

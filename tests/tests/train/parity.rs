@@ -123,7 +123,16 @@ fn psnr_again(run: &Path, file: &str) -> (f64, f64) {
     let plain = profile(run, &[EVENTFUL]);
     gpu::take_turn();
     let open = open_device(&plain, plain.faults.clone()).unwrap();
-    let stored = Stored::load(&Location { ply, config: None }, &plain, &open).unwrap();
+    let stored = Stored::load(
+        &Location {
+            ply,
+            config: None,
+            kernel_of_profile: false,
+        },
+        &plain,
+        &open,
+    )
+    .unwrap();
     let again = stored.evaluate(&runs::scene(), None, &mut |_| {}).unwrap().file;
     let psnr = |file: &EvalFile| file.set(Split::Test).unwrap().mean.metrics.psnr_image;
     (psnr(&before), psnr(&again))

@@ -62,6 +62,7 @@ fn demo(root: &Path) -> Result<()> {
     for path in results {
         crate::say(path.display());
     }
+    eprintln!("`{} view {}` shows it in a browser", kiln.display(), run.display());
     Ok(())
 }
 

@@ -27,6 +27,9 @@ pub fn run(json: bool, out: &mut dyn Write) -> io::Result<Exit> {
             for line in around.advice(found) {
                 eprintln!("\nhint: {line}");
             }
+            if json {
+                writeln!(out, "[]")?;
+            }
             return Ok(error.exit());
         }
     };

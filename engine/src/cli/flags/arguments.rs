@@ -5,6 +5,16 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use super::{DEVICE, Flag, SETTINGS, Value};
 use crate::config::Override;
 
+/// Keys whose flags `eval` and `render` have too.
+const MODEL_KEYS: [&str; 6] = [
+    "dataset.path",
+    "dataset.images",
+    "dataset.resolution",
+    "eval.lpips",
+    "model.background",
+    "mip.kernel_size",
+];
+
 /// Settings of the flags of `train` and `plan`, in the order of the table.
 #[derive(Debug)]
 pub(in crate::cli) struct SettingFlags(pub(in crate::cli) Vec<Override>);
@@ -13,11 +23,15 @@ pub(in crate::cli) struct SettingFlags(pub(in crate::cli) Vec<Override>);
 #[derive(Debug)]
 pub(in crate::cli) struct DeviceFlags(pub(in crate::cli) Vec<Override>);
 
+/// Settings of the flags of commands that draw a stored model: those of `train` that say what of a scene is seen and how.
+#[derive(Debug)]
+pub(in crate::cli) struct ModelFlags(pub(in crate::cli) Vec<Override>);
+
 macro_rules! flags {
-    ($name:ident, $table:expr) => {
+    ($name:ident, $table:expr, $wanted:expr) => {
         impl Args for $name {
             fn augment_args(command: Command) -> Command {
-                command.args($table.iter().map(|flag| argument(flag, $table)))
+                command.args($table.iter().filter($wanted).map(|flag| argument(flag, $table)))
             }
 
             fn augment_args_for_update(command: Command) -> Command {
@@ -28,7 +42,11 @@ macro_rules! flags {
         impl FromArgMatches for $name {
             fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
                 Ok(Self(
-                    $table.iter().filter_map(|flag| typed(flag, matches)).collect(),
+                    $table
+                        .iter()
+                        .filter($wanted)
+                        .filter_map(|flag| typed(flag, matches))
+                        .collect(),
                 ))
             }
 
@@ -40,8 +58,9 @@ macro_rules! flags {
     };
 }
 
-flags!(SettingFlags, SETTINGS);
-flags!(DeviceFlags, DEVICE);
+flags!(SettingFlags, SETTINGS, |_| true);
+flags!(ModelFlags, SETTINGS, |flag| MODEL_KEYS.contains(&flag.key));
+flags!(DeviceFlags, DEVICE, |_| true);
 
 /// A flag of `table` for the parser. It excludes others of the same key.
 fn argument(flag: &Flag, table: &[Flag]) -> Arg {
@@ -53,7 +72,7 @@ fn argument(flag: &Flag, table: &[Flag]) -> Arg {
         .map(|name| name.replace('-', "_"));
     let rivals = table
         .iter()
-        .filter(|other| other.key == flag.key && other.name() != flag.name());
+        .filter(|other| other.key == flag.key && other.name() != flag.name() && !agree(flag, other));
     let mut argument = Arg::new(flag.name())
         .long(flag.name())
         .aliases(aliases.chain(underscored))
@@ -76,11 +95,14 @@ fn argument(flag: &Flag, table: &[Flag]) -> Arg {
             let argument = argument.value_name(name).value_parser(read).num_args(0..=1);
             argument.default_missing_value(missing)
         }
-        Value::List => argument
-            .value_name("N")
-            .value_parser(super::number::<u32>)
-            .num_args(1..),
+        Value::List => argument.value_name("N").value_parser(super::whole::<u32>).num_args(1..),
     }
+}
+
+/// Flags of one key that may stand together: that views are held out, and which. The later one in the table decides.
+fn agree(a: &Flag, b: &Flag) -> bool {
+    let names = [a.name(), b.name()];
+    names.contains(&"eval") && names.contains(&"hold-out")
 }
 
 /// The setting of a flag that was typed.

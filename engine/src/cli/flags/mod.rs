@@ -4,12 +4,14 @@ mod arguments;
 mod others;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use std::fmt::Display;
 use std::str::FromStr;
 
-pub(super) use arguments::{DeviceFlags, SettingFlags};
+pub(super) use arguments::{DeviceFlags, ModelFlags, SettingFlags};
 pub(super) use others::{find_refused, page};
+use whole::whole;
 
 /// A flag that sets a key.
 pub(super) struct Flag {
@@ -43,14 +45,14 @@ use Value::{List, One, Optional, Switch};
 /// Flags of commands that resolve settings, in the order of their help.
 const SETTINGS: &[Flag] = &[
     flag(
-        &["source-path", "s", "scene-path"],
+        &["source-path", "s", "scene-path", "data-dir"],
         "dataset.path",
         One("SCENE", text),
         "Scene folder",
     )
     .hidden(),
     flag(
-        &["output", "o", "m", "model-path"],
+        &["output", "o", "m", "model-path", "result-dir"],
         "run.output",
         One("RUN", text),
         "Run folder, or with --name the folder of the runs",
@@ -74,10 +76,10 @@ const SETTINGS: &[Flag] = &[
         "Start from the points of a PLY file",
     ),
     flag(
-        &["resolution", "r"],
+        &["resolution", "r", "data-factor"],
         "dataset.resolution",
-        One("N", number::<i32>),
-        "Down-scaling rule",
+        One("N", whole::<i32>),
+        "-1: at most 1600 pixels wide; 1, 2, 4, ... 64: a divisor; else the width",
     ),
     flag(
         &["eval"],
@@ -85,11 +87,17 @@ const SETTINGS: &[Flag] = &[
         Switch("true"),
         "Hold out every 8th view (the default)",
     ),
+    flag(
+        &["hold-out", "llffhold", "test-every"],
+        "dataset.eval",
+        One("N|FILE", hold_out),
+        "Hold out every Nth view, or those that a file names, one a line",
+    ),
     flag(&["no-eval"], "dataset.eval", Switch("false"), "Train on all views"),
     flag(
         &["sh-degree"],
         "model.sh_degree",
-        One("N", number::<u32>),
+        One("N", whole::<u32>),
         "Highest SH degree, 0 to 3",
     ),
     flag(
@@ -105,15 +113,22 @@ const SETTINGS: &[Flag] = &[
         "Another colour behind the scene in every training step",
     ),
     flag(
+        &["antialiasing"],
+        "model.kind",
+        Switch("mip"),
+        "Compensate opacities for the 2D filter (the default)",
+    )
+    .hidden(),
+    flag(
         &["kernel-size"],
         "mip.kernel_size",
         One("PX2", number::<f32>),
         "Variance of the 2D Mip filter",
     ),
     flag(
-        &["iterations"],
+        &["iterations", "max-steps", "total-steps"],
         "schedule.iterations",
-        One("N", number::<u32>),
+        One("N", whole::<u32>),
         "Stop after N steps; other schedules keep their numbers",
     ),
     flag(
@@ -137,7 +152,7 @@ const SETTINGS: &[Flag] = &[
     flag(
         &["seed"],
         "train.seed",
-        One("N", number::<u64>),
+        One("N", whole::<u64>),
         "Seed of every random choice",
     ),
     flag(
@@ -147,9 +162,9 @@ const SETTINGS: &[Flag] = &[
         "Scale of the training images",
     ),
     flag(
-        &["max-gaussians"],
+        &["max-gaussians", "cap-max", "max-cap", "max-splats"],
         "memory.max_gaussians",
-        One("N", number::<u32>),
+        One("N", whole::<u32>),
         "Most Gaussians",
     ),
     flag(
@@ -270,13 +285,22 @@ fn text(value: &str) -> Result<String, String> {
     Ok(quoted(value))
 }
 
-fn number<T: FromStr<Err: Display> + Display>(value: &str) -> Result<String, String> {
-    let number: T = value.parse().map_err(|error: T::Err| error.to_string())?;
+fn number<T: FromStr + Display>(value: &str) -> Result<String, String> {
+    let number: T = value.parse().map_err(|_| "a number is expected".to_owned())?;
     Ok(number.to_string())
 }
 
 fn init_ply(path: &str) -> Result<String, String> {
     Ok(format!("{{ kind: ply, path: {} }}", quoted(path)))
+}
+
+/// Every how many views, or a file; 0 stands for the list that INRIA's trainer reads then.
+fn hold_out(asked: &str) -> Result<String, String> {
+    Ok(match asked.parse::<u32>() {
+        Ok(0) => quoted("sparse/0/test.txt"),
+        Ok(every) => every.to_string(),
+        Err(_) => quoted(asked),
+    })
 }
 
 fn device(asked: &str) -> Result<String, String> {

@@ -26,6 +26,10 @@ pub(super) enum Row {
 use Row::{Does, Refused, RefusedWith, Sets};
 
 const SCALES: &str = "training on several image scales at once is not supported; `dataset.resolution` picks one";
+const NO_DEPTHS: &str =
+    "maps of depth are not trained on; `init.background` and `model.near` are what holds floaters off";
+const EXPOSURE: &str = "`losses: [{ kind: exposure }]` in the configuration file fits an affine map of colours for each photo; see \
+                        the guide `recipes`";
 const NO_VIEWER: &str = "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run";
 const NO_MESH: &str = "surface extraction is not part of Kiln yet; `kiln train SCENE` trains Gaussians and writes \
                        `point_cloud.ply`, and `kiln render RUN --depth` writes depth maps";
@@ -37,6 +41,13 @@ pub(super) const GAUSSIANS: &[Row] = &[
     Sets("-i images_4"),
     Sets("-r 4"),
     Sets("--eval"),
+    RefusedWith(
+        &["--eval"],
+        &["True", "true", "False", "false"],
+        "--eval True",
+        "`--eval` takes no value, and holding out is the default; `--no-eval` trains on all views",
+    ),
+    Sets("--llffhold 8"),
     Sets("--test_iterations 1000 5000 10000"),
     Sets("--save_iterations 5000 10000"),
     Sets("--checkpoint_iterations 5000 10000"),
@@ -50,6 +61,33 @@ pub(super) const GAUSSIANS: &[Row] = &[
     Sets("--sh_degree 2"),
     Sets("--white_background"),
     Sets("--kernel_size 0.1"),
+    Sets("--antialiasing"),
+    Refused(
+        &["-d", "--depths", "--depth_l1_weight_init", "--depth_l1_weight_final"],
+        "-d depths",
+        NO_DEPTHS,
+    ),
+    Refused(
+        &[
+            "--train_test_exp",
+            "--exposure_lr_init",
+            "--exposure_lr_final",
+            "--exposure_lr_delay_steps",
+            "--exposure_lr_delay_mult",
+        ],
+        "--train_test_exp",
+        EXPOSURE,
+    ),
+    Refused(
+        &["--optimizer_type"],
+        "--optimizer_type sparse_adam",
+        "there is one optimiser, which passes Gaussians by that a view does not see; leave the flag out, or see `optimizer`",
+    ),
+    Refused(
+        &["--disable_viewer"],
+        "--disable_viewer",
+        "there is no network viewer during training that could be turned off; leave the flag out, or use `--quiet`",
+    ),
     Sets("--ray_jitter"),
     Sets("--resample_gt_image"),
     Refused(&["--load_allres", "--sample_more_highres"], "--load_allres", SCALES),
@@ -133,6 +171,21 @@ pub(super) const GAUSSIANS: &[Row] = &[
     ),
 ];
 
+/// Flags of 3DGS-MCMC, gsplat, LichtFeld Studio and Brush.
+pub(super) const OTHERS: &[Row] = &[
+    Sets("--cap_max 1000000"),
+    Sets("--data_dir garden"),
+    Sets("--result_dir out"),
+    Sets("--data_factor 4"),
+    Sets("--max_steps 7000"),
+    Sets("--test_every 8"),
+    Refused(
+        &["--strategy"],
+        "--strategy mcmc",
+        "recipes choose it: `--recipe mcmc` trains 3DGS-MCMC, `--recipe mip` densifies by gradients; `kiln profiles list` has more",
+    ),
+];
+
 /// Flags of the mesh pipeline and of its memory options.
 pub(super) const MESHES: &[Row] = &[
     Sets("--scene_path garden"),
@@ -209,7 +262,7 @@ pub(in crate::cli) fn find_refused(args: &[String]) -> Option<(&str, &'static st
         .enumerate()
         .take_while(|(_, arg)| *arg != "--")
         .find_map(|(at, arg)| {
-            let rows = GAUSSIANS.iter().chain(MESHES);
+            let rows = GAUSSIANS.iter().chain(OTHERS).chain(MESHES);
             let mut rows = rows.filter_map(|row| match *row {
                 Refused(flags, _, instead) => Some((flags, &[][..], instead)),
                 RefusedWith(flags, only, _, instead) => Some((flags, only, instead)),
@@ -317,10 +370,12 @@ pub(in crate::cli) fn page() -> String {
          `kiln flags` prints this page. It is made from the tables in `engine/src/cli/flags`, and a test holds the two\n\
          against each other: `KILN_BLESS=1 cargo test -p kiln flags` writes it anew.\n\n\
          ## Mip-Splatting and 3DGS\n\n{}\n\
+         ## 3DGS-MCMC, gsplat, LichtFeld Studio, Brush\n\n{}\n\
          ## Mesh extraction and memory options\n\n\
          In that pipeline `-i` is the iteration to start from and `-r` the kind of regularisation; here they are image\n\
          folder and resolution, as in the trainers above.\n\n{}",
         table(GAUSSIANS),
+        table(OTHERS),
         table(MESHES)
     )
 }

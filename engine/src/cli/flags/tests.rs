@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use super::others::{GAUSSIANS, KNOWN_COMMAND, MESHES, Row, example};
+use super::others::{GAUSSIANS, KNOWN_COMMAND, MESHES, OTHERS, Row, example};
 use super::{find_refused, page};
 use crate::cli::exit::{Exit, Failure as _};
 use crate::cli::{Request, UsageError, parse};
-use crate::config::{ConfigError, Inputs, Profile, resolve};
+use crate::config::{ConfigError, HoldOut, Inputs, LpipsChoice, Profile, resolve};
 
 fn rows() -> impl Iterator<Item = &'static Row> {
-    GAUSSIANS.iter().chain(MESHES)
+    GAUSSIANS.iter().chain(OTHERS).chain(MESHES)
 }
 
 /// `kiln train scene` with the row's example, under each of its spellings; the scene is left out when the row names one.
@@ -90,14 +90,14 @@ fn a_known_command_line_carries_over() {
     };
     let profile = train.settings.preliminary().unwrap();
     assert_eq!(profile.dataset.path.as_deref(), Some("garden"));
-    assert_eq!((profile.dataset.resolution, profile.dataset.eval), (4, true));
+    assert_eq!((profile.dataset.resolution, &profile.dataset.eval), (4, &HoldOut::Yes));
     assert_eq!(profile.run.output.as_deref(), Some("output/garden"));
     assert_eq!(profile.run.name.as_deref(), Some("full_res30k"));
     assert_eq!(profile.schedule.iterations, 30_000);
     assert_eq!(profile.schedule.test, [1000, 5000, 10_000, 15_000, 30_000]);
     assert_eq!(profile.schedule.save, [5000, 10_000, 15_000, 20_000, 30_000]);
     assert_eq!(profile.schedule.checkpoint, [5000, 10_000, 20_000]);
-    assert!(profile.eval.lpips);
+    assert_eq!(profile.eval.lpips, LpipsChoice::On);
 }
 
 fn has_key(profile: &Profile, key: &str) -> bool {

@@ -42,6 +42,9 @@ impl Description for FileDescription {
         if let Some(step) = found.position_step {
             writeln!(out, "positions  in steps of {step}")?;
         }
+        if let Some(bounds) = found.bounds {
+            writeln!(out, "extent     {}", super::extent(bounds))?;
+        }
         Ok(())
     }
 

@@ -69,3 +69,14 @@ fn count(n: usize, what: &str) -> String {
 fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / crate::memory::MIB as f64)
 }
+
+/// The ends of a box in the scene's axes, world units.
+fn extent([low, high]: [[f32; 3]; 2]) -> String {
+    let axes = ["x", "y", "z"];
+    let parts: Vec<String> = axes
+        .iter()
+        .enumerate()
+        .map(|(i, axis)| format!("{axis} {:.3} to {:.3}", low[i], high[i]))
+        .collect();
+    parts.join(", ")
+}

@@ -3,14 +3,17 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Description, count, mib, pretty};
+use super::{Description, count, extent, mib, pretty};
+use crate::cli::shell::word;
 use crate::config::Profile;
 use crate::plan::scene_options;
 use crate::run::RunError;
-use crate::scene::{SceneIndex, SceneOptions, SceneReport};
+use crate::scene::{CameraReport, SceneIndex, SceneOptions, SceneReport};
 
-/// Names of missing images that are shown.
+/// Names of images that are missing, or cannot be decoded, that are shown.
 const SHOWN: usize = 5;
+/// Kinds of camera, and sizes, that are shown one by one.
+const GROUPS: usize = 5;
 /// Points of a photo at which its colours are compared with those of others.
 const SEEN_POINTS: u32 = 4096;
 
@@ -39,7 +42,8 @@ impl Description for SceneDescription {
             "           {} of {} found; {} to train on, {} held out",
             scene.images_found, scene.images_listed, scene.train_views, scene.test_views
         )?;
-        for camera in &scene.cameras {
+        let cameras = grouped(&scene.cameras);
+        for (camera, cameras) in cameras.iter().take(GROUPS) {
             let [width, height] = camera.file_px;
             let crop = match camera.crop {
                 Some(crop) => format!(
@@ -50,20 +54,45 @@ impl Description for SceneDescription {
                 ),
                 None => String::new(),
             };
+            let alike = match cameras {
+                1 => String::new(),
+                many => format!(" of {many} cameras"),
+            };
             writeln!(
                 out,
-                "camera     {}, {width} x {height} pixels, {}{crop}",
+                "camera     {}, {width} x {height} pixels, {}{alike}{crop}",
                 camera.model,
                 count(camera.images, "image")
             )?;
         }
-        for size in &scene.training_sizes {
+        let rest = cameras.get(GROUPS..).unwrap_or_default();
+        if !rest.is_empty() {
+            let cameras = rest.iter().map(|(_, cameras)| cameras).sum();
+            let images = rest.iter().map(|(camera, _)| camera.images).sum();
+            writeln!(
+                out,
+                "           and {} of {}",
+                count(cameras, "more camera"),
+                count(images, "image")
+            )?;
+        }
+        for size in scene.training_sizes.iter().take(GROUPS) {
             writeln!(
                 out,
                 "training   {} at {} x {} pixels",
                 count(size.images, "image"),
                 size.px[0],
                 size.px[1]
+            )?;
+        }
+        let rest = scene.training_sizes.get(GROUPS..).unwrap_or_default();
+        if !rest.is_empty() {
+            let images = rest.iter().map(|size| size.images).sum();
+            writeln!(
+                out,
+                "           {} at {}",
+                count(images, "image"),
+                count(rest.len(), "more size")
             )?;
         }
         writeln!(out, "           {} of memory for all of them", mib(scene.image_bytes))?;
@@ -77,12 +106,14 @@ impl Description for SceneDescription {
             writeln!(out, "exposure   photos differ by {:.1} %", 100.0 * spread)?;
         }
         if scene.masked_images > 0 {
-            writeln!(out, "masks      of {} images", scene.masked_images)?;
+            writeln!(out, "masks      of {}", count(scene.masked_images, "image"))?;
         }
         writeln!(
             out,
             "suggested  kiln train {} --profile {} -r {}",
-            scene.root, scene.suggested_profile, scene.suggested_resolution
+            word(Path::new(&scene.root)),
+            scene.suggested_profile,
+            scene.suggested_resolution
         )?;
         for notice in &scene.notices {
             writeln!(out, "note: {notice}")?;
@@ -90,16 +121,18 @@ impl Description for SceneDescription {
         for warning in &scene.warnings {
             writeln!(out, "warning: {warning}")?;
         }
-        let missing = scene.images_missing.len();
-        if missing > 0 {
-            let shown: Vec<&str> = scene.images_missing.iter().take(SHOWN).map(String::as_str).collect();
-            let more = missing.saturating_sub(SHOWN);
-            let rest = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
-            writeln!(out, "missing: {}{rest}", shown.join(", "))?;
+        for (what, names) in [
+            ("missing", &scene.images_missing),
+            ("undecodable", &scene.images_undecodable),
+        ] {
+            if !names.is_empty() {
+                let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+                let rest = match names.len().saturating_sub(SHOWN) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                writeln!(out, "{what}: {}{rest}", shown.join(", "))?;
+            }
         }
         Ok(())
     }
@@ -109,14 +142,24 @@ impl Description for SceneDescription {
     }
 }
 
-fn extent([low, high]: [[f32; 3]; 2]) -> String {
-    let axes = ["x", "y", "z"];
-    let parts: Vec<String> = axes
-        .iter()
-        .enumerate()
-        .map(|(i, axis)| format!("{axis} {:.3} to {:.3}", low[i], high[i]))
-        .collect();
-    parts.join(", ")
+/// Cameras that look alike here, with how many they are: those with most images first. Undistortion that loses nearly the
+/// same share counts as alike.
+fn grouped(cameras: &[CameraReport]) -> Vec<(CameraReport, usize)> {
+    let mut groups: Vec<(CameraReport, usize)> = Vec::new();
+    let percent = |camera: &CameraReport| camera.crop.map(|crop| (100.0 * crop).round() as i64);
+    let alike =
+        |a: &CameraReport, b: &CameraReport| (&a.model, a.file_px, percent(a)) == (&b.model, b.file_px, percent(b));
+    for camera in cameras {
+        match groups.iter_mut().find(|(group, _)| alike(group, camera)) {
+            Some((group, cameras)) => {
+                group.images += camera.images;
+                *cameras += 1;
+            }
+            None => groups.push((camera.clone(), 1)),
+        }
+    }
+    groups.sort_by_key(|(group, _)| std::cmp::Reverse(group.images));
+    groups
 }
 
 #[cfg(test)]
@@ -124,6 +167,37 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::{Inputs, resolve};
+
+    #[test]
+    fn cameras_are_grouped() {
+        let camera = |model: &str, side: u32, images: usize, crop: Option<f64>| CameraReport {
+            model: model.to_owned(),
+            file_px: [side, side],
+            source_px: [side, side],
+            images,
+            crop,
+        };
+        let mut cameras: Vec<CameraReport> = (0..64)
+            .map(|n| camera("OPENCV", 800, 1, Some(0.0301 + f64::from(n) * 1e-5)))
+            .collect();
+        cameras.extend((0..8).map(|n| camera("PINHOLE", 100 + n, 2, None)));
+        let groups = grouped(&cameras);
+        assert_eq!((groups.len(), groups[0].0.images, groups[0].1), (9, 64, 64));
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/scenes/stilllife");
+        let mut described = SceneDescription::of(&root, &resolve(&Inputs::default()).unwrap()).unwrap();
+        described.0.cameras = cameras;
+        described.0.root = "my garden".to_owned();
+        let mut out = Vec::new();
+        described.print(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(
+            text.contains("camera     OPENCV, 800 x 800 pixels, 64 images of 64 cameras, "),
+            "{text}"
+        );
+        assert!(text.contains("           and 4 more cameras of 8 images\n"), "{text}");
+        assert!(text.contains("kiln train 'my garden' --profile"), "{text}");
+        assert_eq!(text.matches("camera  ").count(), 5, "{text}");
+    }
 
     #[test]
     fn the_bundled_scene_is_described() {

@@ -20,6 +20,26 @@ fn data_sets() {
             looked_for: "sparse/, transforms_train.json, metadata.json, transforms.json".to_owned(),
             found: "input, notes.txt".to_owned(),
         },
+        SceneError::NoPoses {
+            root: path("my garden"),
+            photos: 120,
+            folder: path("my garden/input"),
+            database: None,
+        },
+        SceneError::NoPoses {
+            root: path("garden"),
+            photos: 1,
+            folder: path("garden"),
+            database: Some(path("garden/database.db")),
+        },
+        SceneError::Film {
+            path: path("garden.mp4"),
+        },
+        SceneError::ScenesBelow {
+            root: path("scenes"),
+            first: path("scenes/chair"),
+            scenes: "chair, lego, plush and 2 more".to_owned(),
+        },
         SceneError::Truncated {
             path: images(),
             what: "a name",
@@ -105,6 +125,9 @@ fn data_sets() {
         [
             Io,
             UnknownKind,
+            NoPoses,
+            Film,
+            ScenesBelow,
             Truncated,
             Count,
             Malformed,

@@ -1,7 +1,7 @@
 //! Command line and configuration.
 
 use super::{complete, golden, path};
-use crate::cli::{ProfilesError, UsageError, parse};
+use crate::cli::{ColmapError, ProfilesError, UsageError, parse};
 use crate::config::{At, AutoError, ConfigError};
 
 fn typed(line: &str) -> UsageError {
@@ -23,6 +23,7 @@ fn command_line() {
         typed("kiln export runs/a -o garden.splat"),
         typed("kiln export runs/a --format glb --spz-version 4"),
         typed("kiln export runs/a --format ply"),
+        typed("kiln export runs/a --format ply -o garden.spz"),
         typed("kiln export runs/a --format ksplat"),
         typed("kiln export runs/a --format spz --crop 0,0,0,1,1"),
         typed("kiln export runs/a --format spz --sh-degree 4"),
@@ -46,6 +47,20 @@ fn command_line() {
         UsageError::NothingThere {
             shown: "gaden".to_owned(),
         },
+        UsageError::SceneMoved {
+            path: path("/data/garden"),
+            run: path("runs/garden"),
+        },
+        UsageError::Unread {
+            command: "eval",
+            key: "strategy.kind".to_owned(),
+            flag: "--set".to_owned(),
+        },
+        UsageError::KernelStated {
+            path: path("model.ply"),
+            stated: "mip, 0.1 px^2".to_owned(),
+            key: "mip.kernel_size".to_owned(),
+        },
         UsageError::NoScene,
     ];
     let mut examples = complete!(
@@ -59,10 +74,14 @@ fn command_line() {
             Fault,
             WriteNeedsRun,
             NoFormat,
+            OtherEnding,
             NotSpz,
             PlyWithoutName,
             OverTheModel,
             NothingThere,
+            SceneMoved,
+            Unread,
+            KernelStated,
             NoScene
         ]
     );
@@ -83,6 +102,34 @@ fn command_line() {
         ProfilesError::Write(super::system(std::io::ErrorKind::BrokenPipe)),
     ];
     examples.extend(complete!(ProfilesError, profiles, [Config, Write]));
+    let colmap = vec![
+        ColmapError::Absent,
+        ColmapError::Failed {
+            step: "feature_extractor",
+            status: "exit status: 1".to_owned(),
+            said: "no images were found".to_owned(),
+            log: path("runs/garden-colmap/colmap.log"),
+        },
+        ColmapError::NoModel {
+            photos: 12,
+            folder: path("garden/images"),
+            log: path("runs/garden-colmap/colmap.log"),
+        },
+        ColmapError::System {
+            action: "make the folder",
+            path: path("runs/garden-colmap/sparse"),
+            source: super::system(std::io::ErrorKind::PermissionDenied),
+        },
+        ColmapError::Interrupted {
+            step: "mapper",
+            signal: crate::run::interrupt::Signal::Interrupt,
+        },
+    ];
+    examples.extend(complete!(
+        ColmapError,
+        colmap,
+        [Absent, Failed, NoModel, System, Interrupted]
+    ));
     golden("command_line", examples);
 }
 
@@ -148,10 +195,6 @@ fn configuration() {
             key: "model.sh_degree".to_owned(),
             found: "4".to_owned(),
             allowed: "0 to 3".to_owned(),
-        },
-        ConfigError::Missing {
-            at: At::whole("my.yaml"),
-            key: "version".to_owned(),
         },
         ConfigError::Missing {
             at: at(),

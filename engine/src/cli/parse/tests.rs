@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::config::{AutoError, Background, Budget, DeviceChoice, Profile};
+use crate::config::{AutoError, Background, Budget, DeviceChoice, HoldOut, LpipsChoice, Profile};
 use crate::plugins::Auto;
 
 const CPU: Budget = Budget {
@@ -47,8 +47,17 @@ fn every_accepted_flag_reaches_its_key() {
         ("-r4", |p| p.dataset.resolution == 4),
         ("-r -1", |p| p.dataset.resolution == -1),
         ("--resolution 2", |p| p.dataset.resolution == 2),
-        ("--eval", |p| p.dataset.eval),
-        ("--no-eval", |p| !p.dataset.eval),
+        ("--eval", |p| p.dataset.eval == HoldOut::Yes),
+        ("--no-eval", |p| p.dataset.eval == HoldOut::No),
+        ("--hold-out 5", |p| p.dataset.eval == HoldOut::Every(5)),
+        ("--eval --llffhold 5", |p| p.dataset.eval == HoldOut::Every(5)),
+        ("--llffhold 0", |p| {
+            p.dataset.eval == HoldOut::Listed("sparse/0/test.txt".to_owned())
+        }),
+        ("--hold-out test.txt", |p| {
+            p.dataset.eval == HoldOut::Listed("test.txt".to_owned())
+        }),
+        ("--cap_max 7000", |p| p.memory.max_gaussians == Auto::Set(7000)),
         ("--test_iterations 1000 5000", |p| {
             p.schedule.test == [1000, 5000, 30_000]
         }),
@@ -127,7 +136,7 @@ fn eval_and_render() {
     assert_eq!((eval.model.iteration, eval.json, eval.write), (Some(7), true, false));
     assert_eq!(
         (profile.dataset.path.as_deref(), profile.eval.lpips),
-        (Some("scene"), false)
+        (Some("scene"), LpipsChoice::Off)
     );
     let views = |line: &str| match parse(line) {
         Request::Render(render) => render.views,

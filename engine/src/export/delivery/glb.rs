@@ -1,8 +1,9 @@
 //! GLB (binary glTF 2.0) with the extension `KHR_gaussian_splatting`, kernel `ellipse`.
 //!
-//! One mesh of points, an accessor of 32-bit floats for every attribute, one after the other in the binary chunk:
-//! positions, unit rotations (x, y, z, w), scales (linear, as the extension has them since its release candidate),
-//! opacities from 0 to 1 and the SH coefficients. Axes are those of glTF (y up). Nothing is rounded beyond 32-bit floats.
+//! One mesh of points, an accessor for every attribute, one after the other in the binary chunk: positions, unit rotations
+//! (x, y, z, w), scales (linear, as the extension has them since its release candidate), opacities from 0 to 1 and the SH
+//! coefficients as 32-bit floats, of which nothing is rounded; and colours in four bytes for viewers that know no splats and
+//! draw points. Axes are those of glTF (y up).
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,13 +11,17 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::{AtomicFile, PlyComments};
+use super::quantize::byte;
 use super::{Chosen, DeliveryError, axes};
+use crate::twins::sh::SH_C0;
 
 const MAGIC: u32 = 0x4654_6c67;
 const JSON_CHUNK: u32 = 0x4e4f_534a;
 const BINARY_CHUNK: u32 = 0x004e_4942;
 /// glTF's number for 32-bit floats.
 const FLOAT: u32 = 5126;
+/// glTF's number for bytes.
+const UNSIGNED_BYTE: u32 = 5121;
 /// glTF's number for vertex attributes.
 const ARRAY_BUFFER: u32 = 34_962;
 
@@ -24,6 +29,8 @@ const ARRAY_BUFFER: u32 = 34_962;
 #[derive(Clone, Copy)]
 enum Attribute {
     Position,
+    /// Linear colour from the front, and opacity.
+    Color,
     Rotation,
     Scale,
     Opacity,
@@ -33,7 +40,7 @@ enum Attribute {
 
 impl Attribute {
     fn all(sh_degree: u32) -> Vec<Self> {
-        let mut all = vec![Self::Position, Self::Rotation, Self::Scale, Self::Opacity];
+        let mut all = vec![Self::Position, Self::Color, Self::Rotation, Self::Scale, Self::Opacity];
         for degree in 0..=sh_degree {
             for order in 0..2 * degree + 1 {
                 all.push(Self::Sh(degree, order, (degree * degree + order) as usize));
@@ -45,6 +52,7 @@ impl Attribute {
     fn name(self) -> String {
         match self {
             Self::Position => "POSITION".to_owned(),
+            Self::Color => "COLOR_0".to_owned(),
             Self::Rotation => "KHR_gaussian_splatting:ROTATION".to_owned(),
             Self::Scale => "KHR_gaussian_splatting:SCALE".to_owned(),
             Self::Opacity => "KHR_gaussian_splatting:OPACITY".to_owned(),
@@ -52,39 +60,56 @@ impl Attribute {
         }
     }
 
-    /// glTF's word for the shape, and how many floats that is.
+    /// glTF's word for the shape, and its bytes.
     const fn shape(self) -> (&'static str, usize) {
         match self {
-            Self::Opacity => ("SCALAR", 1),
-            Self::Rotation => ("VEC4", 4),
-            Self::Position | Self::Scale | Self::Sh(..) => ("VEC3", 3),
+            Self::Opacity => ("SCALAR", 4),
+            Self::Color => ("VEC4", 4),
+            Self::Rotation => ("VEC4", 16),
+            Self::Position | Self::Scale | Self::Sh(..) => ("VEC3", 12),
         }
     }
 
-    /// The values of a Gaussian; those beyond the shape's number mean nothing.
-    fn values(self, chosen: &Chosen<'_>, index: usize) -> [f32; 4] {
-        let [x, y, z] = match self {
+    /// Writes the values of a Gaussian.
+    fn write(self, chosen: &Chosen<'_>, index: usize, out: &mut impl Write) -> io::Result<()> {
+        let vector = match self {
             Self::Position => axes::point(chosen.mean(index)),
-            Self::Rotation => return axes::rotation(chosen.quat(index)),
+            Self::Color => {
+                let [r, g, b] = chosen.sh0(index).map(|dc| linear(f64::from(dc) * SH_C0 + 0.5));
+                return out.write_all(&[r, g, b, f64::from(chosen.opacity(index))].map(|share| byte(255.0 * share)));
+            }
+            Self::Rotation => return floats(&axes::rotation(chosen.quat(index)), out),
             Self::Scale => chosen
                 .fused(index)
                 .log_scales
                 .map(|log| (f64::from(log).exp() as f32).min(f32::MAX)),
-            Self::Opacity => [chosen.opacity(index), 0.0, 0.0],
+            Self::Opacity => return floats(&[chosen.opacity(index)], out),
             Self::Sh(_, _, 0) => chosen.sh0(index),
             Self::Sh(_, _, place) => {
                 let rest = &chosen.sh_rest(index)[3 * (place - 1)..];
                 [0, 1, 2].map(|channel| axes::sh_sign(place - 1) * rest[channel])
             }
         };
-        [x, y, z, 0.0]
+        floats(&vector, out)
+    }
+}
+
+fn floats(values: &[f32], out: &mut impl Write) -> io::Result<()> {
+    values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes()))
+}
+
+/// The linear value of one of sRGB, 0 to 1 (IEC 61966-2-1); glTF's vertex colours are linear.
+fn linear(srgb: f64) -> f64 {
+    match srgb.clamp(0.0, 1.0) {
+        dark if dark <= 0.04045 => dark / 12.92,
+        bright => ((bright + 0.055) / 1.055).powf(2.4),
     }
 }
 
 /// Bytes of the binary chunk.
 fn binary_bytes(chosen: &Chosen<'_>) -> u64 {
-    let floats: usize = Attribute::all(chosen.sh_degree()).iter().map(|a| a.shape().1).sum();
-    4 * floats as u64 * chosen.len() as u64
+    let bytes: usize = Attribute::all(chosen.sh_degree()).iter().map(|a| a.shape().1).sum();
+    bytes as u64 * chosen.len() as u64
 }
 
 /// The text of the file, padded as it is written.
@@ -118,11 +143,8 @@ pub(super) fn write(file: &mut AtomicFile, chosen: &Chosen<'_>, text: &[u8]) -> 
         file.write_all(&value.to_le_bytes())?;
     }
     for attribute in Attribute::all(chosen.sh_degree()) {
-        let (_, floats) = attribute.shape();
         for index in 0..chosen.len() {
-            for value in &attribute.values(chosen, index)[..floats] {
-                file.write_all(&value.to_le_bytes())?;
-            }
+            attribute.write(chosen, index, file)?;
         }
     }
     Ok(())
@@ -133,13 +155,17 @@ fn gltf(chosen: &Chosen<'_>, comments: PlyComments) -> Value {
     let mut attributes = serde_json::Map::new();
     let mut offset = 0;
     for attribute in Attribute::all(chosen.sh_degree()) {
-        let (shape, floats) = attribute.shape();
-        let bytes = 4 * floats as u64 * chosen.len() as u64;
+        let (shape, each) = attribute.shape();
+        let bytes = each as u64 * chosen.len() as u64;
         let number = accessors.len();
         attributes.insert(attribute.name(), number.into());
         views.push(json!({ "buffer": 0, "byteOffset": offset, "byteLength": bytes, "target": ARRAY_BUFFER }));
         let mut accessor =
             json!({ "bufferView": number, "componentType": FLOAT, "count": chosen.len(), "type": shape });
+        if let Attribute::Color = attribute {
+            accessor["componentType"] = UNSIGNED_BYTE.into();
+            accessor["normalized"] = true.into();
+        }
         if let Attribute::Position = attribute {
             let [low, high] = chosen.bounds().map(axes::point);
             // The turn swaps the ends of two axes.

@@ -1,9 +1,9 @@
 //! What files for viewers say of themselves: SPZ, GLB and compressed PLY, of whoever wrote them.
 //!
-//! Reads headers and sizes, not Gaussians. Files of other formats are none of its business.
+//! Reads headers, sizes and where the Gaussians lie, nothing else of them. Files of other formats are none of its business.
 
 use std::fs::File;
-use std::io::{self, Read, Seek as _, SeekFrom};
+use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
@@ -31,6 +31,8 @@ pub struct FileSummary {
     pub antialiased: Option<bool>,
     /// Step that positions are rounded to, world units, where it is the same everywhere.
     pub position_step: Option<f64>,
+    /// Smallest and largest coordinates of the centres in the scene's axes, world units; absent without Gaussians.
+    pub bounds: Option<[[f32; 3]; 2]>,
 }
 
 /// Why a file for viewers cannot be described.
@@ -73,7 +75,7 @@ pub fn summarize_file(path: &Path) -> Result<Option<FileSummary>, FileError> {
     })?;
     let found = match &start[..] {
         [b'N', b'G', b'S', b'P', ..] => spz_4(file, &start, bytes).map(Some),
-        [0x1f, 0x8b, ..] => spz_3(file, bytes),
+        [0x1f, 0x8b, ..] => spz_of_gzip(file, bytes),
         [b'g', b'l', b'T', b'F', ..] => glb(file, &start, bytes).map(Some),
         [b'p', b'l', b'y', ..] => compressed_ply(file, bytes),
         _ => Ok(None),
@@ -89,7 +91,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(four.try_into().ok()?))
 }
 
-/// What both versions of the header begin with.
+/// What all versions of the header begin with.
 fn spz(header: &[u8], bytes: u64) -> Option<FileSummary> {
     let (&degree, &fraction, &flags) = (header.get(12)?, header.get(13)?, header.get(14)?);
     Some(FileSummary {
@@ -100,7 +102,35 @@ fn spz(header: &[u8], bytes: u64) -> Option<FileSummary> {
         sh_degree: degree.into(),
         antialiased: Some(flags & 1 != 0),
         position_step: Some(0.5_f64.powi(fraction.into())),
+        bounds: None,
     })
+}
+
+/// What the positions of SPZ span: three bytes a coordinate, in steps of `summary.position_step`.
+fn spz_bounds(positions: impl Read, summary: &FileSummary) -> Result<Option<[[f32; 3]; 2]>, String> {
+    let mut positions = BufReader::new(positions);
+    let (mut low, mut high) = ([i32::MAX; 3], [i32::MIN; 3]);
+    for _ in 0..summary.gaussians {
+        let mut nine = [0; 9];
+        positions
+            .read_exact(&mut nine)
+            .map_err(|error| format!("its positions cannot be read ({error})"))?;
+        for (axis, bytes) in nine.chunks_exact(3).enumerate() {
+            // the sign is in the last byte
+            let value = i32::from_le_bytes([0, bytes[0], bytes[1], bytes[2]]) >> 8;
+            low[axis] = low[axis].min(value);
+            high[axis] = high[axis].max(value);
+        }
+    }
+    let step = summary.position_step.unwrap_or(1.0);
+    let world = |corner: [i32; 3]| corner.map(|value| (f64::from(value) * step) as f32);
+    Ok((summary.gaussians > 0).then(|| upright([world(low), world(high)])))
+}
+
+/// A box in the axes of SPZ and glTF as one in the scene's.
+fn upright([low, high]: [[f32; 3]; 2]) -> [[f32; 3]; 2] {
+    // The turn swaps the ends of two axes.
+    [[low[0], -high[1], -high[2]], [high[0], -low[1], -low[2]]]
 }
 
 fn spz_4(mut file: File, start: &[u8], bytes: u64) -> Result<FileSummary, String> {
@@ -119,18 +149,30 @@ fn spz_4(mut file: File, start: &[u8], bytes: u64) -> Result<FileSummary, String
         sum.checked_add(size)
     });
     match needed {
-        Some(needed) if needed <= bytes => Ok(summary),
+        Some(needed) if needed <= bytes => {
+            let first = sizes.first_chunk().map_or(0, |size| u64::from_le_bytes(*size));
+            file.seek(SeekFrom::Start(ahead)).map_err(|error| error.to_string())?;
+            let frame = zstd::Decoder::new(file.take(first)).map_err(|error| error.to_string())?;
+            let bounds = spz_bounds(frame, &summary)?;
+            Ok(FileSummary { bounds, ..summary })
+        }
         Some(needed) => Err(format!("it is truncated: {needed} bytes announced, {bytes} there")),
         None => Err("its table of sizes makes no sense".to_owned()),
     }
 }
 
 /// `None` for gzip files of anything else.
-fn spz_3(file: File, bytes: u64) -> Result<Option<FileSummary>, String> {
+fn spz_of_gzip(file: File, bytes: u64) -> Result<Option<FileSummary>, String> {
     let mut header = [0; 16];
-    let whole = GzDecoder::new(file).read_exact(&mut header);
-    match whole {
-        Ok(()) if header.starts_with(b"NGSP") => Ok(spz(&header, bytes)),
+    let mut stream = GzDecoder::new(BufReader::new(file));
+    match stream.read_exact(&mut header) {
+        Ok(()) if header.starts_with(b"NGSP") => {
+            let Some(summary) = spz(&header, bytes) else {
+                return Ok(None);
+            };
+            let bounds = spz_bounds(stream, &summary)?;
+            Ok(Some(FileSummary { bounds, ..summary }))
+        }
         Ok(()) => Ok(None),
         Err(error) => Err(format!("its gzip stream cannot be read ({error})")),
     }
@@ -167,6 +209,12 @@ fn glb(mut file: File, start: &[u8], bytes: u64) -> Result<FileSummary, String> 
     let gaussians = accessor
         .and_then(|accessor| accessor["count"].as_u64())
         .ok_or("its document does not say how many Gaussians there are")?;
+    let corner = |end: &str| -> Option<[f32; 3]> {
+        let values = accessor?[end].as_array()?;
+        let [x, y, z] = values.first_chunk()?;
+        Some([x.as_f64()? as f32, y.as_f64()? as f32, z.as_f64()? as f32])
+    };
+    let bounds = corner("min").zip(corner("max")).map(|(low, high)| upright([low, high]));
     let has = |degree: &u32| {
         let name = format!("{EXTENSION}:SH_DEGREE_{degree}_COEF_0");
         primitive["attributes"].get(name).is_some()
@@ -179,13 +227,15 @@ fn glb(mut file: File, start: &[u8], bytes: u64) -> Result<FileSummary, String> 
         sh_degree: (0..=4).rev().find(has).unwrap_or(0),
         antialiased: mesh["extras"]["renderMode"].as_str().map(|mode| mode == "mip"),
         position_step: None,
+        bounds,
     })
 }
 
 /// `None` for PLY files of any other kind.
-fn compressed_ply(file: File, bytes: u64) -> Result<Option<FileSummary>, String> {
+fn compressed_ply(mut file: File, bytes: u64) -> Result<Option<FileSummary>, String> {
     let mut start = Vec::new();
-    file.take(MAX_PLY_BYTES)
+    file.by_ref()
+        .take(MAX_PLY_BYTES)
         .read_to_end(&mut start)
         .map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&start);
@@ -220,6 +270,33 @@ fn compressed_ply(file: File, bytes: u64) -> Result<Option<FileSummary>, String>
     if needed > u128::from(bytes) {
         return Err(format!("it is truncated: {needed} bytes announced, {bytes} there"));
     }
+    let ranges: Vec<&str> = lines()
+        .filter_map(|line| line.strip_prefix("property float "))
+        .collect();
+    let ends = ["min_x", "min_y", "min_z", "max_x", "max_y", "max_z"];
+    let places: Option<Vec<usize>> = ends
+        .iter()
+        .map(|end| ranges.iter().position(|name| name.trim() == *end))
+        .collect();
+    let bounds = match places {
+        Some(places) if gaussians > 0 => {
+            let read = |error: io::Error| format!("its ranges cannot be read ({error})");
+            file.seek(SeekFrom::Start(head as u64)).map_err(read)?;
+            let mut file = BufReader::new(file);
+            let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+            let mut row = vec![0; 4 * floats];
+            for _ in 0..chunks {
+                file.read_exact(&mut row).map_err(read)?;
+                let value = |end: usize| word(&row, 4 * places[end]).map_or(f32::NAN, f32::from_bits);
+                for axis in 0..3 {
+                    low[axis] = low[axis].min(value(axis));
+                    high[axis] = high[axis].max(value(3 + axis));
+                }
+            }
+            Some([low, high])
+        }
+        _ => None,
+    };
     let mode = lines().find_map(|line| line.strip_prefix("comment SplatRenderMode:"));
     Ok(Some(FileSummary {
         format: "compressed PLY",
@@ -229,6 +306,7 @@ fn compressed_ply(file: File, bytes: u64) -> Result<Option<FileSummary>, String>
         sh_degree,
         antialiased: mode.map(|mode| mode.trim() == "mip"),
         position_step: None,
+        bounds,
     }))
 }
 
@@ -265,8 +343,13 @@ mod tests {
         path
     }
 
-    const DELIVERED: [Format; 4] = [
+    /// Ends of that model.
+    const LOW: [f32; 3] = [0.0, 0.0, 1.0];
+    const HIGH: [f32; 3] = [29.9, 0.0, 1.0];
+
+    const DELIVERED: [Format; 5] = [
         Format::CompressedPly,
+        Format::Spz(SpzVersion::V2),
         Format::Spz(SpzVersion::V3),
         Format::Spz(SpzVersion::V4),
         Format::Glb,
@@ -288,6 +371,14 @@ mod tests {
                 _ => (None, None),
             };
             assert_eq!((found.version, found.position_step), (version, step));
+            let [low, high] = found.bounds.unwrap();
+            for axis in 0..3 {
+                let near = |a: f32, b: f32| (a - b).abs() <= 1.0 / 4096.0;
+                assert!(
+                    near(low[axis], LOW[axis]) && near(high[axis], HIGH[axis]),
+                    "{low:?} {high:?}"
+                );
+            }
         }
         for other in [
             &b"ply\nformat ascii 1.0\nelement vertex 0\nend_header\n"[..],
@@ -311,7 +402,7 @@ mod tests {
         let mut random = SplitMix64::new(3);
         for format in DELIVERED {
             let bytes = std::fs::read(written(&scratch, format)).unwrap();
-            if format != Format::Spz(SpzVersion::V3) {
+            if !matches!(format, Format::Spz(SpzVersion::V2 | SpzVersion::V3)) {
                 let cut = scratch.write("cut", &bytes[..bytes.len() - 10]);
                 let error = summarize_file(&cut).unwrap_err().to_string();
                 assert!(error.contains("truncated") && error.contains("cut"), "{error}");

@@ -175,6 +175,33 @@ fn auto_looks_at_the_capture() {
 }
 
 #[test]
+fn no_model_starts_with_more_gaussians_than_it_may_have() {
+    let scratch = ring(1.0, 100, 50);
+    let of = |settings: &[(&str, &str)]| {
+        let profile = profile(settings);
+        FirstModel::new(&profile, &load(&scratch, &profile)).unwrap()
+    };
+    let all = of(&[]);
+    let few = of(&[("memory.max_gaussians", "40")]);
+    assert_eq!(few.gaussians.len(), 40);
+    assert_eq!(few.origin(), "40 of 150 sparse points (`memory.max_gaussians`)");
+    assert!(
+        few.gaussians
+            .means
+            .iter()
+            .all(|place| all.gaussians.means.contains(place))
+    );
+    let again = of(&[("memory.max_gaussians", "40")]);
+    assert_eq!(few.gaussians.means, again.gaussians.means);
+    let random = of(&[
+        ("memory.max_gaussians", "40"),
+        ("init", "{ kind: random_frustum, count: 700 }"),
+    ]);
+    assert_eq!(random.origin(), "40 of 700 random points (`memory.max_gaussians`)");
+    assert_eq!(of(&[("memory.max_gaussians", "150")]).origin(), "150 sparse points");
+}
+
+#[test]
 fn settings_are_taken_as_they_are_or_refused() {
     let scratch = ring(1.0, 100, 50);
     let of = |settings: &[(&str, &str)]| {

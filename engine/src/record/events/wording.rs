@@ -99,7 +99,8 @@ impl fmt::Display for Event {
                 threads,
             } => write!(
                 f,
-                "first step after {seconds:.2} s: {images} images decoded ({:.1} MiB), {threads} threads",
+                "first step after {seconds:.2} s: {images} image{} decoded ({:.1} MiB), {threads} threads",
+                if *images == 1 { "" } else { "s" },
                 *bytes as f64 / f64::from(1 << 20)
             ),
             Self::DeviceLost {

@@ -18,7 +18,7 @@ use super::{Point, SceneError};
 /// Where models are looked for, as messages say it.
 pub(super) const MARKER: &str = "sparse/0/cameras.bin, sparse/cameras.bin or another folder of sparse (or .txt)";
 /// The folder of models.
-const SPARSE: &str = "sparse";
+pub(super) const SPARSE: &str = "sparse";
 /// Most folders in it that are looked at.
 const MAX_MODELS: usize = 10_000;
 
@@ -39,14 +39,27 @@ pub(super) struct Model {
 ///
 /// The model with most images is taken; among equals `sparse/0`, then the first by name, then `sparse` itself.
 pub(super) fn find(root: &Path) -> Option<(PathBuf, Option<String>)> {
-    let sparse = root.join(SPARSE);
-    let entries = std::fs::read_dir(&sparse).ok()?;
+    find_in(root, &root.join(SPARSE))
+}
+
+/// Places where other tools leave models: beside the images, where Nerfstudio has COLMAP work, and before images are
+/// undistorted. The notice names the place.
+pub(super) fn find_elsewhere(root: &Path) -> Option<(PathBuf, String)> {
+    let places = ["", "colmap/sparse", "colmap", "distorted/sparse", "distorted"];
+    let (folder, notice) = places.iter().find_map(|place| find_in(root, &root.join(place)))?;
+    let told = notice.unwrap_or_else(|| format!("poses are taken from {}", folder.display()));
+    Some((folder, told))
+}
+
+/// The same among `sparse` and the folders in it.
+fn find_in(root: &Path, sparse: &Path) -> Option<(PathBuf, Option<String>)> {
+    let entries = std::fs::read_dir(sparse).ok()?;
     let names = entries.flatten().take(MAX_MODELS).map(|entry| entry.path());
     let mut folders: Vec<PathBuf> = names
-        .chain([sparse.clone()])
+        .chain([sparse.to_owned()])
         .filter(|folder| is_model(folder))
         .collect();
-    folders.sort_by_key(|folder| (*folder == sparse, *folder != sparse.join("0"), folder.clone()));
+    folders.sort_by_key(|folder| (*folder == *sparse, *folder != sparse.join("0"), folder.clone()));
     if folders.len() < 2 {
         return Some((folders.pop()?, None));
     }

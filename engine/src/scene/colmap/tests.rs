@@ -551,9 +551,10 @@ fn lists_of_observations_that_are_none_are_errors() {
         let folder = Scratch::new();
         let images = format!("1 1 0 0 0 0 0 0 7 a.jpg\n{line}\n");
         let folder = write_text(&folder, CAMERAS_TXT, &images, MATCHED_POINTS_TXT);
-        let message = read(&folder, &Fence::open(), 5).unwrap_err().to_string();
-        assert!(message.contains("line 2") && message.contains(needle), "{message}");
-        assert!(read(&folder, &Fence::open(), 0).is_ok(), "nobody asked");
+        for most in [5, 0] {
+            let message = read(&folder, &Fence::open(), most).unwrap_err().to_string();
+            assert!(message.contains("line 2") && message.contains(needle), "{message}");
+        }
     }
 }
 
@@ -568,4 +569,33 @@ fn every_truncation_is_an_error_with_observations_too() {
         let message = read(&folder, &Fence::open(), 5).unwrap_err().to_string();
         assert!(message.contains("images.bin"), "{message}");
     }
+}
+
+/// Scripts that write one line an image: the second image would be taken for the points of the first.
+#[test]
+fn text_images_of_one_line_are_an_error() {
+    for second in [
+        "2 1 0 0 0 0.5 0 0 1 b.png",
+        "2 1 0 0 0 0.5 0 0 1 b c d.png",
+        "2 1 0 0 0 0.5 0 0 1 0002",
+    ] {
+        let folder = Scratch::new();
+        folder.write("cameras.txt", "1 PINHOLE 64 48 50 51 31 25\n");
+        folder.write("images.txt", format!("1 1 0 0 0 0 0 0 1 a.png\n{second}\n"));
+        for most in [0, 100] {
+            let message = read(folder.path(), &Fence::open(), most).unwrap_err().to_string();
+            assert!(
+                message.contains("line 2: observations") && message.contains("two lines"),
+                "{message}"
+            );
+        }
+    }
+}
+
+#[test]
+fn text_may_begin_with_a_mark_of_its_encoding() {
+    let folder = Scratch::new();
+    folder.write("cameras.txt", "\u{feff}# Cameras\r\n1 PINHOLE 64 48 50 51 31 25\r\n");
+    folder.write("images.txt", "\u{feff}1 1 0 0 0 0 0 0 1 a.png\r\n\r\n");
+    assert_eq!(load(folder.path()).unwrap().images.len(), 1);
 }

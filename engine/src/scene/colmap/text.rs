@@ -60,13 +60,9 @@ pub(super) fn images(path: &Path, most_seen: usize) -> Result<Vec<ImageRecord>, 
         let camera = lines.field(split_field(&mut rest), "camera id")?;
         // names may hold spaces, so the name is all that is left
         let name = lines.field(Some(rest), "image name")?;
-        let mut seen = Vec::new();
-        if most_seen == 0 {
-            lines.skip_line()?;
-        } else {
-            seen = lines.observed_points()?;
-            thin(&mut seen, most_seen);
-        }
+        // read even where nothing of it is kept: the next image may stand in its place
+        let mut seen = lines.observed_points(most_seen > 0)?;
+        thin(&mut seen, most_seen);
         images.push(ImageRecord {
             id,
             quat,
@@ -149,6 +145,8 @@ impl Lines {
                 return Err(self.malformed("bytes that are not UTF-8"));
             };
             let line = line.trim();
+            // editors put a mark of the encoding before the first line
+            let line = line.strip_prefix('\u{feff}').unwrap_or(line);
             match line.strip_prefix('#') {
                 Some(comment) => self.read_comment(comment),
                 None if line.is_empty() => {}
@@ -189,7 +187,8 @@ impl Lines {
     }
 
     /// Ids of the points on the current line of observations, `x y id` each with id -1 for none; passes over the line.
-    fn observed_points(&mut self) -> Result<Vec<u64>, SceneError> {
+    /// Gives them where they are to be kept.
+    fn observed_points(&mut self, keep: bool) -> Result<Vec<u64>, SceneError> {
         let (mut points, mut word, mut words) = (Vec::new(), Vec::new(), 0_u64);
         let (mut done, mut wrong) = (false, false);
         while !done {
@@ -211,7 +210,7 @@ impl Lines {
                     if words % 3 == 2 && word != b"-1" {
                         let id: Option<u64> = str::from_utf8(&word).ok().and_then(|word| word.parse().ok());
                         wrong = wrong || id.is_none();
-                        points.extend(id);
+                        points.extend(id.filter(|_| keep));
                     }
                     words += 1;
                     word.clear();
@@ -227,7 +226,10 @@ impl Lines {
         if words.is_multiple_of(3) && !wrong {
             Ok(points)
         } else {
-            Err(self.malformed("observations that are not x, y and the id of a point each"))
+            Err(self.malformed(
+                "observations that are not x, y and the id of a point each; an image has two lines, of which the second may \
+                 be empty",
+            ))
         }
     }
 

@@ -1,5 +1,5 @@
 //! Data sets as people have them: several layouts, odd images, and input that is not what it says.
-#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 use super::super::scratch::{Scratch, jpeg_with_orientation};
 use super::super::{ImageOptions, ImageStore, Split, ViewId};
@@ -118,7 +118,7 @@ fn missing_images_name_the_folders_that_could_be_meant() {
     );
     grey(&folder, "images_4/a.png", 10, 8);
     let other = message(&folder);
-    assert!(other.contains("images_4") && other.contains("--images"), "{other}");
+    assert!(other.contains("they are in images_4: add `-i images_4`"), "{other}");
 }
 
 #[test]
@@ -325,31 +325,65 @@ fn links_out_of_the_data_set_are_refused_unless_allowed() {
     };
     let refused = |folder: &Scratch, name: &str| {
         let error = message(folder);
-        let needles = [name, "outside", "dataset.follow_links=true"];
+        let needles = [name, "outside", "--set dataset.follow_links=true"];
         assert!(needles.iter().all(|needle| error.contains(needle)), "{error}");
         assert!(load(folder.path(), &allowed).is_ok());
     };
-    // an image, then all images, then the model
+    // an image, a folder of images below the image folder, and a file of the model
     let folder = Scratch::new();
     write_model(&folder, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
     folder.write("images/x", "");
     symlink(elsewhere.path().join("a.png"), folder.path().join("images/a.png")).unwrap();
     refused(&folder, "images/a.png");
     let folder = Scratch::new();
-    write_model(&folder, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
-    symlink(elsewhere.path(), folder.path().join("images")).unwrap();
-    refused(&folder, "images/a.png");
-    // naming the folder is as good as allowing it
-    let named = SceneOptions {
-        images: Some(elsewhere.path().display().to_string()),
-        ..all_views()
-    };
-    assert!(load(folder.path(), &named).is_ok());
+    write_model(&folder, "PINHOLE 40 30 35 36 19 16", &["left/a.png"]);
+    folder.write("images/x", "");
+    symlink(elsewhere.path(), folder.path().join("images/left")).unwrap();
+    refused(&folder, "images/left/a.png");
     let folder = Scratch::new();
     grey(&folder, "images/a.png", 40, 30);
-    write_model(&elsewhere, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
-    symlink(elsewhere.path().join("sparse"), folder.path().join("sparse")).unwrap();
+    write_model(&folder, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
+    let cameras = folder.path().join("sparse/0/cameras.txt");
+    std::fs::rename(&cameras, elsewhere.path().join("cameras.txt")).unwrap();
+    symlink(elsewhere.path().join("cameras.txt"), cameras).unwrap();
     refused(&folder, "cameras.txt");
+}
+
+#[cfg(unix)]
+#[test]
+fn folders_that_are_links_in_the_data_set_are_named_by_it() {
+    use std::os::unix::fs::symlink;
+    let (elsewhere, far) = (Scratch::new(), Scratch::new());
+    grey(&elsewhere, "photos/a.png", 40, 30);
+    write_model(&elsewhere, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
+    let link = |target: &str, name: &str| {
+        let folder = Scratch::new();
+        let at = folder.path().join(name);
+        std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+        symlink(elsewhere.path().join(target), at).unwrap();
+        folder
+    };
+    let images = link("photos", "images");
+    write_model(&images, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
+    let [sparse, zero] = [("sparse", "sparse"), ("sparse/0", "sparse/0")].map(|(target, name)| link(target, name));
+    for folder in [&sparse, &zero] {
+        grey(folder, "images/a.png", 40, 30);
+    }
+    for folder in [&images, &sparse, &zero] {
+        assert_eq!(load(folder.path(), &all_views()).unwrap().train.len(), 1);
+    }
+    // what a link behind such a folder leads to is not named by anybody
+    grey(&far, "b.png", 40, 30);
+    std::fs::remove_file(elsewhere.path().join("photos/a.png")).unwrap();
+    symlink(far.path().join("b.png"), elsewhere.path().join("photos/a.png")).unwrap();
+    assert!(message(&images).contains("outside of the data set"));
+    // but naming the folder's place on the command line is as good
+    let named = SceneOptions {
+        images: Some(far.path().display().to_string()),
+        ..all_views()
+    };
+    write_model(&images, "PINHOLE 40 30 35 36 19 16", &["b.png"]);
+    assert!(load(images.path(), &named).is_ok());
     // links that stay inside, and a link to the data set itself, are fine
     let folder = Scratch::new();
     write_model(&folder, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
@@ -357,6 +391,37 @@ fn links_out_of_the_data_set_are_refused_unless_allowed() {
     symlink(folder.path().join("photos"), folder.path().join("images")).unwrap();
     symlink(folder.path(), elsewhere.path().join("scene")).unwrap();
     assert!(load(&elsewhere.path().join("scene"), &all_views()).is_ok());
+}
+
+/// A data set as mirrors lay it out: every file is a link into the mirror's store.
+#[cfg(unix)]
+#[test]
+fn data_sets_of_a_mirror_are_read_through_their_links() {
+    use std::os::unix::fs::symlink;
+    for (root, store) in [
+        ("datasets--a/snapshots/1f/garden", "datasets--a/blobs"),
+        ("repository/data/garden", "repository/.git/annex/objects/0a"),
+        ("repository/data/garden", "repository/.dvc/cache/files/md5/0a"),
+    ] {
+        let folder = Scratch::new();
+        let linked = |name: &str| {
+            let [file, blob] = [root, store].map(|at| folder.path().join(at));
+            let (file, blob) = (file.join(name), blob.join(name.replace('/', "-")));
+            std::fs::create_dir_all(blob.parent().unwrap()).unwrap();
+            std::fs::rename(&file, &blob).unwrap();
+            symlink(blob, file).unwrap();
+        };
+        let scene = folder.path().join(root);
+        grey(&folder, &format!("{root}/images/a.png"), 40, 30);
+        let inner = Scratch::new();
+        write_model(&inner, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
+        std::fs::create_dir_all(scene.join("sparse")).unwrap();
+        std::fs::rename(inner.path().join("sparse/0"), scene.join("sparse/0")).unwrap();
+        for name in ["images/a.png", "sparse/0/cameras.txt", "sparse/0/images.txt"] {
+            linked(name);
+        }
+        assert_eq!(load(&scene, &all_views()).unwrap().train.len(), 1, "{root}");
+    }
 }
 
 #[cfg(unix)]
@@ -383,7 +448,7 @@ fn what_cannot_be_opened_is_named() {
     folder.write("images", "not a folder");
     let error = message(&folder);
     assert!(
-        error.contains("none of its 1 images can be in") && error.contains("images"),
+        error.contains("none of its 1 images is there") && error.contains("images is not a folder"),
         "{error}"
     );
     // a dangling image counts as missing
@@ -397,7 +462,7 @@ fn what_cannot_be_opened_is_named() {
     let folder = Scratch::new();
     write_model(&folder, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
     folder.write("images/a.png/x", "");
-    assert!(message(&folder).contains("a.png"));
+    assert!(message(&folder).contains("a.png (it is a folder)"));
     std::fs::remove_file(folder.path().join("sparse/0/images.txt")).unwrap();
     folder.write("sparse/0/images.txt/x", "");
     let error = message(&folder);
@@ -406,4 +471,220 @@ fn what_cannot_be_opened_is_named() {
     std::fs::remove_dir_all(folder.path().join("sparse/0/images.txt")).unwrap();
     let error = message(&folder);
     assert!(error.contains("cannot open") && error.contains("images.txt"), "{error}");
+}
+
+#[test]
+fn whatever_cannot_be_decoded_is_named_and_left_out() {
+    let folder = Scratch::new();
+    let names = ["a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg"];
+    write_model(&folder, "PINHOLE 40 30 35 36 19 16", &names);
+    let whole = jpeg_with_orientation(40, 30, 0);
+    folder.write("images/a.jpg", &whole);
+    folder.write("images/b.jpg", "");
+    folder.write("images/c.jpg", "a text");
+    folder.write("images/d.jpg", &whole[..20]);
+    folder.write("images/e.jpg/x", "");
+    let scene = load(folder.path(), &all_views()).unwrap();
+    assert_eq!(scene.train.len(), 1);
+    assert_eq!(scene.undecodable, ["b.jpg", "c.jpg", "d.jpg", "e.jpg"]);
+    let told = scene
+        .warnings
+        .iter()
+        .find(|warning| warning.contains("cannot be decoded"))
+        .unwrap();
+    assert!(
+        told.starts_with("4 of 5 images in ") && told.contains("b.jpg (the file is empty)"),
+        "{told}"
+    );
+    assert!(told.contains("and 1 more; PNG and JPEG are read"), "{told}");
+    // none is left
+    std::fs::remove_file(folder.path().join("images/a.jpg")).unwrap();
+    folder.write("images/a.jpg", &whole[..20]);
+    let error = message(&folder);
+    assert!(
+        error.contains("none of its 5 images can be decoded: a.jpg ("),
+        "{error}"
+    );
+}
+
+/// A named pipe among the images would be waited for until somebody writes.
+#[cfg(target_os = "linux")]
+#[test]
+fn pipes_among_the_images_are_left_out_at_once() {
+    let folder = Scratch::new();
+    write_model(&folder, "PINHOLE 40 30 35 36 19 16", &["a.png", "b.png"]);
+    grey(&folder, "images/a.png", 40, 30);
+    let made = std::process::Command::new("mkfifo")
+        .arg(folder.path().join("images/b.png"))
+        .status();
+    assert!(made.unwrap().success());
+    let scene = load(folder.path(), &all_views()).unwrap();
+    assert_eq!(scene.undecodable, ["b.png"]);
+}
+
+/// Cut behind its header, a JPEG is found out when it is decoded: nobody trains on the grey that decoders fill in.
+#[test]
+fn cut_jpeg_files_are_no_photos() {
+    let folder = Scratch::new();
+    write_model(&folder, "PINHOLE 320 240 300 300 160 120", &["a.jpg", "b.jpg"]);
+    let whole = jpeg_with_orientation(320, 240, 0);
+    folder.write("images/a.jpg", &whole);
+    folder.write("images/b.jpg", &whole[..whole.len() / 2]);
+    let scene = load(folder.path(), &all_views()).unwrap();
+    let store = ImageStore::open(&scene, ImageOptions::default()).unwrap();
+    let split = Split::Train;
+    assert!(store.get(ViewId { split, index: 0 }).is_ok());
+    let error = store.get(ViewId { split, index: 1 }).unwrap_err().to_string();
+    assert!(
+        error.contains("b.jpg: the file ends before its picture does"),
+        "{error}"
+    );
+}
+
+#[test]
+fn images_under_another_ending_are_found() {
+    for (listed, there) in [
+        ("000.jpg", "000.JPG"),
+        ("000.jpg", "000.png"),
+        ("sub/000.png", "sub/000.jpeg"),
+    ] {
+        let folder = Scratch::new();
+        write_model(&folder, "PINHOLE 40 30 35 36 19 16", &[listed]);
+        folder.write(&format!("images/{there}"), jpeg_with_orientation(40, 30, 0));
+        let scene = load(folder.path(), &all_views()).unwrap();
+        assert_eq!(scene.train[0].name, listed);
+        assert!(scene.train[0].image_path.ends_with(there));
+        let told = "1 of 1 images are there under another ending, such as 000.";
+        assert!(
+            scene.notices.iter().any(|notice| notice.starts_with(told)),
+            "{:?}",
+            scene.notices
+        );
+        // of two that may be meant, none is taken
+        let other = if there.ends_with("png") { "000.jpeg" } else { "000.png" };
+        let other = there.replace(there.rsplit('/').next().unwrap(), other);
+        folder.write(&format!("images/{other}"), jpeg_with_orientation(40, 30, 0));
+        let found = load(folder.path(), &all_views());
+        assert!(
+            listed.ends_with("png") && other.ends_with("png") || found.is_err(),
+            "{other}"
+        );
+    }
+}
+
+#[test]
+fn an_image_folder_of_another_name_is_named() {
+    let folder = Scratch::new();
+    write_model(&folder, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
+    grey(&folder, "photos/a.png", 40, 30);
+    let error = message(&folder);
+    assert!(
+        error.contains("there is no folder") && error.contains("they are in photos: add `-i photos`"),
+        "{error}"
+    );
+    // what INRIA's converter starts from is taken
+    std::fs::rename(folder.path().join("photos"), folder.path().join("input")).unwrap();
+    let scene = load(folder.path(), &all_views()).unwrap();
+    assert!(scene.images.ends_with("input") && scene.notices[0].contains("images are taken from input"));
+}
+
+#[test]
+fn models_where_other_tools_leave_them() {
+    for place in ["colmap/sparse/0", "distorted/sparse/0", "colmap", "."] {
+        let folder = Scratch::new();
+        let inner = Scratch::new();
+        write_model(&inner, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
+        grey(&folder, "images/a.png", 40, 30);
+        let to = folder.path().join(place);
+        std::fs::create_dir_all(&to).unwrap();
+        for name in ["cameras.txt", "images.txt", "points3D.txt"] {
+            std::fs::rename(inner.path().join("sparse/0").join(name), to.join(name)).unwrap();
+        }
+        let scene = load(folder.path(), &all_views()).unwrap();
+        assert!(scene.notices[0].contains("poses are taken from"), "{:?}", scene.notices);
+    }
+}
+
+#[test]
+fn what_is_no_data_set_is_told_what_it_is() {
+    let folder = Scratch::new();
+    let error = |path: &Path| load(path, &all_views()).unwrap_err();
+    assert!(error(folder.path()).to_string().contains("found an empty folder"));
+    grey(&folder, "b.png", 8, 8);
+    for n in 0..3 {
+        grey(&folder, &format!("input/{n}.png"), 8, 8);
+    }
+    match error(folder.path()) {
+        SceneError::NoPoses {
+            photos: 3,
+            folder,
+            database: None,
+            ..
+        } => assert!(folder.ends_with("input")),
+        other => panic!("{other:?}"),
+    }
+    folder.write("database.db", "");
+    assert!(
+        error(folder.path())
+            .to_string()
+            .contains("database.db, from which no model was made")
+    );
+    assert!(matches!(
+        error(&folder.path().join("input")),
+        SceneError::NoPoses { photos: 3, .. }
+    ));
+    let film = folder.write("film.MP4", "");
+    assert!(matches!(error(&film), SceneError::Film { .. }));
+    let parent = Scratch::new();
+    let inner = Scratch::new();
+    write_model(&inner, "PINHOLE 40 30 35 36 19 16", &["a.png"]);
+    std::fs::rename(
+        inner.path().join("sparse"),
+        parent.write("plush/x", "").with_file_name("sparse"),
+    )
+    .unwrap();
+    parent.write("fox/transforms.json", "{}");
+    let told = error(parent.path()).to_string();
+    assert!(told.ends_with("a folder of data sets: fox, plush"), "{told}");
+}
+
+#[test]
+fn views_are_held_out_by_number_or_by_list() {
+    let folder = Scratch::new();
+    let names: Vec<String> = (0..10).map(|n| format!("v{n}.png")).collect();
+    write_model(
+        &folder,
+        "PINHOLE 40 30 35 36 19 16",
+        &names.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    for name in &names {
+        grey(&folder, &format!("images/{name}"), 40, 30);
+    }
+    let held = |hold_out: HoldOut| {
+        let options = SceneOptions {
+            hold_out,
+            ..SceneOptions::default()
+        };
+        load(folder.path(), &options).map(|scene| {
+            let names: Vec<String> = scene.test.iter().map(|view| view.name.clone()).collect();
+            assert_eq!(scene.train.len() + names.len(), 10);
+            (names, scene.warnings)
+        })
+    };
+    assert_eq!(held(HoldOut::Usual).unwrap().0, ["v0.png", "v8.png"]);
+    assert_eq!(held(HoldOut::Every(4)).unwrap().0, ["v0.png", "v4.png", "v8.png"]);
+    let list = folder.write("sparse/0/test.txt", "# held out\r\nv3.png\n\n v7 \nnobody.png\n");
+    for file in [PathBuf::from("sparse/0/test.txt"), list.clone()] {
+        let (names, warnings) = held(HoldOut::Listed(file)).unwrap();
+        assert_eq!(names, ["v3.png", "v7.png"]);
+        assert!(
+            warnings[0].contains("1 of 3 names") && warnings[0].ends_with("of no view: nobody"),
+            "{warnings:?}"
+        );
+    }
+    folder.write("sparse/0/test.txt", "nobody\n");
+    let error = held(HoldOut::Listed(list)).unwrap_err().to_string();
+    assert!(error.contains("test.txt, the list: no name of a view"), "{error}");
+    let error = held(HoldOut::Listed("absent.txt".into())).unwrap_err().to_string();
+    assert!(error.contains("cannot open absent.txt"), "{error}");
 }

@@ -170,3 +170,19 @@ fn wrong_masks_are_named() {
     assert!(error.contains("masks/a.png"), "{error}");
     assert!(photo(&scene, 1).is_ok());
 }
+
+#[test]
+fn a_folder_of_masks_for_other_images_is_a_warning() {
+    let folder = Scratch::new();
+    scene(&folder, &["a", "b"]);
+    std::fs::create_dir_all(folder.path().join("masks")).unwrap();
+    assert!(
+        load(&folder, SceneOptions::default()).unwrap().warnings.is_empty(),
+        "an empty one is none"
+    );
+    grey(&folder, "masks/mask_a.png", (8, 4), &left());
+    let found = load(&folder, SceneOptions::default()).unwrap();
+    assert!(!found.masked);
+    let told = |warning: &String| warning.contains("is the mask of any of the 2 images, and none is used; looked for");
+    assert!(found.warnings.iter().any(told), "{:?}", found.warnings);
+}

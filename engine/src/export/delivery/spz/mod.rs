@@ -1,7 +1,8 @@
-//! SPZ, versions 3 and 4: 20 bytes a Gaussian and one a further SH coefficient, then general compression.
+//! SPZ, versions 2 to 4: 20 bytes a Gaussian and one a further SH coefficient, then general compression.
 //!
-//! Both versions hold the same values, attribute after attribute ([`Part`]). Version 3 is a header of 16 bytes and the
-//! attributes in one gzip stream. Version 4 is a plain header of 32 bytes, a table of sizes, and a zstd frame for each
+//! All versions hold the same values, attribute after attribute ([`Part`]), but for rotations: version 2 has x, y and z in
+//! a byte each, later ones the three smallest components in ten bits each. Versions 2 and 3 are a header of 16 bytes and
+//! the attributes in one gzip stream. Version 4 is a plain header of 32 bytes, a table of sizes, and a zstd frame for each
 //! attribute. Axes are those of the format (y up, z backward).
 
 mod pack;
@@ -80,9 +81,9 @@ pub(super) fn write(
     }
     // Both fit: they are at most 3 and 20.
     header.extend([chosen.sh_degree() as u8, fraction_bits as u8, flags]);
-    let parts = Part::ALL.into_iter().filter(|part| part.bytes(chosen) > 0);
+    let parts = Part::of(version).into_iter().filter(|part| part.bytes(chosen) > 0);
     match version {
-        SpzVersion::V3 => {
+        SpzVersion::V2 | SpzVersion::V3 => {
             header.push(0);
             let mut gzip = GzEncoder::new(&mut *file, Compression::new(GZIP_LEVEL));
             gzip.write_all(&header)?;

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::super::quantize::{byte, smallest_three};
-use super::super::{Chosen, axes};
+use super::super::{Chosen, SpzVersion, axes};
 
 /// What a colour coefficient is multiplied with: a byte then spans coefficients from -3.33 to 3.33.
 const COLOUR_SCALE: f64 = 0.15;
@@ -23,26 +23,36 @@ pub(super) enum Part {
     Opacities,
     Colours,
     Scales,
+    /// x, y and z, of version 2.
+    ShortRotations,
+    /// The three smallest components, of later versions.
     Rotations,
     Harmonics,
 }
 
 impl Part {
-    pub(super) const ALL: [Self; 6] = [
-        Self::Positions,
-        Self::Opacities,
-        Self::Colours,
-        Self::Scales,
-        Self::Rotations,
-        Self::Harmonics,
-    ];
+    /// The attributes of a version.
+    pub(super) const fn of(version: SpzVersion) -> [Self; 6] {
+        let rotations = match version {
+            SpzVersion::V2 => Self::ShortRotations,
+            SpzVersion::V3 | SpzVersion::V4 => Self::Rotations,
+        };
+        [
+            Self::Positions,
+            Self::Opacities,
+            Self::Colours,
+            Self::Scales,
+            rotations,
+            Self::Harmonics,
+        ]
+    }
 
     /// Bytes of all Gaussians.
     pub(super) fn bytes(self, chosen: &Chosen<'_>) -> u64 {
         let each = match self {
             Self::Positions => 9,
             Self::Opacities => 1,
-            Self::Colours | Self::Scales => 3,
+            Self::Colours | Self::Scales | Self::ShortRotations => 3,
             Self::Rotations => 4,
             Self::Harmonics => 3 * chosen.rest_coefficients(),
         };
@@ -67,6 +77,7 @@ impl Part {
                 let log_scales = chosen.fused(index).log_scales;
                 out.extend(log_scales.map(|log| byte((f64::from(log) + 10.0) * 16.0)));
             }
+            Self::ShortRotations => out.extend(short_rotation(axes::rotation(chosen.quat(index)))),
             Self::Rotations => out.extend(rotation(axes::rotation(chosen.quat(index))).to_le_bytes()),
             Self::Harmonics => {
                 for (coefficient, rgb) in chosen.sh_rest(index).chunks_exact(3).enumerate() {
@@ -90,6 +101,12 @@ fn rotation(quat: [f32; 4]) -> u32 {
         let size = (511.0 * other.abs() * std::f64::consts::SQRT_2).round().min(511.0) as u32;
         word << 10 | u32::from(*other < 0.0) << 9 | size
     })
+}
+
+/// x, y and z of (x, y, z, w) from -1 to 1 as bytes, with the sign that makes w positive.
+fn short_rotation([x, y, z, w]: [f32; 4]) -> [u8; 3] {
+    let sign = if w < 0.0 { -1.0 } else { 1.0 };
+    [x, y, z].map(|value| byte((f64::from(sign * value) + 1.0) * 127.5))
 }
 
 /// A coefficient from -1 to 1 as a byte, 0 at 128, rounded to a multiple of `steps`; the last multiple is cut to 255.
@@ -165,5 +182,12 @@ mod tests {
         let word = rotation([-0.8, 0.6, 0.0, 0.0]);
         let size = (511.0_f64 * 0.6 * std::f64::consts::SQRT_2).round() as u32;
         assert_eq!(word, 1 << 29 | size << 20);
+    }
+
+    #[test]
+    fn rotations_in_a_byte_a_component() {
+        assert_eq!(short_rotation([0.0, 0.0, 0.0, 1.0]), [128; 3]);
+        assert_eq!(short_rotation([1.0, -1.0, 0.6, 0.0]), [255, 0, 204]);
+        assert_eq!(short_rotation([0.6, 0.0, 0.0, -0.8]), [51, 128, 128]);
     }
 }
