@@ -83,7 +83,7 @@ pub fn trainer(device: &Arc<vk::Device>, profile: &Setup, reduction: Reduction, 
     for view in &mut index.train {
         view.seen = model.means.iter().map(point).collect();
     }
-    let budget = Budget::of_device(device, Some(4 << 30), 0.97);
+    let budget = Budget::of_device(device, Some(4 << 30));
     let demand = Demand::count(profile, &index, model);
     let limits = Gpu::limits(device);
     let Setup { profile, faults } = profile;

@@ -104,7 +104,7 @@ fn shaders_stay_inside_of_their_tensors() {
     let settings = [
         ("diagnose.validation", "gpu"),
         // Rewritten, the rasterisers of CPU drivers take the driver's compiler minutes.
-        ("device.tier", "portable"),
+        ("fault.portable", "true"),
     ];
     assert!(!train_in_two_parts("gpu", &settings).is_empty());
 }

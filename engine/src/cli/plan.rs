@@ -8,7 +8,7 @@ use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
-    BytesPer, DemandSource, FirstModel, Pinned, PlanReport, REFERENCE_BYTES, TrainPlan, Unit, gib_to_bytes,
+    BytesPer, DemandSource, Faults, FirstModel, Pinned, PlanReport, REFERENCE_BYTES, TrainPlan, Unit, gib_to_bytes,
     image_host_bytes, open_device, plan_first,
 };
 use crate::program::Class;
@@ -29,8 +29,7 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
     let open = open_device(&preliminary, faults.clone()).map_err(boxed)?;
     let device = &open.device;
     let is_cpu = device.caps().kind == DeviceKind::Cpu;
-    let fraction = preliminary.memory.cap_fraction;
-    let here = Budget::of_device(device, None, fraction);
+    let here = Budget::of_device(device, None);
     let by_device = settings.needs_device().map_err(boxed)?;
     let inputs = if by_device {
         settings
@@ -55,9 +54,9 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
     let (budget, limits, variants) = if foreign {
         let bytes = cap.unwrap_or(here.cap_bytes);
         (
-            Budget::new(bytes, None, Some(bytes), 1.0).with_reference(REFERENCE_BYTES),
+            Budget::of_profile(bytes).with_reference(REFERENCE_BYTES),
             card_limits(),
-            card_variants(&profile),
+            card_variants(&profile, faults),
         )
     } else {
         let budget = device_budget(&open, &profile);
@@ -100,8 +99,8 @@ fn card_limits() -> PlanLimits {
     }
 }
 
-fn card_variants(profile: &Profile) -> Variants {
-    let atomic = !profile.train.deterministic && profile.device.tier != config::Tier::Portable;
+fn card_variants(profile: &Profile, faults: &Faults) -> Variants {
+    let atomic = !(profile.train.deterministic || faults.portable);
     Variants {
         reduction: if atomic {
             Reduction::Atomic

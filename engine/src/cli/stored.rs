@@ -39,7 +39,7 @@ pub(super) fn open(model: &Model) -> Result<Opened, Box<dyn Failure>> {
         }
         preliminary
     } else {
-        let here = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction);
+        let here = Budget::of_device(&open.device, None);
         let budget = config::Budget {
             bytes: here.cap_bytes,
             heap_bytes: here.heap_bytes,

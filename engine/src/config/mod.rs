@@ -11,6 +11,7 @@ mod checks;
 mod device_choice;
 mod error;
 mod layers;
+mod most_gaussians;
 mod moved;
 mod profile;
 mod read;
@@ -30,10 +31,10 @@ pub use layers::{
     DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, extended_profile, resolve, resolve_for,
     rules_of, to_yaml,
 };
+pub use most_gaussians::MostGaussians;
 pub use profile::{
-    Alpha, Background, Cull, Dataset, DatasetKind, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model,
-    ModelKind, OnOverflow, OnSpill, Order, PlateauMetric, Profile, Residency, ResolutionPhase, Run, Schedule, Tier,
-    Train,
+    Alpha, Background, Cull, Dataset, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model, ModelKind,
+    OnOverflow, OnSpill, Order, PlateauMetric, Profile, Residency, ResolutionPhase, Run, Schedule, Train,
 };
 pub use schema::schema_json;
 

@@ -2,8 +2,7 @@
 
 use super::DeviceChoice;
 use super::profile::{Memory, Mip, Profile, Schedule};
-use crate::gaussians::layout::{MOMENT_RATIO, Storage};
-use crate::plugins::{Auto, Checker, DeferredSh, Optimizer};
+use crate::plugins::{Checker, DeferredSh, Optimizer};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
@@ -36,8 +35,6 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("memory", |c| check_memory(&profile.memory, c));
     c.within("schedule", |c| check_schedule(&profile.schedule, c));
     c.within("train", |c| {
-        c.range("resolution_scale", profile.train.resolution_scale, 0.0625..=1.0);
-        c.range("gaussian_ceiling", profile.train.gaussian_ceiling, 1..=1_000_000_000);
         c.range(
             "gaussians_per_root_pixel",
             profile.train.gaussians_per_root_pixel,
@@ -56,9 +53,6 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             });
         }
     });
-    c.within("diagnose", |c| {
-        c.range("silence_ms", profile.diagnose.silence_ms, 1..=3_600_000)
-    });
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));
     c.within("optimizer", |c| {
@@ -68,22 +62,6 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.require("deferred_sh", !(on && profile.train.deterministic), "on", || {
             "auto or off, because `train.deterministic` is on: a save would show in later bytes".to_owned()
         });
-        let storage = profile.memory.storage;
-        // A little room for rounding.
-        let fits = adam.largest_ratio() <= 0.95 * f64::from(MOMENT_RATIO);
-        c.require(
-            "betas",
-            storage == Storage::Exact || fits,
-            format!("{:?}", adam.betas),
-            || {
-                format!(
-                    "decays like [0.9, 0.999] with `memory.storage: {}`: it holds first moments of at most \
-                 {MOMENT_RATIO} roots of the second, and these may give {:.1}",
-                    storage.name(),
-                    adam.largest_ratio()
-                )
-            },
-        );
     });
     c.within("losses", |c| check_list(&profile.losses, c, |loss, c| loss.check(c)));
     c.require(
@@ -153,11 +131,7 @@ fn check_memory(memory: &Memory, c: &mut Checker) {
     if let Some(cap) = memory.cap_gib {
         c.range("cap_gib", cap, 0.0625..=1024.0);
     }
-    c.positive("cap_fraction", memory.cap_fraction, 1.0);
-    c.range("probe_every", memory.probe_every, 0..=MAX_STEPS);
-    if let Auto::Set(n) = memory.max_gaussians {
-        c.range("max_gaussians", n, 1..=1_000_000_000);
-    }
+    c.range("max_gaussians", memory.max_gaussians.number(), 1..=1_000_000_000);
 }
 
 fn check_schedule(schedule: &Schedule, c: &mut Checker) {
@@ -225,17 +199,11 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
         scale_period(every);
     }
     if let Some(adc) = profile.strategy.adc_mut() {
-        scale(&mut adc.prune.world_from);
         scale(&mut adc.reset.until);
         if let Some(every) = &mut adc.reset.every {
             scale_period(every);
         }
     }
-    let Optimizer::AdamFused(adam) = &mut profile.optimizer;
-    adam.lr.means_decay_steps = adam.lr.means_decay_steps.map(|mut steps| {
-        scale_period(&mut steps);
-        steps
-    });
 }
 
 /// Cuts lists of iterations at the end of the run, sorts them, and adds the last iteration to `test` and `save`.

@@ -75,10 +75,10 @@ impl FirstModel {
         };
         let degree = profile.model.sh_degree;
         let mut gaussians = init::from_points(&points, scene.extent, degree)?;
-        let choice = profile.init.background().map(|options| {
+        let choice = profile.init.background().map(|asked| {
             // Random points reach into the background by themselves.
             let known: &[Point] = if source == "random" { &[] } else { &points };
-            Choice::new(options, profile, scene, points.len(), known, most)
+            Choice::new(asked, profile, scene, points.len(), known, most)
         });
         let choice = choice.transpose()?;
         if let Some(choice) = &choice {
@@ -156,11 +156,10 @@ impl FirstModel {
 
     /// `profile` with what was chosen in place of `auto`.
     pub(crate) fn chosen(&self, mut profile: Profile) -> Profile {
-        if let (Some(choice), Some(options)) = (&self.choice, profile.init.background_mut())
+        if let (Some(choice), Some(background)) = (&self.choice, profile.init.background_mut())
             && choice.is_auto
         {
-            options.count = Auto::Set(choice.count);
-            options.shells.clone_from(&choice.shells);
+            *background = Auto::Set(choice.count);
         }
         profile
     }

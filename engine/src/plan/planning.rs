@@ -10,7 +10,7 @@ use super::order::{self, Reorder};
 use super::probe_tensors::ProbeTensors;
 use super::readback::EvalReadback;
 use super::{Faults, PlanError, losses};
-use crate::config::{Profile, Residency};
+use crate::config::{MostGaussians, Profile, Residency};
 use crate::eval::lpips::{LpipsError, LpipsTensors};
 use crate::gaussians::morton::Frame;
 use crate::kernels::budgeted::{Births, Exponents};
@@ -318,7 +318,7 @@ const SIZE_STEP: u32 = 1 << 14;
 
 /// Finds the largest capacities that fit the budget.
 ///
-/// The Gaussian capacity is `memory.max_gaussians`, or the recipe's ceiling lowered to what the budget holds, but never
+/// The Gaussian capacity is `memory.max_gaussians`; a bound (`up to N`) is lowered to what the budget holds, but never
 /// below the Gaussians at the start. Where that many do not fit with generous room for records and intersections, the
 /// room is lowered first, as far as `demand` allows; see `capacity`.
 ///
@@ -366,14 +366,14 @@ pub fn plan(
         Ok(Candidate { plan, placed, source })
     };
     let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
-    let is_auto = matches!(profile.memory.max_gaussians, crate::plugins::Auto::Auto);
+    let may_shrink = matches!(profile.memory.max_gaussians, MostGaussians::UpTo(_));
     let mut best = build(wanted, GENEROUS)?;
     if !fits(&best) {
         let counted = build(wanted, COUNTED)?;
         best = if fits(&counted) {
             largest(COUNTED, GENEROUS, counted, |level| build(wanted, level), fits)?
         } else {
-            let n = if is_auto { initial } else { wanted };
+            let n = if may_shrink { initial } else { wanted };
             let counted = build(n, COUNTED)?;
             if fits(&counted) {
                 // Sizes on a fixed grid: a run that goes on with more Gaussians finds the same capacity.

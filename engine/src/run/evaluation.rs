@@ -225,7 +225,6 @@ mod tests {
             lpips_range: LpipsRange::ZeroOne,
             lpips_weights: None,
             views_logged: 0,
-            exposure: false,
         };
         assert!(matches!(lpips_weights(&eval), Ok((None, None))));
     }

@@ -241,7 +241,7 @@ impl Session {
         }
         drop(first);
         folder.write_inputs(&scene, &points, from.is_some())?;
-        let device = device::DeviceWatch::new(&profile, &trainer, terminal.is_some());
+        let device = device::DeviceWatch::new(&open.faults, &trainer, terminal.is_some());
         let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
         folder.list(sinks.files().iter().map(String::as_str))?;
         if let Some(out) = json {

@@ -53,7 +53,7 @@ pub use images::{ImageOptions, ImageStore, LoadReport, decode, estimate_host_byt
 pub use index::{CameraUse, SceneIndex};
 pub use near::{DEFAULT_NEAR_Z, Near};
 pub use nearest::nearest_point_depth;
-pub use options::{AlphaChoice, KindChoice, MaskChoice, SceneKind, SceneOptions};
+pub use options::{AlphaChoice, MaskChoice, SceneKind, SceneOptions};
 pub use photo::{Photo, photo_bytes};
 pub use point::Point;
 pub use points_ply::read_points;

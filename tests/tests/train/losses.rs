@@ -288,7 +288,7 @@ fn memory_is_as_listed() {
         let scene = SceneIndex::load(&scratch.join("scene"), &scene_options(&profile).unwrap()).unwrap();
         let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
         let demand = Demand::count(&profile, &scene, &model);
-        let budget = Budget::new(1 << 30, None, Some(1 << 30), 1.0);
+        let budget = Budget::of_profile(1 << 30);
         let limits = PlanLimits {
             block_bytes: 1 << 30,
             binding_bytes: 128 << 20,

@@ -141,12 +141,6 @@ const SETTINGS: &[Flag] = &[
         "Seed of every random choice",
     ),
     flag(
-        &["resolution-scale"],
-        "train.resolution_scale",
-        One("F", number::<f32>),
-        "Scale of the training images",
-    ),
-    flag(
         &["max-gaussians"],
         "memory.max_gaussians",
         One("N", number::<u32>),

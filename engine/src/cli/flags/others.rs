@@ -136,7 +136,11 @@ pub(super) const GAUSSIANS: &[Row] = &[
 /// Flags of the mesh pipeline and of its memory options.
 pub(super) const MESHES: &[Row] = &[
     Sets("--scene_path garden"),
-    Sets("--resolution_scale 0.9"),
+    Refused(
+        &["--resolution_scale", "--resolution-scale"],
+        "--resolution_scale 0.9",
+        "`--resolution N` says it all: a divisor, or the width in pixels",
+    ),
     Sets("--gpu 0"),
     Refused(
         &["--optimize_memory"],

@@ -29,7 +29,7 @@ use crate::export::disk_of_process;
 use crate::kernels::counters::Counters;
 use crate::kernels::views::{Chunk, Variants};
 use crate::memory::{Gpu, MemoryError};
-use crate::plugins::{Auto, BackgroundOptions};
+use crate::plugins::Auto;
 use crate::program::View;
 use crate::scene::{SceneIndex, ViewSampler};
 use crate::step::{Capacities, StepTensors};
@@ -136,11 +136,11 @@ impl CheckpointState {
     /// `profile` with the background that the run began with in place of `auto`.
     pub(crate) fn chosen(&self, mut profile: Profile) -> Profile {
         let began = self.profile.pointer("/init/background").cloned();
-        let began = began.and_then(|options| serde_json::from_value::<BackgroundOptions>(options).ok());
-        if let (Some(options), Some(began)) = (profile.init.background_mut(), began)
-            && options.count == Auto::Auto
+        let began = began.and_then(|count| serde_json::from_value::<Auto<u32>>(count).ok());
+        if let (Some(background), Some(began)) = (profile.init.background_mut(), began)
+            && *background == Auto::Auto
         {
-            *options = began;
+            *background = began;
         }
         profile
     }
