@@ -68,7 +68,7 @@ pub const EVENTFUL: &[(&str, &str)] = &[
     ("memory.max_gaussians", "6000"),
     (
         "strategy.densify",
-        "{ from: 2, until: 70, every: 8, grad_threshold: 0.002, percent_dense: 0.01 }",
+        "{ from: 2, until: 70, every: 8, grad_threshold: 0.002 }",
     ),
     ("strategy.prune", "{ opacity: 0.06, world: 0.1 }"),
     ("strategy.reset", "{ every: 20, until: 70, opacity: 0.08 }"),
@@ -90,7 +90,7 @@ pub const QUICK: &[(&str, &str)] = &[
     ("memory.max_gaussians", "6000"),
     (
         "strategy.densify",
-        "{ from: 2, until: 60, every: 10, grad_threshold: 0.001, percent_dense: 0.01 }",
+        "{ from: 2, until: 60, every: 10, grad_threshold: 0.001 }",
     ),
     ("strategy.prune", "{ opacity: 0.06, world: 0.1 }"),
     ("strategy.reset", "{ every: 40, until: 50, opacity: 0.08 }"),

@@ -57,7 +57,7 @@ const SHORT: &[(&str, &str)] = &[
     ("schedule.sh_every", "6"),
     (
         "strategy.densify",
-        "{ from: 2, until: 14, every: 4, grad_threshold: 0.002, percent_dense: 0.01 }",
+        "{ from: 2, until: 14, every: 4, grad_threshold: 0.002 }",
     ),
     ("strategy.reset", "{ every: 6, until: 14, opacity: 0.08 }"),
     ("fault.v_cap", "2300"),

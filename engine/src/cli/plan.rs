@@ -110,7 +110,6 @@ fn card_variants(profile: &Profile, faults: &Faults) -> Variants {
         sort_subgroup: if atomic { 32 } else { 0 },
         columns: !atomic,
         lanes: false,
-        jitter: profile.mip.ray_jitter,
     }
 }
 

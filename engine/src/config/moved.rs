@@ -11,6 +11,18 @@ pub(super) const MOVED: &[(&str, &str)] = &[
         "dataset.kind",
         "remove it: the files in the scene folder say what kind of scene it is",
     ),
+    (
+        "dataset.mask_invert",
+        "remove it: white counts in masks; turn the files over where black does",
+    ),
+    (
+        "model.sh_truncate",
+        "remove it: a run that asks for a lower degree than its checkpoint has drops what is above",
+    ),
+    ("mip.filter_from", FILTERED),
+    ("mip.filter_every", FILTERED),
+    ("mip.ray_jitter", NO_JITTER),
+    ("mip.resample_gt_image", NO_JITTER),
     ("memory.backend", NO_ALLOCATOR),
     ("memory.fragmentation", NO_ALLOCATOR),
     ("memory.trace", NO_ALLOCATOR),
@@ -35,6 +47,10 @@ pub(super) const MOVED: &[(&str, &str)] = &[
         "remove it: `cc_psnr` comes with `{ kind: exposure }` under `losses`",
     ),
     (
+        "eval.lpips_weights",
+        "remove it: the weights are inside the program, or in a file beside it",
+    ),
+    (
         "device.tier",
         "remove it: a run takes the quickest kernels that the device computes correctly",
     ),
@@ -45,6 +61,10 @@ pub(super) const MOVED: &[(&str, &str)] = &[
     (
         "strategy.densify.count_faint",
         "remove it: `adc_abs` takes means over all steps with a radius on screen, `adc` over those in which some pixel could see it",
+    ),
+    (
+        "strategy.densify.percent_dense",
+        "remove it: Gaussians up to 0.01 of the scene extent are cloned, larger ones split",
     ),
     (
         "strategy.prune.world_from",
@@ -69,6 +89,8 @@ pub(super) const MOVED: &[(&str, &str)] = &[
 
 const NO_ALLOCATOR: &str =
     "remove it: the engine plans every byte itself before the first step, and nothing is left to choose";
+const FILTERED: &str = "remove it: the 3D filter is recomputed every `strategy.densify.every` steps after `strategy.densify.until` as well";
+const NO_JITTER: &str = "remove it: photos are sampled at pixel centres";
 const MULTIPLES: &str =
     "`every` sets all of them: telemetry comes 5, memory 10 and histograms 100 times as far apart as scalars";
 

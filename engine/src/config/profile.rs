@@ -108,8 +108,6 @@ pub struct Dataset {
     /// Masks: `auto` = in the scene's `masks` folder or beside the images where there are any; `off`; else a folder. White
     /// pixels count; black ones carry no loss and are left out of the metrics.
     pub masks: String,
-    /// In mask files, black pixels count and white ones do not.
-    pub mask_invert: bool,
     /// What an image's alpha channel is.
     pub alpha: Alpha,
     /// Read files that links lead out of the scene folder.
@@ -162,8 +160,6 @@ pub struct Model {
     pub kind: ModelKind,
     /// Highest spherical-harmonics degree, 0 to 3; fixes the storage layout.
     pub sh_degree: u32,
-    /// Go on from a checkpoint of a higher degree by dropping what is above `sh_degree`, moments included.
-    pub sh_truncate: bool,
     /// Colour behind the scene.
     pub background: Background,
     /// Depth beyond which the centres of Gaussians must lie to be drawn, world units; null = from the scene, a tenth of the depth
@@ -201,16 +197,8 @@ pub enum Background {
 pub struct Mip {
     /// Variance of the 2D screen filter, square pixels; 0 to 10.
     pub kernel_size: f32,
-    /// Apply the 3D smoothing filter.
+    /// Apply the 3D smoothing filter: recomputed after each densification, and when these are over as often as they came.
     pub filter_3d: bool,
-    /// Iteration after which the 3D filter is recomputed regularly (before, only after each densification).
-    pub filter_from: u32,
-    /// Iterations between two regular recomputations; the last one lies more than this before the end.
-    pub filter_every: u32,
-    /// Move each training pixel's sample by a random offset of up to half a pixel, new in every step.
-    pub ray_jitter: bool,
-    /// Sample the training image, bilinearly, at the jittered positions too; needs `ray_jitter`.
-    pub resample_gt_image: bool,
 }
 
 /// `cull`
@@ -382,8 +370,6 @@ pub struct Eval {
     pub lpips: bool,
     /// Range the images have when they enter the LPIPS network.
     pub lpips_range: LpipsRange,
-    /// LPIPS weights file; null = the shipped one.
-    pub lpips_weights: Option<String>,
     /// Views whose images are written at each evaluation, per set.
     pub views_logged: u32,
 }

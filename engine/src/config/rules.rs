@@ -103,12 +103,6 @@ fn check_list<T>(items: &[T], c: &mut Checker, check: impl Fn(&T, &mut Checker))
 
 fn check_mip(mip: &Mip, c: &mut Checker) {
     c.range("kernel_size", mip.kernel_size, 0.0..=10.0);
-    c.range("filter_from", mip.filter_from, 0..=MAX_STEPS);
-    c.range("filter_every", mip.filter_every, 1..=MAX_STEPS);
-    let resample = mip.resample_gt_image;
-    c.require("resample_gt_image", mip.ray_jitter || !resample, resample, || {
-        "false while `mip.ray_jitter` is false: it samples the image at the jittered positions".to_owned()
-    });
 }
 
 fn check_cull(profile: &Profile, c: &mut Checker) {
@@ -191,8 +185,6 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
     if profile.cull.every > 0 {
         scale_period(&mut profile.cull.every);
     }
-    scale(&mut profile.mip.filter_from);
-    scale_period(&mut profile.mip.filter_every);
     if let Some([from, until, every]) = profile.strategy.window_mut() {
         scale(from);
         scale_period(until);

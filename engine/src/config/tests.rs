@@ -238,14 +238,7 @@ fn steps_scaler_scales_every_step_number() {
     let profile = scaled("mip");
     assert_eq!(profile.schedule.iterations, 3000);
     assert_eq!(profile.schedule.test, [100, 500, 1000, 1500, 3000]);
-    assert_eq!(
-        (
-            profile.schedule.sh_every,
-            profile.mip.filter_from,
-            profile.mip.filter_every
-        ),
-        (100, 1500, 10)
-    );
+    assert_eq!(profile.schedule.sh_every, 100);
     let adc = profile.strategy.adc().unwrap();
     assert_eq!((adc.densify.from, adc.densify.until, adc.densify.every), (50, 1500, 10));
     assert_eq!((adc.reset.every, adc.reset.until), (Some(300), 1500));
@@ -268,7 +261,7 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "strategy:\n  densify:\n    grad_treshold: 1\n",
             "unknown key `strategy.densify.grad_treshold` (f.yaml:4) / known keys, nearest first: grad_threshold, \
-             from, until, every, percent_dense",
+             from, until, every",
         ),
         (
             "memroy: {}\n",
@@ -323,11 +316,6 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "memory: {storage: double}\n",
             "`memory.storage` is `double`, which does not exist (f.yaml:2) / known, nearest first: half, exact, compact",
-        ),
-        (
-            "mip: {resample_gt_image: true}\n",
-            "`mip.resample_gt_image` is true, allowed: false while `mip.ray_jitter` is false: it samples the image at the \
-             jittered positions (f.yaml:2)",
         ),
         (
             "memory: {backend: {kind: naive}}\n",

@@ -292,7 +292,6 @@ mod tests {
             sort_subgroup: 0,
             columns: false,
             lanes: false,
-            jitter: false,
         };
         let (atomic, exchange) = (Reduction::Atomic, Reduction::CompareExchange);
         for (settings, reduction, on) in [

@@ -24,7 +24,6 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
             "off" => MaskChoice::Off,
             folder => MaskChoice::Folder(folder.into()),
         },
-        mask_invert: profile.dataset.mask_invert,
         follow_links: profile.dataset.follow_links,
         respect_principal_point: profile.dataset.respect_principal_point,
         // Nothing that trains looks at tracks.

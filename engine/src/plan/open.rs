@@ -98,12 +98,12 @@ pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults)
     };
     Ok(Variants {
         reduction,
-        ..rendering_variants(caps, tier, profile, faults)
+        ..rendering_variants(caps, tier, faults)
     })
 }
 
 /// The same for rendering: how gradients are summed does not matter there.
-pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults) -> Variants {
+pub(super) fn rendering_variants(caps: &Caps, tier: Tier, faults: &Faults) -> Variants {
     let fast = tier == Tier::Fast;
     let subgroup = fast && !faults.no_subgroups && caps.subgroup_size >= 16;
     Variants {
@@ -111,7 +111,6 @@ pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile, fau
         sort_subgroup: if subgroup { caps.subgroup_size } else { 0 },
         columns: caps.kind == DeviceKind::Cpu || !fast,
         lanes: caps.kind == DeviceKind::Cpu && fast && caps.subgroup_size == 8,
-        jitter: profile.mip.ray_jitter,
     }
 }
 

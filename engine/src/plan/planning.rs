@@ -313,6 +313,8 @@ fn arena_uses(placed: &Plan) -> Vec<ArenaUse> {
     uses
 }
 
+/// Largest scale that is cloned rather than split, as a share of the scene extent, as in 3DGS.
+const CLONE_EXTENT: f64 = 0.01_f32 as f64;
 /// Gaussians between two sizes that the search for the largest plan tries: finer than anyone's budget.
 const SIZE_STEP: u32 = 1 << 14;
 
@@ -499,7 +501,7 @@ fn densify_programs(
     let options = Options {
         gradient_threshold: adc.densify.grad_threshold.into(),
         use_abs: matches!(profile.strategy, Strategy::AdcAbs(_)),
-        clone_extent: adc.densify.percent_dense.into(),
+        clone_extent: CLONE_EXTENT,
         prune_opacity: adc.prune.opacity.into(),
         ..Options::default()
     };
@@ -573,7 +575,7 @@ fn births(profile: &Profile, options: &BudgetedOptions) -> Births {
 /// How Gaussians split and die under the strategy `budgeted`.
 fn budgeted_options(options: &BudgetedOptions) -> Options {
     Options {
-        clone_extent: options.densify.percent_dense.into(),
+        clone_extent: CLONE_EXTENT,
         prune_opacity: options.prune.opacity.into(),
         prune_extent: options.prune.world.map(f64::from),
         ..Options::default()

@@ -122,15 +122,18 @@ pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
     })
 }
 
-/// True when the 3D filter is recomputed after an iteration: after every densification, and regularly after
-/// `filter_from` until `filter_every` steps before the end. It is also computed before the first iteration and when the
+/// True when the 3D filter is recomputed after an iteration: after every densification, and as often when these are over, until
+/// as many steps before the end; every 100 steps under a strategy without any. It is also computed before the first iteration and when the
 /// image size changes, which is not an iteration's business. A resumed run takes it from the checkpoint: recomputing it
 /// from centres that have moved since would make the pause visible.
 #[must_use]
 pub fn is_filter(profile: &Profile, iteration: u32) -> bool {
-    let mip = &profile.mip;
-    let end = profile.schedule.iterations.saturating_sub(mip.filter_every);
-    let regular = iteration > mip.filter_from && iteration < end && iteration.is_multiple_of(mip.filter_every.max(1));
+    let (from, every) = match profile.strategy.window() {
+        Some(window) => (window.until, window.every),
+        None => (0, 100),
+    };
+    let end = profile.schedule.iterations.saturating_sub(every);
+    let regular = iteration > from && iteration < end && iteration.is_multiple_of(every);
     profile.has_filter_3d() && (regular || is_densify(profile, iteration))
 }
 

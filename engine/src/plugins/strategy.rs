@@ -157,8 +157,6 @@ pub struct Densify {
     pub every: u32,
     /// Mean norm of the 2D gradient (NDC units) from which a Gaussian is densified; above 0, at most 1.
     pub grad_threshold: f32,
-    /// Largest scale that is cloned rather than split, as a share of the scene extent; 0 to 1.
-    pub percent_dense: f32,
 }
 
 impl Default for Densify {
@@ -168,7 +166,6 @@ impl Default for Densify {
             until: 15_000,
             every: 100,
             grad_threshold: 2e-4,
-            percent_dense: 0.01,
         }
     }
 }
@@ -181,7 +178,6 @@ impl Densify {
             format!("above `from`, {}", self.from)
         });
         checker.positive("grad_threshold", self.grad_threshold.into(), 1.0);
-        checker.range("percent_dense", self.percent_dense, 0.0..=1.0);
     }
 }
 

@@ -80,8 +80,6 @@ pub struct SceneOptions {
     pub alpha: AlphaChoice,
     /// Where masks are looked for.
     pub masks: MaskChoice,
-    /// Mask files name the pixels that do not count.
-    pub mask_invert: bool,
     /// Most points that are kept of those each training photo shows; 0 for none.
     pub seen_points: u32,
 }
@@ -96,7 +94,6 @@ impl Default for SceneOptions {
             respect_principal_point: true,
             alpha: AlphaChoice::Auto,
             masks: MaskChoice::Auto,
-            mask_invert: false,
             seen_points: 0,
         }
     }

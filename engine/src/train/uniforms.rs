@@ -103,12 +103,6 @@ pub(super) fn train(
     let look = Look::of(profile, schedule::sh_degree_at(profile, iteration));
     let mut u = render(profile, camera, &look);
     u.iteration = iteration;
-    u.flags |= if profile.mip.ray_jitter { flags::RAY_JITTER } else { 0 };
-    u.flags |= if profile.mip.resample_gt_image {
-        flags::RESAMPLE
-    } else {
-        0
-    };
     u.flags |= if profile.strategy.counts_faint() {
         flags::COUNT_FAINT
     } else {

@@ -30,14 +30,12 @@ const FAST: Variants = Variants {
     sort_subgroup: 32,
     columns: false,
     lanes: false,
-    jitter: false,
 };
 const SEGMENTED: Variants = Variants {
     reduction: Reduction::Segmented,
     sort_subgroup: 0,
     columns: true,
     lanes: false,
-    jitter: false,
 };
 
 const MODES: [Storage; 3] = [Storage::Exact, Storage::Half, Storage::Compact];

@@ -62,7 +62,6 @@ fn coverage(scratch: &Scratch, scene: &str, run: &str) -> [f64; 2] {
         filter_2d: Filter2d::Mip { kernel_size: 0.1 },
         sh_degree: 0,
         tight_tiles: true,
-        jitter: None,
         dropout: None,
     };
     let (gaussians, filter) = (Gaussian::<f32>::from_model(&model), &model.filter_3d);

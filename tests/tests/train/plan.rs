@@ -49,7 +49,6 @@ fn statistics_and_moments_take_three_words_and_what_their_storage_says() {
             sort_subgroup: 0,
             columns: true,
             lanes: false,
-            jitter: false,
         };
         let budget = Budget::of_profile(GIB);
         let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
@@ -105,7 +104,6 @@ fn the_count_over_the_training_views_is_what_steps_see() {
         filter_2d: Filter2d::Mip { kernel_size: 0.1 },
         sh_degree: 3,
         tight_tiles: true,
-        jitter: None,
         dropout: None,
     };
     let counts = cameras.iter().map(|view| {

@@ -175,20 +175,6 @@ const SETTINGS: &[Flag] = &[
     )
     .hidden(),
     flag(
-        &["ray-jitter"],
-        "mip.ray_jitter",
-        Switch("true"),
-        "Move each pixel's sample at random",
-    )
-    .hidden(),
-    flag(
-        &["resample-gt-image"],
-        "mip.resample_gt_image",
-        Switch("true"),
-        "Sample the photos where the pixels were moved to",
-    )
-    .hidden(),
-    flag(
         &["debug"],
         "diagnose.validation",
         Switch("true"),

@@ -26,6 +26,8 @@ pub(super) enum Row {
 use Row::{Does, Refused, RefusedWith, Sets};
 
 const SCALES: &str = "training on several image scales at once is not supported; `dataset.resolution` picks one";
+const NO_JITTER: &str =
+    "photos are sampled at pixel centres; `mip.kernel_size` and `mip.filter_3d` are what there is against aliasing";
 const NO_VIEWER: &str = "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run";
 const NO_MESH: &str = "surface extraction is not part of Kiln yet; `kiln train SCENE` trains Gaussians and writes \
                        `point_cloud.ply`, and `kiln render RUN --depth` writes depth maps";
@@ -50,8 +52,12 @@ pub(super) const GAUSSIANS: &[Row] = &[
     Sets("--sh_degree 2"),
     Sets("--white_background"),
     Sets("--kernel_size 0.1"),
-    Sets("--ray_jitter"),
-    Sets("--resample_gt_image"),
+    Refused(&["--ray_jitter", "--ray-jitter"], "--ray_jitter", NO_JITTER),
+    Refused(
+        &["--resample_gt_image", "--resample-gt-image"],
+        "--resample_gt_image",
+        NO_JITTER,
+    ),
     Refused(&["--load_allres", "--sample_more_highres"], "--load_allres", SCALES),
     Sets("--data_device cuda"),
     Sets("--data_device cpu"),
@@ -124,7 +130,7 @@ pub(super) const GAUSSIANS: &[Row] = &[
     Refused(
         &["--percent_dense"],
         "--percent_dense 0.01",
-        "the key is `strategy.densify.percent_dense`; `--set KEY=VALUE` sets it",
+        "it is a constant, 0.01; `strategy.densify.grad_threshold` decides how many are densified",
     ),
     Refused(
         &["--opacity_reset_interval"],

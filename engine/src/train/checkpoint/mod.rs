@@ -4,7 +4,7 @@
 //! kept. A checkpoint holds everything that decides the next step: parameters, both moments, statistics, filter, step
 //! counts, the view sampler. Planes are stored over all Gaussians, so another chunk size may read them, and as the device
 //! has them: only a run with the same `memory.storage` may go on. SH planes are in the order of degrees, so that a run of
-//! a lower degree reads the first ones, where `model.sh_truncate` allows it.
+//! a lower degree reads the first ones.
 
 mod file;
 mod folder;
@@ -96,14 +96,10 @@ impl CheckpointState {
             ));
         }
         let (had, asked) = (self.sh_degree, profile.model.sh_degree);
-        if had != asked && !(had > asked && profile.model.sh_truncate) {
-            let way_out = if had > asked {
-                "`model.sh_truncate: true` drops what is above"
-            } else {
-                "there is nothing to fill the others with"
-            };
+        if had < asked {
             return Some(format!(
-                "it was trained with `model.sh_degree` {had}, the profile asks for {asked}; {way_out}"
+                "it was trained with `model.sh_degree` {had}, the profile asks for {asked}; there is nothing to fill the \
+                 others with"
             ));
         }
         let (had, asked) = (self.capacities.storage, profile.memory.storage);
@@ -163,7 +159,6 @@ fn core(mut profile: Value) -> Value {
         "dataset.cache_gib",
         // Degree and storage have messages of their own.
         "model.sh_degree",
-        "model.sh_truncate",
         "memory",
         "schedule.iterations",
         "schedule.test",
