@@ -71,7 +71,7 @@ pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
 }
 
 /// Share of the other learning rates that is left: 1, and in the last part of the run, `cooldown` of it, log-linear from 1 to
-/// [`COOLED_TO`].
+/// a tenth.
 #[must_use]
 pub fn others_share(profile: &Profile, iteration: u32) -> f64 {
     let lr = &adam(profile).lr;
