@@ -9,10 +9,8 @@
 #define MASKED
 #include "common/group.glsl"
 #include "common/step.glsl"
-#include "common/rng.glsl"
 
 layout(local_size_x = 256) in;
-const uint JITTER = 0u;  // the mask is never resampled
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 #ifdef REDUCE
@@ -25,7 +23,6 @@ layout(set = 0, binding = 3, std430) readonly restrict buffer Target { uint targ
 layout(set = 0, binding = 4, std430) restrict buffer ImageGradient { vec4 image_gradient[]; };
 layout(set = 0, binding = 5, std430) writeonly restrict buffer AlphaSums { float alpha_sums[]; };
 
-#include "common/jitter.glsl"
 #include "common/target.glsl"
 #endif
 

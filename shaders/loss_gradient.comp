@@ -9,10 +9,8 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
-#include "common/rng.glsl"
 
 layout(local_size_x = 64) in;
-layout(constant_id = 0) const uint JITTER = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -24,7 +22,6 @@ layout(set = 0, binding = 5, std430) writeonly restrict buffer ImageGradient { v
 shared float tile[3 * SIDE * SIDE];
 shared float rows[3 * SIDE * 16];
 
-#include "common/jitter.glsl"
 #include "common/target.glsl"
 
 void main() {
@@ -86,7 +83,7 @@ void main() {
             if (pixel.x < size.x && pixel.y < size.y) {
                 uint index = uint(pixel.y * size.x + pixel.x);
                 float x = image[index][channel];
-                float y = target_sample(pixel, channel);
+                float y = target_value(index, channel);
 #ifdef MASKED
                 float mask = mask_value(index);
                 x *= mask;

@@ -8,10 +8,8 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
-#include "common/rng.glsl"
 
 layout(local_size_x = 192) in;
-layout(constant_id = 0) const uint JITTER = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -27,7 +25,6 @@ shared float line_p[2 * 3 * LINE], line_q[2 * 3 * LINE], line_r[2 * 3 * LINE];
 shared float results[2 * 3 * STRIP_WIDTH];
 shared float errors[2 * 3 * STRIP_WIDTH];
 
-#include "common/jitter.glsl"
 #include "common/target.glsl"
 
 // The three maps at a pixel, zero outside.
@@ -90,7 +87,7 @@ void main() {
             ivec2 pixel = ivec2(x, top + row - HALO);
             uint index = uint(pixel.y) * u.width + uint(x);
             a = image[index][channel];
-            b = target_sample(pixel, channel);
+            b = target_value(index, channel);
 #ifdef MASKED
             float mask = mask_value(index);
             a *= mask;

@@ -15,7 +15,6 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
-#include "common/rng.glsl"
 
 #ifdef COLUMN
 layout(local_size_x = 16) in;
@@ -23,7 +22,6 @@ layout(local_size_x = 16) in;
 layout(local_size_x = 256) in;
 #endif
 layout(constant_id = 0) const uint OWNERS = 0u;
-layout(constant_id = 1) const uint JITTER = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -41,12 +39,7 @@ uint splat_of(uint at) {
     return OWNERS != 0u ? owners[payload] : payload;
 }
 
-#include "common/jitter.glsl"
 #include "common/turns.glsl"
-
-vec2 sample_point(uvec2 pixel, uint index) {
-    return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
-}
 
 #ifdef COLUMN
 #include "common/columns.glsl"
@@ -65,7 +58,7 @@ void main() {
     uint last[16];
     vec2 center[16];
 #define CLEAR(R) transmittance[R] = 1.0; color[R] = vec3(0.0); last[R] = 0u; \
-    center[R] = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x);
+    center[R] = vec2(x, origin.y + R);
     EACH_ROW(CLEAR)
     uint open = 0xffffu & ((1u << rows) - 1u);  // rows still taking splats
     if (x >= u.width) {
@@ -134,7 +127,7 @@ void main() {
     uvec2 pixel = origin + block_pixel(lane);
     uint index = pixel.y * u.width + pixel.x;
     bool inside = pixel.x < u.width && pixel.y < u.height;
-    vec2 center = sample_point(pixel, index);
+    vec2 center = vec2(pixel);
     uvec2 range = tile_ranges[tile];
     float transmittance = 1.0;
     vec3 color = vec3(0.0);

@@ -25,7 +25,6 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
-#include "common/rng.glsl"
 
 #ifdef COLUMN
 layout(local_size_x = 16) in;
@@ -33,8 +32,7 @@ layout(local_size_x = 16) in;
 layout(local_size_x = 256) in;
 #endif
 layout(constant_id = 0) const uint OWNERS = 0u;
-layout(constant_id = 1) const uint JITTER = 0u;
-layout(constant_id = 2) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
+layout(constant_id = 1) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
 #ifndef COLUMN
 // CPU drivers compute the lanes of a subgroup side by side, so none can be ahead. A newer llvmpipe takes a barrier of a subgroup
 // for one of the group, and subgroups come here unequally often: those that wait when one has ended are not heard of again.
@@ -69,13 +67,8 @@ layout(set = 0, binding = 12, std430) coherent restrict buffer GradientB { uint 
 layout(set = 0, binding = 13, std430) coherent restrict buffer GradientC { uint gradient_c[]; };
 #endif
 
-#include "common/jitter.glsl"
 #include "common/turns.glsl"
 #include "common/image_gradient.glsl"
-
-vec2 sample_point(uvec2 pixel, uint index) {
-    return JITTER != 0u ? vec2(pixel) + sample_offset(index) : vec2(pixel);
-}
 
 #ifdef COLUMN
 
@@ -137,7 +130,7 @@ void main() {
     uint last[16];
     uint last_any = 0u;
     vec2 center[16];
-#define LOAD(R) center[R] = sample_point(uvec2(x, origin.y + R), (origin.y + R) * u.width + x); \
+#define LOAD(R) center[R] = vec2(x, origin.y + R); \
     last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec4(0.0); background[R] = 0.0; \
     if (R < rows && x < u.width) { \
         uint index = (origin.y + R) * u.width + x; \
@@ -263,9 +256,8 @@ Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
     vec4 position = staged_position[k];
     // Undoes the scaling: -1/2 log2 e and -log2 e.
     vec3 conic = staged_conic[k].xyz * vec3(-1.3862943611198906, -0.6931471805599453, -1.3862943611198906);
-    uvec2 first = origin + block_pixel(lane);
-    vec2 d = position.xy - vec2(first);
-    float s = 0.0, sx = 0.0, sy = 0.0, sxx = 0.0, sxy = 0.0, syy = 0.0, pull = 0.0;
+    vec2 d = position.xy - vec2(origin + block_pixel(lane));
+    float s = 0.0, sx = 0.0, sxx = 0.0, pull = 0.0;
     vec4 c = vec4(0.0);
     vec2 across = 0.5 * float(u.width) * conic.xy, down = 0.5 * float(u.height) * conic.yz;
     [[unroll]] for (uint q = 0u; q < WAITING; q += 4u) {
@@ -282,29 +274,16 @@ Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
         [[unroll]] for (uint i = 0u; i < 4u; ++i) {
             float p = p4[i];
             vec2 o = vec2(d.x - float(q + i), d.y);
-            if (JITTER != 0u) {
-                uvec2 pixel = first + uvec2(q + i, 0u);
-                o -= sample_offset(pixel.y * u.width + pixel.x);
-            }
             float px = p * o.x;
             s += p;
             sx += px;
             sxx += px * o.x;
-            if (JITTER != 0u) {
-                sy += p * o.y;
-                sxy += px * o.y;
-                syy += p * o.y * o.y;
-            }
             // The statistic sums every pixel's absolute pull, in normalised device units, so that opposite pulls do not
             // cancel.
             pull += abs(p) * (abs(across.x * o.x + across.y * o.y) + abs(down.x * o.x + down.y * o.y));
         }
     }
-    if (JITTER == 0u) {
-        sy = s * d.y;
-        sxy = sx * d.y;
-        syy = sy * d.y;
-    }
+    float sy = s * d.y, sxy = sx * d.y, syy = sy * d.y;
     Sums sums;
     sums.a = vec4(-(conic.x * sx + conic.y * sy), -(conic.y * sx + conic.z * sy), s / position.z, pull);
     sums.b = vec4(-0.5 * sxx, -sxy, -0.5 * syy, 0.0);
@@ -325,7 +304,7 @@ void main() {
     uvec2 pixel = origin + block_pixel(lane);
     uint index = pixel.y * u.width + pixel.x;
     bool inside = pixel.x < u.width && pixel.y < u.height;
-    vec2 center = sample_point(pixel, index);
+    vec2 center = vec2(pixel);
     uvec2 range = tile_ranges[tile];
     float transmittance = 1.0;
     vec4 value = vec4(0.0);

@@ -11,12 +11,10 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
-#include "common/rng.glsl"
 
 layout(local_size_x = 8) in;
 layout(constant_id = 0) const uint OWNERS = 0u;
-layout(constant_id = 1) const uint JITTER = 0u;
-layout(constant_id = 2) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
+layout(constant_id = 1) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -35,7 +33,6 @@ layout(set = 0, binding = 11, std430) writeonly restrict buffer GradientA { vec4
 layout(set = 0, binding = 12, std430) writeonly restrict buffer GradientB { vec4 gradient_b[]; };
 layout(set = 0, binding = 13, std430) writeonly restrict buffer GradientC { vec4 gradient_c[]; };
 
-#include "common/jitter.glsl"
 #include "common/turns.glsl"
 #include "common/image_gradient.glsl"
 #include "common/lanes.glsl"
@@ -71,7 +68,7 @@ void main() {
 #define LOAD(P) transmittance[P] = 1.0; behind[P] = vec3(0.0); g[P] = vec4(0.0); background[P] = 0.0; last[P] = 0u; { \
         uvec2 pixel = uvec2(x[(P) >> 2 & 1], origin.y + ((P) >> 3) * 4u + ((P) & 3)); \
         uint index = pixel.y * u.width + pixel.x; \
-        center[P] = vec2(pixel) + (JITTER != 0u ? sample_offset(index) : vec2(0.0)); \
+        center[P] = vec2(pixel); \
         if (pixel.x < u.width && pixel.y < u.height) { \
             last[P] = last_contributor[index]; \
             transmittance[P] = image[index].a; \
@@ -96,7 +93,7 @@ void main() {
         uint left = tile_last - done;
         uint slot = payloads[range.x + left - min(lane, left - 1u) - 1u];
         Splat held = load_splat(OWNERS != 0u ? owners[slot] : slot);
-        uint blocks = reached_blocks(held.position.xy, held.position.z, held.conic, origin, 0.5 * float(JITTER));
+        uint blocks = reached_blocks(held.position.xy, held.position.z, held.conic, origin);
 #define LEAVE_LATE(B) blocks &= left - lane <= block_last[B] ? ~0u : ~(1u << B);
         EACH_BLOCK(LEAVE_LATE)
         uvec2 by_block = lanes_by_block(lane < left ? blocks : 0u, lane);
@@ -115,8 +112,8 @@ void main() {
             float pull = uncapped * (transmittance[P] * dot(ahead, g[P].rgb) - background[P] * keep); \
             behind[P] += alpha * ahead; \
             sums.color += alpha * transmittance[P] * g[P]; \
-            sums.pull += pull * vec3(1.0, JITTER != 0u ? d.x : 0.0, d.y); \
-            sums.square += pull * vec3(JITTER != 0u ? d.x * d.x : 0.0, JITTER != 0u ? d.x * d.y : 0.0, d.y * d.y); \
+            sums.pull += pull * vec3(1.0, 0.0, d.y); \
+            sums.square += pull * vec3(0.0, 0.0, d.y * d.y); \
             vec2 slope = vec2(s.conic.x * d.x + s.conic.y * d.y, s.conic.y * d.x + s.conic.z * d.y); \
             sums.statistic += abs(pull) * dot(abs(slope), half_size); \
         }
@@ -128,11 +125,9 @@ void main() {
                 vec3 scaled = scaled_conic(s.conic); \
                 Sums sums = Sums(vec3(0.0), vec3(0.0), 0.0, vec4(0.0)); \
                 FOUR_OF(B, ADD) \
-                if (JITTER == 0u) { \
-                    float dx = s.position.x - float(x[B & 1]); \
-                    sums.pull.y = dx * sums.pull.x; \
-                    sums.square.xy = dx * vec2(sums.pull.y, sums.pull.z); \
-                } \
+                float dx = s.position.x - float(x[B & 1]); \
+                sums.pull.y = dx * sums.pull.x; \
+                sums.square.xy = dx * vec2(sums.pull.y, sums.pull.z); \
                 GATHER(mine.pull.x, sums.pull.x) \
                 GATHER(mine.pull.y, sums.pull.y) \
                 GATHER(mine.pull.z, sums.pull.z) \

@@ -8,11 +8,9 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
-#include "common/rng.glsl"
 
 layout(local_size_x = 8) in;
 layout(constant_id = 0) const uint OWNERS = 0u;
-layout(constant_id = 1) const uint JITTER = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -25,7 +23,6 @@ layout(set = 0, binding = 7, std430) readonly restrict buffer SplatColor { vec4 
 layout(set = 0, binding = 8, std430) writeonly restrict buffer Image { vec4 image[]; };          // rgb, final T
 layout(set = 0, binding = 9, std430) writeonly restrict buffer LastContributor { uint last_contributor[]; };
 
-#include "common/jitter.glsl"
 #include "common/turns.glsl"
 #include "common/lanes.glsl"
 
@@ -51,7 +48,7 @@ void main() {
 #define PLACE(P) uvec2(x[(P) >> 2 & 1], origin.y + ((P) >> 3) * 4u + ((P) & 3))
 #define CLEAR(P) transmittance[P] = 1.0; color[P] = vec3(0.0); last[P] = 0u; { \
         uvec2 pixel = PLACE(P); \
-        center[P] = vec2(pixel) + (JITTER != 0u ? sample_offset(pixel.y * u.width + pixel.x) : vec2(0.0)); \
+        center[P] = vec2(pixel); \
         open |= pixel.x < u.width && pixel.y < u.height ? 1u << (P) : 0u; \
     }
 #define CLEAR_BLOCK(B) FOUR_OF(B, CLEAR)
@@ -59,7 +56,7 @@ void main() {
     uint all_open = all_bits(open);
     for (uint first = range.x; first < range.y && all_open != 0u; first += LANES) {
         Splat held = load_splat(splat_of(min(first + lane, range.y - 1u)));
-        uint blocks = reached_blocks(held.position.xy, held.position.z, held.conic, origin, 0.5 * float(JITTER));
+        uint blocks = reached_blocks(held.position.xy, held.position.z, held.conic, origin);
         uvec2 by_block = lanes_by_block(first + lane < range.y ? blocks : 0u, lane);
 #define BLEND(P) { \
             float power = scaled_power(scaled, s.position.xy - center[P]); \

@@ -13,10 +13,8 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
-#include "common/rng.glsl"
 
 layout(local_size_x = 64) in;
-layout(constant_id = 0) const uint JITTER = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -34,7 +32,6 @@ shared float tile_y[SIDE * SIDE];
 shared float rows[5 * SIDE * 16];
 shared float reduce[64];
 
-#include "common/jitter.glsl"
 #include "common/target.glsl"
 
 float group_sum(float value) {
@@ -80,7 +77,7 @@ void main() {
 #ifdef METRICS
             x = clamp(x, 0.0, 1.0);
 #endif
-            float y = real ? target_sample(p, channel) : 0.0;
+            float y = real ? target_value(source, channel) : 0.0;
 #ifdef MASKED
             float mask = real ? mask_value(source) : 0.0;
             x *= mask;

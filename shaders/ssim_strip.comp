@@ -9,10 +9,8 @@
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
-#include "common/rng.glsl"
 
 layout(local_size_x = 192) in;
-layout(constant_id = 0) const uint JITTER = 0u;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -26,7 +24,6 @@ layout(set = 0, binding = 5, std430) writeonly restrict buffer SsimMaps { float 
 shared vec2 lines[2 * 3 * LINE];  // image and target of two rows, by channel
 shared vec2 reduce[192];
 
-#include "common/jitter.glsl"
 #include "common/target.glsl"
 
 // Image and target at a pixel, zero outside.
@@ -35,7 +32,7 @@ vec2 pair_at(int x, int y, uint channel) {
         return vec2(0.0);
     }
     uint index = uint(y) * u.width + uint(x);
-    vec2 pair = vec2(image[index][channel], target_sample(ivec2(x, y), channel));
+    vec2 pair = vec2(image[index][channel], target_value(index, channel));
 #ifdef MASKED
     pair *= mask_value(index);
 #endif

@@ -7,9 +7,9 @@ uvec2 block_pixel(uint lane) {
     return uvec2((lane >> 5 & 1u) * BLOCK.x + (lane & 7u), (lane >> 6) * BLOCK.y + (lane >> 3 & 3u));
 }
 
-// Blocks of the tile at `origin` that a splat reaches with an alpha of 1/255, one bit each; `slack` is how far a sample may
-// lie from its pixel's centre. Rounding errors only add blocks, as in `common/tiles.glsl`.
-uint reached_blocks(vec2 mean, float opacity, vec3 conic, uvec2 origin, float slack) {
+// Blocks of the tile at `origin` that a splat reaches with an alpha of 1/255, one bit each. Rounding errors only
+// add blocks, as in `common/tiles.glsl`.
+uint reached_blocks(vec2 mean, float opacity, vec3 conic, uvec2 origin) {
     precise float det = conic.x * conic.z - conic.y * conic.y;
     det = max(det, 1e-37);
     float level = max(2.0 * log(255.0 * opacity), 0.0) + 2.0e-3;
@@ -18,8 +18,8 @@ uint reached_blocks(vec2 mean, float opacity, vec3 conic, uvec2 origin, float sl
     vec2 from = vec2(origin) - mean;
     uint blocks = 0u;
     for (uint row = 0u; row < 4u; ++row) {
-        precise float top = from.y + float(row * BLOCK.y) - slack;
-        precise float bottom = from.y + float(row * BLOCK.y + BLOCK.y - 1u) + slack;
+        precise float top = from.y + float(row * BLOCK.y);
+        precise float bottom = from.y + float(row * BLOCK.y + BLOCK.y - 1u);
         float lo = max(top, -extent.y);
         float hi = min(bottom, extent.y);
         if (lo <= hi) {
@@ -27,8 +27,8 @@ uint reached_blocks(vec2 mean, float opacity, vec3 conic, uvec2 origin, float sl
             float dy_left = clamp(skew, lo, hi);
             precise float root_right = sqrt(max(0.0, level * conic.x - det * dy_right * dy_right));
             precise float root_left = sqrt(max(0.0, level * conic.x - det * dy_left * dy_left));
-            precise float right = (root_right - conic.y * dy_right) / conic.x + slack - from.x;
-            precise float left = -(root_left + conic.y * dy_left) / conic.x - slack - from.x;
+            precise float right = (root_right - conic.y * dy_right) / conic.x - from.x;
+            precise float left = -(root_left + conic.y * dy_left) / conic.x - from.x;
             uint columns = (right >= 0.0 && left <= 7.0 ? 1u : 0u) | (right >= 8.0 && left <= 15.0 ? 2u : 0u);
             blocks |= columns << (2u * row);
         }

@@ -20,11 +20,9 @@ ivec2 row_reach(vec4 position, vec3 conic, uint x, uint origin_y, uint rows) {
     float ac = conic.x * conic.z;
     float det = max(ac - conic.y * conic.y - 1e-6 * ac, 0.0);
     float dx = position.x - float(x);
-    float slack = 0.5 * float(JITTER);  // how far a sample may lie from its pixel's centre
-    float nearest = max(abs(dx) - slack, 0.0);
-    float within = 1.001 * 2.0 * log(255.0 * position.w) * conic.z - det * nearest * nearest;
+    float within = 1.001 * 2.0 * log(255.0 * position.w) * conic.z - det * dx * dx;
     float inverse = 1.0 / conic.z;
-    float reach = within < 0.0 ? -1.0 : sqrt(within) * inverse + 0.01 + slack * (1.0 + abs(conic.y) * inverse);
+    float reach = within < 0.0 ? -1.0 : sqrt(within) * inverse + 0.01;
     float middle = position.y + conic.y * dx * inverse - float(origin_y);
     // Clamped before the conversion: a reach may exceed every integer.
     return ivec2(int(clamp(ceil(middle - reach), 0.0, 16.0)), int(clamp(floor(middle + reach), -1.0, float(rows) - 1.0)));

@@ -18,5 +18,5 @@ void stage(uint place, uint v, uvec2 origin) {
     staged_position[place] = vec4(position.xy, position.w, rgb.r);
     staged_conic[place] = vec4(scaled_conic(conic), rgb.g);
     staged_blue[place] = rgb.b;
-    staged_blocks[place] = reached_blocks(position.xy, position.w, conic, origin, 0.5 * float(JITTER));
+    staged_blocks[place] = reached_blocks(position.xy, position.w, conic, origin);
 }

@@ -42,9 +42,7 @@ struct StepUniforms {
 // Bits of `flags`.
 const uint FLAG_STATISTICS = 1u;  // densification statistics are accumulated
 const uint FLAG_CLASSIC = 2u;     // plain dilation without opacity compensation, instead of the Mip filter
-const uint FLAG_RAY_JITTER = 4u;  // pixels are sampled at random offsets; takes rasterisers built for it
 const uint FLAG_UPDATE = 8u;      // the optimiser runs
-const uint FLAG_RESAMPLE = 16u;   // the ground truth is sampled where the jittered pixels are; only with `FLAG_RAY_JITTER`
 const uint FLAG_COUNT_FAINT = 64u;  // steps count in which a Gaussian is on screen but too faint for any pixel
 const uint FLAG_DEPTH = 128u;     // records carry depth in the place of colour: the render is expected depth times coverage
 const uint FLAG_SCORES = 256u;    // statistics are those of scores: errors and largest weights, see `adds_errors`

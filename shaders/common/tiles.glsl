@@ -1,6 +1,5 @@
 // Tiles a splat touches: those of its 3-sigma rectangle that also meet the ellipse where alpha reaches 1/255. Every
-// pixel of a tile left out has alpha below 1/255, so the image is that of the whole rectangle. Under ray jitter a pixel is
-// sampled up to half a pixel off its centre, and tiles count as that much larger.
+// pixel of a tile left out has alpha below 1/255, so the image is that of the whole rectangle.
 
 const float TILE = 16.0;
 
@@ -10,7 +9,6 @@ struct Footprint {
     float det;       // A C - B^2
     float level;     // 2 ln(255 opacity): the ellipse is A dx^2 + 2 B dx dy + C dy^2 <= level
     vec2 extent;     // largest |dx|, |dy| of the ellipse
-    float margin;    // reach of the jitter, px
     ivec4 rect;      // tiles [x, z) by [y, w)
 };
 
@@ -29,7 +27,6 @@ ivec4 tile_rect(vec2 mean, float radius, uvec2 tiles) {
 Footprint footprint(vec2 mean, vec3 conic, float opacity, float radius, uvec2 tiles) {
     Footprint f;
     f.mean = mean;
-    f.margin = (u.flags & FLAG_RAY_JITTER) != 0u ? 0.5 : 0.0;
     f.conic = conic;
     precise float det = conic.x * conic.z - conic.y * conic.y;
     f.det = max(det, 1e-37);
@@ -42,9 +39,8 @@ Footprint footprint(vec2 mean, vec3 conic, float opacity, float radius, uvec2 ti
 
 // Tiles [x, y) of tile row `row`; empty when x >= y.
 ivec2 row_span(Footprint f, int row) {
-    precise float first = float(row) * TILE - f.mean.y;
-    precise float top = first - f.margin;
-    precise float bottom = first + (TILE - 1.0) + f.margin;
+    precise float top = float(row) * TILE - f.mean.y;
+    precise float bottom = top + (TILE - 1.0);
     float lo = max(top, -f.extent.y);
     float hi = min(bottom, f.extent.y);
     if (lo > hi) {
@@ -57,8 +53,8 @@ ivec2 row_span(Footprint f, int row) {
     precise float root_left = sqrt(max(0.0, f.level * f.conic.x - f.det * dy_left * dy_left));
     precise float right = f.mean.x + (root_right - f.conic.y * dy_right) / f.conic.x;
     precise float left = f.mean.x - (root_left + f.conic.y * dy_left) / f.conic.x;
-    // Pixel centres are integers: tile t covers [16 t, 16 t + 15], and the margin.
-    precise vec2 span = vec2(ceil((left - f.margin - (TILE - 1.0)) / TILE), floor((right + f.margin) / TILE) + 1.0);
+    // Pixel centres are integers: tile t covers [16 t, 16 t + 15].
+    precise vec2 span = vec2(ceil((left - (TILE - 1.0)) / TILE), floor(right / TILE) + 1.0);
     return ivec2(clamp(span, vec2(f.rect.xx), vec2(f.rect.zz)));
 }
 

@@ -83,7 +83,7 @@ pub fn trainer(device: &Arc<vk::Device>, profile: &Setup, reduction: Reduction, 
     for view in &mut index.train {
         view.seen = model.means.iter().map(point).collect();
     }
-    let budget = Budget::of_device(device, Some(4 << 30), 0.97);
+    let budget = Budget::of_device(device, Some(4 << 30));
     let demand = Demand::count(profile, &index, model);
     let limits = Gpu::limits(device);
     let Setup { profile, faults } = profile;
@@ -91,8 +91,8 @@ pub fn trainer(device: &Arc<vk::Device>, profile: &Setup, reduction: Reduction, 
     Trainer::new(device, profile.clone(), plan, report, &index, Some(model), faults).expect("commits")
 }
 
-/// Densification at 6 and 12, reset at 8, filter regularly: all while some views fit and others do not.
-pub const BUSY: [(&str, &str); 9] = [
+/// Densification and filter at 6 and 12, reset at 8: all while some views fit and others do not.
+pub const BUSY: [(&str, &str); 7] = [
     ("memory.max_gaussians", "1600"),
     ("strategy.densify.from", "3"),
     ("strategy.densify.until", "100"),
@@ -100,8 +100,6 @@ pub const BUSY: [(&str, &str); 9] = [
     ("strategy.densify.grad_threshold", "0.00001"),
     ("strategy.reset.every", "8"),
     ("strategy.reset.until", "100"),
-    ("mip.filter_from", "4"),
-    ("mip.filter_every", "5"),
 ];
 
 /// What a run tells and leaves.

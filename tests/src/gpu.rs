@@ -23,7 +23,6 @@ pub fn variants(reduction: Reduction) -> Variants {
         sort_subgroup: 0,
         columns: reduction == Reduction::Segmented,
         lanes: false,
-        jitter: false,
     }
 }
 

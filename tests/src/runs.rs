@@ -54,7 +54,7 @@ impl Drop for Scratch {
 }
 
 /// Only the sparse points: what small runs count and compare is about them.
-pub const NO_BACKGROUND: (&str, &str) = ("init.background.count", "0");
+pub const NO_BACKGROUND: (&str, &str) = ("init.background", "0");
 
 /// Settings of a run of 72 steps on images 80 pixels wide, with everything that happens in a long one: densifications
 /// at multiples of 8, prunes, opacity resets at 20, 40 and 60, degree raises at the same, an epoch of 35 views.
@@ -68,11 +68,10 @@ pub const EVENTFUL: &[(&str, &str)] = &[
     ("memory.max_gaussians", "6000"),
     (
         "strategy.densify",
-        "{ from: 2, until: 70, every: 8, grad_threshold: 0.002, percent_dense: 0.01 }",
+        "{ from: 2, until: 70, every: 8, grad_threshold: 0.002 }",
     ),
-    ("strategy.prune", "{ opacity: 0.06, world: 0.1, world_from: 30 }"),
+    ("strategy.prune", "{ opacity: 0.06, world: 0.1 }"),
     ("strategy.reset", "{ every: 20, until: 70, opacity: 0.08 }"),
-    ("optimizer.lr.means_decay_steps", "72"),
     ("train.deterministic", "true"),
     ("eval.lpips", "false"),
     ("eval.views_logged", "1"),
@@ -91,9 +90,9 @@ pub const QUICK: &[(&str, &str)] = &[
     ("memory.max_gaussians", "6000"),
     (
         "strategy.densify",
-        "{ from: 2, until: 60, every: 10, grad_threshold: 0.001, percent_dense: 0.01 }",
+        "{ from: 2, until: 60, every: 10, grad_threshold: 0.001 }",
     ),
-    ("strategy.prune", "{ opacity: 0.06, world: 0.1, world_from: 30 }"),
+    ("strategy.prune", "{ opacity: 0.06, world: 0.1 }"),
     ("strategy.reset", "{ every: 40, until: 50, opacity: 0.08 }"),
     ("optimizer.lr.sh0", "0.02"),
     ("optimizer.lr.scales", "0.01"),

@@ -14,6 +14,7 @@ use kiln::twins::project::{Visible, project, tile_rect};
 use kiln::twins::project_backward::project_backward;
 use kiln::twins::rasterize::{Raster, TileLists, rasterize};
 use kiln::twins::rasterize_backward::{Gradient2d, rasterize_backward};
+use kiln::twins::step::target_from_u8;
 use kiln::twins::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 
 use crate::compare::{close, same};
@@ -236,7 +237,7 @@ impl Stages {
             ranges,
             visible: splats,
         };
-        let raster = rasterize(size, &self.visible, &lists, BACKGROUND, before.settings.jitter);
+        let raster = rasterize(size, &self.visible, &lists, BACKGROUND);
         close(
             "image",
             self.raster.rgb.as_flattened(),
@@ -266,17 +267,11 @@ impl Stages {
 
         let (rgb, mask) = target.split_at(3 * (size[0] * size[1]) as usize);
         let wanted = if mask.is_empty() {
-            loss(size, &self.raster.rgb, &before.target(camera, rgb), Weights::default())
+            loss(size, &self.raster.rgb, &target_from_u8(rgb), Weights::default())
         } else {
             let mask = &mask[rgb.len().next_multiple_of(4) - rgb.len()..];
             let mask: Vec<f32> = mask.iter().map(|v| f32::from(*v) / 255.0).collect();
-            masked_loss(
-                size,
-                &self.raster.rgb,
-                &before.target(camera, rgb),
-                &mask,
-                Weights::default(),
-            )
+            masked_loss(size, &self.raster.rgb, &target_from_u8(rgb), &mask, Weights::default())
         };
         let found = [status.loss, status.l1, status.ssim];
         close("loss", &found, &[wanted.total, wanted.l1, wanted.ssim], 1e-5, 1e-5);
@@ -287,7 +282,7 @@ impl Stages {
             1e-6,
             1e-4,
         );
-        self.check_gradients(before, &lists, size);
+        self.check_gradients(&lists, size);
     }
 
     fn check_records(&self, before: &Twin, camera: &Camera) {
@@ -321,7 +316,7 @@ impl Stages {
         differ("tile counts", |a, b| a.n_tiles != b.n_tiles);
     }
 
-    fn check_gradients(&self, before: &Twin, lists: &TileLists, size: [u32; 2]) {
+    fn check_gradients(&self, lists: &TileLists, size: [u32; 2]) {
         let wanted = rasterize_backward(
             size,
             &self.visible,
@@ -329,7 +324,6 @@ impl Stages {
             BACKGROUND,
             &self.raster,
             &self.image_gradient,
-            before.settings.jitter,
         );
         let compare = |what: &str, value: fn(&Gradient2d<f32>) -> Vec<f32>| {
             let list = |g: &[Gradient2d<f32>]| -> Vec<f32> { g.iter().flat_map(value).collect() };

@@ -5,7 +5,6 @@ use kiln::kernels::uniforms::{StepUniforms, flags};
 use kiln::scene::Camera;
 use kiln::twins::adam::{Adam, GroupStep, GroupSteps, Moments, adam};
 use kiln::twins::gaussian::{Gaussian, View};
-use kiln::twins::jitter::resample;
 use kiln::twins::loss::Weights;
 use kiln::twins::project::{Filter2d, Settings, shown_radius};
 use kiln::twins::statistics::{Statistics, accumulate};
@@ -48,10 +47,8 @@ pub struct Twin {
     pub moments: Vec<Moments<f32>>,
     /// Densification statistics.
     pub statistics: Vec<Statistics<f32>>,
-    /// Filter, degree, jitter.
+    /// Filter, degree.
     pub settings: Settings,
-    /// The image is compared where the jittered samples lie.
-    pub resample: bool,
 }
 
 impl Twin {
@@ -69,10 +66,8 @@ impl Twin {
                 },
                 sh_degree: model.sh_degree,
                 tight_tiles: true,
-                jitter: None,
                 dropout: None,
             },
-            resample: false,
         }
     }
 
@@ -89,16 +84,6 @@ impl Twin {
             .collect()
     }
 
-    /// What the samples of a step are compared with.
-    #[must_use]
-    pub fn target(&self, camera: &Camera, rgb: &[u8]) -> Vec<[f32; 3]> {
-        let image = target_from_u8(rgb);
-        match self.settings.jitter.filter(|_| self.resample) {
-            Some(jitter) => resample([camera.width_px, camera.height_px], &image, jitter),
-            None => image,
-        }
-    }
-
     /// Forward and backward, no update.
     #[must_use]
     pub fn step(&self, camera: &Camera, target: &[u8]) -> Step<f32> {
@@ -108,7 +93,7 @@ impl Twin {
             &View::new(camera),
             &self.settings,
             BACKGROUND,
-            &self.target(camera, target),
+            &target_from_u8(target),
             Weights::default(),
         )
     }

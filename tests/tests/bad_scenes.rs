@@ -204,8 +204,8 @@ fn the_first_gaussians_come_from_where_they_should() {
         rest.split_once(')').unwrap().0.parse::<u32>().unwrap()
     };
     assert_eq!(initial(&[]), 7000);
-    assert_eq!(initial(&["--set", "init.background.count=0"]), 3500);
-    assert_eq!(initial(&["--set", "init.background.count=100"]), 3600);
+    assert_eq!(initial(&["--set", "init.background=0"]), 3500);
+    assert_eq!(initial(&["--set", "init.background=100"]), 3600);
     let points = scratch.join("points.ply");
     let rows = "0 0 0 1 2 3\n1 0 0 4 5 6\n0 1 0 7 8 9\n";
     let header = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
@@ -213,14 +213,11 @@ fn the_first_gaussians_come_from_where_they_should() {
     fs::write(&points, format!("{header}{rows}")).unwrap();
     let of_file = ["--init-ply", &points.display().to_string()];
     assert_eq!(initial(&of_file), 3003);
-    assert_eq!(
-        initial(&[&of_file[..], &["--set", "init.background.count=0"]].concat()),
-        3
-    );
+    assert_eq!(initial(&[&of_file[..], &["--set", "init.background=0"]].concat()), 3);
     assert_eq!(initial(&["--set", "init={ kind: random_frustum, count: 700 }"]), 700);
     let most = ["--max-gaussians", "8000"];
     assert_eq!(initial(&most), 5500, "a quarter of the capacity");
-    let much = [&most[..], &["--set", "init.background.count=5000"]].concat();
+    let much = [&most[..], &["--set", "init.background=5000"]].concat();
     let root = scratch.join("run");
     let mut command = runs::kiln();
     command
@@ -232,7 +229,7 @@ fn the_first_gaussians_come_from_where_they_should() {
     let (code, text) = outcome(command.args(much));
     assert_eq!(code, Some(3), "{text}");
     assert!(
-        text.contains("`init.background.count` is 5000: with 3500 other points"),
+        text.contains("`init.background` is 5000: with 3500 other points"),
         "{text}"
     );
     assert!(

@@ -28,14 +28,12 @@ fn programs() -> Vec<Program> {
     let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     capacities.clusters = true;
     let mut programs = Vec::new();
-    for (index, (reduction, sort_subgroup, columns, lanes, jitter)) in [
-        (Reduction::Segmented, 0, true, false, false),
-        (Reduction::Segmented, 0, true, true, false),
-        (Reduction::Atomic, 16, false, false, false),
-        (Reduction::Segmented, 32, false, false, false),
-        (Reduction::CompareExchange, 0, false, false, false),
-        (Reduction::Atomic, 16, false, false, true),
-        (Reduction::Segmented, 0, true, false, true),
+    for (index, (reduction, sort_subgroup, columns, lanes)) in [
+        (Reduction::Segmented, 0, true, false),
+        (Reduction::Segmented, 0, true, true),
+        (Reduction::Atomic, 16, false, false),
+        (Reduction::Segmented, 32, false, false),
+        (Reduction::CompareExchange, 0, false, false),
     ]
     .into_iter()
     .enumerate()
@@ -47,7 +45,6 @@ fn programs() -> Vec<Program> {
             sort_subgroup,
             columns,
             lanes,
-            jitter,
         };
         let mut table = TensorTable::default();
         // photos carry masks in every other list

@@ -105,7 +105,7 @@ fn silence_is_told_by_pass() {
     let settings = [
         ("dataset.resolution", "1"),
         ("schedule.iterations", "4"),
-        ("diagnose.silence_ms", "2"),
+        ("fault.silence_ms", "2"),
     ];
     let mut command = runs::train_command(&root, &[EVENTFUL, &settings]);
     command.env_remove("TERM");

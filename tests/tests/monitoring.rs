@@ -51,9 +51,9 @@ fn tensorboard_sees_the_run() {
     let settings = |iterations: &str| {
         let own = [
             ("schedule.iterations", iterations),
+            ("sinks.1.every", "1"),
             ("sinks.2.every", "10"),
-            ("sinks.3.memory_every", "10"),
-            ("sinks.3.histogram_every", "100"),
+            ("sinks.3.every", "1"),
         ];
         profile(&root, &[QUICK, &own])
     };

@@ -13,7 +13,7 @@ use xtask::spirv::reflect;
 /// apart, depending on seed and shader compiler; with them 0.003 to 0.012 (seeds 0 to 2).
 const CALM: &[(&str, &str)] = &[
     ("strategy.reset", "{ every: 6, until: 10, opacity: 0.08 }"),
-    ("init.background.count", "auto"),
+    ("init.background", "auto"),
 ];
 
 /// Trains in a process of its own, with subgroups of 16 lanes and sums in a fixed order as far as the driver decides, and
@@ -41,7 +41,7 @@ fn the_portable_tier_trains_to_the_same_psnr() {
     let (fast_root, portable_root) = (scratch.join("fast"), scratch.join("portable"));
     let (fast, portable) = thread::scope(|scope| {
         let fast = scope.spawn(|| psnr(&fast_root, &[("fault.reduction", "atomic")]));
-        let portable = psnr(&portable_root, &[("device.tier", "portable")]);
+        let portable = psnr(&portable_root, &[("fault.portable", "true")]);
         (fast.join().unwrap(), portable)
     });
     assert!((fast - portable).abs() <= 0.1, "fast {fast} dB, portable {portable} dB");

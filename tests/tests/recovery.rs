@@ -1,7 +1,7 @@
 //! Runs that are killed, interrupted or started again, as people meet them: nothing that was reached is lost, and the way on is
 //! the command that was printed.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

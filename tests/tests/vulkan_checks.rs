@@ -57,7 +57,7 @@ const SHORT: &[(&str, &str)] = &[
     ("schedule.sh_every", "6"),
     (
         "strategy.densify",
-        "{ from: 2, until: 14, every: 4, grad_threshold: 0.002, percent_dense: 0.01 }",
+        "{ from: 2, until: 14, every: 4, grad_threshold: 0.002 }",
     ),
     ("strategy.reset", "{ every: 6, until: 14, opacity: 0.08 }"),
     ("fault.v_cap", "2300"),
@@ -104,7 +104,7 @@ fn shaders_stay_inside_of_their_tensors() {
     let settings = [
         ("diagnose.validation", "gpu"),
         // Rewritten, the rasterisers of CPU drivers take the driver's compiler minutes.
-        ("device.tier", "portable"),
+        ("fault.portable", "true"),
     ];
     assert!(!train_in_two_parts("gpu", &settings).is_empty());
 }
@@ -258,6 +258,7 @@ fn a_message_of_the_layer_fails_the_run() {
         scene: runs::scene(),
         loaded: None,
         chosen: Vec::new(),
+        overwrite: false,
         resume: None,
         terminal: None,
         json: None,

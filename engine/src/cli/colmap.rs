@@ -16,7 +16,7 @@ use super::{Exit, Failure, Settings};
 use crate::config::{Override, Profile};
 use crate::record::run_folder::place;
 use crate::run::interrupt::{Interrupt, Signal};
-use crate::scene::{KindChoice, SceneError, SceneIndex};
+use crate::scene::{SceneError, SceneIndex};
 
 /// The program.
 const PROGRAM: &str = "colmap";
@@ -124,7 +124,7 @@ pub(super) fn with_poses(
             let _ = writeln!(std::io::stderr(), "{text}");
         }
     };
-    let (folder, photos) = match SceneIndex::detect(&root, KindChoice::Auto) {
+    let (folder, photos) = match SceneIndex::detect(&root) {
         Ok(_) => {
             say(&format!("note: {} has camera poses; COLMAP is not run", root.display()));
             return Ok(settings);
@@ -139,7 +139,7 @@ pub(super) fn with_poses(
     let mut folder_name = run.file_name().unwrap_or_default().to_os_string();
     folder_name.push("-colmap");
     let made = run.with_file_name(folder_name);
-    if SceneIndex::detect(&made, KindChoice::Auto).is_ok() {
+    if SceneIndex::detect(&made).is_ok() {
         say(&format!(
             "note: camera poses of {}, which COLMAP made before",
             made.display()
@@ -153,7 +153,7 @@ pub(super) fn with_poses(
             quiet,
         };
         colmap.run(photos).map_err(boxed)?;
-        SceneIndex::detect(&made, KindChoice::Auto).map_err(|_| {
+        SceneIndex::detect(&made).map_err(|_| {
             boxed(ColmapError::NoModel {
                 photos,
                 folder: folder.clone(),

@@ -72,8 +72,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
 /// When no scene is named, or there is none.
 pub(super) fn check_scene(profile: &Profile) -> Result<(), Box<dyn Failure>> {
     let path = Settings::scene(profile).map_err(boxed)?;
-    let options = scene_options(profile).map_err(boxed)?;
-    SceneIndex::detect(&path, options.kind).map_err(boxed)?;
+    SceneIndex::detect(&path).map_err(boxed)?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
-    BytesPer, DemandSource, FirstModel, Job, Pinned, PlanError, PlanReport, REFERENCE_BYTES, TrainPlan, Unit,
+    BytesPer, DemandSource, Faults, FirstModel, Job, Pinned, PlanError, PlanReport, REFERENCE_BYTES, TrainPlan, Unit,
     gib_to_bytes, image_host_bytes, open_device, plan_first,
 };
 use crate::program::Class;
@@ -37,7 +37,7 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         Err(error) => return Err(boxed(error)),
     };
     let here = open.as_ref().map(|open| {
-        let budget = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction);
+        let budget = Budget::of_device(&open.device, None);
         (open, budget, open.device.caps().kind == DeviceKind::Cpu)
     });
     let inputs = match (&here, by_device) {
@@ -80,9 +80,9 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
             }
             let bytes = cap.unwrap_or_default();
             (
-                Budget::new(bytes, None, Some(bytes), 1.0).with_reference(REFERENCE_BYTES),
+                Budget::of_profile(bytes).with_reference(REFERENCE_BYTES),
                 card_limits(),
-                card_variants(&profile),
+                card_variants(&profile, faults),
             )
         }
     };
@@ -113,8 +113,8 @@ fn card_limits() -> PlanLimits {
     }
 }
 
-fn card_variants(profile: &Profile) -> Variants {
-    let atomic = !profile.train.deterministic && profile.device.tier != config::Tier::Portable;
+fn card_variants(profile: &Profile, faults: &Faults) -> Variants {
+    let atomic = !(profile.train.deterministic || faults.portable);
     Variants {
         reduction: if atomic {
             Reduction::Atomic
@@ -124,7 +124,6 @@ fn card_variants(profile: &Profile) -> Variants {
         sort_subgroup: if atomic { 32 } else { 0 },
         columns: !atomic,
         lanes: false,
-        jitter: profile.mip.ray_jitter,
     }
 }
 

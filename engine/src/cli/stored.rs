@@ -23,7 +23,7 @@ pub(super) struct Opened {
 /// Keys of the kernel, of files that state none.
 const KERNEL: [&str; 2] = ["model.kind", "mip.kernel_size"];
 /// What a stored model is drawn by: sections, and keys of others.
-const READ: [&str; 10] = [
+const READ: [&str; 9] = [
     "dataset",
     "device",
     "diagnose",
@@ -32,7 +32,6 @@ const READ: [&str; 10] = [
     "model",
     "mip.kernel_size",
     "train.deterministic",
-    "train.resolution_scale",
     "train.seed",
 ];
 
@@ -40,7 +39,7 @@ const READ: [&str; 10] = [
 fn check_keys(command: &'static str, overrides: &[Override]) -> Result<(), UsageError> {
     let is_read = |key: &str| {
         let below = |read: &&str| *key == **read || key.strip_prefix(*read).is_some_and(|rest| rest.starts_with('.'));
-        READ.iter().any(|read| below(&read))
+        READ.iter().any(below)
     };
     match overrides.iter().find(|set| !is_read(&set.key)) {
         Some(set) => Err(UsageError::Unread {
@@ -130,7 +129,7 @@ pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<d
         }
         preliminary
     } else {
-        let here = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction);
+        let here = Budget::of_device(&open.device, None);
         let budget = config::Budget {
             bytes: here.cap_bytes,
             heap_bytes: here.heap_bytes,

@@ -49,7 +49,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     check_scene(&preliminary)?;
     let open = open_device(&preliminary, faults).map_err(boxed)?;
     let caps = open.device.caps();
-    let here = Budget::of_device(&open.device, None, preliminary.memory.cap_fraction);
+    let here = Budget::of_device(&open.device, None);
     let budget = config::Budget {
         bytes: here.cap_bytes,
         heap_bytes: here.heap_bytes,

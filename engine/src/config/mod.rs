@@ -13,6 +13,7 @@ mod error;
 mod hold_out;
 mod layers;
 mod lpips_choice;
+mod most_gaussians;
 mod moved;
 mod profile;
 mod read;
@@ -34,10 +35,10 @@ pub use layers::{
     rules_of, to_yaml,
 };
 pub use lpips_choice::LpipsChoice;
+pub use most_gaussians::MostGaussians;
 pub use profile::{
-    Alpha, Background, Cull, Dataset, DatasetKind, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model,
-    ModelKind, OnOverflow, OnSpill, Order, PlateauMetric, Profile, Residency, ResolutionPhase, Run, Schedule, Tier,
-    Train,
+    Alpha, Background, Cull, Dataset, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model, ModelKind,
+    OnOverflow, OnSpill, Order, PlateauMetric, Profile, Residency, ResolutionPhase, Run, Schedule, Train,
 };
 pub use schema::schema_json;
 

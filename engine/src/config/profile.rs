@@ -6,9 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceChoice, HoldOut, LpipsChoice, Markers, Validation};
+use super::{DeviceChoice, HoldOut, LpipsChoice, Markers, MostGaussians, Validation};
 use crate::gaussians::layout::Storage;
-use crate::plugins::{Auto, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
+use crate::plugins::{Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
 use crate::scene::SceneIndex;
 
 /// Settings of a run.
@@ -62,11 +62,11 @@ impl Profile {
         self.model.near.unwrap_or_else(|| scene.near_z())
     }
 
-    /// True when evaluations also measure views after their colours were corrected: asked for, or because photos have colour maps
-    /// of their own, so that plain figures alone say little.
+    /// True when evaluations also measure views after their colours were corrected: photos have colour maps of their own, so
+    /// that plain figures alone say little.
     #[must_use]
     pub fn corrects_colors(&self) -> bool {
-        self.eval.exposure || self.losses.iter().any(|loss| matches!(loss, Loss::Exposure(_)))
+        self.losses.iter().any(|loss| matches!(loss, Loss::Exposure(_)))
     }
 
     /// True when the model has a 3D smoothing filter.
@@ -92,8 +92,6 @@ pub struct Run {
 pub struct Dataset {
     /// Scene folder; null = the one named on the command line.
     pub path: Option<String>,
-    /// Format of the scene; `auto` looks for `sparse/`, `transforms_train.json`, `metadata.json` and `transforms.json`.
-    pub kind: DatasetKind,
     /// Image folder inside a COLMAP scene; `images` also stands for `images_2`, `images_4` or `images_8` where that folder
     /// holds what `resolution` asks for (`./images` does not).
     pub images: String,
@@ -111,28 +109,10 @@ pub struct Dataset {
     /// Masks: `auto` = in the scene's `masks` folder or beside the images where there are any; `off`; else a folder. White
     /// pixels count; black ones carry no loss and are left out of the metrics.
     pub masks: String,
-    /// In mask files, black pixels count and white ones do not.
-    pub mask_invert: bool,
     /// What an image's alpha channel is.
     pub alpha: Alpha,
     /// Read files that links lead out of the scene folder.
     pub follow_links: bool,
-}
-
-/// `dataset.kind`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DatasetKind {
-    /// Detected.
-    Auto,
-    /// COLMAP sparse model.
-    Colmap,
-    /// Blender `transforms_*.json`.
-    Blender,
-    /// Blender at several image scales, `metadata.json`.
-    Multiscale,
-    /// Nerfstudio or instant-ngp `transforms.json`.
-    Nerfstudio,
 }
 
 /// `dataset.residency`
@@ -181,8 +161,6 @@ pub struct Model {
     pub kind: ModelKind,
     /// Highest spherical-harmonics degree, 0 to 3; fixes the storage layout.
     pub sh_degree: u32,
-    /// Go on from a checkpoint of a higher degree by dropping what is above `sh_degree`, moments included.
-    pub sh_truncate: bool,
     /// Colour behind the scene.
     pub background: Background,
     /// Depth beyond which the centres of Gaussians must lie to be drawn, world units; null = from the scene, a tenth of the depth
@@ -220,16 +198,8 @@ pub enum Background {
 pub struct Mip {
     /// Variance of the 2D screen filter, square pixels; 0 to 10.
     pub kernel_size: f32,
-    /// Apply the 3D smoothing filter.
+    /// Apply the 3D smoothing filter: recomputed after each densification, and when these are over as often as they came.
     pub filter_3d: bool,
-    /// Iteration after which the 3D filter is recomputed regularly (before, only after each densification).
-    pub filter_from: u32,
-    /// Iterations between two regular recomputations; the last one lies more than this before the end.
-    pub filter_every: u32,
-    /// Move each training pixel's sample by a random offset of up to half a pixel, new in every step.
-    pub ray_jitter: bool,
-    /// Sample the training image, bilinearly, at the jittered positions too; needs `ray_jitter`.
-    pub resample_gt_image: bool,
 }
 
 /// `cull`
@@ -261,20 +231,16 @@ impl Cull {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// Most device memory the engine takes, GiB; null = only `cap_fraction` and the driver's budget limit it.
+    /// Most device memory the engine takes, GiB; null = only the device's heap and the driver's budget limit it.
     pub cap_gib: Option<f64>,
-    /// Most device memory the engine takes, as a share of the device's heap; above 0, at most 1.
-    pub cap_fraction: f64,
     /// Precision of the stored model.
     pub storage: Storage,
-    /// Most Gaussians; `auto` = what fits, at most `train.gaussian_ceiling`.
-    pub max_gaussians: Auto<u32>,
+    /// Most Gaussians: a number = room for that many, or the run does not begin; `up to N` = what fits, at most N.
+    pub max_gaussians: MostGaussians,
     /// What to do when densification would exceed the capacity.
     pub on_overflow: OnOverflow,
     /// What to do when memory of the device turns out to lie in the host.
     pub on_spill: OnSpill,
-    /// Steps between two measurements of where the memory lies; 0 = only at the start.
-    pub probe_every: u32,
 }
 
 /// `memory.on_overflow`
@@ -379,11 +345,7 @@ pub struct Train {
     pub seed: u64,
     /// Same bytes from the same inputs, at some cost in speed.
     pub deterministic: bool,
-    /// Scale of the training images' sides over the whole run; 0.0625 to 1.
-    pub resolution_scale: f32,
-    /// Most Gaussians the recipe grows to, even where more would fit.
-    pub gaussian_ceiling: u32,
-    /// And at most this many for each unit of the square root of all training pixels: photos overlap, so that what they show
+    /// Under `memory.max_gaussians: up to N`, at most this many for each unit of the square root of all training pixels: photos overlap, so that what they show
     /// grows more slowly than their pixels. For strategies that grow until something stops them; 0 to 10000, 0 = no such bound.
     pub gaussians_per_root_pixel: f32,
     /// Where in memory Gaussians are.
@@ -411,12 +373,8 @@ pub struct Eval {
     pub lpips: LpipsChoice,
     /// Range the images have when they enter the LPIPS network.
     pub lpips_range: LpipsRange,
-    /// LPIPS weights file; null = the shipped one.
-    pub lpips_weights: Option<String>,
     /// Views whose images are written at each evaluation, per set.
     pub views_logged: u32,
-    /// Also report `cc_psnr`: PSNR after the best affine map of colours for each view; always on with the loss `exposure`.
-    pub exposure: bool,
 }
 
 /// `eval.lpips_range`
@@ -435,24 +393,10 @@ pub enum LpipsRange {
 pub struct Device {
     /// Number of the device as `kiln doctor` lists it, a part of its name, or its uuid; null = the best one.
     pub index: Option<DeviceChoice>,
-    /// Kernels to use.
-    pub tier: Tier,
     /// Accept a CPU driver (slow).
     pub allow_cpu: bool,
     /// Longest submission aimed at, milliseconds: a step that takes longer is cut into several. 0 = one submission a step.
     pub submit_ms: u32,
-}
-
-/// `device.tier`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Tier {
-    /// The fastest the device can run.
-    Auto,
-    /// Only what every Vulkan 1.2 device can run.
-    Portable,
-    /// Subgroup operations, and float atomics where there are any; an error where the device lacks the former.
-    Fast,
 }
 
 /// `diagnose`
@@ -465,8 +409,6 @@ pub struct Diagnose {
     pub guard_bands: bool,
     /// Note in host memory which pass the device is at.
     pub markers: Markers,
-    /// Silence of a device at work after which it is told what it is at, milliseconds.
-    pub silence_ms: u32,
     /// Time the passes of every N-th step and write `timings.json`; 0 times none.
     pub timed_every: u32,
 }

@@ -2,8 +2,7 @@
 
 use super::DeviceChoice;
 use super::profile::{Memory, Mip, Profile, Schedule};
-use crate::gaussians::layout::{MOMENT_RATIO, Storage};
-use crate::plugins::{Auto, Checker, DeferredSh, Optimizer};
+use crate::plugins::{Checker, DeferredSh, Optimizer};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
@@ -39,8 +38,6 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("memory", |c| check_memory(&profile.memory, c));
     c.within("schedule", |c| check_schedule(&profile.schedule, c));
     c.within("train", |c| {
-        c.range("resolution_scale", profile.train.resolution_scale, 0.0625..=1.0);
-        c.range("gaussian_ceiling", profile.train.gaussian_ceiling, 1..=1_000_000_000);
         c.range(
             "gaussians_per_root_pixel",
             profile.train.gaussians_per_root_pixel,
@@ -59,9 +56,6 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             });
         }
     });
-    c.within("diagnose", |c| {
-        c.range("silence_ms", profile.diagnose.silence_ms, 1..=3_600_000)
-    });
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));
     c.within("optimizer", |c| {
@@ -71,22 +65,6 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.require("deferred_sh", !(on && profile.train.deterministic), "on", || {
             "auto or off, because `train.deterministic` is on: a save would show in later bytes".to_owned()
         });
-        let storage = profile.memory.storage;
-        // A little room for rounding.
-        let fits = adam.largest_ratio() <= 0.95 * f64::from(MOMENT_RATIO);
-        c.require(
-            "betas",
-            storage == Storage::Exact || fits,
-            format!("{:?}", adam.betas),
-            || {
-                format!(
-                    "decays like [0.9, 0.999] with `memory.storage: {}`: it holds first moments of at most \
-                 {MOMENT_RATIO} roots of the second, and these may give {:.1}",
-                    storage.name(),
-                    adam.largest_ratio()
-                )
-            },
-        );
     });
     c.within("losses", |c| check_list(&profile.losses, c, |loss, c| loss.check(c)));
     c.require(
@@ -137,12 +115,6 @@ fn check_list<T>(items: &[T], c: &mut Checker, check: impl Fn(&T, &mut Checker))
 
 fn check_mip(mip: &Mip, c: &mut Checker) {
     c.range("kernel_size", mip.kernel_size, 0.0..=10.0);
-    c.range("filter_from", mip.filter_from, 0..=MAX_STEPS);
-    c.range("filter_every", mip.filter_every, 1..=MAX_STEPS);
-    let resample = mip.resample_gt_image;
-    c.require("resample_gt_image", mip.ray_jitter || !resample, resample, || {
-        "false while `mip.ray_jitter` is false: it samples the image at the jittered positions".to_owned()
-    });
 }
 
 fn check_cull(profile: &Profile, c: &mut Checker) {
@@ -165,11 +137,7 @@ fn check_memory(memory: &Memory, c: &mut Checker) {
     if let Some(cap) = memory.cap_gib {
         c.range("cap_gib", cap, 0.0625..=1024.0);
     }
-    c.positive("cap_fraction", memory.cap_fraction, 1.0);
-    c.range("probe_every", memory.probe_every, 0..=MAX_STEPS);
-    if let Auto::Set(n) = memory.max_gaussians {
-        c.range("max_gaussians", n, 1..=1_000_000_000);
-    }
+    c.range("max_gaussians", memory.max_gaussians.number(), 1..=1_000_000_000);
 }
 
 fn check_schedule(schedule: &Schedule, c: &mut Checker) {
@@ -236,25 +204,17 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
     if profile.cull.every > 0 {
         scale_period(&mut profile.cull.every);
     }
-    scale(&mut profile.mip.filter_from);
-    scale_period(&mut profile.mip.filter_every);
     if let Some([from, until, every]) = profile.strategy.window_mut() {
         scale(from);
         scale_period(until);
         scale_apart(every, LEAST_BETWEEN_DENSIFICATIONS);
     }
     if let Some(adc) = profile.strategy.adc_mut() {
-        scale(&mut adc.prune.world_from);
         scale(&mut adc.reset.until);
         if let Some(every) = &mut adc.reset.every {
             scale_apart(every, LEAST_BETWEEN_RESETS);
         }
     }
-    let Optimizer::AdamFused(adam) = &mut profile.optimizer;
-    adam.lr.means_decay_steps = adam.lr.means_decay_steps.map(|mut steps| {
-        scale_period(&mut steps);
-        steps
-    });
 }
 
 /// Cuts lists of iterations at the end of the run, sorts them, and adds the last iteration to `test` and `save`.

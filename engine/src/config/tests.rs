@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::*;
-use crate::plugins::{Auto, Optimizer, Strategy};
+use crate::plugins::{Optimizer, Strategy};
 
 /// A file in the system's temporary folder, removed on drop.
 struct TempFile(PathBuf);
@@ -61,7 +61,7 @@ fn every_shipped_combination_resolves_and_reads_back_equal() {
             let inputs = Inputs {
                 profile: profile.map(str::to_owned),
                 recipe: Some(recipe.to_owned()),
-                overrides: vec![set("run.name", "\"7\""), set("train.resolution_scale", "0.3")],
+                overrides: vec![set("run.name", "\"7\""), set("train.dropout", "0.3")],
                 ..Inputs::default()
             };
             let resolved = resolve(&inputs).unwrap();
@@ -101,19 +101,15 @@ fn shipped_values() {
     };
     let mip = recipe("mip");
     assert!(matches!(mip.strategy, Strategy::AdcAbs(_)));
-    assert_eq!(
-        (mip.train.gaussian_ceiling, mip.memory.max_gaussians),
-        (6_000_000, Auto::Auto)
-    );
-    let mut published = crate::plugins::AdcOptions::default();
-    published.densify.count_faint = true;
-    assert_eq!(mip.strategy.adc(), Some(&published));
+    assert_eq!(mip.memory.max_gaussians, MostGaussians::UpTo(6_000_000));
+    assert_eq!(mip.strategy.adc(), Some(&crate::plugins::AdcOptions::default()));
+    assert!(mip.strategy.counts_faint());
     let plain = recipe("default");
-    assert!(matches!(plain.strategy, Strategy::Adc(_)) && plain.mip.filter_3d);
+    assert!(matches!(plain.strategy, Strategy::Adc(_)) && plain.mip.filter_3d && !plain.strategy.counts_faint());
     assert_eq!(plain.optimizer, mip.optimizer);
     let demo = recipe("demo");
-    assert_eq!((demo.schedule.iterations, demo.train.gaussian_ceiling), (1500, 25_000));
-    assert_eq!(demo.schedule.test, [1500]);
+    assert_eq!(demo.memory.max_gaussians, MostGaussians::UpTo(25_000));
+    assert_eq!((demo.schedule.iterations, &demo.schedule.test[..]), (1500, &[1500][..]));
     for shipped in PROFILES.iter().chain(&RECIPES) {
         assert!(
             !shipped.summary().is_empty() && shipped.text.starts_with("# "),
@@ -127,14 +123,17 @@ fn shipped_values() {
 fn layers_lie_in_order() {
     let file = TempFile::new(
         "layers.yaml",
-        b"version: 1\nextends: profiles/8gb\nmemory: {cap_fraction: 0.5}\nschedule: {iterations: 900}\n",
+        b"version: 1\nextends: profiles/8gb\nmemory: {storage: half}\nschedule: {iterations: 900}\n",
     );
     let mut inputs = Inputs {
         file: Some(file.0.clone()),
         ..Inputs::default()
     };
     let profile = resolve(&inputs).unwrap();
-    assert_eq!((profile.memory.cap_gib, profile.memory.cap_fraction), (Some(7.0), 0.5));
+    assert_eq!(
+        (profile.memory.cap_gib, profile.memory.storage),
+        (Some(7.0), Storage::Half)
+    );
     // The recipe's lists are cut at the end of the run, which is always tested and saved.
     assert_eq!((profile.schedule.test, profile.schedule.save), (vec![900], vec![900]));
     assert_eq!(extended_profile(&file.0).unwrap().as_deref(), Some("8gb"));
@@ -213,6 +212,20 @@ fn recipes_stand_on_recipes() {
 }
 
 #[test]
+fn keys_that_are_gone_are_answered() {
+    for (key, instead) in moved::MOVED {
+        let setting = set(&key.replace("sinks.", "sinks.3."), "1");
+        let inputs = Inputs {
+            overrides: vec![setting],
+            ..Inputs::default()
+        };
+        let error = resolve(&inputs).unwrap_err();
+        assert!(matches!(error, ConfigError::UnknownKey { .. }), "{key}: {error}");
+        assert_eq!(error.hint().as_deref(), Some(*instead), "{key}");
+    }
+}
+
+#[test]
 fn steps_scaler_scales_every_step_number() {
     let scaled = |recipe: &str| {
         resolve(&Inputs {
@@ -225,24 +238,12 @@ fn steps_scaler_scales_every_step_number() {
     let profile = scaled("mip");
     assert_eq!(profile.schedule.iterations, 3000);
     assert_eq!(profile.schedule.test, [100, 500, 1000, 1500, 3000]);
-    assert_eq!(
-        (
-            profile.schedule.sh_every,
-            profile.mip.filter_from,
-            profile.mip.filter_every
-        ),
-        (100, 1500, 10)
-    );
+    assert_eq!(profile.schedule.sh_every, 100);
     let adc = profile.strategy.adc().unwrap();
     assert_eq!((adc.densify.from, adc.densify.until, adc.densify.every), (50, 1500, 10));
-    assert_eq!(
-        (adc.prune.world_from, adc.reset.every, adc.reset.until),
-        (300, Some(300), 1500)
-    );
+    assert_eq!((adc.reset.every, adc.reset.until), (Some(300), 1500));
     let demo = scaled("demo");
     assert_eq!((demo.schedule.resolution[0].until, demo.schedule.iterations), (50, 150));
-    let Optimizer::AdamFused(adam) = &demo.optimizer;
-    assert_eq!(adam.lr.means_decay_steps, Auto::Set(150));
     // A run of a few steps still has some between densifications, and between resets.
     let smoke = resolve(&Inputs {
         recipe: Some("mip".to_owned()),
@@ -272,7 +273,7 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "strategy:\n  densify:\n    grad_treshold: 1\n",
             "unknown key `strategy.densify.grad_treshold` (f.yaml:4) / known keys, nearest first: grad_threshold, \
-             from, until, every, percent_dense, count_faint",
+             from, until, every",
         ),
         (
             "memroy: {}\n",
@@ -295,8 +296,8 @@ fn refusals_say_what_where_and_what_instead() {
             "`sinks.0` is the text `console`, expected a block: `kind: console` (f.yaml:2)",
         ),
         (
-            "sinks:\n  - kind: tensorboard\n    histogram_every: 50\n",
-            "`sinks.0.histogram_every` is 50, allowed: 100 to 1000000 (f.yaml:4)",
+            "sinks:\n  - kind: tensorboard\n    every: 0\n",
+            "`sinks.0.every` is 0, allowed: 1 to 100000 (f.yaml:4)",
         ),
         (
             "schedule:\n  early_stop: { patience: 0 }\n",
@@ -321,22 +322,12 @@ fn refusals_say_what_where_and_what_instead() {
             "`regularizers.0.kind` is `opacty`, which does not exist (f.yaml:2) / known, nearest first: opacity, scale",
         ),
         (
-            "dataset: {kind: colmop}\n",
-            "`dataset.kind` is `colmop`, which does not exist (f.yaml:2) / known, nearest first: colmap, auto, blender, multiscale, nerfstudio",
+            "dataset: {alpha: blnd}\n",
+            "`dataset.alpha` is `blnd`, which does not exist (f.yaml:2) / known, nearest first: blend, auto, mask, ignore",
         ),
         (
             "memory: {storage: double}\n",
             "`memory.storage` is `double`, which does not exist (f.yaml:2) / known, nearest first: half, exact, compact",
-        ),
-        (
-            "memory: {storage: half}\noptimizer: {kind: adam_fused, betas: [0.5, 0.999]}\n",
-            "`optimizer.betas` is [0.5, 0.999], allowed: decays like [0.9, 0.999] with `memory.storage: half`: it holds \
-             first moments of at most 8 roots of the second, and these may give 18.3 (f.yaml:3)",
-        ),
-        (
-            "mip: {resample_gt_image: true}\n",
-            "`mip.resample_gt_image` is true, allowed: false while `mip.ray_jitter` is false: it samples the image at the \
-             jittered positions (f.yaml:2)",
         ),
         (
             "memory: {backend: {kind: naive}}\n",
@@ -365,16 +356,26 @@ fn refusals_say_what_where_and_what_instead() {
             &format!("`mip.kernel_size` is {}, allowed: a finite number (f.yaml:2)", 1e39),
         ),
         (
-            "memory: {cap_fraction: 0}\n",
-            "`memory.cap_fraction` is 0, allowed: above 0, at most 1 (f.yaml:2)",
+            "init: {scale: 0}\n",
+            "`init.scale` is 0, allowed: above 0, at most 10 (f.yaml:2)",
         ),
         (
             "memory: {max_gaussians: lots}\n",
-            "`memory.max_gaussians` is the text `lots`, expected `auto` or a whole number (f.yaml:2)",
+            "`memory.max_gaussians` is the text `lots`, expected a whole number, or `up to N` for what fits up to that many \
+             (f.yaml:2)",
         ),
         (
             "memory: {max_gaussians: -1}\n",
-            "`memory.max_gaussians` is -1, expected `auto` or a whole number (f.yaml:2)",
+            "`memory.max_gaussians` is -1, expected a whole number, or `up to N` for what fits up to that many \
+             (f.yaml:2)",
+        ),
+        (
+            "memory: {max_gaussians: up to 0}\n",
+            "`memory.max_gaussians` is 0, allowed: 1 to 1000000000 (f.yaml:2)",
+        ),
+        (
+            "init: {background: {count: 0}}\n",
+            "`init.background` is a block of keys, expected `auto` or a whole number (f.yaml:2)",
         ),
         (
             "schedule: {iterations: -5}\n",
@@ -410,14 +411,6 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         ("memory:\n", "`memory` is null, expected a block of keys (f.yaml:2)"),
         (
-            "optimizer: {betas: [0.9]}\n",
-            "`optimizer.betas` is a list of 1, expected 2 values (f.yaml:2)",
-        ),
-        (
-            "optimizer: {betas: [0.9, 1]}\n",
-            "`optimizer.betas.1` is 1, allowed: 0 to 0.99999 (f.yaml:2)",
-        ),
-        (
             "strategy: {densify: {until: 100}}\n",
             "`strategy.densify.until` is 100, allowed: above `from`, 500 (f.yaml:2)",
         ),
@@ -435,14 +428,9 @@ fn refusals_say_what_where_and_what_instead() {
              later bytes (f.yaml:3)",
         ),
         (
-            "optimizer: {deferred_sh: on, betas: [0.999, 0.99]}\n",
-            "`optimizer.deferred_sh` is on, allowed: auto or off with `betas` [0.999, 0.99]: the first over the root of the \
-             second is above 0.99 (f.yaml:2)",
-        ),
-        (
             "debug: {validation: true}\n",
-            "unknown key `debug` (f.yaml:2) / `diagnose` holds validation, guard_bands, markers, silence_ms and timed_every; the \
-             others were for tests and are no settings any more",
+            "unknown key `debug` (f.yaml:2) / `diagnose` holds validation, guard_bands, markers and timed_every; the others \
+             were for tests and are no settings any more",
         ),
         (
             "extends: [1]\n",

@@ -144,7 +144,8 @@ impl Storage {
     }
 }
 
-/// Largest quotient of a first moment and the root of its second that codes below f32 can hold.
+/// Largest quotient of a first moment and the root of its second that codes below f32 can hold. With decays of 0.9 and 0.999 no
+/// gradients lead beyond 7.3: by Cauchy and Schwarz it is at most `(1 - b1) / sqrt((1 - b2) (1 - b1^2 / b2))`.
 pub const MOMENT_RATIO: f32 = 8.0;
 
 #[cfg(test)]

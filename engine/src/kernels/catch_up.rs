@@ -112,7 +112,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], sh_coeff
 mod tests {
     use super::*;
 
-    /// Learning rates that fall to a hundredth, as `optimizer.lr.cooldown: 1` and `cooldown_to: 0.01` make them.
+    /// Learning rates that fall to a hundredth over the run.
     fn rates(steps: u32) -> Vec<[f64; 2]> {
         let share = |n: u32| 0.01_f64.powf(f64::from(n) / f64::from(steps));
         (1..=steps)

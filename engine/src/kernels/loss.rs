@@ -38,10 +38,9 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Spa
         (false, false) => (&ssim_strip::KERNEL, &loss_gradient_strip::KERNEL),
         (false, true) => (&ssim_strip::MASKED, &loss_gradient_strip::MASKED),
     };
-    let jitter = u32::from(variants.jitter);
     program.pass(
         ssim,
-        ssim_maps::Spec { jitter },
+        (),
         ssim_maps::Bind {
             uniforms: shared.uniforms,
             counters: shared.counters,
@@ -66,7 +65,7 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Spa
     );
     program.pass(
         gradient,
-        loss_gradient::Spec { jitter },
+        (),
         loss_gradient::Bind {
             uniforms: shared.uniforms,
             counters: shared.counters,
@@ -89,8 +88,7 @@ pub fn record_metrics(program: &mut Program, shared: &Shared, pixels: &Pixels, s
     };
     program.pass(
         metrics,
-        // Evaluation has no jitter.
-        ssim_maps::Spec { jitter: 0 },
+        (),
         ssim_maps::MetricsBind {
             uniforms: shared.uniforms,
             counters: shared.counters,

@@ -19,7 +19,6 @@ pub fn record(
 ) {
     let spec = rasterize::Spec {
         owners: variants.owners(),
-        jitter: u32::from(variants.jitter),
     };
     let bind = rasterize::ColumnBind {
         uniforms: shared.uniforms,

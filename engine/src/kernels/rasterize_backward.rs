@@ -67,7 +67,6 @@ pub fn record_tiles(
 ) {
     let spec = rasterize_backward::Spec {
         owners: variants.owners(),
-        jitter: u32::from(variants.jitter),
         scores: u32::from(pixels.scores),
     };
     let bind = rasterize_backward::ColumnBind {

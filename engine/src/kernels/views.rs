@@ -157,17 +157,9 @@ pub struct Variants {
     /// Where rasterisers would take a column a thread, a tile is one subgroup of eight lanes instead.
     #[serde(default)]
     pub lanes: bool,
-    /// The rasterisers can sample each pixel at a random offset, and do in steps whose flags say so.
-    pub jitter: bool,
 }
 
 impl Variants {
-    /// Specialisation of the rasterisers: `OWNERS`, `JITTER`.
-    #[must_use]
-    pub fn raster_spec(&self) -> [u32; 2] {
-        [self.owners(), u32::from(self.jitter)]
-    }
-
     /// True where a rasteriser takes tiles by [`Intersections::tile_order`]. Those that take a column a thread do not: on
     /// software drivers a few long tiles are spread over few threads anyway.
     #[must_use]

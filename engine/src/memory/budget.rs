@@ -11,6 +11,8 @@ pub const GIB: u64 = 1 << 30;
 /// Bytes in a MiB.
 pub const MIB: u64 = 1 << 20;
 
+/// Most of a device's heap that is taken: drivers keep something of it for themselves.
+const HEAP_SHARE: f64 = 0.97;
 /// Head-room kept below the reported budget: the driver's own pipelines and other processes move it.
 const BUDGET_MARGIN: u64 = 256 * MIB;
 /// Left to the screen and to other programs where the driver does not say what is free.
@@ -39,7 +41,7 @@ pub struct Budget {
 pub enum BudgetLimit {
     /// `memory.cap_gib`.
     Profile,
-    /// `memory.cap_fraction` of the heap.
+    /// 97 % of the heap.
     Fraction,
     /// What the driver reports, less a margin of 256 MiB.
     Reported,
@@ -48,16 +50,16 @@ pub enum BudgetLimit {
 }
 
 impl Budget {
-    /// `cap = min(profile, fraction * heap, reported - 256 MiB)`.
+    /// `cap = min(profile, 0.97 heap, reported - 256 MiB)`.
     #[must_use]
-    pub fn new(heap_bytes: u64, reported_bytes: Option<u64>, profile_bytes: Option<u64>, fraction: f64) -> Self {
-        // A heap is far below 2^53 bytes, so the product is exact enough and never negative.
+    pub fn new(heap_bytes: u64, reported_bytes: Option<u64>, profile_bytes: Option<u64>) -> Self {
+        // A heap is far below 2^53 bytes, so the product is exact enough.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "0 <= fraction <= 1"
+            reason = "0 <= product <= heap"
         )]
-        let share = (heap_bytes as f64 * fraction.clamp(0.0, 1.0)) as u64;
+        let share = (heap_bytes as f64 * HEAP_SHARE) as u64;
         let mut budget = Self {
             heap_bytes,
             reported_bytes,
@@ -75,12 +77,25 @@ impl Budget {
         budget
     }
 
+    /// What a profile plans with for a card that is not there: its own limit.
+    #[must_use]
+    pub const fn of_profile(bytes: u64) -> Self {
+        Self {
+            heap_bytes: bytes,
+            reported_bytes: None,
+            profile_bytes: Some(bytes),
+            cap_bytes: bytes,
+            limit: BudgetLimit::Profile,
+            reference_bytes: 0,
+        }
+    }
+
     /// The budget on a device with these capabilities, whose driver reports `reported_bytes`. A card whose driver reports
     /// nothing may have a screen and other programs on it, so 1.5 GiB of it are left alone.
     #[must_use]
-    pub fn of_caps(caps: &Caps, reported_bytes: Option<u64>, profile_bytes: Option<u64>, fraction: f64) -> Self {
+    pub fn of_caps(caps: &Caps, reported_bytes: Option<u64>, profile_bytes: Option<u64>) -> Self {
         let heap_bytes = caps.device_heap().map_or(0, |(_, bytes)| bytes);
-        let mut budget = Self::new(heap_bytes, reported_bytes, profile_bytes, fraction);
+        let mut budget = Self::new(heap_bytes, reported_bytes, profile_bytes);
         if reported_bytes.is_none() && caps.kind != DeviceKind::Cpu {
             budget.lower(heap_bytes.saturating_sub(UNREPORTED_MARGIN), BudgetLimit::Unreported);
         }
@@ -89,10 +104,10 @@ impl Budget {
 
     /// The budget on `device`.
     #[must_use]
-    pub fn of_device(device: &Device, profile_bytes: Option<u64>, fraction: f64) -> Self {
+    pub fn of_device(device: &Device, profile_bytes: Option<u64>) -> Self {
         let heap = device.caps().device_heap().map_or(0, |(heap, _)| heap);
         let reported = device.heap_budget(heap).map(|(budget, _)| budget);
-        Self::of_caps(device.caps(), reported, profile_bytes, fraction)
+        Self::of_caps(device.caps(), reported, profile_bytes)
     }
 
     /// The same with `bytes` of it for the residency probe.
@@ -119,7 +134,7 @@ impl fmt::Display for Budget {
         let heap = mib(self.heap_bytes);
         match self.limit {
             BudgetLimit::Profile => f.write_str("as `memory.cap_gib` says"),
-            BudgetLimit::Fraction => write!(f, "`memory.cap_fraction` of the {heap:.1} MiB that the device has"),
+            BudgetLimit::Fraction => write!(f, "97 % of the {heap:.1} MiB that the device has"),
             BudgetLimit::Reported => {
                 let reported = self.reported_bytes.unwrap_or(0);
                 write!(
@@ -152,34 +167,34 @@ mod tests {
 
     #[test]
     fn the_smallest_limit_wins() {
-        let b = Budget::new(24 * GIB, Some(20 * GIB), Some(16 * GIB), 0.97);
+        let b = Budget::new(24 * GIB, Some(20 * GIB), Some(16 * GIB));
         assert_eq!(b.cap_bytes, 16 * GIB);
-        let b = Budget::new(24 * GIB, Some(8 * GIB), Some(16 * GIB), 0.97);
+        let b = Budget::new(24 * GIB, Some(8 * GIB), Some(16 * GIB));
         assert_eq!(b.cap_bytes, 8 * GIB - 256 * MIB);
-        let b = Budget::new(10 * GIB, None, None, 0.97);
+        let b = Budget::new(10 * GIB, None, None);
         assert_eq!(b.cap_bytes, 10_415_295_692);
     }
 
     #[test]
     fn the_numbers_behind_the_cap_are_said() {
-        let crowded = Budget::new(80 * GIB, Some(8 * GIB), Some(16 * GIB), 0.97);
+        let crowded = Budget::new(80 * GIB, Some(8 * GIB), Some(16 * GIB));
         assert_eq!(crowded.limit, BudgetLimit::Reported);
         assert_eq!(
             crowded.to_string(),
             "because the driver offers 8192.0 of the device's 81920.0 MiB and 256 MiB of that are kept free; other programs \
              hold the remaining 73728.0 MiB"
         );
-        let alone = Budget::new(80 * GIB, Some(79 * GIB), None, 1.0);
+        let alone = Budget::new(80 * GIB, Some(77 * GIB), None);
         assert!(!alone.to_string().contains("other programs"), "{alone}");
-        let asked = Budget::new(80 * GIB, Some(79 * GIB), Some(16 * GIB), 1.0);
+        let asked = Budget::new(80 * GIB, Some(79 * GIB), Some(16 * GIB));
         assert_eq!(asked.to_string(), "as `memory.cap_gib` says");
     }
 
     #[test]
     fn nothing_is_left_of_less_than_the_margin() {
         for reported in [0, 1, BUDGET_MARGIN] {
-            assert_eq!(Budget::new(8 * GIB, Some(reported), None, 0.97).cap_bytes, 0);
+            assert_eq!(Budget::new(8 * GIB, Some(reported), None).cap_bytes, 0);
         }
-        assert_eq!(Budget::new(0, None, None, 0.97).cap_bytes, 0);
+        assert_eq!(Budget::new(0, None, None).cap_bytes, 0);
     }
 }

@@ -8,12 +8,14 @@ use super::PlanError;
 use super::capacity::ceiling;
 use super::photos::AHEAD;
 use crate::config::Profile;
-use crate::plugins::{Auto, BackgroundOptions};
+use crate::plugins::Auto;
 use crate::scene::capture::background_share;
 use crate::scene::{Alpha, Camera, ImageStore, Point, SceneIndex, Split, ViewId, evenly};
 
 /// Share of points beyond the cameras from which on a background explains itself.
 const ENOUGH: f64 = 0.1;
+/// Radii of the spheres around the cameras' mean that points lie on, times the scene's extent.
+const SHELLS: [f32; 3] = [2.0, 4.0, 8.0];
 /// Fewest and most points under `auto`.
 const AUTO: [u32; 2] = [3_000, 20_000];
 /// Under `auto`, one over the share of the capacity that the background may take.
@@ -42,7 +44,7 @@ impl Choice {
     /// # Errors
     /// [`PlanError::TooMuchBackground`] when a number is set that leaves the model with more Gaussians than it may have.
     pub(crate) fn new(
-        options: &BackgroundOptions,
+        asked: Auto<u32>,
         profile: &Profile,
         scene: &SceneIndex,
         others: usize,
@@ -50,16 +52,17 @@ impl Choice {
         most: u32,
     ) -> Result<Self, PlanError> {
         let (key, capacity) = ceiling(profile, scene);
-        let is_auto = options.count == Auto::Auto;
-        let of = |count: u32, shells: &[f32], why: String| Self {
+        let is_auto = asked == Auto::Auto;
+        let of = |count: u32, shells: Vec<f32>, why: String| Self {
             count,
-            shells: shells.to_vec(),
+            shells,
             is_auto,
             why,
         };
-        let none = |why: String| Ok(of(0, &options.shells, why));
+        let none = |why: String| Ok(of(0, Vec::new(), why));
+        let shells = enclosing(scene, points);
         let others = u32::try_from(others).unwrap_or(u32::MAX);
-        if let Auto::Set(count) = options.count {
+        if let Auto::Set(count) = asked {
             if count > 0 && others.saturating_add(count) > capacity {
                 return Err(PlanError::TooMuchBackground {
                     count,
@@ -68,7 +71,8 @@ impl Choice {
                     capacity,
                 });
             }
-            return Ok(of(count, &options.shells, "as init.background.count says".to_owned()));
+            let shells = if shells.is_empty() { SHELLS.to_vec() } else { shells };
+            return Ok(of(count, shells, "as init.background says".to_owned()));
         }
         if points.is_empty() {
             return none("the scene has no sparse points".to_owned());
@@ -84,9 +88,8 @@ impl Choice {
         if share >= ENOUGH {
             return none(why);
         }
-        let shells = enclosing(&options.shells, scene, points);
         if shells.is_empty() {
-            return none("the sparse points reach beyond init.background.shells".to_owned());
+            return none("the sparse points reach beyond any background".to_owned());
         }
         let room = room_of(capacity, others).min(most);
         let [fewest, enough] = AUTO;
@@ -94,7 +97,7 @@ impl Choice {
         if count == 0 {
             return none("there is no room for more Gaussians".to_owned());
         }
-        Ok(of(count, &shells, why))
+        Ok(of(count, shells, why))
     }
 
     /// For people, with the number of points that there came to be; `None` when none were asked for.
@@ -122,9 +125,9 @@ pub(super) fn room_of(capacity: u32, sparse: u32) -> u32 {
     (capacity / PART_OF_CAPACITY).min(capacity.saturating_sub(sparse) / PART_OF_FREE)
 }
 
-/// Those of `shells` that most of the points lie within: around a capture from afar, small ones would stand in front of
+/// Those of the [`SHELLS`] that most of the points lie within: around a capture from afar, small ones would stand in front of
 /// what the photos show.
-fn enclosing(shells: &[f32], scene: &SceneIndex, points: &[Point]) -> Vec<f32> {
+fn enclosing(scene: &SceneIndex, points: &[Point]) -> Vec<f32> {
     let center = scene.center();
     let is_beyond = |point: &Point, radius: f64| {
         let squared: f64 = (0..3)
@@ -137,7 +140,7 @@ fn enclosing(shells: &[f32], scene: &SceneIndex, points: &[Point]) -> Vec<f32> {
         let beyond = points.iter().filter(|point| is_beyond(point, radius)).count();
         (beyond as f64) < ENOUGH * points.len() as f64
     };
-    shells.iter().filter(encloses).copied().collect()
+    SHELLS.iter().filter(encloses).copied().collect()
 }
 
 /// Places of the training views that background is looked for in.

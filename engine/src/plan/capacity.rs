@@ -22,10 +22,10 @@ use serde::{Deserialize, Serialize};
 
 use super::demand::Demand;
 use super::{Faults, losses};
-use crate::config::{Order, Profile};
+use crate::config::{MostGaussians, Order, Profile};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
-use crate::plugins::{Auto, DeferredSh, Optimizer};
+use crate::plugins::{DeferredSh, Optimizer};
 use crate::scene::SceneIndex;
 use crate::step::Capacities;
 
@@ -143,9 +143,7 @@ pub(super) fn capacities(
 fn deferred_steps(profile: &Profile, variants: &Variants) -> u32 {
     let Optimizer::AdamFused(adam) = &profile.optimizer;
     let on = match adam.deferred_sh {
-        DeferredSh::Auto => {
-            variants.reduction != Reduction::Segmented && !profile.train.deterministic && adam.can_defer()
-        }
+        DeferredSh::Auto => variants.reduction != Reduction::Segmented && !profile.train.deterministic,
         DeferredSh::On => true,
         DeferredSh::Off => false,
     };
@@ -196,9 +194,11 @@ fn times(n: u32, factor: f64) -> u32 {
 
 /// Most Gaussians that settings allow whatever memory there is, and the key that says so.
 pub(super) fn ceiling(profile: &Profile, scene: &SceneIndex) -> (&'static str, u32) {
-    if let Auto::Set(most) = profile.memory.max_gaussians {
-        return ("memory.max_gaussians", most);
-    }
+    const KEY: &str = "memory.max_gaussians";
+    let bound = match profile.memory.max_gaussians {
+        MostGaussians::Set(most) => return (KEY, most),
+        MostGaussians::UpTo(bound) => bound,
+    };
     let train = &profile.train;
     let pixels: u64 = scene.train.iter().map(|view| view.pixels()).sum();
     #[expect(
@@ -207,10 +207,10 @@ pub(super) fn ceiling(profile: &Profile, scene: &SceneIndex) -> (&'static str, u
         reason = "a conversion that saturates, of what is not negative"
     )]
     let by_pixels = (f64::from(train.gaussians_per_root_pixel) * (pixels as f64).sqrt()) as u32;
-    if train.gaussians_per_root_pixel > 0.0 && by_pixels < train.gaussian_ceiling {
+    if train.gaussians_per_root_pixel > 0.0 && by_pixels < bound {
         ("train.gaussians_per_root_pixel", by_pixels.max(1))
     } else {
-        ("train.gaussian_ceiling", train.gaussian_ceiling)
+        (KEY, bound)
     }
 }
 
@@ -292,7 +292,6 @@ mod tests {
             sort_subgroup: 0,
             columns: false,
             lanes: false,
-            jitter: false,
         };
         let (atomic, exchange) = (Reduction::Atomic, Reduction::CompareExchange);
         for (settings, reduction, on) in [
@@ -303,8 +302,6 @@ mod tests {
             (&[("optimizer.deferred_sh", "off")], atomic, false),
             (&[("optimizer.deferred_sh", "on")], Reduction::Segmented, true),
             (&[AUTO[0], ("train.deterministic", "true")], Reduction::Segmented, false),
-            // Momentum that outlasts the second moment.
-            (&[AUTO[0], ("optimizer.betas", "[0.99, 0.9]")], atomic, false),
         ] {
             let profile = profile(settings);
             let wanted = if on { profile.schedule.iterations } else { 0 };

@@ -84,7 +84,6 @@ impl Demand {
             },
             sh_degree: 0,
             tight_tiles: true,
-            jitter: None,
             dropout: None,
         };
         let count = |view: &View<f32>| {

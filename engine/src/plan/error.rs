@@ -48,7 +48,7 @@ pub enum PlanError {
     },
     /// The background is set to more points than the model may have beside the others.
     #[error(
-        "`init.background.count` is {count}: with {points} other points that is more than `{key}`, {capacity}; fewer points of \
+        "`init.background` is {count}: with {points} other points that is more than `{key}`, {capacity}; fewer points of \
          background fit, or a larger `{key}`"
     )]
     TooMuchBackground {

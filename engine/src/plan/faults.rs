@@ -23,6 +23,8 @@ pub struct Faults {
     pub no_subgroups: bool,
     /// Under `train.order: morton`, look at each Gaussian instead of groups of 256; the same models either way.
     pub no_clusters: bool,
+    /// Only what every Vulkan 1.2 device can run: kernels, and limits of the device.
+    pub portable: bool,
     /// Number, from 0, of the device allocation that fails as if the driver had no memory left.
     pub fail_allocation: Option<u64>,
     /// Spoil what fast kernels compute in the self-test at start, to see the portable ones step in.
@@ -33,6 +35,10 @@ pub struct Faults {
     pub budget: Vec<BudgetFault>,
     /// Measure how fast memory is read even where that does not tell where it lies.
     pub probe: bool,
+    /// Steps between two measurements of where the memory lies; 0 = only at the start.
+    pub probe_every: Option<u32>,
+    /// Silence of a device at work that is told of, milliseconds.
+    pub silence_ms: Option<u32>,
     /// Iteration from which on measurements find the first block of memory in the host.
     pub spill_from: Option<u32>,
 }
@@ -86,7 +92,7 @@ const COUNT: &str = "1 to 4294967295";
 const NUMBER: &str = "a whole number";
 const SWITCH: &str = "true or false";
 
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 16] = [
     row("i_cap", COUNT, |f, v| put(&mut f.i_cap, count(v))),
     row("v_cap", COUNT, |f, v| put(&mut f.v_cap, count(v))),
     row("chunk", "a power of two, 64 to 4194304", |f, v| {
@@ -100,6 +106,7 @@ const ROWS: [Row; 13] = [
     }),
     row("no_subgroups", SWITCH, |f, v| switch(&mut f.no_subgroups, v)),
     row("no_clusters", SWITCH, |f, v| switch(&mut f.no_clusters, v)),
+    row("portable", SWITCH, |f, v| switch(&mut f.portable, v)),
     row("fail_allocation", NUMBER, |f, v| {
         put(&mut f.fail_allocation, v.parse().ok())
     }),
@@ -126,6 +133,8 @@ const ROWS: [Row; 13] = [
         },
     ),
     row("probe", SWITCH, |f, v| switch(&mut f.probe, v)),
+    row("probe_every", NUMBER, |f, v| put(&mut f.probe_every, v.parse().ok())),
+    row("silence_ms", COUNT, |f, v| put(&mut f.silence_ms, count(v))),
     row("spill_from", NUMBER, |f, v| put(&mut f.spill_from, v.parse().ok())),
 ];
 
@@ -220,11 +229,14 @@ mod tests {
             "reduction=compare_exchange",
             "no_subgroups=true",
             "no_clusters=true",
+            "portable=true",
             "fail_allocation=0",
             "fail_self_test=true",
             "lose_device_at=21,30",
             "budget=0:1500,230:60",
             "probe=true",
+            "probe_every=0",
+            "silence_ms=2",
             "spill_from=0",
         ])
         .unwrap();
@@ -237,11 +249,14 @@ mod tests {
             reduction: Some(Reduction::CompareExchange),
             no_subgroups: true,
             no_clusters: true,
+            portable: true,
             fail_allocation: Some(0),
             fail_self_test: true,
             lose_device_at: vec![21, 30],
             budget: vec![entry(0, 1500), entry(230, 60)],
             probe: true,
+            probe_every: Some(0),
+            silence_ms: Some(2),
             spill_from: Some(0),
         };
         assert_eq!(faults, wanted);

@@ -9,7 +9,7 @@ use super::background::{self, Choice, thousands};
 use super::demand::Demand;
 use super::planning::{PlanReport, TrainPlan, plan};
 use super::{Faults, PlanError, order};
-use crate::config::Profile;
+use crate::config::{MostGaussians, Profile};
 use crate::gaussians::background::sphere_points;
 use crate::gaussians::{Gaussians, init};
 use crate::kernels::views::Variants;
@@ -77,17 +77,17 @@ impl FirstModel {
             }
         };
         let offered = points.len();
-        if let Auto::Set(most) = profile.memory.max_gaussians
+        if let MostGaussians::Set(most) = profile.memory.max_gaussians
             && offered > most as usize
         {
             points = evenly(offered, most as usize).map(|at| points[at]).collect();
         }
         let degree = profile.model.sh_degree;
         let mut gaussians = init::from_points(&points, scene.extent, degree)?;
-        let choice = profile.init.background().map(|options| {
+        let choice = profile.init.background().map(|asked| {
             // Random points reach into the background by themselves.
             let known: &[Point] = if source == "random" { &[] } else { &points };
-            Choice::new(options, profile, scene, points.len(), known, most)
+            Choice::new(asked, profile, scene, points.len(), known, most)
         });
         let choice = choice.transpose()?;
         if let Some(choice) = &choice {
@@ -166,11 +166,10 @@ impl FirstModel {
 
     /// `profile` with what was chosen in place of `auto`.
     pub(crate) fn chosen(&self, mut profile: Profile) -> Profile {
-        if let (Some(choice), Some(options)) = (&self.choice, profile.init.background_mut())
+        if let (Some(choice), Some(background)) = (&self.choice, profile.init.background_mut())
             && choice.is_auto
         {
-            options.count = Auto::Set(choice.count);
-            options.shells.clone_from(&choice.shells);
+            *background = Auto::Set(choice.count);
         }
         profile
     }

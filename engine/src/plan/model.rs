@@ -1,8 +1,8 @@
 //! How a profile asks for its scene to be read.
 
 use super::PlanError;
-use crate::config::{self, DatasetKind, Profile};
-use crate::scene::{Alpha, AlphaChoice, HoldOut, KindChoice, MaskChoice, Resolution, SceneKind, SceneOptions};
+use crate::config::{self, Profile};
+use crate::scene::{Alpha, AlphaChoice, HoldOut, MaskChoice, Resolution, SceneOptions};
 
 /// How the scene is read.
 ///
@@ -10,16 +10,8 @@ use crate::scene::{Alpha, AlphaChoice, HoldOut, KindChoice, MaskChoice, Resoluti
 /// [`PlanError::Scene`] when the resolution is no size an image can have.
 pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
     Ok(SceneOptions {
-        kind: match profile.dataset.kind {
-            DatasetKind::Auto => KindChoice::Auto,
-            DatasetKind::Colmap => KindChoice::Only(SceneKind::Colmap),
-            DatasetKind::Blender => KindChoice::Only(SceneKind::Blender),
-            DatasetKind::Multiscale => KindChoice::Only(SceneKind::Multiscale),
-            DatasetKind::Nerfstudio => KindChoice::Only(SceneKind::Nerfstudio),
-        },
         images: (profile.dataset.images != "images").then(|| profile.dataset.images.clone()),
         resolution: Resolution::from_number(i64::from(profile.dataset.resolution))?,
-        scale: 1.0 / f64::from(profile.train.resolution_scale),
         eval: profile.dataset.eval != config::HoldOut::No,
         hold_out: match &profile.dataset.eval {
             config::HoldOut::Yes | config::HoldOut::No => HoldOut::Usual,
@@ -37,7 +29,6 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
             "off" => MaskChoice::Off,
             folder => MaskChoice::Folder(folder.into()),
         },
-        mask_invert: profile.dataset.mask_invert,
         follow_links: profile.dataset.follow_links,
         respect_principal_point: profile.dataset.respect_principal_point,
         // Nothing that trains looks at tracks.

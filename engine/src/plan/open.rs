@@ -42,7 +42,7 @@ pub fn list_devices() -> Result<Vec<Caps>, VkError> {
 /// before software), with `faults` for whatever runs on it.
 ///
 /// # Errors
-/// [`PlanError::NoDevice`] when there is none or the tier cannot be reached.
+/// [`PlanError::NoDevice`] when there is none.
 pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, PlanError> {
     let instance = Arc::new(Instance::new(match profile.diagnose.validation {
         config::Validation::Off => Validation::Off,
@@ -53,17 +53,7 @@ pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, Plan
     let mut devices = instance.devices()?;
     let at = device_choice::choose(&devices, profile.device.index.as_ref()).map_err(PlanError::NoDevice)?;
     let chosen = devices.swap_remove(at);
-    let tier = match profile.device.tier {
-        config::Tier::Auto => chosen.tier(),
-        config::Tier::Portable => Tier::Portable,
-        config::Tier::Fast if chosen.tier() == Tier::Fast => Tier::Fast,
-        config::Tier::Fast => {
-            return Err(PlanError::NoDevice(format!(
-                "`device.tier` is fast but `{}` lacks subgroup operations for subgroups of 4 to 32 lanes",
-                chosen.name
-            )));
-        }
-    };
+    let tier = if faults.portable { Tier::Portable } else { chosen.tier() };
     let chosen = match tier {
         Tier::Portable => chosen.portable(),
         Tier::Fast => chosen,
@@ -108,12 +98,12 @@ pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults)
     };
     Ok(Variants {
         reduction,
-        ..rendering_variants(caps, tier, profile, faults)
+        ..rendering_variants(caps, tier, faults)
     })
 }
 
 /// The same for rendering: how gradients are summed does not matter there.
-pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults) -> Variants {
+pub(super) fn rendering_variants(caps: &Caps, tier: Tier, faults: &Faults) -> Variants {
     let fast = tier == Tier::Fast;
     let subgroup = fast && !faults.no_subgroups && caps.subgroup_size >= 16;
     Variants {
@@ -121,7 +111,6 @@ pub(super) fn rendering_variants(caps: &Caps, tier: Tier, profile: &Profile, fau
         sort_subgroup: if subgroup { caps.subgroup_size } else { 0 },
         columns: caps.kind == DeviceKind::Cpu || !fast,
         lanes: caps.kind == DeviceKind::Cpu && fast && caps.subgroup_size == 8,
-        jitter: profile.mip.ray_jitter,
     }
 }
 

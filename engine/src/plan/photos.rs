@@ -29,10 +29,7 @@ pub(crate) fn image_options(profile: &Profile) -> ImageOptions {
 pub fn image_host_bytes(profile: &Profile, scene: &SceneIndex) -> u64 {
     let options = image_options(profile);
     let smaller = profile.schedule.resolution.iter().filter(|phase| phase.scale < 1.0);
-    let smaller = smaller.map(|phase| {
-        let scale = f64::from(phase.scale) * f64::from(profile.train.resolution_scale);
-        estimate_host_bytes(&scene.rescaled(1.0 / scale), options)
-    });
+    let smaller = smaller.map(|phase| estimate_host_bytes(&scene.rescaled(1.0 / f64::from(phase.scale)), options));
     estimate_host_bytes(scene, options) + smaller.max().unwrap_or(0) + scene.seen_bytes()
 }
 

@@ -11,7 +11,7 @@ use super::order::{self, Reorder};
 use super::probe_tensors::ProbeTensors;
 use super::readback::EvalReadback;
 use super::{Faults, PlanError, losses};
-use crate::config::{LpipsChoice, Profile, Residency};
+use crate::config::{LpipsChoice, MostGaussians, Profile, Residency};
 use crate::eval::lpips::{LpipsError, LpipsTensors};
 use crate::gaussians::morton::Frame;
 use crate::kernels::budgeted::{Births, Exponents};
@@ -274,12 +274,14 @@ fn arena_uses(placed: &Plan) -> Vec<ArenaUse> {
     uses
 }
 
+/// Largest scale that is cloned rather than split, as a share of the scene extent, as in 3DGS.
+const CLONE_EXTENT: f64 = 0.01_f32 as f64;
 /// Gaussians between two sizes that the search for the largest plan tries: finer than anyone's budget.
 const SIZE_STEP: u32 = 1 << 14;
 
 /// Finds the largest capacities that fit the budget.
 ///
-/// The Gaussian capacity is `memory.max_gaussians`, or the recipe's ceiling lowered to what the budget holds, but never
+/// The Gaussian capacity is `memory.max_gaussians`; a bound (`up to N`) is lowered to what the budget holds, but never
 /// below the Gaussians at the start. Where that many do not fit with generous room for records and intersections, the
 /// room is lowered first, as far as `demand` allows; see `capacity`.
 ///
@@ -327,14 +329,14 @@ pub fn plan(
         Ok(Candidate { plan, placed, source })
     };
     let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
-    let is_auto = matches!(profile.memory.max_gaussians, crate::plugins::Auto::Auto);
+    let may_shrink = matches!(profile.memory.max_gaussians, MostGaussians::UpTo(_));
     let mut best = build(wanted, GENEROUS)?;
     if !fits(&best) {
         let counted = build(wanted, COUNTED)?;
         best = if fits(&counted) {
             largest(COUNTED, GENEROUS, counted, |level| build(wanted, level), fits)?
         } else {
-            let n = if is_auto { initial } else { wanted };
+            let n = if may_shrink { initial } else { wanted };
             let counted = build(n, COUNTED)?;
             if fits(&counted) {
                 // Sizes on a fixed grid: a run that goes on with more Gaussians finds the same capacity.
@@ -463,7 +465,7 @@ fn densifications(
         let event = event(Options {
             gradient_threshold: adc.densify.grad_threshold.into(),
             use_abs: matches!(profile.strategy, Strategy::AdcAbs(_)),
-            clone_extent: adc.densify.percent_dense.into(),
+            clone_extent: CLONE_EXTENT,
             prune_opacity: adc.prune.opacity.into(),
             prune_extent: large.then(|| adc.prune.world.into()),
             ..Options::default()
@@ -538,7 +540,7 @@ fn births(profile: &Profile, options: &BudgetedOptions) -> Births {
 /// How Gaussians split and die under the strategy `budgeted`.
 fn budgeted_options(options: &BudgetedOptions) -> Options {
     Options {
-        clone_extent: options.densify.percent_dense.into(),
+        clone_extent: CLONE_EXTENT,
         prune_opacity: options.prune.opacity.into(),
         prune_extent: options.prune.world.map(f64::from),
         ..Options::default()

@@ -59,16 +59,19 @@ pub(crate) fn sh_share_at(profile: &Profile, iteration: u32) -> f64 {
     coefficients(sh_degree_at(profile, iteration)) / coefficients(profile.model.sh_degree)
 }
 
-/// Learning rate of the centres: log-linear from `means` to `means_end`, times the scene extent.
+/// What is left of the learning rates that cool down, after the last step.
+const COOLED_TO: f64 = 0.1;
+
+/// Learning rate of the centres: log-linear from `means` to `means_end` over the run, times the scene extent.
 #[must_use]
 pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
     let lr = &adam(profile).lr;
-    let t = decay_gone(profile, iteration);
+    let t = (f64::from(iteration) / f64::from(profile.schedule.iterations.max(1))).min(1.0);
     extent * (lr.means.ln() * (1.0 - t) + lr.means_end.ln() * t).exp()
 }
 
 /// Share of the other learning rates that is left: 1, and in the last part of the run, `cooldown` of it, log-linear from 1 to
-/// `cooldown_to`.
+/// a tenth.
 #[must_use]
 pub fn others_share(profile: &Profile, iteration: u32) -> f64 {
     let lr = &adam(profile).lr;
@@ -77,14 +80,7 @@ pub fn others_share(profile: &Profile, iteration: u32) -> f64 {
     if left >= part {
         return 1.0;
     }
-    lr.cooldown_to.powf(1.0 - left / part)
-}
-
-/// Share of the decay of learning rates that is over.
-fn decay_gone(profile: &Profile, iteration: u32) -> f64 {
-    let lr = &adam(profile).lr;
-    let steps = lr.means_decay_steps.unwrap_or(profile.schedule.iterations).max(1);
-    (f64::from(iteration) / f64::from(steps)).min(1.0)
+    COOLED_TO.powf(1.0 - left / part)
 }
 
 /// True when clones, splits and prunes happen: multiples of `every` above `from` and below `until`, but never after the last
@@ -126,15 +122,18 @@ pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
     })
 }
 
-/// True when the 3D filter is recomputed after an iteration: after every densification, and regularly after
-/// `filter_from` until `filter_every` steps before the end. It is also computed before the first iteration and when the
+/// True when the 3D filter is recomputed after an iteration: after every densification, and as often when these are over, until
+/// as many steps before the end; every 100 steps under a strategy without any. It is also computed before the first iteration and when the
 /// image size changes, which is not an iteration's business. A resumed run takes it from the checkpoint: recomputing it
 /// from centres that have moved since would make the pause visible.
 #[must_use]
 pub fn is_filter(profile: &Profile, iteration: u32) -> bool {
-    let mip = &profile.mip;
-    let end = profile.schedule.iterations.saturating_sub(mip.filter_every);
-    let regular = iteration > mip.filter_from && iteration < end && iteration.is_multiple_of(mip.filter_every.max(1));
+    let (from, every) = match profile.strategy.window() {
+        Some(window) => (window.until, window.every),
+        None => (0, 100),
+    };
+    let end = profile.schedule.iterations.saturating_sub(every);
+    let regular = iteration > from && iteration < end && iteration.is_multiple_of(every);
     profile.has_filter_3d() && (regular || is_densify(profile, iteration))
 }
 
@@ -167,7 +166,10 @@ pub fn events_at(profile: &Profile, iteration: u32) -> Events {
         statistics: adc.map(|adc| adc.densify.until).is_some_and(|until| iteration < until)
             || budgeted.is_some_and(|budgeted| iteration < budgeted.densify.until),
         densify,
-        prune_large: densify && adc.is_some_and(|adc| iteration > adc.prune.world_from),
+        prune_large: densify
+            && adc
+                .and_then(|adc| adc.reset.every)
+                .is_some_and(|every| iteration > every),
         reset: is_reset(profile, iteration),
         cull: is_cull(profile, iteration),
         cull_faint: is_cull(profile, iteration) && is_densified(profile, iteration),
@@ -177,7 +179,7 @@ pub fn events_at(profile: &Profile, iteration: u32) -> Events {
     }
 }
 
-/// Scale of the training images' sides: the phase of `schedule.resolution` times `train.resolution_scale`.
+/// Scale of the training images' sides: the phase of `schedule.resolution`.
 #[must_use]
 pub fn resolution_scale_at(profile: &Profile, iteration: u32) -> f32 {
     let phase = profile
@@ -185,7 +187,7 @@ pub fn resolution_scale_at(profile: &Profile, iteration: u32) -> f32 {
         .resolution
         .iter()
         .find(|phase| iteration <= phase.until);
-    phase.map_or(1.0, |phase| phase.scale) * profile.train.resolution_scale
+    phase.map_or(1.0, |phase| phase.scale)
 }
 
 fn adam(profile: &Profile) -> &AdamOptions {
@@ -257,14 +259,6 @@ mod tests {
         assert_eq!(iterations(&profile, is_reset), [3000, 6000]);
         assert!(iterations(&recipe("default", &[("schedule.iterations", "3000")]), is_reset).is_empty());
         assert!((means_lr(&profile, 7000, 1.0) / 1.6e-6 - 1.0).abs() < 1e-12);
-        let fixed = recipe(
-            "default",
-            &[
-                ("schedule.iterations", "7000"),
-                ("optimizer.lr.means_decay_steps", "30000"),
-            ],
-        );
-        assert!((means_lr(&fixed, 7000, 1.0) / 5.463_278_2e-5 - 1.0).abs() < 1e-7);
     }
 
     #[test]
@@ -290,13 +284,12 @@ mod tests {
             [0, 15_000, 24_000, 27_000, 30_000, 40_000].map(|iteration| others_share(&profile, iteration))
         };
         assert_eq!(shares(&[]), [1.0; 6]);
-        assert_eq!(shares(&[("optimizer.lr.cooldown_to", "0.04")]), [1.0; 6]);
-        let fifth = shares(&[("optimizer.lr.cooldown", "0.2"), ("optimizer.lr.cooldown_to", "0.04")]);
-        let whole = shares(&[("optimizer.lr.cooldown", "1"), ("optimizer.lr.cooldown_to", "0.04")]);
-        let middle = 0.04_f64.powf(0.8);
+        let fifth = shares(&[("optimizer.lr.cooldown", "0.2")]);
+        let whole = shares(&[("optimizer.lr.cooldown", "1")]);
+        let [half, middle, late] = [0.5, 0.8, 0.9].map(|gone| 0.1_f64.powf(gone));
         for (found, wanted) in [
-            (fifth, [1.0, 1.0, 1.0, 0.2, 0.04, 0.04]),
-            (whole, [1.0, 0.2, middle, 0.04_f64.powf(0.9), 0.04, 0.04]),
+            (fifth, [1.0, 1.0, 1.0, half, 0.1, 0.1]),
+            (whole, [1.0, half, middle, late, 0.1, 0.1]),
         ] {
             for (found, wanted) in found.into_iter().zip(wanted) {
                 assert!((found - wanted).abs() < 1e-12, "{found}, not {wanted}");
@@ -388,7 +381,5 @@ mod tests {
             [0.5, 0.5, 1.0, 1.0]
         );
         assert!((means_lr(&demo, 1500, 1.0) / 1.6e-6 - 1.0).abs() < 1e-12);
-        let small = recipe("demo", &[("train.resolution_scale", "0.5")]);
-        assert_eq!(resolution_scale_at(&small, 1), 0.25);
     }
 }

@@ -57,8 +57,8 @@ impl Pinned {
     }
 
     /// The same for rendering, where nothing is summed.
-    pub(crate) fn for_rendering(open: &OpenDevice, profile: &Profile) -> Result<Self, PlanError> {
-        let wanted = rendering_variants(open.device.caps(), open.tier, profile, &open.faults);
+    pub(crate) fn for_rendering(open: &OpenDevice) -> Result<Self, PlanError> {
+        let wanted = rendering_variants(open.device.caps(), open.tier, &open.faults);
         Ok(Self::tested(&open.device, wanted, open.faults.fail_self_test)?.0)
     }
 
@@ -71,7 +71,6 @@ impl Pinned {
             // The only choice that software drivers and the portable tier make.
             columns: true,
             lanes: false,
-            jitter: wanted.jitter,
         };
         let mut pinned = Self {
             variants: wanted,

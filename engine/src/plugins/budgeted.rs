@@ -40,8 +40,6 @@ pub struct BudgetedDensify {
     pub ramp: f32,
     /// Most births of an event, as a share of the Gaussians there are; 0 to 1.
     pub growth: f32,
-    /// Largest scale that is copied, as a share of the scene extent; larger ones are replaced by two samples; 0 to 1.
-    pub percent_dense: f32,
 }
 
 impl Default for BudgetedDensify {
@@ -52,7 +50,6 @@ impl Default for BudgetedDensify {
             every: 100,
             ramp: 3.0,
             growth: 0.25,
-            percent_dense: 0.01,
         }
     }
 }
@@ -66,7 +63,6 @@ impl BudgetedDensify {
         });
         checker.range("ramp", self.ramp, 0.1..=100.0);
         checker.range("growth", self.growth, 0.0..=1.0);
-        checker.range("percent_dense", self.percent_dense, 0.0..=1.0);
     }
 }
 

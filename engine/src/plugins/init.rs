@@ -23,8 +23,9 @@ pub struct SfmPointsOptions {
     pub opacity: f32,
     /// Size of a new Gaussian, in mean distances to its nearest neighbours; above 0, at most 10.
     pub scale: f32,
-    /// Points for what lies behind the scene.
-    pub background: BackgroundOptions,
+    /// Points for what lies behind the scene, on spheres around it: 0 = none, at most 10 000 000; `auto` = some where the scene
+    /// has hardly a point beyond its cameras.
+    pub background: Auto<u32>,
 }
 
 impl Default for SfmPointsOptions {
@@ -32,7 +33,7 @@ impl Default for SfmPointsOptions {
         Self {
             opacity: 0.1,
             scale: 1.0,
-            background: BackgroundOptions::default(),
+            background: Auto::Auto,
         }
     }
 }
@@ -41,67 +42,29 @@ impl Options for SfmPointsOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("opacity", self.opacity, 0.01..=0.99);
         checker.positive("scale", self.scale.into(), 10.0);
-        self.background.check(checker);
+        check_background(self.background, checker);
     }
 }
 
-/// Points for what lies behind the scene, beside those it starts from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct BackgroundOptions {
-    /// Number of points; 0 = none, at most 10 000 000. `auto` = some where the scene has hardly a point beyond its cameras.
-    pub count: Auto<u32>,
-    /// Radii of the spheres around the cameras' mean that they lie on, times the scene's extent, ascending; 1 to 1000, at
-    /// most 16.
-    pub shells: Vec<f32>,
-}
-
-impl Default for BackgroundOptions {
-    fn default() -> Self {
-        Self {
-            count: Auto::Auto,
-            shells: vec![2.0, 4.0, 8.0],
-        }
-    }
-}
-
-impl BackgroundOptions {
-    fn check(&self, checker: &mut Checker) {
-        checker.within("background", |c| {
-            if let Auto::Set(count) = self.count {
-                c.range("count", count, 0..=10_000_000);
-            }
-            let len = self.shells.len();
-            c.require("shells", (1..=16).contains(&len), format!("a list of {len}"), || {
-                "1 to 16 radii".to_owned()
-            });
-            c.within("shells", |c| {
-                let mut last = 0.0;
-                for (i, shell) in self.shells.iter().enumerate() {
-                    c.range(&i.to_string(), *shell, 1.0..=1000.0);
-                    c.require(&i.to_string(), *shell > last, shell, || {
-                        format!("above {last}, the shell before")
-                    });
-                    last = *shell;
-                }
-            });
-        });
+fn check_background(count: Auto<u32>, checker: &mut Checker) {
+    if let Auto::Set(count) = count {
+        checker.range("background", count, 0..=10_000_000);
     }
 }
 
 impl Init {
-    /// The points of the background, of kinds that have them.
+    /// How many points the background gets, of kinds that have them.
     #[must_use]
-    pub const fn background(&self) -> Option<&BackgroundOptions> {
+    pub const fn background(&self) -> Option<Auto<u32>> {
         match self {
-            Self::SfmPoints(options) => Some(&options.background),
-            Self::Ply(options) => Some(&options.background),
+            Self::SfmPoints(options) => Some(options.background),
+            Self::Ply(options) => Some(options.background),
             Self::RandomBox(_) | Self::RandomFrustum(_) => None,
         }
     }
 
     /// See [`Init::background`].
-    pub const fn background_mut(&mut self) -> Option<&mut BackgroundOptions> {
+    pub const fn background_mut(&mut self) -> Option<&mut Auto<u32>> {
         match self {
             Self::SfmPoints(options) => Some(&mut options.background),
             Self::Ply(options) => Some(&mut options.background),
@@ -185,8 +148,9 @@ pub struct PointsPlyOptions {
     pub opacity: f32,
     /// Size of a new Gaussian, in mean distances to its nearest neighbours; above 0, at most 10.
     pub scale: f32,
-    /// Points for what lies behind the scene.
-    pub background: BackgroundOptions,
+    /// Points for what lies behind the scene, on spheres around it: 0 = none, at most 10 000 000; `auto` = some where the scene
+    /// has hardly a point beyond its cameras.
+    pub background: Auto<u32>,
 }
 
 impl Default for PointsPlyOptions {
@@ -195,7 +159,7 @@ impl Default for PointsPlyOptions {
             path: String::new(),
             opacity: 0.1,
             scale: 1.0,
-            background: BackgroundOptions::default(),
+            background: Auto::Auto,
         }
     }
 }
@@ -207,6 +171,6 @@ impl Options for PointsPlyOptions {
         });
         checker.range("opacity", self.opacity, 0.01..=0.99);
         checker.positive("scale", self.scale.into(), 10.0);
-        self.background.check(checker);
+        check_background(self.background, checker);
     }
 }

@@ -21,7 +21,7 @@ pub use budgeted::{BudgetedDensify, BudgetedOptions, BudgetedPrune, BudgetedScor
 pub use check::{Checker, Problem};
 pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, is_box};
 pub use family::{Entry, Family, Options};
-pub use init::{BackgroundOptions, Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
+pub use init::{Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
 pub use losses::{AlphaOptions, DssimOptions, ExposureOptions, L1Options, Loss};
 pub use mcmc::{McmcDensify, McmcOptions};
 pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};

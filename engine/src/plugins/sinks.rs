@@ -49,64 +49,38 @@ every_options!(
     MemoryJsonlOptions,
     100
 );
+every_options!(
+    /// Options of `tensorboard`: of scalars `every` itself, of the rest multiples of it.
+    TensorboardOptions,
+    10
+);
 
-/// Options of `console`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+impl TensorboardOptions {
+    /// Steps between two records of the card's telemetry.
+    #[must_use]
+    pub const fn gpu_every(&self) -> u32 {
+        5 * self.every
+    }
+
+    /// Steps between two records of memory.
+    #[must_use]
+    pub const fn memory_every(&self) -> u32 {
+        10 * self.every
+    }
+
+    /// Steps between two histograms of the parameters, beside those of evaluations.
+    #[must_use]
+    pub const fn histogram_every(&self) -> u32 {
+        100 * self.every
+    }
+}
+
+/// Options of `console`: none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct ConsoleOptions {
-    /// Seconds between two progress lines when stderr is not a terminal; 1 to 3600.
-    pub every_s: u32,
-}
+pub struct ConsoleOptions {}
 
-impl Default for ConsoleOptions {
-    fn default() -> Self {
-        Self { every_s: 10 }
-    }
-}
-
-impl Options for ConsoleOptions {
-    fn check(&self, checker: &mut Checker) {
-        checker.range("every_s", self.every_s, 1..=3600);
-    }
-}
-
-/// Options of `tensorboard`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct TensorboardOptions {
-    /// Steps between two records of loss, speed and number of Gaussians; 1 to 100 000.
-    pub every: u32,
-    /// Steps between two records of the card's telemetry; 1 to 100 000.
-    pub gpu_every: u32,
-    /// Steps between two records of memory; 1 to 100 000.
-    pub memory_every: u32,
-    /// Steps between two histograms of the parameters, beside those of evaluations; 100 to 1 000 000.
-    pub histogram_every: u32,
-    /// Longest side of an image, pixels; larger ones are reduced. 16 to 4096.
-    pub image_px: u32,
-}
-
-impl Default for TensorboardOptions {
-    fn default() -> Self {
-        Self {
-            every: 10,
-            gpu_every: 50,
-            memory_every: 100,
-            histogram_every: 1000,
-            image_px: 512,
-        }
-    }
-}
-
-impl Options for TensorboardOptions {
-    fn check(&self, checker: &mut Checker) {
-        checker.range("every", self.every, 1..=100_000);
-        checker.range("gpu_every", self.gpu_every, 1..=100_000);
-        checker.range("memory_every", self.memory_every, 1..=100_000);
-        checker.range("histogram_every", self.histogram_every, 100..=1_000_000);
-        checker.range("image_px", self.image_px, 16..=4096);
-    }
-}
+impl Options for ConsoleOptions {}
 
 impl Sink {
     /// True when this sink shows memory.
@@ -119,7 +93,7 @@ impl Sink {
     #[must_use]
     pub const fn histogram_every(&self) -> Option<u32> {
         match self {
-            Self::Tensorboard(options) => Some(options.histogram_every),
+            Self::Tensorboard(options) => Some(options.histogram_every()),
             _ => None,
         }
     }

@@ -69,6 +69,13 @@ impl Strategy {
         }
     }
 
+    /// True when mean gradients are over all steps in which a Gaussian had a radius on screen, as in the published code, not
+    /// only over those in which some pixel could see it.
+    #[must_use]
+    pub const fn counts_faint(&self) -> bool {
+        matches!(self, Self::AdcAbs(_))
+    }
+
     /// Noise on the centres after every step, in learning rates of the centres.
     #[must_use]
     pub fn noise(&self) -> f64 {
@@ -150,11 +157,6 @@ pub struct Densify {
     pub every: u32,
     /// Mean norm of the 2D gradient (NDC units) from which a Gaussian is densified; above 0, at most 1.
     pub grad_threshold: f32,
-    /// Largest scale that is cloned rather than split, as a share of the scene extent; 0 to 1.
-    pub percent_dense: f32,
-    /// Means are over all steps in which a Gaussian had a radius on screen, as in the published code, not only over those
-    /// in which some pixel could see it.
-    pub count_faint: bool,
 }
 
 impl Default for Densify {
@@ -164,8 +166,6 @@ impl Default for Densify {
             until: 15_000,
             every: 100,
             grad_threshold: 2e-4,
-            percent_dense: 0.01,
-            count_faint: false,
         }
     }
 }
@@ -178,7 +178,6 @@ impl Densify {
             format!("above `from`, {}", self.from)
         });
         checker.positive("grad_threshold", self.grad_threshold.into(), 1.0);
-        checker.range("percent_dense", self.percent_dense, 0.0..=1.0);
     }
 }
 
@@ -188,10 +187,8 @@ impl Densify {
 pub struct Prune {
     /// Opacity (after the sigmoid, before the 3D filter) below which a Gaussian is removed; 0 to 1.
     pub opacity: f32,
-    /// Largest scale allowed, as a share of the scene extent; above 0.
+    /// Largest scale allowed after the first reset, as a share of the scene extent; above 0.
     pub world: f32,
-    /// Iteration after which `world` applies.
-    pub world_from: u32,
 }
 
 impl Default for Prune {
@@ -199,7 +196,6 @@ impl Default for Prune {
         Self {
             opacity: 0.005,
             world: 0.1,
-            world_from: 3000,
         }
     }
 }
@@ -208,7 +204,6 @@ impl Prune {
     fn check(&self, checker: &mut Checker) {
         checker.range("opacity", self.opacity, 0.0..=1.0);
         checker.positive("world", self.world.into(), 1e6);
-        checker.range("world_from", self.world_from, 0..=10_000_000);
     }
 }
 

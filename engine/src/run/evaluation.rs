@@ -1,8 +1,6 @@
 //! One evaluation: views rendered, measured and pictured. Training and `kiln eval` both go through here, so that both
 //! give the same figures for the same model.
 
-use std::path::Path;
-
 use super::RunError;
 use crate::config::{Eval, LpipsChoice, LpipsRange};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
@@ -193,12 +191,10 @@ pub(super) fn lpips_weights(eval: &Eval) -> Result<(Option<LpipsWeights>, Option
     if eval.lpips == LpipsChoice::Off {
         return Ok((None, None));
     }
-    Ok(
-        match LpipsWeights::find(eval.lpips_weights.as_deref().map(Path::new))? {
-            Search::Found(weights) => (Some(weights), None),
-            Search::Absent(message) => (None, Some(message)),
-        },
-    )
+    Ok(match LpipsWeights::find()? {
+        Search::Found(weights) => (Some(weights), None),
+        Search::Absent(message) => (None, Some(message)),
+    })
 }
 
 /// [`lpips_weights`] joined with the workspace of a plan.
@@ -223,9 +219,7 @@ mod tests {
         let eval = Eval {
             lpips: LpipsChoice::Off,
             lpips_range: LpipsRange::ZeroOne,
-            lpips_weights: None,
             views_logged: 0,
-            exposure: false,
         };
         assert!(matches!(lpips_weights(&eval), Ok((None, None))));
     }

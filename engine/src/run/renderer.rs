@@ -231,7 +231,7 @@ impl Stage {
         };
         programs.extend(workspace.iter().map(LpipsTensors::program));
         let cap = profile.memory.cap_gib.map(crate::plan::gib_to_bytes);
-        let budget = Budget::of_device(&open.device, cap, profile.memory.cap_fraction);
+        let budget = Budget::of_device(&open.device, cap);
         let gpu = Gpu::new(&open.device, table, &programs, budget.cap_bytes)?;
         let mut stage = Self {
             lpips: None,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::RunError;
 use crate::config::Profile;
-use crate::plan::{AHEAD, image_options, schedule};
+use crate::plan::schedule::resolution_scale_at;
+use crate::plan::{AHEAD, image_options};
 use crate::scene::{ImageStore, SceneIndex, ViewSampler};
 
 /// One resolution phase.
@@ -20,9 +21,9 @@ pub(super) struct Phase {
 impl Phase {
     /// The phase that iteration `iteration` trains in. `scene` is at full training resolution.
     pub(super) fn at(profile: &Profile, scene: &SceneIndex, iteration: u32) -> Result<Self, RunError> {
-        let scale = relative_scale(profile, iteration);
+        let scale = resolution_scale_at(profile, iteration);
         let sized = if scale < 1.0 {
-            scene.rescaled(1.0 / f64::from(scale * profile.train.resolution_scale))
+            scene.rescaled(1.0 / f64::from(scale))
         } else {
             scene.clone()
         };
@@ -36,7 +37,7 @@ impl Phase {
 
     /// True when iteration `iteration` needs another phase.
     pub(super) fn is_over(&self, profile: &Profile, iteration: u32) -> bool {
-        (relative_scale(profile, iteration) - self.scale).abs() > f32::EPSILON
+        (resolution_scale_at(profile, iteration) - self.scale).abs() > f32::EPSILON
     }
 
     /// True at full training resolution.
@@ -53,9 +54,4 @@ impl Phase {
             index,
         }));
     }
-}
-
-/// Scale of the phase relative to the run's own resolution.
-fn relative_scale(profile: &Profile, iteration: u32) -> f32 {
-    schedule::resolution_scale_at(profile, iteration) / profile.train.resolution_scale
 }

@@ -250,7 +250,7 @@ impl Session {
             why: "none is left to train on".to_owned(),
         })?;
         let mut session = Self {
-            watchers: watch::all(&profile, &trainer, &sinks, guard, aloud),
+            watchers: watch::all(&profile, &open.faults, &trainer, &sinks, guard, aloud),
             orders: Orders::default(),
             pictures: PictureWriter::default(),
             unindexed: VecDeque::new(),

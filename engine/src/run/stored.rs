@@ -188,7 +188,7 @@ impl<'a> Stored<'a> {
         Ok(Self {
             profile,
             open,
-            pinned: Pinned::for_rendering(open, profile)?,
+            pinned: Pinned::for_rendering(open)?,
             model,
             look,
             stated,

@@ -225,7 +225,7 @@ pub enum SceneError {
         image_px: (u32, u32),
     },
     /// A mask that hides the whole image.
-    #[error("every pixel of {} is masked; white must count, or set dataset.mask_invert", path.display())]
+    #[error("every pixel of {} is masked; white must count", path.display())]
     AllMasked {
         /// The image.
         path: PathBuf,

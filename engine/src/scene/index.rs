@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::options::{KindChoice, SceneKind, SceneOptions};
+use super::options::{SceneKind, SceneOptions};
 use super::view::{Split, View, ViewId};
 use super::{Near, Point, Resolution, SceneError, SeenPoint, load};
 
@@ -65,8 +65,8 @@ impl SceneIndex {
     ///
     /// # Errors
     /// [`SceneError`] that says what `root` is instead.
-    pub fn detect(root: &Path, choice: KindChoice) -> Result<SceneKind, SceneError> {
-        load::kind_of(root, choice)
+    pub fn detect(root: &Path) -> Result<SceneKind, SceneError> {
+        load::kind_of(root)
     }
 
     /// Reads the data set in `root`.

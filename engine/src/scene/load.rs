@@ -12,7 +12,7 @@ use super::fence::Fence;
 use super::header::Header;
 use super::index::{CameraUse, SceneIndex};
 use super::lens::Lens;
-use super::options::{HoldOut, KindChoice, SceneKind, SceneOptions};
+use super::options::{HoldOut, SceneKind, SceneOptions};
 use super::pairing::Pairing;
 use super::posed::PosedImage;
 use super::upright::Planner;
@@ -39,7 +39,7 @@ const TINY_WIDTH_PX: u32 = 32;
 
 /// Reads the data set in `root`.
 pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, SceneError> {
-    let found = detect(root, options.kind)?;
+    let found = detect(root)?;
     let fence = match options.follow_links {
         true => Fence::open(),
         false => Fence::around(root)?,
@@ -65,8 +65,8 @@ pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Sc
 }
 
 /// The kind of data set in `root`.
-pub(super) fn kind_of(root: &Path, choice: KindChoice) -> Result<SceneKind, SceneError> {
-    Ok(match detect(root, choice)? {
+pub(super) fn kind_of(root: &Path) -> Result<SceneKind, SceneError> {
+    Ok(match detect(root)? {
         Found::Colmap(..) => SceneKind::Colmap,
         Found::Blender => SceneKind::Blender,
         Found::Multiscale => SceneKind::Multiscale,
@@ -81,37 +81,25 @@ enum Found {
     Nerfstudio,
 }
 
-fn detect(root: &Path, choice: KindChoice) -> Result<Found, SceneError> {
-    let wants = |kind| choice == KindChoice::Auto || choice == KindChoice::Only(kind);
-    let mut looked_for = Vec::new();
-    if wants(SceneKind::Colmap) {
-        if let Some((folder, notice)) = colmap::find(root) {
-            return Ok(Found::Colmap(folder, notice));
-        }
-        looked_for.push(colmap::MARKER);
+fn detect(root: &Path) -> Result<Found, SceneError> {
+    if let Some((folder, notice)) = colmap::find(root) {
+        return Ok(Found::Colmap(folder, notice));
     }
-    for (kind, marker, found) in [
-        (SceneKind::Blender, blender::TRAIN_FILE, Found::Blender),
-        (SceneKind::Multiscale, multiscale::FILE, Found::Multiscale),
-        (SceneKind::Nerfstudio, nerfstudio::FILE, Found::Nerfstudio),
+    let mut looked_for = vec![colmap::MARKER];
+    for (marker, found) in [
+        (blender::TRAIN_FILE, Found::Blender),
+        (multiscale::FILE, Found::Multiscale),
+        (nerfstudio::FILE, Found::Nerfstudio),
     ] {
-        if wants(kind) {
-            if root.join(marker).is_file() {
-                return Ok(found);
-            }
-            looked_for.push(marker);
+        if root.join(marker).is_file() {
+            return Ok(found);
         }
+        looked_for.push(marker);
     }
-    if wants(SceneKind::Colmap)
-        && let Some((folder, notice)) = colmap::find_elsewhere(root)
-    {
+    if let Some((folder, notice)) = colmap::find_elsewhere(root) {
         return Ok(Found::Colmap(folder, Some(notice)));
     }
-    Err(unknown::explain(
-        root,
-        &looked_for.join(", "),
-        choice == KindChoice::Auto,
-    ))
+    Err(unknown::explain(root, &looked_for.join(", ")))
 }
 
 /// What is gathered while a data set is read.
@@ -529,7 +517,7 @@ impl Loader<'_> {
                 view.centre();
             }
             let (width, height) = (view.source_width, view.source_height);
-            view.set_size(self.resolution.apply(width, height, self.options.scale));
+            view.set_size(self.resolution.apply(width, height, 1.0));
         }
         let test = views.split_off(trained);
         let mut train = views;

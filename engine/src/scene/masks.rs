@@ -83,8 +83,7 @@ pub(super) fn attach(
                 image_px,
             });
         }
-        let invert = options.mask_invert;
-        view.mask = Some(MaskFile { path, size_px, invert });
+        view.mask = Some(MaskFile { path, size_px });
     }
     if !without.is_empty() {
         warnings.push(format!(

@@ -56,7 +56,7 @@ pub use images::{ImageOptions, ImageStore, LoadReport, decode, estimate_host_byt
 pub use index::{CameraUse, SceneIndex};
 pub use near::{DEFAULT_NEAR_Z, Near};
 pub use nearest::nearest_point_depth;
-pub use options::{AlphaChoice, HoldOut, KindChoice, MaskChoice, SceneKind, SceneOptions};
+pub use options::{AlphaChoice, HoldOut, MaskChoice, SceneKind, SceneOptions};
 pub use photo::{Photo, photo_bytes};
 pub use point::Point;
 pub use points_ply::read_points;

@@ -19,7 +19,7 @@ pub enum SceneKind {
 }
 
 impl SceneKind {
-    /// The word that `dataset.kind` has for it.
+    /// The word for it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,16 +29,6 @@ impl SceneKind {
             Self::Nerfstudio => "nerfstudio",
         }
     }
-}
-
-/// The kind a user asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum KindChoice {
-    /// Decide by the files that are there.
-    #[default]
-    Auto,
-    /// Insist on one kind.
-    Only(SceneKind),
 }
 
 /// What to make of alpha channels.
@@ -87,15 +77,11 @@ pub enum MaskChoice {
 /// How a data set is to be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneOptions {
-    /// Kind of data set.
-    pub kind: KindChoice,
     /// Image folder of a COLMAP data set, relative to its root. When absent it is `images`, or `images_2`, `images_4`,
     /// `images_8` where that folder holds what the resolution asks for.
     pub images: Option<String>,
     /// Training resolution.
     pub resolution: Resolution,
-    /// Further divisor of the resolution, 1 for none.
-    pub scale: f64,
     /// Hold out test views.
     pub eval: bool,
     /// Which, when some are.
@@ -108,8 +94,6 @@ pub struct SceneOptions {
     pub alpha: AlphaChoice,
     /// Where masks are looked for.
     pub masks: MaskChoice,
-    /// Mask files name the pixels that do not count.
-    pub mask_invert: bool,
     /// Most points that are kept of those each training photo shows; 0 for none.
     pub seen_points: u32,
 }
@@ -117,17 +101,14 @@ pub struct SceneOptions {
 impl Default for SceneOptions {
     fn default() -> Self {
         Self {
-            kind: KindChoice::Auto,
             images: None,
             resolution: Resolution::Auto,
-            scale: 1.0,
             eval: true,
             hold_out: HoldOut::Usual,
             follow_links: false,
             respect_principal_point: true,
             alpha: AlphaChoice::Auto,
             masks: MaskChoice::Auto,
-            mask_invert: false,
             seen_points: 0,
         }
     }

@@ -174,7 +174,7 @@ fn read_mask(file: &MaskFile) -> Result<Vec<u8>, SceneError> {
     // label images hold 0 and 1
     let least = if values.iter().all(|value| *value <= 1) { 1 } else { 128 };
     for value in &mut values {
-        *value = if (*value >= least) != file.invert { u8::MAX } else { 0 };
+        *value = if *value >= least { u8::MAX } else { 0 };
     }
     Ok(values)
 }

@@ -14,9 +14,9 @@ const MOST_NAMES: usize = 1000;
 /// COLMAP's database.
 const DATABASE: &str = "database.db";
 
-/// Why `root` is not a data set, in which `looked_for` was not found; `any` when data sets of every kind were.
-pub(super) fn explain(root: &Path, looked_for: &str, any: bool) -> SceneError {
-    if any && let Some(other) = other_thing(root) {
+/// Why `root` is not a data set, in which `looked_for` was not found.
+pub(super) fn explain(root: &Path, looked_for: &str) -> SceneError {
+    if let Some(other) = other_thing(root) {
         return other;
     }
     let entries = match std::fs::read_dir(root) {

@@ -60,8 +60,6 @@ pub struct MaskFile {
     pub path: PathBuf,
     /// Its width and height, pixels; the same aspect ratio as the image.
     pub size_px: (u32, u32),
-    /// Black counts, not white.
-    pub invert: bool,
 }
 
 /// One posed image.

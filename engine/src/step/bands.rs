@@ -293,7 +293,6 @@ mod tests {
                 sort_subgroup: 32,
                 columns: false,
                 lanes: false,
-                jitter: false,
             };
             let n = 1_000_000;
             let capacities = Capacities::new(n, n, 6 * n, 3, [(1600, 1064)]);

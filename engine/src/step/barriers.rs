@@ -17,7 +17,6 @@ fn step() -> (TensorTable, Plan, Program) {
         sort_subgroup: 0,
         columns: true,
         lanes: false,
-        jitter: false,
     };
     let mut table = TensorTable::default();
     let tensors = StepTensors::new(&mut table, &capacities, &variants);

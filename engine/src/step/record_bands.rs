@@ -356,7 +356,6 @@ mod tests {
             sort_subgroup: 32,
             columns: false,
             lanes: false,
-            jitter: false,
         };
         let n = 2_000_000;
         let arena = |v_cap: u32| {

@@ -4,7 +4,7 @@ use crate::config::{Background, Profile};
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
 use crate::plan::schedule::{self, Events, group};
 use crate::plan::{Look, background};
-use crate::plugins::{Loss, Optimizer, Regularizer};
+use crate::plugins::{AdamOptions, Loss, Optimizer, Regularizer};
 use crate::scene::Camera;
 use crate::twins::rng;
 
@@ -102,15 +102,8 @@ pub(super) fn train(
 ) -> StepUniforms {
     let look = Look::of(profile, schedule::sh_degree_at(profile, iteration));
     let mut u = render(profile, camera, &look);
-    let Optimizer::AdamFused(adam) = &profile.optimizer;
     u.iteration = iteration;
-    u.flags |= if profile.mip.ray_jitter { flags::RAY_JITTER } else { 0 };
-    u.flags |= if profile.mip.resample_gt_image {
-        flags::RESAMPLE
-    } else {
-        0
-    };
-    u.flags |= if profile.strategy.adc().is_some_and(|adc| adc.densify.count_faint) {
+    u.flags |= if profile.strategy.counts_faint() {
         flags::COUNT_FAINT
     } else {
         0
@@ -141,8 +134,8 @@ pub(super) fn train(
         let color = random_background(u.seed, iteration);
         u.background[..3].copy_from_slice(&color);
     }
-    [u.beta1, u.beta2] = adam.betas;
-    u.epsilon = adam.eps;
+    [u.beta1, u.beta2] = AdamOptions::BETAS;
+    u.epsilon = AdamOptions::EPSILON;
     set_rates(&mut u, profile, extent, steps);
     u
 }
@@ -171,12 +164,11 @@ pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, extent: f32, st
     for (group, rate) in rates {
         let index = group as usize;
         let n = f64::from(steps.0.get(index).copied().unwrap_or(0).max(1));
-        let first = 1.0 - f64::from(adam.betas[0]).powf(n);
-        let second = (1.0 - f64::from(adam.betas[1]).powf(n)).sqrt();
+        let [first, second] = AdamOptions::BETAS.map(|beta| 1.0 - f64::from(beta).powf(n));
         #[expect(clippy::cast_possible_truncation, reason = "rates fit f32")]
         if let (Some(r), Some(s)) = (u.adam_rate.get_mut(index), u.adam_scale.get_mut(index)) {
             *r = (rate / first) as f32;
-            *s = (1.0 / second) as f32;
+            *s = (1.0 / second.sqrt()) as f32;
         }
     }
 }

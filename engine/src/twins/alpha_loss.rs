@@ -79,20 +79,12 @@ mod tests {
         };
         let (background, g, a) = ([0.3, 0.6, 0.9], [0.7, -0.2, 0.4], -1.3);
         let value = |opacities| {
-            let raster = rasterize([1, 1], &splats(opacities), &lists, background, None);
+            let raster = rasterize([1, 1], &splats(opacities), &lists, background);
             a * raster.transmittance[0] + (0..3).map(|c| g[c] * raster.rgb[0][c]).sum::<f64>()
         };
         let opacities = [0.6, 0.4];
-        let raster = rasterize([1, 1], &splats(opacities), &lists, background, None);
-        let found = rasterize_backward_alpha(
-            [1, 1],
-            &splats(opacities),
-            &lists,
-            background,
-            &raster,
-            (&[g], &[a]),
-            None,
-        );
+        let raster = rasterize([1, 1], &splats(opacities), &lists, background);
+        let found = rasterize_backward_alpha([1, 1], &splats(opacities), &lists, background, &raster, (&[g], &[a]));
         for i in 0..2 {
             let moved = |by: f64| {
                 let mut moved = opacities;

@@ -4,7 +4,6 @@
 use super::adam::Moments;
 use super::densify::{Decision, Event, Report, carry_out, ration};
 use super::gaussian::Gaussian;
-use super::jitter::Jitter;
 use super::project::Visible;
 use super::rasterize::{Raster, TileLists};
 use super::rasterize_backward::rasterize_backward;
@@ -35,10 +34,9 @@ pub fn splat_back<R: Real>(
     lists: &TileLists,
     raster: &Raster<R>,
     value: &[R],
-    jitter: Option<Jitter>,
 ) -> Vec<R> {
     let gradient: Vec<[R; 3]> = value.iter().map(|&v| [v; 3]).collect();
-    let sums = rasterize_backward(size_px, visible, lists, [R::ZERO; 3], raster, &gradient, jitter);
+    let sums = rasterize_backward(size_px, visible, lists, [R::ZERO; 3], raster, &gradient);
     sums.into_iter().map(|sum| sum.rgb[0]).collect()
 }
 

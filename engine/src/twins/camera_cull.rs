@@ -197,7 +197,6 @@ mod tests {
                 filter_2d,
                 sh_degree: 0,
                 tight_tiles: true,
-                jitter: None,
                 dropout: None,
             };
             let is_shown = project(0, &gaussian, filter_3d, &view, &settings).is_some();

@@ -168,7 +168,6 @@ mod tests {
             filter_2d,
             sh_degree: 0,
             tight_tiles: true,
-            jitter: None,
             dropout: None,
         };
         let mut all = gaussians.iter().zip(filter_3d);
@@ -220,7 +219,6 @@ mod tests {
                 filter_2d: Filter2d::Mip { kernel_size: 0.1 },
                 sh_degree: 0,
                 tight_tiles: true,
-                jitter: None,
                 dropout: None,
             };
             let view = View::new(&camera);

@@ -10,7 +10,6 @@
 use super::dropout::Dropout;
 use super::filter_3d;
 use super::gaussian::{Gaussian, View};
-use super::jitter::{Jitter, REACH_PX};
 use super::sh::sh_basis;
 use super::{TILE, tile_grid};
 use crate::math::{Mat3, Real, Sym2, Vec3, cross, dot, mat_mul, norm, rotation, scale, sigmoid, sub, transpose};
@@ -47,8 +46,6 @@ pub struct Settings {
     pub sh_degree: u32,
     /// Off: every tile of the 3-sigma rectangle counts. For tests and comparisons only.
     pub tight_tiles: bool,
-    /// Pixels are sampled at random points; evaluation never does that.
-    pub jitter: Option<Jitter>,
     /// Some Gaussians are left out; evaluation never does that.
     pub dropout: Option<Dropout>,
 }
@@ -365,8 +362,7 @@ fn clamp_index<R: Real>(value: R, limit: u32) -> u32 {
 ///
 /// With [`Settings::tight_tiles`], the ellipse `A dx^2 + 2 B dx dy + C dy^2 <= 2 t`, `t = ln(255 opacity)`, is cut by the band of the
 /// row's pixel centres. Its right extreme over the band is at the dy nearest to the ellipse's own rightmost point, and
-/// likewise on the left; a tile counts when its pixel centres overlap the interval between the two. With jitter, the reach
-/// of the samples widens every tile.
+/// likewise on the left; a tile counts when its pixel centres overlap the interval between the two.
 #[must_use]
 pub fn tile_span<R: Real>(visible: &Visible<R>, row: u32, settings: &Settings) -> [u32; 2] {
     let TileRect {
@@ -380,11 +376,10 @@ pub fn tile_span<R: Real>(visible: &Visible<R>, row: u32, settings: &Settings) -
     let two_t = R::of(2.0) * ((R::of(255.0) * visible.opacity).ln() + R::of(TILE_SLACK));
     let det = a * c - b * b;
     let tile = R::of(f64::from(TILE));
-    let margin = R::of(settings.jitter.map_or(0.0, |_| REACH_PX));
     let top = R::of(f64::from(row)) * tile - visible.mean_px[1];
     let dy_max = (two_t * a / det).sqrt();
-    let bottom = top + tile - R::ONE + margin;
-    let (band_low, band_high) = ((top - margin).max(-dy_max), bottom.min(dy_max));
+    let bottom = top + tile - R::ONE;
+    let (band_low, band_high) = (top.max(-dy_max), bottom.min(dy_max));
     if band_low > band_high {
         return [first, first];
     }
@@ -395,8 +390,8 @@ pub fn tile_span<R: Real>(visible: &Visible<R>, row: u32, settings: &Settings) -
     };
     let right = visible.mean_px[0] + extreme(dy_right, R::ONE);
     let left = visible.mean_px[0] + extreme(-dy_right, -R::ONE);
-    let span_first = clamp_index(((left - margin - tile + R::ONE) / tile).ceil(), end).max(first);
-    let span_end = clamp_index(((right + margin) / tile).floor() + R::ONE, end);
+    let span_first = clamp_index(((left - tile + R::ONE) / tile).ceil(), end).max(first);
+    let span_end = clamp_index((right / tile).floor() + R::ONE, end);
     [span_first, span_end.max(span_first)]
 }
 

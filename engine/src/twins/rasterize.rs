@@ -4,7 +4,6 @@
 //! `C = sum_i c_i alpha_i T_i`, `T_i = prod_{j<i} (1 - alpha_j)`, `alpha = min(0.99, opacity e^power)`,
 //! `power = -(A dx^2 + C dy^2) / 2 - B dx dy`.
 
-use super::jitter::{Jitter, sample_point};
 use super::project::{ALPHA_MIN, Visible};
 use super::{TILE, tile_grid};
 use crate::math::{Real, Sym2, Vec3};
@@ -95,7 +94,7 @@ pub fn pixel_list(lists: &TileLists, width_px: u32, x: u32, y: u32) -> &[u32] {
     &lists.visible[start as usize..end as usize]
 }
 
-/// Renders the image over `background`, pixels sampled at their centres or jittered. `lists` has one range per tile of the
+/// Renders the image over `background`. `lists` has one range per tile of the
 /// image.
 #[must_use]
 pub fn rasterize<R: Real>(
@@ -103,7 +102,6 @@ pub fn rasterize<R: Real>(
     visible: &[Visible<R>],
     lists: &TileLists,
     background: Vec3<R>,
-    jitter: Option<Jitter>,
 ) -> Raster<R> {
     let n_px = size_px[0] as usize * size_px[1] as usize;
     let mut out = Raster {
@@ -113,7 +111,7 @@ pub fn rasterize<R: Real>(
     };
     for y in 0..size_px[1] {
         for x in 0..size_px[0] {
-            let pixel = sample_point(jitter, size_px[0], x, y);
+            let pixel = [x, y].map(|v| R::of(f64::from(v)));
             let (rgb, transmittance, last) = blend_pixel(visible, pixel_list(lists, size_px[0], x, y), pixel);
             out.rgb
                 .push(std::array::from_fn(|c| rgb[c] + transmittance * background[c]));

@@ -12,7 +12,6 @@
 //!
 //! The clamp of alpha at 0.99 does not stop the gradient: a saturated Gaussian can still learn to be less so.
 
-use super::jitter::{Jitter, sample_point};
 use super::project::Visible;
 use super::rasterize::{Raster, TileLists, coverage, pixel_list};
 use crate::math::{Real, Vec3, dot, scale};
@@ -107,8 +106,7 @@ fn backward_pixel<R: Real>(
     }
 }
 
-/// One record per visible Gaussian, from the image gradient (one entry a pixel) and what the forward pass left, which
-/// sampled pixels by the same `jitter`.
+/// One record per visible Gaussian, from the image gradient (one entry a pixel) and what the forward pass left.
 #[must_use]
 pub fn rasterize_backward<R: Real>(
     size_px: [u32; 2],
@@ -117,11 +115,10 @@ pub fn rasterize_backward<R: Real>(
     background: Vec3<R>,
     raster: &Raster<R>,
     image_gradient: &[Vec3<R>],
-    jitter: Option<Jitter>,
 ) -> Vec<Gradient2d<R>> {
     let none = vec![R::ZERO; image_gradient.len()];
     let gradients = (image_gradient, &none[..]);
-    rasterize_backward_alpha(size_px, visible, lists, background, raster, gradients, jitter)
+    rasterize_backward_alpha(size_px, visible, lists, background, raster, gradients)
 }
 
 /// [`rasterize_backward`] of a loss that depends on the final transmittance too: its gradients by colour and by that.
@@ -133,7 +130,6 @@ pub fn rasterize_backward_alpha<R: Real>(
     background: Vec3<R>,
     raster: &Raster<R>,
     (image_gradient, transmittance_gradient): (&[Vec3<R>], &[R]),
-    jitter: Option<Jitter>,
 ) -> Vec<Gradient2d<R>> {
     let mut out = vec![Gradient2d::ZERO; visible.len()];
     let half_size = ndc_scale(size_px);
@@ -142,7 +138,7 @@ pub fn rasterize_backward_alpha<R: Real>(
             let i = (y * size_px[0] + x) as usize;
             let pixel = Pixel {
                 list: &pixel_list(lists, size_px[0], x, y)[..raster.last[i] as usize],
-                centre: sample_point(jitter, size_px[0], x, y),
+                centre: [x, y].map(|v| R::of(f64::from(v))),
                 gradient: image_gradient[i],
                 transmittance_gradient: transmittance_gradient[i],
                 final_transmittance: raster.transmittance[i],
@@ -190,9 +186,9 @@ mod tests {
     fn the_clamp_of_alpha_does_not_stop_the_gradient() {
         // Opacity above 1 cannot come from a sigmoid, but makes the clamp active off the centre.
         let (visible, lists) = stack(&[1.2]);
-        let raster = rasterize([1, 1], &visible, &lists, [0.0; 3], None);
+        let raster = rasterize([1, 1], &visible, &lists, [0.0; 3]);
         assert!((raster.transmittance[0] - (1.0 - ALPHA_MAX)).abs() < 1e-12);
-        let g = rasterize_backward([1, 1], &visible, &lists, [0.0; 3], &raster, &[[1.0, 0.0, 0.0]], None)[0];
+        let g = rasterize_backward([1, 1], &visible, &lists, [0.0; 3], &raster, &[[1.0, 0.0, 0.0]])[0];
         let falloff = (-0.5_f64 * 0.1 * 0.25).exp();
         assert!((g.opacity - falloff).abs() < 1e-12 && (g.rgb[0] - ALPHA_MAX).abs() < 1e-12);
         let p = falloff * 1.2;
@@ -205,9 +201,9 @@ mod tests {
     fn blending_stops_before_the_transmittance_floor() {
         // Alphas at the pixel are 0.938, 0.938 and 0.978: 0.0038 is left after two, 0.000085 would be after three.
         let (visible, lists) = stack(&[0.95, 0.95, 0.99, 0.5]);
-        let raster = rasterize([1, 1], &visible, &lists, [1.0; 3], None);
+        let raster = rasterize([1, 1], &visible, &lists, [1.0; 3]);
         assert_eq!(raster.last, [2]);
-        let g = rasterize_backward([1, 1], &visible, &lists, [1.0; 3], &raster, &[[1.0; 3]], None);
+        let g = rasterize_backward([1, 1], &visible, &lists, [1.0; 3], &raster, &[[1.0; 3]]);
         assert!(g[0] != Gradient2d::ZERO && g[1] != Gradient2d::ZERO);
         assert_eq!(g[2..], [Gradient2d::ZERO; 2]);
     }

@@ -29,7 +29,6 @@ pub(super) fn settings(filter_2d: Filter2d, sh_degree: u32) -> Settings {
         filter_2d,
         sh_degree,
         tight_tiles: true,
-        jitter: None,
         dropout: None,
     }
 }

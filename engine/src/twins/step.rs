@@ -71,12 +71,11 @@ pub fn forward<R: Real>(
         ranges,
         visible: sorted,
     };
-    let raster = rasterize(view.size_px, &visible, &lists, background, settings.jitter);
+    let raster = rasterize(view.size_px, &visible, &lists, background);
     Forward { visible, lists, raster }
 }
 
-/// Forward and backward for one view. `target` has one entry a pixel: what each pixel's sample is compared with, see
-/// [`resample`](super::jitter::resample).
+/// Forward and backward for one view. `target` has one entry a pixel.
 #[must_use]
 pub fn step<R: Real>(
     gaussians: &[Gaussian<R>],
@@ -96,7 +95,6 @@ pub fn step<R: Real>(
         background,
         &forward.raster,
         &loss.gradient,
-        settings.jitter,
     );
     let mut gradients = vec![Gaussian::ZERO; gaussians.len()];
     let mut mean_ndc_norms = vec![R::ZERO; forward.visible.len()];

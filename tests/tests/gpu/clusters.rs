@@ -198,11 +198,7 @@ fn masks_are_those_of_one_by_one() {
         let clusters = table(&mut on, count as usize);
         for key in 0..40 {
             let mut u = StepUniforms::for_camera(&camera(&scene, key), [0.0; 3], [0.1, 0.3, 2.0][key as usize % 3]);
-            u.flags = if key % 2 == 0 {
-                flags::CLASSIC
-            } else {
-                flags::RAY_JITTER
-            };
+            u.flags = if key % 2 == 0 { flags::CLASSIC } else { 0 };
             let (found, one_by_one) = (masks(&mut on, &u, count as usize), masks(&mut off, &u, count as usize));
             assert!(found == one_by_one, "scene {seed}, camera {key}");
             // Of what is no number there are no bounds.

@@ -296,12 +296,8 @@ fn run(device: &Arc<vk::Device>, settings: &[&[(&str, &str)]], model: &Gaussians
 
 const ON: &[(&str, &str)] = &[("optimizer.deferred_sh", "on")];
 const OFF: &[(&str, &str)] = &[("optimizer.deferred_sh", "off")];
-/// All rates fall to a hundredth within the run.
-const FALLING: &[(&str, &str)] = &[
-    ("optimizer.lr.cooldown", "1"),
-    ("optimizer.lr.cooldown_to", "0.01"),
-    ("schedule.iterations", "65"),
-];
+/// All rates fall to a tenth within the run.
+const FALLING: &[(&str, &str)] = &[("optimizer.lr.cooldown", "1"), ("schedule.iterations", "65")];
 
 fn colors(model: &Gaussians) -> Vec<f32> {
     [model.sh0.as_flattened(), &model.sh_rest].concat()

@@ -36,7 +36,6 @@ fn records_and_image_carry_depth() {
             sort_subgroup: 0,
             columns,
             lanes: false,
-            jitter: false,
         };
         let mut gpu = staged(&capacities, &variants);
         gpu.load(&model);
@@ -58,7 +57,7 @@ fn records_and_image_carry_depth() {
             ranges: stages.ranges.clone(),
             visible: stages.sorted.1.clone(),
         };
-        let raster = rasterize(size, &stages.visible, &lists, BACKGROUND, None);
+        let raster = rasterize(size, &stages.visible, &lists, BACKGROUND);
         close(
             "image",
             stages.raster.rgb.as_flattened(),

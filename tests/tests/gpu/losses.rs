@@ -76,15 +76,7 @@ fn coverage_against_the_mask() {
         let found: Vec<f32> = found.iter().map(|g| g[3]).collect();
         close("gradient by transmittance", &found, &by_transmittance, 1e-9, 1e-4);
         let gradients = (&colors.gradient[..], &by_transmittance[..]);
-        let wanted = rasterize_backward_alpha(
-            scene.size,
-            &out.visible,
-            &out.lists,
-            BACKGROUND,
-            &out.raster,
-            gradients,
-            None,
-        );
+        let wanted = rasterize_backward_alpha(scene.size, &out.visible, &out.lists, BACKGROUND, &out.raster, gradients);
         let found: Vec<[f32; 4]> = gpu.kept(tensors.1, "gradient_check", wanted.len());
         let flat = |f: &dyn Fn(usize) -> [f32; 3]| (0..wanted.len()).flat_map(f).collect::<Vec<f32>>();
         let found = flat(&|i| [found[i][0], found[i][1], found[i][2]]);

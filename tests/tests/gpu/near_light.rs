@@ -43,7 +43,6 @@ fn records_and_image_carry_near_light() {
         sort_subgroup: 0,
         columns: true,
         lanes: false,
-        jitter: false,
     };
     let mut gpu = staged(&capacities, &variants);
     gpu.load(&model);
@@ -57,7 +56,7 @@ fn records_and_image_carry_near_light() {
         ranges: stages.ranges.clone(),
         visible: stages.sorted.1.clone(),
     };
-    let raster = rasterize(size, &stages.visible, &lists, BACKGROUND, None);
+    let raster = rasterize(size, &stages.visible, &lists, BACKGROUND);
     let found = stages.raster.rgb.as_flattened();
     close("image", found, raster.rgb.as_flattened(), 1e-5, 1e-5);
     gpu.assert_valid();

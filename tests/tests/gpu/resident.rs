@@ -71,7 +71,7 @@ fn trainer(device: &Arc<vk::Device>, setup: &Setup, masked: bool) -> Trainer {
     for (number, view) in index.train.iter_mut().chain(&mut index.test).enumerate() {
         view.camera = camera(number);
     }
-    let budget = Budget::of_device(device, Some(4 << 30), 0.97);
+    let budget = Budget::of_device(device, Some(4 << 30));
     // a page holds about twelve photos
     let limits = PlanLimits {
         binding_bytes: 512 << 10,

@@ -42,7 +42,6 @@ fn sorts(sort_subgroup: u32) {
         sort_subgroup,
         columns: true,
         lanes: false,
-        jitter: false,
     };
     let mut table = TensorTable::default();
     let shared = shared(&mut table);
@@ -309,7 +308,6 @@ fn ranges_over_a_folded_grid() {
         sort_subgroup: 0,
         columns: false,
         lanes: false,
-        jitter: false,
     };
     tile_ranges::record(&mut program, &shared, keys, &intersections, &variants);
     let mut gpu = Gpu::new(&device, table, &[&program], 1 << 30).expect("memory");

@@ -5,7 +5,6 @@ use kiln::kernels::uniforms::flags;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::step::Capacities;
 use kiln::twins::dropout::Dropout;
-use kiln::twins::jitter::Jitter;
 use kiln::twins::project::Filter2d;
 use kiln_tests::child;
 use kiln_tests::gpu::open;
@@ -50,7 +49,6 @@ const fn portable(reduction: Reduction, columns: bool) -> Variants {
         sort_subgroup: 0,
         columns,
         lanes: false,
-        jitter: false,
     }
 }
 
@@ -88,8 +86,6 @@ fn check_dropout(
         before.settings.filter_2d = Filter2d::Classic;
         u.background[3] = before.settings.filter_2d.variance_px2() as f32;
     }
-    before.settings.jitter = (bits & flags::RAY_JITTER != 0).then_some(Jitter { seed: 77, iteration: 1 });
-    before.resample = bits & flags::RESAMPLE != 0;
     before.settings.dropout = (share > 0.0).then_some(Dropout {
         share,
         seed: 77,
@@ -160,28 +156,6 @@ fn plain_scene_in_all_variants() {
     assert!(check_scene(&Scene::default(), &exchange, 1024) > 200);
 }
 
-/// Rasterisers built for jitter.
-fn jittered() -> [Variants; 5] {
-    ALL.map(|variants| Variants {
-        jitter: true,
-        ..variants
-    })
-}
-
-#[test]
-fn jittered_rays_follow_the_reference() {
-    let scene = Scene {
-        seed: 41,
-        size: [70, 45],
-        ..Scene::default()
-    };
-    for bits in [flags::RAY_JITTER, flags::RAY_JITTER | flags::RESAMPLE] {
-        assert!(check_flags(&scene, &scene.model(), &jittered(), 512, true, bits) > 200);
-    }
-    // Evaluation uses the same kernels with the flag off, and samples pixel centres.
-    check_flags(&scene, &scene.model(), &jittered(), 512, true, 0);
-}
-
 /// What is left out takes no part, not even as something faint, and the others are more opaque, some of them than 1.
 #[test]
 fn dropped_gaussians_follow_the_reference() {
@@ -221,8 +195,6 @@ fn classic_models_follow_the_reference() {
     }
     let visible = check_flags(&scene, &model, &ALL, 512, true, flags::CLASSIC);
     assert!(visible > 200, "{visible}");
-    let both = flags::CLASSIC | flags::RAY_JITTER;
-    check_flags(&scene, &model, &jittered(), 512, true, both);
 }
 
 #[test]

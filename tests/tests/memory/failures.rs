@@ -30,7 +30,7 @@ fn start_up_survives_a_failure_of_every_allocation() {
         let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
         let demand = Demand::count(&profile, &scene, &model);
         let variants = variants_for(device.caps(), open.tier, &profile, &open.faults).unwrap();
-        let budget = Budget::of_device(&device, Some(4 * GIB), 0.97);
+        let budget = Budget::of_device(&device, Some(4 * GIB));
         let start = || -> Result<Trainer, RunError> {
             let limits = Gpu::limits(&device);
             let (mut plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants, &open.faults)?;

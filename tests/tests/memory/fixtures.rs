@@ -123,7 +123,7 @@ fn mapped_video_memory_is_the_last_resort_and_staging_stays_with_the_host() {
 fn caps_follow_from_heap_report_and_profile() {
     let cap = |name: &str, profile: Option<u64>| {
         let fixture = fixtures().into_iter().find(|f| f.name == name).unwrap();
-        let budget = Budget::of_caps(&fixture.caps, fixture.reported, profile, 0.97);
+        let budget = Budget::of_caps(&fixture.caps, fixture.reported, profile);
         (budget.cap_bytes, budget.limit)
     };
     assert_eq!(cap("nvidia", Some(23 * GIB)), (23 * GIB, BudgetLimit::Profile));
@@ -152,7 +152,7 @@ fn a_cap_is_never_above_any_of_its_limits_and_never_wraps() {
             caps.heaps[heap as usize].bytes = bytes;
             for reported in sizes.into_iter().map(Some).chain([None]) {
                 for profile in sizes.into_iter().map(Some).chain([None]) {
-                    let budget = Budget::of_caps(&caps, reported, profile, 0.97);
+                    let budget = Budget::of_caps(&caps, reported, profile);
                     let most = [Some(bytes), reported, profile].into_iter().flatten().min().unwrap();
                     assert!(budget.cap_bytes <= most, "{name}: {budget:?}");
                 }

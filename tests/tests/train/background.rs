@@ -8,7 +8,7 @@ use kiln::run::interrupt::Interrupt;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json};
 
 const BRIEF: &[(&str, &str)] = &[
-    ("init.background.count", "auto"),
+    ("init.background", "auto"),
     ("schedule.iterations", "6"),
     ("schedule.checkpoint", "[3]"),
 ];

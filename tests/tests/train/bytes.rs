@@ -30,14 +30,12 @@ const FAST: Variants = Variants {
     sort_subgroup: 32,
     columns: false,
     lanes: false,
-    jitter: false,
 };
 const SEGMENTED: Variants = Variants {
     reduction: Reduction::Segmented,
     sort_subgroup: 0,
     columns: true,
     lanes: false,
-    jitter: false,
 };
 
 const MODES: [Storage; 3] = [Storage::Exact, Storage::Half, Storage::Compact];
@@ -75,7 +73,7 @@ fn planned(
 ) -> (TrainPlan, PlanReport) {
     let profile = profile(settings);
     let scene = scene(&profile, size_px);
-    let budget = Budget::new(cap_bytes, None, Some(cap_bytes), 1.0);
+    let budget = Budget::of_profile(cap_bytes);
     plan(&profile, &scene, demand, budget, CARD, variants, &profile.faults).unwrap()
 }
 
@@ -326,17 +324,14 @@ fn a_step_owns_the_arena_and_everything_else_borrows_it() {
 fn recipes_stop_at_their_ceilings_however_large_the_card() {
     for (settings, ceiling) in [
         (vec![], 6_000_000),
-        (vec![("train.gaussian_ceiling", "250000")], 250_000),
-        (
-            vec![("train.gaussian_ceiling", "250000"), ("memory.max_gaussians", "400000")],
-            400_000,
-        ),
+        (vec![("memory.max_gaussians", "up to 250000")], 250_000),
+        (vec![("memory.max_gaussians", "400000")], 400_000),
         // 35 training photos of 80x60: the root of 168 000 pixels is 409.9. The lower bound holds, settings by hand go first.
         (vec![("train.gaussians_per_root_pixel", "100")], 40_987),
         (
             vec![
                 ("train.gaussians_per_root_pixel", "100"),
-                ("train.gaussian_ceiling", "5000"),
+                ("memory.max_gaussians", "up to 5000"),
             ],
             5000,
         ),
@@ -348,7 +343,7 @@ fn recipes_stop_at_their_ceilings_however_large_the_card() {
             400_000,
         ),
         // Never below what there is at the start.
-        (vec![("train.gaussian_ceiling", "1000")], 3500),
+        (vec![("memory.max_gaussians", "up to 1000")], 3500),
     ] {
         let (_, report) = planned(&settings, [80, 60], &demand(3500, 0.5, 4.0), 80 * GIB, &FAST);
         assert_eq!(report.capacities.n_limit, ceiling, "{settings:?}");
@@ -397,7 +392,7 @@ fn room_is_given_up_before_gaussians() {
         let mut last = full.capacities;
         let mut sources = Vec::new();
         for mib in (700..900).rev().step_by(3) {
-            let budget = Budget::new(mib * MIB, None, Some(mib * MIB), 1.0);
+            let budget = Budget::of_profile(mib * MIB);
             let Ok((_, report)) = plan(&profile, &scene, &demand, budget, CARD, &FAST, &profile.faults) else {
                 break;
             };

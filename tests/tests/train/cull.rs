@@ -196,7 +196,7 @@ fn an_empty_model_is_told() {
     let settings: Settings = &[
         ("strategy", "{ kind: fixed }"),
         ("cull", "{ every: 0, witnesses: 1 }"),
-        ("init.background.count", "0"),
+        ("init.background", "0"),
     ];
     train_scene(profile(&root, &[SHORT, settings]), copy, None, &never).unwrap();
     let warnings = events(&root, "warning");

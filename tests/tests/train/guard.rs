@@ -177,11 +177,11 @@ fn probes_disturb_nothing() {
         let run = runs::train_scene(profile, runs::scene(), None, &Interrupt::unattached());
         run.unwrap().1
     };
-    let probing = [("fault.probe", "true"), ("memory.probe_every", "1")];
+    let probing = [("fault.probe", "true"), ("fault.probe_every", "1")];
     let with = allocations("with", &probing);
     assert_eq!(
         with,
-        allocations("start", &[("fault.probe", "true"), ("memory.probe_every", "0")])
+        allocations("start", &[("fault.probe", "true"), ("fault.probe_every", "0")])
     );
     assert_eq!(
         with,
@@ -210,7 +210,7 @@ fn probes_disturb_nothing() {
 fn a_spill_is_told_and_ends_the_run_where_that_is_asked_for() {
     let scratch = Scratch::new("spill");
     let root = |name: &str| scratch.join(name);
-    let spilled = [("memory.probe_every", "10"), ("fault.spill_from", "25")];
+    let spilled = [("fault.probe_every", "10"), ("fault.spill_from", "25")];
     train(&root("warned"), &spilled).unwrap();
     let verdicts = runs::events(&root("warned"), "residency");
     let verdicts: Vec<(u64, &str)> = verdicts

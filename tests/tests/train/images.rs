@@ -19,7 +19,7 @@ const BRIEF: &[(&str, &str)] = &[
     ("memory.max_gaussians", "1500"),
     (
         "strategy.densify",
-        "{ from: 2, until: 20, every: 8, grad_threshold: 0.0005, percent_dense: 0.01 }",
+        "{ from: 2, until: 20, every: 8, grad_threshold: 0.0005 }",
     ),
     ("init", "{ kind: random_box, count: 600, half_side: 0.6 }"),
     ("train.deterministic", "true"),

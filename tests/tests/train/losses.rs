@@ -62,7 +62,6 @@ fn coverage(scratch: &Scratch, scene: &str, run: &str) -> [f64; 2] {
         filter_2d: Filter2d::Mip { kernel_size: 0.1 },
         sh_degree: 0,
         tight_tiles: true,
-        jitter: None,
         dropout: None,
     };
     let (gaussians, filter) = (Gaussian::<f32>::from_model(&model), &model.filter_3d);
@@ -288,7 +287,7 @@ fn memory_is_as_listed() {
         let scene = SceneIndex::load(&scratch.join("scene"), &scene_options(&profile).unwrap()).unwrap();
         let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
         let demand = Demand::count(&profile, &scene, &model);
-        let budget = Budget::new(1 << 30, None, Some(1 << 30), 1.0);
+        let budget = Budget::of_profile(1 << 30);
         let limits = PlanLimits {
             block_bytes: 1 << 30,
             binding_bytes: 128 << 20,

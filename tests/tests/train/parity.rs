@@ -175,21 +175,3 @@ fn a_classic_model_has_no_filter_and_is_drawn_as_it_was_trained() {
     .unwrap();
     assert!(raw == runs::raw_model(&resumed, 16), "the pause changed the run");
 }
-
-#[test]
-fn jitter_changes_training_but_not_evaluation() {
-    let scratch = Scratch::new("jitter");
-    let on = ("mip.ray_jitter", "true");
-    let resampled = [on, ("mip.resample_gt_image", "true")];
-    let run = |name: &str, settings: &[(&str, &str)]| short_run(&scratch, name, settings);
-    let (centred, jittered) = (run("centred", &[]), run("jittered", &[on]));
-    let (both, again) = (run("both", &resampled), run("again", &resampled));
-    let model = |run: &Path| runs::raw_model(run, 16);
-    assert!(model(&centred) != model(&jittered) && model(&jittered) != model(&both));
-    assert!(
-        model(&both) == model(&again),
-        "the offsets come from seed, step and pixel"
-    );
-    let (before, after) = psnr_again(&both, "point_cloud_raw.ply");
-    assert!((before - after).abs() < 1e-3, "{before} {after}");
-}

@@ -49,9 +49,8 @@ fn statistics_and_moments_take_three_words_and_what_their_storage_says() {
             sort_subgroup: 0,
             columns: true,
             lanes: false,
-            jitter: false,
         };
-        let budget = Budget::new(GIB, None, Some(GIB), 1.0);
+        let budget = Budget::of_profile(GIB);
         let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
         let demand = Demand::count(&profile, &scene, &model);
         let (plan, report) = plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).unwrap();
@@ -105,7 +104,6 @@ fn the_count_over_the_training_views_is_what_steps_see() {
         filter_2d: Filter2d::Mip { kernel_size: 0.1 },
         sh_degree: 3,
         tight_tiles: true,
-        jitter: None,
         dropout: None,
     };
     let counts = cameras.iter().map(|view| {
@@ -165,7 +163,7 @@ fn a_run_reserves_what_was_planned_and_says_where_capacities_come_from() {
     let demand = Demand::count(&profile, &scene, &model);
     runs::train(profile.clone(), None, &Interrupt::unattached()).unwrap();
     let open = open_device(&profile, profile.faults.clone()).unwrap();
-    let budget = Budget::of_device(&open.device, None, profile.memory.cap_fraction);
+    let budget = Budget::of_device(&open.device, None);
     let variants = variants_for(open.device.caps(), open.tier, &profile, &open.faults).unwrap();
     let limits = Gpu::limits(&open.device);
     let (_, report) = plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).unwrap();

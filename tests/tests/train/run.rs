@@ -125,7 +125,7 @@ fn every_way_of_training_learns() {
         ("eval.lpips", "false"),
     ];
     let ways: [&[(&str, &str)]; 7] = [
-        &[("device.tier", "portable"), ("diagnose.validation", "true")],
+        &[("fault.portable", "true"), ("diagnose.validation", "true")],
         &[("fault.reduction", "atomic"), ("diagnose.validation", "true")],
         &[("fault.reduction", "compare_exchange"), ("diagnose.validation", "true")],
         &[("fault.reduction", "segmented")],
@@ -147,7 +147,7 @@ fn every_way_of_training_learns() {
         assert_eq!(end.unwrap().iterations, 45, "{way:?}");
         let environment = json(&root.join("env.json"));
         let has = |setting: (&str, &str)| way.contains(&setting);
-        if has(("device.tier", "portable")) {
+        if has(("fault.portable", "true")) {
             assert_eq!(environment["tier"], "portable");
         }
         for reduction in ["atomic", "compare_exchange", "segmented"] {
@@ -218,7 +218,7 @@ fn sums_that_the_tier_cannot_make_are_refused() {
     let scratch = Scratch::new("refused-reduction");
     for reduction in ["atomic", "compare_exchange"] {
         let root = scratch.join(reduction);
-        let way = [("device.tier", "portable"), ("fault.reduction", reduction)];
+        let way = [("fault.portable", "true"), ("fault.reduction", reduction)];
         let error = runs::train(profile(&root, &[QUICK, &way]), None, &Interrupt::unattached()).unwrap_err();
         let text = error.to_string();
         assert!(

@@ -106,17 +106,9 @@ fn other_modes_and_degrees_are_refused_and_higher_degrees_may_be_dropped() {
             &stored(other),
             &format!("`memory.storage` {mode}, the profile asks for {other}"),
         );
-        refused(
-            &[("model.sh_degree", "1")],
-            "`model.sh_degree` 3, the profile asks for 1; `model.sh_truncate: true` drops what is above",
-        );
 
         // Without the higher degrees the rest goes on: the same Gaussians, colours as they were.
-        let truncate = [
-            ("model.sh_degree", "1"),
-            ("model.sh_truncate", "true"),
-            ("schedule.iterations", "25"),
-        ];
+        let truncate = [("model.sh_degree", "1"), ("schedule.iterations", "25")];
         let (end, lower) = onward("lower", &truncate);
         assert_eq!(end.unwrap().iterations, 25);
         let (end, same) = onward("same", &[("schedule.iterations", "25")]);
@@ -135,10 +127,7 @@ fn other_modes_and_degrees_are_refused_and_higher_degrees_may_be_dropped() {
         }
         assert!(lower.sh_rest.iter().any(|c| *c != 0.0));
         let back = scratch.join(&format!("{mode}-lower/checkpoints"));
-        let higher = profile(
-            &scratch.join("higher"),
-            &[EVENTFUL, &stored(mode), &[("model.sh_truncate", "true")]],
-        );
+        let higher = profile(&scratch.join("higher"), &[EVENTFUL, &stored(mode)]);
         let error = runs::train(higher, Some(ResumeFrom::File(back)), &Interrupt::unattached()).unwrap_err();
         assert!(
             error

@@ -119,13 +119,13 @@ mod tests {
         for (path, value) in [
             ("version", "1"),
             ("memory.storage", "exact"),
-            ("memory.max_gaussians", "auto"),
+            ("memory.max_gaussians", "up to 25000"),
             ("schedule.test.0", "1500"),
             ("schedule.resolution.0.scale", "0.5"),
             ("strategy.densify.every", "50"),
             ("losses.1.kind", "dssim"),
             ("losses.1.weight", "0.2"),
-            ("optimizer.betas.1", "0.999"),
+            ("optimizer.lr.quats", "0.001"),
             ("regularizers", "[]"),
             ("sinks.2.every", "100"),
         ] {

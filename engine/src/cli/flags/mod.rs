@@ -156,12 +156,6 @@ const SETTINGS: &[Flag] = &[
         "Seed of every random choice",
     ),
     flag(
-        &["resolution-scale"],
-        "train.resolution_scale",
-        One("F", number::<f32>),
-        "Scale of the training images",
-    ),
-    flag(
         &["max-gaussians", "cap-max", "max-cap", "max-splats"],
         "memory.max_gaussians",
         One("N", whole::<u32>),
@@ -193,20 +187,6 @@ const SETTINGS: &[Flag] = &[
         "eval.lpips",
         Optional("BOOL", truth, "true"),
         "Compute LPIPS, True or False",
-    )
-    .hidden(),
-    flag(
-        &["ray-jitter"],
-        "mip.ray_jitter",
-        Switch("true"),
-        "Move each pixel's sample at random",
-    )
-    .hidden(),
-    flag(
-        &["resample-gt-image"],
-        "mip.resample_gt_image",
-        Switch("true"),
-        "Sample the photos where the pixels were moved to",
     )
     .hidden(),
     flag(

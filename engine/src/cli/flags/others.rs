@@ -30,6 +30,8 @@ const NO_DEPTHS: &str =
     "maps of depth are not trained on; `init.background` and `model.near` are what holds floaters off";
 const EXPOSURE: &str = "`losses: [{ kind: exposure }]` in the configuration file fits an affine map of colours for each photo; see \
                         the guide `recipes`";
+const NO_JITTER: &str =
+    "photos are sampled at pixel centres; `mip.kernel_size` and `mip.filter_3d` are what there is against aliasing";
 const NO_VIEWER: &str = "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run";
 const NO_MESH: &str = "surface extraction is not part of Kiln yet; `kiln train SCENE` trains Gaussians and writes \
                        `point_cloud.ply`, and `kiln render RUN --depth` writes depth maps";
@@ -88,8 +90,12 @@ pub(super) const GAUSSIANS: &[Row] = &[
         "--disable_viewer",
         "there is no network viewer during training that could be turned off; leave the flag out, or use `--quiet`",
     ),
-    Sets("--ray_jitter"),
-    Sets("--resample_gt_image"),
+    Refused(&["--ray_jitter", "--ray-jitter"], "--ray_jitter", NO_JITTER),
+    Refused(
+        &["--resample_gt_image", "--resample-gt-image"],
+        "--resample_gt_image",
+        NO_JITTER,
+    ),
     Refused(&["--load_allres", "--sample_more_highres"], "--load_allres", SCALES),
     Sets("--data_device cuda"),
     Sets("--data_device cpu"),
@@ -162,7 +168,7 @@ pub(super) const GAUSSIANS: &[Row] = &[
     Refused(
         &["--percent_dense"],
         "--percent_dense 0.01",
-        "the key is `strategy.densify.percent_dense`; `--set KEY=VALUE` sets it",
+        "it is a constant, 0.01; `strategy.densify.grad_threshold` decides how many are densified",
     ),
     Refused(
         &["--opacity_reset_interval"],
@@ -189,7 +195,11 @@ pub(super) const OTHERS: &[Row] = &[
 /// Flags of the mesh pipeline and of its memory options.
 pub(super) const MESHES: &[Row] = &[
     Sets("--scene_path garden"),
-    Sets("--resolution_scale 0.9"),
+    Refused(
+        &["--resolution_scale", "--resolution-scale"],
+        "--resolution_scale 0.9",
+        "`--resolution N` says it all: a divisor, or the width in pixels",
+    ),
     Sets("--gpu 0"),
     Refused(
         &["--optimize_memory"],

@@ -68,13 +68,13 @@ fn plan() {
             needed_bytes: 9 << 30,
             gaussians: 6_000_000,
             fitting: Some(4_505_600),
-            budget: Budget::new(8 << 30, Some(8 << 30), Some(7 << 30), 0.97),
+            budget: Budget::new(8 << 30, Some(8 << 30), Some(7 << 30)),
         },
         PlanError::DoesNotFit {
             needed_bytes: 900 << 20,
             gaussians: 200_000,
             fitting: None,
-            budget: Budget::new(8 << 30, Some(800 << 20), Some(7 << 30), 0.97),
+            budget: Budget::new(8 << 30, Some(800 << 20), Some(7 << 30)),
         },
         PlanError::TooMuchBackground {
             count: 5000,

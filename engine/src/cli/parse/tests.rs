@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::config::{AutoError, Background, Budget, DeviceChoice, HoldOut, LpipsChoice, Profile};
-use crate::plugins::Auto;
+use crate::config::{AutoError, Background, Budget, DeviceChoice, HoldOut, LpipsChoice, MostGaussians, Profile};
 
 const CPU: Budget = Budget {
     bytes: 1 << 34,
@@ -57,7 +56,7 @@ fn every_accepted_flag_reaches_its_key() {
         ("--hold-out test.txt", |p| {
             p.dataset.eval == HoldOut::Listed("test.txt".to_owned())
         }),
-        ("--cap_max 7000", |p| p.memory.max_gaussians == Auto::Set(7000)),
+        ("--cap_max 7000", |p| p.memory.max_gaussians == MostGaussians::Set(7000)),
         ("--test_iterations 1000 5000", |p| {
             p.schedule.test == [1000, 5000, 30_000]
         }),
@@ -70,12 +69,11 @@ fn every_accepted_flag_reaches_its_key() {
         ("-w", |p| p.model.background == Background::White),
         ("--white_background", |p| p.model.background == Background::White),
         ("--kernel_size 0.3", |p| p.mip.kernel_size == 0.3),
-        ("--resolution_scale 0.9", |p| p.train.resolution_scale == 0.9),
         ("--seed 18446744073709551615", |p| p.train.seed == u64::MAX),
         ("--steps-scaler 0.5", |p| p.schedule.iterations == 15_000),
         ("--allow-cpu", |p| p.device.allow_cpu),
         ("--max-gaussians 500000", |p| {
-            p.memory.max_gaussians == Auto::Set(500_000)
+            p.memory.max_gaussians == MostGaussians::Set(500_000)
         }),
         ("--device 1", |p| p.device.index == Some(DeviceChoice::Number(1))),
         ("--device H200", |p| {

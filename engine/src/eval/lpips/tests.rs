@@ -62,7 +62,7 @@ fn golden() -> Value {
 }
 
 fn weights() -> LpipsWeights {
-    match LpipsWeights::find(None).unwrap() {
+    match LpipsWeights::find().unwrap() {
         Search::Found(weights) => weights,
         Search::Absent(text) => panic!("{text}"),
     }

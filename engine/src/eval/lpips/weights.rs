@@ -57,15 +57,14 @@ impl std::fmt::Debug for LpipsWeights {
 }
 
 impl LpipsWeights {
-    /// Looks for the file at `configured` (`eval.lpips_weights`), then beside the program, then in the source tree: the
-    /// one the program was built from, the one it lies in, the one it is run from. Last come the weights inside the
+    /// Looks for the file beside the program, then in the source tree: the one the program was built from, the one it lies in, the one it is run from. Last come the weights inside the
     /// program, which optimised builds have.
     ///
     /// # Errors
     /// [`LpipsError::Weights`] when a file is there but is not the one expected.
-    pub fn find(configured: Option<&Path>) -> Result<Search, LpipsError> {
+    pub fn find() -> Result<Search, LpipsError> {
         let program = std::env::current_exe().ok();
-        Self::search(&candidates(configured, program.as_deref()), INSIDE)
+        Self::search(&candidates(program.as_deref()), INSIDE)
     }
 
     fn search(candidates: &[PathBuf], inside: Option<&[u8]>) -> Result<Search, LpipsError> {
@@ -81,8 +80,7 @@ impl LpipsWeights {
             (None, None) => {
                 let list: Vec<_> = candidates.iter().map(|p| format!("`{}`", p.display())).collect();
                 Ok(Search::Absent(format!(
-                    "LPIPS is not computed and reported as null: its weights are at none of {}; put {FILE_NAME} there \
-                     or name it in `eval.lpips_weights`",
+                    "LPIPS is not computed and reported as null: its weights are at none of {}; put {FILE_NAME} there",
                     list.join(", ")
                 )))
             }
@@ -147,13 +145,12 @@ impl LpipsWeights {
 }
 
 /// Places to look at, best first. `program` is the path of the running program.
-fn candidates(configured: Option<&Path>, program: Option<&Path>) -> Vec<PathBuf> {
+fn candidates(program: Option<&Path>) -> Vec<PathBuf> {
     let beside = program.and_then(Path::parent).map(|folder| folder.join(FILE_NAME));
     // A tree that was copied or moved after the build: the program lies in its `target/release`, or is run from its root.
     let tree = program.and_then(|program| program.ancestors().nth(3)).map(asset);
     let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets").join(FILE_NAME);
-    let mut list: Vec<PathBuf> = (configured.map(Path::to_path_buf).into_iter())
-        .chain(beside)
+    let mut list: Vec<PathBuf> = (beside.into_iter())
         .chain([built_from])
         .chain(tree)
         .chain([asset(Path::new(""))])
@@ -274,29 +271,25 @@ mod tests {
 
     #[test]
     fn the_file_is_looked_for_where_it_ships_and_may_be_absent() {
-        let list = candidates(Some(Path::new("mine")), Some(Path::new("/tree/target/release/kiln")));
+        let list = candidates(Some(Path::new("/tree/target/release/kiln")));
         let places: Vec<_> = list
             .iter()
             .map(|path| path.to_string_lossy().replace('\\', "/"))
             .collect();
-        assert_eq!(places[0], "mine");
-        assert_eq!(places[1], format!("/tree/target/release/{FILE_NAME}"));
-        assert!(places[2].ends_with(&format!("engine/assets/{FILE_NAME}")));
-        assert_eq!(places[3], format!("/tree/engine/assets/{FILE_NAME}"));
-        assert_eq!(places[4], format!("engine/assets/{FILE_NAME}"));
+        assert_eq!(places[0], format!("/tree/target/release/{FILE_NAME}"));
+        assert!(places[1].ends_with(&format!("engine/assets/{FILE_NAME}")));
+        assert_eq!(places[2], format!("/tree/engine/assets/{FILE_NAME}"));
+        assert_eq!(places[3], format!("engine/assets/{FILE_NAME}"));
         let Search::Absent(text) = LpipsWeights::search(&["/nowhere/a".into()], None).unwrap() else {
             panic!("found");
         };
-        assert!(
-            text.contains("`/nowhere/a`") && text.contains("eval.lpips_weights"),
-            "{text}"
-        );
+        assert!(text.contains("`/nowhere/a`") && text.contains(FILE_NAME), "{text}");
     }
 
     #[test]
     fn weights_inside_the_program_serve_where_no_file_is() {
         let nowhere = ["/nowhere/a".into()];
-        let shipped = std::fs::read(candidates(None, None).first().unwrap()).unwrap();
+        let shipped = std::fs::read(candidates(None).first().unwrap()).unwrap();
         assert!(matches!(
             LpipsWeights::search(&nowhere, Some(&shipped)),
             Ok(Search::Found(_))
@@ -313,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_shipped_file_is_accepted() {
-        let Search::Found(weights) = LpipsWeights::find(None).unwrap() else {
+        let Search::Found(weights) = LpipsWeights::find().unwrap() else {
             panic!("the repository carries the weights");
         };
         assert_eq!(weights.constants().len(), constants_len() as usize);

@@ -73,6 +73,3 @@ pub static REDUCE: Kernel<ReduceBind> = Kernel::new(
     "alpha_loss.reduce",
     include_bytes!("../../../../shaders/spv/alpha_loss.reduce.spv"),
 );
-
-/// The mask is never resampled.
-pub const JITTER: u32 = 0;

@@ -309,11 +309,6 @@ pub const MARK: u32 = 0x80000000;
 /// Apart from the channels of everything else that Gaussians draw.
 pub const CHANNEL_DROPOUT: u32 = 0x44524f50;
 
-// shaders/common/jitter.glsl
-
-/// Apart from the channels that Gaussians of the same number draw from.
-pub const CHANNEL_JITTER: u32 = 0x4a495454;
-
 // shaders/common/missed.glsl
 
 /// Of so few steps the sum is taken as such: the difference of two B would lose a digit.
@@ -340,12 +335,8 @@ pub const PLANE_COUNT: u32 = 2;
 pub const FLAG_STATISTICS: u32 = 1;
 /// Plain dilation without opacity compensation, instead of the Mip filter.
 pub const FLAG_CLASSIC: u32 = 2;
-/// Pixels are sampled at random offsets; takes rasterisers built for it.
-pub const FLAG_RAY_JITTER: u32 = 4;
 /// The optimiser runs.
 pub const FLAG_UPDATE: u32 = 8;
-/// The ground truth is sampled where the jittered pixels are; only with `FLAG_RAY_JITTER`.
-pub const FLAG_RESAMPLE: u32 = 16;
 /// Steps count in which a Gaussian is on screen but too faint for any pixel.
 pub const FLAG_COUNT_FAINT: u32 = 64;
 /// Records carry depth in the place of colour: the render is expected depth times coverage.

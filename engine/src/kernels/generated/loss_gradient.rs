@@ -42,22 +42,14 @@ impl Bindings for Bind {
     }
 }
 
-/// Specialisation constants of [`KERNEL`] and [`MASKED`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct Spec {
-    /// Constant 0.
-    pub jitter: u32,
-}
-
 /// `loss_gradient.spv`.
-pub static KERNEL: Kernel<Bind, (), Spec> = Kernel::new(
+pub static KERNEL: Kernel<Bind> = Kernel::new(
     "loss_gradient",
     include_bytes!("../../../../shaders/spv/loss_gradient.spv"),
 );
 
 /// `loss_gradient.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind, (), Spec> = Kernel::new(
+pub static MASKED: Kernel<Bind> = Kernel::new(
     "loss_gradient.masked",
     include_bytes!("../../../../shaders/spv/loss_gradient.masked.spv"),
 );

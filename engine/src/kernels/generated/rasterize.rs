@@ -95,8 +95,6 @@ impl Bindings for ColumnBind {
 pub struct Spec {
     /// Constant 0.
     pub owners: u32,
-    /// Constant 1.
-    pub jitter: u32,
 }
 
 /// `rasterize.spv`.

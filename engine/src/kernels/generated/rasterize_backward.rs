@@ -155,9 +155,7 @@ impl Bindings for ColumnBind {
 pub struct Spec {
     /// Constant 0.
     pub owners: u32,
-    /// Constant 1.
-    pub jitter: u32,
-    /// Constant 2; the fourth value of image gradients is splatted back as well.
+    /// Constant 1; the fourth value of image gradients is splatted back as well.
     pub scores: u32,
 }
 

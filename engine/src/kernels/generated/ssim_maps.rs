@@ -71,32 +71,23 @@ impl Bindings for MetricsBind {
     }
 }
 
-/// Specialisation constants of [`KERNEL`], [`MASKED`], [`METRICS`] and [`MASKED_METRICS`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct Spec {
-    /// Constant 0.
-    pub jitter: u32,
-}
-
 /// `ssim_maps.spv`.
-pub static KERNEL: Kernel<Bind, (), Spec> =
-    Kernel::new("ssim_maps", include_bytes!("../../../../shaders/spv/ssim_maps.spv"));
+pub static KERNEL: Kernel<Bind> = Kernel::new("ssim_maps", include_bytes!("../../../../shaders/spv/ssim_maps.spv"));
 
 /// `ssim_maps.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind, (), Spec> = Kernel::new(
+pub static MASKED: Kernel<Bind> = Kernel::new(
     "ssim_maps.masked",
     include_bytes!("../../../../shaders/spv/ssim_maps.masked.spv"),
 );
 
 /// `ssim_maps.metrics.spv`, made with `METRICS=1`.
-pub static METRICS: Kernel<MetricsBind, (), Spec> = Kernel::new(
+pub static METRICS: Kernel<MetricsBind> = Kernel::new(
     "ssim_maps.metrics",
     include_bytes!("../../../../shaders/spv/ssim_maps.metrics.spv"),
 );
 
 /// `ssim_maps.masked_metrics.spv`, made with `METRICS=1 MASKED=1`.
-pub static MASKED_METRICS: Kernel<MetricsBind, (), Spec> = Kernel::new(
+pub static MASKED_METRICS: Kernel<MetricsBind> = Kernel::new(
     "ssim_maps.masked_metrics",
     include_bytes!("../../../../shaders/spv/ssim_maps.masked_metrics.spv"),
 );

@@ -81,7 +81,7 @@ fn distance(scene: &SceneIndex, place: [f32; 3]) -> f32 {
 #[test]
 fn background_lies_on_its_shells_in_some_picture_and_has_the_photos_colours() {
     let scratch = ring(1.0, 50, 0);
-    let profile = profile(&[("init.background.count", "600"), ("init.scale", "2")]);
+    let profile = profile(&[("init.background", "600"), ("init.scale", "2")]);
     let scene = load(&scratch, &profile);
     let first = coloured(&profile, &scene);
     let points: Vec<Point> = first.background_points().collect();
@@ -208,33 +208,29 @@ fn settings_are_taken_as_they_are_or_refused() {
         let profile = profile(settings);
         FirstModel::new(&profile, &load(&scratch, &profile))
     };
-    let none = of(&[("init.background.count", "0")]).unwrap();
+    let none = of(&[("init.background", "0")]).unwrap();
     assert_eq!((none.gaussians.len(), none.choice()), (150, None));
-    let some = of(&[("init.background.count", "90"), ("init.background.shells", "[3]")]).unwrap();
+    let some = of(&[("init.background", "90")]).unwrap();
     assert_eq!(some.background.len(), 90);
-    assert!(
-        some.choice()
-            .unwrap()
-            .ends_with("on 1 shell (as init.background.count says)")
-    );
-    let much = of(&[("init.background.count", "90"), ("memory.max_gaussians", "239")]);
+    assert!(some.choice().unwrap().ends_with("on 1 shell (as init.background says)"));
+    let much = of(&[("init.background", "90"), ("memory.max_gaussians", "239")]);
     assert_eq!(
         much.err().unwrap().to_string(),
-        "`init.background.count` is 90: with 150 other points that is more than `memory.max_gaussians`, 239; fewer points \
+        "`init.background` is 90: with 150 other points that is more than `memory.max_gaussians`, 239; fewer points \
          of background fit, or a larger `memory.max_gaussians`"
     );
-    assert!(of(&[("init.background.count", "90"), ("memory.max_gaussians", "240")]).is_ok());
+    assert!(of(&[("init.background", "90"), ("memory.max_gaussians", "240")]).is_ok());
 }
 
 #[test]
 fn a_background_that_is_asked_for_is_there_without_sparse_points_too() {
-    let settings = [("init.background.count", "90"), ("init.background.shells", "[3]")];
+    let settings = [("init.background", "90")];
     let scratch = ring(1.0, 0, 0);
     let profile = profile(&settings);
     let first = FirstModel::new(&profile, &load(&scratch, &profile)).unwrap();
     assert_eq!(first.background.len(), 90);
     assert_eq!(first.origin(), "100 000 random points + 90 background");
-    assert!(first.choice().unwrap().starts_with("background points: 90 on 1 shell"));
+    assert!(first.choice().unwrap().starts_with("background points: 90 on 3 shells"));
 }
 
 #[test]
@@ -248,7 +244,7 @@ fn masked_pixels_give_no_colour_and_what_has_none_goes() {
         let rgb: Vec<u8> = mask.iter().flat_map(|value| [*value; 3]).collect();
         scratch.write_png(&format!("masks/{photo}.png"), SIZE, SIZE, 3, &rgb);
     }
-    let profile = profile(&[("init.background.count", "900")]);
+    let profile = profile(&[("init.background", "900")]);
     let scene = load(&scratch, &profile);
     assert!(scene.masked);
     let planned = FirstModel::new(&profile, &scene).unwrap().gaussians.len();

@@ -35,6 +35,10 @@ pub const MEMORY_FILE: &str = "memory.jsonl";
 
 /// Rows a killed run may lose, in iterations.
 const FLUSH_EVERY: u32 = 100;
+/// Between two progress lines of a console that is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Longest side of an image in an event file, pixels; larger ones are reduced.
+const IMAGE_PX: u32 = 512;
 
 /// A receiver of events.
 pub trait Receiver: Send {
@@ -118,10 +122,9 @@ impl Sinks {
         };
         for sink in list {
             match sink {
-                plugins::Sink::Console(options) => {
+                plugins::Sink::Console(_) => {
                     if let Some(terminal) = terminal.take() {
-                        let every = Duration::from_secs(u64::from(options.every_s));
-                        sinks.add(Box::new(Console::new(terminal, every)));
+                        sinks.add(Box::new(Console::new(terminal, LINE_EVERY)));
                         // The console shows how full the cap is.
                         sinks.memory_every.push(FLUSH_EVERY);
                     }
@@ -138,11 +141,11 @@ impl Sinks {
                     sinks.memory_every.push(options.every);
                 }
                 plugins::Sink::Tensorboard(options) => {
-                    let events = Tensorboard::create(folder, options, stamp)?;
+                    let events = Tensorboard::create(folder, options, IMAGE_PX, stamp)?;
                     sinks.files.push(events.file_name().to_owned());
                     sinks.add(Box::new(events));
-                    sinks.memory_every.push(options.memory_every);
-                    sinks.gpu_every = Some(options.gpu_every);
+                    sinks.memory_every.push(options.memory_every());
+                    sinks.gpu_every = Some(options.gpu_every());
                     sinks.views = true;
                 }
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::silence::{Silence, Watchdog};
 use super::{Context, Watch};
-use crate::config::Profile;
+use crate::plan::Faults;
 use crate::record::events::Event;
 use crate::run::RunError;
 use crate::train::Trainer;
@@ -13,6 +13,8 @@ use crate::vk::{DeviceKind, ValidationReport};
 
 /// Messages of the layer that become events; the rest is only counted.
 const TOLD: usize = 20;
+/// Silence of a device at work after which it is told what it is at.
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// Listens to the device of a run.
 pub(super) struct DeviceWatch {
@@ -24,7 +26,7 @@ pub(super) struct DeviceWatch {
 
 impl DeviceWatch {
     /// Of the device of `trainer`; with `aloud`, silence is told on stderr while it lasts.
-    pub(crate) fn new(profile: &Profile, trainer: &Trainer, aloud: bool) -> Self {
+    pub(crate) fn new(faults: &Faults, trainer: &Trainer, aloud: bool) -> Self {
         let gpu = trainer.gpu();
         let (pulse, place) = (gpu.queue().progress().clone(), gpu.queue().progress().clone());
         let say = move |Silence { seconds, at }: &Silence| {
@@ -36,7 +38,7 @@ impl DeviceWatch {
         // A CPU driver is at LPIPS for minutes, which it was asked for.
         let is_cpu = gpu.device().caps().kind == DeviceKind::Cpu;
         let at_lpips = move |place: &str| is_cpu && place.contains("`lpips");
-        let limit = Duration::from_millis(profile.diagnose.silence_ms.into());
+        let limit = faults.silence_ms.map_or(SILENCE, |ms| Duration::from_millis(ms.into()));
         Self {
             report: gpu.device().instance().validation(),
             told: 0,

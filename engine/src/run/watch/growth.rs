@@ -77,7 +77,7 @@ mod tests {
     fn growth_after_the_last_densification_is_an_error() {
         let profile = profile(&[(
             "strategy.densify",
-            "{ from: 500, until: 15000, every: 100, grad_threshold: 0.0002, percent_dense: 0.01 }",
+            "{ from: 500, until: 15000, every: 100, grad_threshold: 0.0002 }",
         )]);
         let mut growth = Growth::new(&profile);
         // The word of step 14 900 was written before its densification; the one of 14 901 shows the result.

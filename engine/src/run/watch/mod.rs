@@ -20,6 +20,7 @@ pub use guard::device_budget;
 
 use super::RunError;
 use crate::config::Profile;
+use crate::plan::Faults;
 use crate::record::events::{Event, EventRow, RunEvent};
 use crate::record::run_folder::RunFolder;
 use crate::record::sinks::Sinks;
@@ -112,13 +113,14 @@ pub(super) trait Watch {
 /// lasts.
 pub(super) fn all(
     profile: &Profile,
+    faults: &Faults,
     trainer: &Trainer,
     sinks: &Sinks,
     guard: Guard,
     aloud: bool,
 ) -> Vec<Box<dyn Watch>> {
     vec![
-        Box::new(device::DeviceWatch::new(profile, trainer, aloud)),
+        Box::new(device::DeviceWatch::new(faults, trainer, aloud)),
         Box::new(capacity::CapacityWarning::new(trainer.report().capacities)),
         Box::new(skipped_updates::SkippedUpdates::default()),
         Box::new(overflow::Overflow),

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::super::scratch::Scratch;
-use super::super::{Alpha, ImageOptions, ImageStore, KindChoice};
+use super::super::{Alpha, ImageOptions, ImageStore};
 use super::*;
 
 fn bundled() -> PathBuf {
@@ -191,15 +191,6 @@ fn folders_of_no_known_kind_name_the_markers() {
     ] {
         assert!(error.contains(marker), "{error}");
     }
-    let blender = SceneOptions {
-        kind: KindChoice::Only(SceneKind::Blender),
-        ..SceneOptions::default()
-    };
-    let error = message(&colmap_scene(2, 0..2), &blender);
-    assert!(
-        error.contains("transforms_train.json") && !error.contains("cameras.bin"),
-        "{error}"
-    );
     let absent = SceneIndex::load(&folder.path().join("absent"), &SceneOptions::default()).unwrap_err();
     assert!(absent.to_string().contains("absent"), "{absent}");
 }

@@ -4,7 +4,7 @@
 //! kept. A checkpoint holds everything that decides the next step: parameters, both moments, statistics, filter, step
 //! counts, the view sampler. Planes are stored over all Gaussians, so another chunk size may read them, and as the device
 //! has them: only a run with the same `memory.storage` may go on. SH planes are in the order of degrees, so that a run of
-//! a lower degree reads the first ones, where `model.sh_truncate` allows it.
+//! a lower degree reads the first ones.
 
 mod file;
 mod folder;
@@ -29,7 +29,7 @@ use crate::export::disk_of_process;
 use crate::kernels::counters::Counters;
 use crate::kernels::views::{Chunk, Variants};
 use crate::memory::{Gpu, MemoryError};
-use crate::plugins::{Auto, BackgroundOptions};
+use crate::plugins::Auto;
 use crate::program::Span;
 use crate::scene::{SceneIndex, ViewSampler};
 use crate::step::{Capacities, StepTensors};
@@ -96,14 +96,10 @@ impl CheckpointState {
             ));
         }
         let (had, asked) = (self.sh_degree, profile.model.sh_degree);
-        if had != asked && !(had > asked && profile.model.sh_truncate) {
-            let way_out = if had > asked {
-                "`model.sh_truncate: true` drops what is above"
-            } else {
-                "there is nothing to fill the others with"
-            };
+        if had < asked {
             return Some(format!(
-                "it was trained with `model.sh_degree` {had}, the profile asks for {asked}; {way_out}"
+                "it was trained with `model.sh_degree` {had}, the profile asks for {asked}; there is nothing to fill the \
+                 others with"
             ));
         }
         let (had, asked) = (self.capacities.storage, profile.memory.storage);
@@ -136,11 +132,11 @@ impl CheckpointState {
     /// `profile` with the background that the run began with in place of `auto`.
     pub(crate) fn chosen(&self, mut profile: Profile) -> Profile {
         let began = self.profile.pointer("/init/background").cloned();
-        let began = began.and_then(|options| serde_json::from_value::<BackgroundOptions>(options).ok());
-        if let (Some(options), Some(began)) = (profile.init.background_mut(), began)
-            && options.count == Auto::Auto
+        let began = began.and_then(|count| serde_json::from_value::<Auto<u32>>(count).ok());
+        if let (Some(background), Some(began)) = (profile.init.background_mut(), began)
+            && *background == Auto::Auto
         {
-            *options = began;
+            *background = began;
         }
         profile
     }
@@ -163,7 +159,6 @@ fn core(mut profile: Value) -> Value {
         "dataset.cache_gib",
         // Degree and storage have messages of their own.
         "model.sh_degree",
-        "model.sh_truncate",
         "memory",
         "schedule.iterations",
         "schedule.test",

@@ -4,7 +4,6 @@ use super::*;
 use crate::twins::TILE;
 use crate::twins::dropout::Dropout;
 use crate::twins::gaussian::VALUES;
-use crate::twins::jitter::{Jitter, resample};
 use crate::twins::loss::loss_value;
 use crate::twins::project::{ALPHA_MIN, Filter2d, footprint, tile_span};
 use crate::twins::rasterize::{TRANSMITTANCE_MIN, coverage};
@@ -169,19 +168,6 @@ fn gradients_match_differences_beyond_the_limits_of_the_jacobian() {
 }
 
 #[test]
-fn gradients_match_differences_under_ray_jitter() {
-    let jitter = Jitter { seed: 5, iteration: 9 };
-    let jittered = Settings {
-        jitter: Some(jitter),
-        ..settings(MIP, 2)
-    };
-    let mut scene = smooth_scene(17);
-    check(&scene, &jittered);
-    scene.target = resample(scene.view.size_px, &scene.target, jitter);
-    check(&scene, &jittered);
-}
-
-#[test]
 fn gradients_match_differences_where_gaussians_are_left_out() {
     for (seed, filter_2d) in [(31, MIP), (32, Filter2d::Classic)] {
         let scene = random(Options {
@@ -223,7 +209,7 @@ fn gradients_match_differences_where_gaussians_are_left_out() {
 }
 
 #[test]
-fn classic_gradients_match_differences_with_every_scale_and_under_jitter() {
+fn classic_gradients_match_differences_with_every_scale() {
     // Smaller and larger than the dilation, and no filter in 3D: what `model.kind: classic` trains.
     let mut scene = random(Options {
         seed: 18,
@@ -232,44 +218,12 @@ fn classic_gradients_match_differences_with_every_scale_and_under_jitter() {
         opacities: [0.15, 0.6],
     });
     scene.filter_3d.fill(0.0);
-    let jittered = Settings {
-        jitter: Some(Jitter { seed: 1, iteration: 2 }),
-        ..settings(Filter2d::Classic, 1)
-    };
-    for settings in [settings(Filter2d::Classic, 1), jittered] {
-        let (compared, skipped, _) = compare(&scene, &settings);
-        let total: usize = compared.iter().sum();
-        assert!(
-            compared[..6].iter().all(|n| *n >= 40) && skipped * 50 < total,
-            "{compared:?} {skipped}"
-        );
-    }
-}
-
-#[test]
-fn jittered_images_need_no_tile_that_is_culled() {
-    let mut tiles = [0; 3];
-    for seed in 0..6 {
-        let scene = rough_scene(seed);
-        let centred = settings(MIP, 3);
-        let tight = Settings {
-            jitter: Some(Jitter { seed, iteration: 3 }),
-            ..centred
-        };
-        let wide = Settings {
-            tight_tiles: false,
-            ..tight
-        };
-        let render = |s: &Settings| forward(&scene.gaussians, &scene.filter_3d, &scene.view, s, BACKGROUND);
-        let [a, b, c] = [tight, wide, centred].map(|s| render(&s));
-        assert_eq!(a.raster.rgb, b.raster.rgb);
-        assert_ne!(a.raster.rgb, c.raster.rgb, "the jitter shows");
-        for (sum, out) in tiles.iter_mut().zip([a, b, c]) {
-            *sum += out.lists.visible.len();
-        }
-    }
-    let [tight, wide, centred] = tiles;
-    assert!(centred < tight && tight * 10 < wide * 9, "{tiles:?}");
+    let (compared, skipped, _) = compare(&scene, &settings(Filter2d::Classic, 1));
+    let total: usize = compared.iter().sum();
+    assert!(
+        compared[..6].iter().all(|n| *n >= 40) && skipped * 50 < total,
+        "{compared:?} {skipped}"
+    );
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn errors_and_gradients_take_turns_in_every_reduction() {
         .map(|(x, y)| (0..3).map(|c| (x[c] - y[c]).abs()).sum::<f32>() / 3.0)
         .collect();
     let (visible, lists, raster) = (&out.forward.visible, &out.forward.lists, &out.forward.raster);
-    let errors = splat_back(size, visible, lists, raster, &error, None);
+    let errors = splat_back(size, visible, lists, raster, &error);
     for reduction in [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange] {
         for columns in [false, true] {
             let variants = Variants {

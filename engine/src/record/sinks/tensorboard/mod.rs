@@ -71,18 +71,23 @@ impl Tensorboard {
         &self.name
     }
 
-    /// Makes the file in `folder`.
+    /// Makes the file in `folder`; images are reduced to `image_px` on their longer side.
     ///
     /// # Errors
     /// [`ExportError`] when it cannot be made.
-    pub fn create(folder: &Path, options: &TensorboardOptions, stamp: &Stamp) -> Result<Self, ExportError> {
+    pub fn create(
+        folder: &Path,
+        options: &TensorboardOptions,
+        image_px: u32,
+        stamp: &Stamp,
+    ) -> Result<Self, ExportError> {
         let name = unused_name(folder, stamp);
         let path = folder.join(&name);
         let fail = |source| ExportError::new(&path, source);
         let file = OpenOptions::new().append(true).create(true).open(&path).map_err(fail)?;
         let mut out = BufWriter::new(file);
         record::write(&mut out, &Record::version(stamp.unix.as_secs_f64())).map_err(fail)?;
-        let (at, image_px) = (path.clone(), options.image_px);
+        let at = path.clone();
         let act = move |job| work(job, &mut out, image_px).map_err(|source| ExportError::new(&at, source));
         Ok(Self {
             name,
@@ -180,7 +185,7 @@ impl Tensorboard {
     }
 
     fn memory(&mut self, row: &MemoryRow, now: Duration) -> Result<(), ExportError> {
-        if !(row.it == 1 || row.it.is_multiple_of(self.options.memory_every)) {
+        if !(row.it == 1 || row.it.is_multiple_of(self.options.memory_every())) {
             return Ok(());
         }
         let gib = |bytes: u64| Some(bytes as f64 / GIB);
@@ -210,7 +215,7 @@ impl Tensorboard {
     }
 
     fn gpu(&mut self, row: &GpuRow, now: Duration) -> Result<(), ExportError> {
-        if !row.it.is_multiple_of(self.options.gpu_every) {
+        if !row.it.is_multiple_of(self.options.gpu_every()) {
             return Ok(());
         }
         let s = &row.sample;

@@ -37,11 +37,8 @@ struct Rig {
 impl Rig {
     fn new(from: u32) -> Self {
         let folder = Scratch::new();
-        let options = TensorboardOptions {
-            image_px: 16,
-            ..TensorboardOptions::default()
-        };
-        let mut sink = Tensorboard::create(folder.path(), &options, &stamp()).unwrap();
+        let options = TensorboardOptions::default();
+        let mut sink = Tensorboard::create(folder.path(), &options, 16, &stamp()).unwrap();
         let capacities = Capacities {
             n_cap: 1,
             v_cap: 1,
@@ -127,7 +124,7 @@ fn the_file_has_a_name_that_tensorboard_looks_for() {
     let mut rig = Rig::new(0);
     let events = rig.events();
     assert_eq!(rig.sink.file_name(), NAME);
-    let second = Tensorboard::create(rig.folder.path(), &TensorboardOptions::default(), &stamp()).unwrap();
+    let second = Tensorboard::create(rig.folder.path(), &TensorboardOptions::default(), 16, &stamp()).unwrap();
     assert_eq!(second.file_name(), "events.out.tfevents.1750000000.host.7.1");
     assert_eq!(events[0].what, What::Version("brain.Event:2".to_owned()));
     assert_eq!(events.len(), 1);
@@ -345,12 +342,12 @@ fn a_file_that_cannot_be_made_or_written_is_named() {
     let folder = Scratch::new();
     let options = TensorboardOptions::default();
     let missing = folder.path().join("missing");
-    let error = Tensorboard::create(&missing, &options, &stamp()).err().unwrap();
+    let error = Tensorboard::create(&missing, &options, 16, &stamp()).err().unwrap();
     assert!(error.to_string().contains("events.out.tfevents"), "{error}");
     #[cfg(target_os = "linux")]
     {
         std::os::unix::fs::symlink("/dev/full", folder.path().join(NAME)).unwrap();
-        let mut sink = Tensorboard::create(folder.path(), &options, &stamp()).unwrap();
+        let mut sink = Tensorboard::create(folder.path(), &options, 16, &stamp()).unwrap();
         let error = sink.flush().unwrap_err();
         assert!(matches!(error, ExportError::DiskFull { .. }), "{error}");
         assert!(matches!(

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | the budget shrank, or the process is above it | the driver's figures, every 50 steps and before each densification | `budget_shrunk`, and responses to pressure: see [`pressure`] |
 //! | host memory of the process rose, or device memory beyond what was asked for | the same figures | `spill` |
-//! | a block is read as slowly as over a bus | the residency probe, at the start and every `memory.probe_every` steps: see [`probe`] | `residency`, `spill` |
+//! | a block is read as slowly as over a bus | the residency probe, at the start and every 1000 steps: see [`probe`] | `residency`, `spill` |
 //! | twenty steps in a row take three times as long as usual | the clock: see [`slow_steps`] | `slow_step` |
 //!
 //! Times lead to events, and under `memory.on_spill: error` to the end of the run; only the driver's figures change what a
@@ -34,6 +34,8 @@ use spill::SpillWatch;
 
 /// Steps between two looks at the driver's figures.
 const POLL_EVERY: u32 = 50;
+/// Steps between two measurements of where the memory lies.
+const PROBE_EVERY: u32 = 1000;
 
 /// The guard of one run.
 pub(crate) struct Guard {
@@ -68,7 +70,7 @@ impl Guard {
             pressure: None,
             slow_steps: (caps.kind != DeviceKind::Cpu).then(SlowSteps::default),
             banded: 0,
-            probe_every: profile.memory.probe_every,
+            probe_every: faults.probe_every.unwrap_or(PROBE_EVERY),
             spill_from: faults.spill_from,
             unknown: unknown(caps),
             told: None,

@@ -89,7 +89,7 @@ pub fn device_budget(open: &OpenDevice, profile: &Profile) -> Budget {
         device.heap_budget(heap).map(|(budget, _)| budget)
     });
     let cap = profile.memory.cap_gib.map(crate::plan::gib_to_bytes);
-    let budget = Budget::of_caps(caps, reported, cap, profile.memory.cap_fraction);
+    let budget = Budget::of_caps(caps, reported, cap);
     if has_clock(caps) && (!caps.shares_host_memory() || faults.probe) {
         budget.with_reference(REFERENCE_BYTES)
     } else {
