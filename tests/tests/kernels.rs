@@ -34,6 +34,9 @@ fn programs() -> Vec<Program> {
         (Reduction::Atomic, 16, false, false),
         (Reduction::Segmented, 32, false, false),
         (Reduction::CompareExchange, 0, false, false),
+        // These two once more, the other way round about masks.
+        (Reduction::Atomic, 16, false, false),
+        (Reduction::Segmented, 0, true, false),
     ]
     .into_iter()
     .enumerate()
