@@ -296,6 +296,239 @@ fn a_folder_with_a_run_of_another_scene_is_left_alone() {
     assert_eq!(files(&root), before);
 }
 
+/// A CPU driver takes seconds to minutes a view for LPIPS: it is left out, which is said, unless it is asked for.
+#[test]
+fn lpips_is_off_on_cpu_drivers_unless_asked_for() {
+    let scratch = Scratch::new("lpips");
+    let train = |name: &str, more: &[&str]| {
+        let root = scratch.join(name);
+        let mut command = kiln(&["train", text(&runs::scene()), "-o", text(&root), "--allow-cpu"]);
+        command
+            .args(["-r", "20", "--iterations", "1", "--max-gaussians", "400"])
+            .args(more);
+        let (code, said) = outcome(&mut command);
+        assert_eq!(code, Some(0), "{said}");
+        let rows = runs::rows(&root.join("metrics.jsonl"));
+        let row = rows.iter().find(|row| row["set"] == "test").unwrap().clone();
+        (said, row["lpips"].clone())
+    };
+    let (said, lpips) = train("usual", &[]);
+    assert!(
+        said.contains("note: LPIPS is off on CPU drivers, `--enable-lpips` turns it on"),
+        "{said}"
+    );
+    assert!(lpips.is_null(), "{lpips}");
+    let config = fs::read_to_string(scratch.join("usual/config.resolved.yaml")).unwrap();
+    assert!(config.contains("lpips: false"), "{config}");
+    let (said, _) = train("asked", &["--enable-lpips"]);
+    assert!(
+        said.contains("note: LPIPS on a CPU driver takes seconds to minutes a view"),
+        "{said}"
+    );
+    assert!(!said.contains("the device has been at"), "{said}");
+}
+
+/// Whatever folder the program runs in next.
+#[test]
+fn a_run_finds_its_scene_from_any_folder() {
+    let scratch = Scratch::new("elsewhere");
+    let root = scratch.join("run");
+    let mut train = kiln(&["train", "scenes/stilllife", "-o", text(&root), "--allow-cpu", "--quiet"]);
+    train.current_dir(env!("CARGO_MANIFEST_DIR"));
+    train.args(["-r", "20", "--iterations", "1", "--max-gaussians", "400"]);
+    assert_eq!(outcome(&mut train).0, Some(0));
+    let eval = || {
+        let mut eval = kiln(&["eval", text(&root), "--allow-cpu"]);
+        eval.current_dir(scratch.join(""));
+        outcome(&mut eval)
+    };
+    let (code, said) = eval();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("kernel: mip, 0.1 px^2 (as the file states)"), "{said}");
+    let config = root.join("config.resolved.yaml");
+    let settings = fs::read_to_string(&config).unwrap();
+    fs::write(&config, settings.replace("stilllife", "gone")).unwrap();
+    let (code, said) = eval();
+    assert_eq!(code, Some(4), "{said}");
+    assert!(
+        said.contains("scenes/gone that") && said.contains("kiln eval") && said.contains("cameras.json"),
+        "{said}"
+    );
+}
+
+/// What is missing is told before a device is looked for, and a profile's card is planned for without one.
+#[test]
+fn a_machine_without_a_driver_still_answers() {
+    let bare = |arguments: &[&str]| {
+        let mut command = kiln(arguments);
+        command
+            .env("VK_DRIVER_FILES", "/nonexistent")
+            .env("VK_ICD_FILENAMES", "/nonexistent");
+        let output = command.output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    };
+    let scene = runs::scene();
+    for (arguments, code, words) in [
+        (&["train", "nonexist"][..], 4, "cannot open the data set nonexist"),
+        (
+            &["plan", "nonexist", "--profile", "8gb"],
+            4,
+            "cannot open the data set nonexist",
+        ),
+        (&["inspect", "nonexist"], 4, "nonexist does not exist"),
+        (&["train"], 2, "no scene is given"),
+        (&["train", text(&scene)], 5, "hint: "),
+        (
+            &["plan", text(&scene), "--profile", "8gb"],
+            0,
+            "no Vulkan device answers here",
+        ),
+        (&["plan", text(&scene), "--profile", "8gb"], 0, "verdict: fits"),
+        (&["doctor", "--json"], 5, "[]\n"),
+        (&[], 2, "Usage: kiln <COMMAND>"),
+    ] {
+        let (found, said) = bare(arguments);
+        assert_eq!(found, Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(words), "{arguments:?}: {words}: {said}");
+        assert!(!arguments.is_empty() || !said.contains("error"), "{said}");
+    }
+}
+
+/// The reason of a budget is what set it, and what would fit is a number.
+#[test]
+fn a_plan_that_does_not_fit_says_what_would() {
+    let too_many = ["--profile", "16gb", "--max-gaussians", "60M"];
+    let (code, said) = outcome(kiln(&["plan", text(&runs::scene())]).args(too_many));
+    assert_eq!(code, Some(6), "{said}");
+    assert!(
+        said.contains("the cap is 14848.0 MiB, as `memory.cap_gib` says"),
+        "{said}"
+    );
+    let (_, rest) = said.split_once("hint: `--max-gaussians ").unwrap();
+    let fitting = rest.split_once('`').unwrap().0;
+    assert!(
+        (1_000_000..60_000_000).contains(&fitting.parse::<u32>().unwrap()),
+        "{said}"
+    );
+    let fits = ["--profile", "16gb", "--max-gaussians", fitting];
+    assert_eq!(outcome(kiln(&["plan", text(&runs::scene())]).args(fits)).0, Some(0));
+}
+
+/// A folder of photos, an installed `colmap` that knows the poses of the bundled scene, and one that does not work.
+#[cfg(unix)]
+#[test]
+fn colmap_is_run_when_it_is_asked_for() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let scratch = Scratch::new("colmap");
+    let (photos, bin) = (scratch.join("photos"), scratch.join("bin"));
+    fs::create_dir_all(&bin).unwrap();
+    symlink(runs::scene().join("images"), &photos).unwrap();
+    let install = |script: &str| {
+        fs::write(bin.join("colmap"), script).unwrap();
+        fs::set_permissions(bin.join("colmap"), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let path = std::env::var("PATH").unwrap();
+    let train = |name: &str, path: &str, more: &[&str]| {
+        let root = scratch.join(name);
+        let mut command = kiln(&["train", text(&photos), "-o", text(&root), "--allow-cpu"]);
+        command
+            .args(["-r", "40", "--iterations", "2", "--max-gaussians", "2000"])
+            .args(more);
+        command.env("PATH", path).env("KILN_SCENE", runs::scene());
+        outcome(&mut command)
+    };
+    // never silently
+    let with_bin = format!("{}:{path}", bin.display());
+    let working = include_str!("documents/bin/colmap.sh");
+    install(working);
+    let (code, said) = train("unasked", &with_bin, &[]);
+    assert_eq!(code, Some(4), "{said}");
+    for words in [
+        "holds no camera poses, only 40 photos",
+        "--colmap",
+        "colmap mapper --database_path",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let (code, said) = train("absent", "/nonexistent", &["--colmap"]);
+    assert_eq!(code, Some(9), "{said}");
+    assert!(
+        said.contains("none is on PATH") && said.contains("hint: `apt install colmap`"),
+        "{said}"
+    );
+    // it works
+    let (code, said) = train("run", &with_bin, &["--colmap"]);
+    assert_eq!(code, Some(0), "{said}");
+    for words in [
+        "COLMAP feature_extractor: 40 photos",
+        "COLMAP exhaustive_matcher: done",
+        "COLMAP mapper: done",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let made = scratch.join("run-colmap");
+    assert!(made.join("sparse/0/images.bin").is_file() && made.join("colmap.log").is_file());
+    assert_eq!(json(&scratch.join("run/run.json"))["status"], "done");
+    // what it made is used again, also by commands that know the run alone
+    let (code, said) = train("run", &with_bin, &["--colmap"]);
+    assert_eq!(code, Some(7), "{said}");
+    assert!(said.contains("which COLMAP made before"), "{said}");
+    let eval = printed(&mut kiln(&["eval", text(&scratch.join("run")), "--allow-cpu", "-q"]));
+    assert!(eval.contains("test       5"), "{eval}");
+    // a GPU that it cannot use, then photos that do not overlap, then a crash
+    let broken = "#!/bin/sh\nif [ \"$2\" = -h ]; then echo '  --SiftExtraction.use_gpu arg'; exit 0; fi\n\
+        case \"$*\" in *mapper*|*use_gpu*) echo tried; exit 0;; esac\necho no display >&2\nexit 3\n";
+    install(broken);
+    let (code, said) = train("broken", &with_bin, &["--colmap"]);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(
+        said.contains("once more without the GPU") && said.contains("found no camera poses for the 40 photos"),
+        "{said}"
+    );
+    install("#!/bin/sh\necho first\necho no space left >&2\nexit 3\n");
+    let (code, said) = train("crash", &with_bin, &["--colmap"]);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(
+        said.contains("COLMAP's feature_extractor failed (exit status: 3)") && said.contains("no space left"),
+        "{said}"
+    );
+    // it is ended with the run
+    install("#!/bin/sh\necho $$ > \"$KILN_PID\"\nexec sleep 600\n");
+    let mut command = kiln(&[
+        "train",
+        text(&photos),
+        "-o",
+        text(&scratch.join("ended")),
+        "--allow-cpu",
+        "--colmap",
+    ]);
+    let pid = scratch.join("pid");
+    let mut child = command.env("PATH", &with_bin).env("KILN_PID", &pid).spawn().unwrap();
+    let started = std::time::Instant::now();
+    while !fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n')) {
+        assert!(started.elapsed().as_secs() < 60, "the step does not start");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let pid = fs::read_to_string(&pid).unwrap();
+    assert!(
+        !Command::new("kill")
+            .args(["-0", pid.trim()])
+            .status()
+            .unwrap()
+            .success(),
+        "COLMAP goes on"
+    );
+}
+
 /// Where nobody may make a folder, not even the superuser.
 #[cfg(target_os = "linux")]
 #[test]

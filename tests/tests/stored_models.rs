@@ -92,6 +92,51 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
     let again: EvalFile = serde_json::from_str(&kiln(&line).expect("evaluates")).expect("JSON");
     assert!(differences(&written, &again)[0] < 0.02);
 
+    // another trainer's file does not say how it is drawn: as plain 3DGS, unless it is told
+    let foreign = folder.join("foreign.ply");
+    without_comments(&fused, &foreign);
+    // outside of the run, whose settings are not theirs
+    let alone = folder.join("stated.ply");
+    std::fs::copy(&fused, &alone).expect("a copy");
+    let evaluate = |model: &Path, more: &[&str]| -> EvalFile {
+        let line = [
+            &["eval", text(model), text(&scene), "--json", "-q", "--allow-cpu"],
+            more,
+        ]
+        .concat();
+        serde_json::from_str(&kiln(&line).expect("evaluates")).expect("JSON")
+    };
+    let stated = evaluate(&alone, &[]);
+    let evaluate = |more: &[&str]| evaluate(&foreign, more);
+    let plain = evaluate(&[]);
+    let apart = differences(&stated, &plain);
+    assert!(apart[0] > 0.02, "{apart:?}");
+    for told in [
+        &["--set", "model.kind=mip", "--set", "mip.kernel_size=0.1"][..],
+        &["--set", "model.kind=mip"],
+        &["--kernel-size", "0.1"],
+    ] {
+        let apart = differences(&stated, &evaluate(told));
+        assert!(apart[0] < 1e-6, "{told:?}: {apart:?}");
+    }
+    let classic = evaluate(&["--set", "model.kind=classic"]);
+    assert_eq!(differences(&plain, &classic), [0.0; 2]);
+    for (model, setting, words) in [
+        (&foreign, "strategy.kind=mcmc", "`eval` does not read `strategy.kind`"),
+        (
+            &fused,
+            "mip.kernel_size=0.3",
+            "says itself how it is drawn: mip, 0.1 px^2",
+        ),
+    ] {
+        let line = ["eval", text(model), text(&scene), "-q", "--allow-cpu", "--set", setting];
+        let refusal = kiln(&line).expect_err("a refusal");
+        assert!(
+            refusal.exit() == Exit::Usage && refusal.to_string().contains(words),
+            "{refusal}"
+        );
+    }
+
     // fewer visible records than Gaussians in view
     let half = format!("v_cap={}", written.gaussians / 2);
     let line = ["eval", text(&fused), text(&scene), "--json", "-q", "--fault", &half];
@@ -168,6 +213,23 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
     let (exit, message) = error(&["eval", text(&alone), "--allow-cpu", "-q"]);
     assert!(exit == Exit::Usage && message.contains("no scene"), "{message}");
     validated(&run, &folder.join("validated"));
+}
+
+/// A PLY file without the comments of its header.
+fn without_comments(from: &Path, to: &Path) {
+    let bytes = std::fs::read(from).expect("a file");
+    let mark = b"end_header\n";
+    let end = bytes
+        .windows(mark.len())
+        .position(|part| part == mark)
+        .expect("a header");
+    let header = String::from_utf8(bytes[..end].to_vec()).expect("text");
+    let kept: Vec<&str> = header.lines().filter(|line| !line.starts_with("comment")).collect();
+    assert!(kept.len() < header.lines().count());
+    let mut file = kept.join("\n").into_bytes();
+    file.push(b'\n');
+    file.extend(&bytes[end..]);
+    std::fs::write(to, file).expect("a file");
 }
 
 /// The passes of both commands under the validation layer.

@@ -38,8 +38,11 @@ const READ: [&str; 9] = [
 /// Refuses settings that drawing a stored model does not read.
 fn check_keys(command: &'static str, overrides: &[Override]) -> Result<(), UsageError> {
     let is_read = |key: &str| {
-        let below = |read: &&str| *key == **read || key.strip_prefix(*read).is_some_and(|rest| rest.starts_with('.'));
-        READ.iter().any(below)
+        let is_below = |read: &str| {
+            key.strip_prefix(read)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        READ.into_iter().any(is_below)
     };
     match overrides.iter().find(|set| !is_read(&set.key)) {
         Some(set) => Err(UsageError::Unread {

@@ -277,6 +277,8 @@ fn models() {
         PlyError::List("vertex".to_owned()),
         PlyError::TooMany(5_000_000_000),
         PlyError::Missing("scale_0, rot_0".to_owned()),
+        PlyError::Points,
+        PlyError::Delivered("an SPZ file"),
         PlyError::RestCount(7),
         PlyError::Truncated {
             needed: 5_000_000,
@@ -290,7 +292,8 @@ fn models() {
     let mut examples = wrapped!(PlyError in RunError,
         ply,
         [
-            File, Io, Header, Format, NoVertices, List, TooMany, Missing, RestCount, Truncated, NotFinite
+            File, Io, Header, Format, NoVertices, List, TooMany, Missing, Points, Delivered, RestCount, Truncated,
+            NotFinite
         ]
     );
     let stored = vec![

@@ -4,7 +4,7 @@
 //! degree 0, a missing filter means 0. The file's size is checked against its header before anything is allocated.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek as _};
 use std::path::{Path, PathBuf};
 
 use kiln_ply::{Element, Format, Property, Reader};
@@ -50,8 +50,18 @@ pub enum PlyError {
     #[error("it announces {0} entries, more than can be read")]
     TooMany(u64),
     /// Properties without which there is no model.
-    #[error("it lacks the properties {0}; is it a Gaussian splatting file? Compressed ones must be unpacked first")]
+    #[error("it lacks the properties {0}; is it a Gaussian splatting file?")]
     Missing(String),
+    /// Points without shapes.
+    #[error(
+        "it holds points without shapes and opacities, no model; `kiln train SCENE --init-ply FILE` starts from points"
+    )]
+    Points,
+    /// A file for viewers.
+    #[error(
+        "it is {0}, a rounded copy for viewers, from which no model is read; name the run or the PLY file that it was made from"
+    )]
+    Delivered(&'static str),
     /// A number of `f_rest` properties that belongs to no degree.
     #[error("it has {0} f_rest properties; 0, 9, 24 or 45 in sequence are read (degree 0 to 3)")]
     RestCount(usize),
@@ -125,8 +135,11 @@ pub(super) struct OpenPly {
 impl OpenPly {
     /// Opens a file and checks it; the reader stands at the first vertex.
     pub(super) fn open(path: &Path) -> Result<Self, PlyError> {
-        let file = File::open(path).map_err(PlyError::Io)?;
+        let mut file = File::open(path).map_err(PlyError::Io)?;
         let size = file.metadata().map_err(PlyError::Io)?.len();
+        if let Some(format) = delivered(&mut file).map_err(PlyError::Io)? {
+            return Err(PlyError::Delivered(format));
+        }
         let mut reader = Reader::new(BufReader::with_capacity(1 << 18, file));
         let header = reader.header()?;
         if header.format != Format::LittleEndian {
@@ -180,6 +193,18 @@ impl OpenPly {
     }
 }
 
+/// The format of a file for viewers, by its first bytes; the file stands at its start again.
+fn delivered(file: &mut File) -> io::Result<Option<&'static str>> {
+    let mut start = Vec::new();
+    file.by_ref().take(4).read_to_end(&mut start)?;
+    file.rewind()?;
+    Ok(match &start[..] {
+        b"NGSP" | [0x1f, 0x8b, ..] => Some("an SPZ file"),
+        b"glTF" => Some("a GLB file"),
+        _ => None,
+    })
+}
+
 /// The properties of a Gaussian's attributes.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
@@ -206,7 +231,16 @@ impl Columns {
         ];
         let names = fixed.concat();
         let missing: Vec<&str> = names.into_iter().filter(|name| column(name).is_none()).collect();
-        let lacking = || PlyError::Missing(missing.join(", "));
+        let has_any = |names: &[&str]| names.iter().any(|name| column(name).is_some());
+        let lacking = || {
+            if has_any(&["packed_position"]) {
+                PlyError::Delivered("a compressed PLY file")
+            } else if has_any(&ply_names::POSITION) && !has_any(&ply_names::SCALE) && !has_any(&ply_names::ROTATION) {
+                PlyError::Points
+            } else {
+                PlyError::Missing(missing.join(", "))
+            }
+        };
         let is_rest = |property: &&Property| property.name.starts_with(ply_names::SH_REST_PREFIX);
         let values = vertex.properties.iter().filter(is_rest).count();
         let sh_degree = ply_names::degree_of_rest_values(values).ok_or(PlyError::RestCount(values))?;

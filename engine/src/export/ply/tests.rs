@@ -160,6 +160,23 @@ fn altered(from: &str, to: &str) -> Vec<u8> {
     [&file[..at], to.as_bytes(), &file[at + from.len()..]].concat()
 }
 
+/// Files that people take for models.
+#[test]
+fn what_is_no_model_is_told_what_it_is() {
+    fails(b"NGSP\x04\0\0\0", "it is an SPZ file, a rounded copy for viewers");
+    fails(b"\x1f\x8b\x08\0", "it is an SPZ file");
+    fails(b"glTF\x02\0\0\0", "it is a GLB file");
+    let header =
+        |properties: &str| format!("ply\nformat binary_little_endian 1.0\nelement vertex 0\n{properties}end_header\n");
+    let packed = header("property uint packed_position\nproperty uint packed_rotation\n");
+    fails(packed.as_bytes(), "it is a compressed PLY file");
+    let points = header("property float x\nproperty float y\nproperty float z\nproperty uchar red\n");
+    fails(
+        points.as_bytes(),
+        "points without shapes and opacities, no model; `kiln train SCENE --init-ply FILE`",
+    );
+}
+
 #[test]
 fn lying_and_foreign_headers_are_errors() {
     fails(b"", "header line 1");
