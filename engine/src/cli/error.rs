@@ -145,8 +145,8 @@ impl UsageError {
                 ))
             }
             Self::Unread { .. } => Some(
-                "leave it out; a stored model is drawn by `dataset`, `device`, `diagnose`, `eval`, `memory`, `model`, \
-                 `mip.kernel_size` and the image scale of `train`"
+                "leave it out; a stored model is drawn by `dataset`, `device`, `diagnose`, `eval`, `memory`, `model` \
+                 and `mip.kernel_size`"
                     .to_owned(),
             ),
             Self::KernelStated { .. } => Some("leave the setting out".to_owned()),

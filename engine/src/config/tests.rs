@@ -473,7 +473,7 @@ fn refusals_of_whole_files() {
         "unknown key `iterations` (f.yaml:1) / the key is `schedule.iterations`"
     );
     assert_eq!(
-        refusal("recipe.yaml", b"recipe: mcmc\n"),
+        refusal("recipe-key.yaml", b"recipe: mcmc\n"),
         "unknown key `recipe` (f.yaml:1) / `extends: recipes/NAME` names it in a file, `--recipe NAME` on the command line"
     );
     assert_eq!(
