@@ -9,6 +9,7 @@
 //! Conventions: coordinates in scene units, triangles counter-clockwise seen from outside, texture coordinates with
 //! their origin in the upper left corner of the picture, colours as photos encode them (sRGB).
 
+pub mod charts;
 pub mod clean;
 pub mod decimate;
 mod edges;
@@ -17,14 +18,18 @@ pub mod glb;
 pub mod holes;
 pub mod march;
 mod mesh;
+pub mod nearest;
 pub mod obj;
 pub mod orient;
+mod parallel;
 pub mod peel;
 pub mod pieces;
 pub mod ply;
 mod polygon;
 mod progress;
 mod random;
+pub mod sample;
+pub mod score;
 pub mod smooth;
 pub mod topology;
 mod vector;

@@ -216,10 +216,11 @@ impl Mesh {
 
     /// Takes the attributes of these vertices, in this order; indices are left as they are.
     pub(crate) fn take_vertices(&mut self, order: &[u32]) {
-        let taken = |all: &[[f32; 3]]| order.iter().map(|&vertex| all[vertex as usize]).collect();
-        self.positions = taken(&self.positions);
-        self.normals = self.normals.as_deref().map(taken);
-        self.colors = self.colors.as_deref().map(taken);
+        let taken = |all: &[[f32; 3]]| -> Vec<[f32; 3]> { order.iter().map(|&vertex| all[vertex as usize]).collect() };
+        let all = [Some(&mut self.positions), self.normals.as_mut(), self.colors.as_mut()];
+        for all in all.into_iter().flatten() {
+            *all = taken(all);
+        }
     }
 }
 

@@ -63,7 +63,7 @@ impl File {
         match words.next() {
             Some("v") => {
                 let mut rest = Vec::with_capacity(6);
-                while let Some(word) = words.next() {
+                for word in words.by_ref() {
                     rest.push(number(Some(word), "v")?);
                 }
                 let (&[x, y, z], rest) = rest.split_first_chunk().ok_or("fewer than three numbers for v")?;
