@@ -2,12 +2,13 @@
 //!
 //! Edges collapse in the order of the quadric error that it costs (Garland and Heckbert 1997, "Surface simplification
 //! using quadric error metrics"), each to the place where its quadric is least. With quadrics that add up an edge's cost
-//! never falls, so an edge whose surroundings changed waits in the heap with its old cost, a lower bound, and is looked at
-//! again when that comes up: the order is the greedy one and nothing is moved inside the heap. Equal costs go by the
-//! edge's number, which follows its vertices'; so equal meshes give equal bytes.
+//! never falls, so an edge whose surroundings changed waits with its old cost, a lower bound, and is looked at again when
+//! that comes up. Costs within a sixteenth of each other count as equal; these go by the edge's number, which follows a
+//! curve through space. So equal meshes give equal bytes, and the order is the greedy one up to that sixteenth.
 
 mod collapse;
 mod quadric;
+mod queue;
 
 #[cfg(test)]
 mod tests;
@@ -58,7 +59,7 @@ pub const fn host_bytes(vertices: u64, triangles: u64) -> u64 {
 /// Edges of a manifold surface are collapsed only where it stays one (link condition, Dey et al. 1999), and never where a
 /// triangle's normal would turn by more than about 80 degrees. Open borders are held by planes across them; vertices at
 /// edges of more than two triangles stay. Colours are interpolated; normals, where there are any, are made anew; vertices
-/// without triangles are dropped.
+/// without triangles are dropped. What is left is in the order of the curve.
 ///
 /// # Errors
 /// [`Error::Unfit`] for a mesh with texture coordinates, which mean nothing afterwards; [`Error::Empty`] without triangles;

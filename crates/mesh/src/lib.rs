@@ -11,7 +11,9 @@
 
 pub mod charts;
 pub mod clean;
+mod curve;
 pub mod decimate;
+pub mod delaunay;
 mod edges;
 mod error;
 pub mod glb;
@@ -36,6 +38,8 @@ mod vector;
 mod wedges;
 pub mod weld;
 
+#[cfg(test)]
+mod alone;
 #[cfg(test)]
 mod shapes;
 

@@ -1,10 +1,10 @@
 //! The mesh while edges collapse, in flat arrays.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::thread;
 
 use super::quadric::Quadric;
+use super::queue::{Queue, class};
+use crate::curve::Curve;
 use crate::edges::{Edges, ends};
 use crate::vector::{V3, add, cross, dot, double_area, narrow, norm, scale, sub, unit, wide};
 use crate::{Mesh, clean};
@@ -13,8 +13,8 @@ use crate::{Mesh, clean};
 pub(super) const VERTEX_BYTES: u64 = size_of::<Quadric>() as u64 + 4 + 4 + 1;
 /// Bytes per triangle beside its vertices: next corner and edge of each corner.
 pub(super) const TRIANGLE_BYTES: u64 = 24;
-/// Bytes per edge: its ends, its place in the heap, its state.
-pub(super) const EDGE_BYTES: u64 = 8 + 8 + 1;
+/// Bytes per edge: its ends, its place in the queue, its state; of the class at hand another 4.
+pub(super) const EDGE_BYTES: u64 = 8 + 4 + 1 + 4;
 
 const NONE: u32 = u32::MAX;
 /// What a triangle that is gone has for vertices.
@@ -39,11 +39,11 @@ const FIXED: u8 = 2;
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Edge {
-    /// In the heap with its cost.
+    /// In the queue with its cost.
     Current,
-    /// In the heap with a cost that may have grown.
+    /// In the queue with a cost that may have grown.
     Stale,
-    /// Not in the heap, until something near it changes.
+    /// Not in the queue, until something near it changes.
     Refused,
     /// Collapsed, or one with another edge.
     Gone,
@@ -58,9 +58,6 @@ pub(super) enum Collapse {
     /// There is none.
     End,
 }
-
-/// Cost and number of an edge; the cheapest first, and of equal ones the lowest number.
-type Entry = Reverse<(u32, u32)>;
 
 /// A mesh whose edges collapse.
 pub(super) struct State {
@@ -77,7 +74,7 @@ pub(super) struct State {
     edge_of: Vec<u32>,
     ends: Vec<[u32; 2]>,
     edges: Vec<Edge>,
-    heap: BinaryHeap<Entry>,
+    queue: Queue,
     /// When each vertex was last met.
     met: Vec<u32>,
     now: u32,
@@ -90,6 +87,7 @@ pub(super) struct State {
 impl State {
     /// A mesh without doubled and degenerate triangles, with at least one triangle.
     pub(super) fn new(mesh: Mesh) -> Self {
+        let mesh = in_order(mesh);
         let (vertices, triangles) = (mesh.positions.len(), mesh.triangles.len());
         let [low, high] = mesh.bounds().unwrap_or_default().map(wide);
         let size = sub(high, low).into_iter().fold(0.0, f64::max);
@@ -103,7 +101,7 @@ impl State {
             edge_of: vec![0; 3 * triangles],
             ends: Vec::new(),
             edges: Vec::new(),
-            heap: BinaryHeap::new(),
+            queue: Queue::new(Vec::new()),
             met: Vec::new(),
             now: 0,
             live_triangles: triangles as u64,
@@ -114,7 +112,7 @@ impl State {
         state.link();
         state.quadrics = state.all_quadrics();
         state.met = vec![0; vertices];
-        state.heap = BinaryHeap::from(state.all_costs());
+        state.queue = Queue::new(state.all_classes());
         state.edges = vec![Edge::Current; state.ends.len()];
         state
     }
@@ -206,25 +204,25 @@ impl State {
         quadrics
     }
 
-    /// The first entry of every edge.
-    fn all_costs(&self) -> Vec<Entry> {
+    /// The class of every edge.
+    fn all_classes(&self) -> Vec<u32> {
         let count = self.ends.len();
         let threads = match count {
             0..=PARALLEL_FROM => 1,
             _ => thread::available_parallelism().map_or(1, usize::from).min(16),
         };
         let share = count.div_ceil(threads).max(1);
-        let mut entries = vec![Reverse((0, 0)); count];
+        let mut classes = vec![0; count];
         thread::scope(|scope| {
-            for (part, entries) in entries.chunks_mut(share).enumerate() {
+            for (part, classes) in classes.chunks_mut(share).enumerate() {
                 scope.spawn(move || {
-                    for (entry, edge) in entries.iter_mut().zip((part * share) as u32..) {
-                        *entry = Reverse((key(self.collapsed(edge).0), edge));
+                    for (of_edge, edge) in classes.iter_mut().zip((part * share) as u32..) {
+                        *of_edge = class(self.collapsed(edge).0);
                     }
                 });
             }
         });
-        entries
+        classes
     }
 
     /// Cost of an edge's collapse, the place where it would lead, and the error there, all in the box of size 1.
@@ -245,22 +243,18 @@ impl State {
 
     /// Takes the cheapest edge.
     pub(super) fn next(&mut self, most_error: f64) -> Collapse {
-        let Some(&Reverse((old, edge))) = self.heap.peek() else {
+        let Some(edge) = self.queue.pop() else {
             return Collapse::End;
         };
         if self.edges[edge as usize] == Edge::Gone {
-            self.heap.pop();
             return Collapse::None;
         }
         let (cost, place, error) = self.collapsed(edge);
-        if self.edges[edge as usize] == Edge::Stale && key(cost) > old {
+        if self.edges[edge as usize] == Edge::Stale && class(cost) > self.queue.class() {
             self.edges[edge as usize] = Edge::Current;
-            if let Some(mut top) = self.heap.peek_mut() {
-                *top = Reverse((key(cost), edge));
-            }
+            self.queue.push(edge, class(cost));
             return Collapse::None;
         }
-        self.heap.pop();
         let error = error / self.scale;
         if error > most_error || !self.may_collapse(edge, place) {
             self.edges[edge as usize] = Edge::Refused;
@@ -469,14 +463,35 @@ impl State {
             Edge::Refused => {
                 *state = Edge::Current;
                 let cost = self.collapsed(edge).0;
-                self.heap.push(Reverse((key(cost), edge)));
+                self.queue.push(edge, class(cost));
             }
             Edge::Stale | Edge::Gone => {}
         }
     }
 }
 
-/// A cost as a whole number in the same order; costs are 0 or above.
-fn key(cost: f64) -> u32 {
-    (cost as f32).to_bits()
+/// The same mesh with vertices along a curve through space and triangles by their lowest vertex, so that what is near each
+/// other lies together.
+fn in_order(mut mesh: Mesh) -> Mesh {
+    let Some(curve) = Curve::around(&mesh.positions) else {
+        return mesh;
+    };
+    let mut order: Vec<(u64, u32)> = mesh.positions.iter().map(|&p| curve.place(p)).zip(0..).collect();
+    order.sort_unstable();
+    let order: Vec<u32> = order.into_iter().map(|(_, vertex)| vertex).collect();
+    let mut new_of = vec![0; order.len()];
+    for (&old, new) in order.iter().zip(0..) {
+        new_of[old as usize] = new;
+    }
+    mesh.take_vertices(&order);
+    for vertex in mesh.triangles.as_flattened_mut() {
+        *vertex = new_of[*vertex as usize];
+    }
+    // Each keeps its direction and begins at its lowest vertex.
+    for triangle in &mut mesh.triangles {
+        let lowest = (0..3).fold(0, |lowest, k| if triangle[k] < triangle[lowest] { k } else { lowest });
+        triangle.rotate_left(lowest);
+    }
+    mesh.triangles.sort_unstable();
+    mesh
 }

@@ -2,17 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::ops::ControlFlow;
-use std::process::Command;
 use std::time::Instant;
-
-use peak_alloc::PeakAlloc;
 
 use super::*;
 use crate::topology::report;
 use crate::{shapes, vector};
-
-#[global_allocator]
-static ALLOCATED: PeakAlloc = PeakAlloc;
 
 fn on(_: f32) -> ControlFlow<()> {
     ControlFlow::Continue(())
@@ -55,16 +49,10 @@ fn targets_are_met_or_said_to_be_missed() {
         (small.positions().len(), done.reached, report(&small).genus()),
         (100, true, Some(1))
     );
-    assert_eq!(
-        to(&torus, Target::Triangles(u64::MAX)),
-        (
-            torus.clone(),
-            Decimated {
-                reached: true,
-                ..Decimated::default()
-            }
-        )
-    );
+    let (same, done) = to(&torus, Target::Triangles(u64::MAX));
+    assert_eq!(report(&same), report(&torus));
+    assert!((same.area() / torus.area() - 1.0).abs() < 1e-9);
+    assert_eq!((done.collapses, done.reached), (0, true));
     // A closed surface of one piece cannot have fewer than four triangles, nor a torus fewer than fourteen.
     let (least, done) = to(&torus, Target::Triangles(1));
     assert!(!done.reached);
@@ -199,33 +187,22 @@ fn bad_input_is_named() {
     assert!(matches!(stopped, Err(Error::Stopped)));
 }
 
-/// A child of the memory test that runs it alone.
-const ALONE: &str = "KILN_MESH_ALONE";
-const MEMORY_TEST: &str = "decimate::tests::memory_is_as_predicted";
-
 #[test]
 fn memory_is_as_predicted() {
-    if std::env::var_os(ALONE).is_none() {
-        // Other tests' memory is counted, too.
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", MEMORY_TEST, "--nocapture"]).env(ALONE, "1");
-        assert!(child.status().unwrap().success());
-        return;
-    }
-    let closed = shapes::sphere(200, 1.0);
-    let open = shapes::square(200);
-    for mesh in [closed, open] {
-        let (vertices, triangles) = (mesh.positions().len() as u64, mesh.triangles().len() as u64);
-        let predicted = host_bytes(vertices, triangles) as f64;
-        let mesh = Mesh::new(mesh.positions, mesh.triangles).unwrap();
-        let own = (vertices * 12 + triangles * 12) as usize;
-        let before = ALLOCATED.current_usage() - own;
-        ALLOCATED.reset_peak_usage();
-        decimate(mesh, Target::Triangles(triangles / 10), &mut on).unwrap();
-        let taken = (ALLOCATED.peak_usage() - before) as f64;
-        println!("{triangles} triangles: {taken} of {predicted} B");
-        assert!((0.9..=1.1).contains(&(taken / predicted)), "{taken} of {predicted}");
-    }
+    crate::alone::run("decimate::tests::memory_is_as_predicted", || {
+        for mesh in [shapes::sphere(200, 1.0), shapes::square(200)] {
+            let (vertices, triangles) = (mesh.positions().len() as u64, mesh.triangles().len() as u64);
+            let predicted = host_bytes(vertices, triangles);
+            let own = vertices * 12 + triangles * 12;
+            let taken =
+                own + crate::alone::peak_bytes(|| decimate(mesh, Target::Triangles(triangles / 10), &mut on).unwrap());
+            println!("{triangles} triangles: {taken} of {predicted} B");
+            assert!(
+                (0.9..=1.1).contains(&(taken as f64 / predicted as f64)),
+                "{taken} of {predicted}"
+            );
+        }
+    });
 }
 
 #[test]

@@ -289,3 +289,41 @@ fn bad_grids_are_refused() {
     };
     assert_eq!(bricks(&edge, GRID, &mut on).unwrap(), Mesh::default());
 }
+
+#[test]
+#[ignore = "a measurement: cargo test -p kiln-mesh --release -- --ignored --nocapture marching_speed"]
+fn marching_speed() {
+    let n = 400;
+    let start = std::time::Instant::now();
+    let mesh = dense(&sphere(n), GRID, &mut on).unwrap();
+    println!(
+        "{n}^3 voxels, {} triangles: {:.2?}",
+        mesh.triangles().len(),
+        start.elapsed()
+    );
+    let mut shell = in_bricks(&sphere(n), 0);
+    let whole = shell.keys.len();
+    let near: Vec<bool> = shell
+        .values
+        .chunks(512)
+        .map(|brick| brick.iter().any(|x| x.abs() < 9.0))
+        .collect();
+    let mut kept = near.iter();
+    shell.keys.retain(|_| *kept.next().unwrap());
+    shell.values = shell
+        .values
+        .chunks(512)
+        .zip(&near)
+        .filter(|(_, near)| **near)
+        .flat_map(|(b, _)| b.to_vec())
+        .collect();
+    let start = std::time::Instant::now();
+    let same = bricks(&shell, GRID, &mut on).unwrap();
+    println!(
+        "{} of {whole} bricks, {} triangles: {:.2?}",
+        near.iter().filter(|x| **x).count(),
+        same.triangles().len(),
+        start.elapsed()
+    );
+    assert_eq!(same.triangles().len(), mesh.triangles().len());
+}
