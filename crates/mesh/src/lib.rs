@@ -11,6 +11,7 @@
 
 pub mod charts;
 pub mod clean;
+pub mod cull;
 mod curve;
 pub mod decimate;
 pub mod delaunay;

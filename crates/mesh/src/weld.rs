@@ -13,13 +13,35 @@ pub fn equal(mesh: Mesh) -> Mesh {
     mesh.merge_vertices(&new_of, count)
 }
 
+/// Merges vertices with equal keys, as those have that two slabs of a grid both made. Attributes of the first stay.
+///
+/// # Errors
+/// [`Error::Length`] unless each vertex has a key.
+pub fn by_key(mesh: Mesh, keys: &[u64]) -> Result<Mesh, Error> {
+    if keys.len() != mesh.positions().len() {
+        return Err(Error::Length {
+            what: "keys",
+            found: keys.len(),
+            wanted: mesh.positions().len(),
+        });
+    }
+    let (new_of, count) = groups(keys.len(), |index| keys[index as usize]);
+    Ok(mesh.merge_vertices(&new_of, count))
+}
+
 /// For each point the number of its place, in the order in which places first occur, and how many there are.
 pub(crate) fn numbered(points: &[[f32; 3]]) -> (Vec<u32>, usize) {
     // -0 + 0 is 0.
-    let key = |index: u32| points[index as usize].map(|x| (x + 0.0).to_bits());
-    let mut order: Vec<u32> = (0..points.len() as u32).collect();
-    order.sort_unstable_by_key(|&index| (key(index), index));
-    let mut first_of = vec![0; points.len()];
+    groups(points.len(), |index| {
+        points[index as usize].map(|x| (x + 0.0).to_bits())
+    })
+}
+
+/// For each of `count` things the number of its key, in the order in which keys first occur, and how many there are.
+fn groups<K: Ord>(count: usize, key: impl Fn(u32) -> K) -> (Vec<u32>, usize) {
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    order.sort_unstable_by(|&a, &b| key(a).cmp(&key(b)).then(a.cmp(&b)));
+    let mut first_of = vec![0; count];
     for group in order.chunk_by(|&a, &b| key(a) == key(b)) {
         for &index in group {
             first_of[index as usize] = group[0];
@@ -144,6 +166,28 @@ mod tests {
             let welded = within(Mesh::new(points, vec![]).unwrap(), 0.1).unwrap();
             assert_eq!(welded.positions(), kept);
         }
+    }
+
+    #[test]
+    fn halves_are_joined_by_keys() {
+        let sphere = shapes::sphere(8, 1.0);
+        let half = |upper: bool| {
+            let side = sphere.clone().keep_triangles(|t| (t % 2 == 0) == upper);
+            let (side, _) = crate::clean::unreferenced(side);
+            // A key that vertices of both halves know.
+            let keys = side.positions().iter().map(|p| {
+                let at = sphere.positions().iter().position(|q| q == p);
+                9000 - at.unwrap() as u64
+            });
+            (keys.collect::<Vec<u64>>(), side)
+        };
+        let ((mut keys, a), (more, b)) = (half(true), half(false));
+        keys.extend(more);
+        let both = shapes::both(&a, &b);
+        let joined = by_key(both.clone(), &keys).unwrap();
+        assert_eq!(joined.positions().len(), sphere.positions().len());
+        assert_eq!(crate::topology::report(&joined).genus(), Some(0));
+        assert!(by_key(both, &keys[1..]).is_err());
     }
 
     #[test]

@@ -180,19 +180,3 @@ fn squares_hold_two_triangles_each() {
     assert_eq!(grid(million, 10).unwrap().1.size, 7080);
     assert_eq!(grid(Mesh::default(), 8).unwrap().1.squares, 2);
 }
-
-#[test]
-#[ignore = "a measurement: cargo test -p kiln-mesh --release -- --ignored --nocapture charting_speed"]
-fn charting_speed() {
-    for noise in [0.0, 2e-3] {
-        let mesh = shapes::jittered(&shapes::torus(2.0, 0.7, 1000, 500), noise, 1);
-        let start = std::time::Instant::now();
-        let (mesh, layout) = charts(mesh, Settings::default(), &mut on).unwrap();
-        let (count, fill) = (layout.charts, layout.fill);
-        println!(
-            "{} triangles, {count} charts, {fill:.3} filled: {:.2?}",
-            mesh.triangles().len(),
-            start.elapsed()
-        );
-    }
-}

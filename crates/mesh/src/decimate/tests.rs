@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use super::*;
 use crate::topology::report;
@@ -203,19 +202,4 @@ fn memory_is_as_predicted() {
             );
         }
     });
-}
-
-#[test]
-#[ignore = "a measurement: cargo test -p kiln-mesh --release -- --ignored --nocapture decimation_speed"]
-fn decimation_speed() {
-    let million = shapes::jittered(&shapes::torus(2.0, 0.7, 1000, 500), 2e-4, 1);
-    let start = Instant::now();
-    let (small, done) = to(&million, Target::Triangles(100_000));
-    println!(
-        "{} to {}: {:.2?}, {done:?}",
-        million.triangles().len(),
-        small.triangles().len(),
-        start.elapsed()
-    );
-    assert_eq!(report(&small).genus(), Some(1));
 }

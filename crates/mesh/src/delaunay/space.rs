@@ -173,12 +173,12 @@ impl<'a> Space<'a> {
         self.face_of.clear();
         for &inside in &self.cavity {
             let mut faces = [NONE; 4];
-            for corner in 0..4 {
+            for (corner, number) in faces.iter_mut().enumerate() {
                 let outside = self.neighbors[inside as usize][corner];
                 if self.is_in_cavity(outside) {
                     continue;
                 }
-                faces[corner] = self.faces.len() as u32;
+                *number = self.faces.len() as u32;
                 let back = self.corner_across(outside, inside);
                 self.faces.push(Face {
                     inside,

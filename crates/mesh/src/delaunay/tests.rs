@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use super::space::{in_sphere, orient};
 use super::*;
@@ -181,20 +180,4 @@ fn memory_is_as_predicted() {
             );
         }
     });
-}
-
-#[test]
-#[ignore = "a measurement: cargo test -p kiln-mesh --release -- --ignored --nocapture delaunay_speed"]
-fn delaunay_speed() {
-    let sphere = shapes::jittered(&shapes::sphere(320, 1.0), 0.01, 5);
-    let mut points = sphere.positions().to_vec();
-    points.extend(cloud(points.len() as u64, 8, 1e9));
-    let start = Instant::now();
-    let found = tetrahedra(&points, &mut on).unwrap();
-    println!(
-        "{} points, {} tetrahedra: {:.2?}",
-        points.len(),
-        found.points.len(),
-        start.elapsed()
-    );
 }

@@ -80,7 +80,7 @@ pub fn write(mesh: &Mesh, material: Option<Material<'_>>, out: &mut dyn Write) -
 /// Writes the material library: one material without shading, coloured by the picture.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_material(material: Material<'_>, out: &mut dyn Write) -> Result<(), Error> {
     material.check()?;
     let Material { name, texture, .. } = material;

@@ -139,17 +139,3 @@ fn what_cannot_be_measured_is_said() {
     let stopped = score(&square, Truth::Mesh(&square), &good, &mut |_| ControlFlow::Break(()));
     assert!(matches!(stopped, Err(Error::Stopped)));
 }
-
-#[test]
-#[ignore = "a measurement: cargo test -p kiln-mesh --release -- --ignored --nocapture scoring_speed"]
-fn scoring_speed() {
-    let torus = shapes::torus(2.0, 0.7, 1000, 500);
-    let noisy = shapes::jittered(&torus, 2e-3, 1);
-    let start = std::time::Instant::now();
-    let score = score(&noisy, Truth::Mesh(&torus), &Settings::default(), &mut on).unwrap();
-    println!(
-        "a million samples each, a million triangles: {:.2?}, chamfer {:.2e}",
-        start.elapsed(),
-        score.chamfer
-    );
-}
