@@ -6,6 +6,7 @@
 //! that comes up. Costs within a sixteenth of each other count as equal; these go by the edge's number, which follows a
 //! curve through space. So equal meshes give equal bytes, and the order is the greedy one up to that sixteenth.
 
+mod build;
 mod collapse;
 mod quadric;
 mod queue;

@@ -2,8 +2,10 @@
 
 use crate::vector::{V3, add, cross, dot, frame, sub, unit};
 
-/// Vertices of at most this many corners are searched for the best ear; larger polygons take the first one, in n^2 steps.
+/// Polygons of at most this many corners are searched for the best ear; larger polygons take the first one.
 const BEST_UP_TO: usize = 128;
+/// Polygons of files have at most so many corners when they are cut by ears, in up to n^3 steps.
+const EARS_UP_TO: usize = 256;
 
 /// Cuts a polygon into triangles of its corners' numbers, in its direction; `None` when it crosses itself in projection
 /// along its normal. `may_cut` refuses diagonals.
@@ -41,9 +43,9 @@ pub(crate) fn ears(corners: &[V3], mut may_cut: impl FnMut(usize, usize) -> bool
     })
 }
 
-/// A polygon from a file in triangles: by ears, and as a fan where that cannot be.
+/// A polygon from a file in triangles: by ears, and as a fan where that cannot be or would take long.
 pub(crate) fn triangulate(corners: &[V3]) -> Vec<[usize; 3]> {
-    if corners.len() > 3
+    if (4..=EARS_UP_TO).contains(&corners.len())
         && let Some(triangles) = ears(corners, |_, _| true)
     {
         return triangles;

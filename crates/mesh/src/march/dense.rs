@@ -15,9 +15,9 @@ const NONE: u32 = u32::MAX;
 pub fn dense(field: &impl Field, grid: Grid, progress: Progress<'_>) -> Result<Mesh, Error> {
     grid.check()?;
     let [nx, ny, nz] = field.size().map(|n| n as usize);
-    let plane = nx.checked_mul(ny).filter(|&plane| plane < 1 << 40);
+    let plane = nx.checked_mul(ny).filter(|&plane| plane <= 1 << 26);
     let plane =
-        plane.ok_or_else(|| Error::setting("grid", format!("{nx}x{ny}x{nz}"), "at most 2^40 points a plane"))?;
+        plane.ok_or_else(|| Error::setting("grid", format!("{nx}x{ny}x{nz}"), "at most 2^26 points a plane"))?;
     let mut ticker = Ticker::new(progress, (nz as u64).saturating_mul(plane as u64));
     let mut planes = [0, 1].map(|_| Plane::new(plane));
     let (mut positions, mut triangles) = (Vec::new(), Vec::new());
