@@ -1,7 +1,7 @@
 //! Texture coordinates: which part of a picture covers which triangle.
 //!
 //! [`charts`] grows regions over faces while the normal stays near the chart's, projects each onto its plane, and packs
-//! their boxes. [`grid`] gives two triangles a square of texels, whatever they are (the layout of SuGaR).
+//! their outlines. [`grid`] gives two triangles a square of texels, whatever they are (the layout of SuGaR).
 
 mod grid;
 mod grow;
@@ -14,7 +14,7 @@ mod tests;
 pub use grid::{Grid, grid};
 
 use grow::Region;
-use pack::Rectangle;
+use pack::{Outline, Place};
 
 use crate::progress::Ticker;
 use crate::{Error, Mesh, Progress};
@@ -22,7 +22,7 @@ use crate::{Error, Mesh, Progress};
 /// Directions within a quarter turn that are tried for a chart's box.
 const TURNS: u32 = 16;
 /// Halvings of the interval in which the scale is searched.
-const SEARCHES: u32 = 12;
+const SEARCHES: u32 = 10;
 /// Largest picture, texels a side.
 const MOST_TEXELS: u32 = 1 << 16;
 
@@ -63,7 +63,7 @@ pub struct Layout {
 /// Gives a mesh texture coordinates in charts, at the largest scale at which all fit.
 ///
 /// Charts keep shapes up to the foreshortening of their angle. No two triangles overlap: one that would, as on a spiral, goes
-/// to another chart. Border texels of charts are `gutter` texels apart, and their centres at least half a texel inside.
+/// to another chart. Texels that two charts touch are `gutter` texels apart.
 ///
 /// # Errors
 /// [`Error::Empty`] without triangles; [`Error::Setting`]; [`Error::TooMany`] when not even the smallest charts fit;
@@ -91,8 +91,7 @@ pub fn charts(mesh: Mesh, settings: Settings, progress: Progress<'_>) -> Result<
     let mut ticker = Ticker::new(progress, mesh.triangles.len() as u64 * 5 / 4);
     let mut regions = grow::regions(&mesh, settings.angle.to_radians().cos(), &mut ticker)?;
     regions.iter_mut().for_each(Region::turn);
-    let boxes: Vec<[f64; 2]> = regions.iter().map(|region| region.size()).collect();
-    let (scale, places) = fit(&boxes, settings, &mut ticker)?;
+    let (scale, places) = fit(&regions, settings, &mut ticker)?;
     let side = f64::from(settings.size);
     let mut uvs = vec![[[0.0; 2]; 3]; mesh.triangles.len()];
     let mut layout = Layout {
@@ -101,56 +100,62 @@ pub fn charts(mesh: Mesh, settings: Settings, progress: Progress<'_>) -> Result<
         fill: 0.0,
         texels_per_unit: scale,
     };
-    for (chart, (region, place)) in (0..).zip(regions.iter().zip(&places)) {
+    for (chart, (region, place)) in (0..).zip(regions.iter_mut().zip(&places)) {
+        if place.is_turned {
+            region.corners = region.half_turned();
+        }
+        let origin = [place.x, place.y].map(f64::from);
         for (&triangle, corners) in region.triangles.iter().zip(&region.corners) {
-            let texel = |p: &[f64; 2]| [0, 1].map(|i| f64::from(place[i]) + 0.5 + p[i] * scale);
+            let texel = |p: &[f64; 2]| [0, 1].map(|i| origin[i] + 0.5 + p[i] * scale);
             uvs[triangle as usize] = [0, 1, 2].map(|k| texel(&corners[k]).map(|x| (x / side) as f32));
             layout.chart_of[triangle as usize] = chart;
-            layout.fill += 0.5 * overlap::turn(corners[0], corners[1], corners[2]) * (scale / side).powi(2);
         }
+        layout.fill += region.area() * (scale / side).powi(2);
     }
     ticker.finish()?;
     Ok((mesh.with_uvs(uvs)?, layout))
 }
 
-/// The largest scale, texels a unit, at which boxes of these sizes fit, and where they lie.
-fn fit(boxes: &[[f64; 2]], settings: Settings, ticker: &mut Ticker<'_>) -> Result<(f64, Vec<[u32; 2]>), Error> {
+/// The largest scale, texels a unit, at which regions fit, and where they lie.
+fn fit(regions: &[Region], settings: Settings, ticker: &mut Ticker<'_>) -> Result<(f64, Vec<Place>), Error> {
     let Settings { size, gutter, .. } = settings;
-    // A chart touches a texel more than it is long, and the gutter behind the last one is outside.
-    let side = size + gutter;
     let at = |scale: f64| {
-        let texels = |x: f64| (x * scale).ceil().min(2.0 * f64::from(side)) as u32 + 1 + gutter;
-        let rectangles: Vec<Rectangle> = boxes.iter().map(|size| size.map(texels)).collect();
-        pack::pack(&rectangles, side)
+        let outlines = |region: &Region| {
+            let turned = Outline::new(&region.half_turned(), scale, size)?;
+            Some([Outline::new(&region.corners, scale, size)?, turned])
+        };
+        pack::pack(&regions.iter().map(outlines).collect::<Option<Vec<_>>>()?, size, gutter)
     };
-    let total: f64 = boxes.iter().map(|[w, h]| w * h).sum();
-    let longest = boxes.iter().flatten().fold(0.0_f64, |a, &b| a.max(b));
-    // Boxes that cover everything; or lines, that are as long as the picture.
-    let mut high = (f64::from(size) / total.sqrt()).min(f64::from(size) / longest);
+    let mut best = match at(0.0) {
+        Some(places) => (0.0, places),
+        None => {
+            return Err(Error::TooMany {
+                what: "charts",
+                found: regions.len() as u64,
+                most: u64::from(size.div_ceil(1 + gutter)).pow(2),
+                hint: "raise the texture size, or decimate the mesh",
+            });
+        }
+    };
+    let area: f64 = regions.iter().map(Region::area).sum();
+    let longest = regions.iter().flat_map(Region::size).fold(0.0, f64::max);
+    // Charts that cover everything; or lines, that are as long as the picture.
+    let mut high = (f64::from(size) / area.sqrt()).min(f64::from(size) / longest);
     if !high.is_finite() {
-        high = 0.0;
+        return Ok(best);
     }
-    let mut best = (0.0, at(0.0));
     let mut low = 0.0;
     for _ in 0..SEARCHES {
         ticker.step(0)?;
-        // Most layouts come to 70 to 90 % of the bound.
-        let middle = if low == 0.0 { 0.75 * high } else { 0.5 * (low + high) };
+        // Most layouts fill half of the picture.
+        let middle = if low == 0.0 { 0.7 * high } else { 0.5 * (low + high) };
         match at(middle) {
             Some(places) => {
                 low = middle;
-                best = (middle, Some(places));
+                best = (middle, places);
             }
             None => high = middle,
         }
     }
-    match best {
-        (scale, Some(places)) => Ok((scale, places)),
-        (_, None) => Err(Error::TooMany {
-            what: "charts",
-            found: boxes.len() as u64,
-            most: u64::from(side / (1 + gutter)).pow(2),
-            hint: "raise the texture size, or decimate the mesh",
-        }),
-    }
+    Ok(best)
 }

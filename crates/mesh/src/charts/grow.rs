@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::TURNS;
-use super::overlap::Taken;
+use super::overlap::{Taken, turn};
 use crate::edges::Edges;
 use crate::progress::Ticker;
 use crate::vector::{V3, dot, double_area, frame, norm, unit};
@@ -135,6 +135,21 @@ impl Region {
             let [x, y] = turned(*p, turn);
             *p = [x - low[0], y - low[1]];
         }
+    }
+
+    /// The corners of a turned region after half a turn more.
+    pub(super) fn half_turned(&self) -> Vec<[[f64; 2]; 3]> {
+        let [w, h] = self.size();
+        self.corners
+            .iter()
+            .map(|corners| corners.map(|[x, y]| [w - x, h - y]))
+            .collect()
+    }
+
+    /// Area in the plane.
+    pub(super) fn area(&self) -> f64 {
+        let area = |[a, b, c]: &[[f64; 2]; 3]| 0.5 * turn(*a, *b, *c);
+        self.corners.iter().map(area).sum()
     }
 
     /// Width and height of a turned region.
