@@ -105,6 +105,13 @@ impl Element {
         self
     }
 
+    /// The same with one more property, a list of numbers with their count in front.
+    #[must_use]
+    pub fn with_list(mut self, count: Scalar, scalar: Scalar, name: &str) -> Self {
+        self.push(name.to_owned(), scalar, Some(count));
+        self
+    }
+
     fn push(&mut self, name: String, scalar: Scalar, list: Option<Scalar>) {
         let offset = self.stride;
         self.stride += if list.is_none() { scalar.bytes() } else { 0 };

@@ -8,6 +8,8 @@ use crate::{Property, Scalar};
 
 /// Longest row of text, bytes.
 const MAX_LINE_BYTES: u64 = 1 << 16;
+/// Most numbers of a list that are kept.
+pub const MAX_LIST_ITEMS: u64 = 1 << 16;
 /// Most characters of a bad word that are repeated.
 const SHOWN: usize = 60;
 
@@ -137,9 +139,35 @@ impl<R: BufRead> Reader<R> {
     /// # Errors
     /// Any [`Error`].
     pub fn row(&mut self, format: Format, element: &Element, row: &mut Vec<f64>) -> Result<(), Error> {
+        self.read_row(format, element, row, None)
+    }
+
+    /// As [`Self::row`], and the items of its lists into `items`, one list after the other. Of each list the first
+    /// [`MAX_LIST_ITEMS`] are kept; its length in `row` says how many there were.
+    ///
+    /// # Errors
+    /// Any [`Error`].
+    pub fn row_with_lists(
+        &mut self,
+        format: Format,
+        element: &Element,
+        row: &mut Vec<f64>,
+        items: &mut Vec<f64>,
+    ) -> Result<(), Error> {
+        items.clear();
+        self.read_row(format, element, row, Some(items))
+    }
+
+    fn read_row(
+        &mut self,
+        format: Format,
+        element: &Element,
+        row: &mut Vec<f64>,
+        mut items: Option<&mut Vec<f64>>,
+    ) -> Result<(), Error> {
         row.clear();
         if format == Format::Ascii {
-            return self.text_row(element, row);
+            return self.text_row(element, row, items);
         }
         for property in &element.properties {
             let Some(length) = property.list else {
@@ -147,7 +175,15 @@ impl<R: BufRead> Reader<R> {
                 continue;
             };
             let length = self.value(format, length)?;
-            let bytes = (length.max(0.0) as u64).saturating_mul(property.scalar.bytes() as u64);
+            let mut left = length.max(0.0) as u64;
+            if let Some(items) = items.as_deref_mut() {
+                let kept = left.min(MAX_LIST_ITEMS);
+                for _ in 0..kept {
+                    items.push(self.value(format, property.scalar)?);
+                }
+                left -= kept;
+            }
+            let bytes = left.saturating_mul(property.scalar.bytes() as u64);
             let passed = io::copy(&mut (&mut self.input).take(bytes), &mut io::sink())?;
             if passed < bytes {
                 return Err(self.truncated(bytes));
@@ -179,7 +215,12 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    fn text_row(&mut self, element: &Element, row: &mut Vec<f64>) -> Result<(), Error> {
+    fn text_row(
+        &mut self,
+        element: &Element,
+        row: &mut Vec<f64>,
+        mut kept: Option<&mut Vec<f64>>,
+    ) -> Result<(), Error> {
         let mut text = Vec::new();
         let read = (&mut self.input).take(MAX_LINE_BYTES).read_until(b'\n', &mut text)? as u64;
         self.offset += read;
@@ -197,16 +238,27 @@ impl<R: BufRead> Reader<R> {
         let text = String::from_utf8_lossy(&text);
         let mut words = text.split_ascii_whitespace();
         for Property { name, list, .. } in &element.properties {
-            let word = words.next().ok_or_else(|| bad(format!("no value for {name}")))?;
-            let value = word.parse::<f64>().map_err(|_| {
-                let shown: String = word.chars().take(SHOWN).collect();
-                bad(format!("{shown:?} for {name}"))
-            })?;
+            let mut value = || {
+                let word = words.next().ok_or_else(|| bad(format!("no value for {name}")))?;
+                word.parse::<f64>().map_err(|_| {
+                    let shown: String = word.chars().take(SHOWN).collect();
+                    bad(format!("{shown:?} for {name}"))
+                })
+            };
+            let first = value()?;
             if list.is_some() {
-                let items = value.clamp(0.0, MAX_LINE_BYTES as f64) as usize;
-                words.by_ref().take(items).for_each(drop);
+                let count = first.clamp(0.0, MAX_LINE_BYTES as f64) as usize;
+                match kept.as_deref_mut() {
+                    // A line has fewer numbers than `MAX_LIST_ITEMS`.
+                    Some(kept) => {
+                        for _ in 0..count {
+                            kept.push(value()?);
+                        }
+                    }
+                    None => words.by_ref().take(count).for_each(drop),
+                }
             }
-            row.push(value);
+            row.push(first);
         }
         Ok(())
     }

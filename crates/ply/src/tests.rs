@@ -184,6 +184,57 @@ fn lists_are_passed_over() {
 }
 
 #[test]
+fn items_of_lists_are_kept_on_request() {
+    let element = Element::new("face", 1)
+        .with_list(Scalar::U8, Scalar::I32, "ids")
+        .with(Scalar::F32, ["area"])
+        .with_list(Scalar::U32, Scalar::U8, "marks");
+    let header = |format| Header {
+        format,
+        comments: Vec::new(),
+        elements: vec![element.clone()],
+    };
+    let text = format!("{}3 7 8 -9 0.5 1 200\n", header(Format::Ascii));
+    let mut binary = header(Format::LittleEndian).to_string().into_bytes();
+    binary.push(3);
+    binary.extend([7_i32, 8, -9].map(i32::to_le_bytes).concat());
+    binary.extend(0.5_f32.to_le_bytes());
+    binary.extend([1, 0, 0, 0, 200]);
+    for bytes in [text.as_bytes(), &binary] {
+        let mut reader = Reader::new(bytes);
+        let read = reader.header().unwrap();
+        let (mut row, mut items) = (Vec::new(), vec![1.0]);
+        reader
+            .row_with_lists(read.format, &read.elements[0], &mut row, &mut items)
+            .unwrap();
+        assert_eq!(
+            (&row[..], &items[..]),
+            (&[3.0, 0.5, 1.0][..], &[7.0, 8.0, -9.0, 200.0][..])
+        );
+        assert_eq!(reader.offset(), bytes.len() as u64);
+    }
+    let mut reader =
+        Reader::new(&b"ply\nformat ascii 1.0\nelement a 1\nproperty list int int b\nend_header\n3 1 2\n"[..]);
+    let read = reader.header().unwrap();
+    let e = reader.row_with_lists(read.format, &read.elements[0], &mut Vec::new(), &mut Vec::new());
+    assert_eq!(e.unwrap_err().to_string(), "line 6: no value for b");
+}
+
+#[test]
+fn long_lists_are_cut() {
+    let long = MAX_LIST_ITEMS as u32 + 5;
+    let element = Element::new("face", 1).with_list(Scalar::U32, Scalar::U8, "ids");
+    let bytes = [&long.to_le_bytes()[..], &vec![3; long as usize]].concat();
+    let mut reader = Reader::new(&bytes[..]);
+    let (mut row, mut items) = (Vec::new(), Vec::new());
+    reader
+        .row_with_lists(Format::LittleEndian, &element, &mut row, &mut items)
+        .unwrap();
+    assert_eq!((row[0], items.len() as u64), (f64::from(long), MAX_LIST_ITEMS));
+    assert_eq!(reader.offset(), bytes.len() as u64);
+}
+
+#[test]
 fn rows_of_text_name_their_line() {
     let header = header(Format::Ascii, 1, Scalar::F32, &["x", "y"]);
     for (row, wanted) in [

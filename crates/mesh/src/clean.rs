@@ -1,0 +1,166 @@
+//! Triangles and vertices that say nothing, or too much, go.
+
+use crate::Mesh;
+use crate::edges::{Edges, is_degenerate};
+
+/// Triangles dropped by [`faces`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DroppedFaces {
+    /// Those with two equal vertices.
+    pub degenerate: usize,
+    /// Those with the vertices of an earlier one, in any direction.
+    pub duplicate: usize,
+}
+
+/// Drops triangles with two equal vertices, and those with the same three vertices as an earlier one.
+///
+/// A triangle between three vertices on a line stays: it has no area, and without it the surface would be open along it.
+/// [`crate::weld`] makes those that are points or lines within a tolerance degenerate.
+#[must_use]
+pub fn faces(mesh: Mesh) -> (Mesh, DroppedFaces) {
+    let key = |triangle: u32| {
+        let mut key = mesh.triangles[triangle as usize];
+        key.sort_unstable();
+        key
+    };
+    let count = mesh.triangles.len();
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    order.sort_unstable_by_key(|&triangle| (key(triangle), triangle));
+    let mut keep = vec![false; count];
+    let mut dropped = DroppedFaces::default();
+    for group in order.chunk_by(|&a, &b| key(a) == key(b)) {
+        match is_degenerate(key(group[0])) {
+            true => dropped.degenerate += group.len(),
+            false => {
+                keep[group[0] as usize] = true;
+                dropped.duplicate += group.len() - 1;
+            }
+        }
+    }
+    (mesh.keep_triangles(|triangle| keep[triangle]), dropped)
+}
+
+/// Drops triangles until no edge has more than two, and says how many: of those at such edges the largest stay, the
+/// earlier of equal ones.
+#[must_use]
+pub fn crowded_edges(mesh: Mesh) -> (Mesh, usize) {
+    let edges = Edges::new(&mesh);
+    let none = u32::MAX;
+    // Of each corner the crowded edge that it begins.
+    let mut crowded_of = vec![none; 3 * mesh.triangles.len()];
+    let mut crowded = 0;
+    for edge in edges.iter(&mesh.triangles).filter(|edge| edge.corners.len() > 2) {
+        for &corner in edge.corners {
+            crowded_of[corner as usize] = crowded;
+        }
+        crowded += 1;
+    }
+    drop(edges);
+    let at_crowded = |t: &u32| crowded_of[3 * *t as usize..][..3].iter().any(|&edge| edge != none);
+    let mut order: Vec<u32> = (0..mesh.triangles.len() as u32).filter(at_crowded).collect();
+    let area = |t: u32| mesh.triangle_area(mesh.triangles[t as usize]);
+    order.sort_by(|&a, &b| area(b).total_cmp(&area(a)).then(a.cmp(&b)));
+    let mut taken = vec![0_u8; crowded as usize];
+    let mut drop = vec![false; mesh.triangles.len()];
+    let mut dropped = 0;
+    for triangle in order {
+        let at = crowded_of[3 * triangle as usize..][..3]
+            .iter()
+            .filter(|&&edge| edge != none);
+        if at.clone().any(|&edge| taken[edge as usize] == 2) {
+            drop[triangle as usize] = true;
+            dropped += 1;
+        } else {
+            at.for_each(|&edge| taken[edge as usize] += 1);
+        }
+    }
+    (mesh.keep_triangles(|triangle| !drop[triangle]), dropped)
+}
+
+/// Drops vertices that no triangle has, and says how many; the others keep their order.
+#[must_use]
+pub fn unreferenced(mut mesh: Mesh) -> (Mesh, usize) {
+    let before = mesh.positions.len();
+    let mut new_of = vec![u32::MAX; before];
+    for &vertex in mesh.triangles.as_flattened() {
+        new_of[vertex as usize] = 0;
+    }
+    let mut used = Vec::new();
+    for (new, old) in new_of.iter_mut().zip(0..) {
+        if *new == 0 {
+            *new = used.len() as u32;
+            used.push(old);
+        }
+    }
+    for vertex in mesh.triangles.as_flattened_mut() {
+        *vertex = new_of[*vertex as usize];
+    }
+    mesh.take_vertices(&used);
+    (mesh, before - used.len())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::shapes;
+    use crate::topology::report;
+
+    #[test]
+    fn repeats_and_slivers_go() {
+        let sphere = shapes::sphere(6, 1.0);
+        let mut triangles = sphere.triangles().to_vec();
+        let good = triangles.len();
+        let [a, b, c] = triangles[3];
+        triangles.extend([[b, c, a], [a, c, b], [a, a, b], [c, c, c]]);
+        let uvs = (0..triangles.len()).map(|t| [[t as f32, 0.0]; 3]).collect();
+        let mesh = Mesh::new(sphere.positions().to_vec(), triangles).unwrap();
+        let (mesh, dropped) = faces(mesh.with_uvs(uvs).unwrap());
+        assert_eq!(mesh.triangles(), sphere.triangles());
+        assert_eq!(mesh.uvs().unwrap()[good - 1][0][0], good as f32 - 1.0);
+        let wanted = DroppedFaces {
+            degenerate: 2,
+            duplicate: 2,
+        };
+        assert_eq!(dropped, wanted);
+    }
+
+    #[test]
+    fn the_largest_stay_at_crowded_edges() {
+        let positions = vec![
+            [0.0; 3],
+            [1.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0],
+            [0.0, 0.0, 3.0],
+            [0.0, -2.0, 0.0],
+            [9.0; 3],
+        ];
+        let fan = Mesh::new(positions, vec![[0, 1, 2], [0, 1, 3], [1, 0, 4], [2, 1, 5]]).unwrap();
+        let (mesh, dropped) = crowded_edges(fan);
+        assert_eq!((mesh.triangles(), dropped), (&[[0, 1, 3], [1, 0, 4], [2, 1, 5]][..], 1));
+        for seed in 0..30 {
+            let (soup, _) = faces(shapes::soup(12, 60, seed));
+            let (clean, dropped) = crowded_edges(soup.clone());
+            assert_eq!(clean.triangles().len() + dropped, soup.triangles().len());
+            assert_eq!(report(&clean).non_manifold_edges, 0);
+            assert_eq!(crowded_edges(clean.clone()), (clean, 0));
+        }
+    }
+
+    #[test]
+    fn vertices_without_triangles_go() {
+        let colors: Vec<[f32; 3]> = (0..5).map(|i| [i as f32 / 5.0; 3]).collect();
+        let positions = (0..5).map(|i| [i as f32, (i * i) as f32, 0.0]).collect();
+        let mesh = Mesh::new(positions, vec![[4, 1, 3]])
+            .unwrap()
+            .with_colors(colors)
+            .unwrap();
+        let (mesh, dropped) = unreferenced(mesh.with_own_normals());
+        assert_eq!((mesh.triangles(), dropped), (&[[2, 0, 1]][..], 2));
+        assert_eq!(mesh.positions()[2], [4.0, 16.0, 0.0]);
+        assert_eq!(mesh.colors().unwrap()[1], [0.6; 3]);
+        assert_eq!(mesh.normals().unwrap().len(), 3);
+        let (nothing, dropped) = unreferenced(Mesh::new(vec![[0.0; 3]; 4], vec![]).unwrap());
+        assert_eq!((nothing, dropped), (Mesh::default(), 4));
+    }
+}
