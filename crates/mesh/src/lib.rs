@@ -33,6 +33,7 @@ mod progress;
 mod random;
 pub mod sample;
 pub mod score;
+mod sets;
 pub mod smooth;
 pub mod topology;
 mod vector;
