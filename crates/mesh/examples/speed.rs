@@ -1,9 +1,8 @@
 //! How long the stages take: `cargo run --release -p kiln-mesh --example speed [MILLIONS]`.
 //!
-//! A torus of so many million triangles (default 1) with a little noise is written and read, decimated to a
-//! tenth, laid out and scored;
-//! as many voxels are marched over, and a quarter of the points are joined by tetrahedra. Equal arguments give equal
-//! meshes on any machine.
+//! A torus of so many million triangles (default 1) with a little noise is written and read, decimated to a tenth, laid
+//! out and scored; 64 voxels a triangle are marched over, and half of the vertices are joined by tetrahedra. Equal
+//! arguments give equal meshes on any machine.
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
 use std::error::Error;
