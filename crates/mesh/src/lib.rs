@@ -43,6 +43,8 @@ pub mod weld;
 #[cfg(test)]
 mod alone;
 #[cfg(test)]
+mod chain;
+#[cfg(test)]
 mod shapes;
 
 pub use error::Error;

@@ -163,7 +163,14 @@ mod tests {
         assert!(lanes[1].iter().any(|args| args.contains(&"--lib".to_owned())));
         assert!(lanes[1].iter().any(|args| args.contains(&"--doc".to_owned())));
         // Programs of other packages would be left out.
-        for package in ["crates/mesh", "crates/ply", "engine", "viewer-wasm", "tools/lab", "tools/xtask"] {
+        for package in [
+            "crates/mesh",
+            "crates/ply",
+            "engine",
+            "viewer-wasm",
+            "tools/lab",
+            "tools/xtask",
+        ] {
             assert!(
                 !root.join(package).join("tests").exists(),
                 "{package} has tests of its own"
