@@ -58,17 +58,9 @@ pub fn write(mesh: &Mesh, texture: Option<Texture<'_>>, out: &mut dyn Write) -> 
     let layout = Layout::new(mesh, &wedges, texture, [low, high]);
     let mut json = layout.json(texture.is_some()).into_bytes();
     json.resize(json.len().next_multiple_of(4), b' ');
-    let total = FILE_HEADER_BYTES + 2 * CHUNK_HEADER_BYTES + json.len() as u64 + layout.bytes;
-    let Ok(total_u32) = u32::try_from(total) else {
-        return Err(Error::TooMany {
-            what: "bytes of a GLB file",
-            found: total,
-            most: u32::MAX.into(),
-            hint: "decimate the mesh, or write PLY",
-        });
-    };
+    let total = file_bytes(json.len() as u64, layout.bytes)?;
     out.write_all(b"glTF")?;
-    for word in [2, total_u32, json.len() as u32] {
+    for word in [2, total, json.len() as u32] {
         out.write_all(&word.to_le_bytes())?;
     }
     out.write_all(b"JSON")?;
@@ -83,7 +75,10 @@ pub fn write(mesh: &Mesh, texture: Option<Texture<'_>>, out: &mut dyn Write) -> 
     };
     vectors(&mesh.positions, out)?;
     if let Some(normals) = &mesh.normals {
-        vectors(normals, out)?;
+        // Normals of a file have length 1, also where there is nothing to see.
+        let unit_length = |normal: &[f32; 3]| if *normal == [0.0; 3] { [0.0, 0.0, 1.0] } else { *normal };
+        let normals: Vec<[f32; 3]> = normals.iter().map(unit_length).collect();
+        vectors(&normals, out)?;
     }
     for uv in &wedges.uvs {
         out.write_all(&uv.map(f32::to_le_bytes).concat())?;
@@ -102,6 +97,17 @@ pub fn write(mesh: &Mesh, texture: Option<Texture<'_>>, out: &mut dyn Write) -> 
         out.write_all(&[0; 3][..png.len().next_multiple_of(4) - png.len()])?;
     }
     Ok(())
+}
+
+/// Bytes of a file with chunks of these lengths.
+fn file_bytes(json: u64, binary: u64) -> Result<u32, Error> {
+    let total = FILE_HEADER_BYTES + 2 * CHUNK_HEADER_BYTES + json + binary;
+    u32::try_from(total).map_err(|_| Error::TooMany {
+        what: "bytes of a GLB file",
+        found: total,
+        most: u32::MAX.into(),
+        hint: "decimate the mesh, or write PLY",
+    })
 }
 
 /// A share of full light from its sRGB code (IEC 61966-2-1), both 0 to 1.
@@ -285,6 +291,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_refused() {
+        let lone = Mesh::new(vec![[1.0; 3]; 3], vec![[0, 1, 2]])
+            .unwrap()
+            .with_own_normals();
+        let gltf::Gltf { document, blob } = gltf::Gltf::from_slice(&written(&lone, None)).unwrap();
+        let blob = blob.unwrap();
+        let primitive = document.meshes().next().unwrap().primitives().next().unwrap();
+        let mut normals = primitive.reader(|_| Some(&blob)).read_normals().unwrap();
+        assert!(normals.all(|normal| normal == [0.0, 0.0, 1.0]));
         let texture = Some(Texture { png: &[] });
         let said = |mesh: &Mesh| write(mesh, texture, &mut Vec::new()).unwrap_err().to_string();
         assert!(said(&shapes::square(1)).contains("texture coordinates"));
@@ -296,10 +310,8 @@ mod tests {
         );
         let points = Mesh::new(vec![[0.0; 3]], vec![]).unwrap();
         assert!(write(&points, None, &mut Vec::new()).is_err());
-        // A picture of 4 GiB is announced, not made: memory that is never touched takes no room.
-        let png = vec![0_u8; 1 << 32];
-        let mesh = shapes::square(1).with_uvs(vec![[[0.0; 2]; 3]; 2]).unwrap();
-        let e = write(&mesh, Some(Texture { png: &png }), &mut Vec::new()).unwrap_err();
-        assert!(e.to_string().contains("bytes of a GLB file"), "{e}");
+        assert_eq!(file_bytes(100, u64::from(u32::MAX) - 128).unwrap(), u32::MAX);
+        let e = file_bytes(100, u64::from(u32::MAX) - 127).unwrap_err();
+        assert!(e.to_string().starts_with("4294967296 bytes of a GLB file"), "{e}");
     }
 }

@@ -33,6 +33,7 @@ mod progress;
 mod random;
 pub mod sample;
 pub mod score;
+mod sets;
 pub mod smooth;
 pub mod topology;
 mod vector;
@@ -41,6 +42,8 @@ pub mod weld;
 
 #[cfg(test)]
 mod alone;
+#[cfg(test)]
+mod chain;
 #[cfg(test)]
 mod shapes;
 

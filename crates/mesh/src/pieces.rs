@@ -1,5 +1,6 @@
 //! Pieces: triangles that hang together by vertices.
 
+use crate::sets::Sets;
 use crate::{Error, Mesh};
 
 /// What triangles belong to.
@@ -25,18 +26,18 @@ pub enum Keep {
     Largest(usize),
 }
 
-/// The pieces of a mesh, by union-find (Tarjan 1975, with path halving).
+/// The pieces of a mesh.
 #[must_use]
 pub fn find(mesh: &Mesh) -> Pieces {
-    let mut parent: Vec<u32> = (0..mesh.positions.len() as u32).collect();
+    let mut sets = Sets::new(mesh.positions.len() as u32);
     for &[a, b, c] in &mesh.triangles {
-        join(&mut parent, a, b);
-        join(&mut parent, a, c);
+        sets.join(a, b);
+        sets.join(a, c);
     }
     let mut piece_of_root = vec![u32::MAX; mesh.positions.len()];
     let mut sizes = Vec::new();
     let piece = |&[vertex, ..]: &[u32; 3]| {
-        let piece = &mut piece_of_root[root(&mut parent, vertex) as usize];
+        let piece = &mut piece_of_root[sets.root(vertex) as usize];
         if *piece == u32::MAX {
             *piece = sizes.len() as u32;
             sizes.push(0);
@@ -75,21 +76,6 @@ pub fn keep(mesh: Mesh, keep: Keep) -> Result<(Mesh, usize), Error> {
     let dropped = stays.iter().filter(|&&stays| !stays).count();
     let mesh = mesh.keep_triangles(|triangle| stays[pieces.of_triangle[triangle] as usize]);
     Ok((mesh, dropped))
-}
-
-/// The vertex that stands for the set of `vertex`.
-fn root(parent: &mut [u32], mut vertex: u32) -> u32 {
-    while parent[vertex as usize] != vertex {
-        let above = parent[vertex as usize];
-        parent[vertex as usize] = parent[above as usize];
-        vertex = parent[vertex as usize];
-    }
-    vertex
-}
-
-fn join(parent: &mut [u32], a: u32, b: u32) {
-    let (a, b) = (root(parent, a), root(parent, b));
-    parent[a.max(b) as usize] = a.min(b);
 }
 
 #[cfg(test)]

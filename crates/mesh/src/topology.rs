@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::edges::{Edge, Edges, ends, is_degenerate};
+use crate::sets::Sets;
 use crate::{Mesh, pieces};
 
 /// Counts that say whether a mesh is closed, a manifold, and consistently oriented.
@@ -102,15 +103,7 @@ pub fn report(mesh: &Mesh) -> Topology {
 /// How many fans, of triangles that share edges, each vertex has; saturating at 255.
 fn fans(mesh: &Mesh, edges: &Edges) -> Vec<u8> {
     // Corners of one vertex are joined across edges that end there: each set is a fan.
-    let mut parent: Vec<u32> = (0..3 * mesh.triangles.len() as u32).collect();
-    let root = |parent: &mut [u32], mut corner: u32| {
-        while parent[corner as usize] != corner {
-            let above = parent[corner as usize];
-            parent[corner as usize] = parent[above as usize];
-            corner = parent[corner as usize];
-        }
-        corner
-    };
+    let mut sets = Sets::new(3 * mesh.triangles.len() as u32);
     for Edge { low, high, corners } in edges.iter(&mesh.triangles) {
         for vertex in [low, high] {
             // The corner of a triangle at the vertex, from that at which the edge begins.
@@ -119,15 +112,15 @@ fn fans(mesh: &Mesh, edges: &Edges) -> Vec<u8> {
                 false => corner - corner % 3 + (corner + 1) % 3,
             };
             for pair in corners.windows(2) {
-                let (a, b) = (root(&mut parent, at(pair[0])), root(&mut parent, at(pair[1])));
-                parent[a.max(b) as usize] = a.min(b);
+                sets.join(at(pair[0]), at(pair[1]));
             }
         }
     }
     let mut fans = vec![0_u8; mesh.positions.len()];
     for (t, &triangle) in mesh.triangles.iter().enumerate().filter(|&(_, &t)| !is_degenerate(t)) {
         for (k, vertex) in triangle.into_iter().enumerate() {
-            if parent[3 * t + k] == (3 * t + k) as u32 {
+            let corner = (3 * t + k) as u32;
+            if sets.root(corner) == corner {
                 let fans = &mut fans[vertex as usize];
                 *fans = fans.saturating_add(1);
             }

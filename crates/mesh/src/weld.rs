@@ -4,6 +4,9 @@ use crate::mesh::bounds;
 use crate::vector::{dot, sub, wide};
 use crate::{Error, Mesh};
 
+/// No vertex.
+const NONE: u32 = u32::MAX;
+
 /// Merges vertices at bitwise equal positions, -0 being 0. Of attributes those of the first vertex stay.
 ///
 /// Triangles that lose an edge stay as they are; [`crate::clean::faces`] drops them.
@@ -89,27 +92,38 @@ pub fn within(mesh: Mesh, distance: f32) -> Result<Mesh, Error> {
     }
     let cell = |p: [f32; 3]| [0, 1, 2].map(|i| ((f64::from(p[i]) - f64::from(low[i])) / reach) as i64);
     let points = mesh.positions();
-    // Sorted by cell and then by number, a row of cells along the last axis is one range.
-    let mut order: Vec<([i64; 3], u32)> = points.iter().map(|&p| cell(p)).zip(0..).collect();
-    order.sort_unstable();
+    let mut cells: Vec<[i64; 3]> = points.iter().map(|&p| cell(p)).collect();
+    cells.sort_unstable();
+    cells.dedup();
+    // Of each cell the last vertex that stays, and before each of these another one. They are apart, so a cell has few,
+    // however many vertices are in it.
+    let mut last = vec![NONE; cells.len()];
+    let mut before = vec![NONE; points.len()];
     let mut first_of: Vec<u32> = (0..points.len() as u32).collect();
     for index in 0..points.len() {
         let (place, [x, y, z]) = (wide(points[index]), cell(points[index]));
         let mut found = index as u32;
         for (dx, dy) in (-1..=1).flat_map(|dx| (-1..=1).map(move |dy| (dx, dy))) {
-            let row = [x + dx, y + dy];
-            let from = order.partition_point(|&(key, _)| key < [row[0], row[1], z - 1]);
-            for &(key, other) in &order[from..] {
-                if key > [row[0], row[1], z + 1] {
-                    break;
-                }
-                let d = sub(wide(points[other as usize]), place);
-                if other < found && first_of[other as usize] == other && dot(d, d) <= reach * reach {
-                    found = other;
+            let low = [x + dx, y + dy, z - 1];
+            let from = cells.partition_point(|&key| key < low);
+            let row = cells[from..].iter().take_while(|&&key| key <= [low[0], low[1], z + 1]);
+            for (&end, _) in last[from..].iter().zip(row) {
+                let mut other = end;
+                while other != NONE {
+                    let d = sub(wide(points[other as usize]), place);
+                    if other < found && dot(d, d) <= reach * reach {
+                        found = other;
+                    }
+                    other = before[other as usize];
                 }
             }
         }
         first_of[index] = found;
+        if found == index as u32
+            && let Ok(own) = cells.binary_search(&[x, y, z])
+        {
+            before[index] = std::mem::replace(&mut last[own], index as u32);
+        }
     }
     let (new_of, count) = renumber(first_of);
     Ok(mesh.merge_vertices(&new_of, count))
@@ -188,6 +202,16 @@ mod tests {
         assert_eq!(joined.positions().len(), sphere.positions().len());
         assert_eq!(crate::topology::report(&joined).genus(), Some(0));
         assert!(by_key(both, &keys[1..]).is_err());
+    }
+
+    #[test]
+    fn crowds_are_quick() {
+        let random = crate::random::Random::new(1);
+        let points = (0..200_000).map(|i| [0, 1, 2].map(|axis| random.unit(3 * i + axis) as f32));
+        let crowd = Mesh::new(points.collect(), vec![]).unwrap();
+        let few = within(crowd.clone(), 0.5).unwrap().positions().len();
+        assert!((8..60).contains(&few), "{few}");
+        assert_eq!(within(crowd, 2.0).unwrap().positions().len(), 1);
     }
 
     #[test]
