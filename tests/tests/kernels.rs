@@ -1,138 +1,20 @@
 //! Every kernel has a program that records it. That kernels are what their shaders declare is `shaders.rs`' to check.
-#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use std::collections::BTreeSet;
 
-use kiln::eval::lpips::{DEFAULT_BUDGET_BYTES, LpipsTensors};
-use kiln::gaussians::layout::Storage;
-use kiln::gaussians::morton::Frame;
 use kiln::kernels;
-use kiln::kernels::camera_cull::Limits;
-use kiln::kernels::filter_3d::{self, FilterIo};
-use kiln::kernels::views::{Reduction, Variants};
-use kiln::kernels::{
-    budgeted, densify, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise, prepare_args, probe,
-};
-use kiln::program::{Command, Program, TensorTable};
-use kiln::step::{
-    BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,
-    StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, train_step,
-};
+use kiln::program::Command;
+use kiln_tests::programs;
 use xtask::glsl::FIRST_OF_DEVICE;
 
 /// Writes out of bounds for `vulkan_checks`; no program of the engine has it.
 const OF_TESTS: [&str; 1] = ["fill"];
 
-/// Every pass the engine can record on small tensors.
-fn programs() -> Vec<Program> {
-    let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
-    capacities.clusters = true;
-    let mut programs = Vec::new();
-    for (index, (reduction, sort_subgroup, columns, lanes)) in [
-        (Reduction::Segmented, 0, true, false),
-        (Reduction::Segmented, 0, true, true),
-        (Reduction::Atomic, 16, false, false),
-        (Reduction::Segmented, 32, false, false),
-        (Reduction::CompareExchange, 0, false, false),
-        // These two once more, the other way round about masks.
-        (Reduction::Atomic, 16, false, false),
-        (Reduction::Segmented, 0, true, false),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        // Colours wait from the fourth on: the three ways of storing come with and without it.
-        capacities.deferred_steps = if index < 3 { 0 } else { 100 };
-        let variants = Variants {
-            reduction,
-            sort_subgroup,
-            columns,
-            lanes,
-        };
-        let mut table = TensorTable::default();
-        // photos carry masks in every other list
-        capacities.masked = !capacities.masked;
-        capacities.losses = ExtraLosses {
-            alpha: capacities.masked,
-            exposure: capacities.masked,
-        };
-        capacities.storage = match capacities.storage {
-            Storage::Exact => Storage::Half,
-            Storage::Half => Storage::Compact,
-            Storage::Compact => Storage::Exact,
-        };
-        let t = StepTensors::new(&mut table, &capacities, &variants);
-        let d = DensifyTensors::new(&mut table, &capacities, STAGING_BYTES);
-        let event = densify::Event {
-            options: densify::Options::default(),
-            extent: 1.0,
-            capacity: 600,
-        };
-        programs.push(kiln::step::densify(&t, &d, &event));
-        let births = budgeted::Births {
-            curve: densify::GrowthCurve {
-                from: 500,
-                last: 900,
-                ramp: 3.0,
-                growth: 0.25,
-            },
-            exponents: budgeted::Exponents {
-                error: 1.0,
-                abs_gradient: 1.0,
-            },
-        };
-        programs.push(kiln::step::budgeted(&t, &d, &event, &births));
-        let event = mcmc_relocate::Event {
-            dead_opacity: 0.005,
-            growth: 0.05,
-            capacity: 600,
-        };
-        programs.push(kiln::step::mcmc_relocate(&t, &d, &event));
-        let cameras = FilterIo {
-            cameras: t.filter.cameras,
-            camera_count: 1,
-            max_focal_px: 1.0,
-            farthest: t.filter.farthest,
-        };
-        programs.push(kiln::step::camera_cull(&t, &d, &cameras, &Limits::default()));
-        let sort = ReorderTensors::new(&mut table, &capacities, &variants);
-        let mut program = Program::new("reorder");
-        reorder(&mut program, &t, &sort, &Frame::new([0.0; 3], 1.0));
-        bound_clusters(&mut program, &t);
-        programs.push(program);
-        programs.push(train_step(&t));
-        programs.push(evaluate_view(&t, &[]));
-        let bands = BandTensors::new(&mut table, &capacities, &variants);
-        programs.extend(banded(&t, &bands, &[]).into_values());
-        let records = RecordBandTensors::new(&mut table, &t, true);
-        programs.extend(banded_records(&t, &bands, &records, &[]).into_values());
-        let mut program = Program::new("others");
-        prepare_args::record(&mut program, &t.shared, &t.chunks);
-        let io = FilterIo {
-            cameras: t.filter.cameras,
-            camera_count: 1,
-            max_focal_px: 1.0,
-            farthest: t.filter.farthest,
-        };
-        filter_3d::record(&mut program, &t.shared, &t.chunks, &io);
-        opacity_reset::record(&mut program, &t.shared, &t.chunks, 0.01);
-        position_noise::record(&mut program, &t.shared, &t.chunks);
-        histogram::record(&mut program, &t.shared, &t.chunks, t.shared.args);
-        let sample = probe::Sample::of(t.shared.args.bytes, probe::RUN_BYTES);
-        probe::record(&mut program, t.shared.args, t.shared.args, sample);
-        guard_bands::record(&mut program, t.shared.args, t.shared.uniforms, t.shared.args, 1, 0);
-        programs.push(program);
-    }
-    let mut table = TensorTable::default();
-    let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("a workspace");
-    programs.push(lpips.program().clone());
-    programs
-}
-
 #[test]
 fn every_kernel_is_recorded_by_some_program() {
-    let programs = programs();
-    let commands = programs.iter().flat_map(|p| &p.commands);
+    let lists = programs::all();
+    let programs = lists.iter().flat_map(|(_, programs)| programs);
+    let commands = programs.flat_map(|p| &p.commands);
     let made: BTreeSet<&str> = commands
         .filter_map(|command| match command {
             Command::Dispatch(pass) => Some(pass.shader.name),

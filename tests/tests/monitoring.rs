@@ -153,7 +153,7 @@ fn tensorboard_sees_the_run() {
             .iter()
             .map(|(s, _)| *s)
             .collect::<Vec<_>>(),
-        [110, 120]
+        (110..=120).collect::<Vec<_>>()
     );
     let last = rows(&root.join("memory.jsonl")).pop().unwrap();
     assert_eq!(last["peak_reserved"], memory[0]["peak_reserved"]);

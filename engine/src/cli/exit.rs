@@ -32,6 +32,8 @@ pub enum Exit {
     Spilled = 8,
     /// Setting up needs a package.
     Setup = 9,
+    /// Training did not yield numbers.
+    NotFinite = 10,
     /// A signal ended the process at once: what was done since the last checkpoint is lost. Set by
     /// [`interrupt`](crate::run::interrupt) itself.
     Unsaved = 71,

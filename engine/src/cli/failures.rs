@@ -258,6 +258,7 @@ impl Failure for RunError {
             Self::Folder(error) => error.exit(),
             Self::Picture(_) | Self::Report(_) | Self::Grew { .. } | Self::Validation { .. } => Exit::Internal,
             Self::DeviceLost { .. } => Exit::DeviceLost,
+            Self::NotFinite { .. } => Exit::NotFinite,
             Self::Spilled { .. } => Exit::Spilled,
             Self::Overflow { .. } => Exit::DoesNotFit,
         }
@@ -288,6 +289,11 @@ impl Failure for RunError {
             Self::Picture(_) | Self::Report(_) | Self::Validation { .. } => {
                 Some("this is a defect of Kiln; please report it with the command that led to it".to_owned())
             }
+            Self::NotFinite { .. } => Some(
+                "`kiln inspect SCENE` shows what is odd about the data; lower rates, such as `--set optimizer.lr.sh0=0.001`, move \
+                 less at a step"
+                    .to_owned(),
+            ),
             // Its message asks for a report already.
             Self::Grew { .. } => None,
             Self::Scene(error) => error.hint(),

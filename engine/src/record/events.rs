@@ -471,7 +471,12 @@ pub struct MemoryRow {
     /// Tensors of 512 MiB and more.
     #[serde(default)]
     pub large_tensors: u32,
-    /// Share of `reserved` that no tensor uses, 0 to 1; null when not finite.
+    /// Bytes of the arena that live at the same time at the worst moment of the plan; the arena is as large as its packing
+    /// needs.
+    #[serde(default)]
+    pub arena_live: u64,
+    /// Share of `reserved` in which nothing lives even at that moment, 0 to 1: gaps that packing leaves in the arena, and
+    /// rounding. Null when not finite.
     #[serde(deserialize_with = "null_as_nan")]
     #[schemars(with = "Option<f64>")]
     pub overhead: f64,

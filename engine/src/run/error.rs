@@ -64,6 +64,19 @@ pub enum RunError {
         /// Gaussians now.
         after: u32,
     },
+    /// Most steps come out as something that is no number.
+    #[error(
+        "{left_out} of the last {steps} steps were left out because their loss or gradients were not finite, the last at \
+         iteration {iteration}: the model does not train"
+    )]
+    NotFinite {
+        /// Iteration of the last one.
+        iteration: u32,
+        /// Steps left out.
+        left_out: u32,
+        /// Of so many.
+        steps: u32,
+    },
     /// Memory of the device turned out to lie in the host, and `memory.on_spill` is `error`.
     #[error("at iteration {iteration} device memory lies in the host: {evidence}")]
     Spilled {

@@ -250,7 +250,15 @@ impl Session {
             why: "none is left to train on".to_owned(),
         })?;
         let mut session = Self {
-            watchers: watch::all(&profile, &open.faults, &trainer, &sinks, guard, aloud),
+            watchers: watch::all(
+                &profile,
+                &open.faults,
+                &trainer,
+                &sinks,
+                guard,
+                scene.train.len(),
+                aloud,
+            ),
             orders: Orders::default(),
             pictures: PictureWriter::default(),
             unindexed: VecDeque::new(),

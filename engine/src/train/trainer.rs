@@ -1,12 +1,13 @@
 //! The device side of a run: submits steps, reads status words late, evaluates between steps.
 
 mod deferred;
+mod heal;
 mod replay;
 mod results;
 mod staging;
 mod timed;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -130,6 +131,8 @@ pub struct Trainer {
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
     pub(super) held: Option<u32>,
     growth: GrowthHold,
+    /// By training view, its last steps that were left out in a row.
+    pub(super) left_out_in_a_row: BTreeMap<u32, u32>,
     /// Timed steps that were not asked for yet.
     pub(super) timed: Vec<TimedStep>,
     /// Time spent waiting for steps.
@@ -209,6 +212,7 @@ impl Trainer {
             earlier_peaks: Peaks::default(),
             held: None,
             growth: GrowthHold::default(),
+            left_out_in_a_row: BTreeMap::new(),
             timed: Vec::new(),
             waited: Duration::ZERO,
             deferred,
@@ -504,6 +508,7 @@ impl Trainer {
             return self.recover(slot, flight, counters);
         }
         self.note_times(slot, &flight, &counters)?;
+        self.note_done(&flight);
         self.finished.push_back(Finished {
             status: StepStatus {
                 iteration: flight.block.iteration,

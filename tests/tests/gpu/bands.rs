@@ -194,7 +194,7 @@ fn stalls_among_events_change_nothing() {
     let births = |e: &Event| matches!(e, Event::Densify { clones, splits, .. } if clones + splits > 0);
     assert_eq!(kinds(births), 2, "{:?}", whole.events);
     assert_eq!(kinds(|e| matches!(e, Event::Reset { .. })), 2, "at 8 and 16");
-    assert!(kinds(|e| matches!(e, Event::Filter { .. })) >= 3);
+    assert!(kinds(|e| matches!(e, Event::Filter { .. })) >= 2);
     let mut wanted = whole.wanted();
     wanted.sort_unstable();
     for part in [4, 8, 13] {

@@ -75,7 +75,7 @@ fn print(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "unused     {:.1} % of what is taken from the driver (fragmentation)",
+        "unused     {:.1} % of what is taken from the driver, even at the worst moment (fragmentation)",
         report.fragmentation_percent
     )?;
     if let Some(budget) = report.least_heap_budget {

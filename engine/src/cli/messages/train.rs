@@ -196,6 +196,11 @@ fn run() {
             what: "it holds no camera".to_owned(),
         }),
         RunError::Stored(StoredError::Absent { path: path("runs/b") }),
+        RunError::NotFinite {
+            iteration: 812,
+            left_out: 113,
+            steps: 224,
+        },
         RunError::Grew {
             iteration: 20_000,
             last_densify: 15_000,
@@ -233,8 +238,8 @@ fn run() {
             RunError,
             errors,
             [
-                Plan, Train, Scene, Export, Folder, Picture, Report, Ply, Cameras, Stored, Grew, Spilled, Validation,
-                DeviceLost, Overflow
+                Plan, Train, Scene, Export, Folder, Picture, Report, Ply, Cameras, Stored, NotFinite, Grew, Spilled,
+                Validation, DeviceLost, Overflow
             ]
         ),
     );

@@ -55,9 +55,11 @@ impl MemoryRows {
         for tensor in tensors.iter().filter(on_device).filter(|t| t.class != Class::Arena) {
             *tags.entry(tensor.tag.name().to_owned()).or_insert(0) += tensor.bytes;
         }
-        tags.insert("arena".to_owned(), memory.plan().arena_bytes());
+        let arena = memory.plan().arena_bytes();
+        tags.insert("arena".to_owned(), arena);
         let large = tensors.iter().filter(on_device).filter(|t| t.bytes >= LARGE_BYTES);
         let (allocated, reserved) = (memory.allocated_bytes(), device.reserved_bytes());
+        let live = allocated.saturating_sub(arena) + plan.arena_live_bytes;
         let heap = device
             .caps()
             .device_heap()
@@ -76,7 +78,8 @@ impl MemoryRows {
             host_heap_usage: device.host_heap_usage(),
             tags,
             large_tensors: u32::try_from(large.count()).unwrap_or(u32::MAX),
-            overhead: 1.0 - allocated as f64 / reserved.max(1) as f64,
+            arena_live: plan.arena_live_bytes,
+            overhead: 1.0 - live as f64 / reserved.max(1) as f64,
             gpu: self.sample(),
             capacities: is_first.then(|| plan.capacities.into()),
             capacities_from: is_first.then_some(plan.capacities_from),

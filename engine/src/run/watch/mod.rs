@@ -10,6 +10,7 @@ mod growth;
 mod guard;
 mod histograms;
 mod memory;
+mod not_finite;
 mod overflow;
 mod silence;
 mod skipped_updates;
@@ -109,7 +110,7 @@ pub(super) trait Watch {
     }
 }
 
-/// All watchers of a run, in the order in which they are asked. With `aloud`, a silent device is told on stderr while it
+/// All watchers of a run with `views` training views, in the order in which they are asked. With `aloud`, a silent device is told on stderr while it
 /// lasts.
 pub(super) fn all(
     profile: &Profile,
@@ -117,6 +118,7 @@ pub(super) fn all(
     trainer: &Trainer,
     sinks: &Sinks,
     guard: Guard,
+    views: usize,
     aloud: bool,
 ) -> Vec<Box<dyn Watch>> {
     vec![
@@ -124,6 +126,7 @@ pub(super) fn all(
         Box::new(capacity::CapacityWarning::new(trainer.report().capacities)),
         Box::new(skipped_updates::SkippedUpdates::default()),
         Box::new(overflow::Overflow),
+        Box::new(not_finite::NotFinite::new(views)),
         Box::new(timings::TimingsFile::default()),
         Box::new(guard),
         Box::new(growth::Growth::new(profile)),

@@ -11,6 +11,7 @@
 //!   Gaussians. What ends a run is one tile with more splats than records, [`TrainError::TileTooFull`].
 //! - Loops cut by the driver: the run ends, because the step would come out wrong again.
 //! - Not finite: the step is left out and does not count as an optimiser step; what follows its iteration still happens.
+//!   Gaussians that do so again and again are taken out, see [`super::heal`].
 
 use std::collections::VecDeque;
 
@@ -98,11 +99,15 @@ impl Trainer {
             }
         }
         let done = match counters.stall() {
-            None => true,
+            None => {
+                self.note_done(flight);
+                true
+            }
             Some(Stall::NonFinite) => {
                 events.push(nonfinite(&counters));
                 self.leave_out(slot, iteration)?;
                 self.leave_out_deferred(flight)?;
+                events.extend(self.heal(flight)?);
                 false
             }
             Some(_) => return Err(self.stalled(counters)),
