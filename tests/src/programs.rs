@@ -15,12 +15,12 @@ use kiln::step::{
     StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, train_step,
 };
 
-/// Every pass the engine can record on small tensors: lists of programs, each with the tensors that they are of.
+/// Every pass the engine can record on small tensors: lists of programs, each with how it sums up gradients.
 ///
 /// # Panics
 /// When LPIPS has no workspace for a small image.
 #[must_use]
-pub fn all() -> Vec<(TensorTable, Vec<Program>)> {
+pub fn all() -> Vec<(Reduction, Vec<Program>)> {
     let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     capacities.clusters = true;
     let mut lists = Vec::new();
@@ -119,11 +119,12 @@ pub fn all() -> Vec<(TensorTable, Vec<Program>)> {
         probe::record(&mut program, t.shared.args, t.shared.args, sample);
         guard_bands::record(&mut program, t.shared.args, t.shared.uniforms, t.shared.args, 1, 0);
         programs.push(program);
-        lists.push((table, programs));
+        lists.push((reduction, programs));
     }
     let mut table = TensorTable::default();
     let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("a workspace");
     let programs = vec![lpips.program().clone()];
-    lists.push((table, programs));
+    // It sums up nothing.
+    lists.push((Reduction::Segmented, programs));
     lists
 }

@@ -72,6 +72,7 @@ pub const EVENTFUL: &[(&str, &str)] = &[
     ),
     ("strategy.prune", "{ opacity: 0.06, world: 0.1 }"),
     ("strategy.reset", "{ every: 20, until: 70, opacity: 0.08 }"),
+    ("optimizer.lr.means_decay_steps", "72"),
     ("train.deterministic", "true"),
     ("eval.lpips", "false"),
     ("eval.views_logged", "1"),

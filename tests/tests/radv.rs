@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use kiln::memory::Gpu;
-use kiln::program::Program;
-use kiln::vk::RecordOptions;
+use kiln::kernels::views::Reduction;
+use kiln::program::Command;
+use kiln::vk::PipelineCache;
 use kiln_tests::child::{role, run};
 use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::programs;
@@ -20,17 +20,29 @@ const ROLE: &str = "compile";
 fn compile_all() {
     let device = open();
     assert!(device.caps().name.contains("Null hardware"), "{}", device.caps().name);
+    // Such a device has no memory, so nothing is allocated or recorded: only the compiler works.
+    let pipelines = PipelineCache::default();
+    let lists = programs::all();
+    // No driver has to bear what its device does not offer.
+    let offered = |reduction: Reduction| reduction != Reduction::Atomic || device.caps().float_atomics;
+    let passes = lists
+        .iter()
+        .filter(|(reduction, _)| offered(*reduction))
+        .flat_map(|(_, programs)| programs)
+        .flat_map(|program| &program.commands);
     let mut count = 0;
-    for (table, programs) in programs::all() {
-        let all: Vec<&Program> = programs.iter().collect();
-        let gpu = Gpu::new(&device, table, &all, 1 << 30).unwrap();
-        for program in all {
-            gpu.compile(program, RecordOptions::default()).unwrap();
-            count += program.commands.len();
+    for command in passes {
+        if let Command::Dispatch(pass) = command {
+            let push = u32::try_from(pass.push.len()).unwrap();
+            pipelines.get(&device, pass.shader, &pass.spec, push).unwrap();
+            count += 1;
         }
     }
     assert_valid(&device);
-    println!("{} commands compiled for {}", count, device.caps().name);
+    assert!(count > 1000, "{count} passes");
+    println!("every pass compiles for {}", device.caps().name);
+    // Mesa 22.3 crashes when it takes such a device down.
+    std::mem::forget((pipelines, device));
 }
 
 #[test]
@@ -49,6 +61,6 @@ fn every_pipeline_compiles_for_amd_cards() {
             ("VK_DRIVER_FILES", MANIFEST),
         ];
         let said = run(module_path!(), "every_pipeline_compiles_for_amd_cards", ROLE, &driver);
-        assert!(said.contains("commands compiled for"), "{said}");
+        assert!(said.contains("every pass compiles for Null hardware"), "{said}");
     }
 }

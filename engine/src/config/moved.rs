@@ -80,10 +80,6 @@ pub(super) const MOVED: &[(&str, &str)] = &[
     ),
     ("optimizer.betas", "remove it: they are constants, 0.9 and 0.999"),
     ("optimizer.eps", "remove it: it is a constant, 1e-15"),
-    (
-        "optimizer.lr.means_decay_steps",
-        "remove it: the decay ends with the run",
-    ),
     ("optimizer.lr.cooldown_to", "remove it: rates cool down to a tenth"),
     ("sinks.every_s", "remove it: plain lines come every 10 s"),
     ("sinks.gpu_every", MULTIPLES),

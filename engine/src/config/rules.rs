@@ -215,6 +215,11 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
             scale_apart(every, LEAST_BETWEEN_RESETS);
         }
     }
+    let Optimizer::AdamFused(adam) = &mut profile.optimizer;
+    adam.lr.means_decay_steps = adam.lr.means_decay_steps.map(|mut steps| {
+        scale_period(&mut steps);
+        steps
+    });
 }
 
 /// Cuts lists of iterations at the end of the run, sorts them, and adds the last iteration to `test` and `save`.

@@ -62,11 +62,12 @@ pub(crate) fn sh_share_at(profile: &Profile, iteration: u32) -> f64 {
 /// What is left of the learning rates that cool down, after the last step.
 const COOLED_TO: f64 = 0.1;
 
-/// Learning rate of the centres: log-linear from `means` to `means_end` over the run, times the scene extent.
+/// Learning rate of the centres: log-linear from `means` to `means_end`, times the scene extent.
 #[must_use]
 pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
     let lr = &adam(profile).lr;
-    let t = (f64::from(iteration) / f64::from(profile.schedule.iterations.max(1))).min(1.0);
+    let steps = lr.means_decay_steps.unwrap_or(profile.schedule.iterations).max(1);
+    let t = (f64::from(iteration) / f64::from(steps)).min(1.0);
     extent * (lr.means.ln() * (1.0 - t) + lr.means_end.ln() * t).exp()
 }
 
@@ -259,6 +260,14 @@ mod tests {
         assert_eq!(iterations(&profile, is_reset), [3000, 6000]);
         assert!(iterations(&recipe("default", &[("schedule.iterations", "3000")]), is_reset).is_empty());
         assert!((means_lr(&profile, 7000, 1.0) / 1.6e-6 - 1.0).abs() < 1e-12);
+        let fixed = recipe(
+            "default",
+            &[
+                ("schedule.iterations", "7000"),
+                ("optimizer.lr.means_decay_steps", "30000"),
+            ],
+        );
+        assert!((means_lr(&fixed, 7000, 1.0) / 5.463_278_2e-5 - 1.0).abs() < 1e-7);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Checker, Options, family::family};
+use super::{Auto, Checker, Options, family::family};
 
 family! {
     /// The optimiser.
@@ -56,8 +56,10 @@ impl Options for AdamOptions {
 pub struct LearningRates {
     /// Centres at step 0, per unit of scene extent.
     pub means: f64,
-    /// Centres at the end of the run, per unit of scene extent; log-linear between.
+    /// Centres at the end of the decay, per unit of scene extent; log-linear between.
     pub means_end: f64,
+    /// Steps over which the centres' rate decays; `auto` = the whole run. A number keeps the decay of a run that is extended.
+    pub means_decay_steps: Auto<u32>,
     /// Degree-0 colour.
     pub sh0: f32,
     /// Higher colour degrees.
@@ -77,6 +79,7 @@ impl Default for LearningRates {
         Self {
             means: 1.6e-4,
             means_end: 1.6e-6,
+            means_decay_steps: Auto::Auto,
             sh0: 2.5e-3,
             sh_rest: 1.25e-4,
             opacity: 0.05,
@@ -92,6 +95,9 @@ impl LearningRates {
         checker.positive("means", self.means, 1.0);
         checker.positive("means_end", self.means_end, 1.0);
         checker.range("cooldown", self.cooldown, 0.0..=1.0);
+        if let Auto::Set(steps) = self.means_decay_steps {
+            checker.range("means_decay_steps", steps, 1..=10_000_000);
+        }
         for (key, value) in [
             ("sh0", self.sh0),
             ("sh_rest", self.sh_rest),

@@ -28,7 +28,7 @@ fn background_is_counted_recorded_and_kept() {
     let told = runs::events(&whole, "chosen");
     assert_eq!((told.len(), &told[0]["detail"]["message"]), (1, &words.into()));
     let settings = |root: &std::path::Path| fs::read_to_string(root.join("config.resolved.yaml")).unwrap();
-    assert!(settings(&whole).contains("count: 1250"), "{}", settings(&whole));
+    assert!(settings(&whole).contains("background: 1250"), "{}", settings(&whole));
     let input = fs::read(whole.join("input.ply")).unwrap();
     assert!(String::from_utf8_lossy(&input[..200]).contains("element vertex 4750"));
 
@@ -39,7 +39,11 @@ fn background_is_counted_recorded_and_kept() {
         runs::raw_model(&whole, 6) == runs::raw_model(&resumed, 6),
         "models differ"
     );
-    assert!(settings(&resumed).contains("count: 1250"), "{}", settings(&resumed));
+    assert!(
+        settings(&resumed).contains("background: 1250"),
+        "{}",
+        settings(&resumed)
+    );
     assert!(runs::events(&resumed, "chosen").is_empty());
     // In its own folder it keeps the points it began with.
     let profile = runs::profile(&whole, &[EVENTFUL, BRIEF, &[("schedule.iterations", "8")]]);
