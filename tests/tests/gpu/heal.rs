@@ -10,8 +10,9 @@ use kiln_tests::gpu::{assert_valid, open};
 fn a_view_that_is_never_finite_loses_its_culprits() {
     let device = open();
     let target = scene().target();
-    // Not a number, and one that is none as soon as it is squared.
-    for (colour, storage) in [(f32::NAN, "exact"), (1e30, "exact"), (f32::INFINITY, "compact")] {
+    // Not a number, and one that is none as soon as it is squared. Codes of compact storage are finite whatever came.
+    for (colour, storage) in [(f32::NAN, "exact"), (1e30, "exact"), (f32::NAN, "compact")] {
+        let heals = storage == "exact";
         let mut model = scene().model();
         // Behind all cameras but that of view 1.
         model.means[17] = scene().camera().rotation[2].map(|axis| -11.5 * axis);
@@ -32,8 +33,10 @@ fn a_view_that_is_never_finite_loses_its_culprits() {
         }
         done.extend(trainer.drain().expect("steps"));
         let done: Vec<u32> = done.iter().map(|status| status.iteration).collect();
-        assert_eq!(done, [1, 3, 5, 7, 8, 9, 10, 11, 12], "{colour}, {storage}");
-        assert_eq!(trainer.skipped_steps(), 3);
+        let left_out: &[u32] = if heals { &[2, 4, 6] } else { &[] };
+        let wanted: Vec<u32> = (1..=12).filter(|i| !left_out.contains(i)).collect();
+        assert_eq!(done, wanted, "{colour}, {storage}");
+        assert_eq!(trainer.skipped_steps() as usize, left_out.len());
         let told: Vec<(u32, String)> = trainer
             .take_events()
             .into_iter()
@@ -44,10 +47,20 @@ fn a_view_that_is_never_finite_loses_its_culprits() {
             .collect();
         let wanted =
             "the steps of training view 1 were not finite 3 times in a row: Gaussian 17 was taken out of the model";
-        assert_eq!(told, [(6, wanted.to_owned())]);
+        assert_eq!(
+            told,
+            if heals {
+                vec![(6, wanted.to_owned())]
+            } else {
+                Vec::new()
+            }
+        );
         let healed = trainer.model().expect("download");
-        assert_eq!((healed.sh0[17], healed.len()), ([0.0; 3], model.len()));
-        assert!(healed.logit_opacities[17] < -15.0);
+        assert_eq!(healed.len(), model.len());
+        if heals {
+            assert_eq!(healed.sh0[17], [0.0; 3]);
+            assert!(healed.logit_opacities[17] < -15.0);
+        }
         assert!(
             healed
                 .sh0
