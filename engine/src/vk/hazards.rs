@@ -8,6 +8,17 @@
 use super::{Hazard, Place, VkError};
 use crate::program::{Access, Command, Groups, Program, Span};
 
+/// What comes before a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fence {
+    /// Nothing: it may overlap what came before.
+    None,
+    /// A barrier between passes: the front end that reads group counts and the copies do not wait.
+    Passes,
+    /// A barrier between everything before and everything after.
+    All,
+}
+
 /// A byte range that a command touches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
@@ -15,20 +26,35 @@ pub(crate) struct Touch {
     start: u64,
     end: u64,
     write: bool,
+    /// By a shader, rather than by a copy or by the front end.
+    shader: bool,
+    /// A barrier between passes came after it.
+    past_passes: bool,
 }
 
 impl Touch {
-    fn new(place: Place, write: bool, slack: u64) -> Self {
+    fn new(place: Place, (write, shader): (bool, bool), slack: u64) -> Self {
         Self {
             block: place.block,
             start: place.offset,
             end: place.offset + place.bytes + slack,
             write,
+            shader,
+            past_passes: false,
         }
     }
 
-    fn conflicts(&self, other: &Self) -> bool {
-        (self.write || other.write) && self.block == other.block && self.start < other.end && other.start < self.end
+    /// What has to come between this and an earlier touch.
+    fn fence_after(&self, earlier: &Self) -> Fence {
+        let overlap = self.block == earlier.block && self.start < earlier.end && earlier.start < self.end;
+        let between_passes = self.shader && earlier.shader;
+        if !(self.write || earlier.write) || !overlap || (between_passes && earlier.past_passes) {
+            Fence::None
+        } else if between_passes {
+            Fence::Passes
+        } else {
+            Fence::All
+        }
     }
 }
 
@@ -37,39 +63,42 @@ pub(crate) fn touches(command: &Command, place: &dyn Fn(&Span) -> Place, slots: 
     let last = u64::from(slots.max(1) - 1);
     match command {
         Command::Hold(_) => Vec::new(),
-        Command::Fill { view, .. } => vec![Touch::new(place(view), true, 0)],
+        Command::Fill { view, .. } => vec![Touch::new(place(view), (true, false), 0)],
         Command::Copy {
             from,
             from_stride,
             to,
             to_stride,
         } => vec![
-            Touch::new(place(from), false, last * from_stride),
-            Touch::new(place(to), true, last * to_stride),
+            Touch::new(place(from), (false, false), last * from_stride),
+            Touch::new(place(to), (true, false), last * to_stride),
         ],
         Command::Dispatch(pass) => {
             let mut list: Vec<_> = pass
                 .views
                 .iter()
                 .zip(pass.shader.bindings)
-                .map(|(view, binding)| Touch::new(place(view), binding.access != Access::Read, 0))
+                .map(|(view, binding)| Touch::new(place(view), (binding.access != Access::Read, true), 0))
                 .collect();
             if let Groups::Indirect(view) = &pass.groups {
-                list.push(Touch::new(place(view), false, 0));
+                list.push(Touch::new(place(view), (false, false), 0));
             }
             list
         }
     }
 }
 
-/// For each command, whether a barrier comes before it: where it conflicts with a command since the last barrier.
-pub(crate) fn fences(touches: &[Vec<Touch>]) -> Vec<bool> {
+/// For each command, the barrier before it: the least that keeps it from what it conflicts with.
+pub(crate) fn fences(touches: &[Vec<Touch>]) -> Vec<Fence> {
     let mut open: Vec<Touch> = Vec::new();
     let mut fences = Vec::with_capacity(touches.len());
     for list in touches {
-        let fence = list.iter().any(|t| open.iter().any(|o| o.conflicts(t)));
-        if fence {
-            open.clear();
+        let pairs = list.iter().flat_map(|t| open.iter().map(|o| t.fence_after(o)));
+        let fence = pairs.max().unwrap_or(Fence::None);
+        match fence {
+            Fence::None => {}
+            Fence::Passes => open.iter_mut().for_each(|touch| touch.past_passes = true),
+            Fence::All => open.clear(),
         }
         open.extend_from_slice(list);
         fences.push(fence);
@@ -77,54 +106,73 @@ pub(crate) fn fences(touches: &[Vec<Touch>]) -> Vec<bool> {
     fences
 }
 
-/// Every view of a command and whether it is written, as it is declared.
-fn uses(command: &Command) -> Vec<(Span, bool)> {
+/// How a command uses a view.
+#[derive(Clone, Copy)]
+struct Use {
+    writes: bool,
+    by_shader: bool,
+}
+
+impl Use {
+    const READ_FIRST: Self = Self {
+        writes: false,
+        by_shader: false,
+    };
+    const COPIED_TO: Self = Self {
+        writes: true,
+        by_shader: false,
+    };
+}
+
+/// Every view of a command and how it is used, as it is declared.
+fn uses(command: &Command) -> Vec<(Span, Use)> {
     match command {
         Command::Hold(_) => Vec::new(),
-        Command::Fill { view, .. } => vec![(*view, true)],
-        Command::Copy { from, to, .. } => vec![(*from, false), (*to, true)],
+        Command::Fill { view, .. } => vec![(*view, Use::COPIED_TO)],
+        Command::Copy { from, to, .. } => vec![(*from, Use::READ_FIRST), (*to, Use::COPIED_TO)],
         Command::Dispatch(pass) => {
             let bound = pass.views.iter().zip(pass.shader.bindings);
-            let mut list: Vec<_> = bound.map(|(view, b)| (*view, b.access != Access::Read)).collect();
+            let used = |access| Use {
+                writes: access != Access::Read,
+                by_shader: true,
+            };
+            let mut list: Vec<_> = bound.map(|(view, b)| (*view, used(b.access))).collect();
             if let Groups::Indirect(view) = pass.groups {
-                list.push((view, false));
+                list.push((view, Use::READ_FIRST));
             }
             list
         }
     }
 }
 
-/// Checks a recording with barriers at `fences`.
+/// Checks a recording with the barriers `fences`.
 ///
 /// # Errors
 /// [`VkError::Hazard`] at the first two commands that nothing keeps apart although one writes what the other touches.
 pub(crate) fn check(
     program: &Program,
-    fences: &[bool],
+    fences: &[Fence],
     place: &dyn Fn(&Span) -> Place,
     name: &dyn Fn(&Span) -> String,
 ) -> Result<(), VkError> {
-    let list: Vec<Vec<(Span, Place, bool)>> = program
+    let list: Vec<Vec<(Span, Place, Use)>> = program
         .commands
         .iter()
-        .map(|c| {
-            uses(c)
-                .into_iter()
-                .map(|(view, write)| (view, place(&view), write))
-                .collect()
-        })
+        .map(|c| uses(c).into_iter().map(|(view, used)| (view, place(&view), used)).collect())
         .collect();
     let title = |index: usize| {
         let pass = program.commands.get(index).map_or("?", Command::name);
         format!("`{pass}` (command {index})")
     };
     for (later, command) in list.iter().enumerate() {
-        // Back to the nearest barrier: that one orders everything before it.
-        let since = (0..=later).rev().find(|at| fences.get(*at) == Some(&true)).unwrap_or(0);
-        for (earlier, before) in list.iter().enumerate().take(later).skip(since) {
-            for (old, old_place, old_write) in before {
-                for (new, new_place, new_write) in command {
-                    if !(*old_write || *new_write) || !share(old_place, new_place) {
+        let nearest = |enough: Fence| (0..=later).rev().find(|at| fences.get(*at).is_some_and(|f| *f >= enough));
+        // Back to the nearest barrier that orders everything before it.
+        let (all, passes) = (nearest(Fence::All).unwrap_or(0), nearest(Fence::Passes).unwrap_or(0));
+        for (earlier, before) in list.iter().enumerate().take(later).skip(all) {
+            for (old, old_place, old_use) in before {
+                for (new, new_place, new_use) in command {
+                    let ordered = old_use.by_shader && new_use.by_shader && earlier < passes;
+                    if !(old_use.writes || new_use.writes) || ordered || !share(old_place, new_place) {
                         continue;
                     }
                     let (old, new) = (name(old), name(new));
@@ -133,7 +181,7 @@ pub(crate) fn check(
                         program: program.name.clone(),
                         earlier: title(earlier),
                         later: title(later),
-                        what: kind(*old_write, *new_write),
+                        what: kind(old_use.writes, new_use.writes),
                         tensor,
                     })));
                 }
@@ -178,18 +226,18 @@ mod tests {
             offset: 0,
             bytes: view.bytes,
         };
-        let error = check(&program, &[false, false], &shared, &name).unwrap_err();
+        let error = check(&program, &[Fence::None; 2], &shared, &name).unwrap_err();
         assert_eq!(
             error.to_string(),
             "internal error: in program `twice`, `fill` (command 1) writes after a write of `fill` (command 0) without a \
              barrier between them: `b` and `a`; please report this"
         );
-        check(&program, &[false, true], &shared, &name).unwrap();
+        check(&program, &[Fence::None, Fence::All], &shared, &name).unwrap();
         let apart = |view: &Span| Place {
             block: 0,
             offset: 64 * view.tensor.index() as u64,
             bytes: view.bytes,
         };
-        check(&program, &[false, false], &apart, &name).unwrap();
+        check(&program, &[Fence::None; 2], &apart, &name).unwrap();
     }
 }

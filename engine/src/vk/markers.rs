@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 
+use super::hazards::Fence;
 use super::{Block, BlockKind, Device, VkError};
 
 /// Bits of a word for the command; the others are for the recording.
@@ -29,8 +30,8 @@ struct Names {
 struct Recording {
     program: String,
     passes: Vec<&'static str>,
-    /// Commands that a barrier comes before.
-    fences: Vec<bool>,
+    /// The barrier before each command.
+    fences: Vec<Fence>,
 }
 
 impl Markers {
@@ -63,7 +64,7 @@ impl Markers {
         let at = (word & ((1 << COMMAND_BITS) - 1)) as usize;
         let group = recording.passes.iter().zip(&recording.fences).skip(at).enumerate();
         let mut passes: Vec<&str> = group
-            .take_while(|(index, (_, fence))| *index == 0 || !**fence)
+            .take_while(|(index, (_, fence))| *index == 0 || **fence == Fence::None)
             .map(|(_, (pass, _))| *pass)
             .filter(|pass| *pass != "hold")
             .collect();
@@ -77,7 +78,7 @@ impl Markers {
     }
 
     /// A number for a recording of `program`, to be given back with [`Markers::forget`].
-    pub(super) fn name(&self, program: &str, passes: Vec<&'static str>, fences: Vec<bool>) -> u32 {
+    pub(super) fn name(&self, program: &str, passes: Vec<&'static str>, fences: Vec<Fence>) -> u32 {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let most = u32::MAX >> COMMAND_BITS;
         // A run makes a few hundred recordings; one that makes a million has given most of them back.
@@ -123,7 +124,7 @@ mod tests {
         let markers = Markers::new(&Device::open(&instance, caps).unwrap()).unwrap();
         assert_eq!((markers.word(), markers.describe(0)), (0, None));
         let passes = vec!["prepare_args", "project", "copy", "copy", "sort"];
-        let serial = markers.name("step", passes, vec![true, true, false, false, true]);
+        let serial = markers.name("step", passes, vec![Fence::All, Fence::Passes, Fence::None, Fence::None, Fence::All]);
         let at = |command| markers.describe(serial << COMMAND_BITS | command).unwrap();
         assert_eq!(at(0), "`prepare_args` of `step`");
         assert_eq!(at(1), "`project`, `copy` of `step`");

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::vk;
 
 use super::cuts::Cuts;
-use super::hazards::{self, Touch};
+use super::hazards::{self, Fence, Touch};
 use super::pipeline::PipelineCache;
 use super::recording::{Recording, Script};
 use super::timestamps::Timestamps;
@@ -190,7 +190,7 @@ impl CompiledProgram {
         if cfg!(debug_assertions) || device.instance().validation().is_some() {
             hazards::check(program, &fences, &place, &|view| memory.name(view))?;
         }
-        compiled.barriers = fences.iter().filter(|fence| **fence).count();
+        compiled.barriers = fences.iter().filter(|fence| **fence != Fence::None).count();
         if let Some(markers) = markers.filter(|_| options.watched && !options.timestamps) {
             let serial = markers.name(&program.name, compiled.script.passes.clone(), fences.clone());
             compiled.script.marks = Some((markers.clone(), serial));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::cuts::Cuts;
+use super::hazards::Fence;
 use super::program::Step;
 use super::progress::Label;
 use super::timestamps::Timestamps;
@@ -16,8 +17,8 @@ pub(super) struct Script {
     pub(super) steps: Vec<Step>,
     /// Name of every command.
     pub(super) passes: Vec<&'static str>,
-    /// For each command, whether a barrier comes before it.
-    pub(super) fences: Vec<bool>,
+    /// For each command, the barrier before it.
+    pub(super) fences: Vec<Fence>,
     /// Where passes are marked: the word, and the number of this program in it.
     pub(super) marks: Option<(Arc<Markers>, u32)>,
 }
@@ -153,6 +154,8 @@ impl Recording {
             .parts
             .get(part as usize)
             .map_or_else(vk::CommandBuffer::null, |part| part.buffer);
+        // A mark is a copy, which only the greater barrier waits for.
+        let least = if script.marks.is_some() { Fence::All } else { Fence::Passes };
         let clock = (self.part_times != vk::QueryPool::null()).then_some(self.part_times);
         self.device.count_recording();
         // A short program may be submitted again before its last run has finished; the queue keeps them in order.
@@ -169,7 +172,7 @@ impl Recording {
                 raw.cmd_reset_query_pool(cmd, t.pool, 0, t.count());
             }
             // Everything submitted before on this queue, and what the host wrote, comes first.
-            barrier(raw, cmd);
+            barrier(raw, cmd, Fence::All);
             if let Some(pool) = clock {
                 raw.cmd_write_timestamp(cmd, vk::PipelineStageFlags::BOTTOM_OF_PIPE, pool, 2 * part);
             }
@@ -179,10 +182,10 @@ impl Recording {
             let fenced = script.steps.iter().zip(&script.fences).enumerate();
             for (at, (step, fence)) in fenced.skip(range.start).take(range.len()) {
                 let first = at == range.start;
-                if *fence && !first {
-                    barrier(raw, cmd);
+                if *fence != Fence::None && !first {
+                    barrier(raw, cmd, least.max(*fence));
                 }
-                if let Some((markers, serial)) = script.marks.as_ref().filter(|_| *fence || first) {
+                if let Some((markers, serial)) = script.marks.as_ref().filter(|_| *fence != Fence::None || first) {
                     markers.record(raw, cmd, *serial, at);
                 }
                 step.record(raw, cmd, slot);
@@ -227,29 +230,25 @@ impl Drop for Recording {
     }
 }
 
-/// One global barrier between all earlier and all later compute and transfer work.
-unsafe fn barrier(raw: &ash::Device, cmd: vk::CommandBuffer) {
-    let barriers = [vk::MemoryBarrier::default()
-        .src_access_mask(vk::AccessFlags::SHADER_WRITE | vk::AccessFlags::TRANSFER_WRITE)
-        .dst_access_mask(
-            vk::AccessFlags::SHADER_READ
-                | vk::AccessFlags::SHADER_WRITE
-                | vk::AccessFlags::TRANSFER_READ
-                | vk::AccessFlags::TRANSFER_WRITE
-                | vk::AccessFlags::INDIRECT_COMMAND_READ,
-        )];
+/// One global barrier between earlier and later work: of passes alone, or of copies and group counts as well.
+unsafe fn barrier(raw: &ash::Device, cmd: vk::CommandBuffer, fence: Fence) {
+    let (mut before, mut after) = (
+        vk::PipelineStageFlags::COMPUTE_SHADER,
+        vk::PipelineStageFlags::COMPUTE_SHADER,
+    );
+    let mut written = vk::AccessFlags::SHADER_WRITE;
+    let mut used = vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE;
+    if fence == Fence::All {
+        before |= vk::PipelineStageFlags::TRANSFER;
+        after |= vk::PipelineStageFlags::TRANSFER | vk::PipelineStageFlags::DRAW_INDIRECT;
+        written |= vk::AccessFlags::TRANSFER_WRITE;
+        used |= vk::AccessFlags::TRANSFER_READ
+            | vk::AccessFlags::TRANSFER_WRITE
+            | vk::AccessFlags::INDIRECT_COMMAND_READ;
+    }
+    let barriers = [vk::MemoryBarrier::default().src_access_mask(written).dst_access_mask(used)];
     // SAFETY: `cmd` is being recorded on this device.
     unsafe {
-        raw.cmd_pipeline_barrier(
-            cmd,
-            vk::PipelineStageFlags::COMPUTE_SHADER | vk::PipelineStageFlags::TRANSFER,
-            vk::PipelineStageFlags::COMPUTE_SHADER
-                | vk::PipelineStageFlags::TRANSFER
-                | vk::PipelineStageFlags::DRAW_INDIRECT,
-            vk::DependencyFlags::empty(),
-            &barriers,
-            &[],
-            &[],
-        );
+        raw.cmd_pipeline_barrier(cmd, before, after, vk::DependencyFlags::empty(), &barriers, &[], &[]);
     }
 }
