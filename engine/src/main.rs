@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         Request::Flags => cli::run_text(&mut out, |out| out.write_all(cli::flags_page().as_bytes())),
         Request::Completions(shell) => cli::run_text(&mut out, |out| cli::completions(shell, out)),
         Request::Man(command) => cli::run_text(&mut out, |out| cli::man(command.as_deref(), out)),
-        Request::Doctor(doctor) => cli::run_doctor(doctor.json, &mut out).or(Ok(Exit::Output)),
+        Request::Doctor(doctor) => cli::run_doctor(doctor, &mut out).or(Ok(Exit::Output)),
     };
     match result {
         Ok(exit) => exit.into(),

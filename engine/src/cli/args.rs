@@ -294,6 +294,9 @@ pub(super) enum ProfilesCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
+    /// Compile the passes of a training step and print the drivers' figures: registers, shared memory, spills
+    #[arg(long, conflicts_with = "json")]
+    pub(super) pipelines: bool,
     /// Machine-readable output
     #[arg(long)]
     pub(super) json: bool,

@@ -113,7 +113,10 @@ where
             target: memory.target,
             json: memory.json,
         }),
-        Command::Doctor(doctor) => Request::Doctor(Doctor { json: doctor.json }),
+        Command::Doctor(doctor) => Request::Doctor(Doctor {
+            pipelines: doctor.pipelines,
+            json: doctor.json,
+        }),
         Command::Flags => Request::Flags,
         Command::Completions { shell } => Request::Completions(shell),
         Command::Man { command } => Request::Man(command),

@@ -9,7 +9,7 @@ use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
     BytesPer, DemandSource, Faults, FirstModel, Job, Pinned, PlanError, PlanReport, REFERENCE_BYTES, TrainPlan, Unit,
-    gib_to_bytes, image_host_bytes, open_device, plan_first,
+    available_bytes, gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos,
 };
 use crate::program::Class;
 use crate::run::{RunError, device_budget};
@@ -86,7 +86,11 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
             )
         }
     };
-    let (first, plan, report) = plan_first(&profile, &scene, budget, limits, &variants, faults).map_err(boxed)?;
+    let (first, plan, report) =
+        plan_with_photos(&mut profile, &scene, budget.cap_bytes, available_bytes(), |profile| {
+            plan_first(profile, &scene, budget, limits, &variants, faults)
+        })
+        .map_err(boxed)?;
     let images = (profile.dataset.residency.name(), image_host_bytes(&profile, &scene));
     let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();
     let minutes = profile.schedule.checkpoint_minutes;

@@ -210,6 +210,8 @@ pub enum Profiles {
 /// `kiln doctor`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doctor {
+    /// Compile the passes of a training step and print what the drivers tell about them.
+    pub pipelines: bool,
     /// Machine-readable output.
     pub json: bool,
 }

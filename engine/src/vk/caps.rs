@@ -75,6 +75,8 @@ pub struct Caps {
     pub kind: DeviceKind,
     /// Lanes of a subgroup.
     pub subgroup_size: u32,
+    /// Pipelines ask for that size: the device can do others, and what it takes by itself is not 32 or not always the same.
+    pub pins_subgroups: bool,
     /// Basic, vote, ballot and shuffle operations in compute shaders: those that kernels use.
     pub subgroup_ops: bool,
     /// Native float addition on storage buffers.
@@ -105,6 +107,8 @@ pub struct Caps {
     pub pageable_memory: bool,
     /// `VK_AMD_memory_overallocation_behavior` present: the driver can be told to refuse more than there is.
     pub overallocation_behavior: bool,
+    /// `VK_KHR_pipeline_executable_properties` present and on: the driver tells what its compiler made of a shader.
+    pub pipeline_statistics: bool,
     /// Timeline semaphores (core 1.2).
     pub timeline: bool,
     #[serde(skip)]
@@ -125,17 +129,32 @@ impl Caps {
             let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
             let mut limits3 = vk::PhysicalDeviceMaintenance3Properties::default();
             let mut ids = vk::PhysicalDeviceIDProperties::default();
+            let mut sizes = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
+            // Part of Vulkan 1.3; this engine asks for 1.2.
+            let has_sizes = has(ash::ext::subgroup_size_control::NAME);
             let mut properties = vk::PhysicalDeviceProperties2::default()
                 .push_next(&mut driver)
                 .push_next(&mut subgroup)
                 .push_next(&mut limits3)
                 .push_next(&mut ids);
+            if has_sizes {
+                properties = properties.push_next(&mut sizes);
+            }
             instance.get_physical_device_properties2(handle, &mut properties);
             let core = properties.properties;
             let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
             let mut atomics = vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT::default();
             let has_atomics = has(ash::ext::shader_atomic_float::NAME);
+            let mut executables = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default();
+            let has_executables = has(ash::khr::pipeline_executable_properties::NAME);
             let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut timeline);
+            if has_executables {
+                features = features.push_next(&mut executables);
+            }
+            let mut size_control = vk::PhysicalDeviceSubgroupSizeControlFeatures::default();
+            if has_sizes {
+                features = features.push_next(&mut size_control);
+            }
             if has_atomics {
                 features = features.push_next(&mut atomics);
             }
@@ -154,6 +173,14 @@ impl Caps {
                 | vk::SubgroupFeatureFlags::BALLOT
                 | vk::SubgroupFeatureFlags::SHUFFLE;
             let limits = core.limits;
+            let can_pin = size_control.subgroup_size_control == vk::TRUE
+                && sizes
+                    .required_subgroup_size_stages
+                    .contains(vk::ShaderStageFlags::COMPUTE);
+            let pinned = pinned_size(
+                subgroup.subgroup_size,
+                can_pin.then_some([sizes.min_subgroup_size, sizes.max_subgroup_size]),
+            );
             Self {
                 index,
                 name: core
@@ -182,7 +209,8 @@ impl Caps {
                     vk::PhysicalDeviceType::CPU => DeviceKind::Cpu,
                     _ => DeviceKind::Other,
                 },
-                subgroup_size: subgroup.subgroup_size,
+                subgroup_size: pinned.unwrap_or(subgroup.subgroup_size),
+                pins_subgroups: pinned.is_some(),
                 subgroup_ops: subgroup.supported_operations.contains(wanted)
                     && subgroup.supported_stages.contains(vk::ShaderStageFlags::COMPUTE),
                 float_atomics: has_atomics && atomics.shader_buffer_float32_atomic_add == vk::TRUE,
@@ -225,6 +253,7 @@ impl Caps {
                 pageable_memory: has(ash::ext::memory_priority::NAME)
                     && has(ash::ext::pageable_device_local_memory::NAME),
                 overallocation_behavior: has(ash::amd::memory_overallocation_behavior::NAME),
+                pipeline_statistics: executables.pipeline_executable_info != 0,
                 timeline: timeline.timeline_semaphore == vk::TRUE,
                 handle,
                 queue_family,
@@ -254,6 +283,36 @@ impl Caps {
             Tier::Fast
         } else {
             Tier::Portable
+        }
+    }
+}
+
+/// The subgroup size that pipelines ask for on a device that takes `reported` by itself and can do a `range`: 32, which the
+/// kernels are made for. AMD's cards from RDNA on take 64 and can do 32; Intel's choose by shader among 8, 16 and 32.
+fn pinned_size(reported: u32, range: Option<[u32; 2]>) -> Option<u32> {
+    let [least, most] = range?;
+    let has_choice = least < most;
+    let pinned = if (least..=most).contains(&32) { 32 } else { reported };
+    has_choice.then_some(pinned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thirty_two_lanes_are_asked_for_where_there_is_a_choice() {
+        // NVIDIA, lavapipe, GCN; RDNA, Intel; a device that says nothing.
+        for (reported, range, wanted) in [
+            (32, Some([32, 32]), None),
+            (8, Some([8, 8]), None),
+            (64, Some([64, 64]), None),
+            (64, Some([32, 64]), Some(32)),
+            (32, Some([8, 32]), Some(32)),
+            (16, Some([4, 16]), Some(16)),
+            (64, None, None),
+        ] {
+            assert_eq!(pinned_size(reported, range), wanted, "{reported}, {range:?}");
         }
     }
 }

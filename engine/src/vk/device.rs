@@ -25,6 +25,8 @@ pub struct Device {
     /// Set by [`Device::lose`].
     lost: AtomicBool,
     marks_passes: AtomicBool,
+    statistics_calls: Option<ash::khr::pipeline_executable_properties::Device>,
+    keeps_statistics: AtomicBool,
     /// 0 = none.
     submit_limit_ms: AtomicU32,
 }
@@ -78,6 +80,15 @@ impl Device {
         if caps.overallocation_behavior {
             extensions.push(ash::amd::memory_overallocation_behavior::NAME.as_ptr());
         }
+        let mut executables =
+            vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);
+        let mut sizes = vk::PhysicalDeviceSubgroupSizeControlFeatures::default().subgroup_size_control(true);
+        if caps.pins_subgroups {
+            extensions.push(ash::ext::subgroup_size_control::NAME.as_ptr());
+        }
+        if caps.pipeline_statistics {
+            extensions.push(ash::khr::pipeline_executable_properties::NAME.as_ptr());
+        }
         if caps.float_atomics {
             extensions.push(ash::ext::shader_atomic_float::NAME.as_ptr());
         }
@@ -87,6 +98,12 @@ impl Device {
             .push_next(&mut timeline);
         if caps.float_atomics {
             info = info.push_next(&mut atomics);
+        }
+        if caps.pipeline_statistics {
+            info = info.push_next(&mut executables);
+        }
+        if caps.pins_subgroups {
+            info = info.push_next(&mut sizes);
         }
         if caps.memory_priority {
             info = info.push_next(&mut priority);
@@ -102,7 +119,12 @@ impl Device {
             unsafe { instance.raw.create_device(caps.handle, &info, None) }.map_err(VkError::call("vkCreateDevice"))?;
         // SAFETY: family and index were requested above.
         let queue = unsafe { raw.get_device_queue(queue_family, 0) };
+        let statistics_calls = caps
+            .pipeline_statistics
+            .then(|| ash::khr::pipeline_executable_properties::Device::new(&instance.raw, &raw));
         let mut device = Self {
+            statistics_calls,
+            keeps_statistics: AtomicBool::new(false),
             instance: instance.clone(),
             caps,
             raw,
@@ -200,6 +222,19 @@ impl Device {
 
     pub(super) fn marks_passes(&self) -> bool {
         self.marks_passes.load(Ordering::Relaxed)
+    }
+
+    /// Pipelines made from now on keep what [`Pipeline::statistics`](super::Pipeline::statistics) tells.
+    pub fn keep_statistics(&self) {
+        self.keeps_statistics.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn keeps_statistics(&self) -> bool {
+        self.caps.pipeline_statistics && self.keeps_statistics.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn statistics_calls(&self) -> Option<&ash::khr::pipeline_executable_properties::Device> {
+        self.statistics_calls.as_ref()
     }
 
     /// Programs compiled from now on are submitted in parts that take no longer than this, as far as they can be cut; 0 = in

@@ -22,6 +22,7 @@ mod progress;
 mod queue;
 mod recording;
 mod rounding;
+mod statistics;
 mod timestamps;
 mod window;
 
@@ -38,5 +39,6 @@ pub use program::{CompiledProgram, Place, RecordOptions, Resolver};
 pub use progress::{Progress, Pulse};
 pub use queue::{Queue, Ticket};
 pub use rounding::BlockRounding;
+pub use statistics::Statistic;
 pub use timestamps::PassTime;
 pub use window::Window;

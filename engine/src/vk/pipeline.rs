@@ -89,12 +89,23 @@ impl Pipeline {
         let specialization = vk::SpecializationInfo::default()
             .map_entries(&entries)
             .data(bytemuck::cast_slice(&values));
-        let stage = vk::PipelineShaderStageCreateInfo::default()
+        let mut size = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
+            .required_subgroup_size(device.caps().subgroup_size);
+        let mut stage = vk::PipelineShaderStageCreateInfo::default()
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(module)
             .name(ENTRY)
             .specialization_info(&specialization);
+        if device.caps().pins_subgroups {
+            stage = stage.push_next(&mut size);
+        }
+        let flags = if device.keeps_statistics() {
+            vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR
+        } else {
+            vk::PipelineCreateFlags::empty()
+        };
         let infos = [vk::ComputePipelineCreateInfo::default()
+            .flags(flags)
             .stage(stage)
             .layout(pipeline.layout)];
         let attempted = device.attempt("vkCreateComputePipelines");

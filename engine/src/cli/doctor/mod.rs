@@ -1,11 +1,12 @@
 //! `kiln doctor`: which Vulkan devices there are and what Kiln can do with them.
 
+mod pipelines;
 mod surroundings;
 
 use std::io::{self, Write};
 
 use self::surroundings::{Found, Surroundings};
-use super::{Exit, Failure as _};
+use super::{Doctor, Exit, Failure as _};
 use crate::memory::GIB;
 use crate::plan::list_devices;
 use crate::vk::{Caps, Tier, VkError};
@@ -14,7 +15,8 @@ use crate::vk::{Caps, Tier, VkError};
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn run(json: bool, out: &mut dyn Write) -> io::Result<Exit> {
+pub fn run(asked: Doctor, out: &mut dyn Write) -> io::Result<Exit> {
+    let Doctor { pipelines, json } = asked;
     let around = Surroundings::here();
     let devices = match list_devices() {
         Ok(devices) => devices,
@@ -36,6 +38,8 @@ pub fn run(json: bool, out: &mut dyn Write) -> io::Result<Exit> {
     if json {
         serde_json::to_writer_pretty(&mut *out, &devices)?;
         writeln!(out)?;
+    } else if pipelines {
+        pipelines::print(out)?;
     } else {
         for caps in &devices {
             describe(caps, out)?;

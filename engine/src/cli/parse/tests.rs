@@ -116,7 +116,10 @@ fn resume_quiet_and_other_commands() {
     assert!(matches!(plan, Request::Plan(Plan { explain: true, .. })));
     assert_eq!(
         parse(["kiln", "doctor"]).unwrap(),
-        Request::Doctor(Doctor { json: false })
+        Request::Doctor(Doctor {
+            pipelines: false,
+            json: false
+        })
     );
     assert_eq!(
         parse(["kiln", "profiles", "list"]).unwrap(),

@@ -1,0 +1,68 @@
+//! `kiln doctor --pipelines`: what the drivers' compilers make of the passes of a training step.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use crate::config::{Inputs, resolve};
+use crate::plan::{Faults, variants_for};
+use crate::program::{Command, Program, TensorTable};
+use crate::step::{Capacities, StepTensors, train_step};
+use crate::vk::{Caps, Device, Instance, PipelineCache, Validation};
+
+/// Prints one line a pass for every device: the driver's numbers by its own names.
+///
+/// # Errors
+/// When `out` cannot be written; what a driver refuses is printed.
+pub(super) fn print(out: &mut dyn Write) -> io::Result<()> {
+    let instance = match Instance::new(Validation::Off) {
+        Ok(instance) => Arc::new(instance),
+        Err(error) => return writeln!(out, "{error}"),
+    };
+    for caps in instance.devices().unwrap_or_default() {
+        writeln!(out, "{}: {}", caps.index, caps.name)?;
+        match lines(&instance, caps) {
+            Ok(lines) if lines.is_empty() => {
+                writeln!(out, "   this driver does not tell (VK_KHR_pipeline_executable_properties)")?;
+            }
+            Ok(lines) => lines.iter().try_for_each(|line| writeln!(out, "   {line}"))?,
+            Err(error) => writeln!(out, "   {error}")?,
+        }
+    }
+    Ok(())
+}
+
+/// The passes of a training step as `caps` would run it.
+fn program(caps: &Caps) -> Result<Program, Box<dyn Error>> {
+    let profile = resolve(&Inputs {
+        profile: Some("24gb".to_owned()),
+        ..Inputs::default()
+    })?;
+    let variants = variants_for(caps, caps.tier(), &profile, &Faults::default())?;
+    // Sizes do not matter to a compiler.
+    let capacities = Capacities::new(256, 256, 2560, 3, [(64, 64)]);
+    Ok(train_step(&StepTensors::new(&mut TensorTable::default(), &capacities, &variants)))
+}
+
+fn lines(instance: &Arc<Instance>, caps: Caps) -> Result<Vec<String>, Box<dyn Error>> {
+    let device = Device::open(instance, caps)?;
+    device.keep_statistics();
+    let (pipelines, mut seen, mut lines) = (PipelineCache::default(), BTreeSet::new(), Vec::new());
+    for command in &program(device.caps())?.commands {
+        let Command::Dispatch(pass) = command else { continue };
+        if !seen.insert((pass.shader.name, pass.spec.clone())) {
+            continue;
+        }
+        let push = u32::try_from(pass.push.len()).unwrap_or(u32::MAX);
+        let pipeline = pipelines.get(&device, pass.shader, &pass.spec, push)?;
+        let told = pipeline.statistics(&device)?;
+        let told: Vec<String> = told.iter().map(|s| format!("{} {}", s.name, s.value)).collect();
+        if !told.is_empty() {
+            lines.push(format!("{:<28} {}", pass.shader.name, told.join(", ")));
+        }
+    }
+    // The process is about to end, and drivers that make up a device for a card that is not there crash when it is taken down.
+    std::mem::forget((pipelines, device));
+    Ok(lines)
+}
