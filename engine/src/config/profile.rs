@@ -119,6 +119,9 @@ pub struct Dataset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Residency {
+    /// `device` where all photos fit in an eighth of the cap and the rest still fits beside them; else `host`, or `stream` where
+    /// the machine has too little memory for that.
+    Auto,
     /// Device memory, all of them, 8-bit RGB at training resolution: steps upload nothing.
     Device,
     /// Host memory, all of them.
@@ -132,6 +135,7 @@ impl Residency {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::Device => "device",
             Self::Host => "host",
             Self::Stream => "stream",

@@ -11,8 +11,24 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Gaussians in a full chunk: 2^19 keeps every plane group under a 128 MiB storage-buffer binding.
+/// Gaussians in a full chunk where nothing is known of the device: 2^19 keeps every plane group under a 128 MiB storage-buffer
+/// binding.
 pub const CHUNK: u32 = 1 << 19;
+/// Most Gaussians in a chunk: a plane group of twice as many would not fit in a block.
+const LARGEST_CHUNK: u32 = 1 << 22;
+
+/// Gaussians in a full chunk on a device whose tensors have at most `tensor_bytes`: as many as fit, since every chunk costs a
+/// dispatch a pass, also one without Gaussians.
+#[must_use]
+pub fn chunk_within(tensor_bytes: u64) -> u32 {
+    // The widest group: all coefficients, and in how many steps they took part.
+    let bytes = |chunk: u32| 4 * (u64::from(sh_planes(3)) + 1) * u64::from(chunk);
+    let mut chunk = CHUNK;
+    while chunk < LARGEST_CHUNK && bytes(2 * chunk) <= tensor_bytes {
+        chunk *= 2;
+    }
+    chunk
+}
 
 /// Planes of the geometry group.
 pub const GEOMETRY_PLANES: u32 = 11;

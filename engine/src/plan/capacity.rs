@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::demand::Demand;
 use super::{Faults, losses};
 use crate::config::{MostGaussians, Order, Profile};
+use crate::gaussians::layout::chunk_within;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
 use crate::plugins::{DeferredSh, Optimizer};
@@ -126,9 +127,10 @@ pub(super) fn capacities(
     c.sorted = profile.train.order == Order::Morton;
     c.clusters = c.sorted && !faults.no_clusters;
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
-    if let Some(chunk) = faults.chunk {
-        c.chunk = chunk.next_multiple_of(256);
-    }
+    c.chunk = match faults.chunk {
+        Some(chunk) => chunk.next_multiple_of(256),
+        None => chunk_within(limits.largest_tensor()),
+    };
     let source = match level {
         _ if faults.forces_capacities() => CapacitySource::Forced,
         GENEROUS.. => CapacitySource::Generous,

@@ -4,7 +4,7 @@ use super::PlanError;
 use super::look::background;
 use super::model::gib_to_bytes;
 use crate::config::{Profile, Residency};
-use crate::scene::{ImageOptions, SceneIndex, estimate_host_bytes};
+use crate::scene::{ImageOptions, SceneIndex, estimate_host_bytes, photo_bytes};
 
 /// Views decoded ahead of the one that is needed.
 pub(crate) const AHEAD: usize = 16;
@@ -16,10 +16,44 @@ pub(crate) fn image_options(profile: &Profile) -> ImageOptions {
         background: background(profile),
         threads: None,
         cache_bytes: match profile.dataset.residency {
-            Residency::Host => None,
+            Residency::Auto | Residency::Host => None,
             Residency::Stream | Residency::Device => Some(cache()),
         },
     }
+}
+
+/// Part of the cap that photos may take on the device without being asked to.
+const SHARE: u64 = 8;
+
+/// Settles `dataset.residency` in `profile` and plans: where it is [`Residency::Auto`], with the photos on the device if they take
+/// an eighth of `cap_bytes` at most and `make_plan` finds room for the rest, else in host memory, all of them if they fit in
+/// `available_bytes`.
+///
+/// # Errors
+/// Those of `make_plan`.
+pub fn plan_with_photos<T>(
+    profile: &mut Profile,
+    scene: &SceneIndex,
+    cap_bytes: u64,
+    available_bytes: Option<u64>,
+    make_plan: impl Fn(&Profile) -> Result<T, PlanError>,
+) -> Result<T, PlanError> {
+    if profile.dataset.residency != Residency::Auto {
+        return make_plan(profile);
+    }
+    let photos: u64 = scene.train.iter().map(|view| photo_bytes(view.pixels(), scene.masked)).sum();
+    if photos <= cap_bytes / SHARE {
+        profile.dataset.residency = Residency::Device;
+        match make_plan(profile) {
+            Err(PlanError::DoesNotFit { .. } | PlanError::ImagesDoNotFit { .. }) => {}
+            result => return result,
+        }
+    }
+    profile.dataset.residency = Residency::Host;
+    if available_bytes.is_some_and(|bytes| image_host_bytes(profile, scene) > bytes) {
+        profile.dataset.residency = Residency::Stream;
+    }
+    make_plan(profile)
 }
 
 /// Host memory that a run's decoded images need at most, and the points they show, bytes. `scene` is at full training resolution.

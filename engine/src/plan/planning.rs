@@ -306,7 +306,7 @@ pub fn plan(
             .iter()
             .map(|view| photo_bytes(view.pixels(), scene.masked))
             .collect(),
-        Residency::Host | Residency::Stream => Vec::new(),
+        Residency::Auto | Residency::Host | Residency::Stream => Vec::new(),
     };
     let page_bytes = limits.largest_tensor();
     let build = |n: u32, level: u32| -> Result<Candidate, PlanError> {

@@ -23,7 +23,7 @@ use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MIB};
 use crate::plan::{
     CapacitySource, Demand, FirstModel, OpenDevice, Pinned, PlanReport, available_bytes, check_host_memory,
-    image_host_bytes, plan, plan_first, scene_options,
+    image_host_bytes, plan, plan_first, plan_with_photos, scene_options,
 };
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
@@ -160,8 +160,6 @@ impl Session {
                 (SceneIndex::load(&path, &scene_options(&profile)?)?, opened)
             }
         };
-        let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
-        check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
         let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some() || overwrite);
         let found = match &resume {
             None => None,
@@ -181,7 +179,12 @@ impl Session {
             checkpoint.check(&profile, &scene, &variants)?;
             profile = checkpoint.state().chosen(profile);
         }
-        let (mut first, plan, report) = make_plan(&profile, &scene, &open, &variants, from.as_ref())?;
+        let cap = device_budget(&open, &profile).cap_bytes;
+        let (mut first, plan, report) = plan_with_photos(&mut profile, &scene, cap, available_bytes(), |profile| {
+            make_plan(profile, &scene, &open, &variants, from.as_ref())
+        })?;
+        let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
+        check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
         if let Some(first) = &first {
             profile = first.chosen(profile);
         }
@@ -637,7 +640,7 @@ fn make_plan(
     open: &OpenDevice,
     variants: &Variants,
     from: Option<&OpenCheckpoint>,
-) -> Result<(Option<FirstModel>, crate::plan::TrainPlan, PlanReport), RunError> {
+) -> Result<(Option<FirstModel>, crate::plan::TrainPlan, PlanReport), crate::plan::PlanError> {
     let budget = device_budget(open, profile);
     let limits = Gpu::limits(&open.device);
     match from.map(OpenCheckpoint::state) {
