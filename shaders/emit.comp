@@ -1,9 +1,9 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // Writes one (tile, splat) pair per intersection, splats in depth order and each splat's tiles row by row. A thread writes
-// the tiles of one splat; splats with many tiles wait and are taken by teams of 32 threads, a row of tiles each. Near splats,
-// large ones, come together in depth order and hold up their group, so a group has only a quarter of the 256 splats that
-// `tile_sum` added up.
+// the tiles of one splat; the rows of splats with many tiles are shared out among the threads of the group, and so are the
+// tiles of those rows. Near splats, large ones, come together in depth order: the splats of a group lie evenly apart in it, so
+// that no group has many of them.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
@@ -15,29 +15,31 @@ layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Co
 layout(set = 0, binding = 2, std430) readonly restrict buffer DepthOrder { uint depth_order[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer TileCounts { uint tile_counts[]; };
 layout(set = 0, binding = 4, std430) readonly restrict buffer GroupTiles { uint group_tiles[]; };
-layout(set = 0, binding = 5, std430) readonly restrict buffer SplatPosition { vec4 splat_position[]; };
-layout(set = 0, binding = 6, std430) readonly restrict buffer SplatConic { vec4 splat_conic[]; };
-layout(set = 0, binding = 7, std430) writeonly restrict buffer TileKeys { uint tile_keys[]; };
-layout(set = 0, binding = 8, std430) writeonly restrict buffer Payloads { uint payloads[]; };
-layout(set = 0, binding = 9, std430) writeonly restrict buffer Owners { uint owners[]; };
-layout(set = 0, binding = 10, std430) writeonly restrict buffer EmissionStart { uint emission_start[]; };
+layout(set = 0, binding = 5, std430) readonly restrict buffer TilesBefore { uint tiles_before[]; };
+layout(set = 0, binding = 6, std430) readonly restrict buffer SplatPosition { vec4 splat_position[]; };
+layout(set = 0, binding = 7, std430) readonly restrict buffer SplatConic { vec4 splat_conic[]; };
+layout(set = 0, binding = 8, std430) writeonly restrict buffer TileKeys { uint tile_keys[]; };
+layout(set = 0, binding = 9, std430) writeonly restrict buffer Payloads { uint payloads[]; };
+layout(set = 0, binding = 10, std430) writeonly restrict buffer Owners { uint owners[]; };
+layout(set = 0, binding = 11, std430) writeonly restrict buffer EmissionStart { uint emission_start[]; };
 
 #include "common/tiles.glsl"
 
-const uint SPLATS = 64u;  // of a group
-const uint QUARTERS = 4u;
-const uint LARGE = 16u;
-const uint TEAM = 32u;
-const uint TEAMS = SPLATS / TEAM;
+const uint SPLATS = 64u;  // of a group, and threads
+const uint LARGE = 16u;   // tiles from which on a splat's rows are shared out
 
-shared uvec2 sums[SPLATS];
+shared uint sums[SPLATS];
 shared uint large_count;
-shared uint large_rows;  // most rows of a large splat
 shared uint large_splat[SPLATS];
-shared uint large_offset[SPLATS];
-shared uint row_tiles[SPLATS];  // tiles of each thread's row
-shared uint row_first[SPLATS];  // tiles of the team's rows before it
-shared uint row_tile[SPLATS];   // first tile of the row
+shared uint large_base[SPLATS];   // slot of its first tile
+shared uint large_tiles[SPLATS];  // tiles that were counted
+shared int large_top[SPLATS];     // its first row of tiles
+shared uint large_first[SPLATS];  // rows of the large splats before it
+shared uint large_done[SPLATS];   // tiles written so far
+shared uint row_first[SPLATS];    // tiles of the rows before a thread's, in this round
+shared uint row_slot[SPLATS];     // slot of the row's first tile
+shared uint row_tile[SPLATS];     // first tile of the row
+shared uint row_large[SPLATS];    // which large splat it is of
 
 // Owner of a slot that was counted but has no tile: two shaders may round a borderline tile differently. The tile's
 // gradient is never written there, so the fold must not read it.
@@ -58,105 +60,125 @@ Footprint load_footprint(uint v) {
     return footprint(a.xy, splat_conic[v].xyz, a.w, a.z, uvec2(u.tiles_x, u.tiles_y));
 }
 
-// Sum of `count` over lower threads and of `before` over all.
-uint sum_before(uint count, uint before) {
+// Sum of `value` over lower threads; `total` becomes the sum over all.
+uint sum_before(uint value, out uint total) {
     uint lane = gl_LocalInvocationIndex;
-    uvec2 sum = uvec2(count, before);
-    sums[lane] = sum;
+    uint sum = value;
+    barrier();
+    sums[lane] = value;
     barrier();
     for (uint step = 1u; step < SPLATS; step <<= 1u) {
-        uvec2 other = lane >= step ? sums[lane - step] : uvec2(0u);
+        uint other = lane >= step ? sums[lane - step] : 0u;
         barrier();
         sum += other;
         sums[lane] = sum;
         barrier();
     }
-    return sum.x - count + sums[SPLATS - 1u].y;
+    total = sums[SPLATS - 1u];
+    return sum - value;
 }
+
+// The last of the first `count` places whose value is not above `wanted`; values ascend and the first is 0.
+#define LAST_NOT_ABOVE(PLACE, VALUES, COUNT, WANTED)                                  \
+    uint PLACE = 0u;                                                                  \
+    for (uint step = SPLATS / 2u; step > 0u; step >>= 1u) {                           \
+        PLACE += PLACE + step < COUNT && VALUES[PLACE + step] <= WANTED ? step : 0u; \
+    }
 
 void main() {
     uint group = group_index();
     uint lane = gl_LocalInvocationIndex;
-    uint s = group * SPLATS + lane;
-    if (group * SPLATS >= counters.visible || counters.stalled != 0u) {
+    uint n = counters.visible;
+    uint groups = (n + SPLATS - 1u) / SPLATS;
+    if (group >= groups || counters.stalled != 0u) {
         return;
     }
     if (lane == 0u) {
         large_count = 0u;
-        large_rows = 0u;
     }
-    bool live = s < counters.visible;
-    uint v = live ? depth_order[s] : 0u;
-    uint count = live ? tile_counts[v] : 0u;
-    uint before = 0u;  // what the thread's neighbours in earlier quarters have
-    for (uint quarter = group % QUARTERS; quarter > 0u; --quarter) {
-        before += tile_counts[depth_order[s - quarter * SPLATS]];
-    }
-    uint offset = group_tiles[group / QUARTERS] + sum_before(count, before);
+    barrier();
+    uint s = lane * groups + group;
     uint none = u.tiles_x * u.tiles_y;  // sorts behind every tile
-    if (live) {
+    if (s < n) {
+        uint v = depth_order[s];
+        uint count = tile_counts[v];
+        uint base = group_tiles[s / 256u] + tiles_before[s];
         if (OWNERS != 0u) {
-            emission_start[v] = offset;
+            emission_start[v] = base;
         }
         if (count > LARGE) {
-            uint slot = atomicAdd(large_count, 1u);
-            large_splat[slot] = v;
-            large_offset[slot] = offset;
-            ivec4 rect = load_footprint(v).rect;
-            atomicMax(large_rows, uint(max(rect.w - rect.y, 0)));
+            uint place = atomicAdd(large_count, 1u);
+            large_splat[place] = v;
+            large_base[place] = base;
+            large_tiles[place] = count;
+            large_done[place] = 0u;
         } else if (count > 0u) {
             Footprint f = load_footprint(v);
             uint done = 0u;
             for (int row = f.rect.y; row < f.rect.w; ++row) {
                 ivec2 span = clip_to_band(row_span(f, row), row);
                 for (int x = span.x; x < span.y && done < count; ++x) {
-                    put(offset + done, uint(row) * u.tiles_x + uint(x), v);
+                    put(base + done, uint(row) * u.tiles_x + uint(x), v);
                     ++done;
                 }
             }
             for (; done < count; ++done) {
-                put(offset + done, none, v);
+                put(base + done, none, v);
             }
         }
     }
     barrier();
-    uint team_lane = lane % TEAM;
-    uint team_first = lane - team_lane;
-    for (uint k = team_first / TEAM; k - team_first / TEAM < large_count; k += TEAMS) {
-        bool busy = k < large_count;
-        uint big = busy ? large_splat[k] : 0u;
-        uint base = busy ? large_offset[k] : 0u;
-        uint tiles = busy ? tile_counts[big] : 0u;
-        Footprint f = load_footprint(big);
-        uint done = 0u;
-        for (uint row = 0u; row < large_rows; row += TEAM) {
-            int y = f.rect.y + int(row + team_lane);
-            ivec2 span = busy && y < f.rect.w ? clip_to_band(row_span(f, y), y) : ivec2(0);
-            barrier();
-            row_tiles[lane] = uint(max(span.y - span.x, 0));
-            barrier();
-            uint before = 0u;
-            uint rows = busy ? uint(max(f.rect.w - f.rect.y - int(row), 0)) : 0u;
-            for (uint other = team_first; other < team_first + min(rows, team_lane); ++other) {
-                before += row_tiles[other];
-            }
-            row_first[lane] = before;
-            row_tile[lane] = uint(y) * u.tiles_x + uint(span.x);
-            barrier();
-            uint last = team_first + TEAM - 1u;
-            uint found = row_first[last] + row_tiles[last];
-            for (uint j = team_lane; j < found && done + j < tiles; j += TEAM) {
-                // The last row that begins at or before tile j; rows without tiles begin where the next one does.
-                uint at = team_first;
-                for (uint step = TEAM / 2u; step > 0u; step /= 2u) {
-                    at += row_first[at + step] <= j ? step : 0u;
-                }
-                put(base + done + j, row_tile[at] + (j - row_first[at]), big);
-            }
-            done += found;
+    uint larges = large_count;
+    if (larges == 0u) {
+        return;
+    }
+    uint rows = 0u;
+    if (lane < larges) {
+        ivec4 rect = load_footprint(large_splat[lane]).rect;
+        large_top[lane] = rect.y;
+        rows = uint(max(rect.w - rect.y, 0));
+    }
+    uint all_rows;
+    large_first[lane] = sum_before(rows, all_rows);
+    barrier();
+    for (uint round = 0u; round < all_rows; round += SPLATS) {
+        uint item = round + lane;
+        LAST_NOT_ABOVE(k, large_first, larges, item)
+        uint tiles = 0u;
+        int row = large_top[k] + int(item - large_first[k]);
+        ivec2 span = ivec2(0);
+        if (item < all_rows) {
+            span = clip_to_band(row_span(load_footprint(large_splat[k]), row), row);
+            tiles = uint(max(span.y - span.x, 0));
         }
-        for (uint j = done + team_lane; j < tiles; j += TEAM) {
-            put(base + j, none, big);
+        uint all_tiles;
+        uint before = sum_before(tiles, all_tiles);
+        row_first[lane] = before;
+        barrier();
+        // Where the splat's rows begin in this round; its tiles of earlier rounds are written.
+        uint begin = max(large_first[k], round) - round;
+        uint done = large_done[k] + before - row_first[begin];
+        row_slot[lane] = large_base[k] + done;
+        row_tile[lane] = uint(row) * u.tiles_x + uint(span.x);
+        row_large[lane] = k;
+        barrier();
+        bool ends = item + 1u == (k + 1u < larges ? large_first[k + 1u] : all_rows) || lane == SPLATS - 1u;
+        if (item < all_rows && ends) {
+            large_done[k] = done + tiles;
+        }
+        for (uint j = lane; j < all_tiles; j += SPLATS) {
+            LAST_NOT_ABOVE(r, row_first, SPLATS, j)
+            uint big = row_large[r];
+            uint at = row_slot[r] + (j - row_first[r]);
+            if (at - large_base[big] < large_tiles[big]) {
+                put(at, row_tile[r] + (j - row_first[r]), large_splat[big]);
+            }
+        }
+        barrier();
+    }
+    for (uint k = 0u; k < larges; ++k) {
+        for (uint j = large_done[k] + lane; j < large_tiles[k]; j += SPLATS) {
+            put(large_base[k] + j, none, large_splat[k]);
         }
     }
 }

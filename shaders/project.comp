@@ -1,5 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 // kiln-variant: -
 // kiln-variant: half HALF=1
 // kiln-variant: deferred DEFERRED=1
@@ -70,20 +71,29 @@ layout(push_constant) uniform Push {
 #include "common/sh_moments.glsl"
 #endif
 
-// By how much the missed steps lower the three values of coefficient `k`.
-vec3 missed_color(Missed d, uint k, uint i, int base) {
-    vec3 change;
-    for (uint c = 0u; c < 3u; ++c) {
+// First and second moment of value `p`.
+vec2 moments_of(uint p, uint i, int base) {
 #ifdef HALF
-        vec2 moments = sh_moments(3u * k + c, i, base);
+    return sh_moments(p, i, base);
 #else
-        uint at = (3u * k + c) * stride + i;
-        vec2 moments = vec2(sh_m[at], sh_v[at]);
+    uint at = p * stride + i;
+    return vec2(sh_m[at], sh_v[at]);
 #endif
-        change[c] = missed_change(d, k > 0u, moments.x, moments.y);
-    }
-    return change;
 }
+
+// Takes from `color` what the missed steps lower the `COUNT` coefficients from `FIRST` on by; both are compile-time numbers, so
+// that all moments are on their way before the first is looked at.
+#define MISSED_COLOR(FIRST, COUNT)                                                             \
+    if (coefficients > FIRST) {                                                                \
+        vec2 moments[3u * COUNT];                                                              \
+        [[unroll]] for (uint j = 0u; j < 3u * COUNT; ++j) {                                    \
+            moments[j] = moments_of(3u * FIRST + j, i, base);                                  \
+        }                                                                                      \
+        [[unroll]] for (uint j = 0u; j < 3u * COUNT; ++j) {                                    \
+            float change = missed_change(d, FIRST > 0u, moments[j].x, moments[j].y);           \
+            color[j % 3u] -= basis[FIRST + j / 3u] * change;                                   \
+        }                                                                                      \
+    }
 #endif
 
 void main() {
@@ -131,11 +141,11 @@ void main() {
 #endif
     if (uint(seen) != u.sh_steps) {
         Missed d = missed_since(seen);
-        for (uint k = 0u; k < 16u; ++k) {
-            if (k < coefficients) {
-                color -= basis[k] * missed_color(d, k, i, base);
-            }
-        }
+        MISSED_COLOR(0u, 1u)
+        MISSED_COLOR(1u, 3u)
+        MISSED_COLOR(4u, 5u)
+        MISSED_COLOR(9u, 3u)
+        MISSED_COLOR(12u, 4u)
     }
 #endif
     // Bit c of the mask: channel c was clamped, so its gradient stops here.
@@ -158,7 +168,9 @@ void main() {
     splat_position[v] = vec4(p.mean_px, p.radius, p.opacity);
     splat_conic[v] = vec4(p.conic, p.t.z);
     splat_color[v] = vec4(color, float(clamped));
-    // Depth is positive, so its bits order as its value does.
-    depth_keys[v] = floatBitsToUint(p.t.z);
+    // Depth is positive, so its bits order as its value does. 32 octaves from the near plane on, each in 2^19 steps: less than
+    // two millionths apart is one depth.
+    uint steps = (floatBitsToUint(p.t.z) - floatBitsToUint(u.near_z)) >> 4;
+    depth_keys[v] = min(steps, (1u << DEPTH_KEY_BITS) - 1u);
     tile_counts[v] = tiles;
 }

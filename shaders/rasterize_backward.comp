@@ -33,6 +33,7 @@ layout(local_size_x = 256) in;
 #endif
 layout(constant_id = 0) const uint OWNERS = 0u;
 layout(constant_id = 1) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
+layout(constant_id = 2) const uint STATISTIC = 1u;  // the absolute pull of every pixel is summed, for densification
 #ifndef COLUMN
 // CPU drivers compute the lanes of a subgroup side by side, so none can be ahead. A newer llvmpipe takes a barrier of a subgroup
 // for one of the group, and subgroups come here unequally often: those that wait when one has ended are not heard of again.
@@ -102,7 +103,7 @@ void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 cente
     float d_power = position.w * e * d_alpha;
     vec2 d_mean = -d_power * vec2(conic.x * d.x + conic.y * d.y, conic.y * d.x + conic.z * d.y);
     // The statistic sums every pixel's absolute pull, in normalised device units, so that opposite pulls do not cancel.
-    vec2 ndc = abs(d_mean) * (0.5 * vec2(u.width, u.height));
+    vec2 ndc = STATISTIC != 0u ? abs(d_mean) * (0.5 * vec2(u.width, u.height)) : vec2(0.0);
     a = vec4(d_mean, e * d_alpha, ndc.x + ndc.y);
     b = -d_power * vec3(0.5 * d.x * d.x, d.x * d.y, 0.5 * d.y * d.y);
 }
@@ -280,7 +281,9 @@ Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
             sxx += px * o.x;
             // The statistic sums every pixel's absolute pull, in normalised device units, so that opposite pulls do not
             // cancel.
-            pull += abs(p) * (abs(across.x * o.x + across.y * o.y) + abs(down.x * o.x + down.y * o.y));
+            if (STATISTIC != 0u) {
+                pull += abs(p) * (abs(across.x * o.x + across.y * o.y) + abs(down.x * o.x + down.y * o.y));
+            }
         }
     }
     float sy = s * d.y, sxy = sx * d.y, syy = sy * d.y;
@@ -434,7 +437,7 @@ void main() {
                     // Written out, so that components have numbers that are known and stay in registers.
                     [[unroll]] for (uint i = 0u; i < 4u; ++i) {
                         uint component = run + i * runs;
-                        if (component < 4u) {
+                        if (component < (STATISTIC != 0u ? 4u : 3u)) {
                             ADD_SUM(gradient_a[record + component], sums.a[i]);
                         }
                         if (component < 3u) {

@@ -15,6 +15,7 @@
 layout(local_size_x = 8) in;
 layout(constant_id = 0) const uint OWNERS = 0u;
 layout(constant_id = 1) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
+layout(constant_id = 2) const uint STATISTIC = 1u;  // the absolute pull of every pixel is summed, for densification
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -114,8 +115,10 @@ void main() {
             sums.color += alpha * transmittance[P] * g[P]; \
             sums.pull += pull * vec3(1.0, 0.0, d.y); \
             sums.square += pull * vec3(0.0, 0.0, d.y * d.y); \
-            vec2 slope = vec2(s.conic.x * d.x + s.conic.y * d.y, s.conic.y * d.x + s.conic.z * d.y); \
-            sums.statistic += abs(pull) * dot(abs(slope), half_size); \
+            if (STATISTIC != 0u) { \
+                vec2 slope = vec2(s.conic.x * d.x + s.conic.y * d.y, s.conic.y * d.x + s.conic.z * d.y); \
+                sums.statistic += abs(pull) * dot(abs(slope), half_size); \
+            } \
         }
 #define ADD_BLOCK(B) { \
             uint waiting = by_block[B >> 2] >> (8 * (B & 3)) & 0xffu; \
@@ -134,7 +137,9 @@ void main() {
                 GATHER(mine.square.x, sums.square.x) \
                 GATHER(mine.square.y, sums.square.y) \
                 GATHER(mine.square.z, sums.square.z) \
-                GATHER(mine.statistic, sums.statistic) \
+                if (STATISTIC != 0u) { \
+                    GATHER(mine.statistic, sums.statistic) \
+                } \
                 GATHER(mine.color.r, sums.color.r) \
                 GATHER(mine.color.g, sums.color.g) \
                 GATHER(mine.color.b, sums.color.b) \

@@ -1,5 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 // kiln-variant: -
 // kiln-variant: half HALF=1
 // kiln-variant: compact COMPACT=1
@@ -175,19 +176,30 @@ float adam(float value, float gradient, inout float m, inout float v, uint group
     return value - u.adam_rate[group] * m / (sqrt(v) * u.adam_scale[group] + u.epsilon);
 }
 
-#ifndef COMPACT
-void adam_geometry(uint plane, uint i, float gradient, uint group) {
-    uint at = plane * stride + i;
-    float m = geometry_m[at], v = geometry_v[at];
-    geometry[at] = adam(geometry[at], gradient, m, v, group);
-    geometry_m[at] = m;
-    geometry_v[at] = v;
-}
-#endif
-
 bool runs(uint group) {
     return (u.flags & FLAG_UPDATE) != 0u && (u.adam_skip_mask & (1u << group)) == 0u;
 }
+
+// Adam for `COUNT` planes from `FIRST` on, a compile-time number: a compiler cannot tell a plane's store from the next one's
+// load, so all of them are loaded before any is stored. One after the other they wait for memory `COUNT` times.
+#define LOAD_PLANES(VALUES, FIRST, COUNT)         \
+    float x[COUNT], m[COUNT], v[COUNT];           \
+    [[unroll]] for (uint j = 0u; j < COUNT; ++j) { \
+        uint at = (FIRST + j) * stride + i;       \
+        x[j] = VALUES[at];                        \
+        m[j] = VALUES##_m[at];                    \
+        v[j] = VALUES##_v[at];                    \
+    }
+#define ADAM_PLANES(VALUES, FIRST, COUNT, GRADIENT, GROUP) \
+    [[unroll]] for (uint j = 0u; j < COUNT; ++j) {         \
+        x[j] = adam(x[j], GRADIENT, m[j], v[j], GROUP);    \
+    }                                                      \
+    [[unroll]] for (uint j = 0u; j < COUNT; ++j) {         \
+        uint at = (FIRST + j) * stride + i;                \
+        VALUES[at] = x[j];                                 \
+        VALUES##_m[at] = m[j];                             \
+        VALUES##_v[at] = v[j];                             \
+    }
 
 #ifdef COMPACT
 // Values 2 j and 2 j + 1, whose moments share words. A value of a group that does not run keeps its codes.
@@ -239,6 +251,8 @@ void update(uint group, uint lane, uint i) {
     Gradient gradient = Gradient(vec3(0.0), vec4(0.0), vec3(0.0), 0.0);
     vec3 d_rgb = vec3(0.0);
     float basis[16];
+    float inv_distance = 0.0;  // from the camera
+    vec3 direction = vec3(0.0);
     uint live_coefficients = min((u.sh_degree + 1u) * (u.sh_degree + 1u), sh_coefficients);
     bool counts = (u.flags & FLAG_STATISTICS) != 0u;
     bool counts_faint = counts && (u.flags & FLAG_COUNT_FAINT) != 0u;
@@ -254,7 +268,7 @@ void update(uint group, uint lane, uint i) {
     rest_runs = sh0_runs;
 #endif
     if (visible) {
-#ifdef DEFERRED
+#if defined(DEFERRED) && defined(CODES)
         catch_up(i, first + i, live_coefficients);
 #endif
         uint v = group_visible[first_group + group] + uint(bitCount(word & ((1u << (lane & 31u)) - 1u)));
@@ -269,26 +283,22 @@ void update(uint group, uint lane, uint i) {
                      (clamped & 4u) != 0u ? 0.0 : c.z);
         gradient = project_backward(g, p, a.xy, b.xyz, a.z);
         vec3 offset = g.mean - u.camera_position.xyz;
-        float inv_distance = inversesqrt(max(dot(offset, offset), 1e-30));
-        vec3 direction = offset * inv_distance;
+        inv_distance = inversesqrt(max(dot(offset, offset), 1e-30));
+        direction = offset * inv_distance;
         sh_basis(direction, basis);
+#ifdef CODES
         vec3 basis_gradient[16];
         sh_basis_gradient(direction, basis_gradient);
         vec3 d_direction = vec3(0.0);
         for (uint k = 0u; k < 16u; ++k) {
             if (k < live_coefficients) {
-#ifdef CODES
                 d_direction += basis_gradient[k] * dot(sh_words(k, i), d_rgb);
-#else
-                uint at = 3u * k * stride + i;
-                d_direction += basis_gradient[k] * dot(vec3(sh[at], sh[at + stride], sh[at + 2u * stride]), d_rgb);
-#endif
             }
         }
         gradient.mean += (d_direction - direction * dot(direction, d_direction)) * inv_distance;
+#endif
 
-        // Everything is known before anything is written: a Gaussian is updated whole or not at all.
-        // Squares, because the second moment holds squares.
+        // Known before anything is written: what is not finite moves nothing. Squares, because the second moment holds squares.
         float check = dot(gradient.mean, gradient.mean) + dot(gradient.quat, gradient.quat) +
                       dot(gradient.log_scale, gradient.log_scale) + gradient.logit * gradient.logit +
                       dot(d_rgb, d_rgb);
@@ -399,17 +409,56 @@ void update(uint group, uint lane, uint i) {
         }
     }
 #else
-    for (uint k = 0u; k < 16u; ++k) {
-        uint sh_group = k == 0u ? GROUP_SH0 : GROUP_SH_REST;
-        if (k < live_coefficients && (k == 0u ? sh0_runs : rest_runs)) {
-            for (uint c = 0u; c < 3u; ++c) {
-                uint at = (3u * k + c) * stride + i;
-                float m = sh_m[at], v = sh_v[at];
-                sh[at] = adam(sh[at], visible ? basis[k] * d_rgb[c] : 0.0, m, v, sh_group);
-                sh_m[at] = m;
-                sh_v[at] = v;
+    // Colours are read once: what they were missing, what they say about the direction, and their step, degree by degree.
+    vec3 basis_gradient[16];
+    sh_basis_gradient(direction, basis_gradient);
+    vec3 d_direction = vec3(0.0);
+#ifdef DEFERRED
+    Missed missed;
+    if (visible) {
+        missed = missed_since(seen_steps(i));
+    }
+#define CATCH_UP(FIRST, COUNT)                                              \
+    [[unroll]] for (uint j = 0u; j < 3u * COUNT; ++j) {                     \
+        x[j] -= missed_change(missed, FIRST > 0u, m[j], v[j]);              \
+        m[j] *= missed.first;                                               \
+        v[j] *= missed.second;                                              \
+    }
+#else
+#define CATCH_UP(FIRST, COUNT)
+#endif
+    // The coefficients of a degree are there or not together.
+#define SH_STEP(FIRST, COUNT, GROUP, RUNS)                                                                         \
+    if (live_coefficients > FIRST && (RUNS || visible)) {                                                          \
+        LOAD_PLANES(sh, 3u * FIRST, 3u * COUNT)                                                                    \
+        CATCH_UP(FIRST, COUNT)                                                                                     \
+        if (visible) {                                                                                             \
+            [[unroll]] for (uint k = 0u; k < COUNT; ++k) {                                                         \
+                d_direction += basis_gradient[FIRST + k] * dot(vec3(x[3u * k], x[3u * k + 1u], x[3u * k + 2u]), d_rgb); \
+            }                                                                                                      \
+        }                                                                                                          \
+        if (RUNS) {                                                                                                \
+            ADAM_PLANES(sh, 3u * FIRST, 3u * COUNT, visible ? basis[FIRST + j / 3u] * d_rgb[j % 3u] : 0.0, GROUP)  \
+        }                                                                                                          \
+    }
+    SH_STEP(0u, 1u, GROUP_SH0, sh0_runs)
+    SH_STEP(1u, 3u, GROUP_SH_REST, rest_runs)
+    SH_STEP(4u, 5u, GROUP_SH_REST, rest_runs)
+    SH_STEP(9u, 3u, GROUP_SH_REST, rest_runs)
+    SH_STEP(12u, 4u, GROUP_SH_REST, rest_runs)
+    if (visible) {
+        vec3 d_mean = (d_direction - direction * dot(direction, d_direction)) * inv_distance;
+        // Where this is not finite, colours beyond all measure are to blame; they have taken their step.
+        if (bad(dot(d_mean, d_mean))) {
+            atomicAdd(counters.skipped, 1u);
+#ifdef DEFERRED
+            if (sh0_runs) {
+                set_seen_steps(i, u.sh_steps + 1u);
             }
+#endif
+            return;
         }
+        gradient.mean += d_mean;
     }
 #endif
 #ifdef DEFERRED
@@ -426,22 +475,20 @@ void update(uint group, uint lane, uint i) {
     adam_geometry_pair(5u, i, vec2(gradient.logit, 0.0), uvec2(GROUP_OPACITY), stream);
 #else
     if (runs(GROUP_MEANS)) {
-        for (uint c = 0u; c < 3u; ++c) {
-            adam_geometry(c, i, gradient.mean[c], GROUP_MEANS);
-        }
+        LOAD_PLANES(geometry, PLANE_MEANS, 3u)
+        ADAM_PLANES(geometry, PLANE_MEANS, 3u, gradient.mean[j], GROUP_MEANS)
     }
     if (runs(GROUP_QUATS)) {
-        for (uint c = 0u; c < 4u; ++c) {
-            adam_geometry(PLANE_QUATS + c, i, gradient.quat[c], GROUP_QUATS);
-        }
+        LOAD_PLANES(geometry, PLANE_QUATS, 4u)
+        ADAM_PLANES(geometry, PLANE_QUATS, 4u, gradient.quat[j], GROUP_QUATS)
     }
     if (runs(GROUP_SCALES)) {
-        for (uint c = 0u; c < 3u; ++c) {
-            adam_geometry(PLANE_SCALES + c, i, gradient.log_scale[c], GROUP_SCALES);
-        }
+        LOAD_PLANES(geometry, PLANE_SCALES, 3u)
+        ADAM_PLANES(geometry, PLANE_SCALES, 3u, gradient.log_scale[j], GROUP_SCALES)
     }
     if (runs(GROUP_OPACITY)) {
-        adam_geometry(PLANE_OPACITY, i, gradient.logit, GROUP_OPACITY);
+        LOAD_PLANES(geometry, PLANE_OPACITY, 1u)
+        ADAM_PLANES(geometry, PLANE_OPACITY, 1u, gradient.logit, GROUP_OPACITY)
     }
 #endif
 }

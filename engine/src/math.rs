@@ -35,7 +35,7 @@ pub trait Real:
     /// Widens or copies.
     fn to_f64(self) -> f64;
     /// Bits of the value as f32: for positive values their order as integers is the order of the values.
-    fn depth_key(self) -> u32;
+    fn f32_bits(self) -> u32;
     /// Whether the value is not a number.
     fn is_nan(self) -> bool;
     /// Square root.
@@ -71,7 +71,7 @@ macro_rules! real {
             fn to_f64(self) -> f64 {
                 f64::from(self)
             }
-            fn depth_key(self) -> u32 {
+            fn f32_bits(self) -> u32 {
                 (self as f32).to_bits()
             }
             fn is_nan(self) -> bool {

@@ -56,6 +56,8 @@ bool adds_errors(uint iteration) {
 
 const uint FLAG_ALPHA_GRADIENT = 4096u;  // the image gradient's fourth component is that of the final transmittance
 
+const uint DEPTH_KEY_BITS = 24u;  // significant bits of a depth key, see `project`
+
 // Parameter groups, the indices of `adam_rate` and the bits of `adam_skip_mask`.
 const uint GROUP_MEANS = 0u;    // centres
 const uint GROUP_QUATS = 1u;    // rotations

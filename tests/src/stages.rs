@@ -4,6 +4,7 @@
 
 use kiln::gaussians::layout::{self, Storage};
 use kiln::kernels::counters::Counters;
+use kiln::kernels::project::DEPTH_KEY_BITS;
 use kiln::kernels::rasterize;
 use kiln::kernels::views::Variants;
 use kiln::scene::Camera;
@@ -22,7 +23,8 @@ use crate::gpu::{Gpu, Keep};
 use crate::twin::{BACKGROUND, RATES, Twin};
 
 /// Which of two buffers a sort of keys with `key_bits` significant bits ends in.
-fn sorted_in(key_bits: u32, variants: &Variants) -> usize {
+#[must_use]
+pub fn sorted_in(key_bits: u32, variants: &Variants) -> usize {
     let digit = if variants.sort_subgroup >= 16 { 8 } else { 4 };
     (key_bits.div_ceil(digit).max(1) % 2) as usize
 }
@@ -65,7 +67,7 @@ fn keeps(t: &StepTensors) -> Vec<Keep> {
         (s.conic, project_pass(t)),
         (s.color, project_pass(t)),
         (s.tile_counts, project_pass(t)),
-        (t.depth_sort.values[sorted_in(32, v)], scatter),
+        (t.depth_sort.values[sorted_in(DEPTH_KEY_BITS, v)], scatter),
         (t.tile_sort.keys[0], "emit"),
         (t.tile_sort.values[0], "emit"),
         (t.intersections.owners, "emit"),
@@ -184,7 +186,7 @@ impl Stages {
         let rgb = |p: &[f32; 4]| [p[0], p[1], p[2]];
         Self {
             visible,
-            depth_order: gpu.kept(t.depth_sort.values[sorted_in(32, &t.variants)], scatter(&t.variants), n),
+            depth_order: gpu.kept(t.depth_sort.values[sorted_in(DEPTH_KEY_BITS, &t.variants)], scatter(&t.variants), n),
             emitted,
             sorted,
             ranges: gpu.kept(t.intersections.tile_ranges, "tile_ranges", (grid[0] * grid[1]) as usize),
@@ -217,7 +219,7 @@ impl Stages {
         same(
             "depth order",
             &self.depth_order,
-            &tile_intersect::depth_order(&self.visible),
+            &tile_intersect::depth_order(&self.visible, Eye::new(camera).near_z),
         );
         let pairs = tile_intersect::emit(&self.visible, &self.depth_order, grid[0], &before.settings);
         same("emitted tiles", &self.emitted.0, &pairs.tiles);

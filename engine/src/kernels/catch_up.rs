@@ -2,13 +2,14 @@
 //!
 //! Where `optimizer.deferred_sh` is on, `update` leaves the colours of Gaussians out of view alone, and the last plane of the
 //! second moments says in how many optimiser steps of SH a Gaussian took part. Adam goes on without a gradient, so what is
-//! missed over k steps after the first n has a closed form as long as epsilon does not count (Kingma & Ba 2015, algorithm 1,
-//! with g = 0):
+//! missed over k steps after the first n has a closed form as long as epsilon is small beside the root of the second moment
+//! (Kingma & Ba 2015, algorithm 1, with g = 0):
 //!
-//! `dp = -(m / sqrt(v)) sum_{j=1..k} lr(n + j) q^j sqrt(1 - b2^(n + j)) / (1 - b1^(n + j))`, `q = b1 / sqrt(b2)`,
-//! then `m *= b1^k`, `v *= b2^k`.
+//! `dp = -(m / sqrt(v)) (S1 - eps / sqrt(v) S2)`, `S1 = sum_{j=1..k} q^j A(n + j)`, `S2 = sum_{j=1..k} p^j A2(n + j)` with
+//! `A(n) = lr(n) sqrt(1 - b2^n) / (1 - b1^n)`, `A2(n) = lr(n) (1 - b2^n) / (1 - b1^n)`, `q = b1 / sqrt(b2)`, `p = b1 / b2`,
+//! up to `(eps / sqrt(v))^2`; then `m *= b1^k`, `v *= b2^k`.
 //!
-//! The sum is the difference of two entries of a table, see [`rows`]. `project` takes colours with the missed steps,
+//! Both sums are differences of two entries of a table, see [`rows`]. `project` takes colours with the missed steps,
 //! `update` makes up for them before its own, both for Gaussians in view; this pass does it for all of them, before anything
 //! else reads SH: a densification, a checkpoint, an export.
 
@@ -34,18 +35,24 @@ pub struct Row {
     pub second_scale: f32,
     /// `q^n`.
     pub quotient: f32,
+    /// `B2(n) = sum_{j>0} p^j A2(n + j)`, where `A2` is [`Row::step`] over the square of [`Row::second_scale`].
+    pub later_squares: [f32; 2],
+    /// `p^n`.
+    pub quotient_squares: f32,
+    unused: f32,
 }
 
 /// Bytes of a row.
 pub const ROW_BYTES: u64 = size_of::<Row>() as u64;
 
 /// The table for decays `betas` and the learning rates of steps 1, 2, ..., computed backwards in f64; one row more than there
-/// are steps. The sum over the `k` steps after the first `n` is `B(n) - q^k B(n + k)`, whatever comes after them.
+/// are steps. The sum over the `k` steps after the first `n` is `B(n) - q^k B(n + k)`, whatever comes after them, and likewise
+/// for squares.
 #[must_use]
 pub fn rows(betas: [f32; 2], rates: &[[f64; 2]]) -> Vec<Row> {
     let [b1, b2] = betas.map(f64::from);
-    let q = b1 / b2.sqrt();
-    let mut later = [0.0; 2];
+    let (q, p) = (b1 / b2.sqrt(), b1 / b2);
+    let (mut later, mut later_squares) = ([0.0; 2], [0.0; 2]);
     let mut rows = vec![Row::default(); rates.len() + 1];
     for (n, row) in rows.iter_mut().enumerate().rev() {
         let power = |base: f64| base.powf(n as f64);
@@ -67,10 +74,16 @@ pub fn rows(betas: [f32; 2], rates: &[[f64; 2]]) -> Vec<Row> {
                 step: step.map(|step| step as f32),
                 second_scale: (1.0 / scale) as f32,
                 quotient: power(q) as f32,
+                later_squares: later_squares.map(|sum| sum as f32),
+                quotient_squares: power(p) as f32,
+                unused: 0.0,
             };
         }
         for (sum, step) in later.iter_mut().zip(step) {
             *sum = q * (step * scale + *sum);
+        }
+        for (sum, step) in later_squares.iter_mut().zip(step) {
+            *sum = p * (step * scale * scale + *sum);
         }
     }
     rows

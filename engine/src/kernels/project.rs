@@ -2,6 +2,7 @@
 
 use super::counters::Args;
 use super::cull::group_window;
+pub use super::generated::common::DEPTH_KEY_BITS;
 use super::generated::project;
 use super::views::{Chunk, Shared, Splats};
 use crate::gaussians::layout::Storage;

@@ -68,6 +68,7 @@ pub fn record_tiles(
     let spec = rasterize_backward::Spec {
         owners: variants.owners(),
         scores: u32::from(pixels.scores),
+        statistic: u32::from(pixels.statistic),
     };
     let bind = rasterize_backward::ColumnBind {
         uniforms: shared.uniforms,

@@ -16,6 +16,8 @@ pub struct EmitIo {
     pub depth_order: Span,
     /// One word per 256 visible splats.
     pub group_tiles: Span,
+    /// One word per visible splat: tiles of the splats before it among its 256.
+    pub tiles_before: Span,
     /// Tile of each pair.
     pub tile_keys: Span,
     /// Payload of each pair.
@@ -36,6 +38,7 @@ pub fn record(program: &mut Program, shared: &Shared, splats: &Splats, io: &Emit
             depth_order: io.depth_order,
             tile_counts: splats.tile_counts,
             group_tiles: io.group_tiles,
+            tiles_before: io.tiles_before,
         },
         (),
         shared.groups(Args::Visible),
@@ -65,6 +68,7 @@ pub fn record(program: &mut Program, shared: &Shared, splats: &Splats, io: &Emit
             depth_order: io.depth_order,
             tile_counts: splats.tile_counts,
             group_tiles: io.group_tiles,
+            tiles_before: io.tiles_before,
             splat_position: splats.position,
             splat_conic: splats.conic,
             tile_keys: io.tile_keys,

@@ -119,6 +119,8 @@ pub struct Pixels {
     pub masked: bool,
     /// The gradient's fourth value is splatted back onto Gaussians by their blending weights, for scores.
     pub scores: bool,
+    /// The absolute pull of every pixel on a Gaussian is summed, for densification.
+    pub statistic: bool,
 }
 
 /// How gradients of a splat's tiles are added up.

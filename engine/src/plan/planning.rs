@@ -95,6 +95,7 @@ impl TrainPlan {
         let resident = ResidentImages::new(&mut table, resident_bytes.iter().copied(), page_bytes);
         let extras = StepExtras {
             scores: profile.strategy.budgeted().is_some(),
+            statistic: profile.strategy.sums_absolute_pulls(),
             position_noise: profile.strategy.noise() > 0.0,
         };
         let tensors = StepTensors::for_training(&mut table, capacities, variants, resident, extras);

@@ -69,6 +69,12 @@ impl Strategy {
         }
     }
 
+    /// True when densification looks at the absolute pulls of pixels.
+    #[must_use]
+    pub const fn sums_absolute_pulls(&self) -> bool {
+        matches!(self, Self::AdcAbs(_) | Self::Budgeted(_))
+    }
+
     /// True when mean gradients are over all steps in which a Gaussian had a radius on screen, as in the published code, not
     /// only over those in which some pixel could see it.
     #[must_use]

@@ -3,6 +3,7 @@
 use super::{StepTensors, losses};
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
+use crate::kernels::project::DEPTH_KEY_BITS;
 use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
@@ -62,7 +63,7 @@ pub(super) fn records(program: &mut Program, t: &StepTensors, chunks: &[Chunk], 
         counter: WORD_VISIBLE,
         args: Args::VisibleSort,
         capacity: t.capacities.v_cap,
-        key_bits: 32,
+        key_bits: DEPTH_KEY_BITS,
         index_payload: true,
     };
     let sorted = radix_sort::record(program, s, &t.depth_sort, &job, v);
@@ -81,6 +82,8 @@ pub(super) fn intersect(
     let io = EmitIo {
         depth_order,
         group_tiles: t.group_tiles,
+        // Once they are sorted nobody reads the keys.
+        tiles_before: t.depth_sort.keys[0],
         tile_keys: buffers.keys[0],
         payloads: buffers.values[0],
         owners: t.intersections.owners,

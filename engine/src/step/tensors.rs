@@ -82,12 +82,24 @@ pub struct StepTensors {
 }
 
 /// What a strategy wants of the step besides gradients.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepExtras {
     /// Sums up image errors for each Gaussian, see [`Pixels::scores`].
     pub scores: bool,
+    /// Sums up absolute pulls for each Gaussian, see [`Pixels::statistic`].
+    pub statistic: bool,
     /// Ends with noise on the centres.
     pub position_noise: bool,
+}
+
+impl Default for StepExtras {
+    fn default() -> Self {
+        Self {
+            scores: false,
+            statistic: true,
+            position_noise: false,
+        }
+    }
 }
 
 impl StepTensors {
@@ -246,6 +258,7 @@ impl StepTensors {
                 target,
                 masked: c.masked,
                 scores: extras.scores,
+                statistic: extras.statistic,
             },
             resident,
             ssim_maps,

@@ -5,8 +5,9 @@ use super::stored_adam::{Words, color_value, field, over_root, ratio_code, ratio
 use crate::kernels::catch_up::Row;
 use crate::kernels::generated::common::FEW_STEPS;
 
-/// Where the root of a second moment is below this many epsilons, epsilon counts and steps are taken one by one.
-const EPSILONS: f32 = 4e6;
+/// Where the root of a second moment is below this many epsilons, more than the first power of epsilon over the root counts and
+/// steps are taken one by one.
+const EPSILONS: f32 = 4e3;
 /// Share of a first moment that is left when the steps after it no longer count.
 const SPENT: f32 = 1.5e-8;
 
@@ -18,6 +19,7 @@ pub struct Missed<'a> {
     from: u32,
     steps: u32,
     sums: [f32; 2],
+    squares: [f32; 2],
     first: f32,
     second: f32,
 }
@@ -41,12 +43,26 @@ impl<'a> Missed<'a> {
                 row(seen).later[group] - row(steps).quotient * row(now).later[group]
             }
         };
+        let squares = |group: usize| {
+            if steps <= FEW_STEPS {
+                let (mut sum, mut weight) = (0.0, 1.0);
+                for j in 1..=steps {
+                    let row = row(seen + j);
+                    weight *= rows[1].quotient_squares;
+                    sum += weight * (row.step[group] / row.second_scale / row.second_scale);
+                }
+                sum
+            } else {
+                row(seen).later_squares[group] - row(steps).quotient_squares * row(now).later_squares[group]
+            }
+        };
         Self {
             rows,
             eps,
             from: seen,
             steps,
             sums: [sum(0), sum(1)],
+            squares: [squares(0), squares(1)].map(|sum| sum * eps),
             first: row(steps).first,
             second: row(steps).second,
         }
@@ -57,7 +73,8 @@ impl<'a> Missed<'a> {
     pub fn change(&self, higher: bool, m: f32, v: f32) -> f32 {
         let (group, root) = (usize::from(higher), v.sqrt());
         if root >= EPSILONS * self.eps {
-            return self.sums[group] * (m / root);
+            let inverse = 1.0 / root;
+            return (self.sums[group] - self.squares[group] * inverse) * (m * inverse);
         }
         let (mut change, mut m_then) = (0.0, m);
         let missed = &self.rows[self.from as usize + 1..][..self.steps as usize];

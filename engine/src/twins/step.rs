@@ -63,7 +63,7 @@ pub fn forward<R: Real>(
         .filter_map(|(id, (gaussian, &filter))| project(id as u32, gaussian, filter, view, settings))
         .collect();
     let grid = tile_grid(view.size_px[0], view.size_px[1]);
-    let order = tile_intersect::depth_order(&visible);
+    let order = tile_intersect::depth_order(&visible, view.near_z);
     let pairs = tile_intersect::emit(&visible, &order, grid[0], settings);
     let (tiles, sorted) = radix_sort::sort_pairs(&pairs.tiles, &pairs.visible);
     let ranges = tile_ranges::tile_ranges(&tiles, (grid[0] * grid[1]) as usize);

@@ -5,6 +5,7 @@
 
 use super::project::{Settings, Visible, tile_span};
 use super::{radix_sort, scan};
+use crate::kernels::project::DEPTH_KEY_BITS;
 use crate::math::Real;
 
 /// Pairs in emission order.
@@ -16,10 +17,17 @@ pub struct Intersections {
     pub visible: Vec<u32>,
 }
 
-/// Indices into `visible`, nearest first; equal depths in list order. Depth is compared as f32.
+/// The number that splats are ordered by: 2^19 steps an octave from the near plane on, of depths as f32.
 #[must_use]
-pub fn depth_order<R: Real>(visible: &[Visible<R>]) -> Vec<u32> {
-    let keys: Vec<u32> = visible.iter().map(|v| v.depth.depth_key()).collect();
+pub fn depth_key<R: Real>(depth: R, near_z: R) -> u32 {
+    let steps = depth.f32_bits().wrapping_sub(near_z.f32_bits()) >> 4;
+    steps.min((1 << DEPTH_KEY_BITS) - 1)
+}
+
+/// Indices into `visible`, nearest first; equal keys in list order.
+#[must_use]
+pub fn depth_order<R: Real>(visible: &[Visible<R>], near_z: R) -> Vec<u32> {
+    let keys: Vec<u32> = visible.iter().map(|v| depth_key(v.depth, near_z)).collect();
     let indices: Vec<u32> = (0..visible.len() as u32).collect();
     radix_sort::sort_pairs(&keys, &indices).1
 }

@@ -1,5 +1,6 @@
 //! A million Gaussians in a view of 3840x2160 pixels: records and their order by depth.
 
+use kiln::kernels::project::DEPTH_KEY_BITS;
 use kiln::kernels::counters::{Args, Counters, WORD_VISIBLE};
 use kiln::kernels::radix_sort::{self, SortJob};
 use kiln::kernels::uniforms::StepUniforms;
@@ -11,9 +12,11 @@ use kiln::step::{Capacities, StepTensors};
 use kiln::twins::gaussian::View;
 use kiln::twins::project::project;
 use kiln::twins::radix_sort::sort_pairs;
+use kiln::twins::tile_intersect::depth_key;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;
+use kiln_tests::stages::sorted_in;
 use kiln_tests::twin::{Twin, uniforms};
 
 const COUNT: u32 = 1_000_000;
@@ -50,7 +53,7 @@ fn job() -> SortJob {
         counter: WORD_VISIBLE,
         args: Args::VisibleSort,
         capacity: COUNT,
-        key_bits: 32,
+        key_bits: DEPTH_KEY_BITS,
         index_payload: true,
     }
 }
@@ -96,13 +99,14 @@ fn depth_order_is_that_of_the_twin() {
     let depths: Vec<u32> = (0..)
         .zip(twin.gaussians.iter().zip(&twin.filter_3d))
         .filter_map(|(id, (gaussian, &filter))| project(id, gaussian, filter, &view, &twin.settings))
-        .map(|visible| visible.depth.to_bits())
+        .map(|visible| depth_key(visible.depth, view.near_z))
         .collect();
     let ids: Vec<u32> = (0..COUNT).collect();
     let (keys, wanted) = sort_pairs(&depths, &ids);
     let ties = keys.windows(2).filter(|pair| pair[0] == pair[1]).count();
     assert!(ties > 900_000, "{ties} neighbours at the same depth");
-    let found: Vec<u32> = gpu.read(gpu.tensors.depth_sort.values[0], COUNT as usize);
+    let sorted = sorted_in(DEPTH_KEY_BITS, &gpu.tensors.variants);
+    let found: Vec<u32> = gpu.read(gpu.tensors.depth_sort.values[sorted], COUNT as usize);
     same("order by depth", &found, &wanted);
     gpu.assert_valid();
 }

@@ -311,6 +311,8 @@ pub const CHANNEL_DROPOUT: u32 = 0x44524f50;
 
 // shaders/common/missed.glsl
 
+/// Vectors of a row.
+pub const ROW: u32 = 3;
 /// Of so few steps the sum is taken as such: the difference of two B would lose a digit.
 pub const FEW_STEPS: u32 = 8;
 
@@ -347,6 +349,8 @@ pub const FLAG_SCORES: u32 = 256;
 pub const FLAG_NEAR: u32 = 512;
 /// The image gradient's fourth component is that of the final transmittance.
 pub const FLAG_ALPHA_GRADIENT: u32 = 4096;
+/// Significant bits of a depth key, see `project`.
+pub const DEPTH_KEY_BITS: u32 = 24;
 /// Centres.
 pub const GROUP_MEANS: u32 = 0;
 /// Rotations.

@@ -16,17 +16,19 @@ pub struct Bind {
     pub tile_counts: Span,
     /// Binding 4, `uint[]`.
     pub group_tiles: Span,
-    /// Binding 5, `vec4[]`.
-    pub splat_position: Span,
+    /// Binding 5, `uint[]`.
+    pub tiles_before: Span,
     /// Binding 6, `vec4[]`.
+    pub splat_position: Span,
+    /// Binding 7, `vec4[]`.
     pub splat_conic: Span,
-    /// Binding 7, `uint[]`.
-    pub tile_keys: Span,
     /// Binding 8, `uint[]`.
-    pub payloads: Span,
+    pub tile_keys: Span,
     /// Binding 9, `uint[]`.
-    pub owners: Span,
+    pub payloads: Span,
     /// Binding 10, `uint[]`.
+    pub owners: Span,
+    /// Binding 11, `uint[]`.
     pub emission_start: Span,
 }
 
@@ -37,6 +39,7 @@ impl Bindings for Bind {
         Binding::read("depth_order"),
         Binding::read("tile_counts"),
         Binding::read("group_tiles"),
+        Binding::read("tiles_before"),
         Binding::read("splat_position"),
         Binding::read("splat_conic"),
         Binding::write("tile_keys"),
@@ -52,6 +55,7 @@ impl Bindings for Bind {
             self.depth_order,
             self.tile_counts,
             self.group_tiles,
+            self.tiles_before,
             self.splat_position,
             self.splat_conic,
             self.tile_keys,
@@ -73,5 +77,7 @@ pub struct Spec {
 /// `emit.spv`.
 pub static KERNEL: Kernel<Bind, (), Spec> = Kernel::new("emit", include_bytes!("../../../../shaders/spv/emit.spv"));
 
-/// Of a group.
+/// Of a group, and threads.
 pub const SPLATS: u32 = 64;
+/// Tiles from which on a splat's rows are shared out.
+pub const LARGE: u32 = 16;

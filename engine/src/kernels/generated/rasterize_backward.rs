@@ -157,6 +157,8 @@ pub struct Spec {
     pub owners: u32,
     /// Constant 1; the fourth value of image gradients is splatted back as well.
     pub scores: u32,
+    /// Constant 2; the absolute pull of every pixel is summed, for densification.
+    pub statistic: u32,
 }
 
 /// `rasterize_backward.atomic.spv`, made with `ATOMIC=1`.

@@ -1,4 +1,5 @@
-//! `shaders/tile_sum.comp`: tiles touched by each run of 256 splats in depth order. Made by `cargo xtask shaders`.
+//! `shaders/tile_sum.comp`: tiles touched by each run of 256 splats in depth order, and by the splats of the run before
+//! each. Made by `cargo xtask shaders`.
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
@@ -13,6 +14,8 @@ pub struct Bind {
     pub tile_counts: Span,
     /// Binding 3, `uint[]`.
     pub group_tiles: Span,
+    /// Binding 4, `uint[]`.
+    pub tiles_before: Span,
 }
 
 impl Bindings for Bind {
@@ -21,10 +24,17 @@ impl Bindings for Bind {
         Binding::read("depth_order"),
         Binding::read("tile_counts"),
         Binding::write("group_tiles"),
+        Binding::write("tiles_before"),
     ];
 
     fn views(&self) -> Vec<Span> {
-        vec![self.counters, self.depth_order, self.tile_counts, self.group_tiles]
+        vec![
+            self.counters,
+            self.depth_order,
+            self.tile_counts,
+            self.group_tiles,
+            self.tiles_before,
+        ]
     }
 }
 
