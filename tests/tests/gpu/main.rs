@@ -18,5 +18,6 @@ mod resident;
 mod sort;
 mod step;
 mod storage;
+mod swaths;
 mod training;
 mod uhd;
