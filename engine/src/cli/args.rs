@@ -249,6 +249,9 @@ pub(super) struct PlanArgs {
     /// Also print every tensor with its size, place and lifetime
     #[arg(long)]
     pub(super) explain: bool,
+    /// One JSON object instead of the table
+    #[arg(long, conflicts_with = "explain")]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Args)]

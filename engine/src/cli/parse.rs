@@ -77,6 +77,7 @@ where
             faults: Faults::read(&plan.settings.device.fault)?,
             settings: settings(plan.settings)?,
             explain: plan.explain,
+            json: plan.json,
         }),
         Command::View(view) => Request::View(View {
             folder: view.folder,

@@ -172,6 +172,7 @@ mod tests {
     #[test]
     fn what_fits_a_binding_is_bound_as_it_is() {
         let swaths = Swaths {
+            max_width_px: 1024,
             binding_bytes: 36 << 20,
             ..Swaths::whole(1 << 20)
         };
