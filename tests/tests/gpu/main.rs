@@ -6,6 +6,7 @@ mod clusters;
 mod deferred;
 mod densify;
 mod depth;
+mod foreign;
 mod heal;
 mod kernel_timing;
 mod losses;
