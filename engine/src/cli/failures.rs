@@ -69,7 +69,7 @@ impl Failure for MemoryError {
         match self {
             Self::Vulkan(error) => error.hint(),
             Self::OverBudget { .. } => Some(KNOBS.to_owned()),
-            Self::TooLarge { tag, .. } => smaller(*tag).map(str::to_owned),
+            Self::TooLarge { tag, .. } => Some(smaller(*tag).to_owned()),
             Self::OutOfRange { .. } | Self::NotAsPlanned { .. } | Self::Overrun { .. } => None,
         }
     }
@@ -154,18 +154,16 @@ fn by_colmap(root: &Path, folder: &Path, database: Option<&Path>) -> String {
 }
 
 /// What makes tensors of a kind smaller. Each has one unit, and nothing else changes its size.
-const fn smaller(tag: Tag) -> Option<&'static str> {
+const fn smaller(tag: Tag) -> &'static str {
     match tag {
-        Tag::Pixels | Tag::Staging => {
-            Some("`--resolution 2` makes photos smaller, and all that has an entry per pixel")
-        }
+        Tag::Pixels | Tag::Staging => "`--resolution 2` makes photos smaller, and all that has an entry per pixel",
         Tag::Images => {
-            Some("`--set dataset.residency=host` keeps photos off the device; `--resolution 2` makes them smaller")
+            "`--set dataset.residency=host` keeps photos off the device; `--resolution 2` makes them smaller"
         }
-        Tag::Parameters | Tag::Optimizer | Tag::Statistics | Tag::Visible | Tag::Intersections => {
-            Some("`--max-gaussians N` with fewer Gaussians makes it smaller")
+        // Of the others only the workspaces of densification grow with anything.
+        Tag::Parameters | Tag::Optimizer | Tag::Statistics | Tag::Visible | Tag::Intersections | Tag::Other => {
+            "`--max-gaussians N` with fewer Gaussians makes it smaller"
         }
-        Tag::Other => None,
     }
 }
 
