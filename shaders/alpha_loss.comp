@@ -23,6 +23,13 @@ layout(set = 0, binding = 3, std430) readonly restrict buffer Target { uint targ
 layout(set = 0, binding = 4, std430) restrict buffer ImageGradient { vec4 image_gradient[]; };
 layout(set = 0, binding = 5, std430) writeonly restrict buffer AlphaSums { float alpha_sums[]; };
 
+layout(push_constant) uniform Push {
+    uint swath_begin;  // pixels that rows of this swath begin at
+    uint swath_end;    // one past the last
+    uint swath_base;   // pixel that bound tensors begin with
+    uint target_base;  // the same of the ground truth
+};
+#include "common/swath.glsl"
 #include "common/target.glsl"
 #endif
 
@@ -62,12 +69,16 @@ void main() {
     if (tile >= tiles || counters.stalled != 0u) {
         return;
     }
-    uvec2 pixel = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u + uvec2(lane & 15u, lane >> 4);
+    uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    if (!in_swath(origin.y)) {
+        return;
+    }
+    uvec2 pixel = origin + uvec2(lane & 15u, lane >> 4);
     float difference = 0.0;
     if (pixel.x < u.width && pixel.y < u.height) {
         uint index = pixel.y * u.width + pixel.x;
-        difference = (1.0 - image[index].a) - mask_value(index);
-        image_gradient[index].a = -u.weights.w * pixel_share * sign(difference);
+        difference = (1.0 - image[index - swath_base].a) - mask_value(index);
+        image_gradient[index - swath_base].a = -u.weights.w * pixel_share * sign(difference);
     }
     float sum = group_sum(abs(difference));
     if (lane == 0u) {

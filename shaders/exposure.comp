@@ -39,6 +39,13 @@ layout(set = 0, binding = 5, std430) writeonly restrict buffer ExposureSums { fl
 #else
 layout(set = 0, binding = 4, std430) writeonly restrict buffer ExposedImage { vec4 exposed_image[]; };
 #endif
+
+layout(push_constant) uniform Push {
+    uint swath_begin;  // pixels that rows of this swath begin at
+    uint swath_end;    // one past the last
+    uint swath_base;   // pixel that bound tensors begin with
+};
+#include "common/swath.glsl"
 #endif
 
 #if defined(GRADIENT) || defined(UPDATE)
@@ -130,9 +137,13 @@ void main() {
         return;
     }
     uint lane = gl_LocalInvocationIndex;
-    uvec2 pixel = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u + uvec2(lane & 15u, lane >> 4);
+    uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    if (!in_swath(origin.y)) {
+        return;
+    }
+    uvec2 pixel = origin + uvec2(lane & 15u, lane >> 4);
     bool inside = pixel.x < u.width && pixel.y < u.height;
-    uint index = pixel.y * u.width + pixel.x;
+    uint index = pixel.y * u.width + pixel.x - swath_base;
     uint base = u.view * EXPOSURE_WORDS;
     vec4 row[3];
     for (uint r = 0u; r < 3u; ++r) {

@@ -19,6 +19,15 @@ layout(set = 0, binding = 3, std430) readonly restrict buffer Target { uint targ
 layout(set = 0, binding = 4, std430) readonly restrict buffer SsimMaps { float ssim_maps[]; };
 layout(set = 0, binding = 5, std430) writeonly restrict buffer ImageGradient { vec4 image_gradient[]; };
 
+layout(push_constant) uniform Push {
+    uint swath_begin;  // pixels that rows of this swath begin at
+    uint swath_end;    // one past the last
+    uint swath_base;   // pixel that bound tensors begin with
+    uint target_base;  // the same of the ground truth
+    uint map_pixels;   // pixels of a map
+};
+#include "common/swath.glsl"
+
 shared float tile[3 * SIDE * SIDE];
 shared float rows[3 * SIDE * 16];
 
@@ -34,7 +43,9 @@ void main() {
     ivec2 size = ivec2(u.width, u.height);
     // A thread owns four pixels of a column, as in `ssim_maps`.
     ivec2 first = ivec2(lane & 15, (lane >> 4) * 4);
-    uint pixels = u.width * u.height;
+    if (!in_swath(uint(origin.y))) {
+        return;
+    }
     vec3 gradient[4] = vec3[4](vec3(0.0), vec3(0.0), vec3(0.0), vec3(0.0));
     float error[4] = float[4](0.0, 0.0, 0.0, 0.0);
     for (uint channel = 0u; channel < 3u; ++channel) {
@@ -42,10 +53,10 @@ void main() {
         for (int at = lane; at < SIDE * SIDE; at += 64) {
             ivec2 p = origin + ivec2(at % SIDE, at / SIDE) - HALO;
             bool real = p.x >= 0 && p.y >= 0 && p.x < size.x && p.y < size.y;
-            uint source = channel * 3u * pixels + uint(p.y * size.x + p.x);
+            uint source = channel * 3u * map_pixels + uint(p.y * size.x + p.x) - swath_base;
             tile[at] = real ? ssim_maps[source] : 0.0;
-            tile[SIDE * SIDE + at] = real ? ssim_maps[source + pixels] : 0.0;
-            tile[2 * SIDE * SIDE + at] = real ? ssim_maps[source + 2u * pixels] : 0.0;
+            tile[SIDE * SIDE + at] = real ? ssim_maps[source + map_pixels] : 0.0;
+            tile[2 * SIDE * SIDE + at] = real ? ssim_maps[source + 2u * map_pixels] : 0.0;
         }
         barrier();
         for (int at = lane; at < 3 * SIDE * 4; at += 64) {
@@ -82,7 +93,7 @@ void main() {
             ivec2 pixel = origin + first + ivec2(0, j);
             if (pixel.x < size.x && pixel.y < size.y) {
                 uint index = uint(pixel.y * size.x + pixel.x);
-                float x = image[index][channel];
+                float x = image[index - swath_base][channel];
                 float y = target_value(index, channel);
 #ifdef MASKED
                 float mask = mask_value(index);
@@ -101,7 +112,7 @@ void main() {
     for (int j = 0; j < 4; ++j) {
         ivec2 pixel = origin + first + ivec2(0, j);
         if (pixel.x < size.x && pixel.y < size.y) {
-            image_gradient[pixel.y * size.x + pixel.x] = vec4(gradient[j], error[j]);
+            image_gradient[uint(pixel.y * size.x + pixel.x) - swath_base] = vec4(gradient[j], error[j]);
         }
     }
 }

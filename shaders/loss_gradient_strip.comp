@@ -18,6 +18,15 @@ layout(set = 0, binding = 3, std430) readonly restrict buffer Target { uint targ
 layout(set = 0, binding = 4, std430) readonly restrict buffer SsimMaps { float ssim_maps[]; };
 layout(set = 0, binding = 5, std430) writeonly restrict buffer ImageGradient { vec4 image_gradient[]; };
 
+layout(push_constant) uniform Push {
+    uint swath_begin;  // pixels that rows of this swath begin at
+    uint swath_end;    // one past the last
+    uint swath_base;   // pixel that bound tensors begin with
+    uint target_base;  // the same of the ground truth
+    uint map_pixels;   // pixels of a map
+};
+#include "common/swath.glsl"
+
 #include "common/strip.glsl"
 
 // Two rows of the three maps by channel, and two rows of results, which leave as whole pixels one row later.
@@ -32,9 +41,8 @@ vec3 maps_at(int x, int y, uint channel) {
     if (x < 0 || y < 0 || x >= int(u.width) || y >= int(u.height)) {
         return vec3(0.0);
     }
-    uint pixels = u.width * u.height;
-    uint at = channel * 3u * pixels + uint(y) * u.width + uint(x);
-    return vec3(ssim_maps[at], ssim_maps[at + pixels], ssim_maps[at + 2u * pixels]);
+    uint at = channel * 3u * map_pixels + uint(y) * u.width + uint(x) - swath_base;
+    return vec3(ssim_maps[at], ssim_maps[at + map_pixels], ssim_maps[at + 2u * map_pixels]);
 }
 
 void put_line(int at, vec3 maps) {
@@ -50,6 +58,9 @@ void main() {
     }
     uint lane = gl_LocalInvocationIndex;
     Strip strip = strip_at(group);
+    if (!in_swath(uint(strip.origin.y))) {
+        return;
+    }
     uint channel = lane / uint(STRIP_WIDTH);
     int column = int(lane) % STRIP_WIDTH;
     int x = strip.origin.x + column;
@@ -71,7 +82,7 @@ void main() {
         barrier();
         if (row > 2 * HALO && channel == 0u && x < int(u.width)) {
             int at = (row - 1 & 1) * 3 * STRIP_WIDTH + column;
-            uint index = uint(top + row - 1 - HALO) * u.width + uint(x);
+            uint index = uint(top + row - 1 - HALO) * u.width + uint(x) - swath_base;
             float error = (errors[at] + errors[at + STRIP_WIDTH] + errors[at + 2 * STRIP_WIDTH]) / 3.0;
             image_gradient[index] = vec4(results[at], results[at + STRIP_WIDTH], results[at + 2 * STRIP_WIDTH], error);
         }
@@ -86,7 +97,7 @@ void main() {
         if (complete) {
             ivec2 pixel = ivec2(x, top + row - HALO);
             uint index = uint(pixel.y) * u.width + uint(x);
-            a = image[index][channel];
+            a = image[index - swath_base][channel];
             b = target_value(index, channel);
 #ifdef MASKED
             float mask = mask_value(index);

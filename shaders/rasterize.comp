@@ -34,6 +34,13 @@ layout(set = 0, binding = 7, std430) readonly restrict buffer SplatColor { vec4 
 layout(set = 0, binding = 8, std430) writeonly restrict buffer Image { vec4 image[]; };          // rgb, final T
 layout(set = 0, binding = 9, std430) writeonly restrict buffer LastContributor { uint last_contributor[]; };
 
+layout(push_constant) uniform Push {
+    uint swath_begin;  // pixels that rows of this swath begin at
+    uint swath_end;    // one past the last
+    uint swath_base;   // pixel that bound tensors begin with
+};
+#include "common/swath.glsl"
+
 uint splat_of(uint at) {
     uint payload = payloads[at];
     return OWNERS != 0u ? owners[payload] : payload;
@@ -50,6 +57,9 @@ void main() {
         return;
     }
     uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    if (!in_swath(origin.y)) {
+        return;
+    }
     uint x = origin.x + gl_LocalInvocationIndex;
     uint rows = min(16u, u.height - origin.y);
     uvec2 range = tile_ranges[tile];
@@ -89,7 +99,7 @@ void main() {
     }
     if (x < u.width) {
 #define STORE(R) if (R < rows) { \
-            uint index = (origin.y + R) * u.width + x; \
+            uint index = (origin.y + R) * u.width + x - swath_base; \
             image[index] = vec4(color[R] + transmittance[R] * u.background.rgb, transmittance[R]); \
             last_contributor[index] = last[R]; \
         }
@@ -121,11 +131,14 @@ void main() {
         return;
     }
     uint tile = tile_order[group];
+    if (!in_swath(tile / u.tiles_x * 16u)) {
+        return;
+    }
     uint lane = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
     uint block = 1u << (lane >> 5);
     uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
     uvec2 pixel = origin + block_pixel(lane);
-    uint index = pixel.y * u.width + pixel.x;
+    uint index = pixel.y * u.width + pixel.x - swath_base;
     bool inside = pixel.x < u.width && pixel.y < u.height;
     vec2 center = vec2(pixel);
     uvec2 range = tile_ranges[tile];

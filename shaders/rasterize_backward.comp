@@ -68,6 +68,13 @@ layout(set = 0, binding = 12, std430) coherent restrict buffer GradientB { uint 
 layout(set = 0, binding = 13, std430) coherent restrict buffer GradientC { uint gradient_c[]; };
 #endif
 
+layout(push_constant) uniform Push {
+    uint swath_begin;  // pixels that rows of this swath begin at
+    uint swath_end;    // one past the last
+    uint swath_base;   // pixel that bound tensors begin with
+};
+#include "common/swath.glsl"
+
 #include "common/turns.glsl"
 #include "common/image_gradient.glsl"
 
@@ -122,6 +129,9 @@ void main() {
     }
     uint lane = gl_LocalInvocationIndex;
     uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    if (!in_swath(origin.y)) {
+        return;
+    }
     uint x = origin.x + lane;
     uint rows = min(16u, u.height - origin.y);
     uvec2 range = tile_ranges[tile];
@@ -134,7 +144,7 @@ void main() {
 #define LOAD(R) center[R] = vec2(x, origin.y + R); \
     last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec4(0.0); background[R] = 0.0; \
     if (R < rows && x < u.width) { \
-        uint index = (origin.y + R) * u.width + x; \
+        uint index = (origin.y + R) * u.width + x - swath_base; \
         last[R] = last_contributor[index]; \
         state[R].transmittance = image[index].a; \
         g[R] = gradient_at(index); \
@@ -300,12 +310,15 @@ void main() {
         return;
     }
     uint tile = tile_order[group];
+    if (!in_swath(tile / u.tiles_x * 16u)) {
+        return;
+    }
     uint lane_id = gl_SubgroupInvocationID;
     uint lane = gl_SubgroupID * gl_SubgroupSize + lane_id;
     uint block = 1u << (lane >> 5);
     uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
     uvec2 pixel = origin + block_pixel(lane);
-    uint index = pixel.y * u.width + pixel.x;
+    uint index = pixel.y * u.width + pixel.x - swath_base;
     bool inside = pixel.x < u.width && pixel.y < u.height;
     vec2 center = vec2(pixel);
     uvec2 range = tile_ranges[tile];

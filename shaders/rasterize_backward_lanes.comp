@@ -34,6 +34,13 @@ layout(set = 0, binding = 11, std430) writeonly restrict buffer GradientA { vec4
 layout(set = 0, binding = 12, std430) writeonly restrict buffer GradientB { vec4 gradient_b[]; };
 layout(set = 0, binding = 13, std430) writeonly restrict buffer GradientC { vec4 gradient_c[]; };
 
+layout(push_constant) uniform Push {
+    uint swath_begin;  // pixels that rows of this swath begin at
+    uint swath_end;    // one past the last
+    uint swath_base;   // pixel that bound tensors begin with
+};
+#include "common/swath.glsl"
+
 #include "common/turns.glsl"
 #include "common/image_gradient.glsl"
 #include "common/lanes.glsl"
@@ -56,6 +63,9 @@ void main() {
     }
     uint lane = gl_LocalInvocationIndex;
     uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    if (!in_swath(origin.y)) {
+        return;
+    }
     uvec2 x = origin.x + lane + uvec2(0u, LANES);
     uvec2 range = tile_ranges[tile];
     float transmittance[32];  // behind the current splat
@@ -68,7 +78,7 @@ void main() {
     uint tile_last = 0u;
 #define LOAD(P) transmittance[P] = 1.0; behind[P] = vec3(0.0); g[P] = vec4(0.0); background[P] = 0.0; last[P] = 0u; { \
         uvec2 pixel = uvec2(x[(P) >> 2 & 1], origin.y + ((P) >> 3) * 4u + ((P) & 3)); \
-        uint index = pixel.y * u.width + pixel.x; \
+        uint index = pixel.y * u.width + pixel.x - swath_base; \
         center[P] = vec2(pixel); \
         if (pixel.x < u.width && pixel.y < u.height) { \
             last[P] = last_contributor[index]; \

@@ -23,6 +23,13 @@ layout(set = 0, binding = 7, std430) readonly restrict buffer SplatColor { vec4 
 layout(set = 0, binding = 8, std430) writeonly restrict buffer Image { vec4 image[]; };          // rgb, final T
 layout(set = 0, binding = 9, std430) writeonly restrict buffer LastContributor { uint last_contributor[]; };
 
+layout(push_constant) uniform Push {
+    uint swath_begin;  // pixels that rows of this swath begin at
+    uint swath_end;    // one past the last
+    uint swath_base;   // pixel that bound tensors begin with
+};
+#include "common/swath.glsl"
+
 #include "common/turns.glsl"
 #include "common/lanes.glsl"
 
@@ -38,6 +45,9 @@ void main() {
     }
     uint lane = gl_LocalInvocationIndex;
     uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    if (!in_swath(origin.y)) {
+        return;
+    }
     uvec2 x = origin.x + lane + uvec2(0u, LANES);
     uvec2 range = tile_ranges[tile];
     float transmittance[32];
@@ -86,7 +96,7 @@ void main() {
 #define STORE(P) { \
         uvec2 pixel = PLACE(P); \
         if (pixel.x < u.width && pixel.y < u.height) { \
-            uint index = pixel.y * u.width + pixel.x; \
+            uint index = pixel.y * u.width + pixel.x - swath_base; \
             image[index] = vec4(color[P] + transmittance[P] * u.background.rgb, transmittance[P]); \
             last_contributor[index] = last[P]; \
         } \

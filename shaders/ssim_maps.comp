@@ -27,6 +27,15 @@ layout(set = 0, binding = 4, std430) writeonly restrict buffer Sums { vec2 sums[
 layout(set = 0, binding = 5, std430) writeonly restrict buffer SsimMaps { float ssim_maps[]; };
 #endif
 
+layout(push_constant) uniform Push {
+    uint swath_begin;  // pixels that rows of this swath begin at
+    uint swath_end;    // one past the last
+    uint swath_base;   // pixel that bound tensors begin with
+    uint target_base;  // the same of the ground truth
+    uint map_pixels;   // pixels of a map
+};
+#include "common/swath.glsl"
+
 shared float tile_x[SIDE * SIDE];
 shared float tile_y[SIDE * SIDE];
 shared float rows[5 * SIDE * 16];
@@ -58,7 +67,15 @@ void main() {
     ivec2 size = ivec2(u.width, u.height);
     // A thread owns four pixels of a column: what it loads for one blur serves its neighbours too.
     ivec2 first = ivec2(lane & 15, (lane >> 4) * 4);
-    uint pixels = u.width * u.height;
+#ifdef METRICS
+    if (!in_swath(uint(origin.y))) {
+        return;
+    }
+#else
+    if (!near_swath(uint(origin.y), 16u)) {
+        return;
+    }
+#endif
     float l1 = 0.0, ssim = 0.0;
 #ifdef METRICS
     vec3 squared = vec3(0.0);
@@ -73,7 +90,7 @@ void main() {
             ivec2 p = origin + ivec2(at % SIDE, at / SIDE) - HALO;
             bool real = p.x >= 0 && p.y >= 0 && p.x < size.x && p.y < size.y;
             uint source = uint(p.y * size.x + p.x);
-            float x = real ? image[source][channel] : 0.0;
+            float x = real ? image[source - swath_base][channel] : 0.0;
 #ifdef METRICS
             x = clamp(x, 0.0, 1.0);
 #endif
@@ -157,10 +174,10 @@ void main() {
 #endif
                 ssim += s;
 #ifndef METRICS
-                uint at = channel * 3u * pixels + uint(pixel.y * size.x + pixel.x);
+                uint at = channel * 3u * map_pixels + uint(pixel.y * size.x + pixel.x) - swath_base;
                 ssim_maps[at] = 2.0 * my * (a2 - a1) * inv + 2.0 * mx * s * (1.0 / b2 - 1.0 / b1);
-                ssim_maps[at + pixels] = -s / b2;
-                ssim_maps[at + 2u * pixels] = 2.0 * a1 * inv;
+                ssim_maps[at + map_pixels] = -s / b2;
+                ssim_maps[at + 2u * map_pixels] = 2.0 * a1 * inv;
 #endif
             }
         }

@@ -19,6 +19,15 @@ layout(set = 0, binding = 3, std430) readonly restrict buffer Target { uint targ
 layout(set = 0, binding = 4, std430) writeonly restrict buffer Sums { vec2 sums[]; };  // L1, SSIM a strip, else zeros
 layout(set = 0, binding = 5, std430) writeonly restrict buffer SsimMaps { float ssim_maps[]; };
 
+layout(push_constant) uniform Push {
+    uint swath_begin;  // pixels that rows of this swath begin at
+    uint swath_end;    // one past the last
+    uint swath_base;   // pixel that bound tensors begin with
+    uint target_base;  // the same of the ground truth
+    uint map_pixels;   // pixels of a map
+};
+#include "common/swath.glsl"
+
 #include "common/strip.glsl"
 
 shared vec2 lines[2 * 3 * LINE];  // image and target of two rows, by channel
@@ -32,7 +41,7 @@ vec2 pair_at(int x, int y, uint channel) {
         return vec2(0.0);
     }
     uint index = uint(y) * u.width + uint(x);
-    vec2 pair = vec2(image[index][channel], target_value(index, channel));
+    vec2 pair = vec2(image[index - swath_base][channel], target_value(index, channel));
 #ifdef MASKED
     pair *= mask_value(index);
 #endif
@@ -53,12 +62,14 @@ void main() {
         return;
     }
     Strip strip = strip_at(group);
+    if (!near_swath(uint(strip.origin.y), uint(strip_rows()))) {
+        return;
+    }
     uint channel = lane / uint(STRIP_WIDTH);
     int column = int(lane) % STRIP_WIDTH;
     int x = strip.origin.x + column;
     int top = strip.origin.y - HALO;
     bool wide = column < 2 * HALO;
-    uint pixels = u.width * u.height;
     float mx[11], my[11], xx[11], yy[11], xy[11];
     [[unroll]] for (int k = 0; k < 11; ++k) {
         mx[k] = my[k] = xx[k] = yy[k] = xy[k] = 0.0;
@@ -102,10 +113,10 @@ void main() {
             float inv = 1.0 / (b1 * b2);
             float s = a1 * a2 * inv;
             ssim += s;
-            uint at = channel * 3u * pixels + uint(top + row - HALO) * u.width + uint(x);
+            uint at = channel * 3u * map_pixels + uint(top + row - HALO) * u.width + uint(x) - swath_base;
             ssim_maps[at] = 2.0 * my[0] * (a2 - a1) * inv + 2.0 * mx[0] * s * (1.0 / b2 - 1.0 / b1);
-            ssim_maps[at + pixels] = -s / b2;
-            ssim_maps[at + 2u * pixels] = 2.0 * a1 * inv;
+            ssim_maps[at + map_pixels] = -s / b2;
+            ssim_maps[at + 2u * map_pixels] = 2.0 * a1 * inv;
         }
     }
     reduce[lane] = vec2(l1, ssim);

@@ -2,7 +2,9 @@
 //! ends the run with a report, one that is silent is told of, and steps are cut so that none keeps it busy for long.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use kiln::memory::Gpu;
 use kiln::program::{Class, Program, Tag, TensorTable};
@@ -11,6 +13,9 @@ use kiln::vk::{Device, Instance, RecordOptions, Validation};
 use kiln_tests::gpu::take_turn;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json};
 use serde_json::Value;
+
+/// Name of the layer under which devices are lost.
+const LAYER: &str = "VK_LAYER_KILN_lost_device";
 
 const SHORT: &[(&str, &str)] = &[("schedule.iterations", "48"), ("schedule.checkpoint", "[18]")];
 
@@ -53,6 +58,63 @@ fn a_lost_device_changes_nothing() {
             (&run["status"], &run["iterations"]["done"]),
             (&"done".into(), &48.into())
         );
+    }
+}
+
+/// A folder with the layer of `layers/lost_device.c`, for the Vulkan loader to look into.
+fn layer(scratch: &Scratch) -> PathBuf {
+    let folder = scratch.join("layer");
+    fs::create_dir_all(&folder).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("layers/lost_device.c");
+    let built = Command::new("cc")
+        .args([
+            "-shared",
+            "-fPIC",
+            "-fvisibility=hidden",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-O1",
+            "-o",
+        ])
+        .args([folder.join("lost_device.so"), source])
+        .status();
+    assert!(built.unwrap().success(), "the layer does not build");
+    let manifest = serde_json::json!({
+        "file_format_version": "1.2.0",
+        "layer": {
+            "name": LAYER,
+            "type": "GLOBAL",
+            "library_path": "./lost_device.so",
+            "api_version": "1.2.0",
+            "implementation_version": "1",
+            "description": "Devices that are lost",
+        },
+    });
+    fs::write(folder.join("lost_device.json"), manifest.to_string()).unwrap();
+    folder
+}
+
+/// The driver's own word for it: `VK_ERROR_DEVICE_LOST` from a submission, or from a wait for one. The device is destroyed as
+/// a lost one, another is opened, and the run ends with the same bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_driver_says_of_a_lost_device_is_understood() {
+    let scratch = Scratch::new("lost-layer");
+    let layers = layer(&scratch);
+    let whole = scratch.join("whole");
+    let (code, text) = train(&whole, &[]);
+    assert_eq!(code, Some(0), "{text}");
+    for way in ["submit:100", "wait:180", "submit:230"] {
+        let root = scratch.join(way);
+        let mut command = runs::train_command(&root, &[EVENTFUL, SHORT]);
+        command
+            .env("VK_ADD_LAYER_PATH", &layers)
+            .env("VK_INSTANCE_LAYERS", LAYER);
+        let (code, text) = runs::outcome(command.env("KILN_LOSE_AT", way));
+        assert_eq!(code, Some(0), "{way}: {text}");
+        assert_eq!(runs::events(&root, "device_lost").len(), 1, "{way}: nothing was lost");
+        assert!(result(&root) == result(&whole), "{way}: another end");
     }
 }
 

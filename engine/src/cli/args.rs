@@ -161,8 +161,11 @@ pub(super) struct TrainArgs {
 #[derive(Debug, Args)]
 pub(super) struct ModelArgs {
     /// Run folder, or any 3D Gaussian Splatting PLY file
-    #[arg(value_name = "RUN|PLY")]
-    pub(super) target: PathBuf,
+    #[arg(value_name = "RUN|PLY", required_unless_present = "model_path")]
+    pub(super) target: Option<PathBuf>,
+    /// The same as a flag; the scene is then `-s`
+    #[arg(short, long, alias = "model_path", value_name = "RUN|PLY", conflicts_with_all = ["target", "scene"])]
+    pub(super) model_path: Option<PathBuf>,
     /// Scene folder; without it the one the run was trained on
     #[arg(value_name = "SCENE")]
     pub(super) scene: Option<String>,
@@ -249,6 +252,9 @@ pub(super) struct PlanArgs {
     /// Also print every tensor with its size, place and lifetime
     #[arg(long)]
     pub(super) explain: bool,
+    /// One JSON object instead of the table
+    #[arg(long, conflicts_with = "explain")]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -33,7 +33,8 @@ pub(super) const PLAN: &str = "\
 Examples:
   kiln plan garden                               what a run takes on this machine
   kiln plan garden --profile 8gb                 what it would take on an 8 GB card
-  kiln plan garden --explain                     every tensor";
+  kiln plan garden --explain                     every tensor
+  kiln plan garden --json                        for programs";
 
 pub(super) const VIEW: &str = "\
 Examples:

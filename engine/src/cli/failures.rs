@@ -8,6 +8,7 @@ use crate::eval::lpips::LpipsError;
 use crate::kernels::counters::Stall;
 use crate::memory::{BudgetLimit, MemoryError};
 use crate::plan::PlanError;
+use crate::program::Tag;
 use crate::run::RunError;
 use crate::scene::SceneError;
 use crate::serve::ServeError;
@@ -67,7 +68,8 @@ impl Failure for MemoryError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Vulkan(error) => error.hint(),
-            Self::OverBudget { .. } | Self::TooLarge { .. } => Some(KNOBS.to_owned()),
+            Self::OverBudget { .. } => Some(KNOBS.to_owned()),
+            Self::TooLarge { tag, .. } => Some(smaller(*tag).to_owned()),
             Self::OutOfRange { .. } | Self::NotAsPlanned { .. } | Self::Overrun { .. } => None,
         }
     }
@@ -149,6 +151,20 @@ fn by_colmap(root: &Path, folder: &Path, database: Option<&Path>) -> String {
          kiln train {scene}{images}\n\
          the guide `photos-to-splats` explains them"
     )
+}
+
+/// What makes tensors of a kind smaller. Each has one unit, and nothing else changes its size.
+const fn smaller(tag: Tag) -> &'static str {
+    match tag {
+        Tag::Pixels | Tag::Staging => "`--resolution 2` makes photos smaller, and all that has an entry per pixel",
+        Tag::Images => {
+            "`--set dataset.residency=host` keeps photos off the device; `--resolution 2` makes them smaller"
+        }
+        // Of the others only the workspaces of densification grow with anything.
+        Tag::Parameters | Tag::Optimizer | Tag::Statistics | Tag::Visible | Tag::Intersections | Tag::Other => {
+            "`--max-gaussians N` with fewer Gaussians makes it smaller"
+        }
+    }
 }
 
 const LESS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`";

@@ -77,6 +77,7 @@ where
             faults: Faults::read(&plan.settings.device.fault)?,
             settings: settings(plan.settings)?,
             explain: plan.explain,
+            json: plan.json,
         }),
         Command::View(view) => Request::View(View {
             folder: view.folder,
@@ -147,6 +148,7 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
 fn model(args: ModelArgs) -> Result<Model, UsageError> {
     let ModelArgs {
         target,
+        model_path,
         scene,
         iteration,
         set,
@@ -159,7 +161,8 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
     let mut overrides: Vec<Override> = scene.into_iter().chain(flags.0).chain(device.flags.0).collect();
     overrides.extend(settings_of(set)?);
     Ok(Model {
-        target,
+        // The parser has seen to it that one of them is given.
+        target: target.or(model_path).unwrap_or_default(),
         iteration,
         settings: Settings {
             inputs: Inputs {

@@ -24,6 +24,7 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         settings,
         faults,
         explain,
+        json,
     } = request;
     let preliminary = settings.preliminary().map_err(boxed)?;
     // Before a device is looked for: a scene that is not there is the first thing to know.
@@ -93,12 +94,42 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         .map_err(boxed)?;
     let images = (profile.dataset.residency.name(), image_host_bytes(&profile, &scene));
     let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();
+    if *json {
+        let (residency, host_bytes) = images;
+        let whole = Json {
+            chosen: &chosen,
+            initial: first.origin(),
+            residency,
+            image_host_bytes: host_bytes,
+            plan: &report,
+        };
+        serde_json::to_writer_pretty(&mut *out, &whole)
+            .map_err(io::Error::from)
+            .and_then(|()| writeln!(out))
+            .map_err(|e| boxed(RunError::from(output_error(e))))?;
+        return Ok(Exit::Ok);
+    }
     let minutes = profile.schedule.checkpoint_minutes;
     print(&plan, &first, &chosen, &report, images, minutes, out).map_err(|e| boxed(RunError::from(output_error(e))))?;
     if *explain {
         explanation::print(&plan, limits, out).map_err(boxed)?;
     }
     Ok(Exit::Ok)
+}
+
+/// A plan for programs.
+#[derive(serde::Serialize)]
+struct Json<'a> {
+    /// What the settings became for this scene.
+    chosen: &'a [String],
+    /// Where the first Gaussians come from.
+    initial: String,
+    /// Where photos live.
+    residency: &'static str,
+    /// Bytes that they take in host memory.
+    image_host_bytes: u64,
+    #[serde(flatten)]
+    plan: &'a PlanReport,
 }
 
 fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {

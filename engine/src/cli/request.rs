@@ -164,8 +164,10 @@ pub struct Plan {
     pub settings: Settings,
     /// What is made to go wrong.
     pub faults: Faults,
-    /// Also print every setting.
+    /// Also print every tensor.
     pub explain: bool,
+    /// JSON instead of the table.
+    pub json: bool,
 }
 
 /// `kiln view`

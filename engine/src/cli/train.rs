@@ -14,6 +14,7 @@ use crate::record::run_folder::{config_path, place};
 use crate::record::sinks::Terminal;
 use crate::run::interrupt::{Interrupt, Signal};
 use crate::run::{ResumeFrom, RunEnd, RunRequest, run as run_training};
+use crate::scene::file_safe;
 use crate::vk::DeviceKind;
 
 /// Trains.
@@ -71,6 +72,18 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     // What is stored holds in other folders too.
     let path = std::path::absolute(&path).unwrap_or(path);
     profile.dataset.path = Some(path.display().to_string());
+    if let Some(name) = profile
+        .run
+        .name
+        .as_deref()
+        .filter(|name| !quiet && file_safe(name) != **name)
+    {
+        let folder = file_safe(name);
+        let _ = writeln!(
+            err,
+            "note: the run's folder is `{folder}`; what cannot be in a file's name becomes `_`"
+        );
+    }
     let is_cpu = budget.is_cpu;
     if let Some(note) = settle_lpips(&mut profile, is_cpu).filter(|_| !quiet) {
         let _ = writeln!(err, "note: {note}");

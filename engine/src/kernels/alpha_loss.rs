@@ -4,7 +4,7 @@
 
 use super::counters::Args;
 use super::generated::alpha_loss;
-use super::views::{Pixels, Shared};
+use super::views::{IMAGE_BYTES, Pixels, Shared};
 use crate::program::{Program, Span};
 
 /// Bytes of the per-tile sums for `tiles` tiles.
@@ -15,20 +15,28 @@ pub fn sums_bytes(tiles: u32) -> u64 {
 
 /// Appends both passes; the colour's image gradient is made and the loss is reduced already. The photo has a mask.
 pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Span) {
-    program.pass(
-        &alpha_loss::KERNEL,
-        (),
-        alpha_loss::Bind {
-            uniforms: shared.uniforms,
-            counters: shared.counters,
-            image: pixels.image,
-            target: pixels.target,
-            image_gradient: pixels.gradient,
-            alpha_sums: sums,
-        },
-        (),
-        shared.groups(Args::Tiles),
-    );
+    for swath in pixels.swaths.of(IMAGE_BYTES) {
+        let (target, target_base) = swath.target(pixels);
+        program.pass(
+            &alpha_loss::KERNEL,
+            (),
+            alpha_loss::Bind {
+                uniforms: shared.uniforms,
+                counters: shared.counters,
+                image: swath.part(pixels.image, IMAGE_BYTES),
+                target,
+                image_gradient: swath.part(pixels.gradient, IMAGE_BYTES),
+                alpha_sums: sums,
+            },
+            alpha_loss::Push {
+                swath_begin: swath.begin,
+                swath_end: swath.end,
+                swath_base: swath.base,
+                target_base,
+            },
+            shared.groups(Args::Tiles),
+        );
+    }
     program.pass(
         &alpha_loss::REDUCE,
         (),

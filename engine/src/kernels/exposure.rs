@@ -9,7 +9,8 @@
 
 use super::counters::Args;
 use super::generated::exposure;
-use super::views::{Pixels, Shared};
+use super::swaths::Swath;
+use super::views::{IMAGE_BYTES, Pixels, Shared};
 use crate::program::{Program, Span};
 
 /// Numbers of a map: three rows of four.
@@ -53,37 +54,49 @@ pub fn start(views: u32) -> Vec<f32> {
 
 /// Appends the map; the loss is to be taken of [`Exposures::image`].
 pub fn record_apply(program: &mut Program, shared: &Shared, pixels: &Pixels, exposures: &Exposures) {
-    program.pass(
-        &exposure::KERNEL,
-        (),
-        exposure::Bind {
-            uniforms: shared.uniforms,
-            counters: shared.counters,
-            exposures: exposures.state,
-            image: pixels.image,
-            exposed_image: exposures.image,
-        },
-        (),
-        shared.groups(Args::Tiles),
-    );
+    for swath in pixels.swaths.of(IMAGE_BYTES) {
+        program.pass(
+            &exposure::KERNEL,
+            (),
+            exposure::Bind {
+                uniforms: shared.uniforms,
+                counters: shared.counters,
+                exposures: exposures.state,
+                image: swath.part(pixels.image, IMAGE_BYTES),
+                exposed_image: swath.part(exposures.image, IMAGE_BYTES),
+            },
+            push(&swath),
+            shared.groups(Args::Tiles),
+        );
+    }
+}
+
+fn push(swath: &Swath) -> exposure::Push {
+    exposure::Push {
+        swath_begin: swath.begin,
+        swath_end: swath.end,
+        swath_base: swath.base,
+    }
 }
 
 /// Appends what turns the gradient of the mapped image into that of the image, and into the sums.
 pub fn record_gradient(program: &mut Program, shared: &Shared, pixels: &Pixels, exposures: &Exposures) {
-    program.pass(
-        &exposure::GRADIENT,
-        (),
-        exposure::GradientBind {
-            uniforms: shared.uniforms,
-            counters: shared.counters,
-            exposures: exposures.state,
-            image: pixels.image,
-            image_gradient: pixels.gradient,
-            exposure_sums: exposures.sums,
-        },
-        (),
-        shared.groups(Args::Tiles),
-    );
+    for swath in pixels.swaths.of(IMAGE_BYTES) {
+        program.pass(
+            &exposure::GRADIENT,
+            (),
+            exposure::GradientBind {
+                uniforms: shared.uniforms,
+                counters: shared.counters,
+                exposures: exposures.state,
+                image: swath.part(pixels.image, IMAGE_BYTES),
+                image_gradient: swath.part(pixels.gradient, IMAGE_BYTES),
+                exposure_sums: exposures.sums,
+            },
+            push(&swath),
+            shared.groups(Args::Tiles),
+        );
+    }
 }
 
 /// Appends the step of the view's map, and what keeps the mean of all maps in its place.
@@ -100,7 +113,7 @@ pub fn record_update(program: &mut Program, shared: &Shared, exposures: &Exposur
             exposures: exposures.state,
             exposure_sums: exposures.sums,
         },
-        exposure::Push { views: cameras },
+        exposure::UpdatePush { views: cameras },
         shared.groups(Args::One),
     );
 }

@@ -8,10 +8,14 @@
 //! With masks, image and target are multiplied by the mask before both terms, which stay means over all pixels: masked
 //! pixels carry no loss and no gradient, the others weigh what they weigh without a mask, and SSIM is 1 where a window
 //! sees only masked pixels. Evaluation takes its means over the pixels that count.
+//!
+//! Where the maps are larger than a binding, one swath of the image after the other is taken to its gradient, and the maps
+//! of all are the same bytes; those at the edges of a swath are made for its neighbour once more.
 
 use super::counters::Args;
 use super::generated::{loss_gradient, loss_gradient_strip, loss_reduce, ssim_maps, ssim_strip};
-use super::views::{Pixels, Shared, Variants};
+use super::swaths::Swaths;
+use super::views::{IMAGE_BYTES, Pixels, Shared, Variants};
 use crate::program::{Program, Span};
 
 /// Words a tile's metric sums take: |d|, SSIM, SSIM inside the border, squared error of r, g, b, and of masked photos the
@@ -24,10 +28,13 @@ pub fn sums_bytes(tiles: u32) -> u64 {
     8 * u64::from(tiles)
 }
 
-/// Bytes of the three maps per channel for `pixels` pixels.
+/// Bytes of a pixel's three maps per channel.
+const MAPS_BYTES: u64 = 36;
+
+/// Bytes of the three maps per channel, of as many pixels as passes bind at once.
 #[must_use]
-pub fn maps_bytes(pixels: u32) -> u64 {
-    36 * u64::from(pixels)
+pub fn maps_bytes(swaths: &Swaths) -> u64 {
+    MAPS_BYTES * u64::from(swaths.most_pixels(MAPS_BYTES))
 }
 
 /// Appends the three training passes.
@@ -38,20 +45,53 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Spa
         (false, false) => (&ssim_strip::KERNEL, &loss_gradient_strip::KERNEL),
         (false, true) => (&ssim_strip::MASKED, &loss_gradient_strip::MASKED),
     };
-    program.pass(
-        ssim,
-        (),
-        ssim_maps::Bind {
-            uniforms: shared.uniforms,
-            counters: shared.counters,
-            image: pixels.image,
-            target: pixels.target,
-            sums,
-            ssim_maps: maps,
-        },
-        (),
-        shared.groups(Args::Tiles),
-    );
+    let swaths = pixels.swaths.of(MAPS_BYTES);
+    for (index, swath) in swaths.iter().enumerate() {
+        let (target, target_base) = swath.target(pixels);
+        let image = swath.part(pixels.image, IMAGE_BYTES);
+        let push = ssim_maps::Push {
+            swath_begin: swath.begin,
+            swath_end: swath.end,
+            swath_base: swath.base,
+            target_base,
+            map_pixels: pixels.swaths.most_pixels(MAPS_BYTES),
+        };
+        program.pass(
+            ssim,
+            (),
+            ssim_maps::Bind {
+                uniforms: shared.uniforms,
+                counters: shared.counters,
+                image,
+                target,
+                sums,
+                ssim_maps: maps,
+            },
+            push,
+            shared.groups(Args::Tiles),
+        );
+        if index + 1 == swaths.len() {
+            record_reduce(program, shared, sums);
+        }
+        program.pass(
+            gradient,
+            (),
+            loss_gradient::Bind {
+                uniforms: shared.uniforms,
+                counters: shared.counters,
+                image,
+                target,
+                ssim_maps: maps,
+                image_gradient: swath.part(pixels.gradient, IMAGE_BYTES),
+            },
+            bytemuck::cast(push),
+            shared.groups(Args::Tiles),
+        );
+    }
+}
+
+/// Appends the pass that adds up the sums of all tiles.
+fn record_reduce(program: &mut Program, shared: &Shared, sums: Span) {
     program.pass(
         &loss_reduce::KERNEL,
         (),
@@ -63,20 +103,6 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Spa
         (),
         shared.groups(Args::One),
     );
-    program.pass(
-        gradient,
-        (),
-        loss_gradient::Bind {
-            uniforms: shared.uniforms,
-            counters: shared.counters,
-            image: pixels.image,
-            target: pixels.target,
-            ssim_maps: maps,
-            image_gradient: pixels.gradient,
-        },
-        (),
-        shared.groups(Args::Tiles),
-    );
 }
 
 /// Appends the evaluation pass: eight sums a tile, added up by the host in f64.
@@ -86,17 +112,26 @@ pub fn record_metrics(program: &mut Program, shared: &Shared, pixels: &Pixels, s
     } else {
         &ssim_maps::METRICS
     };
-    program.pass(
-        metrics,
-        (),
-        ssim_maps::MetricsBind {
-            uniforms: shared.uniforms,
-            counters: shared.counters,
-            image: pixels.image,
-            target: pixels.target,
-            sums,
-        },
-        (),
-        shared.groups(Args::Tiles),
-    );
+    for swath in pixels.swaths.of(IMAGE_BYTES) {
+        let (target, target_base) = swath.target(pixels);
+        program.pass(
+            metrics,
+            (),
+            ssim_maps::MetricsBind {
+                uniforms: shared.uniforms,
+                counters: shared.counters,
+                image: swath.part(pixels.image, IMAGE_BYTES),
+                target,
+                sums,
+            },
+            ssim_maps::Push {
+                swath_begin: swath.begin,
+                swath_end: swath.end,
+                swath_base: swath.base,
+                target_base,
+                map_pixels: 0,
+            },
+            shared.groups(Args::Tiles),
+        );
+    }
 }

@@ -31,6 +31,7 @@ pub mod project;
 pub mod radix_sort;
 pub mod rasterize;
 pub mod rasterize_backward;
+pub mod swaths;
 pub mod tile_intersect;
 pub mod tile_ranges;
 pub mod tile_survey;

@@ -5,7 +5,7 @@
 
 use super::counters::Args;
 use super::generated::{rasterize, rasterize_lanes};
-use super::views::{Intersections, Pixels, Shared, Splats, Variants};
+use super::views::{IMAGE_BYTES, Intersections, Pixels, Shared, Splats, Variants};
 use crate::program::{Program, Shader};
 
 /// Appends the pass.
@@ -20,28 +20,35 @@ pub fn record(
     let spec = rasterize::Spec {
         owners: variants.owners(),
     };
-    let bind = rasterize::ColumnBind {
-        uniforms: shared.uniforms,
-        counters: shared.counters,
-        tile_ranges: intersections.tile_ranges,
-        payloads: intersections.payloads,
-        owners: intersections.owners,
-        splat_position: splats.position,
-        splat_conic: splats.conic,
-        splat_color: splats.color,
-        image: pixels.image,
-        last_contributor: pixels.last_contributor,
-    };
-    let groups = shared.groups(Args::Tiles);
-    match (variants.columns, variants.lanes) {
-        (true, true) => program.pass(&rasterize_lanes::KERNEL, spec, bind, (), groups),
-        (true, false) => program.pass(&rasterize::COLUMN, spec, bind, (), groups),
-        (false, _) => {
-            let bind = rasterize::Bind {
-                base: bind,
-                tile_order: intersections.tile_order,
-            };
-            program.pass(&rasterize::KERNEL, spec, bind, (), groups);
+    for swath in pixels.swaths.of(IMAGE_BYTES) {
+        let bind = rasterize::ColumnBind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            tile_ranges: intersections.tile_ranges,
+            payloads: intersections.payloads,
+            owners: intersections.owners,
+            splat_position: splats.position,
+            splat_conic: splats.conic,
+            splat_color: splats.color,
+            image: swath.part(pixels.image, IMAGE_BYTES),
+            last_contributor: swath.part(pixels.last_contributor, 4),
+        };
+        let push = rasterize::Push {
+            swath_begin: swath.begin,
+            swath_end: swath.end,
+            swath_base: swath.base,
+        };
+        let groups = shared.groups(Args::Tiles);
+        match (variants.columns, variants.lanes) {
+            (true, true) => program.pass(&rasterize_lanes::KERNEL, spec, bind, push, groups),
+            (true, false) => program.pass(&rasterize::COLUMN, spec, bind, push, groups),
+            (false, _) => {
+                let bind = rasterize::Bind {
+                    base: bind,
+                    tile_order: intersections.tile_order,
+                };
+                program.pass(&rasterize::KERNEL, spec, bind, push, groups);
+            }
         }
     }
 }

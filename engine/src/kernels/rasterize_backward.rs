@@ -6,7 +6,7 @@
 
 use super::counters::Args;
 use super::generated::{gradient_check, gradient_fold, rasterize_backward, rasterize_backward_lanes, splat_clear};
-use super::views::{Intersections, Pixels, Reduction, Shared, Splats, Variants};
+use super::views::{IMAGE_BYTES, Intersections, Pixels, Reduction, Shared, Splats, Variants};
 use crate::program::{Program, Shader, Span};
 
 /// Appends all passes: [`record_clear`], [`record_sums`], [`record_check`].
@@ -70,53 +70,60 @@ pub fn record_tiles(
         scores: u32::from(pixels.scores),
         statistic: u32::from(pixels.statistic),
     };
-    let bind = rasterize_backward::ColumnBind {
-        uniforms: shared.uniforms,
-        counters: shared.counters,
-        tile_ranges: intersections.tile_ranges,
-        payloads: intersections.payloads,
-        owners: intersections.owners,
-        splat_position: splats.position,
-        splat_conic: splats.conic,
-        splat_color: splats.color,
-        image: pixels.image,
-        last_contributor: pixels.last_contributor,
-        image_gradient: pixels.gradient,
-        gradient_a: partials[0],
-        gradient_b: partials[1],
-        gradient_c: partials[2],
-    };
-    let groups = shared.groups(Args::Tiles);
-    let kernel = match variants.reduction {
-        Reduction::Segmented if variants.lanes => {
-            program.pass(&rasterize_backward_lanes::KERNEL, spec, bind, (), groups);
-            return;
-        }
-        Reduction::Segmented => {
-            program.pass(&rasterize_backward::COLUMN, spec, bind, (), groups);
-            return;
-        }
-        Reduction::Atomic => &rasterize_backward::ATOMIC,
-        Reduction::CompareExchange => &rasterize_backward::COMPARE_EXCHANGE,
-    };
-    let bind = rasterize_backward::AtomicBind {
-        uniforms: bind.uniforms,
-        counters: bind.counters,
-        tile_ranges: bind.tile_ranges,
-        payloads: bind.payloads,
-        owners: bind.owners,
-        splat_position: bind.splat_position,
-        splat_conic: bind.splat_conic,
-        splat_color: bind.splat_color,
-        image: bind.image,
-        last_contributor: bind.last_contributor,
-        image_gradient: bind.image_gradient,
-        gradient_a: splats.gradient_a,
-        gradient_b: splats.gradient_b,
-        gradient_c: splats.gradient_c,
-        tile_order: intersections.tile_order,
-    };
-    program.pass(kernel, spec, bind, (), groups);
+    for swath in pixels.swaths.of(IMAGE_BYTES) {
+        let bind = rasterize_backward::ColumnBind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            tile_ranges: intersections.tile_ranges,
+            payloads: intersections.payloads,
+            owners: intersections.owners,
+            splat_position: splats.position,
+            splat_conic: splats.conic,
+            splat_color: splats.color,
+            image: swath.part(pixels.image, IMAGE_BYTES),
+            last_contributor: swath.part(pixels.last_contributor, 4),
+            image_gradient: swath.part(pixels.gradient, IMAGE_BYTES),
+            gradient_a: partials[0],
+            gradient_b: partials[1],
+            gradient_c: partials[2],
+        };
+        let push = rasterize_backward::Push {
+            swath_begin: swath.begin,
+            swath_end: swath.end,
+            swath_base: swath.base,
+        };
+        let groups = shared.groups(Args::Tiles);
+        let kernel = match variants.reduction {
+            Reduction::Segmented if variants.lanes => {
+                program.pass(&rasterize_backward_lanes::KERNEL, spec, bind, push, groups);
+                continue;
+            }
+            Reduction::Segmented => {
+                program.pass(&rasterize_backward::COLUMN, spec, bind, push, groups);
+                continue;
+            }
+            Reduction::Atomic => &rasterize_backward::ATOMIC,
+            Reduction::CompareExchange => &rasterize_backward::COMPARE_EXCHANGE,
+        };
+        let bind = rasterize_backward::AtomicBind {
+            uniforms: bind.uniforms,
+            counters: bind.counters,
+            tile_ranges: bind.tile_ranges,
+            payloads: bind.payloads,
+            owners: bind.owners,
+            splat_position: bind.splat_position,
+            splat_conic: bind.splat_conic,
+            splat_color: bind.splat_color,
+            image: bind.image,
+            last_contributor: bind.last_contributor,
+            image_gradient: bind.image_gradient,
+            gradient_a: splats.gradient_a,
+            gradient_b: splats.gradient_b,
+            gradient_c: splats.gradient_c,
+            tile_order: intersections.tile_order,
+        };
+        program.pass(kernel, spec, bind, push, groups);
+    }
 }
 
 /// Appends what adds the partial sums to the records, with the segmented reduction.

@@ -1,6 +1,7 @@
 //! The tensors that kernels share, grouped by what one element is.
 
 use super::counters::Args;
+use super::swaths::Swaths;
 use crate::gaussians::layout::{StatePlanes, Storage};
 use crate::program::{Groups, Span};
 
@@ -104,6 +105,9 @@ pub struct Intersections {
     pub tile_order: Span,
 }
 
+/// Bytes of a pixel of an image, and of its gradient.
+pub const IMAGE_BYTES: u64 = 16;
+
 /// One element per pixel.
 #[derive(Clone, Copy, Debug)]
 pub struct Pixels {
@@ -121,6 +125,8 @@ pub struct Pixels {
     pub scores: bool,
     /// The absolute pull of every pixel on a Gaussian is summed, for densification.
     pub statistic: bool,
+    /// How much of an image passes bind at once.
+    pub swaths: Swaths,
 }
 
 /// How gradients of a splat's tiles are added up.

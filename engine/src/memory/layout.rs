@@ -66,6 +66,7 @@ impl Plan {
                 if band_bytes + bytes > largest {
                     return Err(MemoryError::TooLarge {
                         tensor: tensor.name.clone(),
+                        tag: tensor.tag,
                         bytes: band_bytes + bytes,
                         limit: "block",
                         limit_bytes: largest,

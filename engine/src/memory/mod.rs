@@ -11,6 +11,7 @@ mod guard_bands;
 mod layout;
 mod plan;
 
+use crate::program::Tag;
 pub use crate::vk::BlockRounding;
 pub use budget::{Budget, BudgetLimit, GIB, MIB};
 pub use commit::Memory;
@@ -49,7 +50,9 @@ pub enum MemoryError {
     TooLarge {
         /// Tensor name.
         tensor: String,
-        /// Its size.
+        /// What it is for.
+        tag: Tag,
+        /// Its size, or of a binding the part that a pass binds.
         bytes: u64,
         /// Which limit it exceeds.
         limit: &'static str,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::MemoryError;
-use crate::program::{ALIGNMENT, Class, Program, TensorTable};
+use crate::program::{ALIGNMENT, Class, Command, Program, TensorTable};
 use crate::vk::BlockRounding;
 
 /// Limits the plan must respect.
@@ -18,7 +18,7 @@ use crate::vk::BlockRounding;
 pub struct PlanLimits {
     /// Largest allocation, bytes.
     pub block_bytes: u64,
-    /// Largest tensor that can be bound, bytes.
+    /// Most bytes of a tensor that a pass can bind.
     pub binding_bytes: u64,
     /// What the driver asks for beyond a block's bytes; counts towards `block_bytes`.
     pub rounding: BlockRounding,
@@ -88,20 +88,25 @@ impl Plan {
     /// Places every tensor of `table` for `programs`.
     ///
     /// # Errors
-    /// [`MemoryError::TooLarge`] when a tensor exceeds a block or a binding.
+    /// [`MemoryError::TooLarge`] when a tensor exceeds a block, or what a pass binds of it a binding.
     pub fn new(table: &TensorTable, programs: &[&Program], limits: PlanLimits) -> Result<Self, MemoryError> {
         let block_bytes = limits.largest_block();
-        for tensor in table.tensors() {
+        for (tensor, bound_bytes) in table.tensors().iter().zip(bound(table, programs)) {
             let host = matches!(tensor.class, Class::Upload | Class::Readback);
             let checks = [
-                ("block", block_bytes, true),
-                ("storage-buffer binding", limits.binding_bytes, !host),
+                ("block", block_bytes, tensor.bytes),
+                (
+                    "storage-buffer binding",
+                    limits.binding_bytes,
+                    if host { 0 } else { bound_bytes },
+                ),
             ];
-            for (limit, limit_bytes, applies) in checks {
-                if applies && tensor.bytes > limit_bytes {
+            for (limit, limit_bytes, bytes) in checks {
+                if bytes > limit_bytes {
                     return Err(MemoryError::TooLarge {
                         tensor: tensor.name.clone(),
-                        bytes: tensor.bytes,
+                        tag: tensor.tag,
+                        bytes,
                         limit,
                         limit_bytes,
                     });
@@ -169,6 +174,24 @@ impl Plan {
     pub fn host_bytes(&self) -> u64 {
         self.class_bytes(Class::Upload) + self.class_bytes(Class::Readback)
     }
+}
+
+/// Most bytes of each tensor that a pass binds at once; all of one that none of `programs` binds.
+fn bound(table: &TensorTable, programs: &[&Program]) -> Vec<u64> {
+    let mut most = vec![None; table.tensors().len()];
+    for command in programs.iter().flat_map(|program| &program.commands) {
+        let Command::Dispatch(pass) = command else { continue };
+        for view in &pass.views {
+            if let Some(bytes) = most.get_mut(view.tensor.index()) {
+                *bytes = (*bytes).max(Some(view.bytes));
+            }
+        }
+    }
+    let all = table.tensors().iter().map(|tensor| tensor.bytes);
+    most.into_iter()
+        .zip(all)
+        .map(|(most, all)| most.unwrap_or(all))
+        .collect()
 }
 
 fn lifetimes(table: &TensorTable, programs: &[&Program]) -> Vec<Vec<Option<(usize, usize)>>> {
@@ -393,6 +416,4 @@ mod tests {
         let error = Plan::new(&table, &[], LIMITS).unwrap_err();
         assert!(error.to_string().contains("`sh`"), "{error}");
     }
-
-    use crate::program::Command;
 }

@@ -46,6 +46,7 @@ impl BytesPer {
                 i_cap: STEP,
                 chunk: STEP,
                 max_pixels: STEP,
+                binding_bytes: u64::MAX,
                 ..*c
             };
             match unit {

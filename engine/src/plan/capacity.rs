@@ -120,6 +120,7 @@ pub(super) fn capacities(
         profile.model.sh_degree,
         pixel_sizes(scene),
     );
+    c.binding_bytes = limits.binding_bytes;
     c.masked = scene.masked;
     c.losses = losses::extra(profile);
     c.storage = profile.memory.storage;

@@ -91,6 +91,15 @@ impl Evaluation<'_> {
             for (position, index) in indices.iter().copied().enumerate() {
                 let id = ViewId { split, index };
                 let Some(view) = self.scene.view(id) else { continue };
+                let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+                if position == 0 {
+                    // A view may take minutes: with LPIPS on a CPU driver.
+                    tell(Told::Progress(Progress {
+                        stage: Stage::Eval,
+                        done: 0,
+                        total: count(indices.len()),
+                    }))?;
+                }
                 let ahead = indices.iter().skip(position).take(AHEAD);
                 self.store.prefetch(ahead.map(|&index| ViewId { split, index }));
                 match self.store.get(id) {
@@ -103,7 +112,6 @@ impl Evaluation<'_> {
                     }
                     Err(error) => left_out.push((id, error)),
                 }
-                let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
                 tell(Told::Progress(Progress {
                     stage: Stage::Eval,
                     done: count(position + 1),

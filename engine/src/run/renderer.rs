@@ -168,6 +168,7 @@ impl<'a> Renderer<'a> {
         let sizes = self.sizes_px.iter().map(|size| (size[0], size[1]));
         let mut capacities = Capacities::new(n, v_cap, i_cap, self.model.sh_degree, sizes);
         capacities.slots = 1;
+        capacities.binding_bytes = limits.binding_bytes;
         capacities.masked = self.masked;
         capacities.cameras = 1;
         capacities

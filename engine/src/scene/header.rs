@@ -124,6 +124,7 @@ fn read(path: &Path, fence: &Fence) -> Found {
         let decoder = reader.map_err(|e| SceneError::io(path, "read", e))?.into_decoder();
         let mut decoder = decoder.map_err(|e| match e {
             ImageError::IoError(e) => cut_short(e),
+            ImageError::Unsupported(e) => bad(unread(path).unwrap_or_else(|| e.to_string())),
             e => bad(e.to_string()),
         })?;
         let (width, height) = decoder.dimensions();
@@ -197,6 +198,26 @@ fn jpeg(file: &mut (impl Read + Seek)) -> io::Result<Option<(u32, u32, Orientati
     Ok(None)
 }
 
+/// What a file is that is an image and is not read, and the command that makes one of it that is.
+fn unread(path: &Path) -> Option<String> {
+    let mut start = [0; 12];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).ok()?;
+    let format = match &start {
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P'] => "WebP",
+        [b'I', b'I', b'*', 0, ..] | [b'M', b'M', 0, b'*', ..] => "TIFF",
+        [_, _, _, _, b'f', b't', b'y', b'p', b'a', b'v', b'i', ..] => "AVIF",
+        [_, _, _, _, b'f', b't', b'y', b'p', ..] => "HEIC",
+        [0x76, 0x2f, 0x31, 0x01, ..] => "EXR",
+        _ => return None,
+    };
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    let files = path.with_file_name(format!("*.{extension}"));
+    Some(format!(
+        "it is {format}; ImageMagick converts all of them: `mogrify -format png {}`",
+        files.display()
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
@@ -225,6 +246,28 @@ mod tests {
             let header = read(&path, &Fence::open()).unwrap().unwrap();
             assert_eq!((header.width, header.height), decoder.dimensions());
             assert_eq!(header.orientation, decoder.orientation().unwrap(), "tag {tag}");
+        }
+    }
+
+    #[test]
+    fn images_that_are_not_read_come_with_the_command_that_converts_them() {
+        let folder = Scratch::new();
+        let files: [(&str, &[u8], &str); 5] = [
+            ("a.webp", b"RIFF\x24\0\0\0WEBPVP8 ", "WebP"),
+            ("b.tif", b"II*\0\x08\0\0\0\0\0\0\0\0\0", "TIFF"),
+            ("c.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "HEIC"),
+            ("d.avif", b"\0\0\0\x18ftypavif\0\0\0\0", "AVIF"),
+            ("e.exr", b"\x76\x2f\x31\x01\x02\0\0\0channels", "EXR"),
+        ];
+        for (name, bytes, format) in files {
+            let path = folder.write(name, bytes);
+            let error = read(&path, &Fence::open()).unwrap_err().to_string();
+            let extension = path.extension().unwrap().to_str().unwrap();
+            assert!(error.contains(&format!("it is {format};")), "{error}");
+            assert!(
+                error.contains("`mogrify -format png ") && error.contains(&format!("*.{extension}`")),
+                "{error}"
+            );
         }
     }
 

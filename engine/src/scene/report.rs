@@ -58,7 +58,8 @@ pub struct SceneReport {
     pub notices: Vec<String>,
     /// `dataset.resolution` that keeps images as they are or brings the widest to 1600 pixels or less: 1, 2, 4 or 8.
     pub suggested_resolution: i32,
-    /// Profile that usually suits a scene of this size: `8gb`, `16gb` or `24gb`.
+    /// Profile that usually suits a scene of this size: `8gb`, `16gb` or `24gb`; one that this machine has room for where its
+    /// devices are known.
     pub suggested_profile: String,
 }
 
@@ -125,7 +126,7 @@ impl SceneReport {
             warnings: scene.warnings.clone(),
             notices: scene.notices.clone(),
             suggested_resolution: suggested_resolution(views().map(|view| view.source_width).max().unwrap_or(0)),
-            suggested_profile: suggested_profile(found, scene.points.len()).to_owned(),
+            suggested_profile: suggested_profile(found, scene.points.len(), views().map(View::pixels).sum()).to_owned(),
         }
     }
 
@@ -173,11 +174,15 @@ fn suggested_resolution(widest_px: u32) -> i32 {
     [1, 2, 4].into_iter().find(fits).unwrap_or(8)
 }
 
+/// Pixels of all photos together up to which a model stays small.
+const SMALL_PIXELS: u64 = 64_000_000;
+
 /// A rule of thumb: the number of Gaussians that densification ends with grows with what there is to see, which the
-/// number of images and of sparse points tell.
-fn suggested_profile(images: usize, points: usize) -> &'static str {
+/// number of images and of sparse points tell, and never beyond what their pixels can show.
+fn suggested_profile(images: usize, points: usize, pixels: u64) -> &'static str {
     match (images, points) {
         (..=120, ..=40_000) => "8gb",
+        _ if pixels <= SMALL_PIXELS => "8gb",
         (..=250, ..=120_000) => "16gb",
         _ => "24gb",
     }
@@ -256,8 +261,10 @@ mod tests {
     fn suggestions_follow_size() {
         let widths = [1, 1600, 1601, 3200, 5187, 6400, 9000].map(suggested_resolution);
         assert_eq!(widths, [1, 1, 2, 2, 4, 4, 8]);
-        assert_eq!(suggested_profile(40, 3500), "8gb");
-        assert_eq!(suggested_profile(185, 138_766), "24gb");
-        assert_eq!(suggested_profile(200, 50_000), "16gb");
+        assert_eq!(suggested_profile(40, 3500, 70_000_000), "8gb");
+        assert_eq!(suggested_profile(185, 138_766, 300_000_000), "24gb");
+        assert_eq!(suggested_profile(200, 50_000, 300_000_000), "16gb");
+        // Two hundred pictures of 400 by 400 pixels.
+        assert_eq!(suggested_profile(200, 50_000, 32_000_000), "8gb");
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gaussians::layout::{CHUNK, StatePlanes, Storage};
 use crate::kernels::catch_up::ROW_BYTES;
+use crate::kernels::swaths::Swaths;
 use crate::kernels::uniforms::TILE_PX;
 use crate::scene::photo_bytes;
 
@@ -34,6 +35,12 @@ pub struct Capacities {
     pub max_pixels: u32,
     /// Largest image, tiles.
     pub max_tiles: u32,
+    /// Widest image, pixels.
+    #[serde(default)]
+    pub max_width_px: u32,
+    /// Most bytes of a tensor that a pass may bind; images that take more are worked on in swaths.
+    #[serde(default)]
+    pub binding_bytes: u64,
     /// Highest SH degree stored.
     pub sh_degree: u32,
     /// How values are stored.
@@ -74,10 +81,11 @@ impl Capacities {
         sh_degree: u32,
         sizes: impl IntoIterator<Item = (u32, u32)>,
     ) -> Self {
-        let (mut max_pixels, mut max_tiles, mut cameras) = (1, 1, 0);
+        let (mut max_pixels, mut max_tiles, mut max_width_px, mut cameras) = (1, 1, 1, 0);
         for (w, h) in sizes {
             max_pixels = max_pixels.max(w * h);
             max_tiles = max_tiles.max(w.div_ceil(TILE_PX) * h.div_ceil(TILE_PX));
+            max_width_px = max_width_px.max(w);
             cameras += 1;
         }
         Self {
@@ -89,6 +97,8 @@ impl Capacities {
             chunk: CHUNK,
             max_pixels,
             max_tiles,
+            max_width_px,
+            binding_bytes: u64::MAX,
             sh_degree,
             storage: Storage::Exact,
             deferred_steps: 0,
@@ -98,6 +108,16 @@ impl Capacities {
             slots: Self::SLOTS,
             masked: false,
             losses: ExtraLosses::default(),
+        }
+    }
+
+    /// How much of an image passes bind at once.
+    #[must_use]
+    pub const fn swaths(&self) -> Swaths {
+        Swaths {
+            max_pixels: self.max_pixels,
+            max_width_px: self.max_width_px,
+            binding_bytes: self.binding_bytes,
         }
     }
 

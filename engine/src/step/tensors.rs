@@ -201,7 +201,7 @@ impl StepTensors {
         let image = arena("image", Tag::Pixels, px, 16);
         let last_contributor = arena("last_contributor", Tag::Pixels, px, 4);
         let gradient = arena("image_gradient", Tag::Pixels, px, 16);
-        let ssim_maps = arena("ssim_maps", Tag::Pixels, 1, loss::maps_bytes(c.max_pixels));
+        let ssim_maps = arena("ssim_maps", Tag::Pixels, 1, loss::maps_bytes(&c.swaths()));
         let loss_sums = arena("loss_sums", Tag::Pixels, 1, loss::sums_bytes(c.max_tiles));
         let metric_sums = arena(
             "metric_sums",
@@ -259,6 +259,7 @@ impl StepTensors {
                 masked: c.masked,
                 scores: extras.scores,
                 statistic: extras.statistic,
+                swaths: c.swaths(),
             },
             resident,
             ssim_maps,

@@ -6,6 +6,7 @@ use std::path::Path;
 use kiln::kernels::counters::Args;
 use kiln::kernels::filter_3d::{self, FilterCamera, FilterIo};
 use kiln::kernels::histogram::{self, BINS, BYTES, Quantity};
+use kiln::kernels::swaths::Swaths;
 use kiln::kernels::uniforms::{StepUniforms, TILE_PX};
 use kiln::kernels::views::{Pixels, Reduction, Shared};
 use kiln::kernels::{loss, opacity_reset, prepare_args};
@@ -79,6 +80,7 @@ fn recorded_image_pairs() {
             masked: false,
             scores: false,
             statistic: true,
+            swaths: Swaths::whole(size[0] * size[1]),
         };
         let sums = small("sums", 4 * tiles * loss::METRIC_WORDS);
         let mut program = Program::new("metrics");

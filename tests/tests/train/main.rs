@@ -8,6 +8,7 @@ mod deferred;
 mod deterministic;
 mod guard;
 mod images;
+mod large_photos;
 mod losses;
 mod order;
 mod parity;

@@ -32,6 +32,37 @@ fn plan(scene: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// The table's figures, for programs.
+#[test]
+fn a_plan_is_had_as_json() {
+    let output = plan(&runs::scene(), &["--profile", "cpu", "-r", "4", "--json"])
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let number = |key: &str| found.pointer(key).and_then(serde_json::Value::as_u64).unwrap();
+    assert!(number("/device_bytes") <= number("/budget/cap_bytes"));
+    assert!(number("/capacities/n_cap") > 0 && number("/image_host_bytes") > 0);
+    assert_eq!(found["residency"], "host");
+    assert!(found["arena_uses"].as_array().unwrap().len() > 2, "{found}");
+    // More Gaussians than anything could hold: what helps is fewer of them.
+    let mut command = plan(
+        &runs::scene(),
+        &["--profile", "cpu", "--set", "memory.max_gaussians=1000000000"],
+    );
+    let (code, text) = outcome(&mut command);
+    assert_eq!(code, Some(6), "{text}");
+    assert!(
+        text.contains("--max-gaussians") && !text.contains("--resolution"),
+        "{text}"
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn a_signal_saves_and_ends_with_its_code() {

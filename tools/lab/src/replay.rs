@@ -1,5 +1,8 @@
 //! The fair comparison of allocators: stored traces of real runs, one heap, every allocator.
 //!
+//! How well they pack is measured on one and the same stream of requests. What they would take in a run of their own, where
+//! some follow the counts of the moment and some go by the plan, are other figures, and only these are given for it.
+//!
 //! Traces come from small runs. Their chunks of the model are smaller than the 2^19 Gaussians of a full run, so sizes are
 //! multiplied until a chunk is a full one: blocks then hold as many tensors as they would in a run of that size.
 
@@ -19,7 +22,7 @@ use xtask::say;
 
 use crate::allocators::{AllocatorKind, Fragmentation};
 use crate::trace::{Section, TraceError, open};
-use player::{Latency, Live, Options, Outcome, live, replay, smallest_heap};
+use player::{Demand, Latency, Live, Options, Outcome, live, replay, smallest_heap};
 
 /// What is replayed, and how.
 #[derive(Debug, clap::Args)]
@@ -75,19 +78,14 @@ struct Row {
     kind: AllocatorKind,
     /// What lived at once.
     live: Live,
-    /// How it went on the whole heap.
-    outcome: Outcome,
-    /// Smallest heap that completes, bytes.
+    /// How it went on the whole heap, asked for as much as all others.
+    same: Outcome,
+    /// The smallest heap on which that completes, bytes.
     need_bytes: Option<u64>,
-    /// Completes where what it is asked for is 97 and 99 % of the heap.
+    /// It completes where 97 and 99 % of the heap are asked for at once.
     at_load: [bool; 2],
-}
-
-impl Row {
-    /// Bytes that it is asked for at once.
-    fn asked_bytes(&self) -> u64 {
-        self.live.asked_bytes(self.kind)
-    }
+    /// How a run of its own went on the whole heap.
+    own: Outcome,
 }
 
 /// Replays a trace on every allocator that is built in.
@@ -98,24 +96,31 @@ fn compare(sections: &[Section], options: &Options) -> Result<Vec<Row>, TraceErr
     let live = live(sections, options.scale);
     let mut rows = Vec::new();
     for kind in AllocatorKind::ALL {
+        let same_options = Options {
+            demand: Demand::Capacities,
+            ..*options
+        };
         let run = |options: &Options| replay(sections, kind, options);
-        let Some(outcome) = run(options)? else { continue };
+        let (Some(same), Some(own)) = (run(&same_options)?, run(options)?) else {
+            continue;
+        };
         let mut at_load = [false; 2];
         for (fits, percent) in at_load.iter_mut().zip([97, 99]) {
             let options = Options {
-                heap_bytes: live.asked_bytes(kind) * 100 / percent,
-                ..*options
+                heap_bytes: live.capacity_bytes * 100 / percent,
+                ..same_options
             };
             *fits = run(&options)?.is_some_and(|outcome| outcome.refused.is_none());
         }
-        let high = outcome.driver.peak_reserved_bytes.min(options.heap_bytes);
-        let need = smallest_heap(sections, kind, options, high)?;
+        let high = same.driver.peak_reserved_bytes.min(options.heap_bytes);
+        let need_bytes = smallest_heap(sections, kind, &same_options, high)?;
         rows.push(Row {
             kind,
             live,
-            outcome,
-            need_bytes: need,
+            same,
+            need_bytes,
             at_load,
+            own,
         });
     }
     Ok(rows)
@@ -146,6 +151,7 @@ fn report(arguments: &Arguments) -> Result<String, TraceError> {
             fragmentation: arguments.fragmentation,
             scale: arguments.scale.unwrap_or_else(|| full_scale(&sections)),
             call_ns: arguments.call_us.saturating_mul(1000),
+            demand: Demand::Counts,
         };
         let rows = compare(&sections, &options)?;
         let name = file
@@ -179,32 +185,48 @@ fn table(name: &str, sections: &[Section], options: &Options, rows: &[Row]) -> S
         live.capacity_bytes / MIB,
         options.heap_bytes as f64 / GIB as f64,
     );
-    text += "| allocator | reserved MiB | / in use | / capacity | need / asked | fragmentation | 97 % | 99 % | ns p50 | p99 | max \
-             | driver calls | copied MiB |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+    text += "The same requests for all, of capacities:\n\n| allocator | reserved MiB | / asked | smallest heap / asked | 97 % | 99 % \
+             | ns p50 | p99 | max | driver calls |\n|---|---|---|---|---|---|---|---|---|---|\n";
     for row in rows {
         let Outcome {
             refused,
             driver,
-            fragmentation,
-            copied_bytes,
-            moved_bytes,
             latency: Latency { p50, p99, max },
             ..
-        } = &row.outcome;
+        } = &row.same;
+        let asked = row.live.capacity_bytes;
         let need = match (refused, row.need_bytes) {
-            (None, Some(need)) => format!("{:.3}", ratio(need, row.asked_bytes())),
+            (None, Some(need)) => format!("{:.3}", ratio(need, asked)),
             _ => "refused".to_owned(),
         };
         let [at_97, at_99] = row.at_load.map(|fits| if fits { "fits" } else { "fails" });
         let peak = driver.peak_reserved_bytes;
         let _ = writeln!(
             text,
-            "| {} | {} | {:.3} | {:.3} | {need} | {:.2} | {at_97} | {at_99} | {p50} | {p99} | {max} | {} | {} |",
+            "| {} | {} | {:.3} | {need} | {at_97} | {at_99} | {p50} | {p99} | {max} | {} |",
+            row.kind.name(),
+            peak / MIB,
+            ratio(peak, asked),
+            driver.calls,
+        );
+    }
+    text += "\nA run of its own; `planned` takes the capacity at the start, `sparse` what its pages need, the others what counts ask \
+             for:\n\n| allocator | reserved MiB | / in use | / capacity | driver calls | copied MiB |\n|---|---|---|---|---|---|\n";
+    for row in rows {
+        let Outcome {
+            driver,
+            copied_bytes,
+            moved_bytes,
+            ..
+        } = &row.own;
+        let peak = driver.peak_reserved_bytes;
+        let _ = writeln!(
+            text,
+            "| {} | {} | {:.3} | {:.3} | {} | {} |",
             row.kind.name(),
             peak / MIB,
             ratio(peak, live.current_bytes),
             ratio(peak, live.capacity_bytes),
-            fragmentation,
             driver.calls,
             (copied_bytes + moved_bytes) / MIB,
         );
@@ -213,29 +235,37 @@ fn table(name: &str, sections: &[Section], options: &Options, rows: &[Row]) -> S
 }
 
 fn object(name: &str, options: &Options, row: &Row) -> Value {
-    let outcome = &row.outcome;
+    let (same, own) = (&row.same, &row.own);
     json!({
         "trace": name,
         "allocator": row.kind.name(),
         "scale": options.scale,
         "heap_bytes": options.heap_bytes,
         "fragmentation_mode": (row.kind == AllocatorKind::Tlsf).then(|| options.fragmentation.name()),
-        "completes": outcome.refused.is_none(),
         "peak_live_bytes": row.live.current_bytes,
         "peak_live_capacity_bytes": row.live.capacity_bytes,
-        "asked_bytes": row.asked_bytes(),
-        "peak_reserved_bytes": outcome.driver.peak_reserved_bytes,
-        "need_bytes": row.need_bytes,
-        "fragmentation": outcome.fragmentation,
-        "fits_at_97": row.at_load[0],
-        "fits_at_99": row.at_load[1],
-        "requests": outcome.requests,
-        "ns_p50": outcome.latency.p50,
-        "ns_p99": outcome.latency.p99,
-        "ns_max": outcome.latency.max,
-        "driver_calls": outcome.driver.calls,
-        "copied_bytes": outcome.copied_bytes,
-        "moved_bytes": outcome.moved_bytes,
-        "tending_s": outcome.tending_s,
+        "same_requests": {
+            "completes": same.refused.is_none(),
+            "peak_reserved_bytes": same.driver.peak_reserved_bytes,
+            "need_bytes": row.need_bytes,
+            "fits_at_97": row.at_load[0],
+            "fits_at_99": row.at_load[1],
+            // A plan has no free pieces between which bytes could be lost.
+            "fragmentation": (row.kind != AllocatorKind::Planned).then_some(same.fragmentation),
+            "requests": same.requests,
+            "ns_p50": same.latency.p50,
+            "ns_p99": same.latency.p99,
+            "ns_max": same.latency.max,
+            "driver_calls": same.driver.calls,
+        },
+        "own_run": {
+            "completes": own.refused.is_none(),
+            "peak_reserved_bytes": own.driver.peak_reserved_bytes,
+            "requests": own.requests,
+            "driver_calls": own.driver.calls,
+            "copied_bytes": own.copied_bytes,
+            "moved_bytes": own.moved_bytes,
+            "tending_s": own.tending_s,
+        },
     })
 }

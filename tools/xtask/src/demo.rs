@@ -31,6 +31,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
 }
 
 fn demo(root: &Path) -> Result<()> {
+    eprintln!("this takes a few minutes with a GPU, and about a quarter of an hour on two CPU cores");
     let mut steps = Steps::default();
     steps.time("set-up", || setup::ensure(&[Need::Loader, Need::Driver]))?;
     steps.run(

@@ -11,6 +11,7 @@ use std::path::Path;
 use super::request::Inspect;
 use super::{Exit, Failure, UsageError};
 use crate::export::ExportError;
+use crate::plan::list_devices;
 use crate::record::run_folder::record_path;
 use crate::run::RunError;
 
@@ -29,7 +30,9 @@ pub fn run(request: &Inspect, out: &mut dyn Write) -> Result<Exit, Box<dyn Failu
         Box::new(run::RunDescription::of(target).map_err(boxed)?)
     } else if target.exists() {
         let profile = request.settings.preliminary().map_err(boxed)?;
-        Box::new(scene::SceneDescription::of(target, &profile).map_err(boxed)?)
+        let scene = scene::SceneDescription::of(target, &profile).map_err(boxed)?;
+        // Without a driver nothing is known of the card that the scene is for.
+        Box::new(scene.on(&list_devices().unwrap_or_default()))
     } else {
         let shown = target.display().to_string();
         return Err(boxed(UsageError::NothingThere { shown }));

@@ -6,9 +6,11 @@ use std::path::Path;
 use super::{Description, count, extent, mib, pretty};
 use crate::cli::shell::word;
 use crate::config::Profile;
+use crate::memory::GIB;
 use crate::plan::scene_options;
 use crate::run::RunError;
 use crate::scene::{CameraReport, SceneIndex, SceneOptions, SceneReport};
+use crate::vk::{Caps, DeviceKind};
 
 /// Names of images that are missing, or cannot be decoded, that are shown.
 const SHOWN: usize = 5;
@@ -28,6 +30,32 @@ impl SceneDescription {
         };
         let scene = SceneIndex::load(path, &options)?;
         Ok(Self(SceneReport::of(&scene).with_photos(&scene)?))
+    }
+
+    /// Suggests no profile that a machine with these `devices` refuses or has no room for.
+    pub(super) fn on(mut self, devices: &[Caps]) -> Self {
+        let of_gpus = devices.iter().filter(|device| device.kind != DeviceKind::Cpu);
+        let local = |device: &Caps| {
+            device
+                .heaps
+                .iter()
+                .filter(|heap| heap.device_local)
+                .map(|heap| heap.bytes)
+                .max()
+        };
+        let most = of_gpus.map(|device| local(device).unwrap_or(0)).max();
+        let fits = |gib: u64| most.is_some_and(|bytes| bytes >= gib * GIB);
+        let wanted = self.0.suggested_profile.as_str();
+        let chosen = match wanted {
+            _ if most.is_none() && !devices.is_empty() => "cpu",
+            "24gb" if fits(22) => "24gb",
+            "24gb" | "16gb" if fits(14) => "16gb",
+            // What a smaller card still has is for `kiln plan` to say.
+            _ if most.is_some() => "8gb",
+            other => other,
+        };
+        self.0.suggested_profile = chosen.to_owned();
+        self
     }
 }
 
@@ -167,6 +195,35 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::{Inputs, resolve};
+    use crate::vk::MemoryHeap;
+
+    #[test]
+    fn the_suggested_profile_is_one_that_the_machine_takes() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/scenes/stilllife");
+        let profile = resolve(&Inputs::default()).unwrap();
+        let card = |kind, gib: u64| {
+            let mut caps = Caps::default();
+            caps.kind = kind;
+            caps.heaps = vec![MemoryHeap {
+                bytes: gib * GIB,
+                device_local: true,
+            }];
+            caps
+        };
+        let software = card(DeviceKind::Cpu, 64);
+        for (wanted, devices, suggested) in [
+            ("24gb", vec![], "24gb"),
+            ("8gb", vec![software.clone()], "cpu"),
+            ("24gb", vec![software.clone(), card(DeviceKind::Discrete, 24)], "24gb"),
+            ("24gb", vec![card(DeviceKind::Discrete, 16)], "16gb"),
+            ("16gb", vec![card(DeviceKind::Discrete, 8), software], "8gb"),
+            ("8gb", vec![card(DeviceKind::Discrete, 140)], "8gb"),
+        ] {
+            let mut scene = SceneDescription::of(&root, &profile).unwrap();
+            scene.0.suggested_profile = wanted.to_owned();
+            assert_eq!(scene.on(&devices).0.suggested_profile, suggested, "{wanted}");
+        }
+    }
 
     #[test]
     fn cameras_are_grouped() {

@@ -4,6 +4,7 @@ use ash::vk::Result as Code;
 
 use super::{complete, golden};
 use crate::memory::MemoryError;
+use crate::program::Tag;
 use crate::vk::{Hazard, VkError};
 
 #[test]
@@ -55,6 +56,7 @@ fn memory() {
         },
         MemoryError::TooLarge {
             tensor: "step/keys".to_owned(),
+            tag: Tag::Intersections,
             bytes: 5 << 30,
             limit: "storage-buffer binding",
             limit_bytes: 4 << 30,

@@ -139,6 +139,17 @@ fn eval_and_render() {
         (profile.dataset.path.as_deref(), profile.eval.lpips),
         (Some("scene"), LpipsChoice::Off)
     );
+    let Request::Eval(other) = parse("kiln eval -m run -s scene --iteration 7 --json --set eval.lpips=false") else {
+        panic!("not eval");
+    };
+    let path = other.model.settings.preliminary().unwrap().dataset.path;
+    assert_eq!(
+        (&other.model.target, path.as_deref()),
+        (&eval.model.target, Some("scene")),
+        "as other trainers have it"
+    );
+    assert!(super::parse("kiln eval -m run run".split(' ')).is_err());
+    assert!(super::parse(["kiln", "eval"]).is_err(), "no run");
     let views = |line: &str| match parse(line) {
         Request::Render(render) => render.views,
         other => panic!("{other:?}"),

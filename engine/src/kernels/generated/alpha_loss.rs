@@ -65,8 +65,23 @@ impl Bindings for ReduceBind {
     }
 }
 
+/// Push constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0; pixels that rows of this swath begin at.
+    pub swath_begin: u32,
+    /// Word 1; one past the last.
+    pub swath_end: u32,
+    /// Word 2; pixel that bound tensors begin with.
+    pub swath_base: u32,
+    /// Word 3; the same of the ground truth.
+    pub target_base: u32,
+}
+
 /// `alpha_loss.spv`.
-pub static KERNEL: Kernel<Bind> = Kernel::new("alpha_loss", include_bytes!("../../../../shaders/spv/alpha_loss.spv"));
+pub static KERNEL: Kernel<Bind, Push> =
+    Kernel::new("alpha_loss", include_bytes!("../../../../shaders/spv/alpha_loss.spv"));
 
 /// `alpha_loss.reduce.spv`, made with `REDUCE=1`.
 pub static REDUCE: Kernel<ReduceBind> = Kernel::new(

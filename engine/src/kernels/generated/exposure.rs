@@ -103,25 +103,37 @@ impl Bindings for GradientBind {
     }
 }
 
-/// Push constants of [`UPDATE`].
+/// Push constants of [`KERNEL`] and [`GRADIENT`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
+    /// Word 0; pixels that rows of this swath begin at.
+    pub swath_begin: u32,
+    /// Word 1; one past the last.
+    pub swath_end: u32,
+    /// Word 2; pixel that bound tensors begin with.
+    pub swath_base: u32,
+}
+
+/// Push constants of [`UPDATE`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct UpdatePush {
     /// Word 0.
     pub views: u32,
 }
 
 /// `exposure.spv`.
-pub static KERNEL: Kernel<Bind> = Kernel::new("exposure", include_bytes!("../../../../shaders/spv/exposure.spv"));
+pub static KERNEL: Kernel<Bind, Push> = Kernel::new("exposure", include_bytes!("../../../../shaders/spv/exposure.spv"));
 
 /// `exposure.update.spv`, made with `UPDATE=1`.
-pub static UPDATE: Kernel<UpdateBind, Push> = Kernel::new(
+pub static UPDATE: Kernel<UpdateBind, UpdatePush> = Kernel::new(
     "exposure.update",
     include_bytes!("../../../../shaders/spv/exposure.update.spv"),
 );
 
 /// `exposure.gradient.spv`, made with `GRADIENT=1`.
-pub static GRADIENT: Kernel<GradientBind> = Kernel::new(
+pub static GRADIENT: Kernel<GradientBind, Push> = Kernel::new(
     "exposure.gradient",
     include_bytes!("../../../../shaders/spv/exposure.gradient.spv"),
 );

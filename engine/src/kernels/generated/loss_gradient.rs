@@ -42,14 +42,30 @@ impl Bindings for Bind {
     }
 }
 
+/// Push constants of [`KERNEL`] and [`MASKED`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0; pixels that rows of this swath begin at.
+    pub swath_begin: u32,
+    /// Word 1; one past the last.
+    pub swath_end: u32,
+    /// Word 2; pixel that bound tensors begin with.
+    pub swath_base: u32,
+    /// Word 3; the same of the ground truth.
+    pub target_base: u32,
+    /// Word 4; pixels of a map.
+    pub map_pixels: u32,
+}
+
 /// `loss_gradient.spv`.
-pub static KERNEL: Kernel<Bind> = Kernel::new(
+pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
     "loss_gradient",
     include_bytes!("../../../../shaders/spv/loss_gradient.spv"),
 );
 
 /// `loss_gradient.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind> = Kernel::new(
+pub static MASKED: Kernel<Bind, Push> = Kernel::new(
     "loss_gradient.masked",
     include_bytes!("../../../../shaders/spv/loss_gradient.masked.spv"),
 );

@@ -89,6 +89,18 @@ impl Bindings for ColumnBind {
     }
 }
 
+/// Push constants of [`KERNEL`] and [`COLUMN`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0; pixels that rows of this swath begin at.
+    pub swath_begin: u32,
+    /// Word 1; one past the last.
+    pub swath_end: u32,
+    /// Word 2; pixel that bound tensors begin with.
+    pub swath_base: u32,
+}
+
 /// Specialisation constants of [`KERNEL`] and [`COLUMN`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -98,11 +110,11 @@ pub struct Spec {
 }
 
 /// `rasterize.spv`.
-pub static KERNEL: Kernel<Bind, (), Spec> =
+pub static KERNEL: Kernel<Bind, Push, Spec> =
     Kernel::new("rasterize", include_bytes!("../../../../shaders/spv/rasterize.spv"));
 
 /// `rasterize.column.spv`, made with `COLUMN=1`.
-pub static COLUMN: Kernel<ColumnBind, (), Spec> = Kernel::new(
+pub static COLUMN: Kernel<ColumnBind, Push, Spec> = Kernel::new(
     "rasterize.column",
     include_bytes!("../../../../shaders/spv/rasterize.column.spv"),
 );

@@ -149,6 +149,18 @@ impl Bindings for ColumnBind {
     }
 }
 
+/// Push constants of [`ATOMIC`], [`COLUMN`] and [`COMPARE_EXCHANGE`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0; pixels that rows of this swath begin at.
+    pub swath_begin: u32,
+    /// Word 1; one past the last.
+    pub swath_end: u32,
+    /// Word 2; pixel that bound tensors begin with.
+    pub swath_base: u32,
+}
+
 /// Specialisation constants of [`ATOMIC`], [`COLUMN`] and [`COMPARE_EXCHANGE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -162,19 +174,19 @@ pub struct Spec {
 }
 
 /// `rasterize_backward.atomic.spv`, made with `ATOMIC=1`.
-pub static ATOMIC: Kernel<AtomicBind, (), Spec> = Kernel::new(
+pub static ATOMIC: Kernel<AtomicBind, Push, Spec> = Kernel::new(
     "rasterize_backward.atomic",
     include_bytes!("../../../../shaders/spv/rasterize_backward.atomic.spv"),
 );
 
 /// `rasterize_backward.column.spv`, made with `COLUMN=1`.
-pub static COLUMN: Kernel<ColumnBind, (), Spec> = Kernel::new(
+pub static COLUMN: Kernel<ColumnBind, Push, Spec> = Kernel::new(
     "rasterize_backward.column",
     include_bytes!("../../../../shaders/spv/rasterize_backward.column.spv"),
 );
 
 /// `rasterize_backward.compare_exchange.spv`, made with `COMPARE_EXCHANGE=1`.
-pub static COMPARE_EXCHANGE: Kernel<AtomicBind, (), Spec> = Kernel::new(
+pub static COMPARE_EXCHANGE: Kernel<AtomicBind, Push, Spec> = Kernel::new(
     "rasterize_backward.compare_exchange",
     include_bytes!("../../../../shaders/spv/rasterize_backward.compare_exchange.spv"),
 );

@@ -71,23 +71,40 @@ impl Bindings for MetricsBind {
     }
 }
 
+/// Push constants of [`KERNEL`], [`MASKED`], [`METRICS`] and [`MASKED_METRICS`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Push {
+    /// Word 0; pixels that rows of this swath begin at.
+    pub swath_begin: u32,
+    /// Word 1; one past the last.
+    pub swath_end: u32,
+    /// Word 2; pixel that bound tensors begin with.
+    pub swath_base: u32,
+    /// Word 3; the same of the ground truth.
+    pub target_base: u32,
+    /// Word 4; pixels of a map.
+    pub map_pixels: u32,
+}
+
 /// `ssim_maps.spv`.
-pub static KERNEL: Kernel<Bind> = Kernel::new("ssim_maps", include_bytes!("../../../../shaders/spv/ssim_maps.spv"));
+pub static KERNEL: Kernel<Bind, Push> =
+    Kernel::new("ssim_maps", include_bytes!("../../../../shaders/spv/ssim_maps.spv"));
 
 /// `ssim_maps.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind> = Kernel::new(
+pub static MASKED: Kernel<Bind, Push> = Kernel::new(
     "ssim_maps.masked",
     include_bytes!("../../../../shaders/spv/ssim_maps.masked.spv"),
 );
 
 /// `ssim_maps.metrics.spv`, made with `METRICS=1`.
-pub static METRICS: Kernel<MetricsBind> = Kernel::new(
+pub static METRICS: Kernel<MetricsBind, Push> = Kernel::new(
     "ssim_maps.metrics",
     include_bytes!("../../../../shaders/spv/ssim_maps.metrics.spv"),
 );
 
 /// `ssim_maps.masked_metrics.spv`, made with `METRICS=1 MASKED=1`.
-pub static MASKED_METRICS: Kernel<MetricsBind> = Kernel::new(
+pub static MASKED_METRICS: Kernel<MetricsBind, Push> = Kernel::new(
     "ssim_maps.masked_metrics",
     include_bytes!("../../../../shaders/spv/ssim_maps.masked_metrics.spv"),
 );

@@ -1,10 +1,16 @@
 //! Runs a trace on an allocator over a simulated heap, without a device.
 //!
-//! All allocators get the same heap and the same tensors. Those that know the plan (`planned`, and `sparse` for all but the
-//! model) are asked for capacities, once. The others do what trainers without a plan do: the model is reallocated when the
-//! number of Gaussians changes, and a step's tensors are allocated at their first use with the size that its counts ask for,
-//! and freed after their last. Tensors that pass between the programs of one step are freed and allocated again between
-//! them, which is in those allocators' favour.
+//! All allocators get the same heap and the same tensors, in one of two streams of requests ([`Demand`]):
+//!
+//! - of capacities: every allocator gets the very same requests, each tensor with the bytes that the plan has for it. The
+//!   model is allocated once, a step's tensors at their first use, and they are freed after their last. Only how they are
+//!   packed tells allocators apart.
+//! - of counts: each does what a trainer with it would. Those that know the plan (`planned`, and `sparse` for all but the
+//!   model) are asked for capacities, once. With the others the model is reallocated when the number of Gaussians changes,
+//!   and a step's tensors have the size that its counts ask for.
+//!
+//! Tensors that pass between the programs of one step are freed and allocated again between them, which is in the favour
+//! of all allocators but `planned` and `sparse`.
 
 use std::time::Instant;
 
@@ -17,6 +23,15 @@ use crate::allocators::{
 };
 use crate::trace::{Counts, Happening, Section, TraceError};
 
+/// Sizes of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// Every tensor as it was planned, for all allocators.
+    Capacities,
+    /// As the counts of the moment ask for, except of allocators that go by the plan.
+    Counts,
+}
+
 /// Circumstances of a replay.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
@@ -28,6 +43,8 @@ pub(crate) struct Options {
     pub(crate) scale: u64,
     /// What a driver call takes, nanoseconds, on top of the allocator's own time.
     pub(crate) call_ns: u64,
+    /// What is asked for.
+    pub(crate) demand: Demand,
 }
 
 /// Times of single requests, nanoseconds.
@@ -69,19 +86,6 @@ pub(crate) struct Live {
     pub(crate) current_bytes: u64,
     /// With every tensor as large as it was planned.
     pub(crate) capacity_bytes: u64,
-    /// With the model as large as the count asks for and all else as it was planned.
-    pub(crate) paged_bytes: u64,
-}
-
-impl Live {
-    /// What an allocator of this kind is asked for.
-    pub(crate) const fn asked_bytes(&self, kind: AllocatorKind) -> u64 {
-        match kind {
-            AllocatorKind::Planned => self.capacity_bytes,
-            AllocatorKind::Sparse => self.paged_bytes,
-            _ => self.current_bytes,
-        }
-    }
 }
 
 /// The runs of the happenings, with their counts, in order.
@@ -118,20 +122,9 @@ pub(crate) fn live(sections: &[Section], scale: u64) -> Live {
         let capacity = section.sizes(&section.capacity());
         for (_, counts, list) in runs(&section) {
             let sizes = section.sizes(&counts);
-            let mixed = std::iter::zip(&sizes, &capacity).zip(&section.tensors);
-            let paged: Vec<u64> = mixed
-                .map(|((size, full), tensor)| {
-                    if tensor.class == Class::Persistent {
-                        *size
-                    } else {
-                        *full
-                    }
-                })
-                .collect();
             for run in list {
                 most.current_bytes = most.current_bytes.max(section.live_bytes(&sizes, *run));
                 most.capacity_bytes = most.capacity_bytes.max(section.live_bytes(&capacity, *run));
-                most.paged_bytes = most.paged_bytes.max(section.live_bytes(&paged, *run));
             }
         }
     }
@@ -373,12 +366,12 @@ impl<'a> Player<'a> {
         self.outcome.fragmentation = self.outcome.fragmentation.max(now);
     }
 
-    /// What to ask for tensor `index`: all of it where the allocator goes by the plan.
+    /// What to ask for tensor `index`: all of it where the demand is of capacities, or the allocator goes by the plan.
     fn request(&self, index: usize, counts: &Counts) -> Option<Request<'a>> {
         let (desc, line) = (self.table.tensors().get(index)?, self.section.tensors.get(index)?);
         let is_paged = self.allocator.kind() == AllocatorKind::Sparse && desc.class == Class::Persistent;
         let by_plan = matches!(self.allocator.kind(), AllocatorKind::Planned | AllocatorKind::Sparse) && !is_paged;
-        if by_plan {
+        if by_plan || self.options.demand == Demand::Capacities {
             return Some(Request::whole(index, desc));
         }
         Some(Request {
@@ -425,7 +418,7 @@ impl<'a> Player<'a> {
         }
         for (it, counts, list) in runs(section) {
             let changed = counts.gaussians != gaussians;
-            if changed {
+            if changed && self.options.demand == Demand::Counts {
                 gaussians = counts.gaussians;
                 self.resize_model(it, &owned, &counts)?;
             }
