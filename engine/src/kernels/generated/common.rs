@@ -88,6 +88,55 @@ const _: () = {
     assert!(size_of::<FilterCamera>() == 80);
 };
 
+/// A view, and the rows of it that are drawn at a time; written by the host.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct MeshView {
+    /// First row of the world-to-camera rotation, and translation.
+    pub row0: [f32; 4],
+    /// Second row.
+    pub row1: [f32; 4],
+    /// Third row.
+    pub row2: [f32; 4],
+    /// Step of a ray's slope from sample to sample along x and y, slopes at the picture's upper left corner.
+    pub rays: [f32; 4],
+    /// Rgb where there is no surface; share of its size by which depth may be off.
+    pub background: [f32; 4],
+    /// Picture width, px.
+    pub width: u32,
+    /// Picture height, px.
+    pub height: u32,
+    /// Samples along each side of a pixel.
+    pub samples: u32,
+    /// First row of pixels that is drawn.
+    pub first_row: u32,
+    /// Rows of pixels that are drawn.
+    pub rows: u32,
+    /// Side of the texture, texels.
+    pub texture_side: u32,
+    /// 1: the photo carries a mask.
+    pub masked: u32,
+    /// Fills the block up to whole vectors.
+    pub reserved: u32,
+}
+
+const _: () = {
+    assert!(offset_of!(MeshView, row0) == 0);
+    assert!(offset_of!(MeshView, row1) == 16);
+    assert!(offset_of!(MeshView, row2) == 32);
+    assert!(offset_of!(MeshView, rays) == 48);
+    assert!(offset_of!(MeshView, background) == 64);
+    assert!(offset_of!(MeshView, width) == 80);
+    assert!(offset_of!(MeshView, height) == 84);
+    assert!(offset_of!(MeshView, samples) == 88);
+    assert!(offset_of!(MeshView, first_row) == 92);
+    assert!(offset_of!(MeshView, rows) == 96);
+    assert!(offset_of!(MeshView, texture_side) == 100);
+    assert!(offset_of!(MeshView, masked) == 104);
+    assert!(offset_of!(MeshView, reserved) == 108);
+    assert!(size_of::<MeshView>() == 112);
+};
+
 /// Everything that changes from step to step; written by the host into a slot of a ring.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]

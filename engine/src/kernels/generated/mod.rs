@@ -42,6 +42,9 @@ pub mod mcmc_copies;
 pub mod mcmc_scan;
 pub mod mcmc_share;
 pub mod mcmc_weigh;
+pub mod mesh_draw;
+pub mod mesh_gather;
+pub mod mesh_shade;
 pub mod morton_begin;
 pub mod morton_keys;
 pub mod morton_places;
@@ -72,7 +75,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 97] = [
+pub static ALL: [&Shader; 101] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -125,6 +128,10 @@ pub static ALL: [&Shader; 97] = [
     &mcmc_scan::KERNEL.shader,
     &mcmc_share::KERNEL.shader,
     &mcmc_weigh::KERNEL.shader,
+    &mesh_draw::KERNEL.shader,
+    &mesh_draw::LARGE.shader,
+    &mesh_gather::KERNEL.shader,
+    &mesh_shade::KERNEL.shader,
     &morton_begin::KERNEL.shader,
     &morton_keys::KERNEL.shader,
     &morton_places::KERNEL.shader,
