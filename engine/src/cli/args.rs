@@ -160,7 +160,7 @@ pub(super) struct TrainArgs {
 /// Which model, shared by `eval` and `render`.
 #[derive(Debug, Args)]
 pub(super) struct ModelArgs {
-    /// Run folder, or any 3D Gaussian Splatting PLY file
+    /// Run folder, or any 3D Gaussian Splatting PLY file; with --mesh the scene's folder, or a run on it
     #[arg(value_name = "RUN|PLY")]
     pub(super) target: PathBuf,
     /// Scene folder; without it the one the run was trained on
@@ -169,6 +169,9 @@ pub(super) struct ModelArgs {
     /// Iteration of the run's model; without it the last one saved
     #[arg(long, value_name = "N")]
     pub(super) iteration: Option<u32>,
+    /// Draw a mesh in the place of a model: .ply with colours of vertices, .obj or .glb with its texture
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scene", "iteration"])]
+    pub(super) mesh: Option<PathBuf>,
     /// Set any key, for example dataset.resolution=4
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
@@ -189,8 +192,14 @@ pub(super) struct EvalArgs {
     #[arg(long)]
     pub(super) json: bool,
     /// Write figures and pictures into the run folder, in the place of its own evaluation
-    #[arg(long)]
+    #[arg(long, conflicts_with = "mesh")]
     pub(super) write: bool,
+    /// Also hold the mesh against a truth: a mesh or points in a file, or `solids` for the synthetic scene's own
+    #[arg(long, value_name = "FILE|solids", requires = "mesh")]
+    pub(super) truth: Option<PathBuf>,
+    /// Distances in scene units for precision and recall; without them 0.002 and 0.005 of the truth's diagonal
+    #[arg(long, value_name = "D,D", requires = "truth", value_delimiter = ',', value_parser = distance)]
+    pub(super) distances: Vec<f64>,
 }
 
 #[derive(Debug, Args)]
@@ -336,6 +345,11 @@ pub(super) struct DeviceArgs {
     /// What is made to go wrong, for tests
     #[arg(long, value_name = "KEY=VALUE", hide = true)]
     pub(super) fault: Vec<String>,
+}
+
+fn distance(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|d: &f64| d.is_finite() && *d >= 0.0);
+    number.ok_or_else(|| "a length in scene units is expected, for example 0.01".to_owned())
 }
 
 fn crop(text: &str) -> Result<[f32; 6], String> {

@@ -13,13 +13,16 @@ pub(super) const EVAL: &str = "\
 Examples:
   kiln eval runs/garden                          the last model against the scene it was trained on
   kiln eval runs/garden --iteration 7000 --json
-  kiln eval model.ply garden                     a model of another trainer";
+  kiln eval model.ply garden                     a model of another trainer
+  kiln eval garden --mesh garden.glb             a mesh against the same photos
+  kiln eval scan --mesh scan.ply --truth laser.ply --distances 0.01,0.05";
 
 pub(super) const RENDER: &str = "\
 Examples:
   kiln render runs/garden -o pictures            the held-out views
   kiln render runs/garden -o frames --path fly.json
-  kiln render model.ply -o depth --cameras cameras.json --depth";
+  kiln render model.ply -o depth --cameras cameras.json --depth
+  kiln render garden --mesh garden.obj -o mesh   a mesh from the held-out views";
 
 pub(super) const EXPORT: &str = "\
 Examples:

@@ -7,6 +7,7 @@ use super::{Exit, Failure};
 use crate::eval::lpips::LpipsError;
 use crate::kernels::counters::Stall;
 use crate::memory::{BudgetLimit, MemoryError};
+use crate::mesh::DrawnError;
 use crate::plan::PlanError;
 use crate::run::RunError;
 use crate::scene::SceneError;
@@ -248,11 +249,44 @@ impl Failure for TrainError {
     }
 }
 
+impl Failure for DrawnError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Read { .. }
+            | Self::Ending { .. }
+            | Self::File { .. }
+            | Self::NoFaces { .. }
+            | Self::Texture { .. }
+            | Self::Textures { .. }
+            | Self::NoTruth { .. }
+            | Self::Host(_) => Exit::Data,
+            Self::Picture(_) => Exit::Internal,
+            Self::Memory(error) => error.exit(),
+            Self::Export(error) => error.exit(),
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Memory(MemoryError::OverBudget { .. } | MemoryError::TooLarge { .. }) => Some(
+                "these take less: a mesh of fewer triangles, a smaller texture, `--resolution 2`; a larger `memory.cap_gib` \
+                 allows more"
+                    .to_owned(),
+            ),
+            Self::Memory(error) => error.hint(),
+            Self::Export(error) => error.hint(),
+            Self::Picture(_) => Some("this is a defect of Kiln; please report it with the command that led to it".to_owned()),
+            // Their messages say what to do.
+            _ => None,
+        }
+    }
+}
+
 impl Failure for RunError {
     fn exit(&self) -> Exit {
         match self {
             Self::Plan(error) => error.exit(),
             Self::Train(error) => error.exit(),
+            Self::Drawn(error) => error.exit(),
             Self::Scene(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => Exit::Data,
             Self::Export(error) => error.exit(),
             Self::Folder(error) => error.exit(),
@@ -267,6 +301,7 @@ impl Failure for RunError {
         match self {
             Self::Plan(error) => error.hint(),
             Self::Train(error) => error.hint(),
+            Self::Drawn(error) => error.hint(),
             Self::Folder(error) => error.hint(),
             Self::Export(error) => error.hint(),
             Self::Spilled { saved, .. } => {

@@ -8,6 +8,7 @@ mod colmap;
 mod doctor;
 mod error;
 mod eval;
+mod eval_mesh;
 mod examples;
 mod exit;
 mod explain;

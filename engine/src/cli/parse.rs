@@ -60,6 +60,8 @@ where
             model: model(eval.model)?,
             json: eval.json,
             write: eval.write,
+            truth: eval.truth,
+            distances: eval.distances,
         }),
         Command::Render(render) => Request::Render(Render {
             model: model(render.model)?,
@@ -146,6 +148,7 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         target,
         scene,
         iteration,
+        mesh,
         set,
         flags,
         device,
@@ -158,6 +161,7 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
     Ok(Model {
         target,
         iteration,
+        mesh,
         settings: Settings {
             inputs: Inputs {
                 overrides,
@@ -213,7 +217,7 @@ fn export(args: ExportArgs) -> Result<Export, UsageError> {
 }
 
 /// The scene's folder.
-fn scene_of(folder: &str) -> Override {
+pub(super) fn scene_of(folder: &str) -> Override {
     from_flag("dataset.path", "SCENE", flags::quoted(folder))
 }
 

@@ -97,6 +97,8 @@ pub struct Model {
     pub target: PathBuf,
     /// Iteration of a run.
     pub iteration: Option<u32>,
+    /// A mesh to draw in its place; `target` is then a scene, or a run on it.
+    pub mesh: Option<PathBuf>,
     /// What the command line sets; the run's own settings lie below.
     pub settings: Settings,
     /// What is made to go wrong.
@@ -114,6 +116,10 @@ pub struct Eval {
     pub json: bool,
     /// Write into the run folder.
     pub write: bool,
+    /// What the mesh is held against: a file, or `solids`.
+    pub truth: Option<PathBuf>,
+    /// Distances for precision and recall, scene units.
+    pub distances: Vec<f64>,
 }
 
 /// `kiln render`

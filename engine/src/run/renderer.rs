@@ -179,10 +179,10 @@ impl Measure for Renderer<'_> {
         self.draw(camera, photo.bytes(), keep_image)
     }
 
-    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Vec<[f32; 4]>, RunError> {
+    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Option<Vec<[f32; 4]>>, RunError> {
         let mut block = uniforms::render(self.profile, camera, &self.look);
         uniforms::for_near_light(&mut block, limit);
-        Ok(self.draw_block(&block, &[], true)?.image.unwrap_or_default())
+        Ok(self.draw_block(&block, &[], true)?.image)
     }
 
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, RunError> {

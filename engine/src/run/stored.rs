@@ -136,9 +136,37 @@ const DEPTH_ABOUT: &str = "16-bit values times `scale` are depths along the view
 
 /// `depth.json`.
 #[derive(Serialize)]
-struct DepthFile {
+pub(super) struct DepthFile {
     about: &'static str,
     views: Vec<DepthScale>,
+}
+
+impl Default for DepthFile {
+    fn default() -> Self {
+        Self {
+            about: DEPTH_ABOUT,
+            views: Vec::new(),
+        }
+    }
+}
+
+impl DepthFile {
+    /// Adds the picture that was written to `path`.
+    pub(super) fn put(&mut self, path: &Path, picture: &DepthPicture) {
+        self.views.push(DepthScale {
+            file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            scale: picture.scale,
+            nearest: picture.nearest,
+            farthest: picture.farthest,
+        });
+    }
+
+    /// Writes the file into `out` and gives its path.
+    pub(super) fn write(&self, out: &Path) -> Result<PathBuf, RunError> {
+        let path = out.join(DEPTH_FILE);
+        write_json(&path, self)?;
+        Ok(path)
+    }
 }
 
 /// What the values of a depth picture mean.
@@ -314,27 +342,14 @@ impl<'a> Stored<'a> {
         out: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<PathBuf>, RunError> {
-        let mut views = Vec::new();
+        let mut depths = DepthFile::default();
         let mut paths = self.draw(cameras, out, progress, |renderer, camera, path| {
             let picture = DepthPicture::new(size_px(camera), &renderer.depth(camera)?)?;
             picture.write(path)?;
-            views.push(DepthScale {
-                file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                scale: picture.scale,
-                nearest: picture.nearest,
-                farthest: picture.farthest,
-            });
+            depths.put(path, &picture);
             Ok(())
         })?;
-        let side = out.join(DEPTH_FILE);
-        write_json(
-            &side,
-            &DepthFile {
-                about: DEPTH_ABOUT,
-                views,
-            },
-        )?;
-        paths.push(side);
+        paths.push(depths.write(out)?);
         Ok(paths)
     }
 
@@ -345,7 +360,8 @@ impl<'a> Stored<'a> {
         progress: &mut dyn FnMut(Progress),
         mut picture: impl FnMut(&mut Renderer<'_>, &Camera, &Path) -> Result<(), RunError>,
     ) -> Result<Vec<PathBuf>, RunError> {
-        let views = self.views(cameras)?;
+        let (views, near_z) = views_of(cameras, self.profile)?;
+        self.look.near_z = near_z.unwrap_or(self.look.near_z);
         let sizes_px = views.iter().map(|(_, camera)| size_px(camera)).collect();
         let Self {
             open,
@@ -370,28 +386,27 @@ impl<'a> Stored<'a> {
         }
         Ok(paths)
     }
+}
 
-    /// The views; those of a scene bring its near plane along, unless the profile has one.
-    fn views(&mut self, cameras: &Cameras) -> Result<Vec<(String, Camera)>, RunError> {
-        match cameras {
-            Cameras::File(path) => Ok(read_cameras(path)?),
-            Cameras::Path(path) => Ok(read_camera_path(path)?),
-            Cameras::Scene { scene, set } => {
-                let index = SceneIndex::load(scene, &scene_options(self.profile)?)?;
-                self.look.near_z = self.profile.near_z(&index);
-                let views = index.views_of(*set).iter();
-                let views: Vec<_> = views.map(|view| (view.id.clone(), view.camera.clone())).collect();
-                if views.is_empty() {
-                    let (scene, set) = (scene.clone(), *set);
-                    return Err(StoredError::NoViews { scene, set }.into());
-                }
-                Ok(views)
+/// The views; those of a scene bring its near plane along, unless the profile has one.
+pub(super) fn views_of(cameras: &Cameras, profile: &Profile) -> Result<(Vec<(String, Camera)>, Option<f32>), RunError> {
+    match cameras {
+        Cameras::File(path) => Ok((read_cameras(path)?, None)),
+        Cameras::Path(path) => Ok((read_camera_path(path)?, None)),
+        Cameras::Scene { scene, set } => {
+            let index = SceneIndex::load(scene, &scene_options(profile)?)?;
+            let views = index.views_of(*set).iter();
+            let views: Vec<_> = views.map(|view| (view.id.clone(), view.camera.clone())).collect();
+            if views.is_empty() {
+                let (scene, set) = (scene.clone(), *set);
+                return Err(StoredError::NoViews { scene, set }.into());
             }
+            Ok((views, Some(profile.near_z(&index))))
         }
     }
 }
 
-const fn size_px(camera: &Camera) -> [u32; 2] {
+pub(super) const fn size_px(camera: &Camera) -> [u32; 2] {
     [camera.width_px, camera.height_px]
 }
 

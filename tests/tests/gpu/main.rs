@@ -9,6 +9,7 @@ mod depth;
 mod heal;
 mod kernel_timing;
 mod losses;
+mod meshes;
 mod model;
 mod near_light;
 mod poison;

@@ -6,6 +6,7 @@
 
 mod device;
 mod files;
+mod meshes;
 mod scene;
 mod settings;
 mod train;
