@@ -17,7 +17,7 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
     let Render {
         model,
         views,
-        depth,
+        layers,
         output,
     } = request;
     let opened = open("render", &model)?;
@@ -34,10 +34,9 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
     let mut progress = progress(model.quiet);
-    let paths = if depth {
-        stored.render_depth(&cameras, &output, &mut progress)
-    } else {
-        stored.render(&cameras, &output, &mut progress)
+    let paths = match layers.depth || layers.normals {
+        true => stored.render_layers(&cameras, layers, &output, &mut progress),
+        false => stored.render(&cameras, &output, &mut progress),
     }
     .map_err(boxed)?;
     for path in paths {

@@ -8,6 +8,7 @@ use crate::eval::lpips::LpipsError;
 use crate::eval::{PictureError, ReportError};
 use crate::export::{CamerasError, ExportError, PlyError};
 use crate::memory::MemoryError;
+use crate::mesh::MeshError;
 use crate::plan::PlanError;
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
@@ -49,6 +50,9 @@ pub enum RunError {
     /// A path that names no model.
     #[error(transparent)]
     Stored(#[from] StoredError),
+    /// Depth, normals or a mesh.
+    #[error(transparent)]
+    Mesh(#[from] MeshError),
     /// The model grew although nothing may add to it any more.
     #[error(
         "the model grew from {before} to {after} Gaussians at iteration {iteration}, after its last densification at \
