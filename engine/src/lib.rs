@@ -11,7 +11,7 @@
 //! - [`step`] lists the passes of a training step, chosen and ordered by the plugins of the profile.
 //! - [`eval`] has the metrics, [`export`] the files, [`mesh`] the surfaces.
 //! - [`plan`] makes of profile, scene and device what is allocated and executed; [`train`] is the device side of a run;
-//!   [`record`] is what a run says and leaves; [`run`] is the loop. [`serve`] shows runs in a browser; [`cli`] is what
+//!   [`record`] is what a run says and leaves; [`mesh`] makes surfaces of models; [`run`] is the loop. [`serve`] shows runs in a browser; [`cli`] is what
 //!   people type and read.
 //!
 //! What `examples/train.rs` uses is meant as an interface: settings in, a run folder out. Everything else is public for

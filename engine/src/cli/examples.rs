@@ -32,6 +32,15 @@ Examples:
 
 docs/guide/export.md describes the formats and what each of them rounds.";
 
+pub(super) const MESH: &str = "\
+Examples:
+  kiln mesh runs/garden                          mesh.ply in runs/garden/mesh
+  kiln mesh runs/garden --format ply,glb --set mesh.decimate='{ triangles: 500000 }'
+  kiln mesh model.ply --scene garden -o garden-mesh --vram 4GiB
+  kiln mesh runs/garden --dry-run                what it would take
+
+docs/meshes.md says which settings suit what.";
+
 pub(super) const PLAN: &str = "\
 Examples:
   kiln plan garden                               what a run takes on this machine

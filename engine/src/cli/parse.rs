@@ -4,14 +4,15 @@ use std::ffi::OsString;
 
 use clap::Parser as _;
 
-use super::args::{Cli, Command, ExportArgs, FormatName, ModelArgs, ProfilesCommand, SettingsArgs};
+use super::args::{Cli, Command, ExportArgs, FormatName, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs};
 use super::request::{
-    Doctor, Eval, Export, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings,
+    Doctor, Eval, Export, Inspect, Memory, Mesh, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings,
     Train, View, ViewAction,
 };
 use super::{UsageError, flags};
 use crate::config::{Inputs, Override};
 use crate::export::{Format, SpzVersion};
+use crate::mesh::Layers;
 use crate::plan::Faults;
 use crate::plugins::Subset;
 use crate::scene::Split;
@@ -71,10 +72,14 @@ where
                 (None, "test") => RenderViews::Set(Split::Test),
                 (None, file) => RenderViews::File(file.into()),
             },
-            depth: render.depth,
+            layers: Layers {
+                depth: render.depth,
+                normals: render.normals,
+            },
             output: render.output,
         }),
         Command::Export(args) => Request::Export(export(args)?),
+        Command::Mesh(args) => Request::Mesh(mesh(args)?),
         Command::Plan(plan) => Request::Plan(Plan {
             faults: Faults::read(&plan.settings.device.fault)?,
             settings: settings(plan.settings)?,
@@ -171,6 +176,31 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         },
         faults,
         quiet,
+    })
+}
+
+fn mesh(args: MeshArgs) -> Result<Mesh, UsageError> {
+    let formats: Vec<&str> = args.format.iter().map(|format| format.name()).collect();
+    let formats =
+        (!formats.is_empty()).then(|| from_flag("mesh.formats", "--format", format!("[{}]", formats.join(", "))));
+    let cap = args
+        .vram
+        .map(|gib| from_flag("memory.cap_gib", "--vram", gib.to_string()));
+    let mut model = model(ModelArgs {
+        target: args.target,
+        scene: args.scene,
+        iteration: args.iteration,
+        mesh: None,
+        set: args.set,
+        flags: args.flags,
+        device: args.device,
+        quiet: args.quiet,
+    })?;
+    model.settings.inputs.overrides.extend(formats.into_iter().chain(cap));
+    Ok(Mesh {
+        model,
+        output: args.output,
+        dry_run: args.dry_run,
     })
 }
 

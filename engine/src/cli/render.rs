@@ -17,11 +17,11 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
     let Render {
         model,
         views,
-        depth,
+        layers,
         output,
     } = request;
     if let Some(mesh) = &model.mesh {
-        return run_mesh(mesh, &model, views, depth, &output, out);
+        return run_mesh(mesh, &model, views, layers.depth, &output, out);
     }
     let opened = open("render", &model)?;
     let cameras = cameras(views, || scene(&opened, &model).map_err(boxed))?;
@@ -30,10 +30,9 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
     let mut progress = progress(model.quiet);
-    let paths = if depth {
-        stored.render_depth(&cameras, &output, &mut progress)
-    } else {
-        stored.render(&cameras, &output, &mut progress)
+    let paths = match layers.depth || layers.normals {
+        true => stored.render_layers(&cameras, layers, &output, &mut progress),
+        false => stored.render(&cameras, &output, &mut progress),
     }
     .map_err(boxed)?;
     print(&paths, out)

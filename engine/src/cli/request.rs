@@ -6,6 +6,7 @@ use super::UsageError;
 use super::args::Shell;
 use crate::config::{AutoError, Budget, ConfigError, Inputs, Profile, choose, extended_profile, resolve};
 use crate::export::Format;
+use crate::mesh::Layers;
 use crate::plan::Faults;
 use crate::plugins::Subset;
 use crate::scene::Split;
@@ -22,6 +23,8 @@ pub enum Request {
     Render(Render),
     /// Write a model for viewers.
     Export(Export),
+    /// Make a mesh.
+    Mesh(Mesh),
     /// Print the plan.
     Plan(Plan),
     /// Show runs in a browser.
@@ -129,10 +132,21 @@ pub struct Render {
     pub model: Model,
     /// Which views of it.
     pub views: RenderViews,
-    /// Depths instead of colours.
-    pub depth: bool,
+    /// Depths or normals instead of colours.
+    pub layers: Layers,
     /// Folder of the pictures.
     pub output: PathBuf,
+}
+
+/// `kiln mesh`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mesh {
+    /// What to make a mesh of.
+    pub model: Model,
+    /// Folder of the files; none for one beside the model.
+    pub output: Option<PathBuf>,
+    /// Only print what it would take.
+    pub dry_run: bool,
 }
 
 /// Views that `kiln render` draws.

@@ -1,4 +1,4 @@
-//! What `kiln eval` and `kiln render` share: the model's settings, its device, a progress line.
+//! What `kiln eval`, `kiln render` and `kiln mesh` share: the model's settings, its device, a progress line.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -37,6 +37,15 @@ const READ: [&str; 9] = [
     "train.seed",
 ];
 
+/// Keys beside [`READ`] that a command reads.
+fn more_keys(command: &str) -> &'static [&'static str] {
+    match command {
+        "mesh" => &["mesh"],
+        "render" => &["mesh.depth", "mesh.far"],
+        _ => &[],
+    }
+}
+
 /// Refuses settings that drawing a stored model does not read.
 fn check_keys(command: &'static str, overrides: &[Override]) -> Result<(), UsageError> {
     let is_read = |key: &str| {
@@ -44,7 +53,7 @@ fn check_keys(command: &'static str, overrides: &[Override]) -> Result<(), Usage
             key.strip_prefix(read)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        READ.into_iter().any(is_below)
+        READ.iter().chain(more_keys(command)).copied().any(is_below)
     };
     match overrides.iter().find(|set| !is_read(&set.key)) {
         Some(set) => Err(UsageError::Unread {

@@ -8,7 +8,7 @@ use crate::eval::lpips::LpipsError;
 use crate::eval::{PictureError, ReportError};
 use crate::export::{CamerasError, ExportError, PlyError};
 use crate::memory::MemoryError;
-use crate::mesh::DrawnError;
+use crate::mesh::{DrawnError, MeshError};
 use crate::plan::PlanError;
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
@@ -53,6 +53,9 @@ pub enum RunError {
     /// A mesh, or what it is held against.
     #[error(transparent)]
     Drawn(#[from] DrawnError),
+    /// Depth, normals or a mesh.
+    #[error(transparent)]
+    Mesh(#[from] MeshError),
     /// The model grew although nothing may add to it any more.
     #[error(
         "the model grew from {before} to {after} Gaussians at iteration {iteration}, after its last densification at \

@@ -74,6 +74,7 @@ impl MeasureIo {
             target: self.target,
             masked,
             scores: false,
+            surface: None,
         };
         loss::record_metrics(&mut program, &self.shared, &pixels, self.sums);
         program
@@ -140,17 +141,18 @@ impl MeshRenderer {
         Ok(self.gpu.read(&self.io.image, pixels)?)
     }
 
-    /// Depths of a view at the middles of its pixels, three times, and 1 where nothing is, else 0; for one sample a pixel.
-    pub(super) fn depth(&mut self, camera: &Camera) -> Result<Vec<[f32; 4]>, RunError> {
+    /// Depths of a view at the middles of its pixels, row by row, 0 where nothing is; for one sample a pixel.
+    pub(super) fn depth(&mut self, camera: &Camera) -> Result<Vec<f32>, RunError> {
         let depths = self.canvas.tensors().samples.depths;
         let width = camera.width_px as usize;
         let mut image = Vec::with_capacity(width * camera.height_px as usize);
         self.canvas.draw(&mut self.gpu, camera, false, |gpu, [_, rows]| {
             let inverse: Vec<f32> = gpu.read(&depths, width * rows as usize)?;
-            image.extend(inverse.into_iter().map(|inverse| match inverse > 0.0 {
-                true => [1.0 / inverse, 1.0 / inverse, 1.0 / inverse, 0.0],
-                false => [0.0, 0.0, 0.0, 1.0],
-            }));
+            image.extend(
+                inverse
+                    .into_iter()
+                    .map(|inverse| if inverse > 0.0 { 1.0 / inverse } else { 0.0 }),
+            );
             Ok::<(), RunError>(())
         })?;
         Ok(image)

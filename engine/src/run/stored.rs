@@ -6,16 +6,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::renderer::Renderer;
 use super::resolution_phases::Phase;
+use super::watch::device_budget;
 use super::{RunError, StoredError};
 use crate::config::{ModelKind, Profile};
-use crate::eval::{DepthPicture, EvalFile, Picture};
-use crate::export::{RenderMode, read_camera_path, read_cameras, read_ply, write_json};
+use crate::eval::{EvalFile, Picture};
+use crate::export::{RenderMode, read_camera_path, read_cameras, read_ply};
 use crate::gaussians::Gaussians;
+use crate::kernels::surface_depth::Depths;
+use crate::memory::Gpu;
+use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook, Subject};
 use crate::plan::{CLASSIC_KERNEL_SIZE, Look, OpenDevice, Pinned, scene_options, schedule};
 use crate::record::events::{Progress, Stage};
 use crate::record::pictures::PictureWriter;
@@ -127,56 +129,6 @@ pub enum Cameras {
     File(PathBuf),
     /// The frames of a camera path.
     Path(PathBuf),
-}
-
-/// Name of the file beside depth pictures.
-const DEPTH_FILE: &str = "depth.json";
-/// What that file says about itself.
-const DEPTH_ABOUT: &str = "16-bit values times `scale` are depths along the viewing axis in world units; 0 is nothing";
-
-/// `depth.json`.
-#[derive(Serialize)]
-pub(super) struct DepthFile {
-    about: &'static str,
-    views: Vec<DepthScale>,
-}
-
-impl Default for DepthFile {
-    fn default() -> Self {
-        Self {
-            about: DEPTH_ABOUT,
-            views: Vec::new(),
-        }
-    }
-}
-
-impl DepthFile {
-    /// Adds the picture that was written to `path`.
-    pub(super) fn put(&mut self, path: &Path, picture: &DepthPicture) {
-        self.views.push(DepthScale {
-            file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            scale: picture.scale,
-            nearest: picture.nearest,
-            farthest: picture.farthest,
-        });
-    }
-
-    /// Writes the file into `out` and gives its path.
-    pub(super) fn write(&self, out: &Path) -> Result<PathBuf, RunError> {
-        let path = out.join(DEPTH_FILE);
-        write_json(&path, self)?;
-        Ok(path)
-    }
-}
-
-/// What the values of a depth picture mean.
-#[derive(Serialize)]
-struct DepthScale {
-    file: String,
-    /// World units of one step.
-    scale: f32,
-    nearest: f32,
-    farthest: f32,
 }
 
 impl<'a> Stored<'a> {
@@ -331,26 +283,72 @@ impl<'a> Stored<'a> {
         })
     }
 
-    /// Renders the depth of views into `out`, one 16-bit PNG file named after each, and `depth.json` with the scale of
-    /// each; gives the paths of all.
+    /// Renders depth and normals of views into `out`, as `layers` ask: depths as 16-bit pictures with their scales in
+    /// `depth.json`, normals as colours; gives the paths of all. What a depth is, `mesh.depth` says.
     ///
     /// # Errors
-    /// See [`Stored::render`].
-    pub fn render_depth(
-        self,
+    /// See [`Stored::render`]; [`RunError::Mesh`].
+    pub fn render_layers(
+        mut self,
         cameras: &Cameras,
+        layers: Layers,
         out: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<PathBuf>, RunError> {
-        let mut depths = DepthFile::default();
-        let mut paths = self.draw(cameras, out, progress, |renderer, camera, path| {
-            let picture = DepthPicture::new(size_px(camera), &renderer.depth(camera)?)?;
-            picture.write(path)?;
-            depths.put(path, &picture);
-            Ok(())
-        })?;
-        paths.push(depths.write(out)?);
+        let (views, near_z) = views_of(cameras, self.profile)?;
+        self.look.near_z = near_z.unwrap_or(self.look.near_z);
+        let subject = Subject {
+            profile: self.profile,
+            model: &self.model,
+            look: self.look,
+            sizes_px: views.iter().map(|(_, camera)| size_px(camera)).collect(),
+            depths: Depths {
+                kind: mesh::depth_kind(self.profile.mesh.depth),
+                far: self.profile.mesh.far.unwrap_or(f32::INFINITY),
+                least_cosine: -1.0,
+            },
+        };
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let paths = mesh::draw(
+            self.open,
+            &self.pinned.variants,
+            &subject,
+            device_budget(self.open, self.profile),
+            (&views, layers),
+            out,
+            &mut |done| {
+                progress(Progress {
+                    stage: Stage::Eval,
+                    done: count(done),
+                    total: count(views.len()),
+                });
+            },
+        )?;
         Ok(paths)
+    }
+
+    /// Plans a mesh from the training views of `scene`, and makes it in `folder` unless only the plan is wanted.
+    ///
+    /// # Errors
+    /// [`RunError::Scene`]; [`RunError::Mesh`] when it cannot fit, before any work, or fails.
+    pub fn mesh(
+        mut self,
+        source: &Path,
+        scene: &Path,
+        folder: Option<&Path>,
+        tell: mesh::Tell<'_>,
+    ) -> Result<(MeshOutlook, Option<Made>), RunError> {
+        let scene = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+        self.look.near_z = self.profile.near_z(&scene);
+        let job = MeshJob::new(self.profile, &self.model, self.look, &scene);
+        let budget = device_budget(self.open, self.profile);
+        let limits = Gpu::limits(&self.open.device);
+        let plan = job.plan(&self.pinned.variants, budget, limits, &self.open.faults)?;
+        let outlook = plan.outlook();
+        let made = folder
+            .map(|folder| job.make(self.open, plan, source, folder, tell))
+            .transpose()?;
+        Ok((outlook, made))
     }
 
     fn draw(

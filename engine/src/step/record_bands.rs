@@ -20,8 +20,9 @@ use std::ops::Range;
 
 use super::bands::{band_lists, band_range, pack, running_sums, span};
 use super::passes::{coefficients, position_noise, records, status, targets, upload, upload_uniforms};
-use super::{BandTensors, Part, Parts, StepTensors, losses};
+use super::{BandTensors, Part, Parts, StepTensors, losses, surface};
 use crate::kernels::gradient_store::{self, InBand, Rows};
+use crate::kernels::surface_depth::Depths;
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{cull, loss, prepare_args, rasterize, tile_survey, update};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
@@ -129,6 +130,28 @@ pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, 
         (Part::Prefix, record_prefix(t, r, true)),
         (Part::Forward, forward),
         (Part::Metrics, metrics),
+    ])
+}
+
+/// Lists what draws a view with depth and normals with records in bands; the image and the depth map outlast the last part.
+#[must_use]
+pub fn surface_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, depths: Depths) -> Parts {
+    let held = surface::outputs(t);
+    let mut forward = Program::new("surface in bands, forward");
+    forward.hold(&held);
+    let lists = band_records(&mut forward, t, b, r);
+    rasterize::record(&mut forward, &t.shared, &t.splats, &lists, &t.pixels, &t.variants);
+    forward.hold(&held);
+
+    let mut finish = Program::new("surface in bands, finish");
+    finish.hold(&held);
+    surface::depth_map(&mut finish, t, depths);
+    status(&mut finish, t);
+    finish.hold(&held);
+    Parts::from([
+        (Part::Prefix, record_prefix(t, r, false)),
+        (Part::Forward, forward),
+        (Part::Finish, finish),
     ])
 }
 

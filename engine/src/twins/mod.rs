@@ -26,6 +26,7 @@ pub mod densify;
 pub mod dropout;
 pub mod exposure;
 pub mod filter_3d;
+pub mod fusion;
 pub mod gaussian;
 pub mod gradient_store;
 pub mod guard_bands;
@@ -56,9 +57,11 @@ pub mod sh;
 pub mod statistics;
 pub mod step;
 pub mod stored_adam;
+pub mod surface;
 pub mod tile_intersect;
 pub mod tile_ranges;
 pub mod tile_survey;
+pub mod vertex_colors;
 
 /// Side of a square tile, pixels.
 pub const TILE: u32 = 16;

@@ -78,6 +78,7 @@ fn recorded_image_pairs() {
             target: small("target", 3 * size[0] * size[1]),
             masked: false,
             scores: false,
+            surface: None,
         };
         let sums = small("sums", 4 * tiles * loss::METRIC_WORDS);
         let mut program = Program::new("metrics");

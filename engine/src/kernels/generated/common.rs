@@ -378,6 +378,11 @@ pub const GEOMETRY_PLANES: u32 = 11;
 /// Plane of the statistics that counts steps.
 pub const PLANE_COUNT: u32 = 2;
 
+// shaders/common/space.glsl
+
+/// Voxels along a brick's side.
+pub const BRICK_SIDE: u32 = 8;
+
 // shaders/common/step.glsl
 
 /// Densification statistics are accumulated.
@@ -388,8 +393,6 @@ pub const FLAG_CLASSIC: u32 = 2;
 pub const FLAG_UPDATE: u32 = 8;
 /// Steps count in which a Gaussian is on screen but too faint for any pixel.
 pub const FLAG_COUNT_FAINT: u32 = 64;
-/// Records carry depth in the place of colour: the render is expected depth times coverage.
-pub const FLAG_DEPTH: u32 = 128;
 /// Statistics are those of scores: errors and largest weights, see `adds_errors`.
 pub const FLAG_SCORES: u32 = 256;
 /// Records of near Gaussians are white, all others black: the render is the weight of the near ones.
@@ -436,3 +439,12 @@ pub const ARGS_MOVES: u32 = 7;
 pub const ARGS_EMISSION: u32 = 8;
 /// 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c.
 pub const ARGS_CHUNKS: u32 = 9;
+
+// shaders/common/surface.glsl
+
+/// Where the ray meets the blended plane.
+pub const DEPTH_PLANE: u32 = 0;
+/// Where half the light is blocked.
+pub const DEPTH_MEDIAN: u32 = 1;
+/// Mean of the splats' depths by their blending weights.
+pub const DEPTH_EXPECTED: u32 = 2;

@@ -7,6 +7,7 @@ use kiln_mesh::{Mesh, charts};
 
 use super::fill::Canvas as Filled;
 use super::texels::{NONE, owners, point};
+use crate::config::{MeshTexture, TextureKind};
 use crate::kernels::mesh_gather::{self, GatherIo};
 use crate::memory::{Gpu, MemoryError, Plan};
 use crate::mesh::DrawnError;
@@ -35,6 +36,17 @@ pub enum Layout {
         /// Texels along a square's side.
         square: u32,
     },
+}
+
+impl MeshTexture {
+    /// The layout that the settings ask for; none for no picture.
+    pub(in crate::mesh) const fn layout(self) -> Option<Layout> {
+        match self.kind {
+            TextureKind::Charts => Some(Layout::Charts { size: self.size }),
+            TextureKind::Squares => Some(Layout::Squares { square: self.square }),
+            TextureKind::None => None,
+        }
+    }
 }
 
 /// What to bake from.
