@@ -17,10 +17,9 @@ mod stage;
 pub use draw::{DepthScale, Layers};
 pub use error::MeshError;
 pub use make::{Made, MeshOutlook, Tell};
-pub use report::{Dropped, MeshProgress, MeshReport, MeshStage, StageRow, Surface};
+pub use report::{Dropped, MeshEvent, MeshProgress, MeshReport, MeshStage, StageRow, Surface};
 pub use space::Space;
 pub use stage::StageSizes;
 
 pub(crate) use draw::draw;
-pub(crate) use make::{MeshJob, depth_kind};
-pub(crate) use stage::Subject;
+pub(crate) use make::MeshJob;

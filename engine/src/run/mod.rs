@@ -9,6 +9,7 @@ mod error;
 mod evaluation;
 pub mod interrupt;
 mod left_out;
+mod mesh;
 mod renderer;
 mod resolution_phases;
 mod session;
@@ -16,6 +17,7 @@ mod stored;
 mod watch;
 
 pub use error::{DeviceLoss, RunError, StoredError};
+pub use mesh::mesh_outlook;
 pub use session::{ResumeFrom, RunEnd, RunRequest, run};
 pub use stored::{Cameras, Evaluated, Location, Stored};
 pub use watch::device_budget;
