@@ -152,6 +152,9 @@ pub(super) struct TrainArgs {
     /// SCENE is a folder of photos: find the camera poses with the program `colmap` first, into RUN-colmap
     #[arg(long)]
     pub(super) colmap: bool,
+    /// Make a mesh of the model in the end, as `kiln mesh` does
+    #[arg(long)]
+    pub(super) mesh: bool,
     /// Print events as JSON, one object a line, on standard output
     #[arg(long)]
     pub(super) json: bool,
@@ -249,6 +252,9 @@ pub(super) struct MeshArgs {
     /// Print what would be allocated and end
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// Print stages as JSON, one object a line, on standard output
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(super) json: bool,
     /// Set any key, for example mesh.voxel=0.01
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
@@ -321,6 +327,9 @@ pub(super) struct PlanArgs {
     /// Also print every tensor with its size, place and lifetime
     #[arg(long)]
     pub(super) explain: bool,
+    /// Also print what a mesh in the end takes
+    #[arg(long)]
+    pub(super) mesh: bool,
 }
 
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use super::stored::{boxed, load, open, scene};
 use super::{Exit, Failure};
 use crate::export::ExportError;
 use crate::memory::MIB;
-use crate::mesh::{MeshError, MeshOutlook, MeshProgress, MeshReport};
+use crate::mesh::{MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow};
 use crate::run::RunError;
 use crate::run::interrupt::{Interrupt, Signal};
 
@@ -18,7 +18,18 @@ use crate::run::interrupt::{Interrupt, Signal};
 /// # Errors
 /// Anything that keeps the mesh from being made; the caller prints it.
 pub fn run(request: Mesh, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
-    let Mesh { model, output, dry_run } = request;
+    let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
+    make(request, out, &interrupt)
+}
+
+/// The same in a process that listens to signals already.
+pub(super) fn make(request: Mesh, out: &mut dyn Write, interrupt: &Interrupt) -> Result<Exit, Box<dyn Failure>> {
+    let Mesh {
+        model,
+        output,
+        dry_run,
+        json,
+    } = request;
     let opened = open("mesh", &model)?;
     let scene = scene(&opened, &model).map_err(boxed)?;
     let stored = load(&opened, &model)?;
@@ -28,12 +39,17 @@ pub fn run(request: Mesh, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>>
         let _ = writeln!(err, "warning: {warning}");
     }
     let folder = output.unwrap_or_else(|| beside(&model.target));
-    let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
     // What there is to save is a whole file or none: between two views is soon enough.
     interrupt.set_heard(true);
     let mut shown = Shown::new(model.quiet);
-    let mut tell = |progress: MeshProgress| {
-        shown.show(progress);
+    let mut tell = |event: MeshEvent| {
+        match event {
+            MeshEvent::Progress(progress) => shown.show(progress),
+            MeshEvent::Stage(row) if json => {
+                let _ = writeln!(out, "{}", stage_line(&row));
+            }
+            MeshEvent::Stage(_) => {}
+        }
         match interrupt.signal() {
             None => ControlFlow::Continue(()),
             Some(_) => ControlFlow::Break(()),
@@ -75,7 +91,16 @@ fn beside(target: &Path) -> PathBuf {
     }
 }
 
-fn print_outlook(outlook: &MeshOutlook, out: &mut dyn Write) -> io::Result<()> {
+/// A stage as a line of JSON.
+fn stage_line(row: &StageRow) -> serde_json::Value {
+    let mut line = serde_json::json!(row);
+    if let Some(fields) = line.as_object_mut() {
+        fields.insert("type".to_owned(), "mesh_stage".into());
+    }
+    line
+}
+
+pub(super) fn print_outlook(outlook: &MeshOutlook, out: &mut dyn Write) -> io::Result<()> {
     let MeshOutlook {
         space,
         space_bricks: [x, y, z],

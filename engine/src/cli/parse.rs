@@ -53,6 +53,7 @@ where
                 resume,
                 overwrite: train.overwrite,
                 colmap: train.colmap,
+                mesh: train.mesh,
                 json: train.json,
                 quiet: train.quiet,
             })
@@ -84,6 +85,7 @@ where
             faults: Faults::read(&plan.settings.device.fault)?,
             settings: settings(plan.settings)?,
             explain: plan.explain,
+            mesh: plan.mesh,
         }),
         Command::View(view) => Request::View(View {
             folder: view.folder,
@@ -201,6 +203,7 @@ fn mesh(args: MeshArgs) -> Result<Mesh, UsageError> {
         model,
         output: args.output,
         dry_run: args.dry_run,
+        json: args.json,
     })
 }
 

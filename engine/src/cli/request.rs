@@ -78,6 +78,8 @@ pub struct Train {
     pub overwrite: bool,
     /// Poses are found by COLMAP.
     pub colmap: bool,
+    /// A mesh of the model in the end.
+    pub mesh: bool,
     /// Events as JSON lines on standard output.
     pub json: bool,
     /// No progress line.
@@ -147,6 +149,8 @@ pub struct Mesh {
     pub output: Option<PathBuf>,
     /// Only print what it would take.
     pub dry_run: bool,
+    /// Stages as JSON lines on standard output.
+    pub json: bool,
 }
 
 /// Views that `kiln render` draws.
@@ -186,6 +190,8 @@ pub struct Plan {
     pub faults: Faults,
     /// Also print every setting.
     pub explain: bool,
+    /// Also print what a mesh in the end takes.
+    pub mesh: bool,
 }
 
 /// `kiln view`

@@ -5,12 +5,16 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::MeshError;
+use super::make::depth_kind;
 use super::stage::{DepthStage, StagePlan, Subject};
+use crate::config::Profile;
 use crate::eval::{DepthPicture, normal_picture};
 use crate::export::{ExportError, write_json};
+use crate::gaussians::Gaussians;
+use crate::kernels::surface_depth::Depths;
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, Gpu};
-use crate::plan::OpenDevice;
+use crate::plan::{Look, OpenDevice};
 use crate::scene::Camera;
 
 /// Name of the file beside depth pictures.
@@ -83,14 +87,34 @@ pub struct DepthScale {
 pub(crate) fn draw(
     open: &OpenDevice,
     variants: &Variants,
-    subject: &Subject<'_>,
+    (profile, model, look): (&Profile, &Gaussians, Look),
     budget: Budget,
     (views, layers): (&[(String, Camera)], Layers),
     out: &Path,
     told: &mut dyn FnMut(usize),
 ) -> Result<Vec<PathBuf>, MeshError> {
-    let plan = StagePlan::fit(subject, None, variants, budget, Gpu::limits(&open.device), &open.faults)?;
-    let mut stage = DepthStage::new(plan, subject, open, budget)?;
+    let subject = Subject {
+        gaussians: u32::try_from(model.len()).unwrap_or(u32::MAX),
+        sh_degree: model.sh_degree,
+        sizes_px: views
+            .iter()
+            .map(|(_, camera)| [camera.width_px, camera.height_px])
+            .collect(),
+        depths: Depths {
+            kind: depth_kind(profile.mesh.depth),
+            far: profile.mesh.far.unwrap_or(f32::INFINITY),
+            least_cosine: -1.0,
+        },
+    };
+    let plan = StagePlan::fit(
+        &subject,
+        None,
+        variants,
+        budget,
+        Gpu::limits(&open.device),
+        &open.faults,
+    )?;
+    let mut stage = DepthStage::new(plan, (profile, model, look), open, budget)?;
     let (mut paths, mut scales) = (Vec::new(), DepthFile::default());
     for (done, (name, camera)) in views.iter().enumerate() {
         let size_px = [camera.width_px, camera.height_px];

@@ -10,7 +10,7 @@ use kiln_mesh::{Mesh, clean, cull, decimate, holes, pieces, topology};
 use sha2::{Digest as _, Sha256};
 
 use super::fusion::{check_host, integrated, slabs, touched};
-use super::report::{Dropped, MeshProgress, MeshReport, MeshStage, StageRow, TextureRow};
+use super::report::{Dropped, MeshEvent, MeshProgress, MeshReport, MeshStage, StageRow, TextureRow};
 use super::stage::{DepthStage, StagePlan, StageSizes, Subject};
 use super::texture::{BakeSettings, Layout, Textured, bake, write_textured};
 use super::{MeshError, Space, colors};
@@ -37,7 +37,7 @@ const REPORT_FILE: &str = "report.json";
 const PARTS: u32 = 1000;
 
 /// Told how far the work is; [`ControlFlow::Break`] ends it.
-pub type Tell<'a> = &'a mut dyn FnMut(MeshProgress) -> ControlFlow<()>;
+pub type Tell<'a> = &'a mut dyn FnMut(MeshEvent) -> ControlFlow<()>;
 
 /// What a mesh is made of.
 #[derive(Clone, Debug)]
@@ -55,7 +55,6 @@ pub(crate) struct MeshJob<'a> {
 pub(crate) struct MeshPlan {
     space: Space,
     voxels: Voxels,
-    depths: Depths,
     stage: StagePlan,
     budget: Budget,
 }
@@ -129,8 +128,25 @@ impl<'a> MeshJob<'a> {
         limits: PlanLimits,
         faults: &Faults,
     ) -> Result<MeshPlan, MeshError> {
+        let gaussians = u32::try_from(self.model.len()).unwrap_or(u32::MAX);
+        self.plan_for(gaussians, self.model.sh_degree, variants, budget, limits, faults)
+    }
+
+    /// The same for a model that is to come, of which this one's Gaussians say where it will be.
+    ///
+    /// # Errors
+    /// See [`MeshJob::plan`].
+    pub(crate) fn plan_for(
+        &self,
+        gaussians: u32,
+        sh_degree: u32,
+        variants: &Variants,
+        budget: Budget,
+        limits: PlanLimits,
+        faults: &Faults,
+    ) -> Result<MeshPlan, MeshError> {
         let options = &self.profile.mesh;
-        if self.model.is_empty() {
+        if gaussians == 0 {
             return Err(MeshError::NoGaussians);
         }
         let cameras: Vec<Camera> = self.views.iter().map(|(_, camera)| camera.clone()).collect();
@@ -141,25 +157,22 @@ impl<'a> MeshJob<'a> {
             far: options.far.unwrap_or_else(|| space.far()),
             least_cosine: LEAST_COSINE,
         };
-        let stage = StagePlan::fit(&self.subject(depths), Some(&voxels), variants, budget, limits, faults)?;
+        let subject = Subject {
+            gaussians,
+            sh_degree,
+            sizes_px: cameras
+                .iter()
+                .map(|camera| [camera.width_px, camera.height_px])
+                .collect(),
+            depths,
+        };
+        let stage = StagePlan::fit(&subject, Some(&voxels), variants, budget, limits, faults)?;
         Ok(MeshPlan {
             space,
             voxels,
-            depths,
             stage,
             budget,
         })
-    }
-
-    fn subject(&self, depths: Depths) -> Subject<'a> {
-        let sizes_px = self.views.iter().map(|(_, camera)| [camera.width_px, camera.height_px]);
-        Subject {
-            profile: self.profile,
-            model: self.model,
-            look: self.look,
-            sizes_px: sizes_px.collect(),
-            depths,
-        }
     }
 
     /// Makes the mesh on the device of the plan and writes it into `folder`; `source` is the file of the model.
@@ -178,7 +191,6 @@ impl<'a> MeshJob<'a> {
         let MeshPlan {
             space,
             voxels,
-            depths,
             stage,
             budget,
         } = plan;
@@ -186,8 +198,7 @@ impl<'a> MeshJob<'a> {
         drop(AtomicFile::create(&folder.join(REPORT_FILE))?);
         let memory = stage.sizes();
         let mut log = Log::new(tell);
-        let subject = self.subject(depths);
-        let mut stage = DepthStage::new(stage, &subject, open, budget)?;
+        let mut stage = DepthStage::new(stage, (self.profile, self.model, self.look), open, budget)?;
         let n = self.views.len();
         let keys = {
             let mut draw = self.drawing(&mut log, MeshStage::Touch, 1);
@@ -197,18 +208,19 @@ impl<'a> MeshJob<'a> {
             return Err(self.no_surface(&space));
         }
         check_host(keys.len(), space.voxel())?;
-        log.end(MeshStage::Touch, None);
+        log.bricks = keys.len() as u64;
+        log.end(MeshStage::Touch, None)?;
         let slabs = slabs(keys.len(), memory.bricks);
         let bricks = {
             let mut draw = self.drawing(&mut log, MeshStage::Integrate, slabs);
             integrated(&mut stage, &voxels, &keys, options.min_views, n, &mut draw)?
         };
-        log.end(MeshStage::Integrate, None);
+        log.end(MeshStage::Integrate, None)?;
         let (mesh, degenerate) = triangles(&space, &voxels, bricks, &mut log)?;
         if mesh.triangles().is_empty() {
             return Err(self.no_surface(&space));
         }
-        log.end(MeshStage::March, Some(&mesh));
+        log.end(MeshStage::March, Some(&mesh))?;
         let seen = {
             let mut draw = self.drawing(&mut log, MeshStage::Color, 1);
             colors::colors(&mut stage, &voxels, mesh.positions(), n, &mut draw)?
@@ -218,14 +230,14 @@ impl<'a> MeshJob<'a> {
         drop(stage);
         let (mesh, mut dropped) = cleaned(options, mesh, &seen, &mut log)?;
         dropped.degenerate = degenerate;
-        log.end(MeshStage::Clean, Some(&mesh));
+        log.end(MeshStage::Clean, Some(&mesh))?;
         let (mesh, decimation_error) = decimated(options, space.voxel(), mesh, &mut log)?;
         let mesh = mesh.with_own_normals();
         let holds_picture = |format: &MeshFormat| *format != MeshFormat::Ply;
         let textured = match options.texture.layout() {
             Some(layout) if options.formats.iter().any(holds_picture) => {
                 let textured = self.textured(open, budget, mesh.clone(), layout, &mut log)?;
-                log.end(MeshStage::Texture, Some(&mesh));
+                log.end(MeshStage::Texture, Some(&mesh))?;
                 Some(textured)
             }
             _ => None,
@@ -242,7 +254,8 @@ impl<'a> MeshJob<'a> {
                 }
             }
         }
-        log.end(MeshStage::Write, Some(&mesh));
+        // Done is done, whoever asks to stop now.
+        let _ = log.end(MeshStage::Write, Some(&mesh));
         let names: Vec<&str> = self.views.iter().map(|(name, _)| name.as_str()).collect();
         let settings = serde_json::to_vec(options).unwrap_or_default();
         let report = MeshReport {
@@ -349,6 +362,8 @@ struct Log<'t> {
     tell: Tell<'t>,
     since: Instant,
     rows: Vec<StageRow>,
+    /// Bricks near surfaces, once they are known.
+    bricks: u64,
 }
 
 impl<'t> Log<'t> {
@@ -357,11 +372,12 @@ impl<'t> Log<'t> {
             tell,
             since: Instant::now(),
             rows: Vec::new(),
+            bricks: 0,
         }
     }
 
     fn tell(&mut self, stage: MeshStage, done: u32, total: u32) -> Result<(), MeshError> {
-        match (self.tell)(MeshProgress { stage, done, total }) {
+        match (self.tell)(MeshEvent::Progress(MeshProgress { stage, done, total })) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(MeshError::Stopped),
         }
@@ -370,22 +386,28 @@ impl<'t> Log<'t> {
     /// For stages on the host.
     fn part(&mut self, stage: MeshStage) -> impl FnMut(f32) -> ControlFlow<()> + '_ {
         move |fraction| {
-            (self.tell)(MeshProgress {
+            (self.tell)(MeshEvent::Progress(MeshProgress {
                 stage,
                 done: (fraction * PARTS as f32) as u32,
                 total: PARTS,
-            })
+            }))
         }
     }
 
-    fn end(&mut self, stage: MeshStage, mesh: Option<&Mesh>) {
-        self.rows.push(StageRow {
+    fn end(&mut self, stage: MeshStage, mesh: Option<&Mesh>) -> Result<(), MeshError> {
+        let row = StageRow {
             stage,
+            bricks: self.bricks,
             seconds: self.since.elapsed().as_secs_f64(),
             vertices: mesh.map_or(0, |mesh| mesh.positions().len() as u64),
             triangles: mesh.map_or(0, |mesh| mesh.triangles().len() as u64),
-        });
+        };
         self.since = Instant::now();
+        self.rows.push(row);
+        match (self.tell)(MeshEvent::Stage(row)) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(MeshError::Stopped),
+        }
     }
 }
 
@@ -426,7 +448,7 @@ fn cleaned(
     let mut dropped = Dropped::default();
     let colors = colors::spread(seen, mesh.triangles());
     let mut mesh = mesh.with_colors(colors)?;
-    log.end(MeshStage::Color, Some(&mesh));
+    log.end(MeshStage::Color, Some(&mesh))?;
     log.tell(MeshStage::Clean, 0, 1)?;
     if options.cull_unseen {
         let is_seen = |vertex: u32| seen.get(vertex as usize).is_some_and(Option::is_some);
@@ -478,7 +500,7 @@ fn decimated(
         });
     }
     let (mesh, done) = decimate::decimate(mesh, target, &mut log.part(MeshStage::Decimate))?;
-    log.end(MeshStage::Decimate, Some(&mesh));
+    log.end(MeshStage::Decimate, Some(&mesh))?;
     Ok((mesh, Some(done.error)))
 }
 

@@ -29,12 +29,11 @@ pub use drawn_error::DrawnError;
 pub use error::MeshError;
 pub use file::MeshFile;
 pub use make::{Made, MeshOutlook, Tell};
-pub use report::{Dropped, MeshProgress, MeshReport, MeshStage, StageRow, Surface, TextureRow};
+pub use report::{Dropped, MeshEvent, MeshProgress, MeshReport, MeshStage, StageRow, Surface, TextureRow};
 pub use scores::MeshScores;
 pub use space::Space;
 pub use stage::StageSizes;
 pub use truth::{Truth, TruthReport, TruthSettings};
 
 pub(crate) use draw::{DepthFile, draw};
-pub(crate) use make::{MeshJob, depth_kind};
-pub(crate) use stage::Subject;
+pub(crate) use make::MeshJob;

@@ -56,11 +56,22 @@ pub struct MeshProgress {
     pub total: u32,
 }
 
+/// What is told of the work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MeshEvent {
+    /// A stage moves on.
+    Progress(MeshProgress),
+    /// A stage is over.
+    Stage(StageRow),
+}
+
 /// A stage that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StageRow {
     /// Which.
     pub stage: MeshStage,
+    /// Bricks near surfaces, once they are known.
+    pub bricks: u64,
     /// How long it took.
     #[serde(serialize_with = "crate::export::milliseconds")]
     pub seconds: f64,

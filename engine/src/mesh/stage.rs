@@ -74,12 +74,13 @@ impl Pool {
     }
 }
 
-/// What is drawn, and how.
+/// What is drawn.
 #[derive(Clone, Debug)]
-pub(crate) struct Subject<'a> {
-    pub(crate) profile: &'a Profile,
-    pub(crate) model: &'a Gaussians,
-    pub(crate) look: Look,
+pub(crate) struct Subject {
+    /// Gaussians of the model.
+    pub(crate) gaussians: u32,
+    /// Its SH degree.
+    pub(crate) sh_degree: u32,
     /// Width and height of the views, pixels.
     pub(crate) sizes_px: Vec<[u32; 2]>,
     /// Which depths count.
@@ -120,15 +121,15 @@ pub struct StageSizes {
 
 impl StagePlan {
     fn new(
-        subject: &Subject<'_>,
+        subject: &Subject,
         [v_cap, i_cap]: [u32; 2],
         pool: Option<(&Voxels, u32)>,
         variants: &Variants,
         limits: PlanLimits,
     ) -> Result<Self, MeshError> {
-        let gaussians = u32::try_from(subject.model.len()).unwrap_or(u32::MAX);
+        let gaussians = subject.gaussians;
         let sizes = subject.sizes_px.iter().map(|size| (size[0], size[1]));
-        let mut capacities = Capacities::new(gaussians, v_cap, i_cap, subject.model.sh_degree, sizes);
+        let mut capacities = Capacities::new(gaussians, v_cap, i_cap, subject.sh_degree, sizes);
         capacities.slots = 1;
         capacities.cameras = 1;
         let mut table = TensorTable::default();
@@ -185,14 +186,14 @@ impl StagePlan {
     /// # Errors
     /// [`MeshError::DoesNotFit`] when not even one brick fits, [`MeshError::NoGaussians`], [`MeshError::NoViews`].
     pub(crate) fn fit(
-        subject: &Subject<'_>,
+        subject: &Subject,
         voxels: Option<&Voxels>,
         variants: &Variants,
         budget: Budget,
         limits: PlanLimits,
         faults: &Faults,
     ) -> Result<Self, MeshError> {
-        if subject.model.is_empty() {
+        if subject.gaussians == 0 {
             return Err(MeshError::NoGaussians);
         }
         if subject.sizes_px.is_empty() {
@@ -204,7 +205,7 @@ impl StagePlan {
             ..*variants
         };
         let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
-        let n = u32::try_from(subject.model.len()).unwrap_or(u32::MAX);
+        let n = subject.gaussians;
         let most = voxels.map_or(0, |voxels| {
             let all = u32::try_from(voxels.all()).unwrap_or(u32::MAX);
             faults.bricks.unwrap_or(MOST_BRICKS).min(all)
@@ -293,7 +294,7 @@ impl<'a> DepthStage<'a> {
     /// [`MeshError::Memory`].
     pub(crate) fn new(
         plan: StagePlan,
-        subject: &Subject<'a>,
+        (profile, model, look): (&'a Profile, &Gaussians, Look),
         open: &OpenDevice,
         budget: Budget,
     ) -> Result<Self, MeshError> {
@@ -324,11 +325,11 @@ impl<'a> DepthStage<'a> {
             map: plan.surface.map,
             uniforms: plan.tensors.shared.uniforms,
             pool: plan.pool,
-            profile: subject.profile,
-            look: subject.look,
+            profile,
+            look,
             banded: 0,
             gpu: {
-                step::write_model(&mut gpu, &plan.tensors, subject.model)?;
+                step::write_model(&mut gpu, &plan.tensors, model)?;
                 gpu
             },
             tensors: plan.tensors,

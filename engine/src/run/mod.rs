@@ -10,6 +10,7 @@ mod error;
 mod evaluation;
 pub mod interrupt;
 mod left_out;
+mod mesh;
 mod mesh_renderer;
 mod renderer;
 mod resolution_phases;
@@ -19,6 +20,7 @@ mod watch;
 
 pub use drawn::{Drawn, MeshEvaluated};
 pub use error::{DeviceLoss, RunError, StoredError};
+pub use mesh::mesh_outlook;
 pub use session::{ResumeFrom, RunEnd, RunRequest, run};
 pub use stored::{Cameras, Evaluated, Location, Stored};
 pub use watch::device_budget;

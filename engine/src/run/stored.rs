@@ -15,9 +15,8 @@ use crate::config::{ModelKind, Profile};
 use crate::eval::{EvalFile, Picture};
 use crate::export::{RenderMode, read_camera_path, read_cameras, read_ply};
 use crate::gaussians::Gaussians;
-use crate::kernels::surface_depth::Depths;
 use crate::memory::Gpu;
-use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook, Subject};
+use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook};
 use crate::plan::{CLASSIC_KERNEL_SIZE, Look, OpenDevice, Pinned, scene_options, schedule};
 use crate::record::events::{Progress, Stage};
 use crate::record::pictures::PictureWriter;
@@ -297,22 +296,11 @@ impl<'a> Stored<'a> {
     ) -> Result<Vec<PathBuf>, RunError> {
         let (views, near_z) = views_of(cameras, self.profile)?;
         self.look.near_z = near_z.unwrap_or(self.look.near_z);
-        let subject = Subject {
-            profile: self.profile,
-            model: &self.model,
-            look: self.look,
-            sizes_px: views.iter().map(|(_, camera)| size_px(camera)).collect(),
-            depths: Depths {
-                kind: mesh::depth_kind(self.profile.mesh.depth),
-                far: self.profile.mesh.far.unwrap_or(f32::INFINITY),
-                least_cosine: -1.0,
-            },
-        };
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let paths = mesh::draw(
             self.open,
             &self.pinned.variants,
-            &subject,
+            (self.profile, &self.model, self.look),
             device_budget(self.open, self.profile),
             (&views, layers),
             out,
