@@ -5,15 +5,18 @@ use kiln::gaussians::layout::Storage;
 use kiln::gaussians::morton::Frame;
 use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::filter_3d::{self, FilterIo};
+use kiln::kernels::mesh_gather::{self, GatherIo};
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::kernels::{
     budgeted, densify, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise, prepare_args, probe,
 };
-use kiln::program::{Program, TensorTable};
+use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
+use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,
     StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, train_step,
 };
+use kiln_mesh::Mesh;
 
 /// Every pass the engine can record on small tensors: lists of programs, each with how it sums up gradients.
 ///
@@ -126,5 +129,35 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
     let programs = vec![lpips.program().clone()];
     // It sums up nothing.
     lists.push((Reduction::Segmented, programs));
+    lists.push((Reduction::Segmented, meshes()));
     lists
+}
+
+/// Drawing a mesh, and taking a photo into points on it.
+fn meshes() -> Vec<Program> {
+    let mut table = TensorTable::default();
+    let corners = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    let mesh = Mesh::new(corners, vec![[0, 1, 2], [0, 2, 1]]).expect("a mesh");
+    let sizes = DrawSizes {
+        largest_px: [64, 48],
+        samples: 2,
+        whole: false,
+    };
+    let t = DrawTensors::new(&mut table, &Chunks::of(&mesh, 1), Coat::Plain, sizes);
+    let mut small = |name: &str, bytes: u64| table.add(name, Class::Small, Tag::Other, bytes);
+    let mut draw = Program::new("draw mesh");
+    t.record_depths(&mut draw);
+    t.record_triangles(&mut draw);
+    t.record_shade(&mut draw, small("image", 16 * 64 * 48));
+    let io = GatherIo {
+        view: t.samples.view,
+        points: small("points", 160),
+        depths: t.samples.depths,
+        photo: small("photo", 3 * 64 * 48),
+        sums: small("sums", 160),
+    };
+    let mut gather = Program::new("gather");
+    t.record_depths(&mut gather);
+    mesh_gather::record(&mut gather, &io, 10);
+    vec![draw, gather]
 }

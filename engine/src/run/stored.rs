@@ -374,8 +374,11 @@ impl<'a> Stored<'a> {
     }
 }
 
+/// Views to draw, by name, and the near plane of the scene that they are of.
+type Views = (Vec<(String, Camera)>, Option<f32>);
+
 /// The views; those of a scene bring its near plane along, unless the profile has one.
-pub(super) fn views_of(cameras: &Cameras, profile: &Profile) -> Result<(Vec<(String, Camera)>, Option<f32>), RunError> {
+pub(super) fn views_of(cameras: &Cameras, profile: &Profile) -> Result<Views, RunError> {
     match cameras {
         Cameras::File(path) => Ok((read_cameras(path)?, None)),
         Cameras::Path(path) => Ok((read_camera_path(path)?, None)),

@@ -77,11 +77,7 @@ pub fn shade<R: Real>(
 
 /// A square texture at a place, shares of its sides from the upper left corner.
 fn bilinear<R: Real>(texels: &[[u8; 4]], uv: [R; 2]) -> [R; 3] {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "sides of textures are small"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "sides of textures are small")]
     let side = (texels.len() as f64).sqrt().round() as i64;
     let at = uv.map(|x| x.max(R::ZERO).min(R::ONE) * R::of(side as f64) - R::of(0.5));
     let low = at.map(R::floor);

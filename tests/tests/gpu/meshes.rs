@@ -3,7 +3,7 @@
 
 use kiln::kernels::mesh_draw::MeshView;
 use kiln::kernels::mesh_gather::{self, GatherIo, normal_code};
-use kiln::memory::Gpu;
+use kiln::memory::{Gpu, MemoryError};
 use kiln::mesh::raster::{Canvas, Chunks, Coat, DrawSizes, DrawTensors, Texture};
 use kiln::program::{Class, Program, Span, Tag, TensorTable};
 use kiln::scene::{Camera, Photo};
@@ -71,15 +71,28 @@ fn texture() -> Texture {
     Texture::new(16, rgb).expect("a texture")
 }
 
-/// The picture, and the depths and triangles of its last strip.
+/// The picture, and the depths and triangles of all of it.
 fn drawn(mesh: &Mesh, coat: Coat<'_>, samples: u32, chunk: usize) -> (Vec<[f32; 4]>, Vec<f32>, Vec<u32>) {
+    let (image, depths, ids, strips) = drawn_in_strips(mesh, coat, samples, chunk, true);
+    assert_eq!(strips, 1);
+    (image, depths, ids)
+}
+
+/// The picture, the depths and triangles of its last strip, and how many strips there were.
+fn drawn_in_strips(
+    mesh: &Mesh,
+    coat: Coat<'_>,
+    samples: u32,
+    chunk: usize,
+    whole: bool,
+) -> (Vec<[f32; 4]>, Vec<f32>, Vec<u32>, u32) {
     let device = open();
     let mut table = TensorTable::default();
     let chunks = Chunks::of(mesh, chunk);
     let sizes = DrawSizes {
         largest_px: SIZE,
         samples,
-        whole: true,
+        whole,
     };
     let tensors = DrawTensors::new(&mut table, &chunks, coat, sizes);
     let pixels = SIZE[0] as usize * SIZE[1] as usize;
@@ -106,7 +119,7 @@ fn drawn(mesh: &Mesh, coat: Coat<'_>, samples: u32, chunk: usize) -> (Vec<[f32; 
     drop(canvas);
     drop(gpu);
     assert_valid(&device);
-    (image, depths, ids)
+    (image, depths, ids, strips)
 }
 
 fn view(samples: u32) -> MeshView {
@@ -180,6 +193,15 @@ fn chunks_change_nothing_and_the_same_is_drawn_again() {
             .map(|(a, b)| (a - b).abs());
         assert!(off.fold(0.0, f32::max) < 1e-6, "{chunk}");
     }
+}
+
+#[test]
+fn strips_change_nothing() {
+    // So many samples that one strip does not hold them.
+    let mesh = mesh();
+    let (whole, ..) = drawn(&mesh, Coat::Colors, 41, 1 << 20);
+    let (image, _, _, strips) = drawn_in_strips(&mesh, Coat::Colors, 41, 1 << 20, false);
+    assert_eq!((strips, image == whole), (2, true));
 }
 
 #[test]

@@ -70,7 +70,15 @@ fn eval(name: &str) -> Command {
 #[test]
 fn a_mesh_is_held_against_photos_and_truth() {
     let Output { status, stdout, stderr } = eval("grey.ply")
-        .args(["--truth", "solids", "--distances", "0.01,0.1", "--json"])
+        .args([
+            "--truth",
+            "solids",
+            "--distances",
+            "0.01,0.1",
+            "--json",
+            "--set",
+            "eval.lpips=true",
+        ])
         .output()
         .expect("the program starts");
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
