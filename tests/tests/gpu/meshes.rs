@@ -107,12 +107,13 @@ fn drawn_in_strips(
     tensors.load(&mut gpu, mesh, &chunks, coat).expect("the mesh fits");
     let compiled = gpu.compile(&program, RecordOptions::default()).expect("it compiles");
     let canvas = Canvas::new(tensors, compiled, BACKGROUND);
-    canvas
-        .draw(&mut gpu, &camera(), false, |_, _| {
-            Ok::<(), kiln::memory::MemoryError>(())
-        })
-        .expect("it draws");
-    let count = pixels * (samples * samples) as usize;
+    let (mut strips, mut rows) = (0, 0);
+    let done: Result<(), MemoryError> = canvas.draw(&mut gpu, &camera(), false, |_, [_, last]| {
+        (strips, rows) = (strips + 1, last);
+        Ok(())
+    });
+    done.expect("it draws");
+    let count = (SIZE[0] * rows * samples * samples) as usize;
     let image = gpu.read(&image, pixels).expect("the picture");
     let depths = gpu.read(&strip.depths, count).expect("depths");
     let ids = gpu.read(&strip.ids, count).expect("triangles");

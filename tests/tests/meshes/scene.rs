@@ -1,4 +1,5 @@
 //! A small surface whose colours are known, and photos of it.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::kernels::mesh_draw::MeshView;
 use kiln::scene::{Camera, Photo};
@@ -6,10 +7,10 @@ use kiln::twins::mesh_draw::{Drawn, draw};
 use kiln_mesh::Mesh;
 
 /// Photos' width and height, px.
-pub const SIZE: [u32; 2] = [120, 90];
+pub(crate) const SIZE: [u32; 2] = [120, 90];
 
 /// A camera at `position` that looks at `target`, with y down in the picture where z is up.
-pub fn camera(position: [f64; 3], target: [f64; 3]) -> Camera {
+pub(crate) fn camera(position: [f64; 3], target: [f64; 3]) -> Camera {
     let sub = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
     let cross = |a: [f64; 3], b: [f64; 3]| {
         [
@@ -36,7 +37,7 @@ pub fn camera(position: [f64; 3], target: [f64; 3]) -> Camera {
 }
 
 /// A sheet of `n` times `n` squares over x and y from -1 to 1, as high as `height` says, outside up.
-pub fn sheet(n: u32, height: impl Fn(f32, f32) -> f32) -> Mesh {
+pub(crate) fn sheet(n: u32, height: impl Fn(f32, f32) -> f32) -> Mesh {
     let at = |i: u32| 2.0 * i as f32 / n as f32 - 1.0;
     let rows = n + 1;
     let positions = (0..rows * rows).map(|v| {
@@ -54,7 +55,7 @@ pub fn sheet(n: u32, height: impl Fn(f32, f32) -> f32) -> Mesh {
 }
 
 /// The photo that a camera takes of a mesh whose place p has the colour `color(p)`, before grey; at the middles of pixels.
-pub fn photo(camera: &Camera, mesh: &Mesh, color: impl Fn([f64; 3]) -> [f64; 3]) -> (Photo, Drawn<f64>) {
+pub(crate) fn photo(camera: &Camera, mesh: &Mesh, color: impl Fn([f64; 3]) -> [f64; 3]) -> (Photo, Drawn<f64>) {
     let view = MeshView::strip(camera, 1, [0, camera.height_px], [0.0; 3]);
     let drawn: Drawn<f64> = draw(&view, mesh.positions(), mesh.triangles());
     let mut rgb = Vec::new();

@@ -16,7 +16,7 @@ use kiln_tests::gpu::{assert_valid, open};
 use crate::scene::{SIZE, camera, photo, sheet};
 
 /// Bakes from views of one size.
-pub fn baked(mesh: Mesh, views: &[(Camera, Photo)], layout: Layout, cap_bytes: u64) -> Textured {
+pub(crate) fn baked(mesh: Mesh, views: &[(Camera, Photo)], layout: Layout, cap_bytes: u64) -> Textured {
     let device = open();
     let settings = BakeSettings {
         layout,
