@@ -24,7 +24,12 @@ pub fn run(request: Mesh, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>>
 
 /// The same in a process that listens to signals already.
 pub(super) fn make(request: Mesh, out: &mut dyn Write, interrupt: &Interrupt) -> Result<Exit, Box<dyn Failure>> {
-    let Mesh { model, output, dry_run, json } = request;
+    let Mesh {
+        model,
+        output,
+        dry_run,
+        json,
+    } = request;
     let opened = open("mesh", &model)?;
     let scene = scene(&opened, &model).map_err(boxed)?;
     let stored = load(&opened, &model)?;

@@ -68,19 +68,29 @@ pub(crate) fn draw(
     let subject = Subject {
         gaussians: u32::try_from(model.len()).unwrap_or(u32::MAX),
         sh_degree: model.sh_degree,
-        sizes_px: views.iter().map(|(_, camera)| [camera.width_px, camera.height_px]).collect(),
+        sizes_px: views
+            .iter()
+            .map(|(_, camera)| [camera.width_px, camera.height_px])
+            .collect(),
         depths: Depths {
             kind: depth_kind(profile.mesh.depth),
             far: profile.mesh.far.unwrap_or(f32::INFINITY),
             least_cosine: -1.0,
         },
     };
-    let plan = StagePlan::fit(&subject, None, variants, budget, Gpu::limits(&open.device), &open.faults)?;
+    let plan = StagePlan::fit(
+        &subject,
+        None,
+        variants,
+        budget,
+        Gpu::limits(&open.device),
+        &open.faults,
+    )?;
     let mut stage = DepthStage::new(plan, (profile, model, look), open, budget)?;
     let (mut paths, mut scales) = (Vec::new(), Vec::new());
     for (done, (name, camera)) in views.iter().enumerate() {
         let size_px = [camera.width_px, camera.height_px];
-        stage.draw(camera)?;
+        stage.draw(camera, None)?;
         let map = stage.read_map(camera)?;
         if layers.depth {
             let depths: Vec<f32> = map.iter().map(|[z, ..]| *z).collect();

@@ -6,6 +6,7 @@
 
 mod device;
 mod files;
+mod mesh;
 mod scene;
 mod settings;
 mod train;

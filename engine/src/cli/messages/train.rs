@@ -9,6 +9,7 @@ use crate::export::{CamerasError, ExportError, PlyError};
 use crate::gaussians::init::InitError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
+use crate::mesh::MeshError;
 use crate::plan::{Job, LossError, NoJob, PlanError};
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
@@ -231,6 +232,7 @@ fn run() {
         },
         RunError::Plan(PlanError::Loss(LossError::NoMasks)),
         RunError::Train(stalled(Stall::Visible)),
+        RunError::Mesh(MeshError::NoViews),
     ];
     golden(
         "run",
@@ -239,7 +241,7 @@ fn run() {
             errors,
             [
                 Plan, Train, Scene, Export, Folder, Picture, Report, Ply, Cameras, Stored, NotFinite, Grew, Spilled,
-                Validation, DeviceLost, Overflow
+                Validation, DeviceLost, Overflow, Mesh
             ]
         ),
     );
