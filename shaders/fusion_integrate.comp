@@ -51,6 +51,28 @@ float view_depth(vec2 point, float reach) {
     return depth_map[at].x;
 }
 
+// True when no voxel of the brick at `place` can be on the image: the ball around it is behind the camera or beyond an edge.
+bool out_of_view(uvec3 place) {
+    vec3 q = vec3(place) + 0.5 * float(BRICK_SIDE - 1u);
+    // Half the diagonal, with the voxels as large as they are at the brick's outermost corner.
+    float half_diagonal = 0.5 * sqrt(3.0) * float(BRICK_SIDE);
+    float growth = 1.0;
+    if (radius != 0.0) {
+        float outer = max(contracted_distance(q) + half_diagonal * voxel / radius, 1.0);
+        if (outer > GROWTH_END) {
+            return false;
+        }
+        growth = 1.0 / ((2.0 - outer) * (2.0 - outer));
+    }
+    float reach = 1.01 * half_diagonal * voxel * growth;
+    vec3 p = camera_point(to_world(q));
+    vec2 low = (vec2(-0.5) - u.intrinsics.zw) / u.intrinsics.xy;
+    vec2 high = (vec2(u.width, u.height) - 0.5 - u.intrinsics.zw) / u.intrinsics.xy;
+    vec2 before = (p.xy - low * p.z) / sqrt(1.0 + low * low);
+    vec2 behind = (high * p.z - p.xy) / sqrt(1.0 + high * high);
+    return p.z < -reach || any(lessThan(before, vec2(-reach))) || any(lessThan(behind, vec2(-reach)));
+}
+
 void main() {
     uint brick = group_index();
     if (brick >= count) {
@@ -58,7 +80,9 @@ void main() {
     }
     uint key = brick_keys[brick];
     uvec3 place = BRICK_SIDE * uvec3(key / bricks_z / bricks_y, key / bricks_z % bricks_y, key % bricks_z);
-    for (uint v = gl_LocalInvocationIndex; v < 512u; v += 256u) {
+    // In the loop's condition, not before it: CPU drivers skip only what a loop does not turn to.
+    uint end = out_of_view(place) ? 0u : 512u;
+    for (uint v = gl_LocalInvocationIndex; v < end; v += 256u) {
         vec3 q = vec3(place + uvec3(v & 7u, v >> 3 & 7u, v >> 6));
         if (contracted_distance(q) > WORLD_END) {
             continue;

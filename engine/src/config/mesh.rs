@@ -115,16 +115,19 @@ impl MeshFormat {
     }
 }
 
-/// `mesh.decimate`; one of the three.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Decimate {
+/// `mesh.decimate`: one of the three.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decimate {
     /// To at most so many triangles.
-    Triangles(u32),
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triangles: Option<u32>,
     /// To at most so many vertices.
-    Vertices(u32),
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vertices: Option<u32>,
     /// As far as no collapse costs more than this, voxels.
-    Error(f32),
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f32>,
 }
 
 impl Mesh {
@@ -154,10 +157,25 @@ impl Mesh {
         c.range("min_triangles", self.min_triangles, 0..=1_000_000_000);
         c.range("fill_holes", self.fill_holes, 0..=1000);
         if let Some(decimate) = self.decimate {
-            c.within("decimate", |c| match decimate {
-                Decimate::Triangles(n) => c.range("triangles", n, 1..=u32::MAX / 3),
-                Decimate::Vertices(n) => c.range("vertices", n, 3..=u32::MAX / 3),
-                Decimate::Error(error) => c.range("error", error, 0.0..=1000.0),
+            let given = [
+                decimate.triangles.is_some(),
+                decimate.vertices.is_some(),
+                decimate.error.is_some(),
+            ];
+            let count = given.into_iter().filter(|given| *given).count();
+            c.require("decimate", count == 1, format!("{count} targets"), || {
+                "one of `triangles`, `vertices` and `error`".to_owned()
+            });
+            c.within("decimate", |c| {
+                if let Some(n) = decimate.triangles {
+                    c.range("triangles", n, 1..=u32::MAX / 3);
+                }
+                if let Some(n) = decimate.vertices {
+                    c.range("vertices", n, 3..=u32::MAX / 3);
+                }
+                if let Some(error) = decimate.error {
+                    c.range("error", error, 0.0..=1000.0);
+                }
             });
         }
         c.within("texture", |c| {

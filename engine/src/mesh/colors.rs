@@ -46,8 +46,7 @@ pub(super) fn colors<'a>(
         vertex_colors::record(&mut program, stage.uniforms, stage.image, stage.map, &vertices, voxels);
         let program = stage.gpu.compile(&program, RecordOptions::default())?;
         for view in 0..views {
-            draw(stage, view)?;
-            stage.gpu.run_compiled(&program)?;
+            draw(stage, view, &program)?;
         }
         let sums: Vec<[f32; 4]> = stage.gpu.read(&vertices.sums, part.len())?;
         colors.extend(

@@ -118,7 +118,7 @@ pub(crate) fn draw(
     let (mut paths, mut scales) = (Vec::new(), DepthFile::default());
     for (done, (name, camera)) in views.iter().enumerate() {
         let size_px = [camera.width_px, camera.height_px];
-        stage.draw(camera)?;
+        stage.draw(camera, None)?;
         let map = stage.read_map(camera)?;
         if layers.depth {
             let depths: Vec<f32> = map.iter().map(|[z, ..]| *z).collect();

@@ -12,13 +12,13 @@ use crate::kernels::fusion::{self, Voxels};
 use crate::plan::available_bytes;
 use crate::program::Program;
 use crate::twins::fusion::Voxel;
-use crate::vk::RecordOptions;
+use crate::vk::{CompiledProgram, RecordOptions};
 
 /// Host bytes of a brick on its way to triangles: f32 values, marks, and vertices and triangles of a surface through it.
 const HOST_BYTES_PER_BRICK: u64 = 2048 + 200 + 200 * 36;
 
-/// Draws view number `n` on a stage.
-pub(super) type Draw<'d, 'a> = &'d mut dyn FnMut(&mut DepthStage<'a>, usize) -> Result<(), MeshError>;
+/// Draws view number `n` on a stage and runs a program on it.
+pub(super) type Draw<'d, 'a> = &'d mut dyn FnMut(&mut DepthStage<'a>, usize, &CompiledProgram) -> Result<(), MeshError>;
 
 /// Numbers of the bricks near surfaces, ascending.
 ///
@@ -42,8 +42,7 @@ pub(super) fn touched<'a>(
     fusion::record_touch(&mut touch, stage.uniforms, stage.map, pool.bits, voxels, pixels);
     let touch = stage.gpu.compile(&touch, RecordOptions::default())?;
     for view in 0..views {
-        draw(stage, view)?;
-        stage.gpu.run_compiled(&touch)?;
+        draw(stage, view, &touch)?;
     }
     let words = usize::try_from(voxels.bits_bytes() / 4).unwrap_or(usize::MAX);
     let words: Vec<u32> = stage.gpu.read(&pool.bits, words)?;
@@ -138,8 +137,7 @@ fn integrate_slab<'a>(
     stage.gpu.write(&pool.keys, slab)?;
     let program = stage.gpu.compile(&program, RecordOptions::default())?;
     for view in 0..views {
-        draw(stage, view)?;
-        stage.gpu.run_compiled(&program)?;
+        draw(stage, view, &program)?;
     }
     Ok(())
 }

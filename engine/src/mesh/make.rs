@@ -14,7 +14,7 @@ use super::report::{Dropped, MeshEvent, MeshProgress, MeshReport, MeshStage, Sta
 use super::stage::{DepthStage, StagePlan, StageSizes, Subject};
 use super::texture::{BakeSettings, Layout, Textured, bake, write_textured};
 use super::{MeshError, Space, colors};
-use crate::config::{self, Decimate, MeshDepth, MeshFormat, Profile};
+use crate::config::{self, MeshDepth, MeshFormat, Profile};
 use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
 use crate::gaussians::Gaussians;
 use crate::kernels::fusion::Voxels;
@@ -24,6 +24,7 @@ use crate::memory::{Budget, PlanLimits};
 use crate::plan::{AHEAD, Faults, Look, OpenDevice, available_bytes, image_options};
 use crate::scene::{Camera, ImageStore, Photo, SceneIndex, Split, ViewId};
 use crate::twins::fusion::to_world;
+use crate::vk::CompiledProgram;
 
 /// Largest angle between ray and surface normal at which a depth counts: cosine of 80 degrees (PGSR).
 const LEAST_COSINE: f32 = 0.173_648_18;
@@ -337,14 +338,14 @@ impl<'a> MeshJob<'a> {
         log: &'l mut Log<'_>,
         stage: MeshStage,
         turns: usize,
-    ) -> impl FnMut(&mut DepthStage<'a>, usize) -> Result<(), MeshError> + 'l {
+    ) -> impl FnMut(&mut DepthStage<'a>, usize, &CompiledProgram) -> Result<(), MeshError> + 'l {
         let total = count(turns * self.views.len());
         let mut done = 0;
-        move |device, view| {
+        move |device, view, next| {
             log.tell(stage, done, total.max(done))?;
             done += 1;
             match self.views.get(view) {
-                Some((_, camera)) => device.draw(camera),
+                Some((_, camera)) => device.draw(camera, Some(next)),
                 None => Ok(()),
             }
         }
@@ -483,13 +484,14 @@ fn decimated(
     mesh: Mesh,
     log: &mut Log<'_>,
 ) -> Result<(Mesh, Option<f32>), MeshError> {
-    let Some(target) = options.decimate else {
+    let target = options.decimate.and_then(|target| {
+        let triangles = target.triangles.map(|n| decimate::Target::Triangles(n.into()));
+        let vertices = target.vertices.map(|n| decimate::Target::Vertices(n.into()));
+        let error = target.error.map(|error| decimate::Target::Error(error * voxel));
+        triangles.or(vertices).or(error)
+    });
+    let Some(target) = target else {
         return Ok((mesh, None));
-    };
-    let target = match target {
-        Decimate::Triangles(n) => decimate::Target::Triangles(n.into()),
-        Decimate::Vertices(n) => decimate::Target::Vertices(n.into()),
-        Decimate::Error(error) => decimate::Target::Error(error * voxel),
     };
     let needed_bytes = decimate::host_bytes(mesh.positions().len() as u64, mesh.triangles().len() as u64);
     if let Some(available_bytes) = available_bytes().filter(|available| needed_bytes > *available) {

@@ -317,3 +317,132 @@ fn median(mut values: Vec<f32>) -> Option<f32> {
     values.sort_by(f32::total_cmp);
     values.get(middle).copied()
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::config::{Inputs, Override, resolve};
+
+    fn options(set: &[(&str, &str)]) -> Mesh {
+        let set = set.iter().map(|(key, value)| Override {
+            key: format!("mesh.{key}"),
+            value: (*value).to_owned(),
+            flag: "--set".to_owned(),
+        });
+        let inputs = Inputs {
+            profile: Some("cpu".to_owned()),
+            overrides: set.collect(),
+            ..Inputs::default()
+        };
+        resolve(&inputs).unwrap().mesh
+    }
+
+    /// A camera at a place of a circle of radius 4 at height 1, looking at the axis, or away from it.
+    fn camera(turn: f64, outwards: bool) -> Camera {
+        let (sin, cos) = turn.sin_cos();
+        let sign = if outwards { 1.0 } else { -1.0 };
+        let forward = [sign * cos, sign * sin, 0.0];
+        let right = cross(forward, [0.0, 0.0, 1.0]);
+        let rows = [right, cross(forward, right), forward];
+        let position = [4.0 * cos, 4.0 * sin, 1.0];
+        Camera {
+            width_px: 400,
+            height_px: 300,
+            fx: 400.0,
+            fy: 400.0,
+            cx: 200.0,
+            cy: 150.0,
+            rotation: rows.map(|row| row.map(|x| x as f32)),
+            translation: rows.map(|row| -dot(row, position) as f32),
+        }
+    }
+
+    fn cameras(outwards: bool) -> Vec<Camera> {
+        (0..24).map(|i| camera(f64::from(i) * 0.2618, outwards)).collect()
+    }
+
+    /// Opaque Gaussians on a cross of arms `half` long around the axis at height 1.
+    fn model(half: f32) -> Gaussians {
+        let means: Vec<[f32; 3]> = (-100..=100)
+            .flat_map(|i| {
+                let x = half * i as f32 / 100.0;
+                [[x, 0.0, 1.0], [0.0, x, 1.0], [0.0, 0.0, 1.0 + x]]
+            })
+            .collect();
+        Gaussians {
+            logit_opacities: vec![2.0; means.len()],
+            means,
+            ..Gaussians::default()
+        }
+    }
+
+    #[test]
+    fn what_cameras_stand_around_is_bounded() {
+        let space = Space::choose(&options(&[]), &model(0.5), &cameras(false), 4.4).unwrap();
+        let Space::Bounded { lower, upper, voxel } = space else {
+            unreachable!("{space}")
+        };
+        for (i, middle) in [0.0, 0.0, 1.0].into_iter().enumerate() {
+            assert!((lower[i] + upper[i] - 2.0 * middle).abs() < 0.05, "{space}");
+            assert!((0.9..1.2).contains(&(upper[i] - lower[i])), "{space}");
+        }
+        // A pixel at a depth of 4 covers 0.01.
+        assert!((voxel - 0.01).abs() < 1e-3, "{space}");
+        assert!((space.far() - 1.9).abs() < 0.2, "{}", space.far());
+    }
+
+    #[test]
+    fn what_is_all_around_is_contracted() {
+        for (cameras, half) in [(cameras(true), 40.0), (cameras(false), 40.0), (cameras(true), 0.5)] {
+            let space = Space::choose(&options(&[]), &model(half), &cameras, 4.4).unwrap();
+            let Space::Contracted { focus, radius, voxel } = space else {
+                unreachable!("{space}")
+            };
+            assert!(focus[0].abs() < 0.01 && focus[1].abs() < 0.01, "{space}");
+            assert!((radius - 4.0).abs() < 0.01, "{space}");
+            assert!(voxel >= 4.0 * radius / 1024.0 - 1e-6, "{space}");
+            assert_eq!(space.far(), f32::INFINITY);
+            assert!(space.voxels(4.0).all() <= 1 << 21);
+        }
+    }
+
+    #[test]
+    fn settings_decide() {
+        let choose = |set: &[(&str, &str)]| Space::choose(&options(set), &model(0.5), &cameras(false), 4.4);
+        let boxed = choose(&[("box", "[-1, -2, 0, 1, 2, 3]"), ("voxel", "0.1")]).unwrap();
+        let Space::Bounded { lower, upper, voxel } = boxed else {
+            unreachable!("{boxed}")
+        };
+        assert_eq!((lower, upper, voxel), ([-1.0, -2.0, 0.0], [1.0, 2.0, 3.0], 0.1));
+        assert_eq!(boxed.voxels(4.0).bricks, [3, 5, 4]);
+        let contracted = choose(&[("space", "contracted"), ("voxel", "0.5")]).unwrap();
+        assert_eq!(contracted.voxels(4.0).bricks, [4; 3]);
+        let fine = choose(&[("voxel", "0.00001")]).unwrap_err();
+        let MeshError::Voxels { side, least, .. } = fine else {
+            unreachable!("{fine}")
+        };
+        assert!(
+            choose(&[("voxel", &(1.001 * least).to_string())]).is_ok(),
+            "{side} {least}"
+        );
+        let none = Space::choose(&options(&[]), &model(0.5), &[], 4.4).unwrap_err();
+        assert!(matches!(none, MeshError::NoViews));
+    }
+
+    /// Nothing, one thing, things at no place: there is a space all the same.
+    #[test]
+    fn odd_models_have_a_space() {
+        for means in [vec![], vec![[0.1, 0.2, 0.9]], vec![[f32::NAN; 3]; 4]] {
+            let model = Gaussians {
+                logit_opacities: vec![1.0; means.len()],
+                means,
+                ..Gaussians::default()
+            };
+            for cameras in [cameras(false), vec![camera(0.0, false)]] {
+                let space = Space::choose(&options(&[]), &model, &cameras, 4.4).unwrap();
+                assert!(space.voxel() > 0.0 && space.voxels(4.0).all() > 0, "{space}");
+            }
+        }
+    }
+}

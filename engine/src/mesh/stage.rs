@@ -13,7 +13,7 @@ use crate::kernels::fusion::{BRICK_BYTES, Voxels};
 use crate::kernels::surface_depth::Depths;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Surface, Variants};
-use crate::memory::{Budget, Gpu, Plan, PlanLimits};
+use crate::memory::{Budget, Gpu, MemoryError, Plan, PlanLimits};
 use crate::plan::{Faults, Look, OpenDevice};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::scene::Camera;
@@ -337,18 +337,32 @@ impl<'a> DepthStage<'a> {
         Ok(stage)
     }
 
-    /// Draws a view; image and depth map stay on the device until the next.
+    /// Draws a view; image and depth map stay on the device until the next. Runs `next` on them, which must leave things as
+    /// they are where nothing has a depth: it goes along with the view, before that is known to have fit.
     ///
     /// # Errors
     /// [`MeshError::Train`] when the device fails or a view cannot be drawn in bands either.
-    pub(crate) fn draw(&mut self, camera: &Camera) -> Result<(), MeshError> {
+    pub(crate) fn draw(&mut self, camera: &Camera, next: Option<&CompiledProgram>) -> Result<(), MeshError> {
         let block = uniforms::render(self.profile, camera, &self.look);
         self.put_uniforms(&block)?;
-        self.gpu.run_compiled(&self.view)?;
+        let mut ticket = self.gpu.submit(&self.view, 0)?;
+        if let Some(next) = next {
+            ticket = self.gpu.submit(next, 0)?;
+        }
+        self.gpu
+            .queue()
+            .wait(ticket, "a view with depth")
+            .map_err(MemoryError::from)?;
         let counters = self.status()?;
         match counters.stall() {
             None => Ok(()),
-            Some(Stall::Visible | Stall::Intersections) => self.draw_in_bands(&block),
+            Some(Stall::Visible | Stall::Intersections) => {
+                self.draw_in_bands(&block)?;
+                if let Some(next) = next {
+                    self.gpu.run_compiled(next)?;
+                }
+                Ok(())
+            }
             Some(_) => Err(self.stalled(counters)),
         }
     }
@@ -386,16 +400,6 @@ impl<'a> DepthStage<'a> {
     fn status(&self) -> Result<Counters, MeshError> {
         let status = self.tensors.rings.status.slice(0, size_of::<Counters>() as u64);
         Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&status)?))
-    }
-
-    /// Colour and transmittance of the view that was drawn last, row by row.
-    ///
-    /// # Errors
-    /// [`MeshError::Memory`].
-    #[cfg(test)]
-    pub(crate) fn read_image(&mut self, camera: &Camera) -> Result<Vec<[f32; 4]>, MeshError> {
-        let pixels = camera.width_px as usize * camera.height_px as usize;
-        Ok(self.gpu.read(&self.image, pixels)?)
     }
 
     /// Depth, 0 for none, and normal, 0 for none, camera space, of the view that was drawn last, row by row.

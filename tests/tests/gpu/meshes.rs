@@ -264,14 +264,8 @@ fn gathered_colors_are_the_twins() {
     gpu.write(&io.sums, &vec![[0.0_f32; 4]; points.len()]).expect("sums");
     let compiled = gpu.compile(&program, RecordOptions::default()).expect("it compiles");
     let canvas = Canvas::new(tensors, compiled, BACKGROUND);
-    canvas
-        .draw(
-            &mut gpu,
-            &camera(),
-            true,
-            |_, _| Ok::<(), kiln::memory::MemoryError>(()),
-        )
-        .expect("it gathers");
+    let done: Result<(), MemoryError> = canvas.draw(&mut gpu, &camera(), true, |_, _| Ok(()));
+    done.expect("it gathers");
     let found: Vec<[f32; 4]> = gpu.read(&io.sums, points.len()).expect("sums");
     drop(canvas);
     drop(gpu);

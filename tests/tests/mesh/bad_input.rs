@@ -39,7 +39,7 @@ fn models_that_show_nothing_are_refused() {
     refused("text.ply", &[], 4, &["text.ply"]);
     refused("points.ply", &[], 4, &["points.ply"]);
     refused("far.ply", &[], 4, &["no view shows a surface", "mesh.space=contracted"]);
-    refused("nan.ply", &[], 4, &["no view shows a surface"]);
+    refused("nan.ply", &[], 4, &["nan.ply", "is not finite"]);
     // One Gaussian is a surface, too small a piece to keep.
     refused(
         "one.ply",

@@ -97,7 +97,7 @@ fn a_ball_of_splats_becomes_a_ball() {
         topology::report(&found)
     );
     assert!(mean < 0.35 * voxel, "{} voxels", mean / voxel);
-    // Nothing stands behind it, and all that the cameras see is there.
+    // Nothing stands behind it, and what the cameras see, the upper half and more, is there.
     assert!(
         off.iter().all(|d| *d < 4.0 * voxel),
         "{:?}",
@@ -109,7 +109,7 @@ fn a_ball_of_splats_becomes_a_ball() {
         (1, 0, 0)
     );
     assert!(
-        found.area() > 0.6 * 4.0 * std::f64::consts::PI * f64::from(RADIUS * RADIUS),
+        found.area() > 0.5 * 4.0 * std::f64::consts::PI * f64::from(RADIUS * RADIUS),
         "{}",
         found.area()
     );
@@ -245,7 +245,7 @@ fn depth_and_normals_are_drawn() {
         "--fault",
         "bands=5",
         "--fault",
-        "v_cap=600",
+        "v_cap=1200",
     ]);
     assert!(fs::read(out.join("frame_00000.png")).unwrap() == whole);
 }
