@@ -83,7 +83,8 @@ fn a_ball_of_splats_becomes_a_ball() {
     let ply = scratch.join("ball.ply");
     written(&ply, &ball());
     let out = scratch.join("out");
-    let (code, said) = mesh(&ply, &out, &["--format", "ply,obj,glb"]);
+    let colors = ["--format", "ply,obj,glb", "--set", "mesh.texture.kind=none"];
+    let (code, said) = mesh(&ply, &out, &colors);
     assert_eq!(code, Some(0), "{said}");
     let found = read(out.join("mesh.ply"));
     let report = json(&out.join("report.json"));

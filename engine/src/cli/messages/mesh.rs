@@ -87,7 +87,8 @@ fn mesh() {
         complete!(
             MeshError,
             errors,
-            [NoViews,
+            [
+                NoViews,
                 NoGaussians,
                 Voxels,
                 NoSurface,
@@ -101,7 +102,9 @@ fn mesh() {
                 Scene,
                 Mesh,
                 Picture,
-                Export, Texture]
+                Export,
+                Texture
+            ]
         ),
     );
 }
