@@ -244,7 +244,10 @@ mod tests {
         for (i, (z, normal)) in depth_map(&blended, &view, &PLANE).into_iter().enumerate() {
             let [x, y] = [i as u32 % view.size_px[0], i as u32 / view.size_px[0]];
             let ray = pixel_ray(&view, [f64::from(x), f64::from(y)]);
-            assert!((dot(plane.normal, scale(ray, z)) + plane.distance).abs() < 1e-9, "{i}: {z}");
+            assert!(
+                (dot(plane.normal, scale(ray, z)) + plane.distance).abs() < 1e-9,
+                "{i}: {z}"
+            );
             if normal != [0.0; 3] {
                 assert!((dot(normal, plane.normal) - 1.0).abs() < 1e-6);
             }
