@@ -74,9 +74,13 @@ pub(super) fn make(request: Mesh, out: &mut dyn Write, interrupt: &Interrupt) ->
             if !model.quiet {
                 let _ = writeln!(err, "{}", summary(&made.report));
             }
-            made.files
-                .iter()
-                .try_for_each(|path| writeln!(out, "{}", path.display()))
+            let files: Vec<String> = made.files.iter().map(|path| path.display().to_string()).collect();
+            if json {
+                let line = serde_json::json!({ "type": "mesh", "files": files, "surface": made.report.surface });
+                writeln!(out, "{line}")
+            } else {
+                files.iter().try_for_each(|path| writeln!(out, "{path}"))
+            }
         }
     };
     written.map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;

@@ -16,7 +16,7 @@ pub struct Mesh {
     /// Box of bounded space, `[x0, y0, z0, x1, y1, z1]`, world units; null = around what the cameras look at.
     #[serde(rename = "box")]
     pub bounds: Option<[f32; 6]>,
-    /// Largest depth that counts, world units; null = the diagonal of the box in bounded space, no limit in contracted space.
+    /// Largest depth that counts, world units; null = no limit.
     pub far: Option<f32>,
     /// What the depth of a pixel is.
     pub depth: MeshDepth,

@@ -155,7 +155,7 @@ impl<'a> MeshJob<'a> {
         let voxels = space.voxels(options.truncation);
         let depths = Depths {
             kind: depth_kind(options.depth),
-            far: options.far.unwrap_or_else(|| space.far()),
+            far: options.far.unwrap_or(f32::INFINITY),
             least_cosine: LEAST_COSINE,
         };
         let subject = Subject {

@@ -145,18 +145,6 @@ impl Space {
         }
     }
 
-    /// Depth beyond which nothing counts, where none is set, world units.
-    #[must_use]
-    pub fn far(&self) -> f32 {
-        match self {
-            Self::Bounded { lower, upper, .. } => {
-                let squares: f32 = (0..3).map(|i| (upper[i] - lower[i]).powi(2)).sum();
-                squares.sqrt()
-            }
-            Self::Contracted { .. } => f32::INFINITY,
-        }
-    }
-
     /// The space as kernels take it, for surfaces heard of at `truncation` voxels.
     #[must_use]
     pub fn voxels(&self, truncation: f32) -> Voxels {
@@ -389,7 +377,6 @@ mod tests {
         }
         // A pixel at a depth of 4 covers 0.01.
         assert!((voxel - 0.01).abs() < 1e-3, "{space}");
-        assert!((space.far() - 1.9).abs() < 0.2, "{}", space.far());
     }
 
     #[test]
@@ -402,7 +389,6 @@ mod tests {
             assert!(focus[0].abs() < 0.01 && focus[1].abs() < 0.01, "{space}");
             assert!((radius - 4.0).abs() < 0.01, "{space}");
             assert!(voxel >= 4.0 * radius / 1024.0 - 1e-6, "{space}");
-            assert_eq!(space.far(), f32::INFINITY);
             assert!(space.voxels(4.0).all() <= 1 << 21);
         }
     }

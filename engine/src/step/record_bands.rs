@@ -83,9 +83,12 @@ impl RecordBandTensors {
             Tag::Other,
             if training { groups_bytes } else { 4 },
         );
+        // Without what tensors are rounded up by: a third of it is a plane, see `Survey::new`.
+        let survey = arena("tile_survey".to_owned(), Tag::Pixels, survey_bytes).slice(0, survey_bytes);
+        let survey_back = table.add("ring/tile_survey", Class::Readback, Tag::Staging, survey_bytes);
         Self {
-            survey: arena("tile_survey".to_owned(), Tag::Pixels, survey_bytes),
-            survey_back: table.add("ring/tile_survey", Class::Readback, Tag::Staging, survey_bytes),
+            survey,
+            survey_back: survey_back.slice(0, survey_bytes),
             inside,
             groups,
             store,
@@ -324,6 +327,26 @@ mod tests {
         &[5, 6, 7, 9, 10, 11],
         &[11],
     ];
+
+    /// Planes lie one behind the other whatever the number of tiles.
+    #[test]
+    fn surveys_are_thirds_of_what_is_copied() {
+        for tiles in [1, 2, 3, 35, 60] {
+            let size = (16 * tiles, 16);
+            let capacities = Capacities::new(600, 300, 3000, 0, [size]);
+            let variants = Variants {
+                reduction: Reduction::Atomic,
+                sort_subgroup: 0,
+                columns: true,
+                lanes: false,
+            };
+            let mut table = TensorTable::default();
+            let tensors = StepTensors::for_rendering(&mut table, &capacities, &variants);
+            let records = RecordBandTensors::new(&mut table, &tensors, false);
+            let words = [records.survey, records.survey_back].map(|span| span.bytes / 4);
+            assert_eq!(words, [3 * u64::from(tiles); 2]);
+        }
+    }
 
     fn surveyed() -> Survey {
         let mut words = vec![0; 36];

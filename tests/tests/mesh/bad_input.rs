@@ -40,10 +40,11 @@ fn models_that_show_nothing_are_refused() {
     refused("points.ply", &[], 4, &["points.ply"]);
     refused("far.ply", &[], 4, &["no view shows a surface", "mesh.space=contracted"]);
     refused("nan.ply", &[], 4, &["nan.ply", "is not finite"]);
-    // One Gaussian is a surface, too small a piece to keep.
+    // One Gaussian covers no pixel by more than half.
+    refused("one.ply", &[], 4, &["no view shows a surface"]);
     refused(
-        "one.ply",
-        &["--set", "mesh.voxel=0.02"],
+        "ball.ply",
+        &["--set", "mesh.min_triangles=1000000"],
         4,
         &["nothing is left", "mesh.min_triangles=0"],
     );

@@ -250,3 +250,41 @@ fn depth_and_normals_are_drawn() {
     ]);
     assert!(fs::read(out.join("frame_00000.png")).unwrap() == whole);
 }
+
+/// Ctrl-C amid the work: no file, and the exit code of an interrupt. Stages are told as they end.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_no_file() {
+    use std::io::BufRead as _;
+    use std::process::{Command, Stdio};
+    let scratch = Scratch::new("mesh-interrupt");
+    let ply = scratch.join("ball.ply");
+    written(&ply, &ball());
+    let out = scratch.join("out");
+    let mut command = runs::kiln();
+    command
+        .arg("mesh")
+        .arg(&ply)
+        .arg("--scene")
+        .arg(runs::scene())
+        .arg("-o")
+        .arg(&out);
+    // Voxels fine enough for minutes.
+    command.args(["--allow-cpu", "-q", "--json", "--set", "mesh.voxel=0.003"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(
+        (&first["type"], &first["stage"]),
+        (&"mesh_stage".into(), &"touch".into())
+    );
+    assert!(first["bricks"].as_u64().unwrap() > 1000, "{first}");
+    let killed = Command::new("kill")
+        .arg("-INT")
+        .arg(child.id().to_string())
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "something is left");
+}
