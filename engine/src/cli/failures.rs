@@ -275,6 +275,7 @@ impl Failure for DrawnError {
             Self::Memory(error) => error.hint(),
             Self::Export(error) => error.hint(),
             Self::Picture(_) => Some("this is a defect of Kiln; please report it with the command that led to it".to_owned()),
+            Self::NoFaces { .. } => Some("`kiln mesh MODEL.ply --scene DIR` makes a mesh of a splat model".to_owned()),
             // Their messages say what to do.
             _ => None,
         }
