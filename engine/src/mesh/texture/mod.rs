@@ -1,4 +1,4 @@
-//! Textures from photos: [`bake`] gives a mesh texture coordinates and the picture that they point into.
+//! Textures from photos: [`bake()`] gives a mesh texture coordinates and the picture that they point into.
 //!
 //! Every texel asks every photo, in their order, and takes the weighted mean of those that see its place on the surface: the
 //! drawn depths of the mesh itself say which those are. Nothing is scattered, so equal input gives equal bytes. Texels go by in
