@@ -1,7 +1,7 @@
 //! Surfaces of a trained model: depth and normals of views, the triangle mesh that they make, and pictures, textures and scores
 //! of meshes.
 //!
-//! Owns [`make`]: depth of every training view into sparse bricks of voxels in a fixed amount of device memory, marching cubes,
+//! Owns the way from a model to files: depth of every training view into sparse bricks of voxels in a fixed amount of device memory, marching cubes,
 //! colours, cleaning, files. Promises that what is allocated is what was planned; that a smaller budget gives the same bytes,
 //! in more slabs; that equal input gives equal files; and that files appear whole or not at all. Refuses what cannot fit
 //! before it begins, with the key that would. What triangles are and how they are cleaned is `kiln-mesh`'s.

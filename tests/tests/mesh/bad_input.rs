@@ -40,8 +40,8 @@ fn models_that_show_nothing_are_refused() {
     refused("points.ply", &[], 4, &["points.ply"]);
     refused("far.ply", &[], 4, &["no view shows a surface", "mesh.space=contracted"]);
     refused("nan.ply", &[], 4, &["nan.ply", "is not finite"]);
-    // One Gaussian covers no pixel by more than half.
-    refused("one.ply", &[], 4, &["no view shows a surface"]);
+    // One Gaussian is a surface, too small a piece to keep.
+    refused("one.ply", &[], 4, &["nothing is left", "mesh.min_triangles=0"]);
     refused(
         "ball.ply",
         &["--set", "mesh.min_triangles=1000000"],

@@ -1,11 +1,6 @@
 //! Depth and normals of splats, voxels, and the meshes that come of them: each kernel against its twin, fusion of exact
 //! depth against the solids it was cast from, and `kiln mesh` from the outside.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "tests stop at the first surprise"
-)]
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod bad_input;
 mod fusion;

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use kiln::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
 use kiln::gaussians::Gaussians;
@@ -48,8 +49,8 @@ pub(crate) fn written(path: &Path, model: &Gaussians) {
     write_ply(path, model, PlyFlavor::Fused, comments).unwrap();
 }
 
-/// Runs `kiln mesh` on a file with the bundled scene's cameras; gives exit code and what it said.
-pub(crate) fn mesh(model: &Path, out: &Path, more: &[&str]) -> (Option<i32>, String) {
+/// `kiln mesh` on a file with the bundled scene's cameras.
+fn command(model: &Path, out: &Path, more: &[&str]) -> Command {
     let mut command = runs::kiln();
     command
         .arg("mesh")
@@ -58,11 +59,15 @@ pub(crate) fn mesh(model: &Path, out: &Path, more: &[&str]) -> (Option<i32>, Str
         .arg(runs::scene())
         .arg("-o")
         .arg(out);
-    outcome(
-        command
-            .args(["-r", "100", "--allow-cpu", "--set", "diagnose.validation=sync"])
-            .args(more),
-    )
+    command
+        .args(["-r", "100", "--allow-cpu", "--set", "diagnose.validation=sync"])
+        .args(more);
+    command
+}
+
+/// Runs it; gives exit code and what it said.
+pub(crate) fn mesh(model: &Path, out: &Path, more: &[&str]) -> (Option<i32>, String) {
+    outcome(&mut command(model, out, more))
 }
 
 fn read(path: PathBuf) -> Mesh {
@@ -146,7 +151,7 @@ fn a_ball_of_splats_becomes_a_ball() {
         ),
         (
             5,
-            vec![format!("bricks={}", bricks.div_ceil(5)), "v_cap=700".to_owned()],
+            vec![format!("bricks={}", bricks.div_ceil(5)), "v_cap=1200".to_owned()],
         ),
     ]
     .into_iter()
@@ -193,12 +198,14 @@ fn settings_are_heeded() {
     );
     // A plan is printed and nothing is made.
     let none = scratch.join("none");
-    let (code, said) = mesh(&ply, &none, &["--dry-run", "--vram", "200MiB"]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(
-        said.contains("bricks") && said.contains("verdict: fits") && said.contains("200.0"),
-        "{said}"
-    );
+    let said = command(&ply, &none, &["--dry-run", "--vram", "200MiB"])
+        .output()
+        .unwrap();
+    assert_eq!(said.status.code(), Some(0), "{said:?}");
+    let said = String::from_utf8(said.stdout).unwrap();
+    for word in ["bounded", "at once", "200.0", "verdict: fits"] {
+        assert!(said.contains(word), "{word:?} is not in {said}");
+    }
     assert!(!none.exists());
 }
 
@@ -256,7 +263,7 @@ fn depth_and_normals_are_drawn() {
 #[test]
 fn an_interrupt_leaves_no_file() {
     use std::io::BufRead as _;
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     let scratch = Scratch::new("mesh-interrupt");
     let ply = scratch.join("ball.ply");
     written(&ply, &ball());
@@ -287,4 +294,53 @@ fn an_interrupt_leaves_no_file() {
     assert!(killed.success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "something is left");
+}
+
+/// `kiln train --mesh` ends with the mesh that `kiln mesh RUN` makes, and `kiln plan --mesh` says what it takes.
+#[test]
+fn training_ends_with_a_mesh() {
+    let scratch = Scratch::new("mesh-train");
+    let run = scratch.join("run");
+    let settings = "--profile cpu --recipe demo --iterations 60 -r 66 --set eval.lpips=false --set schedule.resolution=[] \
+                    --set memory.max_gaussians=4000 --set mesh.min_triangles=10 --set mesh.voxel=0.05 --allow-cpu";
+    let mut train = runs::kiln();
+    train
+        .arg("train")
+        .arg(runs::scene())
+        .arg("-o")
+        .arg(&run)
+        .args(settings.split_whitespace());
+    let trained = train.args(["--mesh", "--json", "-q"]).output().unwrap();
+    assert_eq!(
+        trained.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&trained.stderr)
+    );
+    let lines: Vec<serde_json::Value> = String::from_utf8(trained.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let stages = lines.iter().filter(|line| line["type"] == "mesh_stage");
+    let stages: Vec<&str> = stages.map(|line| line["stage"].as_str().unwrap()).collect();
+    assert_eq!(stages, ["touch", "integrate", "march", "color", "clean", "write"]);
+    assert_eq!(lines.last().unwrap()["type"], "mesh");
+    let bytes = fs::read(run.join("mesh/mesh.ply")).unwrap();
+    let mut again = runs::kiln();
+    let (code, said) = outcome(
+        again
+            .arg("mesh")
+            .arg(&run)
+            .arg("-o")
+            .arg(scratch.join("again"))
+            .arg("-q"),
+    );
+    assert_eq!(code, Some(0), "{said}");
+    assert!(fs::read(scratch.join("again/mesh.ply")).unwrap() == bytes);
+    let mut plan = runs::kiln();
+    plan.arg("plan").arg(runs::scene()).args(settings.split_whitespace());
+    let planned = plan.arg("--mesh").output().unwrap();
+    let planned = String::from_utf8(planned.stdout).unwrap();
+    assert!(planned.contains("mesh, of the model in the end"), "{planned}");
 }
