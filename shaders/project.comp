@@ -6,10 +6,11 @@
 // kiln-variant: deferred DEFERRED=1
 // kiln-variant: half_deferred HALF=1 DEFERRED=1
 // kiln-variant: compact_deferred HALF=1 COMPACT=1 DEFERRED=1
+// kiln-variant: surface SURFACE=1
 // Writes the record of every visible Gaussian of a chunk: image position, conic, opacity, colour, depth key, tile count.
 //
 // `deferred` variants are for models whose colours get the optimiser's steps when they are next in view: they evaluate colours
-// with the steps that were missed, and write nothing back.
+// with the steps that were missed, and write nothing back. The `surface` variant also writes the plane that a Gaussian lies in.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/planes.glsl"
@@ -46,6 +47,10 @@ layout(set = 0, binding = 13, std430) readonly restrict buffer ShV { float sh_v[
 #endif
 #endif
 
+#ifdef SURFACE
+layout(set = 0, binding = 12, std430) writeonly restrict buffer SplatPlane { vec4 splat_plane[]; };  // normal; distance
+#endif
+
 layout(push_constant) uniform Push {
     uint stride;
     uint first;
@@ -60,6 +65,9 @@ layout(push_constant) uniform Push {
 #include "common/projection.glsl"
 #include "common/tiles.glsl"
 #include "common/sh.glsl"
+#ifdef SURFACE
+#include "common/plane.glsl"
+#endif
 #ifdef HALF
 #include "common/sh_words.glsl"
 #endif
@@ -153,9 +161,8 @@ void main() {
     // Not max(): a colour that is no number must reach the loss and stall the step.
     color = mix(color, vec3(0.0), lessThan(color, vec3(0.0)));
 
-    if ((u.flags & (FLAG_DEPTH | FLAG_NEAR)) != 0u) {
-        float near = p.t.z < u.near_limit ? 1.0 : 0.0;
-        color = vec3((u.flags & FLAG_DEPTH) != 0u ? p.t.z : near);
+    if ((u.flags & FLAG_NEAR) != 0u) {
+        color = vec3(p.t.z < u.near_limit ? 1.0 : 0.0);
         clamped = 0u;
     }
 
@@ -173,4 +180,7 @@ void main() {
     uint steps = (floatBitsToUint(p.t.z) - floatBitsToUint(u.near_z)) >> 4;
     depth_keys[v] = min(steps, (1u << DEPTH_KEY_BITS) - 1u);
     tile_counts[v] = tiles;
+#ifdef SURFACE
+    splat_plane[v] = plane_of(g, p);
+#endif
 }

@@ -2,11 +2,14 @@
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: -
 // kiln-variant: column COLUMN=1
+// kiln-variant: surface SURFACE=1
+// kiln-variant: column_surface COLUMN=1 SURFACE=1
 // Blends the sorted splats of a tile front to back (Kerbl et al. 2023, eq. 3).
 //
 // Plain variant: 256 threads, one pixel each; splats are staged in shared memory together with the blocks of 8x4 pixels
 // they reach, so that a subgroup (32 lanes at most) turns to those of its block only. Column variant: 16 threads, one
 // column of 16 pixels each, and only the rows a splat reaches; no barriers, made for devices with short subgroups.
+// `surface` variants also blend the planes and depths of splats, from which `surface_depth` makes depth and normals.
 #ifndef COLUMN
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
@@ -40,6 +43,12 @@ layout(push_constant) uniform Push {
     uint swath_base;   // pixel that bound tensors begin with
 };
 #include "common/swath.glsl"
+#ifdef SURFACE
+layout(set = 0, binding = 10, std430) readonly restrict buffer SplatPlane { vec4 splat_plane[]; };
+layout(set = 0, binding = 11, std430) writeonly restrict buffer SurfacePlane { vec4 surface_plane[]; };  // sum w n, sum w d
+layout(set = 0, binding = 12, std430) writeonly restrict buffer SurfaceDepth { vec2 surface_depth[]; };  // median z, sum w z
+#include "common/surface.glsl"
+#endif
 
 uint splat_of(uint at) {
     uint payload = payloads[at];
@@ -67,6 +76,21 @@ void main() {
     vec3 color[16];
     uint last[16];
     vec2 center[16];
+#ifdef SURFACE
+    vec4 plane_sum[16];
+    vec2 depth_sum[16];
+#define CLEAR_SURFACE(R) plane_sum[R] = vec4(0.0); depth_sum[R] = vec2(0.0);
+    EACH_ROW(CLEAR_SURFACE)
+#define BLEND_SURFACE(R) { \
+            float weight = alpha * transmittance[R]; \
+            plane_sum[R] += weight * plane; \
+            depth_sum[R].y += weight * depth; \
+            bool median = transmittance[R] > 0.5 && next <= 0.5; \
+            depth_sum[R].x = median ? splat_depth(plane, depth, pixel_ray(center[R])) : depth_sum[R].x; \
+        }
+#else
+#define BLEND_SURFACE(R)
+#endif
 #define CLEAR(R) transmittance[R] = 1.0; color[R] = vec3(0.0); last[R] = 0u; \
     center[R] = vec2(x, origin.y + R);
     EACH_ROW(CLEAR)
@@ -79,6 +103,10 @@ void main() {
         vec4 position = splat_position[v];
         vec3 conic = splat_conic[v].xyz;
         vec3 rgb = splat_color[v].rgb;
+#ifdef SURFACE
+        vec4 plane = splat_plane[v];
+        float depth = splat_conic[v].w;
+#endif
         ivec2 reach = row_reach(position, conic, x, origin.y, rows);
         vec3 scaled = scaled_conic(conic);
 #define BLEND(R) { \
@@ -90,6 +118,7 @@ void main() {
             bool stops = counts && next < TRANSMITTANCE_STOP; \
             open = stops ? open & ~(1u << R) : open; \
             if (counts && !stops) { \
+                BLEND_SURFACE(R) \
                 color[R] += rgb * (alpha * transmittance[R]); \
                 transmittance[R] = next; \
                 last[R] = at - range.x + 1u; \
@@ -104,6 +133,14 @@ void main() {
             last_contributor[index] = last[R]; \
         }
         EACH_ROW(STORE)
+#ifdef SURFACE
+#define STORE_SURFACE(R) if (R < rows) { \
+            uint index = (origin.y + R) * u.width + x; \
+            surface_plane[index] = plane_sum[R]; \
+            surface_depth[index] = depth_sum[R]; \
+        }
+        EACH_ROW(STORE_SURFACE)
+#endif
     }
     check_loops();
 }
@@ -111,12 +148,20 @@ void main() {
 #else
 #include "common/blocks.glsl"
 
+#ifdef SURFACE
+layout(set = 0, binding = 13, std430) readonly restrict buffer TileOrder { uint tile_order[]; };
+#else
 layout(set = 0, binding = 10, std430) readonly restrict buffer TileOrder { uint tile_order[]; };
+#endif
 
 const uint STAGED = 256u;
 #include "common/staging.glsl"
 
 shared uint done_count;
+#ifdef SURFACE
+shared vec4 staged_plane[STAGED];
+shared float staged_depth[STAGED];
+#endif
 
 // Alpha of a staged splat at a sample; zero beyond its centre's exponent, which only rounding can pass.
 float alpha_at(uint k, vec2 center) {
@@ -147,6 +192,21 @@ void main() {
     uint last = 0u;
     bool done = !inside;
     bool counted = false;
+#ifdef SURFACE
+    vec4 plane_sum = vec4(0.0);
+    vec2 depth_sum = vec2(0.0);
+    vec3 ray = pixel_ray(center);
+#define BLEND_SURFACE(K, ALPHA) { \
+            float weight = ALPHA * transmittance; \
+            plane_sum += weight * staged_plane[K]; \
+            depth_sum.y += weight * staged_depth[K]; \
+            if (transmittance > 0.5 && next <= 0.5) { \
+                depth_sum.x = splat_depth(staged_plane[K], staged_depth[K], ray); \
+            } \
+        }
+#else
+#define BLEND_SURFACE(K, ALPHA)
+#endif
     if (lane == 0u) {
         done_count = 0u;
     }
@@ -162,7 +222,12 @@ void main() {
         }
         uint count = min(256u, range.y - base);
         if (lane < count) {
-            stage(lane, splat_of(base + lane), origin);
+            uint v = splat_of(base + lane);
+            stage(lane, v, origin);
+#ifdef SURFACE
+            staged_plane[lane] = splat_plane[v];
+            staged_depth[lane] = splat_conic[v].w;
+#endif
         }
         barrier();
         for (uint first = 0u; first < count && !subgroupAll(done); first += gl_SubgroupSize) {
@@ -182,6 +247,7 @@ void main() {
                     if (next < TRANSMITTANCE_STOP) {
                         done = true;
                     } else {
+                        BLEND_SURFACE(k0, alpha0)
                         color += staged_color(k0) * (alpha0 * transmittance);
                         transmittance = next;
                         last = base - range.x + k0 + 1u;
@@ -192,6 +258,7 @@ void main() {
                     if (next < TRANSMITTANCE_STOP) {
                         done = true;
                     } else {
+                        BLEND_SURFACE(k1, alpha1)
                         color += staged_color(k1) * (alpha1 * transmittance);
                         transmittance = next;
                         last = base - range.x + k1 + 1u;
@@ -203,6 +270,10 @@ void main() {
     if (inside) {
         image[index] = vec4(color + transmittance * u.background.rgb, transmittance);
         last_contributor[index] = last;
+#ifdef SURFACE
+        surface_plane[index] = plane_sum;
+        surface_depth[index] = depth_sum;
+#endif
     }
     check_loops();
 }

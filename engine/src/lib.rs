@@ -9,9 +9,9 @@
 //! - [`kernels`] has one file per kernel family and a CPU twin of each under [`twins`].
 //! - [`plugins`] is the registry: kinds and typed options, as data; `config` reads it.
 //! - [`step`] lists the passes of a training step, chosen and ordered by the plugins of the profile.
-//! - [`eval`] has the metrics, [`export`] the files.
+//! - [`eval`] has the metrics, [`export`] the files, [`mesh`] the surfaces.
 //! - [`plan`] makes of profile, scene and device what is allocated and executed; [`train`] is the device side of a run;
-//!   [`record`] is what a run says and leaves; [`run`] is the loop. [`serve`] shows runs in a browser; [`cli`] is what
+//!   [`record`] is what a run says and leaves; [`mesh`] makes surfaces of models; [`run`] is the loop. [`serve`] shows runs in a browser; [`cli`] is what
 //!   people type and read.
 //!
 //! What `examples/train.rs` uses is meant as an interface: settings in, a run folder out. Everything else is public for
@@ -25,6 +25,7 @@ pub mod gaussians;
 pub mod kernels;
 pub mod math;
 pub mod memory;
+pub mod mesh;
 pub mod plan;
 pub mod plugins;
 pub mod program;

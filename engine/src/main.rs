@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Request::Eval(eval) => cli::run_eval(eval, &mut out),
         Request::Render(render) => cli::run_render(render, &mut out),
         Request::Export(export) => cli::run_export(&export, &mut out),
+        Request::Mesh(mesh) => cli::run_mesh(mesh, &mut out),
         Request::Plan(plan) => cli::run_plan(&plan, &mut out),
         Request::View(view) => cli::run_view(view, &mut out),
         Request::Inspect(inspect) => cli::run_inspect(&inspect, &mut out),

@@ -44,7 +44,6 @@ const uint FLAG_STATISTICS = 1u;  // densification statistics are accumulated
 const uint FLAG_CLASSIC = 2u;     // plain dilation without opacity compensation, instead of the Mip filter
 const uint FLAG_UPDATE = 8u;      // the optimiser runs
 const uint FLAG_COUNT_FAINT = 64u;  // steps count in which a Gaussian is on screen but too faint for any pixel
-const uint FLAG_DEPTH = 128u;     // records carry depth in the place of colour: the render is expected depth times coverage
 const uint FLAG_SCORES = 256u;    // statistics are those of scores: errors and largest weights, see `adds_errors`
 const uint FLAG_NEAR = 512u;      // records of near Gaussians are white, all others black: the render is the weight of the near ones
 

@@ -5,15 +5,21 @@ use kiln::gaussians::layout::Storage;
 use kiln::gaussians::morton::Frame;
 use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::filter_3d::{self, FilterIo};
+use kiln::kernels::fusion::{self, Voxels};
+use kiln::kernels::mesh_gather::{self, GatherIo};
+use kiln::kernels::surface_depth::{DepthKind, Depths};
+use kiln::kernels::vertex_colors::{self, Vertices};
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::kernels::{
     budgeted, densify, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise, prepare_args, probe,
 };
-use kiln::program::{Program, TensorTable};
+use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
+use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,
-    StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, train_step,
+    StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, surface, train_step,
 };
+use kiln_mesh::Mesh;
 
 /// Every pass the engine can record on small tensors: lists of programs, each with how it sums up gradients.
 ///
@@ -121,10 +127,96 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         programs.push(program);
         lists.push((reduction, programs));
     }
+    lists.push((
+        Reduction::Atomic,
+        [true, false].into_iter().flat_map(surfaces).collect(),
+    ));
     let mut table = TensorTable::default();
     let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("a workspace");
     let programs = vec![lpips.program().clone()];
     // It sums up nothing.
     lists.push((Reduction::Segmented, programs));
+    lists.push((Reduction::Segmented, meshes()));
     lists
+}
+
+/// Drawing a mesh, and taking a photo into points on it.
+fn meshes() -> Vec<Program> {
+    let mut table = TensorTable::default();
+    let corners = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    let mesh = Mesh::new(corners, vec![[0, 1, 2], [0, 2, 1]]).expect("a mesh");
+    let sizes = DrawSizes {
+        largest_px: [64, 48],
+        samples: 2,
+        whole: false,
+    };
+    let t = DrawTensors::new(&mut table, &Chunks::of(&mesh, 1), Coat::Plain, sizes);
+    let mut small = |name: &str, bytes: u64| table.add(name, Class::Small, Tag::Other, bytes);
+    let mut draw = Program::new("draw mesh");
+    t.record_depths(&mut draw);
+    t.record_triangles(&mut draw);
+    t.record_shade(&mut draw, small("image", 16 * 64 * 48));
+    let io = GatherIo {
+        view: t.samples.view,
+        points: small("points", 160),
+        depths: t.samples.depths,
+        photo: small("photo", 3 * 64 * 48),
+        sums: small("sums", 160),
+    };
+    let mut gather = Program::new("gather");
+    t.record_depths(&mut gather);
+    mesh_gather::record(&mut gather, &io, 10);
+    vec![draw, gather]
+}
+
+/// What depth and meshes record.
+fn surfaces(columns: bool) -> Vec<Program> {
+    let capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
+    let variants = Variants {
+        reduction: Reduction::Atomic,
+        sort_subgroup: 0,
+        columns,
+        lanes: false,
+    };
+    let mut table = TensorTable::default();
+    let t = StepTensors::for_surfaces(&mut table, &capacities, &variants);
+    let depths = Depths {
+        kind: DepthKind::Plane,
+        far: 1.0,
+        least_cosine: 0.0,
+    };
+    let mut program = Program::new("surface");
+    surface(&mut program, &t, depths);
+    let voxels = Voxels {
+        origin: [0.0; 3],
+        voxel: 1.0,
+        radius: 0.0,
+        truncation: 4.0,
+        bricks: [1; 3],
+    };
+    let any = t.shared.args;
+    let vertices = Vertices {
+        positions: any,
+        sums: t.shared.counters,
+        count: 1,
+    };
+    fusion::record_touch(&mut program, t.shared.uniforms, t.pixels.image, any, &voxels, 1);
+    fusion::record_integrate(
+        &mut program,
+        t.shared.uniforms,
+        t.pixels.image,
+        t.shared.counters,
+        any,
+        1,
+        &voxels,
+    );
+    vertex_colors::record(
+        &mut program,
+        t.shared.uniforms,
+        t.pixels.image,
+        t.pixels.image,
+        &vertices,
+        &voxels,
+    );
+    vec![program]
 }

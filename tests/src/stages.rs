@@ -186,7 +186,11 @@ impl Stages {
         let rgb = |p: &[f32; 4]| [p[0], p[1], p[2]];
         Self {
             visible,
-            depth_order: gpu.kept(t.depth_sort.values[sorted_in(DEPTH_KEY_BITS, &t.variants)], scatter(&t.variants), n),
+            depth_order: gpu.kept(
+                t.depth_sort.values[sorted_in(DEPTH_KEY_BITS, &t.variants)],
+                scatter(&t.variants),
+                n,
+            ),
             emitted,
             sorted,
             ranges: gpu.kept(t.intersections.tile_ranges, "tile_ranges", (grid[0] * grid[1]) as usize),

@@ -47,6 +47,7 @@ fn the_mip_filters_win_at_a_quarter_of_the_training_scale() {
             size_px,
             views: 16,
             seed: 0,
+            truth: 0,
             samples,
         };
         scene.write(&scratch.join(name)).unwrap();

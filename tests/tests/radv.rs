@@ -36,16 +36,18 @@ fn compile_all() {
         .flat_map(|(reduction, programs)| programs.iter().map(move |program| (*reduction, program)))
         .flat_map(|(reduction, program)| program.commands.iter().map(move |command| (reduction, command)));
     // What runs on such a card unless a run must repeat to the byte.
-    let is_usual = |reduction: Reduction| {
-        (reduction == Reduction::Segmented) == (device.caps().tier() == Tier::Portable)
-    };
+    let is_usual =
+        |reduction: Reduction| (reduction == Reduction::Segmented) == (device.caps().tier() == Tier::Portable);
     let mut count = 0;
     for (reduction, command) in passes {
         if let Command::Dispatch(pass) = command {
             let push = u32::try_from(pass.push.len()).unwrap();
             let pipeline = pipelines.get(&device, pass.shader, &pass.spec, push).unwrap();
             let told = pipeline.statistics(&device).unwrap();
-            let spilled = told.iter().find(|s| s.name == "Spilled VGPRs").expect("the driver tells");
+            let spilled = told
+                .iter()
+                .find(|s| s.name == "Spilled VGPRs")
+                .expect("the driver tells");
             // Kernels of eight lanes a tile are for CPU drivers alone.
             if is_usual(reduction) && !pass.shader.name.ends_with("_lanes") {
                 assert_eq!(spilled.value, "0", "{} {:?}: {told:?}", pass.shader.name, pass.spec);

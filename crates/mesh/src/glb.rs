@@ -1,9 +1,13 @@
 //! Binary glTF 2.0 files.
 
+mod read;
+
 use std::io::Write;
 
 use crate::wedges::Wedges;
 use crate::{Error, Mesh, mesh::bounds};
+
+pub use read::{Read, read};
 
 /// Bytes of the file's header, and of that of a chunk.
 const FILE_HEADER_BYTES: u64 = 12;

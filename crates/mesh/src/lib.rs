@@ -35,6 +35,7 @@ pub mod sample;
 pub mod score;
 mod sets;
 pub mod smooth;
+pub mod solids;
 pub mod topology;
 mod vector;
 mod wedges;

@@ -34,6 +34,9 @@ pub(super) enum Command {
     /// Write a model of a run, or a PLY file, in a format for viewers
     #[command(after_help = examples::EXPORT)]
     Export(ExportArgs),
+    /// Make a triangle mesh of a model of a run, or of a PLY file
+    #[command(after_help = examples::MESH)]
+    Mesh(MeshArgs),
     /// Print the memory table, the caps and the verdict, without training
     #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
@@ -149,6 +152,9 @@ pub(super) struct TrainArgs {
     /// SCENE is a folder of photos: find the camera poses with the program `colmap` first, into RUN-colmap
     #[arg(long)]
     pub(super) colmap: bool,
+    /// Make a mesh of the model in the end, as `kiln mesh` does
+    #[arg(long)]
+    pub(super) mesh: bool,
     /// Print events as JSON, one object a line, on standard output
     #[arg(long)]
     pub(super) json: bool,
@@ -160,7 +166,7 @@ pub(super) struct TrainArgs {
 /// Which model, shared by `eval` and `render`.
 #[derive(Debug, Args)]
 pub(super) struct ModelArgs {
-    /// Run folder, or any 3D Gaussian Splatting PLY file
+    /// Run folder, or any 3D Gaussian Splatting PLY file; with --mesh the scene's folder, or a run on it
     #[arg(value_name = "RUN|PLY", required_unless_present = "model_path")]
     pub(super) target: Option<PathBuf>,
     /// The same as a flag; the scene is then `-s`
@@ -172,6 +178,9 @@ pub(super) struct ModelArgs {
     /// Iteration of the run's model; without it the last one saved
     #[arg(long, value_name = "N")]
     pub(super) iteration: Option<u32>,
+    /// Draw a mesh in the place of a model: .ply with colours of vertices, .obj or .glb with its texture
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scene", "iteration"])]
+    pub(super) mesh: Option<PathBuf>,
     /// Set any key, for example dataset.resolution=4
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
@@ -192,8 +201,14 @@ pub(super) struct EvalArgs {
     #[arg(long)]
     pub(super) json: bool,
     /// Write figures and pictures into the run folder, in the place of its own evaluation
-    #[arg(long)]
+    #[arg(long, conflicts_with = "mesh")]
     pub(super) write: bool,
+    /// Also hold the mesh against a truth: a mesh or points in a file, or `solids` for the synthetic scene's own
+    #[arg(long, value_name = "FILE|solids", requires = "mesh")]
+    pub(super) truth: Option<PathBuf>,
+    /// Distances in scene units for precision and recall; without them 0.002 and 0.005 of the truth's diagonal
+    #[arg(long, value_name = "D,D", requires = "truth", value_delimiter = ',', value_parser = distance)]
+    pub(super) distances: Vec<f64>,
 }
 
 #[derive(Debug, Args)]
@@ -206,12 +221,75 @@ pub(super) struct RenderArgs {
     /// Frames of a camera path, see docs/guide/camera-paths.md
     #[arg(long, value_name = "FILE", conflicts_with = "cameras")]
     pub(super) path: Option<PathBuf>,
-    /// Write depths as 16-bit pictures, and their scales in depth.json
+    /// Write depths as 16-bit pictures, and their scales in depth.json; `mesh.depth` says which
     #[arg(long)]
     pub(super) depth: bool,
+    /// Write normals as colours, in NAME_normal.png
+    #[arg(long, conflicts_with = "mesh")]
+    pub(super) normals: bool,
     /// Folder of the pictures
     #[arg(short, long, value_name = "DIR")]
     pub(super) output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MeshArgs {
+    /// Run folder, or any 3D Gaussian Splatting PLY file
+    #[arg(value_name = "RUN|PLY")]
+    pub(super) target: PathBuf,
+    /// Scene folder, whose training views depth is taken from; without it the one the run was trained on
+    #[arg(long, value_name = "DIR")]
+    pub(super) scene: Option<String>,
+    /// Iteration of the run's model; without it the last one saved
+    #[arg(long, value_name = "N")]
+    pub(super) iteration: Option<u32>,
+    /// Folder of the files; without it `mesh` in the run folder, or beside the PLY file
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) output: Option<PathBuf>,
+    /// Files to write: ply, obj, glb, with commas between them [mesh.formats]
+    #[arg(long, value_name = "FORMATS", value_delimiter = ',', value_enum)]
+    pub(super) format: Vec<MeshFormatName>,
+    /// Device memory to use at most, for example 6GiB or 800MiB [memory.cap_gib]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(super) vram: Option<f64>,
+    /// Print what would be allocated and end
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Print stages as JSON, one object a line, on standard output
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(super) json: bool,
+    /// Set any key, for example mesh.voxel=0.01
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(super) set: Vec<String>,
+    #[command(flatten)]
+    pub(super) flags: ModelFlags,
+    #[command(flatten)]
+    pub(super) device: DeviceArgs,
+    /// No progress line
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
+/// Formats of meshes as they are typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum MeshFormatName {
+    /// Binary PLY
+    Ply,
+    /// Wavefront OBJ
+    Obj,
+    /// Binary glTF
+    Glb,
+}
+
+impl MeshFormatName {
+    /// The word in `mesh.formats`.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Ply => "ply",
+            Self::Obj => "obj",
+            Self::Glb => "glb",
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -253,8 +331,11 @@ pub(super) struct PlanArgs {
     #[arg(long)]
     pub(super) explain: bool,
     /// One JSON object instead of the table
-    #[arg(long, conflicts_with = "explain")]
+    #[arg(long, conflicts_with_all = ["explain", "mesh"])]
     pub(super) json: bool,
+    /// Also print what a mesh in the end takes
+    #[arg(long)]
+    pub(super) mesh: bool,
 }
 
 #[derive(Debug, Args)]
@@ -345,6 +426,28 @@ pub(super) struct DeviceArgs {
     /// What is made to go wrong, for tests
     #[arg(long, value_name = "KEY=VALUE", hide = true)]
     pub(super) fault: Vec<String>,
+}
+
+fn distance(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|d: &f64| d.is_finite() && *d >= 0.0);
+    number.ok_or_else(|| "a length in scene units is expected, for example 0.01".to_owned())
+}
+
+/// A size with its unit, GiB.
+fn size(text: &str) -> Result<f64, String> {
+    const UNITS: [(&str, f64); 4] = [
+        ("gib", 1.0),
+        ("gb", 1e9 / 1073741824.0),
+        ("mib", 1.0 / 1024.0),
+        ("mb", 1e6 / 1073741824.0),
+    ];
+    let lower = text.trim().to_ascii_lowercase();
+    let size = UNITS.iter().find_map(|(unit, gib)| {
+        let number: f64 = lower.strip_suffix(unit)?.trim().parse().ok()?;
+        Some(number * gib)
+    });
+    size.filter(|gib| *gib > 0.0 && gib.is_finite())
+        .ok_or_else(|| "a size with its unit is expected, for example 6GiB, 8GB or 800MiB".to_owned())
 }
 
 fn crop(text: &str) -> Result<[f32; 6], String> {

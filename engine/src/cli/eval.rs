@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::request::Eval;
 use super::stored::{boxed, load, open, progress, scene};
-use super::{Exit, Failure, UsageError};
+use super::{Exit, Failure, UsageError, eval_mesh};
 use crate::config::LpipsRange;
-use crate::eval::{EvalFile, LOW_DB, NamedView};
+use crate::eval::{EvalFile, LOW_DB, NamedView, SetReport};
 use crate::export::ExportError;
 use crate::run::RunError;
 use crate::scene::Split;
@@ -17,7 +17,10 @@ use crate::scene::Split;
 /// # Errors
 /// Anything that keeps the model from being evaluated; the caller prints it.
 pub fn run(request: Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
-    let Eval { model, json, write } = request;
+    if let Some(mesh) = &request.model.mesh {
+        return eval_mesh::run(mesh, &request, out);
+    }
+    let Eval { model, json, write, .. } = request;
     if write && !model.target.is_dir() {
         let shown = model.target.display().to_string();
         return Err(boxed(UsageError::WriteNeedsRun { shown }));
@@ -43,6 +46,28 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
         return writeln!(out);
     }
     writeln!(out, "iteration {}, {} Gaussians", file.iteration, file.gaussians)?;
+    print_sets(
+        [Split::Test, Split::Train].map(|set| (set, file.set(set))),
+        file.lpips_range,
+        out,
+    )?;
+    let Some(test) = file.set(Split::Test) else {
+        return Ok(());
+    };
+    if let Some(worst) = &test.spread.worst {
+        let fog = worst.fog_share.map(|share| format!(", fog share {share:.2}"));
+        let (name, fog) = (plain(&worst.name), fog.unwrap_or_default());
+        writeln!(out, "worst test view: {name}, {:.2} dB{fog}", worst.psnr_image)?;
+    }
+    print_low_views(&test.low_views, out)
+}
+
+/// Prints a table with a row a set, and what its figures are.
+pub(super) fn print_sets(
+    sets: [(Split, Option<&SetReport>); 2],
+    lpips_range: LpipsRange,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let heads = [
         "l1",
         "psnr",
@@ -60,8 +85,8 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
         None => format!("{:>12}", "-"),
     };
     let (mut has_lpips, mut corrected) = (false, Vec::new());
-    for set in [Split::Test, Split::Train] {
-        let Some(report) = file.set(set) else { continue };
+    for (set, report) in sets {
+        let Some(report) = report else { continue };
         let (mean, spread) = (report.mean, &report.spread);
         has_lpips |= mean.lpips.is_some();
         corrected.extend(mean.cc_psnr.map(|value| format!("{} {value:.3}", set.name())));
@@ -79,7 +104,7 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{:<6}{:>6}{}", set.name(), mean.n, figures.concat())?;
     }
     if has_lpips {
-        let range = match file.lpips_range {
+        let range = match lpips_range {
             LpipsRange::ZeroOne => "[0, 1]",
             LpipsRange::MinusOneOne => "[-1, 1]",
         };
@@ -94,15 +119,7 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
             "cc_psnr (psnr_image after the best affine map of colours for each view): {figures}"
         )?;
     }
-    let Some(test) = file.set(Split::Test) else {
-        return Ok(());
-    };
-    if let Some(worst) = &test.spread.worst {
-        let fog = worst.fog_share.map(|share| format!(", fog share {share:.2}"));
-        let (name, fog) = (plain(&worst.name), fog.unwrap_or_default());
-        writeln!(out, "worst test view: {name}, {:.2} dB{fog}", worst.psnr_image)?;
-    }
-    print_low_views(&test.low_views, out)
+    Ok(())
 }
 
 /// Prints the views that lie far under the median of their set; nothing when there are none.

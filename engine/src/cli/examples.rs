@@ -13,13 +13,16 @@ pub(super) const EVAL: &str = "\
 Examples:
   kiln eval runs/garden                          the last model against the scene it was trained on
   kiln eval runs/garden --iteration 7000 --json
-  kiln eval model.ply garden                     a model of another trainer";
+  kiln eval model.ply garden                     a model of another trainer
+  kiln eval garden --mesh garden.glb             a mesh against the same photos
+  kiln eval scan --mesh scan.ply --truth laser.ply --distances 0.01,0.05";
 
 pub(super) const RENDER: &str = "\
 Examples:
   kiln render runs/garden -o pictures            the held-out views
   kiln render runs/garden -o frames --path fly.json
-  kiln render model.ply -o depth --cameras cameras.json --depth";
+  kiln render model.ply -o depth --cameras cameras.json --depth
+  kiln render garden --mesh garden.obj -o mesh   a mesh from the held-out views";
 
 pub(super) const EXPORT: &str = "\
 Examples:
@@ -28,6 +31,15 @@ Examples:
   kiln export model.ply -o table.compressed.ply --crop -1,-1,-1,1,0.5,1
 
 docs/guide/export.md describes the formats and what each of them rounds.";
+
+pub(super) const MESH: &str = "\
+Examples:
+  kiln mesh runs/garden                          mesh.ply in runs/garden/mesh
+  kiln mesh runs/garden --format ply,glb --set mesh.decimate='{ triangles: 500000 }'
+  kiln mesh model.ply --scene garden -o garden-mesh --vram 4GiB
+  kiln mesh runs/garden --dry-run                what it would take
+
+docs/meshes.md says which settings suit what.";
 
 pub(super) const PLAN: &str = "\
 Examples:

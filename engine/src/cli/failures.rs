@@ -7,6 +7,7 @@ use super::{Exit, Failure};
 use crate::eval::lpips::LpipsError;
 use crate::kernels::counters::Stall;
 use crate::memory::{BudgetLimit, MemoryError};
+use crate::mesh::{DrawnError, MeshError};
 use crate::plan::PlanError;
 use crate::program::Tag;
 use crate::run::RunError;
@@ -264,14 +265,114 @@ impl Failure for TrainError {
     }
 }
 
+impl Failure for DrawnError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Read { .. }
+            | Self::Ending { .. }
+            | Self::File { .. }
+            | Self::NoFaces { .. }
+            | Self::Texture { .. }
+            | Self::Textures { .. }
+            | Self::NoTruth { .. }
+            | Self::Host(_) => Exit::Data,
+            Self::Picture(_) => Exit::Internal,
+            Self::Memory(error) => error.exit(),
+            Self::Export(error) => error.exit(),
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Memory(MemoryError::OverBudget { .. } | MemoryError::TooLarge { .. }) => Some(
+                "these take less: a mesh of fewer triangles, a smaller texture, `--resolution 2`; a larger `memory.cap_gib` \
+                 allows more"
+                    .to_owned(),
+            ),
+            Self::Memory(error) => error.hint(),
+            Self::Export(error) => error.hint(),
+            Self::Picture(_) => Some("this is a defect of Kiln; please report it with the command that led to it".to_owned()),
+            Self::NoFaces { .. } => Some("`kiln mesh MODEL.ply --scene DIR` makes a mesh of a splat model".to_owned()),
+            // Their messages say what to do.
+            _ => None,
+        }
+    }
+}
+
+impl Failure for MeshError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NoViews | Self::NoGaussians | Self::NoSurface { .. } | Self::NothingLeft { .. } => Exit::Data,
+            Self::Voxels { .. } => Exit::Config,
+            Self::DoesNotFit { .. } | Self::HostMemory { .. } | Self::Decimation { .. } => Exit::DoesNotFit,
+            Self::Stopped => Exit::Interrupted,
+            Self::Train(error) => error.exit(),
+            Self::Memory(error) => error.exit(),
+            Self::Scene(error) => error.exit(),
+            Self::Texture(DrawnError::Host(_)) => Exit::Config,
+            Self::Texture(error) => error.exit(),
+            Self::Mesh(_) | Self::Picture(_) => Exit::Internal,
+            Self::Export(error) => error.exit(),
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoViews | Self::NoGaussians | Self::Stopped => None,
+            Self::Voxels { least, .. } => Some(format!("`--set mesh.voxel={}` fits", rounded_up(*least))),
+            Self::NoSurface { .. } => Some(
+                "`--set mesh.space=contracted` has voxels everywhere; `mesh.box` and `mesh.far` say where else; `kiln render \
+                 --depth` shows the depth of views"
+                    .to_owned(),
+            ),
+            Self::NothingLeft { .. } => Some(
+                "`--set mesh.min_triangles=0` keeps small pieces, `--set mesh.cull_unseen=false` what no view sees".to_owned(),
+            ),
+            Self::DoesNotFit { budget, .. } => {
+                let less = "`--resolution 2` draws smaller views, a larger `mesh.voxel` or a smaller `mesh.box` has fewer bricks";
+                Some(match budget.limit {
+                    BudgetLimit::Profile => format!("a larger `--vram` (`memory.cap_gib`) allows more; {less}"),
+                    BudgetLimit::Reported => format!("{less}; ending other programs that use the device leaves more"),
+                    BudgetLimit::Fraction | BudgetLimit::Unreported => less.to_owned(),
+                })
+            }
+            Self::HostMemory { fitting_voxel, .. } => {
+                Some(format!("`--set mesh.voxel={}` fits", rounded_up(*fitting_voxel)))
+            }
+            Self::Decimation { .. } => {
+                Some("a larger `mesh.voxel` makes fewer triangles, `--set mesh.decimate=null` keeps them all".to_owned())
+            }
+            Self::Train(error) => error.hint(),
+            Self::Memory(error) => error.hint(),
+            Self::Scene(error) => error.hint(),
+            Self::Texture(_) => Some(
+                "a larger `mesh.texture.size` has room for more charts, `--set mesh.decimate={triangles: 100000}` makes fewer; \
+                 `--set mesh.texture.kind=none` goes without a picture"
+                    .to_owned(),
+            ),
+            Self::Mesh(_) | Self::Picture(_) => {
+                Some("this is a defect of Kiln; please report it with the command that led to it".to_owned())
+            }
+            Self::Export(error) => error.hint(),
+        }
+    }
+}
+
+/// Three digits, not below the value.
+fn rounded_up(value: f64) -> String {
+    let unit = 10.0_f64.powf(value.log10().floor() - 2.0);
+    let digits = (2.0 - value.log10().floor()).clamp(0.0, 12.0) as usize;
+    format!("{:.digits$}", (value / unit).ceil() * unit)
+}
+
 impl Failure for RunError {
     fn exit(&self) -> Exit {
         match self {
             Self::Plan(error) => error.exit(),
             Self::Train(error) => error.exit(),
+            Self::Drawn(error) => error.exit(),
             Self::Scene(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => Exit::Data,
             Self::Export(error) => error.exit(),
             Self::Folder(error) => error.exit(),
+            Self::Mesh(error) => error.exit(),
             Self::Picture(_) | Self::Report(_) | Self::Grew { .. } | Self::Validation { .. } => Exit::Internal,
             Self::DeviceLost { .. } => Exit::DeviceLost,
             Self::NotFinite { .. } => Exit::NotFinite,
@@ -283,8 +384,10 @@ impl Failure for RunError {
         match self {
             Self::Plan(error) => error.hint(),
             Self::Train(error) => error.hint(),
+            Self::Drawn(error) => error.hint(),
             Self::Folder(error) => error.hint(),
             Self::Export(error) => error.hint(),
+            Self::Mesh(error) => error.hint(),
             Self::Spilled { saved, .. } => {
                 let resume = if *saved { "`--resume` goes on from the checkpoint that was written; " } else { "" };
                 Some(format!(

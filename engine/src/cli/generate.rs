@@ -55,6 +55,7 @@ mod tests {
                 "eval",
                 "render",
                 "export",
+                "mesh",
                 "plan",
                 "inspect",
                 "memory",

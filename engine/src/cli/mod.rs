@@ -8,6 +8,7 @@ mod colmap;
 mod doctor;
 mod error;
 mod eval;
+mod eval_mesh;
 mod examples;
 mod exit;
 mod explain;
@@ -19,6 +20,7 @@ mod for_scene;
 mod generate;
 mod inspect;
 mod memory;
+mod mesh;
 #[cfg(test)]
 mod messages;
 mod parse;
@@ -33,7 +35,7 @@ mod view;
 
 use std::io::{self, Write};
 
-pub use args::{FormatName, Shell};
+pub use args::{FormatName, MeshFormatName, Shell};
 pub use colmap::ColmapError;
 pub use doctor::run as run_doctor;
 pub use error::UsageError;
@@ -43,12 +45,13 @@ pub use export::run as run_export;
 pub use generate::{completions, man};
 pub use inspect::run as run_inspect;
 pub use memory::run as run_memory;
+pub use mesh::run as run_mesh;
 pub use parse::parse;
 pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
 pub use render::run as run_render;
 pub use request::{
-    Doctor, Eval, Export, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings,
+    Doctor, Eval, Export, Inspect, Memory, Mesh, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings,
     Train, View, ViewAction,
 };
 pub use train::run as run_train;

@@ -4,14 +4,15 @@ use std::ffi::OsString;
 
 use clap::Parser as _;
 
-use super::args::{Cli, Command, ExportArgs, FormatName, ModelArgs, ProfilesCommand, SettingsArgs};
+use super::args::{Cli, Command, ExportArgs, FormatName, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs};
 use super::request::{
-    Doctor, Eval, Export, Inspect, Memory, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings,
+    Doctor, Eval, Export, Inspect, Memory, Mesh, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings,
     Train, View, ViewAction,
 };
 use super::{UsageError, flags};
 use crate::config::{Inputs, Override};
 use crate::export::{Format, SpzVersion};
+use crate::mesh::Layers;
 use crate::plan::Faults;
 use crate::plugins::Subset;
 use crate::scene::Split;
@@ -52,6 +53,7 @@ where
                 resume,
                 overwrite: train.overwrite,
                 colmap: train.colmap,
+                mesh: train.mesh,
                 json: train.json,
                 quiet: train.quiet,
             })
@@ -60,6 +62,8 @@ where
             model: model(eval.model)?,
             json: eval.json,
             write: eval.write,
+            truth: eval.truth,
+            distances: eval.distances,
         }),
         Command::Render(render) => Request::Render(Render {
             model: model(render.model)?,
@@ -69,15 +73,20 @@ where
                 (None, "test") => RenderViews::Set(Split::Test),
                 (None, file) => RenderViews::File(file.into()),
             },
-            depth: render.depth,
+            layers: Layers {
+                depth: render.depth,
+                normals: render.normals,
+            },
             output: render.output,
         }),
         Command::Export(args) => Request::Export(export(args)?),
+        Command::Mesh(args) => Request::Mesh(mesh(args)?),
         Command::Plan(plan) => Request::Plan(Plan {
             faults: Faults::read(&plan.settings.device.fault)?,
             settings: settings(plan.settings)?,
             explain: plan.explain,
             json: plan.json,
+            mesh: plan.mesh,
         }),
         Command::View(view) => Request::View(View {
             folder: view.folder,
@@ -151,6 +160,7 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         model_path,
         scene,
         iteration,
+        mesh,
         set,
         flags,
         device,
@@ -164,6 +174,7 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         // The parser has seen to it that one of them is given.
         target: target.or(model_path).unwrap_or_default(),
         iteration,
+        mesh,
         settings: Settings {
             inputs: Inputs {
                 overrides,
@@ -173,6 +184,33 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         },
         faults,
         quiet,
+    })
+}
+
+fn mesh(args: MeshArgs) -> Result<Mesh, UsageError> {
+    let formats: Vec<&str> = args.format.iter().map(|format| format.name()).collect();
+    let formats =
+        (!formats.is_empty()).then(|| from_flag("mesh.formats", "--format", format!("[{}]", formats.join(", "))));
+    let cap = args
+        .vram
+        .map(|gib| from_flag("memory.cap_gib", "--vram", gib.to_string()));
+    let mut model = model(ModelArgs {
+        target: Some(args.target),
+        model_path: None,
+        scene: args.scene,
+        iteration: args.iteration,
+        mesh: None,
+        set: args.set,
+        flags: args.flags,
+        device: args.device,
+        quiet: args.quiet,
+    })?;
+    model.settings.inputs.overrides.extend(formats.into_iter().chain(cap));
+    Ok(Mesh {
+        model,
+        output: args.output,
+        dry_run: args.dry_run,
+        json: args.json,
     })
 }
 
@@ -219,7 +257,7 @@ fn export(args: ExportArgs) -> Result<Export, UsageError> {
 }
 
 /// The scene's folder.
-fn scene_of(folder: &str) -> Override {
+pub(super) fn scene_of(folder: &str) -> Override {
     from_flag("dataset.path", "SCENE", flags::quoted(folder))
 }
 

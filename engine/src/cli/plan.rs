@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
+use super::mesh::print_outlook;
 use super::{Exit, Failure, Plan, explain as explanation};
 use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Variants};
@@ -12,7 +13,7 @@ use crate::plan::{
     available_bytes, gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos,
 };
 use crate::program::Class;
-use crate::run::{RunError, device_budget};
+use crate::run::{RunError, device_budget, mesh_outlook};
 use crate::vk::DeviceKind;
 
 /// Plans and prints to `out`.
@@ -25,6 +26,7 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         faults,
         explain,
         json,
+        mesh,
     } = request;
     let preliminary = settings.preliminary().map_err(boxed)?;
     // Before a device is looked for: a scene that is not there is the first thing to know.
@@ -111,6 +113,13 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
     }
     let minutes = profile.schedule.checkpoint_minutes;
     print(&plan, &first, &chosen, &report, images, minutes, out).map_err(|e| boxed(RunError::from(output_error(e))))?;
+    if *mesh {
+        let model = (&first, report.capacities.n_limit);
+        let outlook = mesh_outlook(&profile, &scene, model, &variants, (budget, limits), faults).map_err(boxed)?;
+        writeln!(out, "mesh, of the model in the end")
+            .and_then(|()| print_outlook(&outlook, out))
+            .map_err(|e| boxed(RunError::from(output_error(e))))?;
+    }
     if *explain {
         explanation::print(&plan, limits, out).map_err(boxed)?;
     }

@@ -6,6 +6,7 @@ use super::UsageError;
 use super::args::Shell;
 use crate::config::{AutoError, Budget, ConfigError, Inputs, Profile, choose, extended_profile, resolve};
 use crate::export::Format;
+use crate::mesh::Layers;
 use crate::plan::Faults;
 use crate::plugins::Subset;
 use crate::scene::Split;
@@ -22,6 +23,8 @@ pub enum Request {
     Render(Render),
     /// Write a model for viewers.
     Export(Export),
+    /// Make a mesh.
+    Mesh(Mesh),
     /// Print the plan.
     Plan(Plan),
     /// Show runs in a browser.
@@ -75,6 +78,8 @@ pub struct Train {
     pub overwrite: bool,
     /// Poses are found by COLMAP.
     pub colmap: bool,
+    /// A mesh of the model in the end.
+    pub mesh: bool,
     /// Events as JSON lines on standard output.
     pub json: bool,
     /// No progress line.
@@ -97,6 +102,8 @@ pub struct Model {
     pub target: PathBuf,
     /// Iteration of a run.
     pub iteration: Option<u32>,
+    /// A mesh to draw in its place; `target` is then a scene, or a run on it.
+    pub mesh: Option<PathBuf>,
     /// What the command line sets; the run's own settings lie below.
     pub settings: Settings,
     /// What is made to go wrong.
@@ -114,6 +121,10 @@ pub struct Eval {
     pub json: bool,
     /// Write into the run folder.
     pub write: bool,
+    /// What the mesh is held against: a file, or `solids`.
+    pub truth: Option<PathBuf>,
+    /// Distances for precision and recall, scene units.
+    pub distances: Vec<f64>,
 }
 
 /// `kiln render`
@@ -123,10 +134,23 @@ pub struct Render {
     pub model: Model,
     /// Which views of it.
     pub views: RenderViews,
-    /// Depths instead of colours.
-    pub depth: bool,
+    /// Depths or normals instead of colours.
+    pub layers: Layers,
     /// Folder of the pictures.
     pub output: PathBuf,
+}
+
+/// `kiln mesh`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mesh {
+    /// What to make a mesh of.
+    pub model: Model,
+    /// Folder of the files; none for one beside the model.
+    pub output: Option<PathBuf>,
+    /// Only print what it would take.
+    pub dry_run: bool,
+    /// Stages as JSON lines on standard output.
+    pub json: bool,
 }
 
 /// Views that `kiln render` draws.
@@ -168,6 +192,8 @@ pub struct Plan {
     pub explain: bool,
     /// JSON instead of the table.
     pub json: bool,
+    /// Also print what a mesh in the end takes.
+    pub mesh: bool,
 }
 
 /// `kiln view`

@@ -1,15 +1,17 @@
-//! What `kiln eval` and `kiln render` share: the model's settings, its device, a progress line.
+//! What `kiln eval`, `kiln render` and `kiln mesh` share: the model's settings, its device, a progress line.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use super::for_scene::settle_lpips;
+use super::parse::scene_of;
 use super::request::Model;
 use super::{Failure, Settings, UsageError};
 use crate::config::{self, AutoError, Inputs, Override, Profile};
 use crate::memory::Budget;
 use crate::plan::{OpenDevice, open_device};
 use crate::record::events::Progress;
+use crate::record::run_folder::config_path;
 use crate::run::{Location, RunError, Stored};
 use crate::vk::DeviceKind;
 
@@ -35,6 +37,15 @@ const READ: [&str; 9] = [
     "train.seed",
 ];
 
+/// Keys beside [`READ`] that a command reads.
+fn more_keys(command: &str) -> &'static [&'static str] {
+    match command {
+        "mesh" => &["mesh"],
+        "render" => &["mesh.depth", "mesh.far"],
+        _ => &[],
+    }
+}
+
 /// Refuses settings that drawing a stored model does not read.
 fn check_keys(command: &'static str, overrides: &[Override]) -> Result<(), UsageError> {
     let is_read = |key: &str| {
@@ -42,7 +53,7 @@ fn check_keys(command: &'static str, overrides: &[Override]) -> Result<(), Usage
             key.strip_prefix(read)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        READ.into_iter().any(is_below)
+        READ.iter().chain(more_keys(command)).copied().any(is_below)
     };
     match overrides.iter().find(|set| !is_read(&set.key)) {
         Some(set) => Err(UsageError::Unread {
@@ -115,17 +126,70 @@ pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<d
         kernel_of_profile: KERNEL.into_iter().any(|key| is_set(model, key)),
         ..found
     };
-    let settings = Settings {
-        inputs: Inputs {
-            file: location.config.clone(),
-            ..model.settings.inputs.clone()
-        },
-        auto: false,
+    let inputs = Inputs {
+        file: location.config.clone(),
+        ..model.settings.inputs.clone()
     };
+    let (profile, open) = open_with(command, model, inputs)?;
+    if !model.quiet {
+        // Losing a line of information is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "model: {}", location.ply.display());
+    }
+    say_device(model, &open);
+    Ok(Opened {
+        location,
+        profile,
+        open,
+    })
+}
+
+/// A scene that meshes are drawn from the views of.
+pub(super) struct OpenedScene {
+    pub(super) scene: PathBuf,
+    pub(super) profile: Profile,
+    pub(super) open: OpenDevice,
+}
+
+/// Opens the device for the scene, or the scene of the run, that stands in the model's place. A run's own settings lie below
+/// the command line's.
+pub(super) fn open_scene(command: &'static str, model: &Model) -> Result<OpenedScene, Box<dyn Failure>> {
+    check_keys(command, &model.settings.inputs.overrides).map_err(boxed)?;
+    let file = Some(config_path(&model.target)).filter(|path| path.is_file());
+    let mut inputs = Inputs {
+        file: file.clone(),
+        ..model.settings.inputs.clone()
+    };
+    if file.is_none() {
+        inputs.overrides.insert(0, scene_of(&model.target.to_string_lossy()));
+    }
+    let (profile, open) = open_with(command, model, inputs)?;
+    let scene = Settings::scene(&profile).map_err(boxed)?;
+    if file.is_some() && !scene.exists() {
+        return Err(boxed(UsageError::SceneMoved {
+            path: scene,
+            run: model.target.clone(),
+        }));
+    }
+    say_device(model, &open);
+    Ok(OpenedScene { scene, profile, open })
+}
+
+fn say_device(model: &Model, open: &OpenDevice) {
+    if !model.quiet {
+        let caps = open.device.caps();
+        // Losing a line of information is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "device: {} ({})", caps.name, caps.driver);
+    }
+}
+
+/// The profile of these inputs and its device. Without a run's settings the memory profile is that which fits the device.
+fn open_with(command: &str, model: &Model, inputs: Inputs) -> Result<(Profile, OpenDevice), Box<dyn Failure>> {
+    let is_of_run = inputs.file.is_some();
+    let settings = Settings { inputs, auto: false };
     let preliminary = settings.preliminary().map_err(boxed)?;
     let open = open_device(&preliminary, model.faults.clone()).map_err(boxed)?;
     let is_cpu = open.device.caps().kind == DeviceKind::Cpu;
-    let profile = if location.config.is_some() {
+    let mut profile = if is_of_run {
         // Resolved settings are complete: there is nothing left for a memory profile to say.
         if is_cpu && !preliminary.device.allow_cpu {
             return Err(boxed(AutoError::CpuNotAllowed));
@@ -140,26 +204,10 @@ pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<d
         };
         settings.resolve(budget).map_err(boxed)?
     };
-    let mut profile = profile;
     if let Some(note) = settle_lpips(&mut profile, is_cpu).filter(|_| command == "eval" && !model.quiet) {
         let _ = writeln!(std::io::stderr(), "note: {note}");
     }
-    if !model.quiet {
-        let caps = open.device.caps();
-        // Losing a line of information is no reason to stop.
-        let _ = writeln!(
-            std::io::stderr(),
-            "model: {}\ndevice: {} ({})",
-            location.ply.display(),
-            caps.name,
-            caps.driver
-        );
-    }
-    Ok(Opened {
-        location,
-        profile,
-        open,
-    })
+    Ok((profile, open))
 }
 
 /// Shows progress where someone watches.

@@ -4,16 +4,17 @@ use std::io::Write as _;
 
 use super::colmap::with_poses;
 use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
-use super::request::{Resume, Train};
+use super::mesh::make as make_mesh;
+use super::request::{Mesh, Model, Resume, Train};
 use super::shell::word;
 use super::{Exit, Failure, Settings};
 use crate::config::{self, ConfigError};
-use crate::memory::Budget;
-use crate::plan::open_device;
+use crate::memory::{Budget, Gpu};
+use crate::plan::{Pinned, open_device, plan_first};
 use crate::record::run_folder::{config_path, place};
 use crate::record::sinks::Terminal;
 use crate::run::interrupt::{Interrupt, Signal};
-use crate::run::{ResumeFrom, RunEnd, RunRequest, run as run_training};
+use crate::run::{ResumeFrom, RunEnd, RunRequest, device_budget, mesh_outlook, run as run_training};
 use crate::scene::file_safe;
 use crate::vk::DeviceKind;
 
@@ -28,6 +29,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         resume,
         overwrite,
         colmap,
+        mesh,
         json,
         quiet,
     } = request;
@@ -48,7 +50,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     }
     // Before a device is looked for: a scene that is not there is the first thing to know.
     check_scene(&preliminary)?;
-    let open = open_device(&preliminary, faults).map_err(boxed)?;
+    let open = open_device(&preliminary, faults.clone()).map_err(boxed)?;
     let caps = open.device.caps();
     let here = Budget::of_device(&open.device, None);
     let budget = config::Budget {
@@ -88,6 +90,15 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     if let Some(note) = settle_lpips(&mut profile, is_cpu).filter(|_| !quiet) {
         let _ = writeln!(err, "note: {note}");
     }
+    if mesh {
+        // A mesh that cannot fit is known before hours of training.
+        let budget = device_budget(&open, &profile);
+        let limits = Gpu::limits(&open.device);
+        let variants = Pinned::for_training(&open, &profile).map_err(boxed)?.variants;
+        let (first, _, report) = plan_first(&profile, &scene, budget, limits, &variants, &faults).map_err(boxed)?;
+        let model = (&first, report.capacities.n_limit);
+        mesh_outlook(&profile, &scene, model, &variants, (budget, limits), &faults).map_err(boxed)?;
+    }
     let interrupt = interrupt.unwrap_or_else(|| Interrupt::install().unwrap_or_else(|_| Interrupt::unattached()));
     let request = RunRequest {
         profile,
@@ -112,6 +123,26 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         let _ = writeln!(err, "{}", summary(&end));
     }
     Ok(match end.signal {
+        None if mesh => {
+            let model = Model {
+                target: end.folder,
+                iteration: None,
+                mesh: None,
+                settings: Settings::default(),
+                faults,
+                quiet,
+            };
+            let request = Mesh {
+                model,
+                output: None,
+                dry_run: false,
+                json,
+            };
+            match json {
+                true => make_mesh(request, &mut std::io::stdout(), &interrupt)?,
+                false => make_mesh(request, &mut std::io::sink(), &interrupt)?,
+            }
+        }
         None => Exit::Ok,
         Some(Signal::Interrupt) => Exit::Interrupted,
         Some(Signal::Terminate) => Exit::Terminated,

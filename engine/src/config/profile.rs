@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceChoice, HoldOut, LpipsChoice, Markers, MostGaussians, Validation};
+use super::{DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MostGaussians, Validation};
 use crate::gaussians::layout::Storage;
 use crate::plugins::{Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
 use crate::scene::SceneIndex;
@@ -43,6 +43,8 @@ pub struct Profile {
     pub strategy: Strategy,
     /// Which Gaussians the training cameras remove, under every strategy.
     pub cull: Cull,
+    /// How the model becomes a triangle mesh.
+    pub mesh: Mesh,
     /// How gradients become steps.
     pub optimizer: Optimizer,
     /// Terms of the image loss.

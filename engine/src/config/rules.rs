@@ -56,6 +56,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             });
         }
     });
+    c.within("mesh", |c| profile.mesh.check(c));
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));
     c.within("optimizer", |c| {

@@ -277,7 +277,7 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "memroy: {}\n",
-            "unknown key `memroy` (f.yaml:2) / known keys, nearest first: memory, version, run, model, mip, \
+            "unknown key `memroy` (f.yaml:2) / known keys, nearest first: memory, mesh, version, run, model, mip, \
              eval, device, train, init, cull, losses, sinks, dataset, schedule, diagnose, strategy, optimizer, exporters, \
              regularizers",
         ),

@@ -13,7 +13,7 @@ pub mod report;
 pub mod spread;
 
 pub use correction::corrected_psnr;
-pub use depth::DepthPicture;
+pub use depth::{DepthPicture, normal_picture};
 pub use file::{EvalFile, SetReport};
 pub use fog::fog_share;
 pub use pictures::{Picture, PictureError};

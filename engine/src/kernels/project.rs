@@ -9,7 +9,8 @@ use crate::gaussians::layout::Storage;
 use crate::program::{Program, Span};
 
 /// Appends one pass per chunk. Chunks write disjoint records of the same streams; the streams are declared written, so
-/// the recorder puts a barrier between chunks.
+/// the recorder puts a barrier between chunks. Planes are written where there is room for them; such models are stored
+/// exactly, and none of their colours wait.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_visible: Span, splats: &Splats) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
@@ -34,6 +35,14 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
             first_group,
         };
         let at = shared.groups(Args::Chunk(chunk.index));
+        if let Some(splat_plane) = splats.plane {
+            let bind = project::SurfaceBind {
+                base: bind,
+                splat_plane,
+            };
+            program.pass(&project::SURFACE, (), bind, push, at);
+            continue;
+        }
         let Some(seen_plane) = seen_plane else {
             let kernel = match chunk.storage {
                 Storage::Exact => &project::KERNEL,

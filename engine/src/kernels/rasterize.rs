@@ -1,7 +1,8 @@
 //! Blends the sorted splats of each tile front to back: `C = sum c_i a_i T_i`, `T_i = prod (1 - a_j)`.
 //!
 //! A splat counts where its exponent is not positive and its alpha is at least 1/255; alpha is capped at 0.99, and a
-//! pixel stops before the splat that would take its transmittance below 1e-4.
+//! pixel stops before the splat that would take its transmittance below 1e-4. Where surfaces are drawn, planes and depths of
+//! splats are blended like their colours.
 
 use super::counters::Args;
 use super::generated::{rasterize, rasterize_lanes};
@@ -39,6 +40,22 @@ pub fn record(
             swath_base: swath.base,
         };
         let groups = shared.groups(Args::Tiles);
+        if let Some((splat_plane, surface)) = splats.plane.zip(pixels.surface) {
+            let bind = rasterize::ColumnSurfaceBind {
+                base: bind,
+                splat_plane,
+                surface_plane: swath.part(surface.plane, 16),
+                surface_depth: swath.part(surface.depth, 8),
+            };
+            if variants.columns {
+                program.pass(&rasterize::COLUMN_SURFACE, spec, bind, push, groups);
+            } else {
+                let tile_order = intersections.tile_order;
+                let bind = rasterize::SurfaceBind { base: bind, tile_order };
+                program.pass(&rasterize::SURFACE, spec, bind, push, groups);
+            }
+            continue;
+        }
         match (variants.columns, variants.lanes) {
             (true, true) => program.pass(&rasterize_lanes::KERNEL, spec, bind, push, groups),
             (true, false) => program.pass(&rasterize::COLUMN, spec, bind, push, groups),

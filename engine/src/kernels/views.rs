@@ -90,6 +90,8 @@ pub struct Splats {
     pub gradient_b: Span,
     /// Gradient of the colour.
     pub gradient_c: Span,
+    /// Normal and distance of the plane; only where surfaces are drawn.
+    pub plane: Option<Span>,
 }
 
 /// One element per (tile, splat) pair.
@@ -127,6 +129,19 @@ pub struct Pixels {
     pub statistic: bool,
     /// How much of an image passes bind at once.
     pub swaths: Swaths,
+    /// What is blended beside colours; only where surfaces are drawn.
+    pub surface: Option<Surface>,
+}
+
+/// Blended planes and depths, and what comes of them; one element per pixel.
+#[derive(Clone, Copy, Debug)]
+pub struct Surface {
+    /// Sums of normals and of distances by blending weights, camera space.
+    pub plane: Span,
+    /// Depth at which half the light is blocked; sum of depths by blending weights.
+    pub depth: Span,
+    /// Depth, 0 = none, and normal, 0 = none, camera space.
+    pub map: Span,
 }
 
 /// How gradients of a splat's tiles are added up.

@@ -17,6 +17,8 @@ pub struct Faults {
     pub chunk: Option<u32>,
     /// Least bands of every step, and of views that are drawn in bands.
     pub bands: Option<u32>,
+    /// Bricks of voxels on the device at once, when a mesh is made.
+    pub bricks: Option<u32>,
     /// How gradients are summed.
     pub reduction: Option<Reduction>,
     /// Sort without subgroup operations.
@@ -92,7 +94,7 @@ const COUNT: &str = "1 to 4294967295";
 const NUMBER: &str = "a whole number";
 const SWITCH: &str = "true or false";
 
-const ROWS: [Row; 16] = [
+const ROWS: [Row; 17] = [
     row("i_cap", COUNT, |f, v| put(&mut f.i_cap, count(v))),
     row("v_cap", COUNT, |f, v| put(&mut f.v_cap, count(v))),
     row("chunk", "a power of two, 64 to 4194304", |f, v| {
@@ -100,6 +102,7 @@ const ROWS: [Row; 16] = [
         put(&mut f.chunk, count(v).filter(fits))
     }),
     row("bands", COUNT, |f, v| put(&mut f.bands, count(v))),
+    row("bricks", COUNT, |f, v| put(&mut f.bricks, count(v))),
     row("reduction", "segmented, atomic or compare_exchange", |f, v| {
         let reductions = [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange];
         put(&mut f.reduction, reductions.into_iter().find(|r| r.name() == v))
@@ -226,6 +229,7 @@ mod tests {
             "v_cap=400",
             "chunk=256",
             "bands=3",
+            "bricks=7",
             "reduction=compare_exchange",
             "no_subgroups=true",
             "no_clusters=true",
@@ -246,6 +250,7 @@ mod tests {
             v_cap: Some(400),
             chunk: Some(256),
             bands: Some(3),
+            bricks: Some(7),
             reduction: Some(Reduction::CompareExchange),
             no_subgroups: true,
             no_clusters: true,

@@ -8,6 +8,7 @@ use crate::eval::lpips::LpipsError;
 use crate::eval::{PictureError, ReportError};
 use crate::export::{CamerasError, ExportError, PlyError};
 use crate::memory::MemoryError;
+use crate::mesh::{DrawnError, MeshError};
 use crate::plan::PlanError;
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
@@ -49,6 +50,12 @@ pub enum RunError {
     /// A path that names no model.
     #[error(transparent)]
     Stored(#[from] StoredError),
+    /// A mesh, or what it is held against.
+    #[error(transparent)]
+    Drawn(#[from] DrawnError),
+    /// Depth, normals or a mesh.
+    #[error(transparent)]
+    Mesh(#[from] MeshError),
     /// The model grew although nothing may add to it any more.
     #[error(
         "the model grew from {before} to {after} Gaussians at iteration {iteration}, after its last densification at \
@@ -176,6 +183,12 @@ pub enum StoredError {
     OneModel {
         /// The file.
         path: PathBuf,
+    },
+    /// No photos to hold a mesh against.
+    #[error("the scene {} has no test views; `--set dataset.eval=8` holds every 8th photo out", scene.display())]
+    NoTestViews {
+        /// The scene.
+        scene: PathBuf,
     },
     /// No views to draw.
     #[error(

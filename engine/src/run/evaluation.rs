@@ -22,8 +22,9 @@ pub(super) trait Measure {
     /// Renders `camera` and sums its differences from `photo`.
     fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, RunError>;
 
-    /// Renders `camera` over black with splats nearer than `limit` (camera-space z, world units) white and all others black.
-    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Vec<[f32; 4]>, RunError>;
+    /// Renders `camera` over black with splats nearer than `limit` (camera-space z, world units) white and all others black;
+    /// `None` without splats.
+    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Option<Vec<[f32; 4]>>, RunError>;
 
     /// LPIPS of a pair; `None` without weights or workspace.
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, RunError>;
@@ -42,8 +43,8 @@ impl Measure for Trained<'_> {
         Ok(self.trainer.evaluate(camera, photo.bytes(), keep_image)?)
     }
 
-    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Vec<[f32; 4]>, RunError> {
-        Ok(self.trainer.near_light(camera, limit)?)
+    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Option<Vec<[f32; 4]>>, RunError> {
+        Ok(Some(self.trainer.near_light(camera, limit)?))
     }
 
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, RunError> {
@@ -149,7 +150,7 @@ impl Evaluation<'_> {
         // Training views have a photo that holds the model back; what stands before a camera shows in the others.
         let limit = (split == Split::Test).then(|| nearest_point_depth(&self.scene.points, &view.camera));
         let fog_share = match limit.flatten() {
-            Some(limit) => fog_share(&device.near_light(&view.camera, limit)?),
+            Some(limit) => device.near_light(&view.camera, limit)?.as_deref().and_then(fog_share),
             None => None,
         };
         let row = ViewRow {

@@ -1,21 +1,26 @@
 //! The loop of a run, and everything that looks at its steps; models that a run left behind.
 //!
 //! Owns [`run()`]: photos in, steps, evaluations, files out; resuming, Ctrl-C ([`interrupt`]), a device that is lost, memory
-//! that gets short. [`Stored`] is a model on disk, to be evaluated and rendered.
+//! that gets short. [`Stored`] is a model on disk, to be evaluated and rendered, and [`Drawn`] a mesh.
 
 mod device_loss;
+mod drawn;
 mod early_stop;
 mod error;
 mod evaluation;
 pub mod interrupt;
 mod left_out;
+mod mesh;
+mod mesh_renderer;
 mod renderer;
 mod resolution_phases;
 mod session;
 mod stored;
 mod watch;
 
+pub use drawn::{Drawn, MeshEvaluated};
 pub use error::{DeviceLoss, RunError, StoredError};
+pub use mesh::mesh_outlook;
 pub use session::{ResumeFrom, RunEnd, RunRequest, run};
 pub use stored::{Cameras, Evaluated, Location, Stored};
 pub use watch::device_budget;

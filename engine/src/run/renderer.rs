@@ -10,7 +10,7 @@ use crate::config::{LpipsRange, Profile};
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair};
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::{Counters, Stall};
-use crate::kernels::uniforms::{StepUniforms, flags};
+use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Gpu};
 use crate::plan::{EvalReadback, Job, Jobs, Look, OpenDevice, ViewSums};
@@ -88,14 +88,6 @@ impl<'a> Renderer<'a> {
     /// Draws a view: RGB and transmittance, row by row.
     pub(super) fn image(&mut self, camera: &Camera) -> Result<Vec<[f32; 4]>, RunError> {
         Ok(self.draw(camera, &[], true)?.image.unwrap_or_default())
-    }
-
-    /// Draws the depth of a view: camera-space z blended as a colour over nothing (three times) and transmittance.
-    pub(super) fn depth(&mut self, camera: &Camera) -> Result<Vec<[f32; 4]>, RunError> {
-        let mut block = uniforms::render(self.profile, camera, &self.look);
-        block.flags |= flags::DEPTH;
-        block.background[..3].fill(0.0);
-        Ok(self.draw_block(&block, &[], true)?.image.unwrap_or_default())
     }
 
     /// Draws and measures a view; without a photograph the sums say nothing.
@@ -180,10 +172,10 @@ impl Measure for Renderer<'_> {
         self.draw(camera, photo.bytes(), keep_image)
     }
 
-    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Vec<[f32; 4]>, RunError> {
+    fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Option<Vec<[f32; 4]>>, RunError> {
         let mut block = uniforms::render(self.profile, camera, &self.look);
         uniforms::for_near_light(&mut block, limit);
-        Ok(self.draw_block(&block, &[], true)?.image.unwrap_or_default())
+        Ok(self.draw_block(&block, &[], true)?.image)
     }
 
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, RunError> {

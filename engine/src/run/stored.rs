@@ -6,16 +6,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::renderer::Renderer;
 use super::resolution_phases::Phase;
+use super::watch::device_budget;
 use super::{RunError, StoredError};
 use crate::config::{ModelKind, Profile};
-use crate::eval::{DepthPicture, EvalFile, Picture};
-use crate::export::{RenderMode, read_camera_path, read_cameras, read_ply, write_json};
+use crate::eval::{EvalFile, Picture};
+use crate::export::{RenderMode, read_camera_path, read_cameras, read_ply};
 use crate::gaussians::Gaussians;
+use crate::memory::Gpu;
+use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook};
 use crate::plan::{CLASSIC_KERNEL_SIZE, Look, OpenDevice, Pinned, scene_options, schedule};
 use crate::record::events::{Progress, Stage};
 use crate::record::pictures::PictureWriter;
@@ -127,28 +128,6 @@ pub enum Cameras {
     File(PathBuf),
     /// The frames of a camera path.
     Path(PathBuf),
-}
-
-/// Name of the file beside depth pictures.
-const DEPTH_FILE: &str = "depth.json";
-/// What that file says about itself.
-const DEPTH_ABOUT: &str = "16-bit values times `scale` are depths along the viewing axis in world units; 0 is nothing";
-
-/// `depth.json`.
-#[derive(Serialize)]
-struct DepthFile {
-    about: &'static str,
-    views: Vec<DepthScale>,
-}
-
-/// What the values of a depth picture mean.
-#[derive(Serialize)]
-struct DepthScale {
-    file: String,
-    /// World units of one step.
-    scale: f32,
-    nearest: f32,
-    farthest: f32,
 }
 
 impl<'a> Stored<'a> {
@@ -303,39 +282,61 @@ impl<'a> Stored<'a> {
         })
     }
 
-    /// Renders the depth of views into `out`, one 16-bit PNG file named after each, and `depth.json` with the scale of
-    /// each; gives the paths of all.
+    /// Renders depth and normals of views into `out`, as `layers` ask: depths as 16-bit pictures with their scales in
+    /// `depth.json`, normals as colours; gives the paths of all. What a depth is, `mesh.depth` says.
     ///
     /// # Errors
-    /// See [`Stored::render`].
-    pub fn render_depth(
-        self,
+    /// See [`Stored::render`]; [`RunError::Mesh`].
+    pub fn render_layers(
+        mut self,
         cameras: &Cameras,
+        layers: Layers,
         out: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<PathBuf>, RunError> {
-        let mut views = Vec::new();
-        let mut paths = self.draw(cameras, out, progress, |renderer, camera, path| {
-            let picture = DepthPicture::new(size_px(camera), &renderer.depth(camera)?)?;
-            picture.write(path)?;
-            views.push(DepthScale {
-                file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                scale: picture.scale,
-                nearest: picture.nearest,
-                farthest: picture.farthest,
-            });
-            Ok(())
-        })?;
-        let side = out.join(DEPTH_FILE);
-        write_json(
-            &side,
-            &DepthFile {
-                about: DEPTH_ABOUT,
-                views,
+        let (views, near_z) = views_of(cameras, self.profile)?;
+        self.look.near_z = near_z.unwrap_or(self.look.near_z);
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let paths = mesh::draw(
+            self.open,
+            &self.pinned.variants,
+            (self.profile, &self.model, self.look),
+            device_budget(self.open, self.profile),
+            (&views, layers),
+            out,
+            &mut |done| {
+                progress(Progress {
+                    stage: Stage::Eval,
+                    done: count(done),
+                    total: count(views.len()),
+                });
             },
         )?;
-        paths.push(side);
         Ok(paths)
+    }
+
+    /// Plans a mesh from the training views of `scene`, and makes it in `folder` unless only the plan is wanted.
+    ///
+    /// # Errors
+    /// [`RunError::Scene`]; [`RunError::Mesh`] when it cannot fit, before any work, or fails.
+    pub fn mesh(
+        mut self,
+        source: &Path,
+        scene: &Path,
+        folder: Option<&Path>,
+        tell: mesh::Tell<'_>,
+    ) -> Result<(MeshOutlook, Option<Made>), RunError> {
+        let scene = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+        self.look.near_z = self.profile.near_z(&scene);
+        let job = MeshJob::new(self.profile, &self.model, self.look, &scene);
+        let budget = device_budget(self.open, self.profile);
+        let limits = Gpu::limits(&self.open.device);
+        let plan = job.plan(&self.pinned.variants, budget, limits, &self.open.faults)?;
+        let outlook = plan.outlook();
+        let made = folder
+            .map(|folder| job.make(self.open, plan, source, folder, tell))
+            .transpose()?;
+        Ok((outlook, made))
     }
 
     fn draw(
@@ -345,7 +346,8 @@ impl<'a> Stored<'a> {
         progress: &mut dyn FnMut(Progress),
         mut picture: impl FnMut(&mut Renderer<'_>, &Camera, &Path) -> Result<(), RunError>,
     ) -> Result<Vec<PathBuf>, RunError> {
-        let views = self.views(cameras)?;
+        let (views, near_z) = views_of(cameras, self.profile)?;
+        self.look.near_z = near_z.unwrap_or(self.look.near_z);
         let sizes_px = views.iter().map(|(_, camera)| size_px(camera)).collect();
         let Self {
             open,
@@ -370,28 +372,30 @@ impl<'a> Stored<'a> {
         }
         Ok(paths)
     }
+}
 
-    /// The views; those of a scene bring its near plane along, unless the profile has one.
-    fn views(&mut self, cameras: &Cameras) -> Result<Vec<(String, Camera)>, RunError> {
-        match cameras {
-            Cameras::File(path) => Ok(read_cameras(path)?),
-            Cameras::Path(path) => Ok(read_camera_path(path)?),
-            Cameras::Scene { scene, set } => {
-                let index = SceneIndex::load(scene, &scene_options(self.profile)?)?;
-                self.look.near_z = self.profile.near_z(&index);
-                let views = index.views_of(*set).iter();
-                let views: Vec<_> = views.map(|view| (view.id.clone(), view.camera.clone())).collect();
-                if views.is_empty() {
-                    let (scene, set) = (scene.clone(), *set);
-                    return Err(StoredError::NoViews { scene, set }.into());
-                }
-                Ok(views)
+/// Views to draw, by name, and the near plane of the scene that they are of.
+type Views = (Vec<(String, Camera)>, Option<f32>);
+
+/// The views; those of a scene bring its near plane along, unless the profile has one.
+pub(super) fn views_of(cameras: &Cameras, profile: &Profile) -> Result<Views, RunError> {
+    match cameras {
+        Cameras::File(path) => Ok((read_cameras(path)?, None)),
+        Cameras::Path(path) => Ok((read_camera_path(path)?, None)),
+        Cameras::Scene { scene, set } => {
+            let index = SceneIndex::load(scene, &scene_options(profile)?)?;
+            let views = index.views_of(*set).iter();
+            let views: Vec<_> = views.map(|view| (view.id.clone(), view.camera.clone())).collect();
+            if views.is_empty() {
+                let (scene, set) = (scene.clone(), *set);
+                return Err(StoredError::NoViews { scene, set }.into());
             }
+            Ok((views, Some(profile.near_z(&index))))
         }
     }
 }
 
-const fn size_px(camera: &Camera) -> [u32; 2] {
+pub(super) const fn size_px(camera: &Camera) -> [u32; 2] {
     [camera.width_px, camera.height_px]
 }
 

@@ -53,7 +53,11 @@ fn every_missing_barrier_is_named() {
         let mut without = fences.clone();
         let fence = without.get_mut(at).unwrap();
         // Also the lesser of the two barriers in the place of the greater one is not enough.
-        *fence = if *fence == Fence::All { Fence::Passes } else { Fence::None };
+        *fence = if *fence == Fence::All {
+            Fence::Passes
+        } else {
+            Fence::None
+        };
         let VkError::Hazard(hazard) = check(&program, &without, &place, &name).unwrap_err() else {
             unreachable!("the only error of a check")
         };

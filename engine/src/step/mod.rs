@@ -18,6 +18,7 @@ mod passes;
 mod record_bands;
 mod reorder;
 mod resident;
+mod surface;
 mod tensors;
 
 pub use bands::{BAND_SLOTS, BandTensors, banded, clear_stall, left_out, pack_bands};
@@ -31,7 +32,8 @@ pub use passes::{
     bound_clusters, catch_up_program, clusters_program, evaluate_view, forward, gradients_of_view, train_step,
     train_steps,
 };
-pub use record_bands::{RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands};
+pub use record_bands::{RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands, surface_in_bands};
 pub use reorder::{ReorderTensors, reorder, reorder_rows};
 pub use resident::{Place, ResidentImages};
+pub use surface::surface;
 pub use tensors::{FilterTensors, Rings, StepExtras, StepTensors};

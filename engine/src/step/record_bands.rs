@@ -20,8 +20,9 @@ use std::ops::Range;
 
 use super::bands::{band_lists, band_range, pack, running_sums, span};
 use super::passes::{coefficients, position_noise, records, status, targets, upload, upload_uniforms};
-use super::{BandTensors, Part, Parts, StepTensors, losses};
+use super::{BandTensors, Part, Parts, StepTensors, losses, surface};
 use crate::kernels::gradient_store::{self, InBand, Rows};
+use crate::kernels::surface_depth::Depths;
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{cull, loss, prepare_args, rasterize, tile_survey, update};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
@@ -82,9 +83,12 @@ impl RecordBandTensors {
             Tag::Other,
             if training { groups_bytes } else { 4 },
         );
+        // Without what tensors are rounded up by: a third of it is a plane, see `Survey::new`.
+        let survey = arena("tile_survey".to_owned(), Tag::Pixels, survey_bytes).slice(0, survey_bytes);
+        let survey_back = table.add("ring/tile_survey", Class::Readback, Tag::Staging, survey_bytes);
         Self {
-            survey: arena("tile_survey".to_owned(), Tag::Pixels, survey_bytes),
-            survey_back: table.add("ring/tile_survey", Class::Readback, Tag::Staging, survey_bytes),
+            survey,
+            survey_back: survey_back.slice(0, survey_bytes),
             inside,
             groups,
             store,
@@ -129,6 +133,28 @@ pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, 
         (Part::Prefix, record_prefix(t, r, true)),
         (Part::Forward, forward),
         (Part::Metrics, metrics),
+    ])
+}
+
+/// Lists what draws a view with depth and normals with records in bands; the image and the depth map outlast the last part.
+#[must_use]
+pub fn surface_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, depths: Depths) -> Parts {
+    let held = surface::outputs(t);
+    let mut forward = Program::new("surface in bands, forward");
+    forward.hold(&held);
+    let lists = band_records(&mut forward, t, b, r);
+    rasterize::record(&mut forward, &t.shared, &t.splats, &lists, &t.pixels, &t.variants);
+    forward.hold(&held);
+
+    let mut finish = Program::new("surface in bands, finish");
+    finish.hold(&held);
+    surface::depth_map(&mut finish, t, depths);
+    status(&mut finish, t);
+    finish.hold(&held);
+    Parts::from([
+        (Part::Prefix, record_prefix(t, r, false)),
+        (Part::Forward, forward),
+        (Part::Finish, finish),
     ])
 }
 
@@ -301,6 +327,26 @@ mod tests {
         &[5, 6, 7, 9, 10, 11],
         &[11],
     ];
+
+    /// Planes lie one behind the other whatever the number of tiles.
+    #[test]
+    fn surveys_are_thirds_of_what_is_copied() {
+        for tiles in [1, 2, 3, 35, 60] {
+            let size = (16 * tiles, 16);
+            let capacities = Capacities::new(600, 300, 3000, 0, [size]);
+            let variants = Variants {
+                reduction: Reduction::Atomic,
+                sort_subgroup: 0,
+                columns: true,
+                lanes: false,
+            };
+            let mut table = TensorTable::default();
+            let tensors = StepTensors::for_rendering(&mut table, &capacities, &variants);
+            let records = RecordBandTensors::new(&mut table, &tensors, false);
+            let words = [records.survey, records.survey_back].map(|span| span.bytes / 4);
+            assert_eq!(words, [3 * u64::from(tiles); 2]);
+        }
+    }
 
     fn surveyed() -> Survey {
         let mut words = vec![0; 36];

@@ -6,7 +6,7 @@ use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::generated::common::STATISTICS_PLANES;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Chunk, Intersections, Pixels, Shared, Splats, Variants};
+use crate::kernels::views::{Chunk, Intersections, Pixels, Shared, Splats, Surface, Variants};
 use crate::kernels::{loss, views};
 use crate::program::{Class, Span, Tag, TensorTable};
 
@@ -129,6 +129,21 @@ impl StepTensors {
         Self::with_state(table, capacities, variants, resident, StepExtras::default(), false)
     }
 
+    /// The same as [`StepTensors::for_rendering`], and renders come with depth and normals.
+    #[must_use]
+    pub fn for_surfaces(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
+        let mut tensors = Self::for_rendering(table, capacities, variants);
+        let (v, px) = (u64::from(capacities.v_cap), u64::from(capacities.max_pixels));
+        let mut arena = |name: &str, tag, bytes| table.add(format!("surface/{name}"), Class::Arena, tag, bytes);
+        tensors.splats.plane = Some(arena("splat_plane", Tag::Visible, 16 * v));
+        tensors.pixels.surface = Some(Surface {
+            plane: arena("plane", Tag::Pixels, 16 * px),
+            depth: arena("depth", Tag::Pixels, 8 * px),
+            map: arena("map", Tag::Pixels, 16 * px),
+        });
+        tensors
+    }
+
     fn with_state(
         table: &mut TensorTable,
         capacities: &Capacities,
@@ -154,6 +169,7 @@ impl StepTensors {
             gradient_a: arena("gradient_a", Tag::Visible, v, 16),
             gradient_b: arena("gradient_b", Tag::Visible, v, 16),
             gradient_c: arena("gradient_c", Tag::Visible, v, 16),
+            plane: None,
         };
         let depth_sort = SortBuffers {
             keys: [depth_keys, arena("depth_keys_other", Tag::Visible, v, 4)],
@@ -260,6 +276,7 @@ impl StepTensors {
                 scores: extras.scores,
                 statistic: extras.statistic,
                 swaths: c.swaths(),
+                surface: None,
             },
             resident,
             ssim_maps,

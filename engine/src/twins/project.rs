@@ -291,16 +291,6 @@ pub fn project<R: Real>(
     (visible.n_tiles > 0).then_some(visible)
 }
 
-/// The record that a depth rendering blends: camera-space z in the place of colour.
-#[must_use]
-pub fn as_depth<R: Real>(visible: &Visible<R>) -> Visible<R> {
-    Visible {
-        rgb: [visible.depth; 3],
-        clamped: [false; 3],
-        ..*visible
-    }
-}
-
 /// The record that a rendering of near light blends: white where camera-space z is below `limit`, black elsewhere.
 #[must_use]
 pub fn as_near<R: Real>(visible: &Visible<R>, limit: R) -> Visible<R> {

@@ -158,14 +158,23 @@ pub(crate) fn check(
     let list: Vec<Vec<(Span, Place, Use)>> = program
         .commands
         .iter()
-        .map(|c| uses(c).into_iter().map(|(view, used)| (view, place(&view), used)).collect())
+        .map(|c| {
+            uses(c)
+                .into_iter()
+                .map(|(view, used)| (view, place(&view), used))
+                .collect()
+        })
         .collect();
     let title = |index: usize| {
         let pass = program.commands.get(index).map_or("?", Command::name);
         format!("`{pass}` (command {index})")
     };
     for (later, command) in list.iter().enumerate() {
-        let nearest = |enough: Fence| (0..=later).rev().find(|at| fences.get(*at).is_some_and(|f| *f >= enough));
+        let nearest = |enough: Fence| {
+            (0..=later)
+                .rev()
+                .find(|at| fences.get(*at).is_some_and(|f| *f >= enough))
+        };
         // Back to the nearest barrier that orders everything before it.
         let (all, passes) = (nearest(Fence::All).unwrap_or(0), nearest(Fence::Passes).unwrap_or(0));
         for (earlier, before) in list.iter().enumerate().take(later).skip(all) {

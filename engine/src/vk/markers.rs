@@ -124,7 +124,11 @@ mod tests {
         let markers = Markers::new(&Device::open(&instance, caps).unwrap()).unwrap();
         assert_eq!((markers.word(), markers.describe(0)), (0, None));
         let passes = vec!["prepare_args", "project", "copy", "copy", "sort"];
-        let serial = markers.name("step", passes, vec![Fence::All, Fence::Passes, Fence::None, Fence::None, Fence::All]);
+        let serial = markers.name(
+            "step",
+            passes,
+            vec![Fence::All, Fence::Passes, Fence::None, Fence::None, Fence::All],
+        );
         let at = |command| markers.describe(serial << COMMAND_BITS | command).unwrap();
         assert_eq!(at(0), "`prepare_args` of `step`");
         assert_eq!(at(1), "`project`, `copy` of `step`");

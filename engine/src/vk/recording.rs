@@ -155,7 +155,11 @@ impl Recording {
             .get(part as usize)
             .map_or_else(vk::CommandBuffer::null, |part| part.buffer);
         // A mark is a copy, which only the greater barrier waits for.
-        let least = if script.marks.is_some() { Fence::All } else { Fence::Passes };
+        let least = if script.marks.is_some() {
+            Fence::All
+        } else {
+            Fence::Passes
+        };
         let clock = (self.part_times != vk::QueryPool::null()).then_some(self.part_times);
         self.device.count_recording();
         // A short program may be submitted again before its last run has finished; the queue keeps them in order.
@@ -242,11 +246,12 @@ unsafe fn barrier(raw: &ash::Device, cmd: vk::CommandBuffer, fence: Fence) {
         before |= vk::PipelineStageFlags::TRANSFER;
         after |= vk::PipelineStageFlags::TRANSFER | vk::PipelineStageFlags::DRAW_INDIRECT;
         written |= vk::AccessFlags::TRANSFER_WRITE;
-        used |= vk::AccessFlags::TRANSFER_READ
-            | vk::AccessFlags::TRANSFER_WRITE
-            | vk::AccessFlags::INDIRECT_COMMAND_READ;
+        used |=
+            vk::AccessFlags::TRANSFER_READ | vk::AccessFlags::TRANSFER_WRITE | vk::AccessFlags::INDIRECT_COMMAND_READ;
     }
-    let barriers = [vk::MemoryBarrier::default().src_access_mask(written).dst_access_mask(used)];
+    let barriers = [vk::MemoryBarrier::default()
+        .src_access_mask(written)
+        .dst_access_mask(used)];
     // SAFETY: `cmd` is being recorded on this device.
     unsafe {
         raw.cmd_pipeline_barrier(cmd, before, after, vk::DependencyFlags::empty(), &barriers, &[], &[]);

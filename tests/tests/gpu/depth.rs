@@ -1,73 +1,9 @@
-//! Depth renderings: records and image against the CPU twins, and the depth of a wall through the program.
+//! The depth of a wall through the program.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use kiln::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
 use kiln::gaussians::Gaussians;
-use kiln::kernels::uniforms::flags;
-use kiln::kernels::views::{Reduction, Variants};
-use kiln::step::Capacities;
-use kiln::twins::gaussian::View;
-use kiln::twins::project::{Visible, as_depth, project};
-use kiln::twins::rasterize::{TileLists, rasterize};
-use kiln_tests::compare::{close, same};
 use kiln_tests::runs::{self, Scratch, json, outcome};
-use kiln_tests::scenes::Scene;
-use kiln_tests::stages::{Stages, staged};
-use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
-
-#[test]
-fn records_and_image_carry_depth() {
-    let scene = Scene::default();
-    let (camera, model, size) = (scene.camera(), scene.model(), scene.size);
-    let sizes = [(size[0], size[1])];
-    let capacities = Capacities::new(scene.count, scene.count, scene.count * 12, scene.sh_degree, sizes);
-    let mut u = uniforms(&camera, scene.sh_degree, 1);
-    u.flags = flags::DEPTH;
-    let twin = Twin::new(&model);
-    let view = View::new(&camera);
-    let wanted: Vec<Visible<f32>> = (0..)
-        .zip(twin.gaussians.iter().zip(&twin.filter_3d))
-        .filter_map(|(id, (gaussian, &filter))| project(id, gaussian, filter, &view, &twin.settings))
-        .map(|visible| as_depth(&visible))
-        .collect();
-    for columns in [true, false] {
-        let variants = Variants {
-            reduction: Reduction::Segmented,
-            sort_subgroup: 0,
-            columns,
-            lanes: false,
-        };
-        let mut gpu = staged(&capacities, &variants);
-        gpu.load(&model);
-        let status = gpu.run(1, &u, &scene.target());
-        assert_eq!((status.stalled, status.nonfinite), (0, 0));
-        let stages = Stages::read(&mut gpu, &status, &camera);
-        let colors = |list: &[Visible<f32>]| -> Vec<f32> { list.iter().flat_map(|v| v.rgb).collect() };
-        close(
-            "depth as colour",
-            &colors(&stages.visible),
-            &colors(&wanted),
-            1e-5,
-            1e-6,
-        );
-        let depths: Vec<[f32; 3]> = stages.visible.iter().map(|v| [v.depth; 3]).collect();
-        same("depth of the record", &colors(&stages.visible), depths.as_flattened());
-        assert!(stages.visible.iter().all(|v| v.clamped == [false; 3]));
-        let lists = TileLists {
-            ranges: stages.ranges.clone(),
-            visible: stages.sorted.1.clone(),
-        };
-        let raster = rasterize(size, &stages.visible, &lists, BACKGROUND);
-        close(
-            "image",
-            stages.raster.rgb.as_flattened(),
-            raster.rgb.as_flattened(),
-            1e-5,
-            1e-5,
-        );
-        gpu.assert_valid();
-    }
-}
 
 /// Flat opaque Gaussians in a plane at depth 5 that fill the picture, and nothing on the right of x = 1.
 fn wall() -> Gaussians {

@@ -10,6 +10,7 @@ mod foreign;
 mod heal;
 mod kernel_timing;
 mod losses;
+mod meshes;
 mod model;
 mod near_light;
 mod poison;

@@ -81,6 +81,7 @@ fn recorded_image_pairs() {
             scores: false,
             statistic: true,
             swaths: Swaths::whole(size[0] * size[1]),
+            surface: None,
         };
         let sums = small("sums", 4 * tiles * loss::METRIC_WORDS);
         let mut program = Program::new("metrics");

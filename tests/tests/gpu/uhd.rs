@@ -1,7 +1,7 @@
 //! A million Gaussians in a view of 3840x2160 pixels: records and their order by depth.
 
-use kiln::kernels::project::DEPTH_KEY_BITS;
 use kiln::kernels::counters::{Args, Counters, WORD_VISIBLE};
+use kiln::kernels::project::DEPTH_KEY_BITS;
 use kiln::kernels::radix_sort::{self, SortJob};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::Reduction;

@@ -28,6 +28,7 @@ fn solids(folder: &Path) {
         views: 16,
         seed: 0,
         samples: 3,
+        truth: 0,
     };
     scene.write(folder).unwrap();
     std::fs::create_dir(folder.join("masks")).unwrap();

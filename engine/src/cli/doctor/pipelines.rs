@@ -24,7 +24,10 @@ pub(super) fn print(out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}: {}", caps.index, caps.name)?;
         match lines(&instance, caps) {
             Ok(lines) if lines.is_empty() => {
-                writeln!(out, "   this driver does not tell (VK_KHR_pipeline_executable_properties)")?;
+                writeln!(
+                    out,
+                    "   this driver does not tell (VK_KHR_pipeline_executable_properties)"
+                )?;
             }
             Ok(lines) => lines.iter().try_for_each(|line| writeln!(out, "   {line}"))?,
             Err(error) => writeln!(out, "   {error}")?,
@@ -42,7 +45,11 @@ fn program(caps: &Caps) -> Result<Program, Box<dyn Error>> {
     let variants = variants_for(caps, caps.tier(), &profile, &Faults::default())?;
     // Sizes do not matter to a compiler.
     let capacities = Capacities::new(256, 256, 2560, 3, [(64, 64)]);
-    Ok(train_step(&StepTensors::new(&mut TensorTable::default(), &capacities, &variants)))
+    Ok(train_step(&StepTensors::new(
+        &mut TensorTable::default(),
+        &capacities,
+        &variants,
+    )))
 }
 
 fn lines(instance: &Arc<Instance>, caps: Caps) -> Result<Vec<String>, Box<dyn Error>> {

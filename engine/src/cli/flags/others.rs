@@ -33,8 +33,8 @@ const EXPOSURE: &str = "`losses: [{ kind: exposure }]` in the configuration file
 const NO_JITTER: &str =
     "photos are sampled at pixel centres; `mip.kernel_size` and `mip.filter_3d` are what there is against aliasing";
 const NO_VIEWER: &str = "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run";
-const NO_MESH: &str = "surface extraction is not part of Kiln yet; `kiln train SCENE` trains Gaussians and writes \
-                       `point_cloud.ply`, and `kiln render RUN --depth` writes depth maps";
+const NO_MESH: &str = "surfaces are made of a trained model by `kiln mesh RUN`, or at the end of a run by `kiln train --mesh`; the \
+                       keys under `mesh` are its settings, see docs/meshes.md";
 
 /// Flags of the Mip-Splatting trainer and of the 3DGS trainer under it.
 pub(super) const GAUSSIANS: &[Row] = &[

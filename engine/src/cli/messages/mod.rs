@@ -6,6 +6,8 @@
 
 mod device;
 mod files;
+mod mesh;
+mod meshes;
 mod scene;
 mod settings;
 mod train;

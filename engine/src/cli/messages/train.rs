@@ -9,6 +9,7 @@ use crate::export::{CamerasError, ExportError, PlyError};
 use crate::gaussians::init::InitError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
+use crate::mesh::{DrawnError, MeshError};
 use crate::plan::{Job, LossError, NoJob, PlanError};
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
@@ -231,6 +232,8 @@ fn run() {
         },
         RunError::Plan(PlanError::Loss(LossError::NoMasks)),
         RunError::Train(stalled(Stall::Visible)),
+        RunError::Mesh(MeshError::NoViews),
+        RunError::Drawn(DrawnError::Ending { path: path("mesh.stl") }),
     ];
     golden(
         "run",
@@ -239,7 +242,7 @@ fn run() {
             errors,
             [
                 Plan, Train, Scene, Export, Folder, Picture, Report, Ply, Cameras, Stored, NotFinite, Grew, Spilled,
-                Validation, DeviceLost, Overflow
+                Validation, DeviceLost, Overflow, Mesh, Drawn
             ]
         ),
     );
@@ -316,10 +319,11 @@ fn models() {
             scene: path("garden"),
             set: Split::Test,
         },
+        StoredError::NoTestViews { scene: path("garden") },
     ];
     examples.extend(wrapped!(StoredError in RunError,
         stored,
-        [Absent, NoModel, NoIteration, OneModel, NoViews]
+        [Absent, NoModel, NoIteration, OneModel, NoViews, NoTestViews]
     ));
     let init = vec![
         InitError::NoPoints,

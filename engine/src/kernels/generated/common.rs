@@ -88,6 +88,55 @@ const _: () = {
     assert!(size_of::<FilterCamera>() == 80);
 };
 
+/// A view, and the rows of it that are drawn at a time; written by the host.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct MeshView {
+    /// First row of the world-to-camera rotation, and translation.
+    pub row0: [f32; 4],
+    /// Second row.
+    pub row1: [f32; 4],
+    /// Third row.
+    pub row2: [f32; 4],
+    /// Step of a ray's slope from sample to sample along x and y, slopes at the picture's upper left corner.
+    pub rays: [f32; 4],
+    /// Rgb where there is no surface; share of its size by which depth may be off.
+    pub background: [f32; 4],
+    /// Picture width, px.
+    pub width: u32,
+    /// Picture height, px.
+    pub height: u32,
+    /// Samples along each side of a pixel.
+    pub samples: u32,
+    /// First row of pixels that is drawn.
+    pub first_row: u32,
+    /// Rows of pixels that are drawn.
+    pub rows: u32,
+    /// Side of the texture, texels.
+    pub texture_side: u32,
+    /// 1: the photo carries a mask.
+    pub masked: u32,
+    /// Fills the block up to whole vectors.
+    pub reserved: u32,
+}
+
+const _: () = {
+    assert!(offset_of!(MeshView, row0) == 0);
+    assert!(offset_of!(MeshView, row1) == 16);
+    assert!(offset_of!(MeshView, row2) == 32);
+    assert!(offset_of!(MeshView, rays) == 48);
+    assert!(offset_of!(MeshView, background) == 64);
+    assert!(offset_of!(MeshView, width) == 80);
+    assert!(offset_of!(MeshView, height) == 84);
+    assert!(offset_of!(MeshView, samples) == 88);
+    assert!(offset_of!(MeshView, first_row) == 92);
+    assert!(offset_of!(MeshView, rows) == 96);
+    assert!(offset_of!(MeshView, texture_side) == 100);
+    assert!(offset_of!(MeshView, masked) == 104);
+    assert!(offset_of!(MeshView, reserved) == 108);
+    assert!(size_of::<MeshView>() == 112);
+};
+
 /// Everything that changes from step to step; written by the host into a slot of a ring.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -331,6 +380,11 @@ pub const GEOMETRY_PLANES: u32 = 11;
 /// Plane of the statistics that counts steps.
 pub const PLANE_COUNT: u32 = 2;
 
+// shaders/common/space.glsl
+
+/// Voxels along a brick's side.
+pub const BRICK_SIDE: u32 = 8;
+
 // shaders/common/step.glsl
 
 /// Densification statistics are accumulated.
@@ -341,8 +395,6 @@ pub const FLAG_CLASSIC: u32 = 2;
 pub const FLAG_UPDATE: u32 = 8;
 /// Steps count in which a Gaussian is on screen but too faint for any pixel.
 pub const FLAG_COUNT_FAINT: u32 = 64;
-/// Records carry depth in the place of colour: the render is expected depth times coverage.
-pub const FLAG_DEPTH: u32 = 128;
 /// Statistics are those of scores: errors and largest weights, see `adds_errors`.
 pub const FLAG_SCORES: u32 = 256;
 /// Records of near Gaussians are white, all others black: the render is the weight of the near ones.
@@ -391,3 +443,12 @@ pub const ARGS_MOVES: u32 = 7;
 pub const ARGS_EMISSION: u32 = 8;
 /// 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c.
 pub const ARGS_CHUNKS: u32 = 9;
+
+// shaders/common/surface.glsl
+
+/// Where the ray meets the blended plane.
+pub const DEPTH_PLANE: u32 = 0;
+/// Where half the light is blocked.
+pub const DEPTH_MEDIAN: u32 = 1;
+/// Mean of the splats' depths by their blending weights.
+pub const DEPTH_EXPECTED: u32 = 2;

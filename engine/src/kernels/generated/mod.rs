@@ -26,6 +26,8 @@ pub mod exposure;
 pub mod fill;
 pub mod filter_3d;
 pub mod filter_3d_apply;
+pub mod fusion_integrate;
+pub mod fusion_touch;
 pub mod gradient_check;
 pub mod gradient_fold;
 pub mod gradient_store;
@@ -42,6 +44,9 @@ pub mod mcmc_copies;
 pub mod mcmc_scan;
 pub mod mcmc_share;
 pub mod mcmc_weigh;
+pub mod mesh_draw;
+pub mod mesh_gather;
+pub mod mesh_shade;
 pub mod morton_begin;
 pub mod morton_keys;
 pub mod morton_places;
@@ -62,17 +67,19 @@ pub mod sort_scatter;
 pub mod splat_clear;
 pub mod ssim_maps;
 pub mod ssim_strip;
+pub mod surface_depth;
 pub mod tile_order;
 pub mod tile_ranges;
 pub mod tile_sum;
 pub mod tile_survey;
 pub mod update;
+pub mod vertex_colors;
 pub mod visible_scan;
 
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 97] = [
+pub static ALL: [&Shader; 108] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -104,6 +111,8 @@ pub static ALL: [&Shader; 97] = [
     &fill::KERNEL.shader,
     &filter_3d::KERNEL.shader,
     &filter_3d_apply::KERNEL.shader,
+    &fusion_integrate::KERNEL.shader,
+    &fusion_touch::KERNEL.shader,
     &gradient_check::KERNEL.shader,
     &gradient_fold::KERNEL.shader,
     &gradient_store::LOAD.shader,
@@ -125,6 +134,10 @@ pub static ALL: [&Shader; 97] = [
     &mcmc_scan::KERNEL.shader,
     &mcmc_share::KERNEL.shader,
     &mcmc_weigh::KERNEL.shader,
+    &mesh_draw::KERNEL.shader,
+    &mesh_draw::LARGE.shader,
+    &mesh_gather::KERNEL.shader,
+    &mesh_shade::KERNEL.shader,
     &morton_begin::KERNEL.shader,
     &morton_keys::KERNEL.shader,
     &morton_places::KERNEL.shader,
@@ -136,11 +149,14 @@ pub static ALL: [&Shader; 97] = [
     &probe::KERNEL.shader,
     &project::KERNEL.shader,
     &project::HALF.shader,
+    &project::SURFACE.shader,
     &project::DEFERRED.shader,
     &project::HALF_DEFERRED.shader,
     &project::COMPACT_DEFERRED.shader,
     &rasterize::KERNEL.shader,
     &rasterize::COLUMN.shader,
+    &rasterize::SURFACE.shader,
+    &rasterize::COLUMN_SURFACE.shader,
     &rasterize_backward::ATOMIC.shader,
     &rasterize_backward::COLUMN.shader,
     &rasterize_backward::COMPARE_EXCHANGE.shader,
@@ -159,6 +175,7 @@ pub static ALL: [&Shader; 97] = [
     &ssim_maps::MASKED_METRICS.shader,
     &ssim_strip::KERNEL.shader,
     &ssim_strip::MASKED.shader,
+    &surface_depth::KERNEL.shader,
     &tile_order::KERNEL.shader,
     &tile_ranges::KERNEL.shader,
     &tile_sum::KERNEL.shader,
@@ -169,5 +186,6 @@ pub static ALL: [&Shader; 97] = [
     &update::DEFERRED.shader,
     &update::HALF_DEFERRED.shader,
     &update::COMPACT_DEFERRED.shader,
+    &vertex_colors::KERNEL.shader,
     &visible_scan::KERNEL.shader,
 ];

@@ -66,6 +66,39 @@ impl Bindings for Bind {
     }
 }
 
+/// What [`SURFACE`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct SurfaceBind {
+    /// The first 12.
+    pub base: Bind,
+    /// Binding 12, `vec4[]`; normal; distance.
+    pub splat_plane: Span,
+}
+
+impl Bindings for SurfaceBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("geometry"),
+        Binding::read("filter_3d"),
+        Binding::read("sh"),
+        Binding::read("visible_mask"),
+        Binding::read("group_visible"),
+        Binding::write("splat_position"),
+        Binding::write("splat_conic"),
+        Binding::write("splat_color"),
+        Binding::write("depth_keys"),
+        Binding::write("tile_counts"),
+        Binding::write("splat_plane"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        let mut views = self.base.views();
+        views.extend([self.splat_plane]);
+        views
+    }
+}
+
 /// What [`DEFERRED`], [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct DeferredBind {
@@ -102,7 +135,7 @@ impl Bindings for DeferredBind {
     }
 }
 
-/// Push constants of [`KERNEL`] and [`HALF`].
+/// Push constants of [`KERNEL`], [`HALF`] and [`SURFACE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -131,6 +164,12 @@ pub static KERNEL: Kernel<Bind, Push> = Kernel::new("project", include_bytes!(".
 pub static HALF: Kernel<Bind, Push> = Kernel::new(
     "project.half",
     include_bytes!("../../../../shaders/spv/project.half.spv"),
+);
+
+/// `project.surface.spv`, made with `SURFACE=1`.
+pub static SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
+    "project.surface",
+    include_bytes!("../../../../shaders/spv/project.surface.spv"),
 );
 
 /// `project.deferred.spv`, made with `DEFERRED=1`.

@@ -89,7 +89,78 @@ impl Bindings for ColumnBind {
     }
 }
 
-/// Push constants of [`KERNEL`] and [`COLUMN`].
+/// What [`SURFACE`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct SurfaceBind {
+    /// The first 13.
+    pub base: ColumnSurfaceBind,
+    /// Binding 13, `uint[]`.
+    pub tile_order: Span,
+}
+
+impl Bindings for SurfaceBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read("tile_ranges"),
+        Binding::read("payloads"),
+        Binding::read("owners"),
+        Binding::read("splat_position"),
+        Binding::read("splat_conic"),
+        Binding::read("splat_color"),
+        Binding::write("image"),
+        Binding::write("last_contributor"),
+        Binding::read("splat_plane"),
+        Binding::write("surface_plane"),
+        Binding::write("surface_depth"),
+        Binding::read("tile_order"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        let mut views = self.base.views();
+        views.extend([self.tile_order]);
+        views
+    }
+}
+
+/// What [`COLUMN_SURFACE`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnSurfaceBind {
+    /// The first 10.
+    pub base: ColumnBind,
+    /// Binding 10, `vec4[]`.
+    pub splat_plane: Span,
+    /// Binding 11, `vec4[]`; sum w n, sum w d.
+    pub surface_plane: Span,
+    /// Binding 12, `vec2[]`; median z, sum w z.
+    pub surface_depth: Span,
+}
+
+impl Bindings for ColumnSurfaceBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read("tile_ranges"),
+        Binding::read("payloads"),
+        Binding::read("owners"),
+        Binding::read("splat_position"),
+        Binding::read("splat_conic"),
+        Binding::read("splat_color"),
+        Binding::write("image"),
+        Binding::write("last_contributor"),
+        Binding::read("splat_plane"),
+        Binding::write("surface_plane"),
+        Binding::write("surface_depth"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        let mut views = self.base.views();
+        views.extend([self.splat_plane, self.surface_plane, self.surface_depth]);
+        views
+    }
+}
+
+/// Push constants of [`KERNEL`], [`COLUMN`], [`SURFACE`] and [`COLUMN_SURFACE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -101,7 +172,7 @@ pub struct Push {
     pub swath_base: u32,
 }
 
-/// Specialisation constants of [`KERNEL`] and [`COLUMN`].
+/// Specialisation constants of [`KERNEL`], [`COLUMN`], [`SURFACE`] and [`COLUMN_SURFACE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Spec {
@@ -117,4 +188,16 @@ pub static KERNEL: Kernel<Bind, Push, Spec> =
 pub static COLUMN: Kernel<ColumnBind, Push, Spec> = Kernel::new(
     "rasterize.column",
     include_bytes!("../../../../shaders/spv/rasterize.column.spv"),
+);
+
+/// `rasterize.surface.spv`, made with `SURFACE=1`.
+pub static SURFACE: Kernel<SurfaceBind, Push, Spec> = Kernel::new(
+    "rasterize.surface",
+    include_bytes!("../../../../shaders/spv/rasterize.surface.spv"),
+);
+
+/// `rasterize.column_surface.spv`, made with `COLUMN=1 SURFACE=1`.
+pub static COLUMN_SURFACE: Kernel<ColumnSurfaceBind, Push, Spec> = Kernel::new(
+    "rasterize.column_surface",
+    include_bytes!("../../../../shaders/spv/rasterize.column_surface.spv"),
 );

@@ -172,6 +172,7 @@ fn core(mut profile: Value) -> Value {
         "init.background",
         "device",
         "diagnose",
+        "mesh",
         "exporters",
         "sinks",
     ] {

@@ -76,6 +76,7 @@ impl Scale {
             views: arguments.views,
             seed: 0,
             samples: SAMPLES * self.under / self.over,
+            truth: 0,
         }
     }
 }

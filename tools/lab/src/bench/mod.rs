@@ -106,6 +106,7 @@ fn scenes(arguments: &Arguments, steps: &mut Steps) -> Result<Vec<Trained>> {
             views: CURVE_VIEWS,
             seed: 0,
             samples: 1,
+            truth: 0,
         };
         synth::provide(&scene, &folder, steps)?;
         list.push((name, folder, Some(count)));

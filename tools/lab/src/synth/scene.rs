@@ -15,6 +15,8 @@ use image::{ExtendedColorType, ImageEncoder as _};
 use kiln::export::{AtomicFile, ExportError, write_atomic};
 use kiln::twins::rng::uniform;
 
+use kiln_mesh::solids::{Kind, TRUTH_FILE};
+
 use super::solids::{self, Pose};
 
 /// Sheets of points.
@@ -61,6 +63,9 @@ pub struct Synthetic {
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u32,
+    /// Points on all things of solids; those that two photos see become truth.ply
+    #[arg(long, value_name = "N", default_value_t = 300_000)]
+    pub truth: u32,
     /// Rays along each side of a pixel of solids
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u32).range(1..=64))]
     pub samples: u32,
@@ -112,6 +117,9 @@ impl Synthetic {
         let tracks = self.tracks();
         self.images(&model.join("images.bin"), &tracks)?;
         self.points(&model.join("points3D.bin"), &tracks)?;
+        if self.kind == SyntheticKind::Solids {
+            self.truth(&folder.join(TRUTH_FILE))?;
+        }
         let mut photo = self.sheets_photo();
         for view in 0..self.views {
             if self.kind == SyntheticKind::Solids {
@@ -206,6 +214,29 @@ impl Synthetic {
                 }
             }
             Ok(())
+        })
+    }
+
+    /// Points on what at least two photos see: position, normal, and the kind of thing by its number.
+    fn truth(&self, path: &Path) -> Result<(), ExportError> {
+        let places = solids::truth(self.seed, self.truth, self.views, self.size_px, self.focal());
+        write_atomic(path, |out| {
+            let kinds: Vec<String> = (0..).zip(Kind::ALL).map(|(i, k)| format!("{i} {}", k.name())).collect();
+            let floats = ["x", "y", "z", "nx", "ny", "nz"].map(|name| format!("property float {name}\n"));
+            write!(
+                out,
+                "ply\nformat binary_little_endian 1.0\ncomment things: {}\nelement vertex {}\n{}property uchar thing\nend_header\n",
+                kinds.join(", "),
+                places.len(),
+                floats.concat()
+            )?;
+            places.iter().try_for_each(|place| {
+                for value in place.at.iter().chain(&place.normal) {
+                    #[expect(clippy::cast_possible_truncation, reason = "files hold f32")]
+                    out.write_all(&(*value as f32).to_le_bytes())?;
+                }
+                out.write_all(&[place.kind as u8])
+            })
         })
     }
 
@@ -305,6 +336,7 @@ mod tests {
         let made = Synthetic {
             kind: SyntheticKind::Sheets,
             samples: 1,
+            truth: 0,
             gaussians: 2000,
             visible: Some(700),
             size_px: [160, 90],
@@ -341,6 +373,7 @@ mod tests {
             views: 4,
             seed: 3,
             samples: 1,
+            truth: 3000,
         };
         made.write(&root).unwrap();
         let scene = SceneIndex::load(&root, &SceneOptions::default()).unwrap();
@@ -384,6 +417,12 @@ mod tests {
         let listed: Vec<usize> = scene.train.iter().map(|view| view.seen.len()).collect();
         assert!(listed.iter().all(|n| (50..300).contains(n)), "{listed:?}");
         assert!(scene.seen_bytes() > 200 * 16);
+        let truth = kiln_mesh::ply::read(&std::fs::read(root.join(TRUTH_FILE)).unwrap()[..]).unwrap();
+        let (count, normals) = (truth.positions().len(), truth.normals().unwrap());
+        assert!((1000..3000).contains(&count) && truth.triangles().is_empty(), "{count}");
+        for (place, normal) in truth.positions().iter().zip(normals) {
+            assert!(kiln_mesh::solids::distance(*place).0 < 1e-6, "{place:?} {normal:?}");
+        }
         std::fs::remove_dir_all(root).unwrap();
     }
 

@@ -1,24 +1,15 @@
 //! A made-up scene of solid things, drawn by casting rays, so that photos of any size agree with each other.
 //!
-//! A chequered square, striped balls and thin poles before black, seen from cameras on rings around them. Every pixel is
-//! the mean over a grid of rays through its square: the picture that an ideal camera with square pixels takes. A photo of
+//! The things of [`kiln_mesh::solids`], a chequered square, striped balls and thin poles, before black, seen from cameras on
+//! rings around them. Every pixel is the mean over a grid of rays through its square: the picture that an ideal camera with square pixels takes. A photo of
 //! half the size with twice the rays on each side is therefore exactly the 2x2 mean of the larger one before rounding.
 
 use kiln::twins::rng::uniform;
+use kiln_mesh::solids::{self, Kind, Place};
 
 type Vec3 = [f64; 3];
 
-/// A thing that rays meet.
-enum Solid {
-    /// Centre and radius.
-    Ball(Vec3, f64),
-    /// Foot, radius and height of an upright cylinder without lids.
-    Pole([f64; 2], f64, f64),
-}
-
-/// Half the side of the square, world units.
-const SQUARE: f64 = 1.2;
-/// Side of its cells.
+/// Side of the square's cells, world units.
 const CELL: f64 = 0.08;
 /// Distance of the cameras from the point they look at.
 const DISTANCE: f64 = 3.2;
@@ -93,7 +84,7 @@ impl Pose {
 
 /// Red, green, blue of every pixel, row by row: the mean over `samples` by `samples` rays each.
 pub(super) fn photo(pose: &Pose, [width, height]: [u32; 2], focal: f64, samples: u32) -> Vec<u8> {
-    let (origin, solids) = (pose.position(), solids());
+    let origin = pose.position();
     let share = 1.0 / f64::from(samples * samples);
     let mut bytes = Vec::with_capacity(3 * (width * height) as usize);
     for pixel in 0..width * height {
@@ -106,8 +97,8 @@ pub(super) fn photo(pose: &Pose, [width, height]: [u32; 2], focal: f64, samples:
                 (corner[1] + offset[1] - 0.5 * f64::from(height)) / focal,
                 1.0,
             ]);
-            if let Some((_, color)) = cast(&solids, origin, direction) {
-                for (channel, value) in sum.iter_mut().zip(color) {
+            if let Some((_, place)) = solids::cast(origin, direction) {
+                for (channel, value) in sum.iter_mut().zip(color(&place)) {
                     *channel += value * share;
                 }
             }
@@ -124,7 +115,6 @@ pub(super) fn photo(pose: &Pose, [width, height]: [u32; 2], focal: f64, samples:
 
 /// A point on a surface with its colour, seen through a random place of a random view; `id` numbers the points.
 pub(super) fn point(seed: u32, id: u32, views: u32, slopes: [f64; 2]) -> (Vec3, [u8; 3]) {
-    let solids = solids();
     // Half of the rays meet something; the square's middle is the answer to a row of misses that does not happen.
     for attempt in 0..256 {
         let draw = |channel: u32| uniform::<f64>(seed, 3, id, 4 * attempt + channel);
@@ -139,13 +129,13 @@ pub(super) fn point(seed: u32, id: u32, views: u32, slopes: [f64; 2]) -> (Vec3, 
             (2.0 * draw(2) - 1.0) * slopes[1],
             1.0,
         ]);
-        if let Some((at, color)) = cast(&solids, pose.position(), direction) {
+        if let Some((_, place)) = solids::cast(pose.position(), direction) {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "colours lie between 0 and 1"
             )]
-            return (at, color.map(|value| (255.0 * value) as u8));
+            return (place.at, color(&place).map(|value| (255.0 * value) as u8));
         }
     }
     ([0.0; 3], [128; 3])
@@ -166,73 +156,31 @@ pub(super) fn seen_at(pose: &Pose, point: Vec3, size_px: [u32; 2], focal: f64) -
         .zip(size_px)
         .all(|(at, side)| (0.0..f64::from(side)).contains(at));
     let direction = pose.turn([x / z, y / z, 1.0]);
-    let (first, _) = cast(&solids(), pose.position(), direction).filter(|_| inside)?;
-    let off = [0, 1, 2].map(|axis| first[axis] - point[axis]);
+    let (_, first) = solids::cast(pose.position(), direction).filter(|_| inside)?;
+    let off = [0, 1, 2].map(|axis| first.at[axis] - point[axis]);
     (dot(off, off) < 1e-12).then_some(at)
 }
 
-fn solids() -> Vec<Solid> {
-    let mut list = vec![
-        Solid::Ball([-0.55, -0.25, 0.28], 0.28),
-        Solid::Ball([0.5, 0.3, 0.32], 0.32),
-        Solid::Ball([0.1, -0.7, 0.2], 0.2),
-    ];
-    let poles = (0..16).map(|pole| {
-        let [column, row] = [pole % 4, pole / 4].map(f64::from);
-        Solid::Pole([0.55 * column - 0.82, 0.55 * row - 0.83], 0.012, 0.7)
+/// Points on what at least two of `views` photos see, even by area.
+pub(super) fn truth(seed: u32, count: u32, views: u32, size_px: [u32; 2], focal: f64) -> Vec<Place> {
+    let poses: Vec<Pose> = (0..views).map(Pose::of).collect();
+    let mut places = solids::places(count, u64::from(seed));
+    places.retain(|place| {
+        let seen = poses
+            .iter()
+            .filter(|pose| seen_at(pose, place.at, size_px, focal).is_some());
+        seen.take(2).count() == 2
     });
-    list.extend(poles);
-    list
+    places
 }
 
-/// The first surface that a ray meets: where, and its colour.
-fn cast(solids: &[Solid], origin: Vec3, direction: Vec3) -> Option<(Vec3, Vec3)> {
-    let along = |t: f64| [0, 1, 2].map(|axis| origin[axis] + t * direction[axis]);
-    let mut nearest: Option<(f64, Vec3)> = None;
-    let mut meet = |t: f64, color: &dyn Fn(Vec3) -> Vec3| {
-        if t > 1e-9 && nearest.is_none_or(|(best, _)| t < best) {
-            nearest = Some((t, color(along(t))));
-        }
-    };
-    let down = -origin[2] / direction[2];
-    let at = along(down);
-    if at[0].abs() < SQUARE && at[1].abs() < SQUARE {
-        meet(down, &ground);
+/// Colour of a place.
+fn color(place: &Place) -> Vec3 {
+    match place.kind {
+        Kind::Square => ground(place.at),
+        Kind::Ball => stripes(place.normal, place.number as usize),
+        Kind::Pole => [0.95, 0.9, 0.8],
     }
-    for (index, solid) in solids.iter().enumerate() {
-        match *solid {
-            Solid::Ball(centre, radius) => {
-                let from = [0, 1, 2].map(|axis| origin[axis] - centre[axis]);
-                if let Some(t) = first_root(
-                    dot(direction, direction),
-                    dot(direction, from),
-                    dot(from, from) - radius * radius,
-                ) {
-                    meet(t, &|at| {
-                        stripes([0, 1, 2].map(|axis| (at[axis] - centre[axis]) / radius), index)
-                    });
-                }
-            }
-            Solid::Pole(foot, radius, height) => {
-                let from = [origin[0] - foot[0], origin[1] - foot[1]];
-                let (x, y) = (direction[0], direction[1]);
-                let b = x * from[0] + y * from[1];
-                let c = from[0] * from[0] + from[1] * from[1] - radius * radius;
-                if let Some(t) = first_root(x * x + y * y, b, c)
-                    && (0.0..height).contains(&along(t)[2])
-                {
-                    meet(t, &|_| [0.95, 0.9, 0.8]);
-                }
-            }
-        }
-    }
-    nearest.map(|(t, color)| (along(t), color))
-}
-
-/// Smaller root of `a t^2 + 2 b t + c`.
-fn first_root(a: f64, b: f64, c: f64) -> Option<f64> {
-    let discriminant = b * b - a * c;
-    (discriminant >= 0.0).then(|| (-b - discriminant.sqrt()) / a)
 }
 
 fn ground(at: Vec3) -> Vec3 {
@@ -330,15 +278,8 @@ mod tests {
     fn points_lie_on_the_surfaces_that_photos_show() {
         for id in 0..200 {
             let (at, _) = point(1, id, 24, [0.5, 0.4]);
-            let on_ground = at[2].abs() < 1e-9 && at[0].abs() < SQUARE;
-            let near = solids().iter().any(|solid| match *solid {
-                Solid::Ball(centre, radius) => {
-                    let from = [0, 1, 2].map(|axis| at[axis] - centre[axis]);
-                    (dot(from, from).sqrt() - radius).abs() < 1e-9
-                }
-                Solid::Pole(foot, radius, _) => ((at[0] - foot[0]).hypot(at[1] - foot[1]) - radius).abs() < 1e-9,
-            });
-            assert!(on_ground || near, "{at:?}");
+            let (away, _) = solids::distance(at.map(|x| x as f32));
+            assert!(away < 1e-6, "{at:?} {away}");
         }
     }
 }

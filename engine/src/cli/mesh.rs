@@ -1,0 +1,183 @@
+//! `kiln mesh`: a triangle mesh of a model.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use super::request::Mesh;
+use super::stored::{boxed, load, open, scene};
+use super::{Exit, Failure};
+use crate::export::ExportError;
+use crate::memory::MIB;
+use crate::mesh::{MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow};
+use crate::run::RunError;
+use crate::run::interrupt::{Interrupt, Signal};
+
+/// Makes the mesh and prints the paths of its files to `out`, or what it would take.
+///
+/// # Errors
+/// Anything that keeps the mesh from being made; the caller prints it.
+pub fn run(request: Mesh, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+    let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
+    make(request, out, &interrupt)
+}
+
+/// The same in a process that listens to signals already.
+pub(super) fn make(request: Mesh, out: &mut dyn Write, interrupt: &Interrupt) -> Result<Exit, Box<dyn Failure>> {
+    let Mesh {
+        model,
+        output,
+        dry_run,
+        json,
+    } = request;
+    let opened = open("mesh", &model)?;
+    let scene = scene(&opened, &model).map_err(boxed)?;
+    let stored = load(&opened, &model)?;
+    let mut err = io::stderr();
+    for warning in stored.warnings() {
+        // Losing a line of information is no reason to stop, here and below.
+        let _ = writeln!(err, "warning: {warning}");
+    }
+    let folder = output.unwrap_or_else(|| beside(&model.target));
+    // What there is to save is a whole file or none: between two views is soon enough.
+    interrupt.set_heard(true);
+    let mut shown = Shown::new(model.quiet);
+    let mut tell = |event: MeshEvent| {
+        match event {
+            MeshEvent::Progress(progress) => shown.show(progress),
+            MeshEvent::Stage(row) if json => {
+                let _ = writeln!(out, "{}", stage_line(&row));
+            }
+            MeshEvent::Stage(_) => {}
+        }
+        match interrupt.signal() {
+            None => ControlFlow::Continue(()),
+            Some(_) => ControlFlow::Break(()),
+        }
+    };
+    let target = (!dry_run).then_some(folder.as_path());
+    let made = stored.mesh(&opened.location.ply, &scene, target, &mut tell);
+    shown.end();
+    let (outlook, made) = match made {
+        Err(RunError::Mesh(MeshError::Stopped)) => {
+            let _ = writeln!(err, "{}", MeshError::Stopped);
+            return Ok(match interrupt.signal() {
+                Some(Signal::Terminate) => Exit::Terminated,
+                _ => Exit::Interrupted,
+            });
+        }
+        other => other.map_err(boxed)?,
+    };
+    let written = match made {
+        None => print_outlook(&outlook, out),
+        Some(made) => {
+            if !model.quiet {
+                let _ = writeln!(err, "{}", summary(&made.report));
+            }
+            let files: Vec<String> = made.files.iter().map(|path| path.display().to_string()).collect();
+            if json {
+                let line = serde_json::json!({ "type": "mesh", "files": files, "surface": made.report.surface });
+                writeln!(out, "{line}")
+            } else {
+                files.iter().try_for_each(|path| writeln!(out, "{path}"))
+            }
+        }
+    };
+    written.map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
+    Ok(Exit::Ok)
+}
+
+/// The folder for what is made of a model: in the run, or beside the file.
+fn beside(target: &Path) -> PathBuf {
+    match target.is_dir() {
+        true => target.join("mesh"),
+        false => target.parent().unwrap_or_else(|| Path::new("")).join("mesh"),
+    }
+}
+
+/// A stage as a line of JSON.
+fn stage_line(row: &StageRow) -> serde_json::Value {
+    let mut line = serde_json::json!(row);
+    if let Some(fields) = line.as_object_mut() {
+        fields.insert("type".to_owned(), "mesh_stage".into());
+    }
+    line
+}
+
+pub(super) fn print_outlook(outlook: &MeshOutlook, out: &mut dyn Write) -> io::Result<()> {
+    let MeshOutlook {
+        space,
+        space_bricks: [x, y, z],
+        sizes,
+        budget,
+    } = outlook;
+    let mib = |bytes: u64| bytes as f64 / MIB as f64;
+    writeln!(out, "space             {space}")?;
+    writeln!(out, "  bricks          {x} x {y} x {z}, of 8 x 8 x 8 voxels")?;
+    writeln!(out, "capacity")?;
+    writeln!(out, "  Gaussians       {:>12}", sizes.gaussians)?;
+    writeln!(out, "  visible records {:>12}", sizes.v_cap)?;
+    writeln!(out, "  intersections   {:>12}", sizes.i_cap)?;
+    writeln!(
+        out,
+        "  bricks          {:>12}  at once; more go by in slabs",
+        sizes.bricks
+    )?;
+    writeln!(out, "memory, MiB")?;
+    writeln!(
+        out,
+        "  device total    {:>12.1}  ({} bytes)",
+        mib(sizes.device_bytes),
+        sizes.device_bytes
+    )?;
+    writeln!(out, "  host-visible    {:>12.1}", mib(sizes.host_bytes))?;
+    writeln!(out, "  cap             {:>12.1}", mib(budget.cap_bytes))?;
+    writeln!(
+        out,
+        "verdict: fits, {:.1} % of the cap",
+        100.0 * sizes.device_bytes as f64 / budget.cap_bytes.max(1) as f64
+    )
+}
+
+fn summary(report: &MeshReport) -> String {
+    let surface = &report.surface;
+    let slabs = match report.slabs {
+        1 => String::new(),
+        n => format!(" in {n} slabs"),
+    };
+    let seconds: f64 = report.stages.iter().map(|row| row.seconds).sum();
+    format!(
+        "done: {} vertices, {} triangles, {} pieces, {} open edges, from {} bricks{slabs} and {} views in {seconds:.1} s",
+        surface.vertices, surface.triangles, surface.pieces, surface.open_edges, report.bricks, report.views
+    )
+}
+
+/// The progress line.
+struct Shown {
+    on: bool,
+    /// There is one to end.
+    open: bool,
+}
+
+impl Shown {
+    fn new(quiet: bool) -> Self {
+        Self {
+            on: !quiet && io::stderr().is_terminal(),
+            open: false,
+        }
+    }
+
+    fn show(&mut self, MeshProgress { stage, done, total }: MeshProgress) {
+        if self.on {
+            let percent = 100.0 * f64::from(done) / f64::from(total.max(1));
+            let _ = write!(io::stderr(), "\r{:<10} {percent:>5.1} %", stage.name());
+            self.open = true;
+        }
+    }
+
+    fn end(&mut self) {
+        if std::mem::take(&mut self.open) {
+            let _ = writeln!(io::stderr());
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A mesh as files hold it: PLY with colours of vertices, OBJ with its material library and picture, GLB with its picture.
+
+use std::fs::File;
+use std::io::{BufReader, Cursor};
+use std::path::{Path, PathBuf};
+
+use kiln_mesh::{Mesh, glb, obj, ply};
+
+use super::DrawnError;
+use super::raster::{Coat, Texture};
+
+/// A mesh that was read, with the picture over it.
+#[derive(Clone, Debug)]
+pub struct MeshFile {
+    /// Its file.
+    pub path: PathBuf,
+    /// Bytes of all its files.
+    pub bytes: u64,
+    /// The mesh; it has triangles.
+    pub mesh: Mesh,
+    /// The picture that its texture coordinates point into.
+    pub texture: Option<Texture>,
+}
+
+impl MeshFile {
+    /// Reads a mesh; the ending of its name says how.
+    ///
+    /// # Errors
+    /// [`DrawnError`] naming the file for what is no mesh, has no faces, or names pictures that cannot be used.
+    pub fn read(path: &Path) -> Result<Self, DrawnError> {
+        let surface = Self::read_any(path)?;
+        match surface.mesh.triangles().is_empty() {
+            true => Err(DrawnError::NoFaces {
+                path: path.to_owned(),
+                vertices: surface.mesh.positions().len(),
+            }),
+            false => Ok(surface),
+        }
+    }
+
+    /// [`MeshFile::read`] of files that may hold points only.
+    ///
+    /// # Errors
+    /// See [`MeshFile::read`].
+    pub(super) fn read_any(path: &Path) -> Result<Self, DrawnError> {
+        let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+        let mut surface = Self {
+            path: path.to_owned(),
+            bytes: 0,
+            mesh: Mesh::default(),
+            texture: None,
+        };
+        match ending.as_deref() {
+            Some("ply") => surface.mesh = ply::read(surface.open(path)?).map_err(DrawnError::file(path))?,
+            Some("obj") => surface.read_obj()?,
+            Some("glb") => {
+                let bytes = std::fs::read(path).map_err(DrawnError::read(path))?;
+                surface.bytes = bytes.len() as u64;
+                let read = glb::read(&bytes).map_err(DrawnError::file(path))?;
+                surface.mesh = read.mesh;
+                if let Some(picture) = read.picture {
+                    surface.texture = Some(surface.decode(path, &picture)?);
+                }
+            }
+            _ => return Err(DrawnError::Ending { path: path.to_owned() }),
+        }
+        Ok(surface)
+    }
+
+    fn read_obj(&mut self) -> Result<(), DrawnError> {
+        let path = self.path.clone();
+        self.mesh = obj::read(self.open(&path)?).map_err(DrawnError::file(&path))?;
+        if self.mesh.uvs().is_none() {
+            return Ok(());
+        }
+        let library = obj::library(BufReader::new(File::open(&path).map_err(DrawnError::read(&path))?));
+        let Some(library) = library.map_err(DrawnError::file(&path))? else {
+            return Ok(());
+        };
+        let library = path.with_file_name(library);
+        let pictures = obj::pictures(self.open(&library)?).map_err(DrawnError::file(&library))?;
+        match &pictures[..] {
+            [] => {}
+            [picture] => {
+                let picture = library.with_file_name(picture);
+                let bytes = std::fs::read(&picture).map_err(DrawnError::read(&picture))?;
+                self.bytes += bytes.len() as u64;
+                self.texture = Some(self.decode(&picture, &bytes)?);
+            }
+            several => {
+                return Err(DrawnError::Textures {
+                    path,
+                    found: several.len(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a file and counts its bytes.
+    fn open(&mut self, path: &Path) -> Result<BufReader<File>, DrawnError> {
+        let file = File::open(path).map_err(DrawnError::read(path))?;
+        self.bytes += file.metadata().map_err(DrawnError::read(path))?.len();
+        Ok(BufReader::with_capacity(1 << 18, file))
+    }
+
+    fn decode(&self, texture: &Path, bytes: &[u8]) -> Result<Texture, DrawnError> {
+        let wrong = |what: String| DrawnError::Texture {
+            mesh: self.path.clone(),
+            texture: texture.to_owned(),
+            what,
+        };
+        let mut reader = image::ImageReader::new(Cursor::new(bytes))
+            .with_guessed_format()
+            .map_err(|error| wrong(error.to_string()))?;
+        reader.limits(image::Limits::default());
+        let picture = reader.decode().map_err(|error| wrong(error.to_string()))?.into_rgb8();
+        let size_px = [picture.width(), picture.height()];
+        Texture::of_picture(size_px, picture.as_raw()).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// What it looks like.
+    #[must_use]
+    pub fn coat(&self) -> Coat<'_> {
+        Coat::of(&self.mesh, self.texture.as_ref())
+    }
+
+    /// What it is, for people.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let look = match self.coat() {
+            Coat::Colors => "colours of its vertices".to_owned(),
+            Coat::Texture(texture) => format!("a texture of {0} x {0}", texture.side()),
+            Coat::Plain => "no colours".to_owned(),
+        };
+        format!("{} triangles, {look}", self.mesh.triangles().len())
+    }
+
+    /// What is odd about it.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        matches!(self.coat(), Coat::Plain).then(|| {
+            format!(
+                "{} has no colours and is drawn grey, lit from the camera: pictures say nothing about photos",
+                self.path.display()
+            )
+        })
+    }
+}

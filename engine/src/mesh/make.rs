@@ -1,0 +1,531 @@
+//! From a model and its cameras to files.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use kiln_mesh::march::{self, Bricks, Grid};
+use kiln_mesh::{Mesh, clean, cull, decimate, holes, pieces, topology};
+use sha2::{Digest as _, Sha256};
+
+use super::fusion::{check_host, integrated, slabs, touched};
+use super::report::{Dropped, MeshEvent, MeshProgress, MeshReport, MeshStage, StageRow, TextureRow};
+use super::stage::{DepthStage, StagePlan, StageSizes, Subject};
+use super::texture::{BakeSettings, Layout, Textured, bake, write_textured};
+use super::{MeshError, Space, colors};
+use crate::config::{self, MeshDepth, MeshFormat, Profile};
+use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
+use crate::gaussians::Gaussians;
+use crate::kernels::fusion::Voxels;
+use crate::kernels::surface_depth::{DepthKind, Depths};
+use crate::kernels::views::Variants;
+use crate::memory::{Budget, PlanLimits};
+use crate::plan::{AHEAD, Faults, Look, OpenDevice, available_bytes, image_options};
+use crate::scene::{Camera, ImageStore, Photo, SceneIndex, Split, ViewId};
+use crate::twins::fusion::to_world;
+use crate::vk::CompiledProgram;
+
+/// Largest angle between ray and surface normal at which a depth counts: cosine of 80 degrees (PGSR).
+const LEAST_COSINE: f32 = 0.173_648_18;
+/// Pieces below this share of the largest one go.
+const LEAST_SHARE: f64 = 0.001;
+/// Name of the files, before their endings.
+const STEM: &str = "mesh";
+/// Name of the report beside the files.
+const REPORT_FILE: &str = "report.json";
+/// Parts that stages without items count in.
+const PARTS: u32 = 1000;
+
+/// Told how far the work is; [`ControlFlow::Break`] ends it.
+pub type Tell<'a> = &'a mut dyn FnMut(MeshEvent) -> ControlFlow<()>;
+
+/// What a mesh is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct MeshJob<'a> {
+    pub(crate) profile: &'a Profile,
+    pub(crate) model: &'a Gaussians,
+    pub(crate) look: Look,
+    /// Training views: name and camera.
+    pub(crate) views: Vec<(String, Camera)>,
+    /// What they are of.
+    pub(crate) scene: &'a SceneIndex,
+}
+
+/// What will be allocated, and for which voxels.
+pub(crate) struct MeshPlan {
+    space: Space,
+    voxels: Voxels,
+    stage: StagePlan,
+    budget: Budget,
+}
+
+/// What a plan says before anything is done, for people and `--dry-run`.
+#[derive(Clone, Copy, Debug)]
+pub struct MeshOutlook {
+    /// Where there will be voxels.
+    pub space: Space,
+    /// Bricks of the whole space along each axis.
+    pub space_bricks: [u32; 3],
+    /// What is allocated.
+    pub sizes: StageSizes,
+    /// What may be.
+    pub budget: Budget,
+}
+
+/// A mesh that was written.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// Its files, and the report last.
+    pub files: Vec<PathBuf>,
+    /// What happened.
+    pub report: MeshReport,
+}
+
+impl MeshPlan {
+    pub(crate) fn outlook(&self) -> MeshOutlook {
+        MeshOutlook {
+            space: self.space,
+            space_bricks: self.voxels.bricks,
+            sizes: self.stage.sizes(),
+            budget: self.budget,
+        }
+    }
+}
+
+/// What the depth of a pixel is, by the setting.
+pub(crate) const fn depth_kind(depth: MeshDepth) -> DepthKind {
+    match depth {
+        MeshDepth::Plane => DepthKind::Plane,
+        MeshDepth::Median => DepthKind::Median,
+        MeshDepth::Expected => DepthKind::Expected,
+    }
+}
+
+impl<'a> MeshJob<'a> {
+    /// The job of the training views of `scene`.
+    pub(crate) fn new(profile: &'a Profile, model: &'a Gaussians, look: Look, scene: &'a SceneIndex) -> Self {
+        Self {
+            profile,
+            model,
+            look,
+            views: scene
+                .train
+                .iter()
+                .map(|view| (view.id.clone(), view.camera.clone()))
+                .collect(),
+            scene,
+        }
+    }
+
+    /// Chooses the voxels and plans every byte.
+    ///
+    /// # Errors
+    /// See [`Space::choose`] and [`StagePlan::fit`].
+    pub(crate) fn plan(
+        &self,
+        variants: &Variants,
+        budget: Budget,
+        limits: PlanLimits,
+        faults: &Faults,
+    ) -> Result<MeshPlan, MeshError> {
+        let gaussians = u32::try_from(self.model.len()).unwrap_or(u32::MAX);
+        self.plan_for(gaussians, self.model.sh_degree, variants, budget, limits, faults)
+    }
+
+    /// The same for a model that is to come, of which this one's Gaussians say where it will be.
+    ///
+    /// # Errors
+    /// See [`MeshJob::plan`].
+    pub(crate) fn plan_for(
+        &self,
+        gaussians: u32,
+        sh_degree: u32,
+        variants: &Variants,
+        budget: Budget,
+        limits: PlanLimits,
+        faults: &Faults,
+    ) -> Result<MeshPlan, MeshError> {
+        let options = &self.profile.mesh;
+        if gaussians == 0 {
+            return Err(MeshError::NoGaussians);
+        }
+        let cameras: Vec<Camera> = self.views.iter().map(|(_, camera)| camera.clone()).collect();
+        let space = Space::choose(options, self.model, &cameras, self.scene.extent)?;
+        let voxels = space.voxels(options.truncation);
+        let depths = Depths {
+            kind: depth_kind(options.depth),
+            far: options.far.unwrap_or(f32::INFINITY),
+            least_cosine: LEAST_COSINE,
+        };
+        let subject = Subject {
+            gaussians,
+            sh_degree,
+            sizes_px: cameras
+                .iter()
+                .map(|camera| [camera.width_px, camera.height_px])
+                .collect(),
+            depths,
+        };
+        let stage = StagePlan::fit(&subject, Some(&voxels), variants, budget, limits, faults)?;
+        Ok(MeshPlan {
+            space,
+            voxels,
+            stage,
+            budget,
+        })
+    }
+
+    /// Makes the mesh on the device of the plan and writes it into `folder`; `source` is the file of the model.
+    ///
+    /// # Errors
+    /// [`MeshError`]; nothing is written then, but for formats before the one that failed.
+    pub(crate) fn make(
+        &self,
+        open: &OpenDevice,
+        plan: MeshPlan,
+        source: &Path,
+        folder: &Path,
+        tell: Tell<'_>,
+    ) -> Result<Made, MeshError> {
+        let options = &self.profile.mesh;
+        let MeshPlan {
+            space,
+            voxels,
+            stage,
+            budget,
+        } = plan;
+        // A folder that cannot be written to is known before the work, not after.
+        drop(AtomicFile::create(&folder.join(REPORT_FILE))?);
+        let memory = stage.sizes();
+        let mut log = Log::new(tell);
+        let mut stage = DepthStage::new(stage, (self.profile, self.model, self.look), open, budget)?;
+        let n = self.views.len();
+        let keys = {
+            let mut draw = self.drawing(&mut log, MeshStage::Touch, 1);
+            touched(&mut stage, &voxels, n, &mut draw)?
+        };
+        if keys.is_empty() {
+            return Err(self.no_surface(&space));
+        }
+        check_host(keys.len(), space.voxel())?;
+        log.bricks = keys.len() as u64;
+        log.end(MeshStage::Touch, None)?;
+        let slabs = slabs(keys.len(), memory.bricks);
+        let bricks = {
+            let mut draw = self.drawing(&mut log, MeshStage::Integrate, slabs);
+            integrated(&mut stage, &voxels, &keys, options.min_views, n, &mut draw)?
+        };
+        log.end(MeshStage::Integrate, None)?;
+        let (mesh, degenerate) = triangles(&space, &voxels, bricks, &mut log)?;
+        if mesh.triangles().is_empty() {
+            return Err(self.no_surface(&space));
+        }
+        log.end(MeshStage::March, Some(&mesh))?;
+        let seen = {
+            let mut draw = self.drawing(&mut log, MeshStage::Color, 1);
+            colors::colors(&mut stage, &voxels, mesh.positions(), n, &mut draw)?
+        };
+        let views_in_bands = stage.banded;
+        // The device is not needed any more, and decimation may want what it takes on a machine that shares memory.
+        drop(stage);
+        let (mesh, mut dropped) = cleaned(options, mesh, &seen, &mut log)?;
+        dropped.degenerate = degenerate;
+        log.end(MeshStage::Clean, Some(&mesh))?;
+        let (mesh, decimation_error) = decimated(options, space.voxel(), mesh, &mut log)?;
+        let mesh = mesh.with_own_normals();
+        let holds_picture = |format: &MeshFormat| *format != MeshFormat::Ply;
+        let textured = match options.texture.layout() {
+            Some(layout) if options.formats.iter().any(holds_picture) => {
+                let textured = self.textured(open, budget, mesh.clone(), layout, &mut log)?;
+                log.end(MeshStage::Texture, Some(&mesh))?;
+                Some(textured)
+            }
+            _ => None,
+        };
+        let mut files = Vec::new();
+        log.tell(MeshStage::Write, 0, 1)?;
+        for format in &options.formats {
+            match textured.as_ref().filter(|_| holds_picture(format)) {
+                Some(textured) => files.extend(write_textured(textured, folder, STEM, *format == MeshFormat::Glb)?),
+                None => {
+                    let path = folder.join(format!("{STEM}.{}", format.name()));
+                    write(&mesh, *format, &path)?;
+                    files.push(path);
+                }
+            }
+        }
+        // Done is done, whoever asks to stop now.
+        let _ = log.end(MeshStage::Write, Some(&mesh));
+        let names: Vec<&str> = self.views.iter().map(|(name, _)| name.as_str()).collect();
+        let settings = serde_json::to_vec(options).unwrap_or_default();
+        let report = MeshReport {
+            kiln: env!("CARGO_PKG_VERSION"),
+            model: source.display().to_string(),
+            model_sha256: file_digest(source).unwrap_or_default(),
+            settings: options.clone(),
+            settings_sha256: digest(&settings),
+            views_sha256: digest(names.join("\n").as_bytes()),
+            device: open.device.caps().name.clone(),
+            space,
+            views: n,
+            views_in_bands,
+            bricks: keys.len(),
+            slabs,
+            memory,
+            stages: log.rows,
+            dropped,
+            surface: topology::report(&mesh).into(),
+            decimation_error,
+            texture: textured.as_ref().map(|textured| TextureRow {
+                side: textured.texture.side(),
+                parts: textured.parts,
+                fill: textured.fill,
+                seen: textured.seen,
+                batches: textured.batches,
+            }),
+            files: files
+                .iter()
+                .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
+                .collect(),
+        };
+        let path = folder.join(REPORT_FILE);
+        write_json(&path, &report)?;
+        files.push(path);
+        Ok(Made { files, report })
+    }
+
+    /// The mesh with a picture over it, from the photos of the training views.
+    fn textured(
+        &self,
+        open: &OpenDevice,
+        budget: Budget,
+        mesh: Mesh,
+        layout: Layout,
+        log: &mut Log<'_>,
+    ) -> Result<Textured, MeshError> {
+        let store = ImageStore::open(self.scene, image_options(self.profile))?;
+        let side = |pick: fn(&Camera) -> u32| self.views.iter().map(|(_, camera)| pick(camera)).max().unwrap_or(1);
+        let settings = BakeSettings {
+            layout,
+            views: self.views.len(),
+            largest_px: [side(|camera| camera.width_px), side(|camera| camera.height_px)],
+            masked: self.scene.masked,
+            cap_bytes: budget.cap_bytes,
+        };
+        let id = |index: usize| ViewId {
+            split: Split::Train,
+            index,
+        };
+        let mut photo = |view: usize| -> Result<(Camera, Photo), MeshError> {
+            store.prefetch((view..self.views.len()).take(AHEAD).map(id));
+            let (_, camera) = self.views.get(view).ok_or(MeshError::NoViews)?;
+            Ok((camera.clone(), store.get(id(view))?))
+        };
+        bake(&open.device, mesh, &settings, &mut photo, &mut |now| match log.tell(
+            MeshStage::Texture,
+            now.done,
+            now.total,
+        ) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        })
+    }
+
+    /// Draws view after view and says so; `turns` times all views make the stage.
+    fn drawing<'l>(
+        &'l self,
+        log: &'l mut Log<'_>,
+        stage: MeshStage,
+        turns: usize,
+    ) -> impl FnMut(&mut DepthStage<'a>, usize, &CompiledProgram) -> Result<(), MeshError> + 'l {
+        let total = count(turns * self.views.len());
+        let mut done = 0;
+        move |device, view, next| {
+            log.tell(stage, done, total.max(done))?;
+            done += 1;
+            match self.views.get(view) {
+                Some((_, camera)) => device.draw(camera, Some(next)),
+                None => Ok(()),
+            }
+        }
+    }
+
+    fn no_surface(&self, space: &Space) -> MeshError {
+        MeshError::NoSurface {
+            space: space.to_string(),
+        }
+    }
+}
+
+/// Tells how far the work is, and remembers how long stages took.
+struct Log<'t> {
+    tell: Tell<'t>,
+    since: Instant,
+    rows: Vec<StageRow>,
+    /// Bricks near surfaces, once they are known.
+    bricks: u64,
+}
+
+impl<'t> Log<'t> {
+    fn new(tell: Tell<'t>) -> Self {
+        Self {
+            tell,
+            since: Instant::now(),
+            rows: Vec::new(),
+            bricks: 0,
+        }
+    }
+
+    fn tell(&mut self, stage: MeshStage, done: u32, total: u32) -> Result<(), MeshError> {
+        match (self.tell)(MeshEvent::Progress(MeshProgress { stage, done, total })) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(MeshError::Stopped),
+        }
+    }
+
+    /// For stages on the host.
+    fn part(&mut self, stage: MeshStage) -> impl FnMut(f32) -> ControlFlow<()> + '_ {
+        move |fraction| {
+            (self.tell)(MeshEvent::Progress(MeshProgress {
+                stage,
+                done: (fraction * PARTS as f32) as u32,
+                total: PARTS,
+            }))
+        }
+    }
+
+    fn end(&mut self, stage: MeshStage, mesh: Option<&Mesh>) -> Result<(), MeshError> {
+        let row = StageRow {
+            stage,
+            bricks: self.bricks,
+            seconds: self.since.elapsed().as_secs_f64(),
+            vertices: mesh.map_or(0, |mesh| mesh.positions().len() as u64),
+            triangles: mesh.map_or(0, |mesh| mesh.triangles().len() as u64),
+        };
+        self.since = Instant::now();
+        self.rows.push(row);
+        match (self.tell)(MeshEvent::Stage(row)) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(MeshError::Stopped),
+        }
+    }
+}
+
+/// The level 0 of the voxels in the world, and how many triangles were nothing to look at.
+fn triangles(space: &Space, voxels: &Voxels, bricks: Bricks, log: &mut Log<'_>) -> Result<(Mesh, usize), MeshError> {
+    let grid = match space {
+        Space::Bounded { lower, voxel, .. } => Grid {
+            origin: *lower,
+            voxel: *voxel,
+        },
+        // Places first, points of the world below.
+        Space::Contracted { .. } => Grid {
+            origin: [0.0; 3],
+            voxel: 1.0,
+        },
+    };
+    let mut mesh = march::bricks(&bricks, grid, &mut log.part(MeshStage::March))?;
+    drop(bricks);
+    if let Space::Contracted { focus, .. } = space {
+        let to_world = |place: &[f32; 3]| {
+            let point = to_world(voxels, place.map(f64::from));
+            point.map_or(*focus, |point| point.map(|x| x as f32))
+        };
+        let positions = mesh.positions().iter().map(to_world).collect();
+        mesh = Mesh::new(positions, mesh.triangles().to_vec())?;
+    }
+    let (mesh, dropped) = clean::faces(mesh);
+    Ok((mesh, dropped.degenerate + dropped.duplicate))
+}
+
+/// Colours the mesh and takes out what `options` say; `seen` are the colours of the vertices that some view sees.
+fn cleaned(
+    options: &config::Mesh,
+    mesh: Mesh,
+    seen: &[Option<[f32; 3]>],
+    log: &mut Log<'_>,
+) -> Result<(Mesh, Dropped), MeshError> {
+    let mut dropped = Dropped::default();
+    let colors = colors::spread(seen, mesh.triangles());
+    let mut mesh = mesh.with_colors(colors)?;
+    log.end(MeshStage::Color, Some(&mesh))?;
+    log.tell(MeshStage::Clean, 0, 1)?;
+    if options.cull_unseen {
+        let is_seen = |vertex: u32| seen.get(vertex as usize).is_some_and(Option::is_some);
+        let faces: Vec<bool> = mesh.triangles().iter().map(|t| t.iter().any(|&v| is_seen(v))).collect();
+        (mesh, dropped.unseen) = cull::unseen(mesh, &faces)?;
+    }
+    let keep = match options.pieces {
+        Some(most) => pieces::Keep::Largest(most as usize),
+        None => pieces::Keep::AtLeast {
+            triangles: options.min_triangles,
+            share: if options.min_triangles > 0 { LEAST_SHARE } else { 0.0 },
+        },
+    };
+    (mesh, dropped.pieces) = pieces::keep(mesh, keep)?;
+    if options.fill_holes > 0 {
+        let (filled, report) = holes::fill(mesh, options.fill_holes as usize);
+        (mesh, dropped.holes_filled) = (filled, report.filled);
+    }
+    if mesh.triangles().is_empty() {
+        return Err(MeshError::NothingLeft {
+            pieces: dropped.pieces,
+            unseen: dropped.unseen,
+        });
+    }
+    Ok((clean::unreferenced(mesh).0, dropped))
+}
+
+/// The mesh with as few triangles as `options` ask for, and the largest error of that.
+fn decimated(
+    options: &config::Mesh,
+    voxel: f32,
+    mesh: Mesh,
+    log: &mut Log<'_>,
+) -> Result<(Mesh, Option<f32>), MeshError> {
+    let target = options.decimate.and_then(|target| {
+        let triangles = target.triangles.map(|n| decimate::Target::Triangles(n.into()));
+        let vertices = target.vertices.map(|n| decimate::Target::Vertices(n.into()));
+        let error = target.error.map(|error| decimate::Target::Error(error * voxel));
+        triangles.or(vertices).or(error)
+    });
+    let Some(target) = target else {
+        return Ok((mesh, None));
+    };
+    let needed_bytes = decimate::host_bytes(mesh.positions().len() as u64, mesh.triangles().len() as u64);
+    if let Some(available_bytes) = available_bytes().filter(|available| needed_bytes > *available) {
+        return Err(MeshError::Decimation {
+            triangles: mesh.triangles().len() as u64,
+            needed_bytes,
+            available_bytes,
+        });
+    }
+    let (mesh, done) = decimate::decimate(mesh, target, &mut log.part(MeshStage::Decimate))?;
+    log.end(MeshStage::Decimate, Some(&mesh))?;
+    Ok((mesh, Some(done.error)))
+}
+
+fn write(mesh: &Mesh, format: MeshFormat, path: &Path) -> Result<(), MeshError> {
+    let comments = [format!("kiln {}", env!("CARGO_PKG_VERSION"))];
+    write_atomic(path, |file| {
+        let written = match format {
+            MeshFormat::Ply => kiln_mesh::ply::write(mesh, &comments, file),
+            MeshFormat::Obj => kiln_mesh::obj::write(mesh, None, file),
+            MeshFormat::Glb => kiln_mesh::glb::write(mesh, None, file),
+        };
+        written.map_err(|error| match error {
+            kiln_mesh::Error::Io(error) => error,
+            other => io::Error::other(other),
+        })
+    })?;
+    Ok(())
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,413 @@
+//! A model on a device, drawn with depth and normals; voxels beside it where there are to be any.
+//!
+//! Planned to the byte before anything is allocated: room for intersections, then for visible records, shrinks to what the
+//! budget leaves, because views that have too many are drawn in bands and look the same.
+
+use serde::Serialize;
+
+use super::MeshError;
+use crate::config::Profile;
+use crate::gaussians::Gaussians;
+use crate::kernels::counters::{Counters, Stall};
+use crate::kernels::fusion::{BRICK_BYTES, Voxels};
+use crate::kernels::surface_depth::Depths;
+use crate::kernels::uniforms::StepUniforms;
+use crate::kernels::views::{Reduction, Surface, Variants};
+use crate::memory::{Budget, Gpu, MemoryError, Plan, PlanLimits};
+use crate::plan::{Faults, Look, OpenDevice};
+use crate::program::{Class, Program, Span, Tag, TensorTable};
+use crate::scene::Camera;
+use crate::step::{self, BAND_SLOTS, BandTensors, Capacities, Part, Parts, RecordBandTensors, StepTensors, Turns};
+use crate::train::{BandRing, TrainError, uniforms};
+use crate::vk::{CompiledProgram, RecordOptions};
+
+/// Bytes of a visible record's largest part, and of a sort key.
+const RECORD_BYTES: u64 = 16;
+const KEY_BYTES: u64 = 4;
+/// Bricks of a part of the pool: 128 MiB, what the most modest drivers bind.
+const PART_BRICKS: u32 = 1 << 16;
+/// Most bricks there is room for at once; more go by in slabs.
+const MOST_BRICKS: u32 = 1 << 18;
+/// Least visible records that are tried before a model is said not to fit.
+const LEAST_RECORDS: u32 = 1 << 12;
+
+/// The bricks there is room for.
+#[derive(Clone, Debug)]
+pub(crate) struct Pool {
+    /// One bit for each brick of the space.
+    pub(crate) bits: Span,
+    /// Numbers of the bricks in the pool.
+    pub(crate) keys: Span,
+    /// Voxels, [`PART_BRICKS`] bricks each but for the last.
+    pub(crate) parts: Vec<Span>,
+    /// Bricks there is room for.
+    pub(crate) bricks: u32,
+}
+
+impl Pool {
+    fn new(table: &mut TensorTable, voxels: &Voxels, bricks: u32) -> Self {
+        let mut add = |name: String, bytes| table.add(name, Class::Persistent, Tag::Other, bytes);
+        let parts = (0..bricks.div_ceil(PART_BRICKS)).map(|part| {
+            let here = (bricks - part * PART_BRICKS).min(PART_BRICKS);
+            (part, u64::from(here) * BRICK_BYTES)
+        });
+        Self {
+            parts: parts
+                .map(|(part, bytes)| add(format!("mesh/voxels[{part}]"), bytes))
+                .collect(),
+            bits: add("mesh/brick_bits".to_owned(), voxels.bits_bytes()),
+            keys: add("mesh/brick_keys".to_owned(), 4 * u64::from(bricks)),
+            bricks,
+        }
+    }
+
+    /// The parts of the pool that `count` bricks take: first brick, bricks, their keys, their voxels.
+    pub(crate) fn used(&self, count: u32) -> impl Iterator<Item = (u32, u32, Span, Span)> + '_ {
+        (0..)
+            .step_by(PART_BRICKS as usize)
+            .zip(&self.parts)
+            .map_while(move |(first, part)| {
+                let here = count.checked_sub(first)?.min(PART_BRICKS);
+                let keys = self.keys.slice(4 * u64::from(first), 4 * u64::from(here));
+                (here > 0).then(|| (first, here, keys, part.slice(0, u64::from(here) * BRICK_BYTES)))
+            })
+    }
+}
+
+/// What is drawn.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    /// Gaussians of the model.
+    pub(crate) gaussians: u32,
+    /// Its SH degree.
+    pub(crate) sh_degree: u32,
+    /// Width and height of the views, pixels.
+    pub(crate) sizes_px: Vec<[u32; 2]>,
+    /// Which depths count.
+    pub(crate) depths: Depths,
+}
+
+/// Everything a stage allocates and executes, as data.
+pub(crate) struct StagePlan {
+    table: TensorTable,
+    tensors: StepTensors,
+    surface: Surface,
+    bands: BandTensors,
+    records: RecordBandTensors,
+    pool: Option<Pool>,
+    view: Program,
+    clear: Program,
+    parts: Parts,
+    /// Bytes the driver is asked for.
+    sizes: StageSizes,
+}
+
+/// What a stage takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StageSizes {
+    /// Gaussians of the model.
+    pub gaussians: u32,
+    /// Visible records.
+    pub v_cap: u32,
+    /// Tile intersections.
+    pub i_cap: u32,
+    /// Bricks there is room for at once; 0 where depth is only drawn.
+    pub bricks: u32,
+    /// Device bytes, as the driver is asked for them.
+    pub device_bytes: u64,
+    /// Host-visible bytes.
+    pub host_bytes: u64,
+}
+
+impl StagePlan {
+    fn new(
+        subject: &Subject,
+        [v_cap, i_cap]: [u32; 2],
+        pool: Option<(&Voxels, u32)>,
+        variants: &Variants,
+        limits: PlanLimits,
+    ) -> Result<Self, MeshError> {
+        let gaussians = subject.gaussians;
+        let sizes = subject.sizes_px.iter().map(|size| (size[0], size[1]));
+        let mut capacities = Capacities::new(gaussians, v_cap, i_cap, subject.sh_degree, sizes);
+        capacities.slots = 1;
+        capacities.cameras = 1;
+        let mut table = TensorTable::default();
+        let tensors = StepTensors::for_surfaces(&mut table, &capacities, variants);
+        let Some(surface) = tensors.pixels.surface else {
+            return Err(MeshError::NoViews);
+        };
+        let bands = BandTensors::new(&mut table, &capacities, variants);
+        let records = RecordBandTensors::new(&mut table, &tensors, false);
+        let pool = pool.map(|(voxels, bricks)| Pool::new(&mut table, voxels, bricks));
+        let mut view = Program::new("view with depth");
+        step::surface(&mut view, &tensors, subject.depths);
+        // Whatever goes on from the view finds these.
+        view.hold(&[tensors.pixels.image, surface.map]);
+        let clear = step::clear_stall(&tensors);
+        let parts = step::surface_in_bands(&tensors, &bands, &records, subject.depths);
+        let mut plan = Self {
+            table,
+            tensors,
+            surface,
+            bands,
+            records,
+            pool,
+            view,
+            clear,
+            parts,
+            sizes: StageSizes {
+                gaussians,
+                v_cap: capacities.v_cap,
+                i_cap: capacities.i_cap,
+                bricks: 0,
+                device_bytes: 0,
+                host_bytes: 0,
+            },
+        };
+        let mut whole = plan.table.clone();
+        Gpu::add_transfer(&mut whole);
+        let placed = Plan::new(&whole, &plan.programs(), limits)?;
+        plan.sizes.bricks = plan.pool.as_ref().map_or(0, |pool| pool.bricks);
+        plan.sizes.device_bytes = placed.device_bytes();
+        plan.sizes.host_bytes = placed.host_bytes();
+        Ok(plan)
+    }
+
+    fn programs(&self) -> Vec<&Program> {
+        [&self.view, &self.clear]
+            .into_iter()
+            .chain(self.parts.values())
+            .collect()
+    }
+
+    /// The largest plan within the budget: with room for `voxels`, if there are to be any.
+    ///
+    /// # Errors
+    /// [`MeshError::DoesNotFit`] when not even one brick fits, [`MeshError::NoGaussians`], [`MeshError::NoViews`].
+    pub(crate) fn fit(
+        subject: &Subject,
+        voxels: Option<&Voxels>,
+        variants: &Variants,
+        budget: Budget,
+        limits: PlanLimits,
+        faults: &Faults,
+    ) -> Result<Self, MeshError> {
+        if subject.gaussians == 0 {
+            return Err(MeshError::NoGaussians);
+        }
+        if subject.sizes_px.is_empty() {
+            return Err(MeshError::NoViews);
+        }
+        let variants = Variants {
+            // Nothing is summed, and this one needs no room for partial sums.
+            reduction: Reduction::Atomic,
+            ..*variants
+        };
+        let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
+        let n = subject.gaussians;
+        let most = voxels.map_or(0, |voxels| {
+            let all = u32::try_from(voxels.all()).unwrap_or(u32::MAX);
+            faults.bricks.unwrap_or(MOST_BRICKS).min(all)
+        });
+        let build = |v_cap: u32, i_cap: u32, bricks: u32| {
+            Self::new(subject, [v_cap, i_cap], voxels.map(|v| (v, bricks)), &variants, limits)
+        };
+        let fits = |plan: &Self| plan.sizes.device_bytes <= budget.cap_bytes;
+        let v_most = faults.v_cap.unwrap_or(n).min(n).min(bound(RECORD_BYTES));
+        let i_most = faults.i_cap.unwrap_or(v_most.saturating_mul(6).max(1 << 20));
+        let i_most = i_most.max(v_most).min(bound(KEY_BYTES));
+        // Records and intersections shrink until a quarter of the bricks fits beside them.
+        let mut caps = vec![[v_most, i_most], [v_most, i_most / 2], [v_most, v_most]];
+        let mut v = v_most;
+        while v / 2 >= LEAST_RECORDS {
+            v /= 2;
+            caps.push([v, v]);
+        }
+        let wanted = (most / 4).max(most.min(1));
+        let mut least = None;
+        for bricks in [wanted, most.min(1)] {
+            for &[v_cap, i_cap] in &caps {
+                let plan = build(v_cap, i_cap, bricks)?;
+                if !fits(&plan) {
+                    least = Some(plan);
+                    continue;
+                }
+                let (mut low, mut high) = (bricks, most);
+                let mut best = plan;
+                while low < high {
+                    let middle = low + (high - low).div_ceil(2);
+                    let plan = build(v_cap, i_cap, middle)?;
+                    if fits(&plan) {
+                        (low, best) = (middle, plan);
+                    } else {
+                        high = middle - 1;
+                    }
+                }
+                return Ok(best);
+            }
+        }
+        let side = |axis: usize| subject.sizes_px.iter().map(|size| size[axis]).max().unwrap_or(0);
+        Err(MeshError::DoesNotFit {
+            needed_bytes: least.map_or(0, |plan| plan.sizes.device_bytes),
+            gaussians: n,
+            width: side(0),
+            height: side(1),
+            budget,
+        })
+    }
+
+    /// What it takes.
+    pub(crate) fn sizes(&self) -> StageSizes {
+        self.sizes
+    }
+}
+
+/// A committed plan with its model.
+pub(crate) struct DepthStage<'a> {
+    // Dropped before `gpu`, on which they were compiled.
+    view: CompiledProgram,
+    clear: CompiledProgram,
+    prefix: CompiledProgram,
+    forward: CompiledProgram,
+    finish: CompiledProgram,
+    ring: BandRing,
+    pub(crate) gpu: Gpu,
+    pub(crate) pool: Option<Pool>,
+    /// Image, transmittance in the fourth place.
+    pub(crate) image: Span,
+    /// Depth and normal.
+    pub(crate) map: Span,
+    /// Uniforms of the view that was drawn last.
+    pub(crate) uniforms: Span,
+    tensors: StepTensors,
+    profile: &'a Profile,
+    look: Look,
+    /// Views drawn in bands.
+    pub(crate) banded: u32,
+}
+
+impl<'a> DepthStage<'a> {
+    /// Commits `plan` and writes the model.
+    ///
+    /// # Errors
+    /// [`MeshError::Memory`].
+    pub(crate) fn new(
+        plan: StagePlan,
+        (profile, model, look): (&'a Profile, &Gaussians, Look),
+        open: &OpenDevice,
+        budget: Budget,
+    ) -> Result<Self, MeshError> {
+        let programs = plan.programs();
+        let mut gpu = Gpu::new(&open.device, plan.table.clone(), &programs, budget.cap_bytes)?;
+        let compile = |program: Option<&Program>, slots: u32| {
+            let options = RecordOptions {
+                slots,
+                ..RecordOptions::default()
+            };
+            let none = Program::new("nothing");
+            gpu.compile(program.unwrap_or(&none), options)
+        };
+        let part = |part| plan.parts.get(&part);
+        let stage = Self {
+            view: compile(Some(&plan.view), 1)?,
+            clear: compile(Some(&plan.clear), 1)?,
+            prefix: compile(part(Part::Prefix), 1)?,
+            forward: compile(part(Part::Forward), BAND_SLOTS)?,
+            finish: compile(part(Part::Finish), 1)?,
+            ring: BandRing::new(
+                plan.bands,
+                Some(&plan.records),
+                open.faults.bands,
+                plan.tensors.capacities,
+            ),
+            image: plan.tensors.pixels.image,
+            map: plan.surface.map,
+            uniforms: plan.tensors.shared.uniforms,
+            pool: plan.pool,
+            profile,
+            look,
+            banded: 0,
+            gpu: {
+                step::write_model(&mut gpu, &plan.tensors, model)?;
+                gpu
+            },
+            tensors: plan.tensors,
+        };
+        Ok(stage)
+    }
+
+    /// Draws a view; image and depth map stay on the device until the next. Runs `next` on them, which must leave things as
+    /// they are where nothing has a depth: it goes along with the view, before that is known to have fit.
+    ///
+    /// # Errors
+    /// [`MeshError::Train`] when the device fails or a view cannot be drawn in bands either.
+    pub(crate) fn draw(&mut self, camera: &Camera, next: Option<&CompiledProgram>) -> Result<(), MeshError> {
+        let block = uniforms::render(self.profile, camera, &self.look);
+        self.put_uniforms(&block)?;
+        let mut ticket = self.gpu.submit(&self.view, 0)?;
+        if let Some(next) = next {
+            ticket = self.gpu.submit(next, 0)?;
+        }
+        self.gpu
+            .queue()
+            .wait(ticket, "a view with depth")
+            .map_err(MemoryError::from)?;
+        let counters = self.status()?;
+        match counters.stall() {
+            None => Ok(()),
+            Some(Stall::Visible | Stall::Intersections) => {
+                self.draw_in_bands(&block)?;
+                if let Some(next) = next {
+                    self.gpu.run_compiled(next)?;
+                }
+                Ok(())
+            }
+            Some(_) => Err(self.stalled(counters)),
+        }
+    }
+
+    fn draw_in_bands(&mut self, block: &StepUniforms) -> Result<(), MeshError> {
+        self.banded += 1;
+        self.gpu.run_compiled(&self.clear)?;
+        self.gpu.run_compiled(&self.prefix)?;
+        let counters = self.status()?;
+        let view = self.ring.pack(&self.gpu, block, &counters, Turns::Records)?;
+        self.ring.submit(&mut self.gpu, &self.forward, &view.bands)?;
+        self.gpu.run_compiled(&self.finish)?;
+        let counters = self.status()?;
+        match counters.stall() {
+            None => Ok(()),
+            Some(_) => Err(self.stalled(counters)),
+        }
+    }
+
+    fn stalled(&self, counters: Counters) -> MeshError {
+        MeshError::Train(TrainError::Stalled {
+            counters: Box::new(counters),
+            v_cap: self.tensors.capacities.v_cap,
+            i_cap: self.tensors.capacities.i_cap,
+        })
+    }
+
+    fn put_uniforms(&mut self, block: &StepUniforms) -> Result<(), MeshError> {
+        let bytes = bytemuck::bytes_of(block);
+        let slot = self.tensors.rings.uniforms.slice(0, bytes.len() as u64);
+        self.gpu.memory_mut().host_mut(&slot)?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn status(&self) -> Result<Counters, MeshError> {
+        let status = self.tensors.rings.status.slice(0, size_of::<Counters>() as u64);
+        Ok(bytemuck::pod_read_unaligned(self.gpu.memory().host(&status)?))
+    }
+
+    /// Depth, 0 for none, and normal, 0 for none, camera space, of the view that was drawn last, row by row.
+    ///
+    /// # Errors
+    /// [`MeshError::Memory`].
+    pub(crate) fn read_map(&mut self, camera: &Camera) -> Result<Vec<[f32; 4]>, MeshError> {
+        let pixels = camera.width_px as usize * camera.height_px as usize;
+        Ok(self.gpu.read(&self.map, pixels)?)
+    }
+}

@@ -1,0 +1,164 @@
+//! Meshes drawn from the views of a scene, and held against its photos and against a truth.
+
+use std::path::{Path, PathBuf};
+
+use super::evaluation::{self, Evaluation, Told, lpips_sets};
+use super::mesh_renderer::{MeshRenderer, SAMPLES};
+use super::resolution_phases::Phase;
+use super::stored::{Cameras, size_px, views_of};
+use super::{RunError, StoredError};
+use crate::config::Profile;
+use crate::eval::{DepthPicture, EvalFile, Picture};
+use crate::mesh::{DepthFile, MeshFile, MeshScores, Truth, TruthSettings};
+use crate::plan::{OpenDevice, scene_options};
+use crate::record::events::{Progress, Stage};
+use crate::scene::{Camera, SceneIndex};
+use crate::vk::DeviceKind;
+
+/// A mesh in host memory, and the device that draws it.
+pub struct Drawn<'a> {
+    profile: &'a Profile,
+    open: &'a OpenDevice,
+    surface: MeshFile,
+}
+
+/// Figures of a mesh, and what to say about them.
+#[derive(Clone, Debug)]
+pub struct MeshEvaluated {
+    /// The figures.
+    pub report: MeshScores,
+    /// What is odd.
+    pub warnings: Vec<String>,
+}
+
+impl<'a> Drawn<'a> {
+    /// Reads the mesh in `path`, with its texture.
+    ///
+    /// # Errors
+    /// [`RunError::Mesh`] when the file holds no mesh.
+    pub fn load(path: &Path, profile: &'a Profile, open: &'a OpenDevice) -> Result<Self, RunError> {
+        let surface = MeshFile::read(path)?;
+        Ok(Self { profile, open, surface })
+    }
+
+    /// What the mesh is, for people: `80120 triangles, colours of its vertices`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        self.surface.describe()
+    }
+
+    /// Measures the mesh against all test views and five training views of `scene` and, with `truth`, against that.
+    ///
+    /// # Errors
+    /// [`RunError`] when scene, truth or device fail, and for a scene without test views.
+    pub fn evaluate(
+        self,
+        scene: &Path,
+        truth: Option<(&Truth, &TruthSettings)>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<MeshEvaluated, RunError> {
+        let scene = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+        if scene.test.is_empty() {
+            let scene = scene.root;
+            return Err(StoredError::NoTestViews { scene }.into());
+        }
+        let mut report = MeshScores::new(&self.surface);
+        if let Some((truth, settings)) = truth {
+            report.truth = Some(truth.score(&self.surface.mesh, settings)?);
+        }
+        let phase = Phase::at(self.profile, &scene, u32::MAX)?;
+        let (weights, warning) = evaluation::lpips_weights(&self.profile.eval)?;
+        let sizes_px: Vec<[u32; 2]> = phase.scene.views().map(|(_, view)| size_px(&view.camera)).collect();
+        let views = (&sizes_px[..], phase.scene.masked);
+        let mut renderer = MeshRenderer::new(self.open, self.profile, &self.surface, SAMPLES, views, weights)?;
+        let evaluation = Evaluation {
+            scene: &phase.scene,
+            store: &phase.store,
+            lpips_of: lpips_sets(self.open.device.caps().kind == DeviceKind::Cpu, true),
+            shown: 0,
+            corrected: self.profile.corrects_colors(),
+        };
+        let mut file = EvalFile::new(0, 0, 0.0, self.profile.eval.lpips_range);
+        let left_out = evaluation.run(&mut renderer, &mut file, &mut |told| {
+            if let Told::Progress(now) = told {
+                progress(now);
+            }
+            Ok(())
+        })?;
+        let tested = file.test.as_ref().map_or(0, |set| set.views.len());
+        report.put(file, renderer.coverage.get(..tested).unwrap_or_default());
+        let left_out = left_out.iter().map(|(_, error)| format!("{error} (left out)"));
+        let warnings = phase.scene.warnings.iter().cloned();
+        let warnings = warnings.chain(self.surface.warning()).chain(warning).chain(left_out);
+        Ok(MeshEvaluated {
+            report,
+            warnings: warnings.collect(),
+        })
+    }
+
+    /// Draws views into `out`, one PNG file named after each; gives their paths.
+    ///
+    /// # Errors
+    /// [`RunError`] when cameras cannot be read, the device fails or a file cannot be written.
+    pub fn render(
+        self,
+        cameras: &Cameras,
+        out: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<PathBuf>, RunError> {
+        self.draw(cameras, SAMPLES, out, progress, |renderer, camera, path| {
+            let image = renderer.image(camera)?;
+            Picture::rendering(size_px(camera), bytemuck::cast_slice(&image), 4)?.write(path)?;
+            Ok(())
+        })
+    }
+
+    /// Draws the depths of views into `out`, one 16-bit PNG file named after each, and `depth.json` with the scale of each;
+    /// gives the paths of all. A depth is that of the middle of its pixel.
+    ///
+    /// # Errors
+    /// See [`Drawn::render`].
+    pub fn render_depth(
+        self,
+        cameras: &Cameras,
+        out: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<PathBuf>, RunError> {
+        let mut depths = DepthFile::default();
+        let mut paths = self.draw(cameras, 1, out, progress, |renderer, camera, path| {
+            let picture = DepthPicture::new(size_px(camera), &renderer.depth(camera)?)?;
+            picture.write(path)?;
+            depths.put(path, &picture);
+            Ok(())
+        })?;
+        paths.push(depths.write(out)?);
+        Ok(paths)
+    }
+
+    fn draw(
+        self,
+        cameras: &Cameras,
+        samples: u32,
+        out: &Path,
+        progress: &mut dyn FnMut(Progress),
+        mut picture: impl FnMut(&mut MeshRenderer, &Camera, &Path) -> Result<(), RunError>,
+    ) -> Result<Vec<PathBuf>, RunError> {
+        let (views, _) = views_of(cameras, self.profile)?;
+        let sizes_px: Vec<[u32; 2]> = views.iter().map(|(_, camera)| size_px(camera)).collect();
+        let views_px = (&sizes_px[..], false);
+        let mut renderer = MeshRenderer::new(self.open, self.profile, &self.surface, samples, views_px, None)?;
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let mut paths = Vec::with_capacity(views.len());
+        for (stem, camera) in &views {
+            let path = out.join(format!("{stem}.png"));
+            picture(&mut renderer, camera, &path)?;
+            paths.push(path);
+            progress(Progress {
+                stage: Stage::Eval,
+                done: count(paths.len()),
+                total: count(views.len()),
+            });
+        }
+        Ok(paths)
+    }
+}
