@@ -82,8 +82,8 @@ pub(super) fn intersect(
     let io = EmitIo {
         depth_order,
         group_tiles: t.group_tiles,
-        // Once they are sorted nobody reads the keys.
-        tiles_before: t.depth_sort.keys[0],
+        // Free until the pairs are sorted, and never shorter than the records are many.
+        tiles_before: buffers.keys[1],
         tile_keys: buffers.keys[0],
         payloads: buffers.values[0],
         owners: t.intersections.owners,
