@@ -447,9 +447,9 @@ void update(uint group, uint lane, uint i) {
     SH_STEP(9u, 3u, GROUP_SH_REST, rest_runs)
     SH_STEP(12u, 4u, GROUP_SH_REST, rest_runs)
     if (visible) {
-        vec3 d_mean = (d_direction - direction * dot(direction, d_direction)) * inv_distance;
+        gradient.mean += (d_direction - direction * dot(direction, d_direction)) * inv_distance;
         // Where this is not finite, colours beyond all measure are to blame; they have taken their step.
-        if (bad(dot(d_mean, d_mean))) {
+        if (bad(dot(gradient.mean, gradient.mean))) {
             atomicAdd(counters.skipped, 1u);
 #ifdef DEFERRED
             if (sh0_runs) {
@@ -458,7 +458,6 @@ void update(uint group, uint lane, uint i) {
 #endif
             return;
         }
-        gradient.mean += d_mean;
     }
 #endif
 #ifdef DEFERRED

@@ -47,9 +47,19 @@ pub struct MeshTexture {
     /// How it is laid out.
     pub kind: TextureKind,
     /// Texels along the side of the picture, under `charts`; 16 to 16384.
+    #[serde(default = "side")]
     pub size: u32,
     /// Texels along the side of a square, under `squares`; 5 to 64.
+    #[serde(default = "square")]
     pub square: u32,
+}
+
+const fn side() -> u32 {
+    4096
+}
+
+const fn square() -> u32 {
+    8
 }
 
 /// `mesh.texture.kind`

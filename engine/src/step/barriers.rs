@@ -6,7 +6,8 @@ use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{BlockRounding, Plan, PlanLimits};
 use crate::program::{Program, Span, TensorTable};
 use crate::vk::Hazard;
-use crate::vk::hazards::{Fence, check, fences, touches};
+use crate::vk::fence::Fence;
+use crate::vk::hazards::{check, fences, touches};
 use crate::vk::{Place, VkError};
 
 /// The training step in a plan whose arena tensors share bytes.

@@ -5,19 +5,9 @@
 //! theirs that share bytes, one of them written. The validation layer sees neither two passes that write the same bytes
 //! nor tensors that share bytes of the arena on purpose; here both are errors with the names of passes and tensor.
 
+use super::fence::Fence;
 use super::{Hazard, Place, VkError};
 use crate::program::{Access, Command, Groups, Program, Span};
-
-/// What comes before a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fence {
-    /// Nothing: it may overlap what came before.
-    None,
-    /// A barrier between passes: the front end that reads group counts and the copies do not wait.
-    Passes,
-    /// A barrier between everything before and everything after.
-    All,
-}
 
 /// A byte range that a command touches.
 #[derive(Clone, Copy, Debug)]

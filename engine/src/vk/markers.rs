@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 
-use super::hazards::Fence;
+use super::fence::Fence;
 use super::{Block, BlockKind, Device, VkError};
 
 /// Bits of a word for the command; the others are for the recording.

@@ -10,6 +10,7 @@ mod caps;
 mod cuts;
 mod device;
 mod error;
+pub(crate) mod fence;
 mod hazard;
 pub(crate) mod hazards;
 mod instance;

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::vk;
 
 use super::cuts::Cuts;
-use super::hazards::{self, Fence, Touch};
+use super::fence::Fence;
+use super::hazards::{self, Touch};
 use super::pipeline::PipelineCache;
 use super::recording::{Recording, Script};
 use super::timestamps::Timestamps;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::cuts::Cuts;
-use super::hazards::Fence;
+use super::fence::Fence;
 use super::program::Step;
 use super::progress::Label;
 use super::timestamps::Timestamps;

@@ -176,6 +176,22 @@ fn files_for_viewers_and_run_folders() {
 }
 
 #[test]
+fn scores_and_pictures_of_meshes() {
+    let place = Place::new("meshes");
+    place.scene("garden");
+    let mut file = Vec::new();
+    let corners = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let faces = vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
+    let mesh = kiln_mesh::Mesh::new(corners, faces).unwrap();
+    kiln_mesh::ply::write(&mesh, &[], &mut file).unwrap();
+    for name in ["garden.ply", "scan.ply"] {
+        fs::write(place.at(name), &file).unwrap();
+    }
+    place.run_page("docs/guide/mesh-scores.md");
+    assert!(fs::read_dir(place.at("pictures")).unwrap().count() > 0);
+}
+
+#[test]
 fn the_viewer() {
     let place = Place::new("viewer");
     place.trained("runs/garden-16gb");
@@ -211,6 +227,7 @@ fn no_page_is_forgotten() {
         "export.md",
         "flags.md",
         "install.md",
+        "mesh-scores.md",
         "photos-to-splats.md",
         "run-folder.md",
         "storage.md",

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
-use kiln::plan::{Demand, DemandSource, FirstModel, open_device, plan, scene_options, variants_for};
+use kiln::plan::{Demand, DemandSource, FirstModel, open_device, plan, plan_with_photos, scene_options, variants_for};
 use kiln::run::interrupt::Interrupt;
 use kiln::scene::SceneIndex;
 use kiln::twins::filter_3d::filter_3d;
@@ -166,7 +166,11 @@ fn a_run_reserves_what_was_planned_and_says_where_capacities_come_from() {
     let budget = Budget::of_device(&open.device, None);
     let variants = variants_for(open.device.caps(), open.tier, &profile, &open.faults).unwrap();
     let limits = Gpu::limits(&open.device);
-    let (_, report) = plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).unwrap();
+    let mut settled = (*profile).clone();
+    let (_, report) = plan_with_photos(&mut settled, &scene, budget.cap_bytes, None, |settled| {
+        plan(settled, &scene, &demand, budget, limits, &variants, &profile.faults)
+    })
+    .unwrap();
     let rows = runs::rows(&root.join("memory.jsonl"));
     assert_eq!(rows[0]["reserved"], report.device_bytes);
     assert_eq!(rows[0]["capacities_from"], "generous");

@@ -48,7 +48,7 @@ fn a_plan_is_had_as_json() {
     let number = |key: &str| found.pointer(key).and_then(serde_json::Value::as_u64).unwrap();
     assert!(number("/device_bytes") <= number("/budget/cap_bytes"));
     assert!(number("/capacities/n_cap") > 0 && number("/image_host_bytes") > 0);
-    assert_eq!(found["residency"], "host");
+    assert_eq!(found["residency"], "device");
     assert!(found["arena_uses"].as_array().unwrap().len() > 2, "{found}");
     // More Gaussians than anything could hold: what helps is fewer of them.
     let mut command = plan(
