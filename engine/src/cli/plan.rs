@@ -89,11 +89,15 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
             )
         }
     };
-    let (first, plan, report) =
-        plan_with_photos(&mut profile, &scene, budget.cap_bytes, available_bytes(), |profile| {
-            plan_first(profile, &scene, budget, limits, &variants, faults)
-        })
-        .map_err(boxed)?;
+    let (first, plan, report) = plan_with_photos(
+        &mut profile,
+        &scene,
+        budget.cap_bytes,
+        available_bytes(),
+        |profile| plan_first(profile, &scene, budget, limits, &variants, faults),
+        |(_, _, report)| report,
+    )
+    .map_err(boxed)?;
     let images = (profile.dataset.residency.name(), image_host_bytes(&profile, &scene));
     let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();
     if *json {

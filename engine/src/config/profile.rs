@@ -121,8 +121,8 @@ pub struct Dataset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Residency {
-    /// `device` where all photos fit in an eighth of the cap and the rest still fits beside them; else `host`, or `stream` where
-    /// the machine has too little memory for that.
+    /// `device` where all photos fit in an eighth of the cap and nothing else gets less room for it; else `host`, or `stream`
+    /// where the machine has too little memory for that.
     Auto,
     /// Device memory, all of them, 8-bit RGB at training resolution: steps upload nothing.
     Device,

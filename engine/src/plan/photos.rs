@@ -1,8 +1,8 @@
 //! Host memory that decoded photos need, and how they are decoded.
 
-use super::PlanError;
 use super::look::background;
 use super::model::gib_to_bytes;
+use super::{CapacitySource, PlanError, PlanReport};
 use crate::config::{Profile, Residency};
 use crate::scene::{ImageOptions, SceneIndex, estimate_host_bytes, photo_bytes};
 
@@ -26,8 +26,8 @@ pub(crate) fn image_options(profile: &Profile) -> ImageOptions {
 const SHARE: u64 = 8;
 
 /// Settles `dataset.residency` in `profile` and plans: where it is [`Residency::Auto`], with the photos on the device if they take
-/// an eighth of `cap_bytes` at most and `make_plan` finds room for the rest, else in host memory, all of them if they fit in
-/// `available_bytes`.
+/// an eighth of `cap_bytes` at most and nothing else gets less room for it, else in host memory, all of them if they fit in
+/// `available_bytes`. `report` finds the report in what `make_plan` makes.
 ///
 /// # Errors
 /// Those of `make_plan`.
@@ -37,6 +37,7 @@ pub fn plan_with_photos<T>(
     cap_bytes: u64,
     available_bytes: Option<u64>,
     make_plan: impl Fn(&Profile) -> Result<T, PlanError>,
+    report: impl Fn(&T) -> &PlanReport,
 ) -> Result<T, PlanError> {
     if profile.dataset.residency != Residency::Auto {
         return make_plan(profile);
@@ -49,6 +50,12 @@ pub fn plan_with_photos<T>(
     if photos <= cap_bytes / SHARE {
         profile.dataset.residency = Residency::Device;
         match make_plan(profile) {
+            // Gaussians and records come before photos where memory is short.
+            Ok(plan)
+                if !matches!(
+                    report(&plan).capacities_from,
+                    CapacitySource::Generous | CapacitySource::Forced
+                ) => {}
             Err(PlanError::DoesNotFit { .. } | PlanError::ImagesDoNotFit { .. }) => {}
             result => return result,
         }

@@ -79,6 +79,16 @@ pub struct TrainPlan {
     pub probe: Option<ProbeTensors>,
 }
 
+/// What the strategy of `profile` wants of a step.
+#[must_use]
+pub fn step_extras(profile: &Profile) -> StepExtras {
+    StepExtras {
+        scores: profile.strategy.budgeted().is_some(),
+        statistic: profile.strategy.sums_absolute_pulls(),
+        position_noise: profile.strategy.noise() > 0.0,
+    }
+}
+
 impl TrainPlan {
     /// Names every tensor and lists every pass for `capacities` and a scene of these measures. Training images of `resident_bytes` each stay on the device
     /// in pages of at most `page_bytes`; with none, steps bring theirs along.
@@ -93,12 +103,7 @@ impl TrainPlan {
     ) -> Self {
         let mut table = TensorTable::default();
         let resident = ResidentImages::new(&mut table, resident_bytes.iter().copied(), page_bytes);
-        let extras = StepExtras {
-            scores: profile.strategy.budgeted().is_some(),
-            statistic: profile.strategy.sums_absolute_pulls(),
-            position_noise: profile.strategy.noise() > 0.0,
-        };
-        let tensors = StepTensors::for_training(&mut table, capacities, variants, resident, extras);
+        let tensors = StepTensors::for_training(&mut table, capacities, variants, resident, step_extras(profile));
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut jobs = Jobs::default();

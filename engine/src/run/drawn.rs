@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::mesh_renderer::{MeshRenderer, SAMPLES};
 use super::resolution_phases::Phase;
-use super::stored::{Cameras, size_px, views_of};
+use super::stored::{Cameras, pictures, size_px, views_of};
 use super::{RunError, StoredError};
 use crate::config::Profile;
 use crate::eval::{DepthPicture, EvalFile, Picture};
 use crate::mesh::{DepthFile, MeshFile, MeshScores, Truth, TruthSettings};
 use crate::plan::{OpenDevice, scene_options};
-use crate::record::events::{Progress, Stage};
+use crate::record::events::Progress;
 use crate::scene::{Camera, SceneIndex};
 use crate::vk::DeviceKind;
 
@@ -147,18 +147,8 @@ impl<'a> Drawn<'a> {
         let sizes_px: Vec<[u32; 2]> = views.iter().map(|(_, camera)| size_px(camera)).collect();
         let views_px = (&sizes_px[..], false);
         let mut renderer = MeshRenderer::new(self.open, self.profile, &self.surface, samples, views_px, None)?;
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let mut paths = Vec::with_capacity(views.len());
-        for (stem, camera) in &views {
-            let path = out.join(format!("{stem}.png"));
-            picture(&mut renderer, camera, &path)?;
-            paths.push(path);
-            progress(Progress {
-                stage: Stage::Eval,
-                done: count(paths.len()),
-                total: count(views.len()),
-            });
-        }
-        Ok(paths)
+        pictures(&views, out, progress, |camera, path| {
+            picture(&mut renderer, camera, path)
+        })
     }
 }

@@ -22,7 +22,7 @@ use crate::eval::lpips::Lpips;
 use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MIB};
 use crate::plan::{
-    CapacitySource, Demand, FirstModel, OpenDevice, Pinned, PlanReport, available_bytes, check_host_memory,
+    CapacitySource, Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, available_bytes, check_host_memory,
     image_host_bytes, plan, plan_first, plan_with_photos, scene_options,
 };
 use crate::record::clock::{Rate, Stopwatch};
@@ -180,9 +180,14 @@ impl Session {
             profile = checkpoint.state().chosen(profile);
         }
         let cap = device_budget(&open, &profile).cap_bytes;
-        let (mut first, plan, report) = plan_with_photos(&mut profile, &scene, cap, available_bytes(), |profile| {
-            make_plan(profile, &scene, &open, &variants, from.as_ref())
-        })?;
+        let (mut first, plan, report) = plan_with_photos(
+            &mut profile,
+            &scene,
+            cap,
+            available_bytes(),
+            |profile| make_plan(profile, &scene, &open, &variants, from.as_ref()),
+            |(_, _, report)| report,
+        )?;
         let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
         check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
         if let Some(first) = &first {
@@ -640,7 +645,7 @@ fn make_plan(
     open: &OpenDevice,
     variants: &Variants,
     from: Option<&OpenCheckpoint>,
-) -> Result<(Option<FirstModel>, crate::plan::TrainPlan, PlanReport), crate::plan::PlanError> {
+) -> Result<(Option<FirstModel>, crate::plan::TrainPlan, PlanReport), PlanError> {
     let budget = device_budget(open, profile);
     let limits = Gpu::limits(&open.device);
     match from.map(OpenCheckpoint::state) {

@@ -270,12 +270,24 @@ impl<'a> Stored<'a> {
     /// # Errors
     /// [`RunError`] when cameras cannot be read, the device fails or a file cannot be written.
     pub fn render(
-        self,
+        mut self,
         cameras: &Cameras,
         out: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<PathBuf>, RunError> {
-        self.draw(cameras, out, progress, |renderer, camera, path| {
+        let (views, near_z) = views_of(cameras, self.profile)?;
+        self.look.near_z = near_z.unwrap_or(self.look.near_z);
+        let sizes_px = views.iter().map(|(_, camera)| size_px(camera)).collect();
+        let Self {
+            open,
+            profile,
+            pinned: Pinned { variants, .. },
+            model,
+            look,
+            ..
+        } = self;
+        let mut renderer = Renderer::new(open, profile, &variants, model, look, (sizes_px, false), None);
+        pictures(&views, out, progress, |camera, path| {
             let image = renderer.image(camera)?;
             Picture::rendering(size_px(camera), bytemuck::cast_slice(&image), 4)?.write(path)?;
             Ok(())
@@ -338,40 +350,31 @@ impl<'a> Stored<'a> {
             .transpose()?;
         Ok((outlook, made))
     }
+}
 
-    fn draw(
-        mut self,
-        cameras: &Cameras,
-        out: &Path,
-        progress: &mut dyn FnMut(Progress),
-        mut picture: impl FnMut(&mut Renderer<'_>, &Camera, &Path) -> Result<(), RunError>,
-    ) -> Result<Vec<PathBuf>, RunError> {
-        let (views, near_z) = views_of(cameras, self.profile)?;
-        self.look.near_z = near_z.unwrap_or(self.look.near_z);
-        let sizes_px = views.iter().map(|(_, camera)| size_px(camera)).collect();
-        let Self {
-            open,
-            profile,
-            pinned: Pinned { variants, .. },
-            model,
-            look,
-            ..
-        } = self;
-        let mut renderer = Renderer::new(open, profile, &variants, model, look, (sizes_px, false), None);
-        let mut paths = Vec::with_capacity(views.len());
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        for (stem, camera) in &views {
-            let path = out.join(format!("{stem}.png"));
-            picture(&mut renderer, camera, &path)?;
-            paths.push(path);
-            progress(Progress {
-                stage: Stage::Eval,
-                done: count(paths.len()),
-                total: count(views.len()),
-            });
-        }
-        Ok(paths)
+/// Draws a picture of each view into `out`, named after it, and says how far that is; gives the paths.
+///
+/// # Errors
+/// What `picture` says.
+pub(super) fn pictures(
+    views: &[(String, Camera)],
+    out: &Path,
+    progress: &mut dyn FnMut(Progress),
+    mut picture: impl FnMut(&Camera, &Path) -> Result<(), RunError>,
+) -> Result<Vec<PathBuf>, RunError> {
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let mut paths = Vec::with_capacity(views.len());
+    for (stem, camera) in views {
+        let path = out.join(format!("{stem}.png"));
+        picture(camera, &path)?;
+        paths.push(path);
+        progress(Progress {
+            stage: Stage::Eval,
+            done: count(paths.len()),
+            total: count(views.len()),
+        });
     }
+    Ok(paths)
 }
 
 /// Views to draw, by name, and the near plane of the scene that they are of.

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use kiln::config::Residency;
 use kiln::kernels::views::{Reduction, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
 use kiln::plan::{Demand, DemandSource, FirstModel, open_device, plan, plan_with_photos, scene_options, variants_for};
@@ -167,9 +168,14 @@ fn a_run_reserves_what_was_planned_and_says_where_capacities_come_from() {
     let variants = variants_for(open.device.caps(), open.tier, &profile, &open.faults).unwrap();
     let limits = Gpu::limits(&open.device);
     let mut settled = (*profile).clone();
-    let (_, report) = plan_with_photos(&mut settled, &scene, budget.cap_bytes, None, |settled| {
-        plan(settled, &scene, &demand, budget, limits, &variants, &profile.faults)
-    })
+    let (_, report) = plan_with_photos(
+        &mut settled,
+        &scene,
+        budget.cap_bytes,
+        None,
+        |settled| plan(settled, &scene, &demand, budget, limits, &variants, &profile.faults),
+        |(_, report)| report,
+    )
     .unwrap();
     let rows = runs::rows(&root.join("memory.jsonl"));
     assert_eq!(rows[0]["reserved"], report.device_bytes);
@@ -210,4 +216,36 @@ fn growth_towards_a_capacity_is_said_once_and_with_the_numbers() {
     );
     assert!(said[0]["it"].as_u64().unwrap().is_multiple_of(8), "{said:?}");
     assert_eq!(first["capacities_from"], "forced");
+}
+
+/// Photos are on the device where nothing else gets less room for it, and in host memory where that is short of cap.
+#[test]
+fn photos_come_after_gaussians() {
+    let profile = runs::profile(Path::new("unused"), &[]);
+    let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
+    let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
+    let demand = Demand::count(&profile, &scene, &model);
+    let open = open_device(&profile, profile.faults.clone()).unwrap();
+    let variants = variants_for(open.device.caps(), open.tier, &profile, &open.faults).unwrap();
+    let limits = Gpu::limits(&open.device);
+    let settle = |cap_bytes: u64| {
+        let budget = Budget::of_profile(cap_bytes);
+        let mut settled = (*profile).clone();
+        let (_, report) = plan_with_photos(
+            &mut settled,
+            &scene,
+            cap_bytes,
+            None,
+            |settled| plan(settled, &scene, &demand, budget, limits, &variants, &profile.faults),
+            |(_, report)| report,
+        )
+        .unwrap();
+        (settled.dataset.residency, report)
+    };
+    let (residency, roomy) = settle(8 << 30);
+    assert_eq!(residency, Residency::Device);
+    let (residency, short) = settle(roomy.device_bytes - 1);
+    assert_eq!(residency, Residency::Host);
+    assert_eq!(short.capacities.n_cap, roomy.capacities.n_cap);
+    assert!(short.device_bytes < roomy.device_bytes);
 }

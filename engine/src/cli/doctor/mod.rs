@@ -11,7 +11,7 @@ use crate::memory::GIB;
 use crate::plan::list_devices;
 use crate::vk::{Caps, Tier, VkError};
 
-/// Prints every device to `out`; problems to stderr. `NoDevice` when there is none.
+/// Prints every device to `out`, or what their compilers make of a step; problems to stderr. `NoDevice` when there is none.
 ///
 /// # Errors
 /// When `out` cannot be written.

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::config::{Inputs, resolve};
-use crate::plan::{Faults, variants_for};
+use crate::plan::{Faults, step_extras, variants_for};
 use crate::program::{Command, Program, TensorTable};
-use crate::step::{Capacities, StepTensors, train_step};
+use crate::step::{Capacities, ResidentImages, StepTensors, train_step};
 use crate::vk::{Caps, Device, Instance, PipelineCache, Validation};
 
 /// Prints one line a pass for every device: the driver's numbers by its own names.
@@ -45,10 +45,12 @@ fn program(caps: &Caps) -> Result<Program, Box<dyn Error>> {
     let variants = variants_for(caps, caps.tier(), &profile, &Faults::default())?;
     // Sizes do not matter to a compiler.
     let capacities = Capacities::new(256, 256, 2560, 3, [(64, 64)]);
-    Ok(train_step(&StepTensors::new(
+    Ok(train_step(&StepTensors::for_training(
         &mut TensorTable::default(),
         &capacities,
         &variants,
+        ResidentImages::default(),
+        step_extras(&profile),
     )))
 }
 
