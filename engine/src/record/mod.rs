@@ -12,6 +12,7 @@ pub mod pictures;
 pub mod run_folder;
 pub mod sinks;
 pub(crate) mod telemetry;
+pub(crate) mod ticker;
 
 pub use evaluated_view::{EvaluatedView, PictureKind};
 pub use findings::{MemoryPlace, PressureChange, Response, SpillEvidence, Verdict};

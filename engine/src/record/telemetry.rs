@@ -1,36 +1,21 @@
 //! What the card says of itself, asked for by a thread of its own so that no step waits for the driver.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::ticker::Ticker;
 use crate::vk::{Caps, GpuSample, Nvml};
 
-/// Time between two samples.
+/// Between samples.
 const EVERY: Duration = Duration::from_secs(2);
 
-#[derive(Default)]
-struct State {
-    latest: Option<GpuSample>,
-    stop: bool,
-}
+/// What the thread leaves for whoever asks.
+type Latest = Arc<Mutex<Option<GpuSample>>>;
 
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    stopping: Condvar,
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The latest sample of a card.
+/// The thread and its latest sample.
 pub(crate) struct Telemetry {
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    latest: Latest,
+    _thread: Ticker,
 }
 
 impl Telemetry {
@@ -51,42 +36,25 @@ impl Telemetry {
         every: Duration,
         open: impl FnOnce() -> Option<S> + Send + 'static,
     ) -> Option<Self> {
-        let shared = Arc::new(Shared::default());
-        let own = shared.clone();
-        let work = move || {
-            let Some(mut sample) = open() else { return };
-            let mut state = own.state();
-            while !state.stop {
-                drop(state);
-                let latest = sample();
-                state = own.state();
-                state.latest = Some(latest);
-                let wait = own.stopping.wait_timeout_while(state, every, |state| !state.stop);
-                state = wait.unwrap_or_else(PoisonError::into_inner).0;
-            }
+        let latest = Latest::default();
+        let own = latest.clone();
+        let open = move || {
+            let mut sample = open()?;
+            Some(move || {
+                let taken = Some(sample());
+                *own.lock().unwrap_or_else(PoisonError::into_inner) = taken;
+            })
         };
-        // Without a thread there is no telemetry, which is no reason not to train.
-        let thread = Builder::new().name("telemetry".to_owned()).spawn(work).ok()?;
         Some(Self {
-            shared,
-            thread: Some(thread),
+            latest,
+            // Without a thread there is no telemetry, which is no reason not to train.
+            _thread: Ticker::start("telemetry", every, open).ok()?,
         })
     }
 
     /// The latest sample; none before the first.
     pub(crate) fn latest(&self) -> Option<GpuSample> {
-        self.shared.state().latest.clone()
-    }
-}
-
-impl Drop for Telemetry {
-    fn drop(&mut self) {
-        self.shared.state().stop = true;
-        self.shared.stopping.notify_all();
-        if let Some(thread) = self.thread.take() {
-            // A panic has been printed by the thread itself.
-            let _ = thread.join();
-        }
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -108,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_sample_is_there_and_the_thread_ends_at_once() {
+    fn the_latest_sample_is_there() {
         let mut watts = 0.0;
         let card = move || {
             watts += 1.0;
@@ -121,13 +89,6 @@ mod tests {
         assert!(wait_for(&telemetry, |latest| latest
             .as_ref()
             .is_some_and(|s| s.power_watts > Some(3.0))));
-        drop(telemetry);
-        // Asleep for an hour, it still ends when it is told.
-        let telemetry = Telemetry::start(Duration::from_secs(3600), || Some(GpuSample::default)).unwrap();
-        assert!(wait_for(&telemetry, Option::is_some));
-        let begin = Instant::now();
-        drop(telemetry);
-        assert!(begin.elapsed() < Duration::from_secs(60));
     }
 
     #[test]

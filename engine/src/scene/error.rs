@@ -131,7 +131,7 @@ pub enum SceneError {
     #[error(
         "{}: camera {camera} uses the model {model}, which is not known; known are {}; \
          undistort the images first (colmap image_undistorter writes such a data set)",
-        path.display(), super::lens::MODELS.join(", ")
+        path.display(), super::formats::lens::MODELS.join(", ")
     )]
     CameraModel {
         /// File concerned.

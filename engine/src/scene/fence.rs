@@ -31,7 +31,7 @@ impl Fence {
         let canonical = canonical.map_err(|e| SceneError::io(folder, "open the data set", e))?;
         let mut inside = stores_of(&canonical);
         inside.extend(linked_folders(&canonical));
-        inside.extend(linked_folders(&canonical.join(super::colmap::SPARSE)));
+        inside.extend(linked_folders(&canonical.join(super::formats::colmap::SPARSE)));
         inside.push(canonical);
         Ok(Self { inside: Some(inside) })
     }

@@ -9,18 +9,17 @@ use std::path::{Path, PathBuf};
 
 use super::error::{SHOWN, listed};
 use super::fence::Fence;
-use super::header::Header;
+use super::formats::lens::Lens;
+use super::formats::pairing::Pairing;
+use super::formats::posed::PosedImage;
+use super::formats::{blender, colmap, multiscale, nerfstudio, points_ply, unknown};
 use super::index::{CameraUse, SceneIndex};
-use super::lens::Lens;
 use super::options::{HoldOut, SceneKind, SceneOptions};
-use super::pairing::Pairing;
-use super::posed::PosedImage;
-use super::upright::Planner;
+use super::photos::header;
+use super::photos::header::Header;
+use super::photos::upright::Planner;
 use super::view::{self, Alpha, View};
-use super::{
-    Near, Point, Resolution, SceneError, blender, colmap, header, masks, multiscale, nerfstudio, points_ply, seen,
-    split, unknown,
-};
+use super::{Near, Point, Resolution, SceneError, masks, seen, split};
 
 /// Image folder of COLMAP data sets unless told otherwise.
 const IMAGES: &str = "images";

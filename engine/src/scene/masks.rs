@@ -7,13 +7,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::SceneError;
 use super::error::listed;
 use super::fence::Fence;
-use super::header::Header;
 use super::options::{MaskChoice, SceneOptions};
-use super::upright::is_scaled_copy;
+use super::photos::header;
+use super::photos::header::Header;
+use super::photos::upright::is_scaled_copy;
 use super::view::{MaskFile, View, without_extension};
-use super::{SceneError, header};
 
 /// Folder of masks unless told otherwise.
 const FOLDER: &str = "masks";

@@ -191,9 +191,9 @@ fn suggested_profile(images: usize, points: usize, pixels: u64) -> &'static str 
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use super::super::SceneOptions;
-    use super::super::scratch::Scratch;
     use super::*;
+    use crate::scene::SceneOptions;
+    use crate::scene::scratch::Scratch;
 
     #[test]
     fn the_report_tells_what_is_there() {

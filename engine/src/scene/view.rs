@@ -7,9 +7,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::header::Header;
-use super::posed::PosedImage;
-use super::upright::{Planner, Upright};
+use super::formats::posed::PosedImage;
+use super::photos::header::Header;
+use super::photos::upright::{Planner, Upright};
 use super::{Camera, Intrinsics, SceneError, SeenPoint};
 
 /// The part of a scene a view belongs to.
@@ -209,8 +209,8 @@ pub(crate) fn file_safe(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use super::super::lens::{Distortion, Focal, Lens};
     use super::*;
+    use crate::scene::formats::lens::{Distortion, Focal, Lens};
 
     fn view(name: &str) -> View {
         let lens = Lens {

@@ -1,11 +1,11 @@
 //! `kiln doctor`: which Vulkan devices there are and what Kiln can do with them.
 
+mod diagnose;
 mod pipelines;
-mod surroundings;
 
 use std::io::{self, Write};
 
-use self::surroundings::{Found, Surroundings};
+use self::diagnose::{Found, Surroundings};
 use super::{Doctor, Exit, Failure as _};
 use crate::memory::GIB;
 use crate::plan::list_devices;

@@ -5,10 +5,10 @@
 //! marked pass begun, in between; when that lasts as long as the limit, the place is told. While it goes on it is told again
 //! after twice, four times, ... as long. A device without work is not silent.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::record::ticker::Ticker;
 use crate::vk::Pulse;
 
 /// Looks within the limit.
@@ -23,22 +23,11 @@ pub(super) struct Silence {
     pub(super) at: String,
 }
 
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    ended: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    end: bool,
-    news: Vec<Silence>,
-}
-
-/// The thread; it ends with the value.
+/// The thread and what it found; it ends with the value.
 pub(super) struct Watchdog {
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    news: Arc<Mutex<Vec<Silence>>>,
+    // Without a thread nobody watches, which is no reason not to train.
+    _thread: Option<Ticker>,
 }
 
 impl Watchdog {
@@ -49,49 +38,25 @@ impl Watchdog {
         place: impl Fn() -> String + Send + 'static,
         say: impl Fn(&Silence) + Send + 'static,
     ) -> Self {
-        let shared = Arc::new(Shared::default());
-        let own = shared.clone();
+        let news = Arc::<Mutex<Vec<Silence>>>::default();
+        let own = news.clone();
+        let mut quiet = Quiet::new(limit);
         let watch = move || {
-            let mut quiet = Quiet::new(limit);
-            loop {
-                let state = own.state.lock().unwrap_or_else(PoisonError::into_inner);
-                let wait = own.ended.wait_timeout_while(state, limit / LOOKS, |state| !state.end);
-                if wait.unwrap_or_else(PoisonError::into_inner).0.end {
-                    return;
-                }
-                if let Some(seconds) = quiet.look(pulse(), Instant::now()) {
-                    let silence = Silence { seconds, at: place() };
-                    say(&silence);
-                    own.state
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .news
-                        .push(silence);
-                }
+            if let Some(seconds) = quiet.look(pulse(), Instant::now()) {
+                let silence = Silence { seconds, at: place() };
+                say(&silence);
+                own.lock().unwrap_or_else(PoisonError::into_inner).push(silence);
             }
         };
         Self {
-            shared,
-            // Without a thread nobody watches, which is no reason not to train.
-            thread: Builder::new().name("watchdog".to_owned()).spawn(watch).ok(),
+            news,
+            _thread: Ticker::start("watchdog", limit / LOOKS, move || Some(watch)).ok(),
         }
     }
 
     /// What was told since the last call.
     pub(super) fn take(&self) -> Vec<Silence> {
-        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut state.news)
-    }
-}
-
-impl Drop for Watchdog {
-    fn drop(&mut self) {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).end = true;
-        self.shared.ended.notify_all();
-        if let Some(thread) = self.thread.take() {
-            // A watchdog that panicked has nothing to add.
-            let _ = thread.join();
-        }
+        std::mem::take(&mut self.news.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

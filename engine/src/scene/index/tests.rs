@@ -1,9 +1,9 @@
 //! Whole data sets, the bundled one and small synthetic ones.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use super::super::scratch::Scratch;
-use super::super::{Alpha, ImageOptions, ImageStore};
 use super::*;
+use crate::scene::scratch::Scratch;
+use crate::scene::{Alpha, ImageOptions, ImageStore};
 
 fn bundled() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/scenes/stilllife")

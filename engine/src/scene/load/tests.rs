@@ -1,9 +1,9 @@
 //! Data sets as people have them: several layouts, odd images, and input that is not what it says.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
-use super::super::scratch::{Scratch, jpeg_with_orientation};
-use super::super::{ImageOptions, ImageStore, Split, ViewId};
 use super::*;
+use crate::scene::scratch::{Scratch, jpeg_with_orientation};
+use crate::scene::{ImageOptions, ImageStore, Split, ViewId};
 
 /// A COLMAP data set in text form: a camera line and image names, posed on a line.
 fn write_model(folder: &Scratch, camera: &str, names: &[&str]) {

@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-use super::super::scratch::Scratch;
-use super::super::{Alpha, AlphaChoice, ImageOptions, ImageStore, Photo, Resolution, SceneIndex, Split, ViewId};
 use super::*;
+use crate::scene::scratch::Scratch;
+use crate::scene::{Alpha, AlphaChoice, ImageOptions, ImageStore, Photo, Resolution, SceneIndex, Split, ViewId};
 
 /// A Blender scene of 8x4 images with these names.
 fn scene(folder: &Scratch, names: &[&str]) {

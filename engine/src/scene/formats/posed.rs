@@ -1,0 +1,149 @@
+//! What every reader hands over: posed image files with a lens, before any image file is looked at.
+//!
+//! Owns the checks that poses and names must pass whatever format they came from, and the change of axes of the formats
+//! that have OpenGL cameras.
+
+use std::path::Path;
+
+use super::lens::Lens;
+use crate::math::{Mat3, Vec3, cross, dot, norm, rotation};
+use crate::scene::SceneError;
+
+/// One image as a reader found it.
+#[derive(Clone, Debug)]
+pub(in crate::scene) struct PosedImage {
+    /// Relative path with `/` separators, safe to join to the image folder.
+    pub(in crate::scene) name: String,
+    /// World to camera, row-major.
+    pub(in crate::scene) rotation: [[f64; 3]; 3],
+    /// World to camera.
+    pub(in crate::scene) translation: [f64; 3],
+    /// How the camera projects.
+    pub(in crate::scene) lens: Lens,
+}
+
+/// Rotation matrix of a quaternion (w, x, y, z) of any length; `None` when it is zero or not finite.
+pub(in crate::scene) fn rotation_of(quat: [f64; 4]) -> Option<Mat3<f64>> {
+    let length = norm(quat);
+    if !length.is_finite() || length < 1e-12 {
+        return None;
+    }
+    Some(rotation(quat.map(|q| q / length)))
+}
+
+/// True when every value is finite and stays finite as f32.
+pub(in crate::scene) fn fits_f32(values: &[f64]) -> bool {
+    values.iter().all(|&value| (value as f32).is_finite())
+}
+
+/// Turns an image name into a relative path with `/` separators.
+///
+/// Back slashes count as separators, because models made on Windows hold them. Names that are empty, absolute or
+/// climb out of the folder are refused: a data set from elsewhere must not make the engine open other files.
+pub(in crate::scene) fn safe_name(file: &Path, name: &str) -> Result<String, SceneError> {
+    let unified = name.replace('\\', "/");
+    let absolute = unified.starts_with('/') || unified.as_bytes().get(1) == Some(&b':');
+    let parts: Vec<&str> = unified
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
+    if absolute || parts.is_empty() || parts.contains(&"..") || unified.contains('\0') {
+        return Err(SceneError::UnsafeName {
+            path: file.to_owned(),
+            name: name.chars().take(200).collect(),
+        });
+    }
+    Ok(parts.join("/"))
+}
+
+/// How far a pose's axes may be from unit length and right angles.
+const RIGID_TOLERANCE: f64 = 1e-3;
+
+/// Rotation and translation, world to camera, of a camera-to-world matrix with OpenGL axes (x right, y up, z backward);
+/// `None` when the matrix is not finite or not rigid. A fourth row is not looked at.
+///
+/// The y and z axes are flipped and the result is inverted.
+pub(in crate::scene) fn from_opengl(matrix: &[[f64; 4]]) -> Option<(Mat3<f64>, Vec3<f64>)> {
+    let &[a, b, c] = matrix.first_chunk()?;
+    let matrix = [a, b, c];
+    if !matrix.iter().all(|row| fits_f32(row)) {
+        return None;
+    }
+    let flip = [1.0, -1.0, -1.0];
+    // the inverse of a rotation is its transpose, so row i of the result is flipped column i
+    let rotation: Mat3<f64> = std::array::from_fn(|axis| std::array::from_fn(|row| flip[axis] * matrix[row][axis]));
+    for a in 0..3 {
+        for b in a..3 {
+            let want = if a == b { 1.0 } else { 0.0 };
+            if (dot(rotation[a], rotation[b]) - want).abs() > RIGID_TOLERANCE {
+                return None;
+            }
+        }
+    }
+    let [x, y, z] = rotation;
+    if dot(cross(x, y), z) < 0.0 {
+        return None;
+    }
+    let centre = [matrix[0][3], matrix[1][3], matrix[2][3]];
+    Some((rotation, rotation.map(|row| -dot(row, centre))))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    #[test]
+    fn names_stay_inside_the_folder() {
+        let file = Path::new("images.bin");
+        assert_eq!(safe_name(file, "a/b.jpg").unwrap(), "a/b.jpg");
+        assert_eq!(safe_name(file, "./train/r_0").unwrap(), "train/r_0");
+        assert_eq!(safe_name(file, "left\\1.png").unwrap(), "left/1.png");
+        for bad in [
+            "",
+            ".",
+            "/etc/passwd",
+            "../a.jpg",
+            "a/../../b.jpg",
+            "C:\\a.jpg",
+            "..\\a.jpg",
+            "a\0b",
+        ] {
+            assert!(
+                matches!(safe_name(file, bad), Err(SceneError::UnsafeName { .. })),
+                "{bad:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn opengl_cameras_are_turned_and_inverted() {
+        // a camera at (2, -5, 3) that looks along +y with z up
+        let look = [[1.0, 0.0, 0.0, 2.0], [0.0, 0.0, -1.0, -5.0], [0.0, 1.0, 0.0, 3.0]];
+        let (rotation, translation) = from_opengl(&look).unwrap();
+        assert_eq!(rotation, [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]);
+        assert_eq!(translation, [-2.0, 3.0, 5.0]);
+        let mut mirrored = look;
+        mirrored[0][0] = -1.0;
+        assert_eq!(from_opengl(&mirrored), None);
+        let mut stretched = look;
+        stretched[0][0] = 1.1;
+        assert_eq!(from_opengl(&stretched), None);
+        assert_eq!(from_opengl(&look[..2]), None);
+    }
+
+    #[test]
+    fn quaternions_of_any_length_rotate() {
+        let half = std::f64::consts::FRAC_PI_4;
+        let turn = rotation_of([3.0 * half.cos(), 0.0, 0.0, 3.0 * half.sin()]).unwrap();
+        let expected = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
+        for (row, want) in turn.iter().zip(expected) {
+            for (value, want) in row.iter().zip(want) {
+                assert!((value - want).abs() < 1e-12);
+            }
+        }
+        assert!(rotation_of([0.0; 4]).is_none());
+        assert!(rotation_of([f64::NAN, 0.0, 0.0, 1.0]).is_none());
+        assert!(rotation_of([f64::INFINITY, 0.0, 0.0, 1.0]).is_none());
+    }
+}

@@ -1,0 +1,93 @@
+//! What a path holds that is no data set: photos without poses, a film, a folder of data sets.
+
+use std::path::{Path, PathBuf};
+
+use super::{blender, colmap, multiscale, nerfstudio, pairing};
+use crate::scene::SceneError;
+use crate::scene::error::listed;
+
+/// Endings of films.
+const FILMS: [&str; 6] = ["mp4", "mov", "m4v", "avi", "mkv", "webm"];
+/// Most entries of a folder that are looked at.
+const MOST_ENTRIES: usize = 100_000;
+/// Names of a folder that a message is made from.
+const MOST_NAMES: usize = 1000;
+/// COLMAP's database.
+const DATABASE: &str = "database.db";
+
+/// Why `root` is not a data set, in which `looked_for` was not found.
+pub(in crate::scene) fn explain(root: &Path, looked_for: &str) -> SceneError {
+    if let Some(other) = other_thing(root) {
+        return other;
+    }
+    let entries = match std::fs::read_dir(root) {
+        Ok(entries) => entries.flatten().take(MOST_NAMES),
+        Err(e) => return SceneError::io(root, "open the data set", e),
+    };
+    let mut names: Vec<String> = entries.map(|entry| name(&entry.path())).collect();
+    names.sort();
+    SceneError::UnknownKind {
+        root: root.to_owned(),
+        looked_for: looked_for.to_owned(),
+        found: match names.is_empty() {
+            true => "an empty folder".to_owned(),
+            false => listed(&names),
+        },
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What `root` is instead, where people often name it.
+fn other_thing(root: &Path) -> Option<SceneError> {
+    if root.is_file() && has_ending(root, &FILMS) {
+        return Some(SceneError::Film { path: root.to_owned() });
+    }
+    let entries = std::fs::read_dir(root).ok()?.flatten().take(MOST_ENTRIES);
+    let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    entries.sort();
+    let scenes: Vec<&PathBuf> = entries.iter().filter(|path| is_data_set(path)).collect();
+    if let Some(first) = scenes.first() {
+        return Some(SceneError::ScenesBelow {
+            root: root.to_owned(),
+            first: first.to_path_buf(),
+            scenes: listed(&scenes.iter().map(|path| name(path)).collect::<Vec<_>>()),
+        });
+    }
+    let below = entries.iter().filter(|path| path.is_dir()).cloned();
+    let counted = std::iter::once(root.to_owned())
+        .chain(below)
+        .map(|folder| (count(&folder, pairing::is_photo), folder));
+    // the first of the largest
+    let best = counted.reduce(|best, next| if next.0 > best.0 { next } else { best });
+    if let Some((photos @ 1.., folder)) = best {
+        return Some(SceneError::NoPoses {
+            root: root.to_owned(),
+            photos,
+            folder,
+            database: Some(root.join(DATABASE)).filter(|file| file.is_file()),
+        });
+    }
+    let film = entries
+        .into_iter()
+        .find(|path| path.is_file() && has_ending(path, &FILMS))?;
+    Some(SceneError::Film { path: film })
+}
+
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| endings.contains(&ending.to_lowercase().as_str()))
+}
+
+fn count(folder: &Path, wanted: impl Fn(&Path) -> bool) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.take(MOST_ENTRIES).map(|entry| entry.path());
+    paths.filter(|path| wanted(path) && path.is_file()).count()
+}
+
+fn is_data_set(folder: &Path) -> bool {
+    let markers = [blender::TRAIN_FILE, multiscale::FILE, nerfstudio::FILE];
+    folder.is_dir() && (colmap::find(folder).is_some() || markers.iter().any(|marker| folder.join(marker).is_file()))
+}

@@ -1,0 +1,10 @@
+//! From a file on disk to pixels at training resolution: headers, decoding, undistortion, resizing, the store of decoded photos.
+
+pub(super) mod header;
+pub(super) mod images;
+pub(super) mod jpeg;
+pub(super) mod photo;
+pub(super) mod pixels;
+pub(super) mod rectify;
+pub(super) mod resize;
+pub(super) mod upright;

@@ -1,0 +1,282 @@
+//! From image and mask files to a [`Photo`] at training resolution.
+
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use image::{DynamicImage, ImageReader, Limits};
+
+use super::jpeg;
+use super::resize::{resize_nearest, resize_rgb};
+use super::upright::Upright;
+use crate::scene::{Alpha, MaskFile, Photo, SceneError, View, photo_bytes};
+
+/// What a decoder may need beside the picture itself, bytes.
+const DECODER_SLACK_BYTES: u64 = 64 << 20;
+/// Bytes a pixel may take inside a decoder: 16-bit RGBA, twice.
+const DECODER_BYTES_PER_PIXEL: u64 = 16;
+/// A file may not be larger than its decoded picture by more than this, bytes (colour profiles, metadata).
+const FILE_SLACK_BYTES: u64 = 64 << 20;
+/// Bytes of a picture pixel while it is decoded: what progressive JPEG keeps of it, and the file.
+const WORKING_BYTES_PER_PIXEL: u64 = 12;
+
+/// Everything that makes the photo of one view, so that a decoding thread needs nothing else.
+#[derive(Clone, Debug)]
+pub(in crate::scene) struct Recipe {
+    image: PathBuf,
+    /// What is done to the file's picture first.
+    upright: Upright,
+    /// Width and height after that, pixels.
+    source_px: (u32, u32),
+    size_px: (u32, u32),
+    alpha: Alpha,
+    /// Colour behind transparent pixels, 0..=1.
+    background: [f32; 3],
+    mask: Option<MaskFile>,
+    /// The photo carries a mask, also where no file has one.
+    masked: bool,
+}
+
+impl Recipe {
+    /// The recipe of a view in a scene that has masks or not.
+    pub(in crate::scene) fn new(view: &View, background: [f32; 3], masked: bool) -> Self {
+        Self {
+            image: view.image_path.clone(),
+            upright: view.upright.clone(),
+            source_px: (view.source_width, view.source_height),
+            size_px: (view.camera.width_px, view.camera.height_px),
+            alpha: view.alpha,
+            background,
+            mask: view.mask.clone(),
+            masked,
+        }
+    }
+
+    /// The image file.
+    pub(in crate::scene) fn path(&self) -> &Path {
+        &self.image
+    }
+
+    /// Bytes of the photo.
+    pub(in crate::scene) fn photo_bytes(&self) -> u64 {
+        photo_bytes(area(self.size_px), self.masked)
+    }
+
+    /// The most memory [`Recipe::cook`] needs at once, bytes; the photo is part of it.
+    pub(in crate::scene) fn working_bytes(&self) -> u64 {
+        let (file, source) = (area(self.upright.file_px), area(self.source_px));
+        // turning and undistorting hold the picture twice
+        let upright = match self.upright.is_nothing() {
+            true => 0,
+            false => file * 8 + source * 3,
+        };
+        let between = area((self.size_px.0, self.source_px.1));
+        let mask = self.mask.as_ref().map_or(0, |mask| 2 * area(mask.size_px));
+        // decoding, then the picture, the half-resized one and the result; or the result and the mask
+        let result = self.photo_bytes();
+        (file * WORKING_BYTES_PER_PIXEL)
+            .max(upright)
+            .max(source * 3 + between * 3 + 2 * result)
+            .max(2 * result + mask)
+    }
+
+    /// Decodes: alpha as the view asks, then resized; the mask takes the nearest of its own pixels.
+    ///
+    /// # Errors
+    /// [`SceneError`] naming image or mask when it is damaged or no longer has the size the index saw.
+    pub(in crate::scene) fn cook(&self) -> Result<Photo, SceneError> {
+        let mut picture = decode(&self.image, self.upright.file_px)?;
+        let stored_opaque = opacity(&picture, self.alpha);
+        self.upright.turn(&mut picture);
+        let rgb = self
+            .upright
+            .undistort::<3>(colours(picture, self.alpha, self.background));
+        let rgb = if self.size_px == self.source_px {
+            rgb
+        } else {
+            resize_rgb(&rgb, self.source_px, self.size_px).ok_or_else(|| SceneError::Image {
+                path: self.image.clone(),
+                detail: format!("it cannot be resized to {:?}", self.size_px),
+            })?
+        };
+        if !self.masked {
+            return Ok(Photo::new(rgb, None));
+        }
+        let mut mask = match stored_opaque {
+            Some(opaque) => resize_nearest(&self.upright.mask(opaque), self.source_px, self.size_px),
+            None => vec![u8::MAX; usize::try_from(area(self.size_px)).unwrap_or(usize::MAX)],
+        };
+        if let Some(file) = &self.mask {
+            let values = read_mask(file)?;
+            let values = match self.upright.is_nothing() {
+                true => resize_nearest(&values, file.size_px, self.size_px),
+                false => {
+                    let stored = resize_nearest(&values, file.size_px, self.upright.file_px);
+                    resize_nearest(&self.upright.mask(stored), self.source_px, self.size_px)
+                }
+            };
+            for (value, of_file) in mask.iter_mut().zip(values) {
+                *value = (*value).min(of_file);
+            }
+        }
+        if !mask.contains(&u8::MAX) {
+            return Err(SceneError::AllMasked {
+                path: self.image.clone(),
+            });
+        }
+        Ok(Photo::new(rgb, Some(&mask)))
+    }
+}
+
+fn area((width, height): (u32, u32)) -> u64 {
+    u64::from(width) * u64::from(height)
+}
+
+/// A picture that must have `size_px`.
+fn decode(path: &Path, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> {
+    let bad = |detail: String| SceneError::Image {
+        path: path.to_owned(),
+        detail,
+    };
+    let bytes = read_file(path, area(size_px))?;
+    let picture = if jpeg::is_jpeg(&bytes) {
+        jpeg::decode(&bytes, size_px).map_err(bad)?
+    } else {
+        decode_other(path, bytes, size_px)?
+    };
+    if (picture.width(), picture.height()) != size_px {
+        let (now, was) = ((picture.width(), picture.height()), size_px);
+        return Err(bad(format!(
+            "it is {}x{} now but was {}x{} when the scene was read",
+            now.0, now.1, was.0, was.1
+        )));
+    }
+    Ok(picture)
+}
+
+/// A picture of a format other than JPEG.
+fn decode_other(path: &Path, bytes: Vec<u8>, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> {
+    let mut reader = ImageReader::new(Cursor::new(bytes))
+        .with_guessed_format()
+        .map_err(|e| SceneError::io(path, "read", e))?;
+    let mut limits = Limits::default();
+    (limits.max_image_width, limits.max_image_height) = (Some(size_px.0), Some(size_px.1));
+    limits.max_alloc = Some(area(size_px) * DECODER_BYTES_PER_PIXEL + DECODER_SLACK_BYTES);
+    reader.limits(limits);
+    reader.decode().map_err(|e| SceneError::Image {
+        path: path.to_owned(),
+        detail: e.to_string(),
+    })
+}
+
+/// A mask at its own size: 255 where a pixel counts, else 0.
+fn read_mask(file: &MaskFile) -> Result<Vec<u8>, SceneError> {
+    let mut values = decode(&file.path, file.size_px)?.into_luma8().into_raw();
+    // label images hold 0 and 1
+    let least = if values.iter().all(|value| *value <= 1) { 1 } else { 128 };
+    for value in &mut values {
+        *value = if *value >= least { u8::MAX } else { 0 };
+    }
+    Ok(values)
+}
+
+/// Reads a whole file that should hold a picture of so many pixels.
+fn read_file(path: &Path, pixels: u64) -> Result<Vec<u8>, SceneError> {
+    let io = |action| move |e| SceneError::io(path, action, e);
+    let file = File::open(path).map_err(io("open"))?;
+    let size = file.metadata().map_err(io("inspect"))?.len();
+    let limit = pixels * DECODER_BYTES_PER_PIXEL + FILE_SLACK_BYTES;
+    if size > limit {
+        return Err(SceneError::TooLarge {
+            path: path.to_owned(),
+            bytes: size,
+            limit,
+        });
+    }
+    let mut bytes = Vec::with_capacity(size as usize);
+    BufReader::new(file)
+        .take(limit)
+        .read_to_end(&mut bytes)
+        .map_err(io("read"))?;
+    Ok(bytes)
+}
+
+/// For [`Alpha::Mask`], what is at least half opaque: 255, else 0.
+fn opacity(picture: &DynamicImage, alpha: Alpha) -> Option<Vec<u8>> {
+    if alpha != Alpha::Mask || !picture.color().has_alpha() {
+        return None;
+    }
+    let rgba = picture.to_rgba8();
+    let opaque = rgba.pixels().map(|p| if p.0[3] >= 128 { u8::MAX } else { 0 });
+    Some(opaque.collect())
+}
+
+/// Colours, blended over the background for [`Alpha::Composite`].
+fn colours(picture: DynamicImage, alpha: Alpha, background: [f32; 3]) -> Vec<u8> {
+    if alpha == Alpha::Ignore || !picture.color().has_alpha() {
+        return picture.into_rgb8().into_raw();
+    }
+    let rgba = picture.into_rgba8().into_raw();
+    match alpha {
+        Alpha::Composite => composite(rgba, background),
+        _ => drop_alpha(rgba),
+    }
+}
+
+/// RGB of RGBA, in place.
+fn drop_alpha(mut rgba: Vec<u8>) -> Vec<u8> {
+    let pixels = rgba.len() / 4;
+    for pixel in 0..pixels {
+        rgba.copy_within(4 * pixel..4 * pixel + 3, 3 * pixel);
+    }
+    rgba.truncate(pixels * 3);
+    rgba
+}
+
+/// Blends straight-alpha RGBA over a background and drops alpha, in place.
+///
+/// Computed in f64 and truncated to 8 bits, as the readers of NeRF-synthetic scenes do.
+fn composite(mut rgba: Vec<u8>, background: [f32; 3]) -> Vec<u8> {
+    let background = background.map(f64::from);
+    let pixels = rgba.len() / 4;
+    for pixel in 0..pixels {
+        let alpha = f64::from(rgba[4 * pixel + 3]) / 255.0;
+        for (channel, behind) in background.iter().enumerate() {
+            let value = f64::from(rgba[4 * pixel + channel]) / 255.0;
+            let blended = value * alpha + behind * (1.0 - alpha);
+            // writes never overtake reads: 3 p + c <= 4 p + c
+            rgba[3 * pixel + channel] = (blended * 255.0).clamp(0.0, 255.0) as u8;
+        }
+    }
+    rgba.truncate(pixels * 3);
+    rgba.shrink_to_fit();
+    rgba
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alpha_splits_off_as_a_mask() {
+        let rgba = image::RgbaImage::from_raw(3, 1, vec![1, 2, 3, 128, 4, 5, 6, 127, 7, 8, 9, 255]);
+        let picture = DynamicImage::from(rgba.unwrap_or_default());
+        let opaque = opacity(&picture, Alpha::Mask);
+        let rgb = colours(picture, Alpha::Mask, [0.5; 3]);
+        assert_eq!((rgb, opaque), ((1..10).collect(), Some(vec![255, 0, 255])));
+    }
+
+    #[test]
+    fn compositing_truncates_like_the_reference() {
+        // recorded with NumPy 2.4: uint8((c / 255 * a / 255 + bg * (1 - a / 255)) * 255)
+        let rgba = vec![200, 100, 50, 255, 200, 100, 50, 128, 200, 100, 50, 0, 7, 77, 177, 3];
+        assert_eq!(composite(rgba.clone(), [1.0; 3]), GOLDEN_WHITE);
+        assert_eq!(composite(rgba, [0.0; 3]), GOLDEN_BLACK);
+        for value in 0..=255 {
+            assert_eq!(composite(vec![value, value, value, 255], [0.3; 3]), [value; 3]);
+        }
+    }
+
+    const GOLDEN_WHITE: [u8; 12] = [200, 100, 50, 227, 177, 152, 255, 255, 255, 252, 252, 254];
+    const GOLDEN_BLACK: [u8; 12] = [200, 100, 50, 100, 50, 25, 0, 0, 0, 0, 0, 2];
+}

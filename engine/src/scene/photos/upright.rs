@@ -1,0 +1,288 @@
+//! What is done to a file's picture before anything else: turned upright, then undistorted.
+//!
+//! Owns two rules. A file may be a uniformly scaled copy of what its camera took; any other size is an error. The
+//! orientation that a camera wrote into a file is applied only where the sizes ask for it: when the file's sides are
+//! those of its camera exchanged, and the orientation exchanges them. Many programs that find camera poses ignore
+//! orientations, so pictures whose sides already agree are left as they are stored.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use image::DynamicImage;
+use image::metadata::Orientation;
+
+use super::header::Header;
+use super::rectify::Rectification;
+use crate::scene::formats::lens::{Distortion, Focal, Lens};
+use crate::scene::{Intrinsics, SceneError};
+
+/// What is done to a file's picture.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::scene) struct Upright {
+    /// Width and height of the file's picture, pixels.
+    pub(in crate::scene) file_px: (u32, u32),
+    /// How it is turned.
+    pub(in crate::scene) turn: Orientation,
+    /// How it is then undistorted.
+    pub(in crate::scene) lens: Option<Arc<Rectification>>,
+}
+
+impl Upright {
+    /// True when the picture is used as it is stored.
+    pub(in crate::scene) fn is_nothing(&self) -> bool {
+        !self.is_turned() && self.lens.is_none()
+    }
+
+    /// True when the picture is turned.
+    pub(in crate::scene) fn is_turned(&self) -> bool {
+        self.turn != Orientation::NoTransforms
+    }
+
+    /// Size of the turned picture, pixels.
+    pub(in crate::scene) fn turned_px(&self) -> (u32, u32) {
+        turned(self.file_px, self.turn)
+    }
+
+    /// Turns a decoded picture.
+    pub(in crate::scene) fn turn(&self, picture: &mut DynamicImage) {
+        picture.apply_orientation(self.turn);
+    }
+
+    /// Undistorts rows of a turned picture, `C` bytes a pixel.
+    pub(in crate::scene) fn undistort<const C: usize>(&self, pixels: Vec<u8>) -> Vec<u8> {
+        match &self.lens {
+            Some(lens) => lens.resample::<C>(&pixels),
+            None => pixels,
+        }
+    }
+}
+
+impl Upright {
+    /// Turns and undistorts a mask of the file's size, one byte a pixel; the result is 255 where at least half of what
+    /// comes together counts, else 0.
+    pub(in crate::scene) fn mask(&self, values: Vec<u8>) -> Vec<u8> {
+        let (width, height) = self.file_px;
+        let Some(plane) = image::GrayImage::from_raw(width, height, values) else {
+            return Vec::new();
+        };
+        let mut picture = DynamicImage::from(plane);
+        self.turn(&mut picture);
+        let mut values = self.undistort::<1>(picture.into_luma8().into_raw());
+        for value in &mut values {
+            *value = if *value >= 128 { u8::MAX } else { 0 };
+        }
+        values
+    }
+}
+
+/// Plans views, remembering lenses: undistortion is planned once for all pictures of a camera.
+#[derive(Debug, Default)]
+pub(in crate::scene) struct Planner {
+    known: Vec<(Lens, (u32, u32), Arc<Rectification>)>,
+}
+
+impl Planner {
+    /// What is done to a file's picture, and camera and size of the result.
+    pub(in crate::scene) fn plan(
+        &mut self,
+        lens: &Lens,
+        path: &Path,
+        header: Header,
+    ) -> Result<(Upright, Intrinsics, (u32, u32)), SceneError> {
+        let file_px = (header.width, header.height);
+        let (mut size_px, mut turn) = (file_px, Orientation::NoTransforms);
+        if !fits(lens, size_px) {
+            let upright = turned(file_px, header.orientation);
+            if upright == file_px || !fits(lens, upright) {
+                return Err(mismatch(lens, path, file_px));
+            }
+            (size_px, turn) = (upright, header.orientation);
+        }
+        let intrinsics = intrinsics(lens, size_px);
+        let mut upright = Upright {
+            file_px,
+            turn,
+            lens: None,
+        };
+        if lens.distortion == Distortion::None {
+            return Ok((upright, intrinsics, size_px));
+        }
+        let plan = self.rectification(lens, intrinsics, size_px);
+        let plan = plan.ok_or_else(|| SceneError::Distortion {
+            path: path.to_owned(),
+            model: lens.model,
+        })?;
+        upright.lens = Some(Arc::clone(&plan));
+        Ok((upright, plan.pinhole, plan.size_px))
+    }
+
+    fn rectification(
+        &mut self,
+        lens: &Lens,
+        intrinsics: Intrinsics,
+        size_px: (u32, u32),
+    ) -> Option<Arc<Rectification>> {
+        let known = self.known.iter().rev();
+        let same = known.into_iter().find(|(other, px, _)| other == lens && *px == size_px);
+        if let Some((_, _, plan)) = same {
+            return Some(Arc::clone(plan));
+        }
+        let plan = Arc::new(Rectification::plan(lens.distortion, intrinsics, size_px)?);
+        self.known.push((*lens, size_px, Arc::clone(&plan)));
+        Some(plan)
+    }
+}
+
+fn turned((width, height): (u32, u32), turn: Orientation) -> (u32, u32) {
+    match turn {
+        Orientation::Rotate90 | Orientation::Rotate270 | Orientation::Rotate90FlipH | Orientation::Rotate270FlipH => {
+            (height, width)
+        }
+        _ => (width, height),
+    }
+}
+
+/// True when a picture may be a uniformly scaled copy of the camera's.
+fn fits(lens: &Lens, (width, height): (u32, u32)) -> bool {
+    let Some([camera_width, camera_height]) = lens.size else {
+        return true;
+    };
+    is_scaled_copy((width.into(), height.into()), (camera_width, camera_height))
+}
+
+/// True when a picture of size `a` can be a uniformly scaled one of size `b`: each side of the smaller one was rounded by
+/// less than a pixel of its own.
+pub(in crate::scene) fn is_scaled_copy(a: (u64, u64), b: (u64, u64)) -> bool {
+    let aspect = b.1 as f64 / b.0 as f64;
+    let off_px = (a.0 as f64 * aspect - a.1 as f64).abs() / (a.0 as f64 / b.0 as f64).max(1.0);
+    a == b || off_px < 1.0 + aspect
+}
+
+fn mismatch(lens: &Lens, path: &Path, (width, height): (u32, u32)) -> SceneError {
+    let [camera_width, camera_height] = lens.size.unwrap_or_default();
+    SceneError::SizeMismatch {
+        path: path.to_owned(),
+        width,
+        height,
+        camera_width,
+        camera_height,
+    }
+}
+
+/// Intrinsics in pixels of a picture of this size.
+fn intrinsics(lens: &Lens, (width, height): (u32, u32)) -> Intrinsics {
+    let (w, h) = (f64::from(width), f64::from(height));
+    let (x, y) = match lens.size {
+        Some([camera_width, camera_height]) => (w / camera_width as f64, h / camera_height as f64),
+        None => (1.0, 1.0),
+    };
+    let (fx, fy) = match lens.focal {
+        Focal::Pixels([fx, fy]) => (fx * x, fy * y),
+        Focal::AngleX(angle) => {
+            let focal = 0.5 * w / (0.5 * angle).tan();
+            (focal, focal)
+        }
+    };
+    let (cx, cy) = match lens.centre {
+        Some([cx, cy]) => (cx * x, cy * y),
+        None => (0.5 * w, 0.5 * h),
+    };
+    Intrinsics { fx, fy, cx, cy }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    const LENS: Lens = Lens {
+        model: "PINHOLE",
+        size: Some([1297, 840]),
+        focal: Focal::Pixels([961.0, 962.0]),
+        centre: Some([648.5, 420.0]),
+        distortion: Distortion::None,
+    };
+
+    fn plan(lens: &Lens, header: Header) -> Result<(Upright, Intrinsics, (u32, u32)), SceneError> {
+        Planner::default().plan(lens, Path::new("x.jpg"), header)
+    }
+
+    #[test]
+    fn scaled_files_are_accepted_and_others_refused() {
+        let (_, half, _) = plan(&LENS, Header::of_size(648, 420)).unwrap();
+        assert!((half.fx - 961.0 * 648.0 / 1297.0).abs() < 1e-9 && (half.cy - 210.0).abs() < 1e-9);
+        assert!(plan(&LENS, Header::of_size(5187, 3361)).is_ok());
+        let error = plan(&LENS, Header::of_size(840, 1297)).unwrap_err().to_string();
+        assert!(
+            error.contains("x.jpg") && error.contains("840x1297") && error.contains("1297x840"),
+            "{error}"
+        );
+        assert!(plan(&LENS, Header::of_size(1297, 843)).is_err());
+    }
+
+    #[test]
+    fn files_are_turned_only_when_the_sizes_ask_for_it() {
+        let tagged = |width, height, orientation| Header {
+            width,
+            height,
+            orientation,
+        };
+        let turn = |header| plan(&LENS, header).unwrap().0.turn;
+        assert_eq!(turn(tagged(840, 1297, Orientation::Rotate90)), Orientation::Rotate90);
+        assert_eq!(turn(tagged(420, 648, Orientation::Rotate270)), Orientation::Rotate270);
+        assert_eq!(
+            turn(tagged(1297, 840, Orientation::Rotate90)),
+            Orientation::NoTransforms
+        );
+        assert_eq!(
+            turn(tagged(1297, 840, Orientation::Rotate180)),
+            Orientation::NoTransforms
+        );
+        assert!(plan(&LENS, tagged(840, 1297, Orientation::Rotate180)).is_err());
+        let unsized_lens = Lens { size: None, ..LENS };
+        let (upright, _, size) = plan(&unsized_lens, tagged(840, 1297, Orientation::Rotate90)).unwrap();
+        assert_eq!((upright.is_nothing(), size), (true, (840, 1297)));
+    }
+
+    #[test]
+    fn a_field_of_view_takes_the_size_of_the_file() {
+        let lens = Lens {
+            size: None,
+            focal: Focal::AngleX(1.0),
+            centre: None,
+            ..LENS
+        };
+        let (_, camera, _) = plan(&lens, Header::of_size(20, 10)).unwrap();
+        assert!((camera.fx - 10.0 / 0.5_f64.tan()).abs() < 1e-12 && camera.fx == camera.fy);
+        assert_eq!((camera.cx, camera.cy), (10.0, 5.0));
+    }
+
+    #[test]
+    fn undistortion_is_planned_once_for_a_camera() {
+        let lens = Lens {
+            distortion: crate::scene::formats::lens::distortion("SIMPLE_RADIAL", &[-0.05]),
+            ..LENS
+        };
+        let mut planner = Planner::default();
+        let mut of = |lens: &Lens| {
+            let (upright, ..) = planner
+                .plan(lens, Path::new("x.jpg"), Header::of_size(1297, 840))
+                .unwrap();
+            upright.lens.unwrap()
+        };
+        assert!(Arc::ptr_eq(&of(&lens), &of(&lens)));
+        let other = Lens {
+            distortion: crate::scene::formats::lens::distortion("SIMPLE_RADIAL", &[0.05]),
+            ..lens
+        };
+        assert!(!Arc::ptr_eq(&of(&lens), &of(&other)));
+        let nonsense = Lens {
+            distortion: crate::scene::formats::lens::distortion("SIMPLE_RADIAL", &[-1e6]),
+            ..lens
+        };
+        let error = planner
+            .plan(&nonsense, Path::new("x.jpg"), Header::of_size(1297, 840))
+            .unwrap_err();
+        assert!(error.to_string().contains("PINHOLE"), "{error}");
+    }
+}
