@@ -24,7 +24,7 @@ layout(push_constant) uniform Push {
 };
 #include "common/chunk_args.glsl"
 
-// Room that the way to the capacity leaves to `n` Gaussians, see `twins/budgeted.rs`.
+// Room that the way to the capacity leaves to `n` Gaussians, see `twins/error_guided.rs`.
 uint room_on_the_way(uint n) {
     float gone = clamp(float(u.iteration - min(from, u.iteration)) / float(max(last - from, 1u)), 0.0, 1.0);
     precise float goal = float(capacity) * (1.0 - pow(1.0 - gone, ramp));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kiln::gaussians::{Gaussians, layout};
 use kiln::kernels::counters::Counters;
 use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::{Chunk, Reduction, Variants};
+use kiln::kernels::views::{Chunk, Reduction, Threads, Variants};
 use kiln::memory::Gpu as Device;
 use kiln::program::{Class, Command, Program, Span, Tag, TensorTable};
 use kiln::step::{Capacities, StepTensors, read_model, train_step, write_model};
@@ -21,8 +21,11 @@ pub fn variants(reduction: Reduction) -> Variants {
     Variants {
         reduction,
         sort_subgroup: 0,
-        columns: reduction == Reduction::Segmented,
-        lanes: false,
+        threads: if reduction == Reduction::Segmented {
+            Threads::Columns
+        } else {
+            Threads::Pixels
+        },
     }
 }
 

@@ -9,9 +9,9 @@ use kiln::kernels::fusion::{self, Voxels};
 use kiln::kernels::mesh_gather::{self, GatherIo};
 use kiln::kernels::surface_depth::{DepthKind, Depths};
 use kiln::kernels::vertex_colors::{self, Vertices};
-use kiln::kernels::views::{Reduction, Variants};
+use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::kernels::{
-    budgeted, densify, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise, prepare_args, probe,
+    densify, error_guided, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise, prepare_args, probe,
 };
 use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::program::{Class, Program, Tag, TensorTable};
@@ -30,15 +30,15 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
     let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     capacities.clusters = true;
     let mut lists = Vec::new();
-    for (index, (reduction, sort_subgroup, columns, lanes)) in [
-        (Reduction::Segmented, 0, true, false),
-        (Reduction::Segmented, 0, true, true),
-        (Reduction::Atomic, 16, false, false),
-        (Reduction::Segmented, 32, false, false),
-        (Reduction::CompareExchange, 0, false, false),
+    for (index, (reduction, sort_subgroup, threads)) in [
+        (Reduction::Segmented, 0, Threads::Columns),
+        (Reduction::Segmented, 0, Threads::Lanes),
+        (Reduction::Atomic, 16, Threads::Pixels),
+        (Reduction::Segmented, 32, Threads::Pixels),
+        (Reduction::CompareExchange, 0, Threads::Pixels),
         // These two once more, the other way round about masks.
-        (Reduction::Atomic, 16, false, false),
-        (Reduction::Segmented, 0, true, false),
+        (Reduction::Atomic, 16, Threads::Pixels),
+        (Reduction::Segmented, 0, Threads::Columns),
     ]
     .into_iter()
     .enumerate()
@@ -48,8 +48,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         let variants = Variants {
             reduction,
             sort_subgroup,
-            columns,
-            lanes,
+            threads,
         };
         let mut table = TensorTable::default();
         let mut programs = Vec::new();
@@ -72,19 +71,19 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
             capacity: 600,
         };
         programs.push(kiln::step::densify(&t, &d, &event));
-        let births = budgeted::Births {
+        let births = error_guided::Births {
             curve: densify::GrowthCurve {
                 from: 500,
                 last: 900,
                 ramp: 3.0,
                 growth: 0.25,
             },
-            exponents: budgeted::Exponents {
+            exponents: error_guided::Exponents {
                 error: 1.0,
                 abs_gradient: 1.0,
             },
         };
-        programs.push(kiln::step::budgeted(&t, &d, &event, &births));
+        programs.push(kiln::step::error_guided(&t, &d, &event, &births));
         let event = mcmc_relocate::Event {
             dead_opacity: 0.005,
             growth: 0.05,
@@ -129,7 +128,10 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
     }
     lists.push((
         Reduction::Atomic,
-        [true, false].into_iter().flat_map(surfaces).collect(),
+        [Threads::Columns, Threads::Pixels]
+            .into_iter()
+            .flat_map(surfaces)
+            .collect(),
     ));
     let mut table = TensorTable::default();
     let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("a workspace");
@@ -170,13 +172,12 @@ fn meshes() -> Vec<Program> {
 }
 
 /// What depth and meshes record.
-fn surfaces(columns: bool) -> Vec<Program> {
+fn surfaces(threads: Threads) -> Vec<Program> {
     let capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     let variants = Variants {
         reduction: Reduction::Atomic,
         sort_subgroup: 0,
-        columns,
-        lanes: false,
+        threads,
     };
     let mut table = TensorTable::default();
     let t = StepTensors::for_surfaces(&mut table, &capacities, &variants);

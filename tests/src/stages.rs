@@ -6,7 +6,7 @@ use kiln::gaussians::layout::{self, Storage};
 use kiln::kernels::counters::Counters;
 use kiln::kernels::project::DEPTH_KEY_BITS;
 use kiln::kernels::rasterize;
-use kiln::kernels::views::Variants;
+use kiln::kernels::views::{Threads, Variants};
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, train_step};
 use kiln::twins::gaussian::{Gaussian, View as Eye};
@@ -49,7 +49,7 @@ fn project_pass(t: &StepTensors) -> &'static str {
 }
 
 fn gradient(t: &StepTensors) -> &'static str {
-    match (t.variants.columns, t.pixels.masked) {
+    match (t.variants.threads != Threads::Pixels, t.pixels.masked) {
         (true, false) => "loss_gradient",
         (true, true) => "loss_gradient.masked",
         (false, false) => "loss_gradient_strip",

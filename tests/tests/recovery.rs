@@ -45,10 +45,16 @@ fn wait_for<T>(what: &str, is_there: impl Fn() -> Option<T>) -> T {
 }
 
 fn signal(child: &Child, name: &str) {
+    signal_times(child, name, 1);
+}
+
+/// Sends a signal so often, at once.
+fn signal_times(child: &Child, name: &str, times: usize) {
     let id = child.id().to_string();
     assert!(
         Command::new("kill")
-            .args([&format!("-{name}"), &id])
+            .arg(format!("-{name}"))
+            .args(vec![&id; times])
             .status()
             .unwrap()
             .success()
@@ -153,8 +159,7 @@ fn two_signals_at_once_save_a_checkpoint_and_a_model() {
     let run = scratch.join("run");
     let child = start(train(&scene, &folder, &run, &["--iterations", "100000"]));
     wait_for("a row", || (rows(&run) > 0).then_some(()));
-    signal(&child, "TERM");
-    signal(&child, "TERM");
+    signal_times(&child, "TERM", 2);
     let (code, text) = end(child);
     assert_eq!(code, Some(143), "{text}");
     let reached = checkpoint(&run).unwrap();

@@ -401,7 +401,7 @@ impl Failure for RunError {
                     .to_owned(),
             ),
             Self::Overflow { .. } => Some(
-                "`--set memory.on_overflow=cap --resume` goes on with the Gaussians there are; a larger \
+                "`--set memory.on_full=cap --resume` goes on with the Gaussians there are; a larger \
                  `memory.max_gaussians` or `memory.cap_gib` has room for more"
                     .to_owned(),
             ),

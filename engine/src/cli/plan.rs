@@ -6,7 +6,7 @@ use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
 use super::mesh::print_outlook;
 use super::{Exit, Failure, Plan, explain as explanation};
 use crate::config::{self, Profile};
-use crate::kernels::views::{Reduction, Variants};
+use crate::kernels::views::{Reduction, Threads, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
     BytesPer, DemandSource, Faults, FirstModel, Job, Pinned, PlanError, PlanReport, REFERENCE_BYTES, TrainPlan, Unit,
@@ -36,7 +36,7 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
     let open = match open_device(&preliminary, faults.clone()) {
         Ok(open) => Some(open),
         // Whoever names a profile and no device asks about the profile's card.
-        Err(PlanError::Vulkan(_)) if named.is_some() && preliminary.device.index.is_none() => None,
+        Err(PlanError::Vulkan(_)) if named.is_some() && preliminary.device.select.is_none() => None,
         Err(error) => return Err(boxed(error)),
     };
     let here = open.as_ref().map(|open| {
@@ -170,8 +170,7 @@ fn card_variants(profile: &Profile, faults: &Faults) -> Variants {
             Reduction::Segmented
         },
         sort_subgroup: if atomic { 32 } else { 0 },
-        columns: !atomic,
-        lanes: false,
+        threads: if atomic { Threads::Pixels } else { Threads::Columns },
     }
 }
 

@@ -107,7 +107,7 @@ mod tests {
         for expected in [
             "  8gb            8 GB cards: at most 7.0 GiB\n",
             "  demo           about 1500 steps for a small scene",
-            "Plugins of `strategy`\n  adc_abs ",
+            "Plugins of `strategy`\n  adaptive_abs ",
             "  memory_jsonl   memory.jsonl",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
@@ -119,7 +119,7 @@ mod tests {
         let text = shown("16gb", Some("mip"));
         assert!(text.starts_with("version: 1\n"), "{text}");
         assert!(
-            text.contains("cap_gib: 14.5") && text.contains("kind: adc_abs"),
+            text.contains("cap_gib: 14.5") && text.contains("kind: adaptive_abs"),
             "{text}"
         );
         assert!(shown("demo", None).contains("iterations: 1500"));

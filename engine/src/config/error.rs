@@ -208,7 +208,7 @@ mod tests {
         for (a, b, d) in [
             ("", "abc", 3),
             ("kitten", "sitting", 3),
-            ("adc", "adc_abs", 4),
+            ("adaptive", "adaptive_abs", 4),
             ("same", "same", 0),
         ] {
             assert_eq!(edit_distance(a, b), d, "{a} {b}");

@@ -1,4 +1,4 @@
-//! `dataset.eval`: which views are held out for testing.
+//! `dataset.hold_out`: which views are held out for testing.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -15,6 +15,9 @@ pub(super) const MOVED: &[(&str, &str)] = &[
         "profile",
         "`extends: profiles/NAME` names it in a file, `--profile NAME` on the command line",
     ),
+    ("dataset.eval", "`dataset.hold_out` is its name"),
+    ("device.index", "`device.select` is its name"),
+    ("memory.on_overflow", "`memory.on_full` is its name"),
     (
         "dataset.kind",
         "remove it: the files in the scene folder say what kind of scene it is",
@@ -68,7 +71,7 @@ pub(super) const MOVED: &[(&str, &str)] = &[
     ),
     (
         "strategy.densify.count_faint",
-        "remove it: `adc_abs` takes means over all steps with a radius on screen, `adc` over those in which some pixel could see it",
+        "remove it: `adaptive_abs` takes means over all steps with a radius on screen, `adaptive` over those in which some pixel could see it",
     ),
     (
         "strategy.densify.percent_dense",

@@ -101,7 +101,7 @@ pub struct Dataset {
     pub resolution: i32,
     /// Views held out for testing: true = those of the data set, else every 8th by name; N = every Nth; a file = those it
     /// names; false = none.
-    pub eval: HoldOut,
+    pub hold_out: HoldOut,
     /// Use the principal points of the cameras; false = the centre of the image, as the reference code assumes.
     pub respect_principal_point: bool,
     /// Where decoded training images live.
@@ -244,15 +244,15 @@ pub struct Memory {
     /// Most Gaussians: a number = room for that many, or the run does not begin; `up to N` = what fits, at most N.
     pub max_gaussians: MostGaussians,
     /// What to do when densification would exceed the capacity.
-    pub on_overflow: OnOverflow,
+    pub on_full: OnFull,
     /// What to do when memory of the device turns out to lie in the host.
     pub on_spill: OnSpill,
 }
 
-/// `memory.on_overflow`
+/// `memory.on_full`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum OnOverflow {
+pub enum OnFull {
     /// Keep the candidates with the highest scores and go on.
     Cap,
     /// End the run.
@@ -398,7 +398,7 @@ pub enum LpipsRange {
 #[serde(deny_unknown_fields)]
 pub struct Device {
     /// Number of the device as `kiln doctor` lists it, a part of its name, or its uuid; null = the best one.
-    pub index: Option<DeviceChoice>,
+    pub select: Option<DeviceChoice>,
     /// Accept a CPU driver (slow).
     pub allow_cpu: bool,
     /// Longest submission aimed at, milliseconds: a step that takes longer is cut into several. 0 = one submission a step.

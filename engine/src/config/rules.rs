@@ -50,7 +50,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     });
     c.within("device", |c| {
         c.range("submit_ms", profile.device.submit_ms, 0..=60_000);
-        if let Some(DeviceChoice::Named(name)) = &profile.device.index {
+        if let Some(DeviceChoice::Named(name)) = &profile.device.select {
             c.require("index", !name.trim().is_empty(), "an empty text", || {
                 "a number, a part of a device's name, or its uuid".to_owned()
             });
@@ -126,8 +126,12 @@ fn check_cull(profile: &Profile, c: &mut Checker) {
     c.require("opacity", (0.0..1.0).contains(&cull.opacity), cull.opacity, || {
         "0 to below 1".to_owned()
     });
-    if let Some(adc) = profile.strategy.adc().filter(|adc| adc.reset.every.is_some()) {
-        let ceiling = adc.reset.opacity;
+    if let Some(adaptive) = profile
+        .strategy
+        .adaptive()
+        .filter(|adaptive| adaptive.reset.every.is_some())
+    {
+        let ceiling = adaptive.reset.opacity;
         c.require("opacity", cull.opacity < ceiling, cull.opacity, || {
             format!("below `strategy.reset.opacity`, {ceiling}: a reset would be the end of the model")
         });
@@ -210,9 +214,9 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
         scale_period(until);
         scale_apart(every, LEAST_BETWEEN_DENSIFICATIONS);
     }
-    if let Some(adc) = profile.strategy.adc_mut() {
-        scale(&mut adc.reset.until);
-        if let Some(every) = &mut adc.reset.every {
+    if let Some(adaptive) = profile.strategy.adaptive_mut() {
+        scale(&mut adaptive.reset.until);
+        if let Some(every) = &mut adaptive.reset.every {
             scale_apart(every, LEAST_BETWEEN_RESETS);
         }
     }

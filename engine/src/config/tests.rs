@@ -100,12 +100,15 @@ fn shipped_values() {
         .unwrap()
     };
     let mip = recipe("mip");
-    assert!(matches!(mip.strategy, Strategy::AdcAbs(_)));
+    assert!(matches!(mip.strategy, Strategy::AdaptiveAbs(_)));
     assert_eq!(mip.memory.max_gaussians, MostGaussians::UpTo(6_000_000));
-    assert_eq!(mip.strategy.adc(), Some(&crate::plugins::AdcOptions::default()));
+    assert_eq!(
+        mip.strategy.adaptive(),
+        Some(&crate::plugins::AdaptiveOptions::default())
+    );
     assert!(mip.strategy.counts_faint());
     let plain = recipe("default");
-    assert!(matches!(plain.strategy, Strategy::Adc(_)) && plain.mip.filter_3d && !plain.strategy.counts_faint());
+    assert!(matches!(plain.strategy, Strategy::Adaptive(_)) && plain.mip.filter_3d && !plain.strategy.counts_faint());
     assert_eq!(plain.optimizer, mip.optimizer);
     let demo = recipe("demo");
     assert_eq!(demo.memory.max_gaussians, MostGaussians::UpTo(25_000));
@@ -145,7 +148,7 @@ fn layers_lie_in_order() {
     assert_eq!((profile.losses[0].weight(), profile.losses[1].weight()), (0.8, 0.3));
 
     let other = with_sets(&[("strategy.kind", "fixed")]).unwrap();
-    assert!(other.strategy.adc().is_none());
+    assert!(other.strategy.adaptive().is_none());
 
     let base = TempFile::new("base.yaml", b"version: 1\ntrain: {seed: 5}\n");
     let name = base.0.file_name().unwrap().to_str().unwrap();
@@ -199,7 +202,7 @@ fn recipes_stand_on_recipes() {
     assert_eq!(rules, 2);
     // A list of rules takes the place of the base's.
     let (profile, rules) = of("extends: recipes/draft\nadapt: []\n").unwrap();
-    assert!(profile.strategy.budgeted().is_some() && rules == 0);
+    assert!(profile.strategy.error_guided().is_some() && rules == 0);
     for base in ["profiles/8gb", "other.yaml", "recipes/other.yaml"] {
         let error = of(&format!("extends: {base}\n")).unwrap_err().to_string();
         assert!(
@@ -239,9 +242,12 @@ fn steps_scaler_scales_every_step_number() {
     assert_eq!(profile.schedule.iterations, 3000);
     assert_eq!(profile.schedule.test, [100, 500, 1000, 1500, 3000]);
     assert_eq!(profile.schedule.sh_every, 100);
-    let adc = profile.strategy.adc().unwrap();
-    assert_eq!((adc.densify.from, adc.densify.until, adc.densify.every), (50, 1500, 10));
-    assert_eq!((adc.reset.every, adc.reset.until), (Some(300), 1500));
+    let adaptive = profile.strategy.adaptive().unwrap();
+    assert_eq!(
+        (adaptive.densify.from, adaptive.densify.until, adaptive.densify.every),
+        (50, 1500, 10)
+    );
+    assert_eq!((adaptive.reset.every, adaptive.reset.until), (Some(300), 1500));
     let demo = scaled("demo");
     assert_eq!((demo.schedule.resolution[0].until, demo.schedule.iterations), (50, 150));
     // A run of a few steps still has some between densifications, and between resets.
@@ -251,9 +257,9 @@ fn steps_scaler_scales_every_step_number() {
         ..Inputs::default()
     });
     let smoke = smoke.unwrap();
-    let adc = smoke.strategy.adc().unwrap();
+    let adaptive = smoke.strategy.adaptive().unwrap();
     assert_eq!(
-        (smoke.schedule.iterations, adc.densify.every, adc.reset.every),
+        (smoke.schedule.iterations, adaptive.densify.every, adaptive.reset.every),
         (120, 10, Some(300))
     );
     let error = resolve(&Inputs {
@@ -282,9 +288,9 @@ fn refusals_say_what_where_and_what_instead() {
              regularizers",
         ),
         (
-            "strategy: {kind: adcabs}\n",
-            "`strategy.kind` is `adcabs`, which does not exist (f.yaml:2) / known, nearest first: adc_abs, adc, mcmc, fixed, \
-             budgeted",
+            "strategy: {kind: adaptiveabs}\n",
+            "`strategy.kind` is `adaptiveabs`, which does not exist (f.yaml:2) / known, nearest first: adaptive_abs, adaptive, fixed, mcmc, \
+             error_guided",
         ),
         (
             "sinks:\n  - kind: consle\n",
@@ -398,8 +404,8 @@ fn refusals_say_what_where_and_what_instead() {
             "`train.seed` is 1.5, expected a whole number, 0 to 18446744073709551615 (f.yaml:2)",
         ),
         (
-            "dataset: {eval: yes}\n",
-            "`dataset.eval` is the text `yes`, expected true, false, a number from 2 or a file (f.yaml:2)",
+            "dataset: {hold_out: yes}\n",
+            "`dataset.hold_out` is the text `yes`, expected true, false, a number from 2 or a file (f.yaml:2)",
         ),
         (
             "run: {name: 7}\n",

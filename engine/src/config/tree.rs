@@ -456,7 +456,7 @@ mod tests {
 
     #[test]
     fn overlay_merges_maps_replaces_lists_and_changed_kinds() {
-        let mut base = Node::parse("a: {x: 1, y: 2}\nl: [1, 2]\ns: {kind: adc, every: 5}\n", "base").unwrap();
+        let mut base = Node::parse("a: {x: 1, y: 2}\nl: [1, 2]\ns: {kind: adaptive, every: 5}\n", "base").unwrap();
         base.overlay(Node::parse("a: {y: 3}\nl: [9]\ns: {kind: fixed}\n", "over").unwrap());
         assert_eq!(base.get("a").unwrap().get("x").unwrap().at.source.as_ref(), "base");
         assert_eq!(base.get("a").unwrap().get("y").unwrap().value, Value::Int(3));

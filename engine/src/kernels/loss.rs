@@ -15,7 +15,7 @@
 use super::counters::Args;
 use super::generated::{loss_gradient, loss_gradient_strip, loss_reduce, ssim_maps, ssim_strip};
 use super::swaths::Swaths;
-use super::views::{IMAGE_BYTES, Pixels, Shared, Variants};
+use super::views::{IMAGE_BYTES, Pixels, Shared, Threads, Variants};
 use crate::program::{Program, Span};
 
 /// Words a tile's metric sums take: |d|, SSIM, SSIM inside the border, squared error of r, g, b, and of masked photos the
@@ -39,7 +39,7 @@ pub fn maps_bytes(swaths: &Swaths) -> u64 {
 
 /// Appends the three training passes.
 pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Span, maps: Span, variants: &Variants) {
-    let (ssim, gradient) = match (variants.columns, pixels.masked) {
+    let (ssim, gradient) = match (variants.threads != Threads::Pixels, pixels.masked) {
         (true, false) => (&ssim_maps::KERNEL, &loss_gradient::KERNEL),
         (true, true) => (&ssim_maps::MASKED, &loss_gradient::MASKED),
         (false, false) => (&ssim_strip::KERNEL, &loss_gradient_strip::KERNEL),

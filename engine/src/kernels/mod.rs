@@ -3,7 +3,6 @@
 
 pub mod alpha_loss;
 pub mod bands;
-pub mod budgeted;
 pub mod camera_cull;
 pub mod catch_up;
 pub mod clusters;
@@ -11,6 +10,7 @@ pub mod conv3x3;
 pub mod counters;
 pub mod cull;
 pub mod densify;
+pub mod error_guided;
 pub mod exposure;
 pub mod filter_3d;
 pub mod fusion;

@@ -6,7 +6,7 @@
 
 use super::counters::Args;
 use super::generated::{rasterize, rasterize_lanes};
-use super::views::{IMAGE_BYTES, Intersections, Pixels, Shared, Splats, Variants};
+use super::views::{IMAGE_BYTES, Intersections, Pixels, Shared, Splats, Threads, Variants};
 use crate::program::{Program, Shader};
 
 /// Appends the pass.
@@ -47,19 +47,19 @@ pub fn record(
                 surface_plane: swath.part(surface.plane, 16),
                 surface_depth: swath.part(surface.depth, 8),
             };
-            if variants.columns {
-                program.pass(&rasterize::COLUMN_SURFACE, spec, bind, push, groups);
-            } else {
+            if variants.threads == Threads::Pixels {
                 let tile_order = intersections.tile_order;
                 let bind = rasterize::SurfaceBind { base: bind, tile_order };
                 program.pass(&rasterize::SURFACE, spec, bind, push, groups);
+            } else {
+                program.pass(&rasterize::COLUMN_SURFACE, spec, bind, push, groups);
             }
             continue;
         }
-        match (variants.columns, variants.lanes) {
-            (true, true) => program.pass(&rasterize_lanes::KERNEL, spec, bind, push, groups),
-            (true, false) => program.pass(&rasterize::COLUMN, spec, bind, push, groups),
-            (false, _) => {
+        match variants.threads {
+            Threads::Lanes => program.pass(&rasterize_lanes::KERNEL, spec, bind, push, groups),
+            Threads::Columns => program.pass(&rasterize::COLUMN, spec, bind, push, groups),
+            Threads::Pixels => {
                 let bind = rasterize::Bind {
                     base: bind,
                     tile_order: intersections.tile_order,
@@ -73,9 +73,9 @@ pub fn record(
 /// The shader that blends.
 #[must_use]
 pub fn shader(variants: &Variants) -> &'static Shader {
-    match (variants.columns, variants.lanes) {
-        (true, true) => &rasterize_lanes::KERNEL.shader,
-        (true, false) => &rasterize::COLUMN.shader,
-        (false, _) => &rasterize::KERNEL.shader,
+    match variants.threads {
+        Threads::Lanes => &rasterize_lanes::KERNEL.shader,
+        Threads::Columns => &rasterize::COLUMN.shader,
+        Threads::Pixels => &rasterize::KERNEL.shader,
     }
 }

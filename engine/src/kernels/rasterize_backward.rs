@@ -6,7 +6,7 @@
 
 use super::counters::Args;
 use super::generated::{gradient_check, gradient_fold, rasterize_backward, rasterize_backward_lanes, splat_clear};
-use super::views::{IMAGE_BYTES, Intersections, Pixels, Reduction, Shared, Splats, Variants};
+use super::views::{IMAGE_BYTES, Intersections, Pixels, Reduction, Shared, Splats, Threads, Variants};
 use crate::program::{Program, Shader, Span};
 
 /// Appends all passes: [`record_clear`], [`record_sums`], [`record_check`].
@@ -94,7 +94,7 @@ pub fn record_tiles(
         };
         let groups = shared.groups(Args::Tiles);
         let kernel = match variants.reduction {
-            Reduction::Segmented if variants.lanes => {
+            Reduction::Segmented if variants.threads == Threads::Lanes => {
                 program.pass(&rasterize_backward_lanes::KERNEL, spec, bind, push, groups);
                 continue;
             }
@@ -162,7 +162,7 @@ pub fn record_fold(
 #[must_use]
 pub fn sums(variants: &Variants) -> &'static Shader {
     match variants.reduction {
-        Reduction::Segmented if variants.lanes => &rasterize_backward_lanes::KERNEL.shader,
+        Reduction::Segmented if variants.threads == Threads::Lanes => &rasterize_backward_lanes::KERNEL.shader,
         Reduction::Segmented => &rasterize_backward::COLUMN.shader,
         Reduction::Atomic => &rasterize_backward::ATOMIC.shader,
         Reduction::CompareExchange => &rasterize_backward::COMPARE_EXCHANGE.shader,

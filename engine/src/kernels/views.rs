@@ -168,6 +168,30 @@ impl Reduction {
     }
 }
 
+/// How the threads of a rasteriser share a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Threads {
+    /// One pixel per thread; losses go strip by strip.
+    Pixels,
+    /// One column of pixels per thread; losses go tile by tile.
+    Columns,
+    /// One tile per subgroup of eight lanes, for CPU drivers; losses go tile by tile.
+    Lanes,
+}
+
+impl Threads {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pixels => "pixels",
+            Self::Columns => "columns",
+            Self::Lanes => "lanes",
+        }
+    }
+}
+
 /// Kernel variants pinned for a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Variants {
@@ -175,11 +199,8 @@ pub struct Variants {
     pub reduction: Reduction,
     /// Lanes of a subgroup where the sort may use ballots; 0 for the variant without subgroup operations.
     pub sort_subgroup: u32,
-    /// Rasterise one pixel column a thread instead of one pixel, and take the loss tile by tile instead of strip by strip.
-    pub columns: bool,
-    /// Where rasterisers would take a column a thread, a tile is one subgroup of eight lanes instead.
-    #[serde(default)]
-    pub lanes: bool,
+    /// How rasterisers share a tile.
+    pub threads: Threads,
 }
 
 impl Variants {
@@ -187,18 +208,14 @@ impl Variants {
     /// software drivers a few long tiles are spread over few threads anyway.
     #[must_use]
     pub fn orders_tiles(&self) -> bool {
-        !self.columns || self.reduction != Reduction::Segmented
+        self.threads == Threads::Pixels || self.reduction != Reduction::Segmented
     }
 
     /// What tells these kernels from others of the same device, for people.
     #[must_use]
     pub fn name(&self) -> String {
         let reduction = self.reduction.name();
-        let threads = match (self.columns, self.lanes) {
-            (true, true) => "lanes",
-            (true, false) => "columns",
-            (false, _) => "pixels",
-        };
+        let threads = self.threads.name();
         format!("{reduction}+{threads}")
     }
 

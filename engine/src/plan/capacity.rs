@@ -222,6 +222,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::{Inputs, Override, resolve};
+    use crate::kernels::views::Threads;
     use crate::plan::demand::DemandSource;
 
     const AUTO: &[(&str, &str)] = &[("optimizer.deferred_sh", "auto")];
@@ -293,8 +294,7 @@ mod tests {
         let variants = |reduction| Variants {
             reduction,
             sort_subgroup: 0,
-            columns: false,
-            lanes: false,
+            threads: Threads::Pixels,
         };
         let (atomic, exchange) = (Reduction::Atomic, Reduction::CompareExchange);
         for (settings, reduction, on) in [

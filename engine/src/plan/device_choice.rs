@@ -28,7 +28,7 @@ pub(super) fn choose(devices: &[Caps], asked: Option<&DeviceChoice>) -> Result<u
                 return Ok(at);
             }
             Err(with_list(
-                format!("`device.index` is {index}, which is not there"),
+                format!("`device.select` is {index}, which is not there"),
                 devices,
             ))
         }
@@ -37,11 +37,11 @@ pub(super) fn choose(devices: &[Caps], asked: Option<&DeviceChoice>) -> Result<u
             match found[..] {
                 [at] => Ok(at),
                 [] => Err(with_list(
-                    format!("`device.index` is `{name}`, which no device matches"),
+                    format!("`device.select` is `{name}`, which no device matches"),
                     devices,
                 )),
                 _ => {
-                    let what = format!("`device.index` is `{name}`, which {} devices match", found.len());
+                    let what = format!("`device.select` is `{name}`, which {} devices match", found.len());
                     Err(with_list(
                         format!("{what}; a number or a uuid tells them apart"),
                         devices,
@@ -135,14 +135,14 @@ mod tests {
         let text = named("card 80").unwrap_err();
         assert_eq!(
             text,
-            format!("`device.index` is `card 80`, which 2 devices match; a number or a uuid tells them apart; {list}")
+            format!("`device.select` is `card 80`, which 2 devices match; a number or a uuid tells them apart; {list}")
         );
         let text = named("radeon").unwrap_err();
         assert_eq!(
             text,
-            format!("`device.index` is `radeon`, which no device matches; {list}")
+            format!("`device.select` is `radeon`, which no device matches; {list}")
         );
         let text = choose(&machine(), Some(&DeviceChoice::Number(4))).unwrap_err();
-        assert_eq!(text, format!("`device.index` is 4, which is not there; {list}"));
+        assert_eq!(text, format!("`device.select` is 4, which is not there; {list}"));
     }
 }

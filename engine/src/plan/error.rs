@@ -118,7 +118,7 @@ pub enum LossError {
     Blended,
     /// Coverage and scores both want the fourth value of image gradients.
     #[error(
-        "the loss `alpha` and the strategy `budgeted` cannot go together: both use the fourth channel of image gradients"
+        "the loss `alpha` and the strategy `error_guided` cannot go together: both use the fourth channel of image gradients"
     )]
     Scores,
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::sample_view::{Sample, SampleView};
 use super::{Faults, PlanError};
 use crate::config::Profile;
-use crate::kernels::views::{Reduction, Variants};
+use crate::kernels::views::{Reduction, Threads, Variants};
 use crate::memory::MemoryError;
 use crate::vk::{Caps, Device, DeviceKind, Tier, VkError};
 
@@ -40,9 +40,9 @@ pub(super) fn candidates(
         .into_iter()
         .filter(|r| *r != Reduction::Atomic || caps.float_atomics);
     let all = possible.flat_map(|reduction| {
-        [false, true].map(|columns| Variants {
+        [Threads::Pixels, Threads::Columns].map(|threads| Variants {
             reduction,
-            columns,
+            threads,
             ..*chosen
         })
     });
@@ -204,7 +204,7 @@ mod tests {
         let gpu = caps(DeviceKind::Discrete, true);
         let chosen = variants_for(&gpu, Tier::Fast, &profile(), &Faults::default()).unwrap();
         let other = Variants {
-            columns: true,
+            threads: Threads::Columns,
             ..chosen
         };
         let of = |ms: f64| KernelTiming {

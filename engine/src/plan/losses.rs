@@ -17,7 +17,7 @@ pub(super) fn check(profile: &Profile, scene: &SceneIndex) -> Result<(), PlanErr
     if extra.alpha && !scene.masked {
         return Err(LossError::NoMasks.into());
     }
-    if extra.alpha && profile.strategy.budgeted().is_some() {
+    if extra.alpha && profile.strategy.error_guided().is_some() {
         return Err(LossError::Scores.into());
     }
     let blended = scene.train.iter().any(|view| view.alpha == Alpha::Composite);

@@ -12,8 +12,8 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
     Ok(SceneOptions {
         images: (profile.dataset.images != "images").then(|| profile.dataset.images.clone()),
         resolution: Resolution::from_number(i64::from(profile.dataset.resolution))?,
-        eval: profile.dataset.eval != config::HoldOut::No,
-        hold_out: match &profile.dataset.eval {
+        eval: profile.dataset.hold_out != config::HoldOut::No,
+        hold_out: match &profile.dataset.hold_out {
             config::HoldOut::Yes | config::HoldOut::No => HoldOut::Usual,
             config::HoldOut::Every(every) => HoldOut::Every(*every as usize),
             config::HoldOut::Listed(file) => HoldOut::Listed(file.into()),

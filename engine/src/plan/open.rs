@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Faults, PlanError, device_choice};
 use crate::config::{self, Profile};
-use crate::kernels::views::{Reduction, Variants};
+use crate::kernels::views::{Reduction, Threads, Variants};
 use crate::memory::Layout;
 use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
 
@@ -51,7 +51,7 @@ pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, Plan
         config::Validation::Gpu => Validation::GpuAssisted,
     })?);
     let mut devices = instance.devices()?;
-    let at = device_choice::choose(&devices, profile.device.index.as_ref()).map_err(PlanError::NoDevice)?;
+    let at = device_choice::choose(&devices, profile.device.select.as_ref()).map_err(PlanError::NoDevice)?;
     let chosen = devices.swap_remove(at);
     let tier = if faults.portable { Tier::Portable } else { chosen.tier() };
     let chosen = match tier {
@@ -109,8 +109,11 @@ pub(super) fn rendering_variants(caps: &Caps, tier: Tier, faults: &Faults) -> Va
     Variants {
         reduction: Reduction::Segmented,
         sort_subgroup: if subgroup { caps.subgroup_size } else { 0 },
-        columns: caps.kind == DeviceKind::Cpu || !fast,
-        lanes: caps.kind == DeviceKind::Cpu && fast && caps.subgroup_size == 8,
+        threads: match (caps.kind == DeviceKind::Cpu, fast) {
+            (true, true) if caps.subgroup_size == 8 => Threads::Lanes,
+            (false, true) => Threads::Pixels,
+            _ => Threads::Columns,
+        },
     }
 }
 
@@ -179,7 +182,7 @@ mod tests {
                 };
                 assert_eq!(found.reduction, wanted, "{what}");
                 assert_eq!(found.sort_subgroup, if fast && size >= 16 { size } else { 0 }, "{what}");
-                assert_eq!(found.columns, !fast, "{what}");
+                assert_eq!(found.threads == Threads::Pixels, fast, "{what}");
                 assert_eq!(
                     of(caps.tier(), &deterministic).reduction,
                     Reduction::Segmented,
@@ -201,7 +204,7 @@ mod tests {
             (Some(Reduction::CompareExchange), Reduction::CompareExchange),
         ] {
             let found = variants_for(&caps, Tier::Fast, &settings(), &asking(asked)).unwrap();
-            assert_eq!((found.reduction, found.columns), (wanted, true));
+            assert_eq!((found.reduction, found.threads), (wanted, Threads::Lanes));
         }
     }
 

@@ -14,14 +14,14 @@ use super::{Faults, PlanError, losses};
 use crate::config::{LpipsChoice, MostGaussians, Profile, Residency};
 use crate::eval::lpips::{LpipsError, LpipsTensors};
 use crate::gaussians::morton::Frame;
-use crate::kernels::budgeted::{Births, Exponents};
 use crate::kernels::camera_cull::Limits;
 use crate::kernels::densify::{Event, GrowthCurve, Options};
+use crate::kernels::error_guided::{Births, Exponents};
 use crate::kernels::filter_3d::FilterIo;
 use crate::kernels::views::Variants;
 use crate::kernels::{histogram, mcmc_relocate};
 use crate::memory::{Budget, Gpu, Layout, Plan, PlanLimits};
-use crate::plugins::{BudgetedOptions, Strategy};
+use crate::plugins::{ErrorGuidedOptions, Strategy};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::scene::{SceneIndex, photo_bytes};
 use crate::step::{
@@ -83,7 +83,7 @@ pub struct TrainPlan {
 #[must_use]
 pub fn step_extras(profile: &Profile) -> StepExtras {
     StepExtras {
-        scores: profile.strategy.budgeted().is_some(),
+        scores: profile.strategy.error_guided().is_some(),
         statistic: profile.strategy.sums_absolute_pulls(),
         position_noise: profile.strategy.noise() > 0.0,
     }
@@ -120,7 +120,10 @@ impl TrainPlan {
         crate::kernels::filter_3d::record(&mut filter, &tensors.shared, &tensors.chunks, &io);
         step::bound_clusters(&mut filter, &tensors);
         let mut reset = Program::new("opacity_reset");
-        let ceiling = profile.strategy.adc().map_or(0.01, |adc| adc.reset.opacity);
+        let ceiling = profile
+            .strategy
+            .adaptive()
+            .map_or(0.01, |adaptive| adaptive.reset.opacity);
         crate::kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
         let counts = table.add("small/histogram", Class::Small, Tag::Other, histogram::BYTES);
         let histogram_back = table.add("ring/histogram", Class::Readback, Tag::Staging, histogram::BYTES);
@@ -463,17 +466,22 @@ fn densifications(
             extent: extent.into(),
             capacity,
         };
-        if let Some(budgeted) = profile.strategy.budgeted() {
-            let event = event(budgeted_options(budgeted));
-            return Some(step::budgeted(tensors, workspace, &event, &births(profile, budgeted)));
+        if let Some(error_guided) = profile.strategy.error_guided() {
+            let event = event(error_guided_options(error_guided));
+            return Some(step::error_guided(
+                tensors,
+                workspace,
+                &event,
+                &births(profile, error_guided),
+            ));
         }
-        let adc = profile.strategy.adc()?;
+        let adaptive = profile.strategy.adaptive()?;
         let event = event(Options {
-            gradient_threshold: adc.densify.grad_threshold.into(),
-            use_abs: matches!(profile.strategy, Strategy::AdcAbs(_)),
+            gradient_threshold: adaptive.densify.grad_threshold.into(),
+            use_abs: matches!(profile.strategy, Strategy::AdaptiveAbs(_)),
             clone_extent: CLONE_EXTENT,
-            prune_opacity: adc.prune.opacity.into(),
-            prune_extent: large.then(|| adc.prune.world.into()),
+            prune_opacity: adaptive.prune.opacity.into(),
+            prune_extent: large.then(|| adaptive.prune.world.into()),
             ..Options::default()
         });
         Some(step::densify(tensors, workspace, &event))
@@ -523,8 +531,8 @@ fn culls(
     })
 }
 
-/// Who gives birth when, under the strategy `budgeted`.
-fn births(profile: &Profile, options: &BudgetedOptions) -> Births {
+/// Who gives birth when, under the strategy `error_guided`.
+fn births(profile: &Profile, options: &ErrorGuidedOptions) -> Births {
     let last = profile
         .strategy
         .window()
@@ -543,8 +551,8 @@ fn births(profile: &Profile, options: &BudgetedOptions) -> Births {
     }
 }
 
-/// How Gaussians split and die under the strategy `budgeted`.
-fn budgeted_options(options: &BudgetedOptions) -> Options {
+/// How Gaussians split and die under the strategy `error_guided`.
+fn error_guided_options(options: &ErrorGuidedOptions) -> Options {
     Options {
         clone_extent: CLONE_EXTENT,
         prune_opacity: options.prune.opacity.into(),

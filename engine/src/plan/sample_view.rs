@@ -8,7 +8,7 @@ use super::PlanError;
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::Counters;
 use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Reduction, Variants};
+use crate::kernels::views::{Reduction, Threads, Variants};
 use crate::memory::{Gpu, MemoryError};
 use crate::program::{Class, Span, Tag, TensorTable};
 use crate::scene::Camera;
@@ -78,7 +78,7 @@ impl SampleView {
         // Sums by segment take the most; the order of tiles is for the others.
         let roomy = Variants {
             reduction: Reduction::Segmented,
-            columns: false,
+            threads: Threads::Pixels,
             ..*wanted
         };
         let mut table = TensorTable::default();

@@ -112,13 +112,13 @@ pub fn is_cull(profile: &Profile, iteration: u32) -> bool {
 /// densification starts.
 #[must_use]
 pub fn is_reset(profile: &Profile, iteration: u32) -> bool {
-    profile.strategy.adc().is_some_and(|adc| {
-        let Some(every) = adc.reset.every else {
+    profile.strategy.adaptive().is_some_and(|adaptive| {
+        let Some(every) = adaptive.reset.every else {
             return false;
         };
-        let white_start = profile.model.background == Background::White && iteration == adc.densify.from;
+        let white_start = profile.model.background == Background::White && iteration == adaptive.densify.from;
         iteration > 0
-            && iteration < adc.reset.until.min(profile.schedule.iterations)
+            && iteration < adaptive.reset.until.min(profile.schedule.iterations)
             && (iteration.is_multiple_of(every.max(1)) || white_start)
     })
 }
@@ -161,15 +161,17 @@ pub fn adam_skip_mask(profile: &Profile, iteration: u32) -> u32 {
 /// Everything that happens at an iteration.
 #[must_use]
 pub fn events_at(profile: &Profile, iteration: u32) -> Events {
-    let (adc, budgeted) = (profile.strategy.adc(), profile.strategy.budgeted());
+    let (adaptive, error_guided) = (profile.strategy.adaptive(), profile.strategy.error_guided());
     let densify = is_densify(profile, iteration);
     Events {
-        statistics: adc.map(|adc| adc.densify.until).is_some_and(|until| iteration < until)
-            || budgeted.is_some_and(|budgeted| iteration < budgeted.densify.until),
+        statistics: adaptive
+            .map(|adaptive| adaptive.densify.until)
+            .is_some_and(|until| iteration < until)
+            || error_guided.is_some_and(|error_guided| iteration < error_guided.densify.until),
         densify,
         prune_large: densify
-            && adc
-                .and_then(|adc| adc.reset.every)
+            && adaptive
+                .and_then(|adaptive| adaptive.reset.every)
                 .is_some_and(|every| iteration > every),
         reset: is_reset(profile, iteration),
         cull: is_cull(profile, iteration),

@@ -12,9 +12,9 @@ use super::kernel_timing::{KernelTiming, candidates};
 use super::open::{OpenDevice, rendering_variants, variants_for};
 use super::sample_view::{Sample, SampleView};
 use crate::config::Profile;
-use crate::kernels::generated::{rasterize, rasterize_backward_lanes, sort_scatter};
-use crate::kernels::rasterize_backward;
-use crate::kernels::views::{Reduction, Variants};
+use crate::kernels::generated::sort_scatter;
+use crate::kernels::views::{Reduction, Threads, Variants};
+use crate::kernels::{rasterize, rasterize_backward};
 use crate::memory::MemoryError;
 use crate::vk::{Device, VkError};
 
@@ -69,8 +69,7 @@ impl Pinned {
             reduction: Reduction::Segmented,
             sort_subgroup: 0,
             // The only choice that software drivers and the portable tier make.
-            columns: true,
-            lanes: false,
+            threads: Threads::Columns,
         };
         let mut pinned = Self {
             variants: wanted,
@@ -138,15 +137,12 @@ impl Proof {
 type Take = fn(&mut Variants, &Variants);
 
 /// The choices that are tested one by one, each with the kernel that `wanted` takes.
-fn parts(wanted: &Variants) -> [(&'static str, Take); 4] {
+fn parts(wanted: &Variants) -> [(&'static str, Take); 3] {
     [
         (sort_scatter::SUBGROUP.shader.name, |to, from| {
             to.sort_subgroup = from.sort_subgroup
         }),
-        (rasterize::KERNEL.shader.name, |to, from| to.columns = from.columns),
-        (rasterize_backward_lanes::KERNEL.shader.name, |to, from| {
-            to.lanes = from.lanes
-        }),
+        (rasterize::shader(wanted).name, |to, from| to.threads = from.threads),
         (rasterize_backward::sums(wanted).name, |to, from| {
             to.reduction = from.reduction
         }),

@@ -4,8 +4,8 @@
 //! family is an enum with one variant a kind, so whoever attaches device passes to a plugin matches on it and the
 //! compiler says what is missing. This module holds data only: no Vulkan, no files, no YAML.
 
-mod budgeted;
 mod check;
+mod error_guided;
 mod exporters;
 mod family;
 mod init;
@@ -17,8 +17,8 @@ mod regularizers;
 mod sinks;
 mod strategy;
 
-pub use budgeted::{BudgetedDensify, BudgetedOptions, BudgetedPrune, BudgetedScore};
 pub use check::{Checker, Problem};
+pub use error_guided::{ErrorGuidedDensify, ErrorGuidedOptions, ErrorGuidedPrune, ErrorGuidedScore};
 pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, is_box};
 pub use family::{Entry, Family, Options};
 pub use init::{Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
@@ -28,7 +28,7 @@ pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};
 pub use registry::families;
 pub use regularizers::{Regularizer, RegularizerOptions};
 pub use sinks::{ConsoleOptions, MemoryJsonlOptions, MetricsJsonlOptions, Sink, TensorboardOptions};
-pub use strategy::{AdcOptions, Densify, FixedOptions, Prune, Reset, Strategy, Window};
+pub use strategy::{AdaptiveOptions, Densify, FixedOptions, Prune, Reset, Strategy, Window};
 
 use serde::{Deserialize, Serialize};
 

@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BudgetedOptions, Checker, McmcOptions, Options, family::family};
+use super::{Checker, ErrorGuidedOptions, McmcOptions, Options, family::family};
 
 family! {
     /// Densification, pruning and opacity resets.
     Strategy {
-        AdcAbs(AdcOptions) = "adc_abs", "adaptive density control: mean gradient threshold or a quantile of the per-pixel absolute gradient";
-        Adc(AdcOptions) = "adc", "adaptive density control of plain 3DGS: mean gradient threshold";
+        AdaptiveAbs(AdaptiveOptions) = "adaptive_abs", "adaptive density control: mean gradient threshold or a quantile of the per-pixel absolute gradient";
+        Adaptive(AdaptiveOptions) = "adaptive", "adaptive density control of plain 3DGS: mean gradient threshold";
         Mcmc(McmcOptions) = "mcmc", "3DGS-MCMC: dead Gaussians move to where opacity is, steady growth up to the cap, noise, no resets";
-        Budgeted(BudgetedOptions) = "budgeted", "births where the image is wrong, on a steady way to the cap; no resets";
+        ErrorGuided(ErrorGuidedOptions) = "error_guided", "births where the image is wrong, on a steady way to the cap; no resets";
         Fixed(FixedOptions) = "fixed", "the number of Gaussians never changes";
     }
 }
@@ -19,10 +19,10 @@ family! {
 impl Strategy {
     /// The density-control options, when this strategy densifies.
     #[must_use]
-    pub fn adc(&self) -> Option<&AdcOptions> {
+    pub fn adaptive(&self) -> Option<&AdaptiveOptions> {
         match self {
-            Self::AdcAbs(options) | Self::Adc(options) => Some(options),
-            Self::Mcmc(_) | Self::Budgeted(_) | Self::Fixed(_) => None,
+            Self::AdaptiveAbs(options) | Self::Adaptive(options) => Some(options),
+            Self::Mcmc(_) | Self::ErrorGuided(_) | Self::Fixed(_) => None,
         }
     }
 
@@ -35,11 +35,11 @@ impl Strategy {
         }
     }
 
-    /// The options of `budgeted`, when that is the strategy.
+    /// The options of `error_guided`, when that is the strategy.
     #[must_use]
-    pub fn budgeted(&self) -> Option<&BudgetedOptions> {
+    pub fn error_guided(&self) -> Option<&ErrorGuidedOptions> {
         match self {
-            Self::Budgeted(options) => Some(options),
+            Self::ErrorGuided(options) => Some(options),
             _ => None,
         }
     }
@@ -48,11 +48,10 @@ impl Strategy {
     #[must_use]
     pub fn window(&self) -> Option<Window> {
         match self {
-            Self::AdcAbs(AdcOptions { densify: d, .. }) | Self::Adc(AdcOptions { densify: d, .. }) => {
-                Some(Window::new(d.from, d.until, d.every))
-            }
+            Self::AdaptiveAbs(AdaptiveOptions { densify: d, .. })
+            | Self::Adaptive(AdaptiveOptions { densify: d, .. }) => Some(Window::new(d.from, d.until, d.every)),
             Self::Mcmc(McmcOptions { densify: d, .. }) => Some(Window::new(d.from, d.until, d.every)),
-            Self::Budgeted(BudgetedOptions { densify: d, .. }) => Some(Window::new(d.from, d.until, d.every)),
+            Self::ErrorGuided(ErrorGuidedOptions { densify: d, .. }) => Some(Window::new(d.from, d.until, d.every)),
             Self::Fixed(_) => None,
         }
     }
@@ -60,11 +59,10 @@ impl Strategy {
     /// The iterations of [`Strategy::window`].
     pub fn window_mut(&mut self) -> Option<[&mut u32; 3]> {
         match self {
-            Self::AdcAbs(AdcOptions { densify: d, .. }) | Self::Adc(AdcOptions { densify: d, .. }) => {
-                Some([&mut d.from, &mut d.until, &mut d.every])
-            }
+            Self::AdaptiveAbs(AdaptiveOptions { densify: d, .. })
+            | Self::Adaptive(AdaptiveOptions { densify: d, .. }) => Some([&mut d.from, &mut d.until, &mut d.every]),
             Self::Mcmc(McmcOptions { densify: d, .. }) => Some([&mut d.from, &mut d.until, &mut d.every]),
-            Self::Budgeted(BudgetedOptions { densify: d, .. }) => Some([&mut d.from, &mut d.until, &mut d.every]),
+            Self::ErrorGuided(ErrorGuidedOptions { densify: d, .. }) => Some([&mut d.from, &mut d.until, &mut d.every]),
             Self::Fixed(_) => None,
         }
     }
@@ -72,14 +70,14 @@ impl Strategy {
     /// True when densification looks at the absolute pulls of pixels.
     #[must_use]
     pub const fn sums_absolute_pulls(&self) -> bool {
-        matches!(self, Self::AdcAbs(_) | Self::Budgeted(_))
+        matches!(self, Self::AdaptiveAbs(_) | Self::ErrorGuided(_))
     }
 
     /// True when mean gradients are over all steps in which a Gaussian had a radius on screen, as in the published code, not
     /// only over those in which some pixel could see it.
     #[must_use]
     pub const fn counts_faint(&self) -> bool {
-        matches!(self, Self::AdcAbs(_))
+        matches!(self, Self::AdaptiveAbs(_))
     }
 
     /// Noise on the centres after every step, in learning rates of the centres.
@@ -87,15 +85,15 @@ impl Strategy {
     pub fn noise(&self) -> f64 {
         match self {
             Self::Mcmc(options) => options.noise,
-            Self::AdcAbs(_) | Self::Adc(_) | Self::Budgeted(_) | Self::Fixed(_) => 0.0,
+            Self::AdaptiveAbs(_) | Self::Adaptive(_) | Self::ErrorGuided(_) | Self::Fixed(_) => 0.0,
         }
     }
 
-    /// See [`Strategy::adc`].
-    pub fn adc_mut(&mut self) -> Option<&mut AdcOptions> {
+    /// See [`Strategy::adaptive`].
+    pub fn adaptive_mut(&mut self) -> Option<&mut AdaptiveOptions> {
         match self {
-            Self::AdcAbs(options) | Self::Adc(options) => Some(options),
-            Self::Mcmc(_) | Self::Budgeted(_) | Self::Fixed(_) => None,
+            Self::AdaptiveAbs(options) | Self::Adaptive(options) => Some(options),
+            Self::Mcmc(_) | Self::ErrorGuided(_) | Self::Fixed(_) => None,
         }
     }
 }
@@ -131,10 +129,10 @@ impl Window {
     }
 }
 
-/// Options of `adc` and `adc_abs`.
+/// Options of `adaptive` and `adaptive_abs`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct AdcOptions {
+pub struct AdaptiveOptions {
     /// When and what is cloned and split.
     pub densify: Densify,
     /// What is removed at each densification.
@@ -143,7 +141,7 @@ pub struct AdcOptions {
     pub reset: Reset,
 }
 
-impl Options for AdcOptions {
+impl Options for AdaptiveOptions {
     fn check(&self, checker: &mut Checker) {
         checker.within("densify", |c| self.densify.check(c));
         checker.within("prune", |c| self.prune.check(c));

@@ -114,10 +114,10 @@ pub enum RunError {
         /// Why it could not be opened again, when it was lost once.
         reopening: Option<String>,
     },
-    /// Densification wanted more Gaussians than there is room for, and `memory.on_overflow` is `stop`.
+    /// Densification wanted more Gaussians than there is room for, and `memory.on_full` is `stop`.
     #[error(
         "the densification after iteration {iteration} wanted {dropped} Gaussians more than the {n_cap} there is room for, \
-         and `memory.on_overflow` is stop"
+         and `memory.on_full` is stop"
     )]
     Overflow {
         /// Iteration.
@@ -185,7 +185,7 @@ pub enum StoredError {
         path: PathBuf,
     },
     /// No photos to hold a mesh against.
-    #[error("the scene {} has no test views; `--set dataset.eval=8` holds every 8th photo out", scene.display())]
+    #[error("the scene {} has no test views; `--set dataset.hold_out=8` holds every 8th photo out", scene.display())]
     NoTestViews {
         /// The scene.
         scene: PathBuf,

@@ -77,13 +77,15 @@ impl Interrupt {
                 let Some(signal) = Signal::ALL.into_iter().find(|signal| signal.number() == number) else {
                     continue;
                 };
-                if first.is_some_and(|first| first.elapsed() >= ECHO) || !own.heard.load(Ordering::SeqCst) {
-                    end_at_once();
+                match first {
+                    // Also when the loop has saved everything by now and listens no more.
+                    Some(first) if first.elapsed() < ECHO => {}
+                    None if own.heard.load(Ordering::SeqCst) => {
+                        own.ask(signal);
+                        first = Some(Instant::now());
+                    }
+                    _ => end_at_once(),
                 }
-                if first.is_none() {
-                    own.ask(signal);
-                }
-                first.get_or_insert_with(Instant::now);
             }
         };
         std::thread::Builder::new().name("signals".to_owned()).spawn(listen)?;

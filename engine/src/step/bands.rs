@@ -250,6 +250,7 @@ pub(super) fn pack(tiles: u32, least: u32, fits: impl Fn(&Range<u32>) -> bool) -
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+    use crate::kernels::views::Threads;
 
     #[test]
     fn bands_cover_every_tile_once_and_fit() {
@@ -291,8 +292,7 @@ mod tests {
             let variants = Variants {
                 reduction,
                 sort_subgroup: 32,
-                columns: false,
-                lanes: false,
+                threads: Threads::Pixels,
             };
             let n = 1_000_000;
             let capacities = Capacities::new(n, n, 6 * n, 3, [(1600, 1064)]);

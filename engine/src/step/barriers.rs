@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::{Capacities, StepTensors, train_step};
-use crate::kernels::views::{Reduction, Variants};
+use crate::kernels::views::{Reduction, Threads, Variants};
 use crate::memory::{BlockRounding, Plan, PlanLimits};
 use crate::program::{Program, Span, TensorTable};
 use crate::vk::Hazard;
@@ -16,8 +16,7 @@ fn step() -> (TensorTable, Plan, Program) {
     let variants = Variants {
         reduction: Reduction::Segmented,
         sort_subgroup: 0,
-        columns: true,
-        lanes: false,
+        threads: Threads::Columns,
     };
     let mut table = TensorTable::default();
     let tensors = StepTensors::new(&mut table, &capacities, &variants);

@@ -4,9 +4,9 @@
 
 use super::passes::catch_up;
 use super::{Capacities, StepTensors};
-use crate::kernels::budgeted::{self, Births};
 use crate::kernels::camera_cull::{self, Limits};
 use crate::kernels::densify::{self, CONTROL_BYTES, Event, Workspace};
+use crate::kernels::error_guided::{self, Births};
 use crate::kernels::filter_3d::FilterIo;
 use crate::kernels::mcmc_relocate;
 use crate::kernels::move_rows::Relocation;
@@ -77,15 +77,15 @@ pub fn densify(t: &StepTensors, d: &DensifyTensors, event: &Event) -> Program {
     program
 }
 
-/// The program of an event of the strategy `budgeted`; what is said of [`densify()`] holds for it too.
+/// The program of an event of the strategy `error_guided`; what is said of [`densify()`] holds for it too.
 #[must_use]
-pub fn budgeted(t: &StepTensors, d: &DensifyTensors, event: &Event, births: &Births) -> Program {
+pub fn error_guided(t: &StepTensors, d: &DensifyTensors, event: &Event, births: &Births) -> Program {
     let mut program = event_program(t);
     let event = Event {
         capacity: event.capacity.min(t.capacities.n_cap),
         ..*event
     };
-    budgeted::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event, births);
+    error_guided::record(&mut program, &t.shared, &t.chunks, &d.workspace, &event, births);
     program
 }
 

@@ -23,7 +23,7 @@ mod tensors;
 
 pub use bands::{BAND_SLOTS, BandTensors, banded, clear_stall, left_out, pack_bands};
 pub use capacities::{Capacities, ExtraLosses};
-pub use densify::{DensifyTensors, STAGING_BYTES, budgeted, camera_cull, densify, mcmc_relocate};
+pub use densify::{DensifyTensors, STAGING_BYTES, camera_cull, densify, error_guided, mcmc_relocate};
 pub use guard_bands::check_guard_bands;
 pub use losses::ExtraTensors;
 pub use model_io::{read_model, write_model};

@@ -313,7 +313,7 @@ impl Survey {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::kernels::views::{Reduction, Variants};
+    use crate::kernels::views::{Reduction, Threads, Variants};
     use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
     use crate::step::Capacities;
 
@@ -337,8 +337,7 @@ mod tests {
             let variants = Variants {
                 reduction: Reduction::Atomic,
                 sort_subgroup: 0,
-                columns: true,
-                lanes: false,
+                threads: Threads::Columns,
             };
             let mut table = TensorTable::default();
             let tensors = StepTensors::for_rendering(&mut table, &capacities, &variants);
@@ -400,8 +399,7 @@ mod tests {
         let variants = Variants {
             reduction: Reduction::Atomic,
             sort_subgroup: 32,
-            columns: false,
-            lanes: false,
+            threads: Threads::Pixels,
         };
         let n = 2_000_000;
         let arena = |v_cap: u32| {

@@ -567,7 +567,7 @@ impl Trainer {
                 gaussians,
             });
             // Without room for a single birth there is no news in their number, nor where the cap is the plan.
-            if capped > 0 && !self.growth.is_held(iteration) && self.profile.strategy.adc().is_some() {
+            if capped > 0 && !self.growth.is_held(iteration) && self.profile.strategy.adaptive().is_some() {
                 note(Event::DensifyCapped {
                     dropped: capped,
                     n_cap: self.report.capacities.n_limit.into(),
@@ -575,7 +575,11 @@ impl Trainer {
             }
         }
         if of.reset {
-            let opacity = self.profile.strategy.adc().map_or(1.0, |adc| adc.reset.opacity);
+            let opacity = self
+                .profile
+                .strategy
+                .adaptive()
+                .map_or(1.0, |adaptive| adaptive.reset.opacity);
             note(Event::Reset { opacity });
         }
         if of.filter {

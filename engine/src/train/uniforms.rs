@@ -108,7 +108,7 @@ pub(super) fn train(
     } else {
         0
     };
-    u.flags |= if profile.strategy.budgeted().is_some() {
+    u.flags |= if profile.strategy.error_guided().is_some() {
         flags::SCORES
     } else {
         0

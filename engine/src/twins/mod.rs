@@ -16,7 +16,6 @@
 pub mod adam;
 pub mod alpha_loss;
 pub mod bands;
-pub mod budgeted;
 pub mod camera_cull;
 pub mod catch_up;
 pub mod clusters;
@@ -24,6 +23,7 @@ pub mod codes;
 pub mod conv3x3;
 pub mod densify;
 pub mod dropout;
+pub mod error_guided;
 pub mod exposure;
 pub mod filter_3d;
 pub mod fusion;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kiln::export::read_ply;
 use kiln::kernels::uniforms::{StepUniforms, flags};
-use kiln::kernels::views::Reduction;
+use kiln::kernels::views::{Reduction, Threads};
 use kiln::scene::Camera;
 use kiln::step::{Capacities, evaluate_view};
 use kiln_tests::gpu::{Gpu, Keep, variants};
@@ -49,7 +49,7 @@ fn a_model_looks_as_in_gsplat() {
         assert_eq!(wanted.len(), 3 * pixels);
         for reduction in [Reduction::Segmented, Reduction::Atomic] {
             let variants = variants(reduction);
-            let after = if variants.columns {
+            let after = if variants.threads != Threads::Pixels {
                 "rasterize.column"
             } else {
                 "rasterize"

@@ -1,7 +1,7 @@
 //! Kernels timed at start, on the device of the tests: every way runs, takes time, and the quickest is chosen.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::views::{Reduction, Variants};
+use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::plan::KernelTiming;
 use kiln_tests::gpu;
 
@@ -9,16 +9,16 @@ use kiln_tests::gpu;
 fn every_way_is_timed_and_the_quickest_taken() {
     let device = gpu::open();
     let rules = Variants {
-        columns: false,
+        threads: Threads::Pixels,
         ..gpu::variants(Reduction::Segmented)
     };
     let reductions = [Reduction::Segmented, Reduction::CompareExchange];
     let others: Vec<Variants> = reductions
         .into_iter()
         .flat_map(|reduction| {
-            [false, true].map(|columns| Variants {
+            [Threads::Pixels, Threads::Columns].map(|threads| Variants {
                 reduction,
-                columns,
+                threads,
                 ..rules
             })
         })

@@ -2,7 +2,7 @@
 
 use kiln::gaussians::Gaussians;
 use kiln::kernels::uniforms::flags;
-use kiln::kernels::views::{Reduction, Variants};
+use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::step::Capacities;
 use kiln::twins::dropout::Dropout;
 use kiln::twins::project::Filter2d;
@@ -27,28 +27,27 @@ fn capacities(scene: &Scene, chunk: u32) -> Capacities {
 }
 
 const ALL: [Variants; 5] = [
-    portable(Reduction::Segmented, true),
-    portable(Reduction::Segmented, false),
-    portable(Reduction::Atomic, true),
-    portable(Reduction::Atomic, false),
+    portable(Reduction::Segmented, Threads::Columns),
+    portable(Reduction::Segmented, Threads::Pixels),
+    portable(Reduction::Atomic, Threads::Columns),
+    portable(Reduction::Atomic, Threads::Pixels),
     LANES,
 ];
 
 /// The rasterisers of CPU drivers whose subgroups have eight lanes, as most have.
 const LANES: Variants = Variants {
-    lanes: true,
-    ..portable(Reduction::Segmented, true)
+    threads: Threads::Lanes,
+    ..portable(Reduction::Segmented, Threads::Columns)
 };
 
 /// Sums added by comparing and exchanging, with the rasteriser of devices that need it.
-const EXCHANGE: Variants = portable(Reduction::CompareExchange, false);
+const EXCHANGE: Variants = portable(Reduction::CompareExchange, Threads::Pixels);
 
-const fn portable(reduction: Reduction, columns: bool) -> Variants {
+const fn portable(reduction: Reduction, threads: Threads) -> Variants {
     Variants {
         reduction,
         sort_subgroup: 0,
-        columns,
-        lanes: false,
+        threads,
     }
 }
 
@@ -93,7 +92,7 @@ fn check_dropout(
     });
     let mut visible = 0;
     let lanes = open().caps().subgroup_size;
-    for variants in list.iter().filter(|v| !v.lanes || lanes == 8) {
+    for variants in list.iter().filter(|v| v.threads != Threads::Lanes || lanes == 8) {
         // Seen where the check fails.
         println!("{variants:?}");
         let mut gpu = staged(&capacities(scene, chunk), variants);
@@ -152,7 +151,7 @@ fn masked_photos() {
 #[test]
 fn plain_scene_in_all_variants() {
     assert!(check_scene(&Scene::default(), &ALL, 1024) > 200);
-    let exchange = [EXCHANGE, portable(Reduction::CompareExchange, true)];
+    let exchange = [EXCHANGE, portable(Reduction::CompareExchange, Threads::Columns)];
     assert!(check_scene(&Scene::default(), &exchange, 1024) > 200);
 }
 

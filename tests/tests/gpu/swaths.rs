@@ -3,7 +3,7 @@
 
 use kiln::kernels::exposure::start;
 use kiln::kernels::uniforms::flags;
-use kiln::kernels::views::{Reduction, Variants};
+use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::program::{Command, Program};
 use kiln::step::{Capacities, ExtraLosses, StepTensors, evaluate_view, train_step};
 use kiln_tests::gpu::{Gpu, open};
@@ -32,12 +32,11 @@ fn capacities(binding_bytes: u64) -> Capacities {
     c
 }
 
-const fn variants(reduction: Reduction, columns: bool, lanes: bool) -> Variants {
+const fn variants(reduction: Reduction, threads: Threads) -> Variants {
     Variants {
         reduction,
         sort_subgroup: 0,
-        columns,
-        lanes,
+        threads,
     }
 }
 
@@ -81,20 +80,20 @@ fn trained(c: &Capacities, variants: &Variants) -> (Vec<[u32; 3]>, Vec<u8>) {
 fn steps_in_swaths_give_the_same_bytes() {
     let subgroup = open().caps().subgroup_size;
     let list = [
-        variants(Reduction::Segmented, true, false),
-        variants(Reduction::Segmented, false, false),
-        variants(Reduction::Segmented, true, true),
+        variants(Reduction::Segmented, Threads::Columns),
+        variants(Reduction::Segmented, Threads::Pixels),
+        variants(Reduction::Segmented, Threads::Lanes),
     ];
-    for variants in list.iter().filter(|v| !v.lanes || subgroup == 8) {
+    for variants in list.iter().filter(|v| v.threads != Threads::Lanes || subgroup == 8) {
         let whole = trained(&capacities(u64::MAX), variants);
         for (binding, maps, images) in [(BINDINGS[0], 4, 1), (BINDINGS[1], 8, 2), (BINDINGS[2], 23, 23)] {
             let c = capacities(binding);
             let mut table = kiln::program::TensorTable::default();
             let program = train_step(&StepTensors::new(&mut table, &c, variants));
-            let shaders = match (variants.columns, variants.lanes) {
-                (true, false) => ["loss_gradient", "rasterize.column"],
-                (true, true) => ["loss_gradient", "rasterize_lanes"],
-                (false, _) => ["loss_gradient_strip", "rasterize"],
+            let shaders = match variants.threads {
+                Threads::Columns => ["loss_gradient", "rasterize.column"],
+                Threads::Lanes => ["loss_gradient", "rasterize_lanes"],
+                Threads::Pixels => ["loss_gradient_strip", "rasterize"],
             };
             let counts = shaders.map(|shader| passes(&program, shader));
             assert_eq!(counts, [maps, images], "{variants:?}, {binding}");
@@ -106,7 +105,7 @@ fn steps_in_swaths_give_the_same_bytes() {
 
 #[test]
 fn masks_coverage_and_exposures_in_swaths() {
-    let variants = variants(Reduction::Segmented, true, false);
+    let variants = variants(Reduction::Segmented, Threads::Columns);
     let with = |binding| {
         let mut c = capacities(binding);
         c.masked = true;
@@ -126,8 +125,8 @@ fn masks_coverage_and_exposures_in_swaths() {
 #[test]
 fn evaluations_in_swaths_give_the_same_sums() {
     for variants in [
-        variants(Reduction::Segmented, true, false),
-        variants(Reduction::Atomic, false, false),
+        variants(Reduction::Segmented, Threads::Columns),
+        variants(Reduction::Atomic, Threads::Pixels),
     ] {
         let sums = |binding: u64| -> Vec<u32> {
             let scene = scene();
@@ -162,12 +161,12 @@ fn evaluations_in_swaths_give_the_same_sums() {
 fn no_pass_binds_more_than_it_may() {
     let binding = 128 << 20;
     for sizes in [[4000, 3000], [6000, 4000], [8256, 5504]] {
-        for columns in [true, false] {
+        for threads in [Threads::Columns, Threads::Pixels] {
             let mut c = Capacities::new(1000, 1000, 1 << 20, 3, [(sizes[0], sizes[1])]);
             c.binding_bytes = binding;
             c.losses.exposure = true;
             let mut table = kiln::program::TensorTable::default();
-            let tensors = StepTensors::new(&mut table, &c, &variants(Reduction::Segmented, columns, false));
+            let tensors = StepTensors::new(&mut table, &c, &variants(Reduction::Segmented, threads));
             for program in [train_step(&tensors), evaluate_view(&tensors, &[])] {
                 for command in &program.commands {
                     let Command::Dispatch(pass) = command else { continue };

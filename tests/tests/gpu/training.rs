@@ -1,7 +1,7 @@
 //! Several steps in a row: against the reference, and byte for byte against themselves.
 
 use kiln::kernels::uniforms::{Group, flags};
-use kiln::kernels::views::{Reduction, Variants};
+use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::scene::Camera;
 use kiln::step::Capacities;
 use kiln::twins::statistics::Statistics;
@@ -207,19 +207,21 @@ fn variants_agree_on_the_classic_filter() {
     let scene = scene();
     let mut all = Vec::new();
     let eight = open().caps().subgroup_size == 8;
-    for (reduction, columns, lanes) in [
-        (Reduction::Segmented, true, false),
-        (Reduction::Segmented, true, eight),
-        (Reduction::Segmented, false, false),
-        (Reduction::Atomic, true, false),
-        (Reduction::Atomic, false, false),
-        (Reduction::CompareExchange, false, false),
+    for (reduction, threads) in [
+        (Reduction::Segmented, Threads::Columns),
+        (
+            Reduction::Segmented,
+            if eight { Threads::Lanes } else { Threads::Columns },
+        ),
+        (Reduction::Segmented, Threads::Pixels),
+        (Reduction::Atomic, Threads::Columns),
+        (Reduction::Atomic, Threads::Pixels),
+        (Reduction::CompareExchange, Threads::Pixels),
     ] {
         let variants = Variants {
             reduction,
             sort_subgroup: 0,
-            columns,
-            lanes,
+            threads,
         };
         let mut gpu = Gpu::training(&capacities(&scene, 1024), &variants);
         gpu.load(&scene.model());

@@ -1,7 +1,7 @@
 //! Planes, blended planes and depth maps against the twins, whole and in bands.
 
 use kiln::kernels::surface_depth::{self, DepthKind, Depths};
-use kiln::kernels::views::{Intersections, Reduction, Variants};
+use kiln::kernels::views::{Intersections, Reduction, Threads, Variants};
 use kiln::memory::Gpu;
 use kiln::program::{Program, TensorTable};
 use kiln::scene::Camera;
@@ -28,14 +28,13 @@ struct Drawn {
     maps: Vec<Vec<[f32; 4]>>,
 }
 
-fn drawn(scene: &Scene, camera: &Camera, columns: bool) -> Drawn {
+fn drawn(scene: &Scene, camera: &Camera, threads: Threads) -> Drawn {
     let device = open();
     let model = scene.model();
     let variants = Variants {
         reduction: Reduction::Atomic,
         sort_subgroup: 0,
-        columns,
-        lanes: false,
+        threads,
     };
     let sizes = [(scene.size[0], scene.size[1])];
     let mut capacities = Capacities::new(scene.count, scene.count, scene.count * 12, scene.sh_degree, sizes);
@@ -160,8 +159,8 @@ fn planes_sums_and_depths_follow_the_twins() {
     };
     let camera = scene.camera();
     let view = View::<f32>::new(&camera);
-    for columns in [true, false] {
-        let found = drawn(&scene, &camera, columns);
+    for threads in [Threads::Columns, Threads::Pixels] {
+        let found = drawn(&scene, &camera, threads);
         let gaussians = Gaussian::<f32>::from_model(&scene.model());
         let wanted: Vec<Plane<f32>> = found
             .visible

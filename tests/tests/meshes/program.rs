@@ -177,11 +177,11 @@ fn what_is_no_mesh_is_named() {
     said(&mut eval("points.ply"), 4, &["points.ply holds 4 points and no faces"]);
     said(&mut eval("nothing.ply"), 4, &["nothing.ply cannot be read"]);
     said(&mut eval("mesh.stl"), 4, &["no mesh file by its name", ".glb"]);
-    let no_tests = ["--set", "dataset.eval=false"];
+    let no_tests = ["--set", "dataset.hold_out=false"];
     said(
         eval("grey.ply").args(no_tests),
         4,
-        &["has no test views", "dataset.eval=8"],
+        &["has no test views", "dataset.hold_out=8"],
     );
     said(
         eval("grey.ply").args(["--truth", "absent.ply"]),

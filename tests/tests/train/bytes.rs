@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kiln::config::{Profile, Storage};
 use kiln::gaussians::morton::Frame;
-use kiln::kernels::views::{Reduction, Variants};
+use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use kiln::plan::{
     BytesPer, CapacitySource, Demand, DemandSource, Measures, PlanReport, TrainPlan, Unit, plan, scene_options,
@@ -28,14 +28,12 @@ const CARD: PlanLimits = PlanLimits {
 const FAST: Variants = Variants {
     reduction: Reduction::Atomic,
     sort_subgroup: 32,
-    columns: false,
-    lanes: false,
+    threads: Threads::Pixels,
 };
 const SEGMENTED: Variants = Variants {
     reduction: Reduction::Segmented,
     sort_subgroup: 0,
-    columns: true,
-    lanes: false,
+    threads: Threads::Columns,
 };
 
 const MODES: [Storage; 3] = [Storage::Exact, Storage::Half, Storage::Compact];

@@ -35,16 +35,16 @@ const CULL: Settings = &[("cull", "{ every: 6, clearance: 0.5, witnesses: 1, opa
 const STRATEGIES: [(&str, &str); 4] = [
     ("fixed", "{ kind: fixed }"),
     (
-        "adc",
-        "{ kind: adc, densify: { from: 2, until: 15, every: 4, grad_threshold: 0.002 }, reset: { every: null } }",
+        "adaptive",
+        "{ kind: adaptive, densify: { from: 2, until: 15, every: 4, grad_threshold: 0.002 }, reset: { every: null } }",
     ),
     (
         "mcmc",
         "{ kind: mcmc, densify: { from: 2, until: 15, every: 4, growth: 0.05 }, noise: 50000 }",
     ),
     (
-        "budgeted",
-        "{ kind: budgeted, densify: { from: 2, until: 15, every: 4, growth: 0.1 } }",
+        "error_guided",
+        "{ kind: error_guided, densify: { from: 2, until: 15, every: 4, growth: 0.1 } }",
     ),
 ];
 

@@ -157,11 +157,11 @@ fn ten_percent_too_much_is_refused_or_capped() {
 
     let (code, text) = runs::outcome(&mut runs::train_command(
         &root("stopped"),
-        &[EVENTFUL, &most, &[("memory.on_overflow", "stop")]],
+        &[EVENTFUL, &most, &[("memory.on_full", "stop")]],
     ));
     assert_eq!(code, Some(6), "{text}");
     assert!(
-        text.contains(&format!("the {limit} there is room for")) && text.contains("on_overflow=cap --resume"),
+        text.contains(&format!("the {limit} there is room for")) && text.contains("on_full=cap --resume"),
         "{text}"
     );
     assert_eq!(runs::checkpoints(&root("stopped")).len(), 1);

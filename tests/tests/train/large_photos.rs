@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::kernels::views::{Reduction, Variants};
+use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, MIB, MemoryError, PlanLimits};
 use kiln::plan::{Demand, FirstModel, PlanError, plan, scene_options};
 use kiln::program::{Command, Tag};
@@ -23,7 +23,7 @@ const LIMITS: PlanLimits = PlanLimits {
 #[test]
 fn plans_for_large_photos_keep_to_small_bindings() {
     for (width, pixels) in [("4000", 11_900_000), ("5660", 23_900_000), ("7750", 44_900_000)] {
-        for columns in [false, true] {
+        for threads in [Threads::Pixels, Threads::Columns] {
             let settings = [
                 ("dataset.resolution", width),
                 ("memory.max_gaussians", "100000"),
@@ -38,8 +38,7 @@ fn plans_for_large_photos_keep_to_small_bindings() {
             let variants = Variants {
                 reduction: Reduction::Segmented,
                 sort_subgroup: 0,
-                columns,
-                lanes: false,
+                threads,
             };
             let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
             let demand = Demand::count(&profile, &scene, &model);
@@ -84,8 +83,7 @@ fn a_photo_that_no_swath_helps_is_a_matter_of_pixels() {
     let variants = Variants {
         reduction: Reduction::Segmented,
         sort_subgroup: 0,
-        columns: true,
-        lanes: false,
+        threads: Threads::Columns,
     };
     let budget = Budget::of_profile(8 * GIB);
     let error = plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).err();
@@ -119,7 +117,7 @@ fn a_photo_larger_than_a_binding_trains() {
     let root = scratch.join("run");
     let settings = [
         ("dataset.resolution", "1"),
-        ("dataset.eval", "false"),
+        ("dataset.hold_out", "false"),
         ("schedule.checkpoint_minutes", "0"),
         ("schedule.iterations", "2"),
         ("schedule.test", "[]"),

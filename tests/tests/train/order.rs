@@ -91,11 +91,11 @@ fn every_strategy_leaves_its_model_in_order() {
             ],
         ),
         (
-            "budgeted",
+            "error_guided",
             &[
                 (
                     "strategy",
-                    "{ kind: budgeted, densify: { from: 2, until: 70, every: 8, ramp: 3, growth: 0.25 }, \
+                    "{ kind: error_guided, densify: { from: 2, until: 70, every: 8, ramp: 3, growth: 0.25 }, \
                        prune: { opacity: 0.06 } }",
                 ),
                 ("memory.storage", "half"),

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use kiln::config::Residency;
-use kiln::kernels::views::{Reduction, Variants};
+use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
 use kiln::plan::{Demand, DemandSource, FirstModel, open_device, plan, plan_with_photos, scene_options, variants_for};
 use kiln::run::interrupt::Interrupt;
@@ -20,9 +20,9 @@ fn statistics_and_moments_take_three_words_and_what_their_storage_says() {
     // Three statistics and two moments of 11 values and of 3 colours a basis function; below f32 colours go in fours, with
     // a scale for their second moments, and compact keeps the geometry's moments in 16 bits.
     let ways: [(&[(&str, &str)], u64); 6] = [
-        (&[("strategy.kind", "adc")], 12 + 2 * 4 * (11 + 48)),
+        (&[("strategy.kind", "adaptive")], 12 + 2 * 4 * (11 + 48)),
         (
-            &[("strategy.kind", "adc_abs"), ("model.sh_degree", "1")],
+            &[("strategy.kind", "adaptive_abs"), ("model.sh_degree", "1")],
             12 + 2 * 4 * (11 + 12),
         ),
         (
@@ -48,8 +48,7 @@ fn statistics_and_moments_take_three_words_and_what_their_storage_says() {
         let variants = Variants {
             reduction: Reduction::Segmented,
             sort_subgroup: 0,
-            columns: true,
-            lanes: false,
+            threads: Threads::Columns,
         };
         let budget = Budget::of_profile(GIB);
         let model = FirstModel::new(&profile, &scene).unwrap().gaussians;

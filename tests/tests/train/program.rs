@@ -171,9 +171,9 @@ fn what_is_wrong_is_named_with_its_exit_code() {
         ],
     );
     refused(
-        &mut train(&["--profile", "cpu", "--set", "device.index=99"]),
+        &mut train(&["--profile", "cpu", "--set", "device.select=99"]),
         5,
-        &["device.index", "99"],
+        &["device.select", "99"],
     );
     assert!(!root.exists(), "nothing is written for a run that cannot start");
 
@@ -233,7 +233,7 @@ fn cpu_drivers_need_permission() {
             .arg(runs::scene())
             .arg("-o")
             .arg(scratch.join("run"));
-        command.args(["--profile", profile, "--set", &format!("device.index={index}")]);
+        command.args(["--profile", profile, "--set", &format!("device.select={index}")]);
         refused(&mut command, 5, &["CPU driver", "--allow-cpu", "--profile cpu"]);
     }
     assert!(!scratch.join("run").exists());

@@ -230,7 +230,10 @@ fn what_does_not_belong_to_the_run_is_refused() {
     );
     refused(&[("train.seed", "7")], &["train.seed"]);
     refused(&[("dataset.resolution", "90")], &["another scene, split or resolution"]);
-    refused(&[("dataset.eval", "false")], &["another scene, split or resolution"]);
+    refused(
+        &[("dataset.hold_out", "false")],
+        &["another scene, split or resolution"],
+    );
     refused(&[("schedule.iterations", "60")], &["71", "60"]);
     let empty = profile(&scratch.join("empty"), &[EVENTFUL]);
     let error = runs::train(empty, Some(ResumeFrom::Latest), &Interrupt::unattached()).unwrap_err();

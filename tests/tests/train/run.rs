@@ -121,7 +121,7 @@ fn every_way_of_training_learns() {
     let short = [
         ("schedule.iterations", "45"),
         ("schedule.test", "[]"),
-        ("dataset.eval", "false"),
+        ("dataset.hold_out", "false"),
         ("eval.lpips", "false"),
     ];
     let ways: [&[(&str, &str)]; 7] = [
@@ -136,7 +136,7 @@ fn every_way_of_training_learns() {
             ("fault.no_subgroups", "true"),
             (
                 "strategy",
-                "{ kind: adc_abs, densify: { from: 2, until: 60, every: 10, grad_threshold: 0.001 } }",
+                "{ kind: adaptive_abs, densify: { from: 2, until: 60, every: 10, grad_threshold: 0.001 } }",
             ),
         ],
     ];

@@ -19,7 +19,7 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 /// and what else measures Gaussians in world units: copies and samples by size and world-size prunes, or noise as strong.
 const STRATEGIES: [&str; 2] = [
-    "{ kind: budgeted, densify: { from: 2, until: 50, every: 16, growth: 0.1 }, prune: { opacity: 0.001, world: 0.05 } }",
+    "{ kind: error_guided, densify: { from: 2, until: 50, every: 16, growth: 0.1 }, prune: { opacity: 0.001, world: 0.05 } }",
     "{ kind: mcmc, densify: { from: 2, until: 50, every: 16, growth: 0.1 }, noise: 5e8 }",
 ];
 

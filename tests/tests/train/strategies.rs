@@ -41,7 +41,7 @@ const BUDGETED: Settings = &[
     NO_BACKGROUND,
     (
         "strategy",
-        "{ kind: budgeted, densify: { from: 2, until: 70, every: 8, ramp: 3, growth: 0.25 }, prune: { opacity: 0.06 } }",
+        "{ kind: error_guided, densify: { from: 2, until: 70, every: 8, ramp: 3, growth: 0.25 }, prune: { opacity: 0.06 } }",
     ),
 ];
 
@@ -111,6 +111,6 @@ fn mcmc_learns_within_its_cap_and_survives_a_pause() {
 }
 
 #[test]
-fn budgeted_learns_within_its_cap_and_survives_a_pause() {
-    check("budgeted", BUDGETED, 4000);
+fn error_guided_learns_within_its_cap_and_survives_a_pause() {
+    check("error_guided", BUDGETED, 4000);
 }

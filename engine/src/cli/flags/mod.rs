@@ -83,17 +83,17 @@ const SETTINGS: &[Flag] = &[
     ),
     flag(
         &["eval"],
-        "dataset.eval",
+        "dataset.hold_out",
         Switch("true"),
         "Hold out every 8th view (the default)",
     ),
     flag(
         &["hold-out", "llffhold", "test-every"],
-        "dataset.eval",
+        "dataset.hold_out",
         One("N|FILE", hold_out),
         "Hold out every Nth view, or those that a file names, one a line",
     ),
-    flag(&["no-eval"], "dataset.eval", Switch("false"), "Train on all views"),
+    flag(&["no-eval"], "dataset.hold_out", Switch("false"), "Train on all views"),
     flag(
         &["sh-degree"],
         "model.sh_degree",
@@ -202,7 +202,7 @@ const SETTINGS: &[Flag] = &[
 const DEVICE: &[Flag] = &[
     flag(
         &["device", "gpu"],
-        "device.index",
+        "device.select",
         One("N|NAME|UUID", device),
         "Device: its number, a part of its name, or its uuid, as `kiln doctor` lists them",
     ),

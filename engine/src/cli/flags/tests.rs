@@ -90,7 +90,10 @@ fn a_known_command_line_carries_over() {
     };
     let profile = train.settings.preliminary().unwrap();
     assert_eq!(profile.dataset.path.as_deref(), Some("garden"));
-    assert_eq!((profile.dataset.resolution, &profile.dataset.eval), (4, &HoldOut::Yes));
+    assert_eq!(
+        (profile.dataset.resolution, &profile.dataset.hold_out),
+        (4, &HoldOut::Yes)
+    );
     assert_eq!(profile.run.output.as_deref(), Some("output/garden"));
     assert_eq!(profile.run.name.as_deref(), Some("full_res30k"));
     assert_eq!(profile.schedule.iterations, 30_000);

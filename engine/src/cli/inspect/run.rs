@@ -242,7 +242,7 @@ mod tests {
             "run        golden in ",
             "status     done, 40 of 40 iterations\n",
             "scene      two-views (scenes/two-views): 1 view train, 1 view test\n",
-            "recipe     adc",
+            "recipe     adaptive",
             "device     example device, example driver 1.0\n",
             "  point_cloud/iteration_40/point_cloud.ply",
             "  iteration        set      views psnr_image     median      worst       ssim      lpips\n",

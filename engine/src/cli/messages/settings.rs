@@ -175,8 +175,8 @@ fn configuration() {
         ConfigError::UnknownValue {
             at: at(),
             key: "strategy.kind".to_owned(),
-            found: "adcc".to_owned(),
-            known: vec!["adc".to_owned(), "adc_abs".to_owned()],
+            found: "adaptiv".to_owned(),
+            known: vec!["adaptive".to_owned(), "adaptive_abs".to_owned()],
         },
         ConfigError::UnknownValue {
             at: at(),

@@ -61,7 +61,7 @@ fn plan() {
         PlanError::Loss(LossError::Blended),
         PlanError::Loss(LossError::Scores),
         PlanError::NoDevice(
-            "`device.index` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
+            "`device.select` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
              0: Card 80, uuid 1234\n  1: Card 80, uuid 5678"
                 .to_owned(),
         ),

@@ -46,15 +46,15 @@ fn every_accepted_flag_reaches_its_key() {
         ("-r4", |p| p.dataset.resolution == 4),
         ("-r -1", |p| p.dataset.resolution == -1),
         ("--resolution 2", |p| p.dataset.resolution == 2),
-        ("--eval", |p| p.dataset.eval == HoldOut::Yes),
-        ("--no-eval", |p| p.dataset.eval == HoldOut::No),
-        ("--hold-out 5", |p| p.dataset.eval == HoldOut::Every(5)),
-        ("--eval --llffhold 5", |p| p.dataset.eval == HoldOut::Every(5)),
+        ("--eval", |p| p.dataset.hold_out == HoldOut::Yes),
+        ("--no-eval", |p| p.dataset.hold_out == HoldOut::No),
+        ("--hold-out 5", |p| p.dataset.hold_out == HoldOut::Every(5)),
+        ("--eval --llffhold 5", |p| p.dataset.hold_out == HoldOut::Every(5)),
         ("--llffhold 0", |p| {
-            p.dataset.eval == HoldOut::Listed("sparse/0/test.txt".to_owned())
+            p.dataset.hold_out == HoldOut::Listed("sparse/0/test.txt".to_owned())
         }),
         ("--hold-out test.txt", |p| {
-            p.dataset.eval == HoldOut::Listed("test.txt".to_owned())
+            p.dataset.hold_out == HoldOut::Listed("test.txt".to_owned())
         }),
         ("--cap_max 7000", |p| p.memory.max_gaussians == MostGaussians::Set(7000)),
         ("--test_iterations 1000 5000", |p| {
@@ -75,12 +75,12 @@ fn every_accepted_flag_reaches_its_key() {
         ("--max-gaussians 500000", |p| {
             p.memory.max_gaussians == MostGaussians::Set(500_000)
         }),
-        ("--device 1", |p| p.device.index == Some(DeviceChoice::Number(1))),
+        ("--device 1", |p| p.device.select == Some(DeviceChoice::Number(1))),
         ("--device H200", |p| {
-            p.device.index == Some(DeviceChoice::Named("H200".to_owned()))
+            p.device.select == Some(DeviceChoice::Named("H200".to_owned()))
         }),
         ("--device 00000000000000000000000000000001", |p| {
-            matches!(p.device.index, Some(DeviceChoice::Named(_)))
+            matches!(p.device.select, Some(DeviceChoice::Named(_)))
         }),
         ("--profile 8gb", |p| p.memory.cap_gib == Some(7.0)),
         ("--profile auto", |p| p.memory.cap_gib == Some(14.5)),

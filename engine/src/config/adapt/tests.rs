@@ -76,7 +76,7 @@ fn values(profile: &Profile) -> (f64, u32, usize) {
     let crate::plugins::Optimizer::AdamFused(adam) = &profile.optimizer;
     (
         adam.lr.means,
-        profile.strategy.adc().unwrap().densify.until,
+        profile.strategy.adaptive().unwrap().densify.until,
         profile.losses.len(),
     )
 }
@@ -298,7 +298,7 @@ fn a_rule_gives_way_to_keys_of_another_strategy() {
     inputs.overrides.push(set("strategy.densify.grad_threshold", "0.0004"));
     let (profile, told) = resolve_for(&inputs, &facts(9)).unwrap();
     assert_eq!(values(&profile).0, 0.00016, "a rule applies whole or not at all");
-    assert_eq!(profile.strategy.adc().unwrap().densify.grad_threshold, 0.0004);
+    assert_eq!(profile.strategy.adaptive().unwrap().densify.grad_threshold, 0.0004);
     assert_eq!(
         told[0].to_string(),
         "not adapted to 9 photos: it does not go together with what is set by hand (few)"
@@ -314,13 +314,13 @@ fn keys_of_another_strategy_are_told_by_their_new_value_alone() {
     let adaptation = Adaptation {
         to: "20 photos".to_owned(),
         changes: vec![
-            change("strategy.kind", "adc", "mcmc"),
+            change("strategy.kind", "adaptive", "mcmc"),
             change("strategy.densify.growth", "null", "0.05"),
         ],
         why: "few photos".to_owned(),
     };
     assert_eq!(
         adaptation.to_string(),
-        "adapted to 20 photos: strategy.kind adc -> mcmc, strategy.densify.growth 0.05 (few photos)"
+        "adapted to 20 photos: strategy.kind adaptive -> mcmc, strategy.densify.growth 0.05 (few photos)"
     );
 }

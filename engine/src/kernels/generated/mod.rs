@@ -3,7 +3,6 @@
 
 pub mod alpha_loss;
 pub mod band_count;
-pub mod budget_score;
 pub mod camera_cull;
 pub mod catch_up;
 pub mod clusters;
@@ -22,6 +21,7 @@ pub mod densify_score;
 pub mod densify_select_count;
 pub mod densify_select_pick;
 pub mod emit;
+pub mod error_score;
 pub mod exposure;
 pub mod fill;
 pub mod filter_3d;
@@ -84,7 +84,6 @@ pub static ALL: [&Shader; 108] = [
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
     &band_count::HISTOGRAM.shader,
-    &budget_score::KERNEL.shader,
     &camera_cull::KERNEL.shader,
     &catch_up::KERNEL.shader,
     &catch_up::HALF.shader,
@@ -105,6 +104,7 @@ pub static ALL: [&Shader; 108] = [
     &densify_select_count::KERNEL.shader,
     &densify_select_pick::KERNEL.shader,
     &emit::KERNEL.shader,
+    &error_score::KERNEL.shader,
     &exposure::KERNEL.shader,
     &exposure::UPDATE.shader,
     &exposure::GRADIENT.shader,

@@ -53,7 +53,7 @@ fn profile(settings: &[(&str, &str)]) -> Profile {
         value: (*value).to_owned(),
         flag: "--set".to_owned(),
     };
-    let all = [("dataset.eval", "false")];
+    let all = [("dataset.hold_out", "false")];
     let inputs = Inputs {
         profile: Some("cpu".to_owned()),
         overrides: all.iter().chain(settings).map(set).collect(),

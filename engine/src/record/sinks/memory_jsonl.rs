@@ -1,4 +1,4 @@
-//! `memory.jsonl`: what is allocated, reserved and budgeted.
+//! `memory.jsonl`: what is allocated, reserved and error_guided.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! Ends a run whose model outgrew its capacity, under `memory.on_overflow: stop`.
+//! Ends a run whose model outgrew its capacity, under `memory.on_full: stop`.
 
 use super::{Context, Watch};
-use crate::config::OnOverflow;
+use crate::config::OnFull;
 use crate::record::events::{Event, EventRow};
 use crate::run::RunError;
 
@@ -10,7 +10,7 @@ pub(super) struct Overflow;
 impl Watch for Overflow {
     fn event(&mut self, row: &EventRow, ctx: &mut Context<'_>) {
         if let Event::DensifyCapped { dropped, n_cap } = row.event
-            && ctx.profile.memory.on_overflow == OnOverflow::Stop
+            && ctx.profile.memory.on_full == OnFull::Stop
         {
             ctx.end(RunError::Overflow {
                 iteration: row.it,

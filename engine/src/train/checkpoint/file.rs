@@ -191,8 +191,11 @@ impl<T: DeserializeOwned, R: Read + Seek> CheckpointReader<T, R> {
         if Sha256::digest(&footer).as_slice() != digest {
             return Err(damaged("its footer does not match its digest"));
         }
-        let footer: Footer<T> =
-            serde_json::from_slice(&footer).map_err(|e| damaged(&format!("its footer is not readable: {e}")))?;
+        let footer: Footer<T> = serde_json::from_slice(&footer).map_err(|e| {
+            damaged(&format!(
+                "another version of Kiln wrote it; its footer is not readable: {e}"
+            ))
+        })?;
         let mut end = MAGIC.len() as u64;
         for tensor in &footer.tensors {
             if tensor.offset != end {

@@ -74,7 +74,7 @@ pub struct CheckpointState {
 
 impl CheckpointState {
     /// Version written by this engine.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
 
     /// The run's near plane, world units.
     #[must_use]

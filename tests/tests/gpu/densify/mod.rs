@@ -5,8 +5,8 @@
     reason = "tests stop at the first surprise"
 )]
 
-mod budgeted;
 mod camera_cull;
+mod error_guided;
 mod mcmc_relocate;
 mod position_noise;
 mod reorder;

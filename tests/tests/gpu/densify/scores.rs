@@ -1,9 +1,9 @@
 //! Statistics of scores after whole steps on the device: errors splatted back, against the CPU reference.
 
 use kiln::kernels::uniforms::flags;
-use kiln::kernels::views::{Reduction, Variants};
+use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::step::{Capacities, train_step};
-use kiln::twins::budgeted::splat_back;
+use kiln::twins::error_guided::splat_back;
 use kiln::twins::step::target_from_u8;
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;
@@ -31,10 +31,9 @@ fn errors_and_gradients_take_turns_in_every_reduction() {
     let (visible, lists, raster) = (&out.forward.visible, &out.forward.lists, &out.forward.raster);
     let errors = splat_back(size, visible, lists, raster, &error);
     for reduction in [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange] {
-        for columns in [false, true] {
+        for threads in [Threads::Pixels, Threads::Columns] {
             let variants = Variants {
-                columns,
-                lanes: false,
+                threads,
                 ..variants(reduction)
             };
             let mut c = Capacities::new(scene.count, scene.count, 20 * scene.count, scene.sh_degree, [(70, 45)]);

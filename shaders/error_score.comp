@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Scores of the strategy `budgeted`: the product of a Gaussian's splatted error and mean abs gradient, each to an
+// Scores of the strategy `error_guided`: the product of a Gaussian's splatted error and mean abs gradient, each to an
 // exponent. The key of who may give birth is its score's bits plus one, of every other 0.
 #include "common/group.glsl"
 #include "common/densify.glsl"

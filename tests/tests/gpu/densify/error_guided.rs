@@ -1,11 +1,11 @@
-//! Events of the strategy `budgeted` on the device against the CPU reference.
+//! Events of the strategy `error_guided` on the device against the CPU reference.
 
 use kiln::gaussians::layout::Storage;
-use kiln::kernels::budgeted::{Births, Exponents};
 use kiln::kernels::counters::Counters;
 use kiln::kernels::densify::{Event, GrowthCurve, Options};
-use kiln::step::{STAGING_BYTES, budgeted};
-use kiln::twins::{budgeted as twin, densify as events};
+use kiln::kernels::error_guided::{Births, Exponents};
+use kiln::step::{STAGING_BYTES, error_guided};
+use kiln::twins::{densify as events, error_guided as twin};
 
 use super::rig::{ITERATION, Rig, SEED, State, random};
 
@@ -61,7 +61,7 @@ impl Case {
             self.chunk,
             (self.storage, self.degree),
             self.staging_bytes,
-            |t, d| budgeted(t, d, &event, &self.births),
+            |t, d| error_guided(t, d, &event, &self.births),
         );
         rig.write(state, stalled);
         rig.gpu.run(&program).unwrap();

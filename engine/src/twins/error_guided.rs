@@ -1,4 +1,4 @@
-//! Births of the strategy `budgeted`: how many there may be on the way to the cap, and who has them. What comes then is
+//! Births of the strategy `error_guided`: how many there may be on the way to the cap, and who has them. What comes then is
 //! [`densify`](super::densify)'s.
 
 use super::adam::Moments;
@@ -8,8 +8,8 @@ use super::project::Visible;
 use super::rasterize::{Raster, TileLists};
 use super::rasterize_backward::rasterize_backward;
 use super::statistics::Statistics;
-use crate::kernels::budgeted::{Births, Exponents};
 use crate::kernels::densify::{GrowthCurve, Options};
+use crate::kernels::error_guided::{Births, Exponents};
 use crate::math::{Real, sigmoid};
 
 impl GrowthCurve {

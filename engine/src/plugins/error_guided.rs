@@ -1,23 +1,23 @@
-//! Options of the strategy `budgeted`.
+//! Options of the strategy `error_guided`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Checker, Options};
 
-/// Options of `budgeted`.
+/// Options of `error_guided`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct BudgetedOptions {
+pub struct ErrorGuidedOptions {
     /// When there are events, and how many births.
-    pub densify: BudgetedDensify,
+    pub densify: ErrorGuidedDensify,
     /// Who gives birth.
-    pub score: BudgetedScore,
+    pub score: ErrorGuidedScore,
     /// What is removed at each event.
-    pub prune: BudgetedPrune,
+    pub prune: ErrorGuidedPrune,
 }
 
-impl Options for BudgetedOptions {
+impl Options for ErrorGuidedOptions {
     fn check(&self, checker: &mut Checker) {
         checker.within("densify", |c| self.densify.check(c));
         checker.within("score", |c| self.score.check(c));
@@ -28,7 +28,7 @@ impl Options for BudgetedOptions {
 /// When and how many.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct BudgetedDensify {
+pub struct ErrorGuidedDensify {
     /// Events start after this iteration.
     pub from: u32,
     /// They and their statistics stop before this iteration.
@@ -42,7 +42,7 @@ pub struct BudgetedDensify {
     pub growth: f32,
 }
 
-impl Default for BudgetedDensify {
+impl Default for ErrorGuidedDensify {
     fn default() -> Self {
         Self {
             from: 500,
@@ -54,7 +54,7 @@ impl Default for BudgetedDensify {
     }
 }
 
-impl BudgetedDensify {
+impl ErrorGuidedDensify {
     fn check(&self, checker: &mut Checker) {
         checker.range("from", self.from, 0..=10_000_000);
         checker.range("every", self.every, 1..=10_000_000);
@@ -70,14 +70,14 @@ impl BudgetedDensify {
 /// exponent of 0 leaves a statistic out. Each 0 to 4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct BudgetedScore {
+pub struct ErrorGuidedScore {
     /// Of the image error that lies in what the Gaussian contributes to pixels.
     pub error: f32,
     /// Of the mean per-pixel absolute gradient of its centre.
     pub abs_gradient: f32,
 }
 
-impl Default for BudgetedScore {
+impl Default for ErrorGuidedScore {
     fn default() -> Self {
         Self {
             error: 0.5,
@@ -86,7 +86,7 @@ impl Default for BudgetedScore {
     }
 }
 
-impl BudgetedScore {
+impl ErrorGuidedScore {
     fn check(&self, checker: &mut Checker) {
         checker.range("error", self.error, 0.0..=4.0);
         checker.range("abs_gradient", self.abs_gradient, 0.0..=4.0);
@@ -99,14 +99,14 @@ impl BudgetedScore {
 /// Removal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct BudgetedPrune {
+pub struct ErrorGuidedPrune {
     /// Opacity (after the sigmoid, before the 3D filter) below which a Gaussian is removed; 0 to 1.
     pub opacity: f32,
     /// Largest scale allowed, as a share of the scene extent; above 0; null = no limit.
     pub world: Option<f32>,
 }
 
-impl Default for BudgetedPrune {
+impl Default for ErrorGuidedPrune {
     fn default() -> Self {
         Self {
             opacity: 0.005,
@@ -115,7 +115,7 @@ impl Default for BudgetedPrune {
     }
 }
 
-impl BudgetedPrune {
+impl ErrorGuidedPrune {
     fn check(&self, checker: &mut Checker) {
         checker.range("opacity", self.opacity, 0.0..=1.0);
         if let Some(world) = self.world {

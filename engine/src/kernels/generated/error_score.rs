@@ -1,5 +1,5 @@
-//! `shaders/budget_score.comp`: scores of the strategy `budgeted`: the product of a Gaussian's splatted error and mean
-//! abs gradient, each to an exponent. Made by `cargo xtask shaders`.
+//! `shaders/error_score.comp`: scores of the strategy `error_guided`: the product of a Gaussian's splatted error and
+//! mean abs gradient, each to an exponent. Made by `cargo xtask shaders`.
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
@@ -50,8 +50,6 @@ pub struct Push {
     pub copy_max: f32,
 }
 
-/// `budget_score.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
-    "budget_score",
-    include_bytes!("../../../../shaders/spv/budget_score.spv"),
-);
+/// `error_score.spv`.
+pub static KERNEL: Kernel<Bind, Push> =
+    Kernel::new("error_score", include_bytes!("../../../../shaders/spv/error_score.spv"));

@@ -7,7 +7,7 @@
 
 use super::counters::Args;
 use super::densify::{self, Event, GrowthCurve, Workspace, window};
-use super::generated::budget_score;
+use super::generated::error_score;
 use super::views::{Chunk, Shared};
 use crate::program::Program;
 
@@ -39,16 +39,16 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
         let [error, abs_gradient, least, copy_max] =
             [error, abs_gradient, options.prune_opacity, copy_max].map(|v| v as f32);
         program.pass(
-            &budget_score::KERNEL,
+            &error_score::KERNEL,
             (),
-            budget_score::Bind {
+            error_score::Bind {
                 control: w.control,
                 statistics: chunk.statistics,
                 geometry: chunk.geometry,
                 gradients: window(w.gradients, chunk),
                 keys: window(w.keys, chunk),
             },
-            budget_score::Push {
+            error_score::Push {
                 stride: chunk.stride,
                 first: chunk.first,
                 error_exponent: error,
