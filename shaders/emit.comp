@@ -128,12 +128,12 @@ void main() {
         }
     }
     barrier();
-    uint larges = large_count;
-    if (larges == 0u) {
+    uint large_total = large_count;
+    if (large_total == 0u) {
         return;
     }
     uint rows = 0u;
-    if (lane < larges) {
+    if (lane < large_total) {
         ivec4 rect = load_footprint(large_splat[lane]).rect;
         large_top[lane] = rect.y;
         rows = uint(max(rect.w - rect.y, 0));
@@ -143,7 +143,7 @@ void main() {
     barrier();
     for (uint round = 0u; round < all_rows; round += SPLATS) {
         uint item = round + lane;
-        LAST_NOT_ABOVE(k, large_first, larges, item)
+        LAST_NOT_ABOVE(k, large_first, large_total, item)
         uint tiles = 0u;
         int row = large_top[k] + int(item - large_first[k]);
         ivec2 span = ivec2(0);
@@ -162,7 +162,7 @@ void main() {
         row_tile[lane] = uint(row) * u.tiles_x + uint(span.x);
         row_large[lane] = k;
         barrier();
-        bool ends = item + 1u == (k + 1u < larges ? large_first[k + 1u] : all_rows) || lane == SPLATS - 1u;
+        bool ends = item + 1u == (k + 1u < large_total ? large_first[k + 1u] : all_rows) || lane == SPLATS - 1u;
         if (item < all_rows && ends) {
             large_done[k] = done + tiles;
         }
@@ -176,7 +176,7 @@ void main() {
         }
         barrier();
     }
-    for (uint k = 0u; k < larges; ++k) {
+    for (uint k = 0u; k < large_total; ++k) {
         for (uint j = large_done[k] + lane; j < large_tiles[k]; j += SPLATS) {
             put(large_base[k] + j, none, large_splat[k]);
         }
