@@ -50,8 +50,12 @@ impl Failure for CheckpointError {
         Some(match self {
             Self::Read { .. } => "`--resume` without a file takes the newest checkpoint of the run".to_owned(),
             Self::Damaged { .. } => "`--resume=FILE` goes on from an older one of the same folder".to_owned(),
+            Self::Format { .. } => {
+                "the version that wrote it goes on with it; `-o FOLDER` starts a run of its own".to_owned()
+            }
             Self::Mismatch { .. } => {
-                "give the settings that the run was started with, or start a run of its own with `-o FOLDER`".to_owned()
+                "`kiln train --resume -o RUN` alone takes scene and settings from the run; `-o FOLDER` starts one of its own"
+                    .to_owned()
             }
             Self::None(_) => "without `--resume` the run starts from the beginning".to_owned(),
         })

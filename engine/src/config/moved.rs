@@ -101,6 +101,19 @@ const NO_JITTER: &str = "remove it: photos are sampled at pixel centres";
 const MULTIPLES: &str =
     "`every` sets all of them: telemetry comes 5, memory 10 and histograms 100 times as far apart as scalars";
 
+/// Words that have another name now: key, old and new word.
+pub(super) const RENAMED: &[(&str, &str, &str)] = &[
+    ("strategy.kind", "adc", "adaptive"),
+    ("strategy.kind", "adc_abs", "adaptive_abs"),
+    ("strategy.kind", "budgeted", "error_guided"),
+];
+
+/// The name of what the key `path` once called `found`.
+pub(super) fn renamed(path: &str, found: &str) -> Option<&'static str> {
+    let is_it = |(key, old, _): &&(&str, &str, &str)| *key == path && *old == found;
+    RENAMED.iter().find(is_it).map(|(_, _, new)| *new)
+}
+
 /// What stands in the place of the key `path`; none where there never was such a key.
 pub(super) fn instead_of(path: &str) -> Option<&'static str> {
     let keys: Vec<&str> = path.split('.').filter(|key| key.parse::<u32>().is_err()).collect();

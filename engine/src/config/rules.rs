@@ -51,7 +51,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("device", |c| {
         c.range("submit_ms", profile.device.submit_ms, 0..=60_000);
         if let Some(DeviceChoice::Named(name)) = &profile.device.select {
-            c.require("index", !name.trim().is_empty(), "an empty text", || {
+            c.require("select", !name.trim().is_empty(), "an empty text", || {
                 "a number, a part of a device's name, or its uuid".to_owned()
             });
         }

@@ -226,6 +226,11 @@ fn keys_that_are_gone_are_answered() {
         assert!(matches!(error, ConfigError::UnknownKey { .. }), "{key}: {error}");
         assert_eq!(error.hint().as_deref(), Some(*instead), "{key}");
     }
+    for (key, old, new) in moved::RENAMED {
+        let error = with_sets(&[(*key, *old)]).unwrap_err();
+        assert_eq!(error.hint(), Some(format!("`{new}` is its name")), "{key} {old}");
+        with_sets(&[(*key, *new)]).unwrap();
+    }
 }
 
 #[test]
@@ -406,6 +411,10 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "dataset: {hold_out: yes}\n",
             "`dataset.hold_out` is the text `yes`, expected true, false, a number from 2 or a file (f.yaml:2)",
+        ),
+        (
+            "device: {select: ' '}\n",
+            "`device.select` is an empty text, allowed: a number, a part of a device's name, or its uuid (f.yaml:2)",
         ),
         (
             "run: {name: 7}\n",

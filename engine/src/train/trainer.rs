@@ -1,6 +1,7 @@
 //! The device side of a run: submits steps, reads status words late, evaluates between steps.
 
 mod deferred;
+mod events;
 mod heal;
 mod replay;
 mod results;
@@ -29,7 +30,7 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MemoryError};
 use crate::plan::schedule::{self, Events};
-use crate::plan::{CullTime, EvalReadback, Faults, Job, Jobs, PlanReport, TrainPlan, losses};
+use crate::plan::{EvalReadback, Faults, Job, Jobs, PlanReport, TrainPlan, losses};
 use crate::program::Span;
 use crate::record::events::{Event, EventRow};
 use crate::scene::{self, Camera, SceneIndex};
@@ -378,84 +379,6 @@ impl Trainer {
         }
     }
 
-    /// True when Gaussians are culled before the last evaluation.
-    pub(crate) fn culls_last(&self) -> bool {
-        self.jobs.get(Job::Cull(CullTime::End)).is_some() && self.iteration >= self.profile.schedule.iterations
-    }
-
-    /// Culls for the last time: what is measured and saved from here on is the model without those that no training picture
-    /// shows. Every step was reported.
-    ///
-    /// # Errors
-    /// [`TrainError::Memory`].
-    pub(crate) fn cull_last(&mut self) -> Result<(), TrainError> {
-        self.finish()?;
-        let Some(program) = self.jobs.get(Job::Cull(CullTime::End)) else {
-            return Ok(());
-        };
-        self.gpu.run_compiled(program)?;
-        let counters = self.counters()?;
-        self.gaussians = counters.gaussians;
-        self.events.push(EventRow {
-            it: self.iteration,
-            event: Event::Cull {
-                removed: counters.culled,
-                gaussians: counters.gaussians,
-            },
-        });
-        if counters.gaussians == 0 && counters.culled > 0 {
-            self.events.push(EventRow {
-                it: self.iteration,
-                event: Event::Warning {
-                    message: format!(
-                        "the model is empty: the last cull took all of its {} Gaussians; check that the poses are those of \
-                         the photos, or keep them with `--set \"cull={{ clearance: 0, witnesses: 0, opacity: 0 }}\"`",
-                        counters.culled
-                    ),
-                },
-            });
-        }
-        Ok(())
-    }
-
-    /// Submits what follows the step of `iteration`, unless it is held back.
-    pub(super) fn submit_events(&mut self, iteration: u32) -> Result<(), TrainError> {
-        if self.held == Some(iteration) {
-            return Ok(());
-        }
-        let events = schedule::events_at(&self.profile, iteration);
-        let cull = Job::Cull(if events.cull_faint {
-            CullTime::Settled
-        } else {
-            CullTime::Densifying
-        });
-        let densify = Job::Densify {
-            held: self.growth.is_held(iteration),
-            large: events.prune_large,
-        };
-        let due = [
-            (events.cull, cull),
-            (events.densify, densify),
-            (events.filter, Job::Filter),
-            (events.reset, Job::Reset),
-            (events.histograms, Job::Histogram),
-        ];
-        for (_, job) in due.into_iter().filter(|(is_due, _)| *is_due) {
-            // A profile that never densifies or culls has no program for it.
-            let Some(program) = self.jobs.get(job) else { continue };
-            let ticket = self.gpu.submit(program, 0)?;
-            if job == Job::Histogram {
-                self.counting = Some((iteration, ticket));
-            }
-        }
-        Ok(())
-    }
-
-    /// Densifications that follow iterations not yet submitted add no Gaussians, or may again.
-    pub(crate) fn hold_growth(&mut self, held: bool) {
-        self.growth.set(self.iteration + 1, held);
-    }
-
     /// Largest memory figures of the run.
     #[must_use]
     pub fn peaks(&self) -> Peaks {
@@ -534,64 +457,6 @@ impl Trainer {
             }
         }
         None
-    }
-
-    /// Notes, once, what happened after step `iteration`. A densification shows in the word of the step after it, because
-    /// its own step's word was written before.
-    fn note_events(&mut self, iteration: u32, counters: &Counters) {
-        if iteration <= self.noted {
-            return;
-        }
-        self.noted = iteration;
-        let of = schedule::events_at(&self.profile, iteration);
-        let mut note = |event| self.events.push(EventRow { it: iteration, event });
-        if of.cull {
-            note(Event::Cull {
-                removed: counters.culled,
-                gaussians: counters.gaussians,
-            });
-        }
-        if of.densify {
-            let Counters {
-                clones,
-                splits,
-                deaths,
-                gaussians,
-                capped,
-                ..
-            } = *counters;
-            note(Event::Densify {
-                clones,
-                splits,
-                deaths,
-                gaussians,
-            });
-            // Without room for a single birth there is no news in their number, nor where the cap is the plan.
-            if capped > 0 && !self.growth.is_held(iteration) && self.profile.strategy.adaptive().is_some() {
-                note(Event::DensifyCapped {
-                    dropped: capped,
-                    n_cap: self.report.capacities.n_limit.into(),
-                });
-            }
-        }
-        if of.reset {
-            let opacity = self
-                .profile
-                .strategy
-                .adaptive()
-                .map_or(1.0, |adaptive| adaptive.reset.opacity);
-            note(Event::Reset { opacity });
-        }
-        if of.filter {
-            note(Event::Filter {
-                views: self.report.capacities.cameras,
-            });
-        }
-    }
-
-    /// Events since the last call, oldest first.
-    pub fn take_events(&mut self) -> Vec<EventRow> {
-        std::mem::take(&mut self.events)
     }
 
     /// Gaussians in the model as far as the host knows.

@@ -36,7 +36,7 @@ const MCMC: Settings = &[
     ("regularizers", "[{ kind: opacity }, { kind: scale }]"),
 ];
 
-const BUDGETED: Settings = &[
+const ERROR_GUIDED: Settings = &[
     // The background that nothing needs is pruned all along this short way, which then ends further below the cap.
     NO_BACKGROUND,
     (
@@ -112,5 +112,5 @@ fn mcmc_learns_within_its_cap_and_survives_a_pause() {
 
 #[test]
 fn error_guided_learns_within_its_cap_and_survives_a_pause() {
-    check("error_guided", BUDGETED, 4000);
+    check("error_guided", ERROR_GUIDED, 4000);
 }

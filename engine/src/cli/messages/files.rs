@@ -99,6 +99,10 @@ fn checkpoints() {
             path: file(),
             what: "its checksum is not that of its content".to_owned(),
         },
+        CheckpointError::Format {
+            path: file(),
+            found: '1',
+        },
         CheckpointError::Mismatch {
             path: file(),
             what: "`model.sh_degree` is 1 here and 3 there".to_owned(),
@@ -107,6 +111,6 @@ fn checkpoints() {
     ];
     golden(
         "checkpoint",
-        complete!(CheckpointError, errors, [Read, Damaged, Mismatch, None]),
+        complete!(CheckpointError, errors, [Read, Damaged, Format, Mismatch, None]),
     );
 }

@@ -1,4 +1,4 @@
-//! `memory.jsonl`: what is allocated, reserved and error_guided.
+//! `memory.jsonl`: what is allocated, reserved and budgeted.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The checkpoint file: raw tensors, then a JSON footer that names, measures and digests them.
 //!
 //! ```text
-//! "KILNCKP1" | tensor bytes ... | footer JSON | footer length u64 LE | SHA-256 of the footer | "KILNCKP1"
+//! "KILNCKP3" | tensor bytes ... | footer JSON | footer length u64 LE | SHA-256 of the footer | "KILNCKP3"
 //! ```
 //!
 //! The footer comes last so that the file is written in one pass with bounded memory. Reading starts from the end,
@@ -17,7 +17,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-const MAGIC: &[u8; 8] = b"KILNCKP1";
+/// Its last byte counts versions of what the footer and the tensors hold.
+const MAGIC: &[u8; 8] = b"KILNCKP3";
 /// Length and digest of the footer, and the closing magic.
 const TAIL_BYTES: u64 = 8 + 32 + 8;
 /// No footer of ours comes near this; a larger one is damage.
@@ -42,6 +43,14 @@ pub enum CheckpointError {
         path: PathBuf,
         /// What was found.
         what: String,
+    },
+    /// Its contents are those of another version of Kiln.
+    #[error("checkpoint `{}` is of format {found}, this version of Kiln reads {}", path.display(), char::from(MAGIC[7]))]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: char,
     },
     /// Sound, but of another run.
     #[error("checkpoint `{}` does not belong to this run: {what}", path.display())]
@@ -178,6 +187,13 @@ impl<T: DeserializeOwned, R: Read + Seek> CheckpointReader<T, R> {
         file.read_exact(&mut tail).map_err(read)?;
         let (size, rest) = tail.split_at(8);
         let (digest, end) = rest.split_at(32);
+        let other = head[..7] == MAGIC[..7] && head[7].is_ascii_alphanumeric() && head[7] != MAGIC[7];
+        if other && end == head {
+            return Err(CheckpointError::Format {
+                path: path.to_owned(),
+                found: char::from(head[7]),
+            });
+        }
         if &head != MAGIC || end != MAGIC {
             return Err(damaged("it does not begin and end as a checkpoint does"));
         }
@@ -191,11 +207,8 @@ impl<T: DeserializeOwned, R: Read + Seek> CheckpointReader<T, R> {
         if Sha256::digest(&footer).as_slice() != digest {
             return Err(damaged("its footer does not match its digest"));
         }
-        let footer: Footer<T> = serde_json::from_slice(&footer).map_err(|e| {
-            damaged(&format!(
-                "another version of Kiln wrote it; its footer is not readable: {e}"
-            ))
-        })?;
+        let footer: Footer<T> =
+            serde_json::from_slice(&footer).map_err(|e| damaged(&format!("its footer is not readable: {e}")))?;
         let mut end = MAGIC.len() as u64;
         for tensor in &footer.tensors {
             if tensor.offset != end {

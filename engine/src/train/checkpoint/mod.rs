@@ -40,8 +40,6 @@ const EXPOSURES: &str = "exposures";
 /// Host-side state of a run at a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CheckpointState {
-    /// Version of this structure.
-    pub version: u32,
     /// Iterations done.
     pub iteration: u32,
     /// Gaussians in use.
@@ -73,9 +71,6 @@ pub struct CheckpointState {
 }
 
 impl CheckpointState {
-    /// Version written by this engine.
-    pub const VERSION: u32 = 3;
-
     /// The run's near plane, world units.
     #[must_use]
     pub fn near_z(&self) -> Option<f32> {
@@ -88,13 +83,6 @@ impl CheckpointState {
     /// outputs, evaluation, device and memory caps may differ, and `variants` as long as bytes need not be the same.
     #[must_use]
     pub fn mismatch(&self, profile: &Profile, scene: &SceneIndex, variants: &Variants) -> Option<String> {
-        if self.version != Self::VERSION {
-            return Some(format!(
-                "it has version {}, this engine reads {}",
-                self.version,
-                Self::VERSION
-            ));
-        }
         let (had, asked) = (self.sh_degree, profile.model.sh_degree);
         if had < asked {
             return Some(format!(

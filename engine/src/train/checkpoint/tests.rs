@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::file::CheckpointReader;
+use super::file::{CheckpointError, CheckpointReader, CheckpointWriter};
 use super::folder::{checkpoint_path, list, newest_sound, write};
 use crate::export::simulated::{Fault, Files, SimulatedDisk, lay_out};
 use crate::export::{Disk, ExportError, RealDisk};
@@ -217,6 +217,26 @@ fn damage_at_any_byte_is_found() {
     assert!(error.to_string().contains("shorter"), "{error}");
 }
 
+#[test]
+fn another_format_is_no_damage() {
+    let scratch = Scratch::new();
+    let path = checkpoint_path(scratch.path(), 10);
+    let mut writer = CheckpointWriter::new(Vec::new()).unwrap();
+    writer.begin("a");
+    let mut bytes = writer.finish(&"state".to_owned()).unwrap();
+    let end = bytes.len() - 1;
+    for (first, last, found) in [(b'1', b'1', Some('1')), (b'1', b'3', None), (0, 0, None)] {
+        (bytes[7], bytes[end]) = (first, last);
+        std::fs::write(&path, &bytes).unwrap();
+        let error = newest_sound::<String>(scratch.path()).err();
+        match (error, found) {
+            (Some(CheckpointError::Format { found, .. }), Some(wanted)) => assert_eq!(found, wanted),
+            (Some(CheckpointError::Damaged { .. }), None) => {}
+            (other, _) => panic!("{first} {last}: {other:?}"),
+        }
+    }
+}
+
 /// A footer with the right digest may still lie about what is where.
 #[test]
 fn tensors_must_fill_the_file() {
@@ -225,7 +245,7 @@ fn tensors_must_fill_the_file() {
         let footer = format!(r#"{{"state":"","tensors":[{tensors}]}}"#);
         let length = (footer.len() as u64).to_le_bytes();
         let digest = Sha256::digest(footer.as_bytes());
-        [b"KILNCKP1", data, footer.as_bytes(), &length, &digest, b"KILNCKP1"].concat()
+        [b"KILNCKP3", data, footer.as_bytes(), &length, &digest, b"KILNCKP3"].concat()
     };
     let none = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     let entry = |name: &str, offset: u64, bytes: u64| {

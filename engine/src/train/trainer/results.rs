@@ -168,7 +168,6 @@ impl Trainer {
         self.catch_up()?;
         let counters = self.counters()?;
         let state = CheckpointState {
-            version: CheckpointState::VERSION,
             iteration: self.iteration,
             gaussians: counters.gaussians,
             sh_degree: self.report.capacities.sh_degree,

@@ -1,0 +1,258 @@
+//! A session from its request: scene, plan, device, folder, sinks, and where it goes on from.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::Instant;
+
+use super::{ResumeFrom, RunRequest, Session};
+use crate::config::Profile;
+use crate::kernels::views::Variants;
+use crate::memory::Gpu;
+use crate::plan::{
+    Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
+    image_host_bytes, plan, plan_first, plan_with_photos, scene_options,
+};
+use crate::record::clock::{Rate, Stopwatch};
+use crate::record::environment;
+use crate::record::events::Event;
+use crate::record::pictures::PictureWriter;
+use crate::record::run_folder::{Existing, NewRun, RunFolder, RunScene, place, stored_name};
+use crate::record::sinks::{JsonEvents, Sinks, Stamp};
+use crate::run::left_out::LeftOut;
+use crate::run::resolution_phases::Phase;
+use crate::run::watch::{self, Guard, Orders, device_budget};
+use crate::run::{RunError, early_stop, evaluation};
+use crate::scene::{SceneError, SceneIndex, ViewSampler};
+use crate::train::Trainer;
+use crate::train::checkpoint::{self, OpenCheckpoint};
+use crate::vk::DeviceKind;
+
+impl Session {
+    pub(super) fn open(request: RunRequest) -> Result<Self, RunError> {
+        let RunRequest {
+            mut profile,
+            open,
+            scene: path,
+            loaded,
+            mut chosen,
+            resume,
+            overwrite,
+            terminal,
+            json,
+        } = request;
+        let (scene, opened) = match loaded {
+            Some(loaded) => loaded,
+            None => {
+                let opened = Instant::now();
+                (SceneIndex::load(&path, &scene_options(&profile)?)?, opened)
+            }
+        };
+        let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some() || overwrite);
+        let found = match &resume {
+            None => None,
+            Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => checkpoint::open_any(&root.join("checkpoints"))?,
+            Some(ResumeFrom::File(file)) => Some(checkpoint::open(file)?),
+        };
+        let (mut from, damaged) = found.map_or((None, Vec::new()), |(c, d)| (Some(c), d));
+        // The run keeps its near plane, whatever the scene asks for.
+        let kept = from.as_ref().and_then(|checkpoint| checkpoint.state().near_z());
+        profile.model.near = profile.model.near.or(kept).or(Some(scene.near_z()));
+        let Pinned {
+            variants,
+            timing,
+            mut warnings,
+        } = Pinned::for_training(&open, &profile)?;
+        if let Some(checkpoint) = &from {
+            checkpoint.check(&profile, &scene, &variants)?;
+            profile = checkpoint.state().chosen(profile);
+        }
+        let cap = device_budget(&open, &profile).cap_bytes;
+        let (mut first, plan, report) = plan_with_photos(
+            &mut profile,
+            &scene,
+            cap,
+            available_bytes(),
+            |profile| make_plan(profile, &scene, &open, &variants, from.as_ref()),
+            |(_, _, report)| report,
+        )?;
+        let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
+        check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
+        if let Some(first) = &first {
+            profile = first.chosen(profile);
+        }
+        // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
+        let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
+        let (started, stamp) = (Instant::now(), Stamp::now());
+        warnings.extend(
+            scene
+                .notices
+                .iter()
+                .chain(&scene.warnings)
+                .cloned()
+                .chain(lpips_warning),
+        );
+        let existing = match &resume {
+            Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => Existing::Resume,
+            // A checkpoint of elsewhere may start a run of its own.
+            Some(ResumeFrom::File(_)) if root.join("run.json").exists() => Existing::Resume,
+            _ if overwrite => Existing::Replace,
+            _ => Existing::Refuse,
+        };
+        let run = NewRun {
+            name: run_name(&profile, &scene, &root, existing),
+            scene: RunScene::of(&scene),
+            iterations: profile.schedule.iterations,
+            started_unix_s: stamp.unix.as_secs(),
+        };
+        let mut folder = RunFolder::create(&root, existing, run)?;
+        let mut guard = Guard::new(&open, &profile);
+        let (device_bytes, host_bytes) = (report.device_bytes, report.host_bytes);
+        let phase = Phase::at(&profile, &scene, 1)?;
+        if let Some(first) = &mut first {
+            first.colour(&phase.scene, &phase.store);
+        }
+        let model = first.as_ref().map(|first| &first.gaussians);
+        let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model, &open.faults)?;
+        guard.committed(
+            from.as_ref().map_or(0, |c| c.state().iteration),
+            device_bytes,
+            host_bytes,
+        );
+        let table = trainer.gpu().memory().table();
+        folder.write_setup(&profile, &environment::of(&profile, &open, &variants, table))?;
+        let mut points = scene.points.clone();
+        if let Some(first) = &first {
+            points.extend(first.background_points());
+            chosen.extend(first.choice());
+        }
+        chosen.extend(timing);
+        // A run that goes on keeps what its beginning chose.
+        if first.is_some() {
+            folder.note_choices(chosen.clone())?;
+        }
+        drop(first);
+        folder.write_inputs(&scene, &points, from.is_some())?;
+        let aloud = terminal.is_some();
+        let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
+        folder.list(sinks.files().iter().map(String::as_str))?;
+        if let Some(out) = json {
+            sinks.add(Box::new(JsonEvents::new(out)));
+        }
+        let caps = open.device.caps();
+        let views = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
+        let sampler = ViewSampler::new(views, profile.train.seed).ok_or_else(|| SceneError::NoViews {
+            path: scene.root.clone(),
+            why: "none is left to train on".to_owned(),
+        })?;
+        let mut session = Self {
+            watchers: watch::all(
+                &profile,
+                &open.faults,
+                &trainer,
+                &sinks,
+                guard,
+                scene.train.len(),
+                aloud,
+            ),
+            orders: Orders::default(),
+            pictures: PictureWriter::default(),
+            unindexed: VecDeque::new(),
+            early_stop: profile.schedule.early_stop.map(early_stop::Stagnation::new),
+            profile,
+            scene,
+            lpips,
+            trainer,
+            phase,
+            sampler,
+            sinks,
+            folder,
+            started,
+            checkpointed: started,
+            watch: Stopwatch::default(),
+            rate: Rate::default(),
+            test_psnr: None,
+            on_cpu: caps.kind == DeviceKind::Cpu,
+            opened: Some(opened),
+            left_out: LeftOut::default(),
+            image_bytes,
+            stored: false,
+            chosen,
+            warnings,
+            from: 0,
+        };
+        if let Some(checkpoint) = &mut from {
+            session.resume(checkpoint, &damaged)?;
+        } else if matches!(resume, Some(ResumeFrom::Latest | ResumeFrom::AfterLoss)) {
+            session.begin_again()?;
+        }
+        session.announce()?;
+        Ok(session)
+    }
+
+    fn resume(&mut self, from: &mut OpenCheckpoint, damaged: &[String]) -> Result<(), RunError> {
+        for message in damaged {
+            self.event(
+                from.state().iteration,
+                Event::Warning {
+                    message: message.clone(),
+                },
+            )?;
+        }
+        self.trainer.restore(from)?;
+        let state = from.state();
+        let (iteration, t_s) = (state.iteration, state.t_s);
+        self.sampler = state.sampler.clone();
+        self.watch = Stopwatch::showing(t_s);
+        for watcher in &mut self.watchers {
+            watcher.resume(state);
+        }
+        self.folder.rewind(iteration)?;
+        if let Some(stagnation) = &mut self.early_stop {
+            for eval in &self.folder.record().evals {
+                let mean = eval.test.as_ref().or(eval.train.as_ref()).map(|set| set.mean);
+                // Whether it should have ended before is not asked again: someone wants it to go on.
+                let _ = stagnation.take(eval.iteration, mean);
+            }
+        }
+        // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
+        self.phase = Phase::at(&self.profile, &self.scene, iteration.max(1))?;
+        self.trainer.set_cameras(&self.phase.scene, false)?;
+        let path = from.path().strip_prefix(self.folder.root()).unwrap_or(from.path());
+        self.event(
+            iteration,
+            Event::Resume {
+                checkpoint: path.display().to_string(),
+            },
+        )
+    }
+}
+
+/// A resumed run keeps its name unless it is given another one.
+fn run_name(profile: &Profile, scene: &SceneIndex, root: &Path, existing: Existing) -> String {
+    let stored = (existing == Existing::Resume).then(|| stored_name(root)).flatten();
+    let name = profile.run.name.clone().or(stored);
+    name.unwrap_or_else(|| RunScene::of(scene).name)
+}
+
+/// The plan of a run, and the first model of one that begins.
+fn make_plan(
+    profile: &Profile,
+    scene: &SceneIndex,
+    open: &OpenDevice,
+    variants: &Variants,
+    from: Option<&OpenCheckpoint>,
+) -> Result<(Option<FirstModel>, TrainPlan, PlanReport), PlanError> {
+    let budget = device_budget(open, profile);
+    let limits = Gpu::limits(&open.device);
+    match from.map(OpenCheckpoint::state) {
+        None => {
+            let (first, plan, report) = plan_first(profile, scene, budget, limits, variants, &open.faults)?;
+            Ok((Some(first), plan, report))
+        }
+        Some(state) => {
+            let demand = Demand::of_checkpoint(&state.capacities, state.gaussians);
+            let (plan, report) = plan(profile, scene, &demand, budget, limits, variants, &open.faults)?;
+            Ok((None, plan, report))
+        }
+    }
+}
