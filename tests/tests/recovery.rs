@@ -77,9 +77,14 @@ fn checkpoint(run: &Path) -> Option<u32> {
     names.filter_map(number).max()
 }
 
-/// Lines of the metrics of a run.
-fn rows(run: &Path) -> usize {
-    fs::read_to_string(run.join("metrics.jsonl")).map_or(0, |text| text.lines().count())
+/// Waits until a run has something to save. The metrics have rows before the first step, and the row of a step is there a moment
+/// before a signal is heard: a second step follows both.
+fn wait_for_steps(run: &Path) {
+    let steps = || {
+        let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap_or_default();
+        text.matches(r#"{"type":"train""#).count()
+    };
+    wait_for("a second step", || (steps() >= 2).then_some(()));
 }
 
 fn said(command: &str, run: &Path) -> String {
@@ -123,7 +128,7 @@ fn a_run_killed_before_its_first_checkpoint_starts_over_or_makes_way() {
     let (folder, scene) = bundled();
     let run = scratch.join("run");
     let child = start(train(&scene, &folder, &run, &["--iterations", "100000"]));
-    wait_for("a row", || (rows(&run) > 0).then_some(()));
+    wait_for_steps(&run);
     signal(&child, "KILL");
     end(child);
     assert_eq!(checkpoint(&run), None);
@@ -158,7 +163,7 @@ fn two_signals_at_once_save_a_checkpoint_and_a_model() {
     let (folder, scene) = bundled();
     let run = scratch.join("run");
     let child = start(train(&scene, &folder, &run, &["--iterations", "100000"]));
-    wait_for("a row", || (rows(&run) > 0).then_some(()));
+    wait_for_steps(&run);
     signal_times(&child, "TERM", 2);
     let (code, text) = end(child);
     assert_eq!(code, Some(143), "{text}");
