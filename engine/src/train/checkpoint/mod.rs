@@ -154,7 +154,6 @@ fn core(mut profile: Value) -> Value {
         "schedule.checkpoint",
         "schedule.early_stop",
         "optimizer.deferred_sh",
-        "train.order",
         "eval",
         // What the first model had behind it, in the checkpoint as points.
         "init.background",
