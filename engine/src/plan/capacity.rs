@@ -241,6 +241,7 @@ mod tests {
         Demand {
             gaussians: 1000,
             visible_share,
+            mean_share: visible_share,
             intersections,
             per_visible: intersections / visible_share,
             from: DemandSource::Checkpoint,

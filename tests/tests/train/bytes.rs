@@ -46,6 +46,7 @@ fn demand(gaussians: u32, visible_share: f64, per_visible: f64) -> Demand {
     Demand {
         gaussians,
         visible_share,
+        mean_share: visible_share,
         intersections: visible_share * per_visible,
         per_visible,
         from: DemandSource::Checkpoint,
