@@ -7,9 +7,10 @@ use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::fusion::{self, Voxels};
 use kiln::kernels::mesh_gather::{self, GatherIo};
+use kiln::kernels::plane_loss::{self, PlaneLossIo};
 use kiln::kernels::surface_depth::{DepthKind, Depths};
 use kiln::kernels::vertex_colors::{self, Vertices};
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::{Pixels, Reduction, Threads, Variants};
 use kiln::kernels::{
     densify, error_guided, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise, prepare_args, probe,
 };
@@ -188,6 +189,19 @@ fn surfaces(threads: Threads) -> Vec<Program> {
     };
     let mut program = Program::new("surface");
     surface(&mut program, &t, depths);
+    if let Some(surface) = &t.pixels.surface {
+        let mut arena = |name: &str, bytes| table.add(name, Class::Arena, Tag::Pixels, bytes);
+        let io = PlaneLossIo {
+            steepest: arena("steepest", 4),
+            sums: arena("plane_sums", 48),
+            normal_gradient: arena("normal_gradient", 16 * 64 * 48),
+            gradient: arena("surface_gradient", 16 * 64 * 48),
+        };
+        for masked in [false, true] {
+            let pixels = Pixels { masked, ..t.pixels };
+            plane_loss::record(&mut program, &t.shared, &pixels, surface, &io);
+        }
+    }
     let voxels = Voxels {
         origin: [0.0; 3],
         voxel: 1.0,

@@ -28,6 +28,7 @@ pub mod mesh_shade;
 pub mod morton;
 pub mod move_rows;
 pub mod opacity_reset;
+pub mod plane_loss;
 pub mod position_noise;
 pub mod prepare_args;
 pub mod probe;

@@ -52,6 +52,8 @@ pub mod morton_keys;
 pub mod morton_places;
 pub mod move_rows;
 pub mod opacity_reset;
+pub mod plane_gather;
+pub mod plane_loss;
 pub mod position_noise;
 pub mod prepare_args;
 pub mod probe;
@@ -79,7 +81,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 108] = [
+pub static ALL: [&Shader; 114] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -144,6 +146,12 @@ pub static ALL: [&Shader; 108] = [
     &move_rows::GATHER.shader,
     &move_rows::SCATTER.shader,
     &opacity_reset::KERNEL.shader,
+    &plane_gather::KERNEL.shader,
+    &plane_loss::KERNEL.shader,
+    &plane_loss::EDGES.shader,
+    &plane_loss::MASKED.shader,
+    &plane_loss::REDUCE.shader,
+    &plane_loss::MASKED_EDGES.shader,
     &position_noise::KERNEL.shader,
     &prepare_args::KERNEL.shader,
     &probe::KERNEL.shader,
