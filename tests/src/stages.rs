@@ -16,6 +16,7 @@ use kiln::twins::project_backward::project_backward;
 use kiln::twins::rasterize::{Raster, TileLists, rasterize};
 use kiln::twins::rasterize_backward::{Gradient2d, rasterize_backward};
 use kiln::twins::step::target_from_u8;
+use kiln::twins::surface::Plane;
 use kiln::twins::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 
 use crate::compare::{close, same};
@@ -207,6 +208,7 @@ impl Stages {
                     opacity: a[i][2],
                     rgb: rgb(&c[i]),
                     abs_ndc: a[i][3],
+                    plane: Plane::ZERO,
                 })
                 .collect(),
         }
