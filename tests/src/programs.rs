@@ -7,10 +7,9 @@ use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::fusion::{self, Voxels};
 use kiln::kernels::mesh_gather::{self, GatherIo};
-use kiln::kernels::plane_loss::{self, PlaneLossIo};
 use kiln::kernels::surface_depth::{DepthKind, Depths};
 use kiln::kernels::vertex_colors::{self, Vertices};
-use kiln::kernels::views::{Pixels, Reduction, Threads, Variants};
+use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::kernels::{
     densify, error_guided, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise, prepare_args, probe,
 };
@@ -58,6 +57,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         capacities.losses = ExtraLosses {
             alpha: capacities.masked,
             exposure: capacities.masked,
+            normals: capacities.deferred_steps == 0,
         };
         capacities.storage = match capacities.storage {
             Storage::Exact => Storage::Half,
@@ -103,10 +103,13 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         reorder(&mut program, &t, &sort, &Frame::new([0.0; 3], 1.0));
         bound_clusters(&mut program, &t);
         programs.push(program);
+        let surfaces = t.for_surface_steps(&mut table);
         programs.push(train_step(&t));
+        programs.extend(surfaces.iter().map(train_step));
         programs.push(evaluate_view(&t, &[]));
         let bands = BandTensors::new(&mut table, &capacities, &variants);
         programs.extend(banded(&t, &bands, &[]).into_values());
+        programs.extend(surfaces.iter().flat_map(|t| banded(t, &bands, &[]).into_values()));
         let records = RecordBandTensors::new(&mut table, &t, true);
         programs.extend(banded_records(&t, &bands, &records, &[]).into_values());
         let mut program = Program::new("others");
@@ -189,19 +192,6 @@ fn surfaces(threads: Threads) -> Vec<Program> {
     };
     let mut program = Program::new("surface");
     surface(&mut program, &t, depths);
-    if let Some(surface) = &t.pixels.surface {
-        let mut arena = |name: &str, bytes| table.add(name, Class::Arena, Tag::Pixels, bytes);
-        let io = PlaneLossIo {
-            steepest: arena("steepest", 4),
-            sums: arena("plane_sums", 48),
-            normal_gradient: arena("normal_gradient", 16 * 64 * 48),
-            gradient: arena("surface_gradient", 16 * 64 * 48),
-        };
-        for masked in [false, true] {
-            let pixels = Pixels { masked, ..t.pixels };
-            plane_loss::record(&mut program, &t.shared, &pixels, surface, &io);
-        }
-    }
     let voxels = Voxels {
         origin: [0.0; 3],
         voxel: 1.0,

@@ -7,8 +7,16 @@
 
 use super::counters::Args;
 use super::generated::{plane_gather, plane_loss};
+use super::surface_depth::{DepthKind, Depths};
 use super::views::{Pixels, Shared, Surface};
 use crate::program::{Program, Span};
+
+/// The depths that normals are made of: those of blended planes, however far and slanted.
+pub const PLANES: Depths = Depths {
+    kind: DepthKind::Plane,
+    far: f32::MAX,
+    least_cosine: -1.0,
+};
 
 /// Tensors of the loss beside those of [`Surface`].
 #[derive(Clone, Copy, Debug)]
@@ -19,11 +27,9 @@ pub struct PlaneLossIo {
     pub sums: Span,
     /// Gradient by a pixel's normal before it is normalised, and the pixel's weight: four words a pixel.
     pub normal_gradient: Span,
-    /// Gradient by the blended normal and distance: four words a pixel.
-    pub gradient: Span,
 }
 
-/// Appends all passes; the image losses are reduced already, images fit a binding, and depths are plane depths of any angle.
+/// Appends all passes; the image losses are reduced already, images fit a binding, and depths are [`PLANES`].
 pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, surface: &Surface, io: &PlaneLossIo) {
     let (edges, loss) = if pixels.masked {
         (&plane_loss::MASKED_EDGES, &plane_loss::MASKED)
@@ -80,7 +86,7 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, surface: 
             surface_plane: surface.plane,
             depth_map: surface.map,
             normal_gradient: io.normal_gradient,
-            surface_gradient: io.gradient,
+            surface_gradient: surface.gradient,
         },
         (),
         shared.groups(Args::Tiles),

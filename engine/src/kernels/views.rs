@@ -142,6 +142,8 @@ pub struct Surface {
     pub depth: Span,
     /// Depth, 0 = none, and normal, 0 = none, camera space.
     pub map: Span,
+    /// Gradient of the loss by `plane`; a dummy where surfaces are only drawn.
+    pub gradient: Span,
 }
 
 /// How gradients of a splat's tiles are added up.

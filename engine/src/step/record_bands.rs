@@ -18,7 +18,7 @@
 
 use std::ops::Range;
 
-use super::bands::{band_lists, band_range, pack, running_sums, span};
+use super::bands::{band_lists, band_range, drawn, pack, pulled, running_sums, span};
 use super::passes::{coefficients, position_noise, records, status, targets, upload, upload_uniforms};
 use super::{BandTensors, Part, Parts, StepTensors, losses, surface};
 use crate::kernels::gradient_store::{self, InBand, Rows};
@@ -115,14 +115,14 @@ impl RecordBandTensors {
 pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(Span, Span)]) -> Parts {
     let s = &t.shared;
 
-    let image = [t.pixels.image, t.pixels.last_contributor];
-    let mut forward = Program::new("records in bands, forward");
+    let image = drawn(t);
+    let mut forward = Program::new(t.named("records in bands, forward"));
     forward.hold(&image);
     let lists = band_records(&mut forward, t, b, r);
     rasterize::record(&mut forward, s, &t.splats, &lists, &t.pixels, &t.variants);
     forward.hold(&image);
 
-    let mut metrics = Program::new("records in bands, metrics");
+    let mut metrics = Program::new(t.named("records in bands, metrics"));
     metrics.hold(&image);
     loss::record_metrics(&mut metrics, s, &t.pixels, t.metric_sums);
     for (from, to) in keep {
@@ -161,7 +161,7 @@ pub fn surface_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors,
 /// The first part, with or without the photo.
 fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Program {
     let (s, c) = (&t.shared, &t.capacities);
-    let mut prefix = Program::new("records in bands, prefix");
+    let mut prefix = Program::new(t.named("records in bands, prefix"));
     if with_photo {
         upload(&mut prefix, t);
     } else {
@@ -181,9 +181,9 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Pr
 pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(Span, Span)]) -> Parts {
     let mut parts = render_in_bands(t, b, r, keep);
     let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
-    let image = [pixels.image, pixels.last_contributor];
+    let image = drawn(t);
     let store = r.kept();
-    let all = [&image[..], &[pixels.gradient], &store].concat();
+    let all = [&pulled(t)[..], &store].concat();
 
     if !t.resident.pages.is_empty()
         && let Some(prefix) = parts.insert(Part::Prefix, record_prefix(t, r, false))
@@ -192,7 +192,7 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
     }
 
     let whole = |pixels: Pixels| {
-        let mut whole = Program::new("records in bands, loss");
+        let mut whole = Program::new(t.named("records in bands, loss"));
         whole.hold(&image);
         losses::record(&mut whole, t, &pixels);
         gradient_store::record_clear(&mut whole, s, &t.chunks, &r.store, r.group_rows);
@@ -202,7 +202,7 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
     let losses = targets(t).into_iter().map(whole).enumerate();
     parts.extend(losses.map(|(page, program)| (Part::Loss(page), program)));
 
-    let mut backward = Program::new("records in bands, backward");
+    let mut backward = Program::new(t.named("records in bands, backward"));
     backward.hold(&all);
     let lists = band_records(&mut backward, t, b, r);
     gradient_store::record_load(&mut backward, s, &t.chunks, &r.store, &r.band(), splats);
@@ -210,7 +210,7 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
     gradient_store::record_save(&mut backward, s, &t.chunks, &r.store, &r.band(), splats);
     backward.hold(&all);
 
-    let mut finish = Program::new("records in bands, finish");
+    let mut finish = Program::new(t.named("records in bands, finish"));
     finish.hold(&store);
     gradient_store::record_check(&mut finish, s, &t.chunks, &r.store, t.group_visible);
     for (chunk, rows) in t.chunks.iter().zip(&r.store) {

@@ -4,6 +4,7 @@ use super::{Capacities, ExtraTensors, ResidentImages};
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::generated::common::STATISTICS_PLANES;
+use crate::kernels::plane_loss::PlaneLossIo;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Chunk, Intersections, Pixels, Shared, Splats, Surface, Variants};
@@ -133,15 +134,50 @@ impl StepTensors {
     #[must_use]
     pub fn for_surfaces(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
         let mut tensors = Self::for_rendering(table, capacities, variants);
-        let (v, px) = (u64::from(capacities.v_cap), u64::from(capacities.max_pixels));
+        tensors.add_surface(table, false);
+        tensors
+    }
+
+    /// The same tensors for steps whose loss looks at surfaces, and what these need in the arena; none where no loss does.
+    #[must_use]
+    pub fn for_surface_steps(&self, table: &mut TensorTable) -> Option<Self> {
+        self.capacities.losses.normals.then(|| {
+            let mut tensors = self.clone();
+            tensors.add_surface(table, true);
+            let px = u64::from(self.capacities.max_pixels);
+            let mut arena = |name: &str, bytes| table.add(format!("surface/{name}"), Class::Arena, Tag::Pixels, bytes);
+            tensors.extra.plane_loss = Some(PlaneLossIo {
+                steepest: arena("steepest", 4),
+                // Free once the image losses are reduced.
+                sums: self.loss_sums,
+                normal_gradient: arena("normal_gradient", 16 * px),
+            });
+            tensors
+        })
+    }
+
+    /// Name of a program of these tensors.
+    pub(super) fn named(&self, program: &str) -> String {
+        let surface = if self.pixels.surface.is_some() { "surface " } else { "" };
+        format!("{surface}{program}")
+    }
+
+    /// Adds what steps and renders need for planes of Gaussians.
+    fn add_surface(&mut self, table: &mut TensorTable, training: bool) {
+        let c = &self.capacities;
+        let (v, px) = (u64::from(c.v_cap), u64::from(c.max_pixels));
         let mut arena = |name: &str, tag, bytes| table.add(format!("surface/{name}"), Class::Arena, tag, bytes);
-        tensors.splats.plane = Some(arena("splat_plane", Tag::Visible, 16 * v));
-        tensors.pixels.surface = Some(Surface {
+        self.splats.plane = Some(arena("splat_plane", Tag::Visible, 16 * v));
+        let mut surface = Surface {
             plane: arena("plane", Tag::Pixels, 16 * px),
             depth: arena("depth", Tag::Pixels, 8 * px),
             map: arena("map", Tag::Pixels, 16 * px),
-        });
-        tensors
+            gradient: self.pixels.gradient,
+        };
+        if training {
+            surface.gradient = arena("gradient", Tag::Pixels, 16 * px);
+        }
+        self.pixels.surface = Some(surface);
     }
 
     fn with_state(

@@ -138,13 +138,7 @@ mod tests {
     use super::super::scenes::camera;
     use super::super::surface::depth_map;
     use super::*;
-    use crate::kernels::surface_depth::{DepthKind, Depths};
-
-    const DEPTHS: Depths = Depths {
-        kind: DepthKind::Plane,
-        far: f32::MAX,
-        least_cosine: -1.0,
-    };
+    use crate::kernels::plane_loss::PLANES;
 
     fn view(size_px: [u32; 2]) -> View<f64> {
         let size = size_px.map(f64::from);
@@ -224,10 +218,10 @@ mod tests {
         let mut blended = surface(&view);
         let weights = edge_weights(size, &photo(size), |i| i % 11 != 3);
         let loss = |blended: &[Blended<f64>]| {
-            let map = depth_map(blended, &view, &DEPTHS);
+            let map = depth_map(blended, &view, &PLANES);
             plane_loss(blended, &map, &weights, &view, 0.7)
         };
-        let map = depth_map(&blended, &view, &DEPTHS);
+        let map = depth_map(&blended, &view, &PLANES);
         let whole = loss(&blended);
         assert!((whole.total - 0.7 * whole.mean).abs() < 1e-12 && whole.mean > 0.0);
         let exact = plane_gather(&blended, &map, &whole.by_normal, &view);
@@ -275,7 +269,7 @@ mod tests {
         for size in [[9, 7], [1, 12], [12, 1], [2, 2], [1, 1]] {
             let view = view(size);
             let blended = flat(&view);
-            let map = depth_map(&blended, &view, &DEPTHS);
+            let map = depth_map(&blended, &view, &PLANES);
             let weights = edge_weights(size, &vec![[0.5; 3]; blended.len()], |_| true);
             let loss = plane_loss(&blended, &map, &weights, &view, 1.0);
             assert!(loss.mean.abs() < 1e-9, "{size:?}: {}", loss.mean);

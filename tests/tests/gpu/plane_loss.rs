@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use kiln::kernels::counters::Counters;
-use kiln::kernels::plane_loss::{self, PlaneLossIo};
-use kiln::kernels::surface_depth::{self, DepthKind, Depths};
+use kiln::kernels::plane_loss::{self, PLANES, PlaneLossIo};
+use kiln::kernels::surface_depth;
 use kiln::kernels::views::{Reduction, Surface};
 use kiln::kernels::{prepare_args, uniforms::StepUniforms};
 use kiln::memory::Gpu;
@@ -82,29 +82,24 @@ impl Passes {
         capacities.masked = masked;
         let mut table = TensorTable::default();
         let tensors = StepTensors::for_surfaces(&mut table, &capacities, &variants(Reduction::Segmented));
-        let surface = tensors.pixels.surface.unwrap();
+        let mut surface = tensors.pixels.surface.unwrap();
         let pixels = u64::from(capacities.max_pixels);
         let mut arena = |name: &str, bytes| table.add(name, Class::Arena, Tag::Pixels, bytes);
         let io = PlaneLossIo {
             steepest: arena("steepest", 4),
             sums: arena("sums", 4 * u64::from(capacities.max_tiles)),
             normal_gradient: arena("normal_gradient", 16 * pixels),
-            gradient: arena("gradient", 16 * pixels),
         };
+        surface.gradient = arena("gradient", 16 * pixels);
         let mut program = Program::new("plane loss");
         let made = [tensors.pixels.image, surface.plane, surface.depth];
         program.hold(&made);
         prepare_args::record(&mut program, &tensors.shared, &tensors.chunks);
-        let depths = Depths {
-            kind: DepthKind::Plane,
-            far: f32::MAX,
-            least_cosine: -1.0,
-        };
         let (shared, pixels) = (&tensors.shared, &tensors.pixels);
-        surface_depth::record(&mut program, shared, pixels, &surface, depths, capacities.max_pixels);
+        surface_depth::record(&mut program, shared, pixels, &surface, PLANES, capacities.max_pixels);
         plane_loss::record(&mut program, shared, pixels, &surface, &io);
         program.hold(&made);
-        program.hold(&[surface.map, io.normal_gradient, io.gradient]);
+        program.hold(&[surface.map, io.normal_gradient, surface.gradient]);
         let gpu = Gpu::new(&open(), table, &[&program], 1 << 30).unwrap();
         Self {
             gpu,
@@ -127,7 +122,7 @@ impl Passes {
         gpu.write(&self.surface.plane, &planes).unwrap();
         gpu.write(&self.tensors.pixels.target, photo).unwrap();
         gpu.run(&self.program).unwrap();
-        let found = [self.surface.map, self.io.normal_gradient, self.io.gradient];
+        let found = [self.surface.map, self.io.normal_gradient, self.surface.gradient];
         let found = found.map(|view| gpu.read(&view, blended.len()).unwrap());
         let counters: Vec<Counters> = gpu.read(&self.tensors.shared.counters, 1).unwrap();
         (found, counters[0])

@@ -81,7 +81,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 114] = [
+pub static ALL: [&Shader; 115] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -159,6 +159,7 @@ pub static ALL: [&Shader; 114] = [
     &project::HALF.shader,
     &project::SURFACE.shader,
     &project::DEFERRED.shader,
+    &project::HALF_SURFACE.shader,
     &project::HALF_DEFERRED.shader,
     &project::COMPACT_DEFERRED.shader,
     &rasterize::KERNEL.shader,
