@@ -16,8 +16,9 @@ use kiln::kernels::{
 use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::step::{
-    BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,
-    StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, surface, train_step,
+    BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, ResidentImages,
+    STAGING_BYTES, StepExtras, StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, surface,
+    train_step,
 };
 use kiln_mesh::Mesh;
 
@@ -133,6 +134,13 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
             .flat_map(surfaces)
             .collect(),
     ));
+    for (reduction, threads, storage) in [
+        (Reduction::Segmented, Threads::Columns, Storage::Exact),
+        (Reduction::Atomic, Threads::Pixels, Storage::Half),
+        (Reduction::CompareExchange, Threads::Pixels, Storage::Compact),
+    ] {
+        lists.push((reduction, trained_surfaces(reduction, threads, storage)));
+    }
     let mut table = TensorTable::default();
     let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("a workspace");
     let programs = vec![lpips.program().clone()];
@@ -169,6 +177,29 @@ fn meshes() -> Vec<Program> {
     t.record_depths(&mut gather);
     mesh_gather::record(&mut gather, &io, 10);
     vec![draw, gather]
+}
+
+/// Steps that train planes, whole and in bands of either kind.
+fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) -> Vec<Program> {
+    let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
+    capacities.storage = storage;
+    let variants = Variants {
+        reduction,
+        sort_subgroup: 0,
+        threads,
+    };
+    let extras = StepExtras {
+        surface: true,
+        ..StepExtras::default()
+    };
+    let mut table = TensorTable::default();
+    let t = StepTensors::for_training(&mut table, &capacities, &variants, ResidentImages::default(), extras);
+    let bands = BandTensors::new(&mut table, &capacities, &variants);
+    let records = RecordBandTensors::new(&mut table, &t, true);
+    let mut programs = vec![train_step(&t)];
+    programs.extend(banded(&t, &bands, &[]).into_values());
+    programs.extend(banded_records(&t, &bands, &records, &[]).into_values());
+    programs
 }
 
 /// What depth and meshes record.

@@ -93,6 +93,7 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(Span, Span)]) -> Parts 
 
     let image = [&records[..], &[pixels.image, pixels.last_contributor]].concat();
     let sums = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
+    let sums: Vec<Span> = sums.into_iter().chain(splats.gradient_d).collect();
     let all = [&image[..], &[pixels.gradient], &sums].concat();
 
     let mut forward = Program::new("banded step, forward");

@@ -13,7 +13,7 @@
 //! Records lie in id order in every band, so Gaussians of equal depth keep their order, every tile gets the list it would
 //! have had, and image, gradients and, with the segmented reduction, every byte are those of the unbanded step.
 //!
-//! The store is the price: 48 bytes a Gaussian of capacity, in the arena from the loss to the update, when only one band's
+//! The store is the price: 48 bytes a Gaussian of capacity, 64 where surfaces are trained, in the arena from the loss to the update, when only one band's
 //! records and lists are there beside it. Plans whose records suffice for all Gaussians have none of this.
 
 use std::ops::Range;
@@ -75,7 +75,11 @@ impl RecordBandTensors {
                 let name = format!("gradient_{stream}[{}]", chunk.index);
                 arena(name, Tag::Other, bytes)
             });
-            store.push(Rows { a, b, c });
+            let d = t.splats.gradient_d.map(|_| {
+                let name = format!("gradient_d[{}]", chunk.index);
+                arena(name, Tag::Other, bytes)
+            });
+            store.push(Rows { a, b, c, d });
         }
         let groups = arena("groups".to_owned(), Tag::Other, groups_bytes);
         let group_rows = arena(
@@ -98,7 +102,8 @@ impl RecordBandTensors {
 
     /// The store and its table.
     fn kept(&self) -> Vec<Span> {
-        let rows = self.store.iter().flat_map(|rows| [rows.a, rows.b, rows.c]);
+        let rows = self.store.iter();
+        let rows = rows.flat_map(|rows| [Some(rows.a), Some(rows.b), Some(rows.c), rows.d].into_iter().flatten());
         rows.chain([self.group_rows]).collect()
     }
 

@@ -6,7 +6,7 @@ use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::generated::common::STATISTICS_PLANES;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Chunk, Intersections, Pixels, Shared, Splats, Surface, Variants};
+use crate::kernels::views::{Chunk, Intersections, Partials, Pixels, Shared, Splats, Surface, Variants};
 use crate::kernels::{loss, views};
 use crate::program::{Class, Span, Tag, TensorTable};
 
@@ -60,7 +60,7 @@ pub struct StepTensors {
     /// Owners and ranges.
     pub intersections: Intersections,
     /// Partial gradients of the segmented reduction.
-    pub partials: [Span; 3],
+    pub partials: Partials,
     /// Image, contributors, gradient, target.
     pub pixels: Pixels,
     /// Training images on the device; none when steps bring theirs along.
@@ -90,6 +90,8 @@ pub struct StepExtras {
     pub statistic: bool,
     /// Ends with noise on the centres.
     pub position_noise: bool,
+    /// Draws planes of Gaussians, and trains them.
+    pub surface: bool,
 }
 
 impl Default for StepExtras {
@@ -98,6 +100,7 @@ impl Default for StepExtras {
             scores: false,
             statistic: true,
             position_noise: false,
+            surface: false,
         }
     }
 }
@@ -133,15 +136,30 @@ impl StepTensors {
     #[must_use]
     pub fn for_surfaces(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
         let mut tensors = Self::for_rendering(table, capacities, variants);
-        let (v, px) = (u64::from(capacities.v_cap), u64::from(capacities.max_pixels));
+        tensors.add_surface(table, false);
+        tensors
+    }
+
+    /// Adds what steps and renders need for planes of Gaussians.
+    fn add_surface(&mut self, table: &mut TensorTable, training: bool) {
+        let c = &self.capacities;
+        let (v, i, px) = (u64::from(c.v_cap), u64::from(c.i_cap), u64::from(c.max_pixels));
         let mut arena = |name: &str, tag, bytes| table.add(format!("surface/{name}"), Class::Arena, tag, bytes);
-        tensors.splats.plane = Some(arena("splat_plane", Tag::Visible, 16 * v));
-        tensors.pixels.surface = Some(Surface {
+        self.splats.plane = Some(arena("splat_plane", Tag::Visible, 16 * v));
+        let mut surface = Surface {
             plane: arena("plane", Tag::Pixels, 16 * px),
             depth: arena("depth", Tag::Pixels, 8 * px),
             map: arena("map", Tag::Pixels, 16 * px),
-        });
-        tensors
+            gradient: self.pixels.gradient,
+        };
+        if training {
+            let segmented = self.variants.reduction == views::Reduction::Segmented;
+            surface.gradient = arena("gradient", Tag::Pixels, 16 * px);
+            self.splats.gradient_d = Some(arena("gradient_d", Tag::Visible, 16 * v));
+            let partial = if segmented { i } else { 1 };
+            self.partials.d = Some(arena("partial_d", Tag::Intersections, 16 * partial));
+        }
+        self.pixels.surface = Some(surface);
     }
 
     fn with_state(
@@ -170,6 +188,7 @@ impl StepTensors {
             gradient_b: arena("gradient_b", Tag::Visible, v, 16),
             gradient_c: arena("gradient_c", Tag::Visible, v, 16),
             plane: None,
+            gradient_d: None,
         };
         let depth_sort = SortBuffers {
             keys: [depth_keys, arena("depth_keys_other", Tag::Visible, v, 4)],
@@ -201,7 +220,13 @@ impl StepTensors {
             ),
         };
         let partial = if segmented { i } else { 1 };
-        let partials = ["partial_a", "partial_b", "partial_c"].map(|n| arena(n, Tag::Intersections, partial, 16));
+        let mut sums = |name: &str| arena(name, Tag::Intersections, partial, 16);
+        let partials = Partials {
+            a: sums("partial_a"),
+            b: sums("partial_b"),
+            c: sums("partial_c"),
+            d: None,
+        };
         let ordered = if variants.orders_tiles() {
             u64::from(c.max_tiles)
         } else {
@@ -255,7 +280,7 @@ impl StepTensors {
         // Only evaluations bring their images when those of steps are resident, one at a time.
         let image_slots = if resident.pages.is_empty() { c.slots } else { 1 };
         let rings = rings(table, &c, image_slots);
-        Self {
+        let mut tensors = Self {
             capacities: c,
             variants: *variants,
             shared,
@@ -286,7 +311,11 @@ impl StepTensors {
             filter,
             rings,
             position_noise: extras.position_noise,
+        };
+        if extras.surface {
+            tensors.add_surface(table, training);
         }
+        tensors
     }
 }
 

@@ -79,7 +79,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 108] = [
+pub static ALL: [&Shader; 119] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -114,11 +114,17 @@ pub static ALL: [&Shader; 108] = [
     &fusion_integrate::KERNEL.shader,
     &fusion_touch::KERNEL.shader,
     &gradient_check::KERNEL.shader,
+    &gradient_check::SURFACE.shader,
     &gradient_fold::KERNEL.shader,
+    &gradient_fold::SURFACE.shader,
     &gradient_store::LOAD.shader,
     &gradient_store::SAVE.shader,
     &gradient_store::CHECK.shader,
     &gradient_store::CLEAR.shader,
+    &gradient_store::LOAD_SURFACE.shader,
+    &gradient_store::SAVE_SURFACE.shader,
+    &gradient_store::CHECK_SURFACE.shader,
+    &gradient_store::CLEAR_SURFACE.shader,
     &guard_bands::KERNEL.shader,
     &histogram::KERNEL.shader,
     &intersection_scan::KERNEL.shader,
@@ -151,6 +157,7 @@ pub static ALL: [&Shader; 108] = [
     &project::HALF.shader,
     &project::SURFACE.shader,
     &project::DEFERRED.shader,
+    &project::HALF_SURFACE.shader,
     &project::HALF_DEFERRED.shader,
     &project::COMPACT_DEFERRED.shader,
     &rasterize::KERNEL.shader,
@@ -159,7 +166,10 @@ pub static ALL: [&Shader; 108] = [
     &rasterize::COLUMN_SURFACE.shader,
     &rasterize_backward::ATOMIC.shader,
     &rasterize_backward::COLUMN.shader,
+    &rasterize_backward::ATOMIC_SURFACE.shader,
+    &rasterize_backward::COLUMN_SURFACE.shader,
     &rasterize_backward::COMPARE_EXCHANGE.shader,
+    &rasterize_backward::COMPARE_EXCHANGE_SURFACE.shader,
     &rasterize_backward_lanes::KERNEL.shader,
     &rasterize_lanes::KERNEL.shader,
     &reorder::PUT.shader,
@@ -169,6 +179,7 @@ pub static ALL: [&Shader; 108] = [
     &sort_scatter::KERNEL.shader,
     &sort_scatter::SUBGROUP.shader,
     &splat_clear::KERNEL.shader,
+    &splat_clear::SURFACE.shader,
     &ssim_maps::KERNEL.shader,
     &ssim_maps::MASKED.shader,
     &ssim_maps::METRICS.shader,
