@@ -115,7 +115,51 @@ impl Gpu {
     ) -> Self {
         let mut table = TensorTable::default();
         let tensors = StepTensors::new(&mut table, capacities, variants);
-        let mut program = program(&tensors);
+        // Those of steps that look at surfaces, where the capacities have a loss that does.
+        let tensors = tensors.for_surface_steps(&mut table).unwrap_or(tensors);
+        let program = program(&tensors);
+        Self::of(table, tensors, program, keep)
+    }
+
+    /// A training step of surfaces whose loss of blended planes is linear: its gradient is what the host writes to the tensor
+    /// that is returned, `vec4` by pixel.
+    ///
+    /// # Panics
+    /// As [`Gpu::new`].
+    #[must_use]
+    pub fn of_surfaces(
+        capacities: &Capacities,
+        variants: &Variants,
+        keep: impl FnOnce(&StepTensors) -> Vec<Keep>,
+    ) -> (Self, Span) {
+        let mut table = TensorTable::default();
+        let mut capacities = *capacities;
+        capacities.losses.normals = true;
+        let tensors = StepTensors::new(&mut table, &capacities, variants).for_surface_steps(&mut table);
+        let mut tensors = tensors.expect("asked for");
+        tensors.extra.plane_loss = None;
+        let gradient = tensors.pixels.surface.expect("asked for").gradient;
+        let given = table.add("given/surface_gradient", Class::Small, Tag::Other, gradient.bytes);
+        let mut program = train_step(&tensors);
+        let first = |c: &Command| c.views().iter().any(|view| view.tensor == gradient.tensor);
+        let first = program.commands.iter().position(first).expect("a pass that reads it");
+        let copy = Command::Copy {
+            from: given,
+            from_stride: 0,
+            to: gradient,
+            to_stride: 0,
+        };
+        program.commands.insert(first, copy);
+        (Self::of(table, tensors, program, keep), given)
+    }
+
+    fn of(
+        mut table: TensorTable,
+        tensors: StepTensors,
+        mut program: Program,
+        keep: impl FnOnce(&StepTensors) -> Vec<Keep>,
+    ) -> Self {
+        let capacities = tensors.capacities;
         let mut kept = Vec::new();
         for (index, keep) in keep(&tensors).into_iter().enumerate() {
             let name = format!("kept/{index}");

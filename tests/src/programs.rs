@@ -57,7 +57,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         capacities.losses = ExtraLosses {
             alpha: capacities.masked,
             exposure: capacities.masked,
-            normals: capacities.deferred_steps == 0,
+            normals: false,
         };
         capacities.storage = match capacities.storage {
             Storage::Exact => Storage::Half,
@@ -103,13 +103,10 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         reorder(&mut program, &t, &sort, &Frame::new([0.0; 3], 1.0));
         bound_clusters(&mut program, &t);
         programs.push(program);
-        let surfaces = t.for_surface_steps(&mut table);
         programs.push(train_step(&t));
-        programs.extend(surfaces.iter().map(train_step));
         programs.push(evaluate_view(&t, &[]));
         let bands = BandTensors::new(&mut table, &capacities, &variants);
         programs.extend(banded(&t, &bands, &[]).into_values());
-        programs.extend(surfaces.iter().flat_map(|t| banded(t, &bands, &[]).into_values()));
         let records = RecordBandTensors::new(&mut table, &t, true);
         programs.extend(banded_records(&t, &bands, &records, &[]).into_values());
         let mut program = Program::new("others");
@@ -137,6 +134,13 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
             .flat_map(surfaces)
             .collect(),
     ));
+    for (reduction, threads, storage) in [
+        (Reduction::Segmented, Threads::Columns, Storage::Exact),
+        (Reduction::Atomic, Threads::Pixels, Storage::Half),
+        (Reduction::CompareExchange, Threads::Pixels, Storage::Compact),
+    ] {
+        lists.push((reduction, trained_surfaces(reduction, threads, storage)));
+    }
     let mut table = TensorTable::default();
     let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("a workspace");
     let programs = vec![lpips.program().clone()];
@@ -173,6 +177,28 @@ fn meshes() -> Vec<Program> {
     t.record_depths(&mut gather);
     mesh_gather::record(&mut gather, &io, 10);
     vec![draw, gather]
+}
+
+/// Steps that train planes, whole and in bands of either kind.
+fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) -> Vec<Program> {
+    let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
+    capacities.storage = storage;
+    capacities.masked = storage == Storage::Half;
+    capacities.losses.normals = true;
+    let variants = Variants {
+        reduction,
+        sort_subgroup: 0,
+        threads,
+    };
+    let mut table = TensorTable::default();
+    let t = StepTensors::new(&mut table, &capacities, &variants).for_surface_steps(&mut table);
+    let t = t.expect("asked for");
+    let bands = BandTensors::new(&mut table, &capacities, &variants);
+    let records = RecordBandTensors::new(&mut table, &t, true);
+    let mut programs = vec![train_step(&t)];
+    programs.extend(banded(&t, &bands, &[]).into_values());
+    programs.extend(banded_records(&t, &bands, &records, &[]).into_values());
+    programs
 }
 
 /// What depth and meshes record.

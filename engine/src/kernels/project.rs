@@ -9,8 +9,8 @@ use crate::gaussians::layout::Storage;
 use crate::program::{Program, Span};
 
 /// Appends one pass per chunk. Chunks write disjoint records of the same streams; the streams are declared written, so
-/// the recorder puts a barrier between chunks. Planes are written where there is room for them; colours of
-/// such models do not wait.
+/// the recorder puts a barrier between chunks. Planes are written where there is room for them; no colours of such
+/// models wait.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_visible: Span, splats: &Splats) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);

@@ -150,7 +150,8 @@ impl TrainPlan {
         }
         let bands = BandTensors::new(&mut table, capacities, variants);
         let too_many = capacities.may_see_too_many();
-        let record_bands = too_many.then(|| RecordBandTensors::new(&mut table, &tensors, true));
+        let record_bands =
+            too_many.then(|| RecordBandTensors::new(&mut table, surfaces.as_ref().unwrap_or(&tensors), true));
         let copies = readback.copies(&tensors);
         for (terms, tensors) in steps.iter().flatten() {
             jobs.add_bands(*terms, Turns::Lists, step::banded(tensors, &bands, &copies[..2]));

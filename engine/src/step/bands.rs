@@ -185,7 +185,8 @@ pub(super) fn pulled(t: &StepTensors) -> Vec<Span> {
 
 /// Gradients of the records.
 fn sums(splats: &Splats) -> Vec<Span> {
-    vec![splats.gradient_a, splats.gradient_b, splats.gradient_c]
+    let sums = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
+    sums.into_iter().chain(splats.gradient_d).collect()
 }
 
 /// Takes the band's range into the uniforms.

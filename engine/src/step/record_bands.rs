@@ -13,7 +13,7 @@
 //! Records lie in id order in every band, so Gaussians of equal depth keep their order, every tile gets the list it would
 //! have had, and image, gradients and, with the segmented reduction, every byte are those of the unbanded step.
 //!
-//! The store is the price: 48 bytes a Gaussian of capacity, in the arena from the loss to the update, when only one band's
+//! The store is the price: 48 bytes a Gaussian of capacity, 64 where surfaces are trained, in the arena from the loss to the update, when only one band's
 //! records and lists are there beside it. Plans whose records suffice for all Gaussians have none of this.
 
 use std::ops::Range;
@@ -75,7 +75,11 @@ impl RecordBandTensors {
                 let name = format!("gradient_{stream}[{}]", chunk.index);
                 arena(name, Tag::Other, bytes)
             });
-            store.push(Rows { a, b, c });
+            let d = t.splats.gradient_d.map(|_| {
+                let name = format!("gradient_d[{}]", chunk.index);
+                arena(name, Tag::Other, bytes)
+            });
+            store.push(Rows { a, b, c, d });
         }
         let groups = arena("groups".to_owned(), Tag::Other, groups_bytes);
         let group_rows = arena(
@@ -98,8 +102,18 @@ impl RecordBandTensors {
 
     /// The store and its table.
     fn kept(&self) -> Vec<Span> {
-        let rows = self.store.iter().flat_map(|rows| [rows.a, rows.b, rows.c]);
+        let rows = self.store.iter();
+        let rows = rows.flat_map(|rows| [Some(rows.a), Some(rows.b), Some(rows.c), rows.d].into_iter().flatten());
         rows.chain([self.group_rows]).collect()
+    }
+
+    /// The same for the steps of `t`: without rows that its records have nothing for.
+    fn for_steps(&self, t: &StepTensors) -> Self {
+        let mut tensors = self.clone();
+        for rows in &mut tensors.store {
+            rows.d = rows.d.filter(|_| t.splats.gradient_d.is_some());
+        }
+        tensors
     }
 
     fn band(&self) -> InBand<'_> {
@@ -179,6 +193,7 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Pr
 /// Lists the parts of a training step with records in bands, and those of [`render_in_bands`].
 #[must_use]
 pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(Span, Span)]) -> Parts {
+    let r = &r.for_steps(t);
     let mut parts = render_in_bands(t, b, r, keep);
     let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
     let image = drawn(t);

@@ -7,7 +7,7 @@ use crate::kernels::generated::common::STATISTICS_PLANES;
 use crate::kernels::plane_loss::PlaneLossIo;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Chunk, Intersections, Pixels, Shared, Splats, Surface, Variants};
+use crate::kernels::views::{Chunk, Intersections, Partials, Pixels, Shared, Splats, Surface, Variants};
 use crate::kernels::{loss, views};
 use crate::program::{Class, Span, Tag, TensorTable};
 
@@ -61,7 +61,7 @@ pub struct StepTensors {
     /// Owners and ranges.
     pub intersections: Intersections,
     /// Partial gradients of the segmented reduction.
-    pub partials: [Span; 3],
+    pub partials: Partials,
     /// Image, contributors, gradient, target.
     pub pixels: Pixels,
     /// Training images on the device; none when steps bring theirs along.
@@ -165,7 +165,7 @@ impl StepTensors {
     /// Adds what steps and renders need for planes of Gaussians.
     fn add_surface(&mut self, table: &mut TensorTable, training: bool) {
         let c = &self.capacities;
-        let (v, px) = (u64::from(c.v_cap), u64::from(c.max_pixels));
+        let (v, i, px) = (u64::from(c.v_cap), u64::from(c.i_cap), u64::from(c.max_pixels));
         let mut arena = |name: &str, tag, bytes| table.add(format!("surface/{name}"), Class::Arena, tag, bytes);
         self.splats.plane = Some(arena("splat_plane", Tag::Visible, 16 * v));
         let mut surface = Surface {
@@ -175,7 +175,11 @@ impl StepTensors {
             gradient: self.pixels.gradient,
         };
         if training {
+            let segmented = self.variants.reduction == views::Reduction::Segmented;
             surface.gradient = arena("gradient", Tag::Pixels, 16 * px);
+            self.splats.gradient_d = Some(arena("gradient_d", Tag::Visible, 16 * v));
+            let partial = if segmented { i } else { 1 };
+            self.partials.d = Some(arena("partial_d", Tag::Intersections, 16 * partial));
         }
         self.pixels.surface = Some(surface);
     }
@@ -206,6 +210,7 @@ impl StepTensors {
             gradient_b: arena("gradient_b", Tag::Visible, v, 16),
             gradient_c: arena("gradient_c", Tag::Visible, v, 16),
             plane: None,
+            gradient_d: None,
         };
         let depth_sort = SortBuffers {
             keys: [depth_keys, arena("depth_keys_other", Tag::Visible, v, 4)],
@@ -237,7 +242,13 @@ impl StepTensors {
             ),
         };
         let partial = if segmented { i } else { 1 };
-        let partials = ["partial_a", "partial_b", "partial_c"].map(|n| arena(n, Tag::Intersections, partial, 16));
+        let mut sums = |name: &str| arena(name, Tag::Intersections, partial, 16);
+        let partials = Partials {
+            a: sums("partial_a"),
+            b: sums("partial_b"),
+            c: sums("partial_c"),
+            d: None,
+        };
         let ordered = if variants.orders_tiles() {
             u64::from(c.max_tiles)
         } else {

@@ -21,6 +21,7 @@ mod resident;
 mod sort;
 mod step;
 mod storage;
+mod surfaces;
 mod swaths;
 mod training;
 mod uhd;

@@ -81,7 +81,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 115] = [
+pub static ALL: [&Shader; 125] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -116,11 +116,17 @@ pub static ALL: [&Shader; 115] = [
     &fusion_integrate::KERNEL.shader,
     &fusion_touch::KERNEL.shader,
     &gradient_check::KERNEL.shader,
+    &gradient_check::SURFACE.shader,
     &gradient_fold::KERNEL.shader,
+    &gradient_fold::SURFACE.shader,
     &gradient_store::LOAD.shader,
     &gradient_store::SAVE.shader,
     &gradient_store::CHECK.shader,
     &gradient_store::CLEAR.shader,
+    &gradient_store::LOAD_SURFACE.shader,
+    &gradient_store::SAVE_SURFACE.shader,
+    &gradient_store::CHECK_SURFACE.shader,
+    &gradient_store::CLEAR_SURFACE.shader,
     &guard_bands::KERNEL.shader,
     &histogram::KERNEL.shader,
     &intersection_scan::KERNEL.shader,
@@ -168,7 +174,10 @@ pub static ALL: [&Shader; 115] = [
     &rasterize::COLUMN_SURFACE.shader,
     &rasterize_backward::ATOMIC.shader,
     &rasterize_backward::COLUMN.shader,
+    &rasterize_backward::ATOMIC_SURFACE.shader,
+    &rasterize_backward::COLUMN_SURFACE.shader,
     &rasterize_backward::COMPARE_EXCHANGE.shader,
+    &rasterize_backward::COMPARE_EXCHANGE_SURFACE.shader,
     &rasterize_backward_lanes::KERNEL.shader,
     &rasterize_lanes::KERNEL.shader,
     &reorder::PUT.shader,
@@ -178,6 +187,7 @@ pub static ALL: [&Shader; 115] = [
     &sort_scatter::KERNEL.shader,
     &sort_scatter::SUBGROUP.shader,
     &splat_clear::KERNEL.shader,
+    &splat_clear::SURFACE.shader,
     &ssim_maps::KERNEL.shader,
     &ssim_maps::MASKED.shader,
     &ssim_maps::METRICS.shader,
