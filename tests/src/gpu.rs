@@ -9,7 +9,7 @@ use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Chunk, Reduction, Threads, Variants};
 use kiln::memory::Gpu as Device;
 use kiln::program::{Class, Command, Program, Span, Tag, TensorTable};
-use kiln::step::{Capacities, ResidentImages, StepExtras, StepTensors, read_model, train_step, write_model};
+use kiln::step::{Capacities, StepTensors, read_model, train_step, write_model};
 use kiln::vk::{self, CompiledProgram, Instance, RecordOptions, Validation};
 
 /// No test needs more.
@@ -131,17 +131,16 @@ impl Gpu {
         keep: impl FnOnce(&StepTensors) -> Vec<Keep>,
     ) -> (Self, Span) {
         let mut table = TensorTable::default();
-        let extras = StepExtras {
-            surface: true,
-            ..StepExtras::default()
-        };
-        let resident = ResidentImages::default();
-        let tensors = StepTensors::for_training(&mut table, capacities, variants, resident, extras);
+        let tensors = StepTensors::new(&mut table, capacities, variants).for_surface_steps(&mut table);
         let gradient = tensors.pixels.surface.expect("asked for").gradient;
         let given = table.add("given/surface_gradient", Class::Small, Tag::Other, gradient.bytes);
         let mut program = train_step(&tensors);
-        let first = |c: &Command| c.views().iter().any(|view| view.tensor == gradient.tensor);
-        let first = program.commands.iter().position(first).expect("a pass that reads it");
+        let backward = |c: &Command| c.name().starts_with("rasterize_backward");
+        let first = program
+            .commands
+            .iter()
+            .position(backward)
+            .expect("a pass that reads it");
         let copy = Command::Copy {
             from: given,
             from_stride: 0,

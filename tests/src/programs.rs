@@ -16,9 +16,8 @@ use kiln::kernels::{
 use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::step::{
-    BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, ResidentImages,
-    STAGING_BYTES, StepExtras, StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, surface,
-    train_step,
+    BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,
+    StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, surface, train_step,
 };
 use kiln_mesh::Mesh;
 
@@ -188,12 +187,8 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
         sort_subgroup: 0,
         threads,
     };
-    let extras = StepExtras {
-        surface: true,
-        ..StepExtras::default()
-    };
     let mut table = TensorTable::default();
-    let t = StepTensors::for_training(&mut table, &capacities, &variants, ResidentImages::default(), extras);
+    let t = StepTensors::new(&mut table, &capacities, &variants).for_surface_steps(&mut table);
     let bands = BandTensors::new(&mut table, &capacities, &variants);
     let records = RecordBandTensors::new(&mut table, &t, true);
     let mut programs = vec![train_step(&t)];

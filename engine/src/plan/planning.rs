@@ -86,7 +86,6 @@ pub fn step_extras(profile: &Profile) -> StepExtras {
         scores: profile.strategy.error_guided().is_some(),
         statistic: profile.strategy.sums_absolute_pulls(),
         position_noise: profile.strategy.noise() > 0.0,
-        surface: false,
     }
 }
 

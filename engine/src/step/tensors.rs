@@ -90,8 +90,6 @@ pub struct StepExtras {
     pub statistic: bool,
     /// Ends with noise on the centres.
     pub position_noise: bool,
-    /// Draws planes of Gaussians, and trains them.
-    pub surface: bool,
 }
 
 impl Default for StepExtras {
@@ -100,7 +98,6 @@ impl Default for StepExtras {
             scores: false,
             statistic: true,
             position_noise: false,
-            surface: false,
         }
     }
 }
@@ -137,6 +134,14 @@ impl StepTensors {
     pub fn for_surfaces(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
         let mut tensors = Self::for_rendering(table, capacities, variants);
         tensors.add_surface(table, false);
+        tensors
+    }
+
+    /// The same tensors for steps that train the planes of Gaussians, and what these need in the arena.
+    #[must_use]
+    pub fn for_surface_steps(&self, table: &mut TensorTable) -> Self {
+        let mut tensors = self.clone();
+        tensors.add_surface(table, true);
         tensors
     }
 
@@ -280,7 +285,7 @@ impl StepTensors {
         // Only evaluations bring their images when those of steps are resident, one at a time.
         let image_slots = if resident.pages.is_empty() { c.slots } else { 1 };
         let rings = rings(table, &c, image_slots);
-        let mut tensors = Self {
+        Self {
             capacities: c,
             variants: *variants,
             shared,
@@ -311,11 +316,7 @@ impl StepTensors {
             filter,
             rings,
             position_noise: extras.position_noise,
-        };
-        if extras.surface {
-            tensors.add_surface(table, training);
         }
-        tensors
     }
 }
 
