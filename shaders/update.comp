@@ -7,6 +7,9 @@
 // kiln-variant: deferred DEFERRED=1
 // kiln-variant: half_deferred HALF=1 DEFERRED=1
 // kiln-variant: compact_deferred COMPACT=1 DEFERRED=1
+// kiln-variant: surface SURFACE=1
+// kiln-variant: half_surface HALF=1 SURFACE=1
+// kiln-variant: compact_surface COMPACT=1 SURFACE=1
 // Projection backward, densification statistics and Adam (Kingma & Ba 2015) for every Gaussian of a chunk, in one pass:
 // no parameter gradient ever reaches memory.
 //
@@ -15,6 +18,8 @@
 //
 // `deferred` variants leave the colours of Gaussians out of view alone and give those in view the steps that they missed first.
 // In them SH takes a step when neither of its groups is skipped.
+//
+// `surface` variants take the gradients of planes on to centres and rotations.
 //
 // With CLUSTERS, every group of 256 ends with the bounds of what it has become.
 #if defined(HALF) || defined(COMPACT)
@@ -58,6 +63,9 @@ layout(set = 0, binding = 12, std430) readonly restrict buffer SplatColor { vec4
 layout(set = 0, binding = 13, std430) readonly restrict buffer GradientA { vec4 gradient_a[]; };
 layout(set = 0, binding = 14, std430) readonly restrict buffer GradientB { vec4 gradient_b[]; };
 layout(set = 0, binding = 15, std430) readonly restrict buffer GradientC { vec4 gradient_c[]; };
+#ifdef SURFACE
+layout(set = 0, binding = 16, std430) readonly restrict buffer GradientD { vec4 gradient_d[]; };
+#endif
 
 layout(push_constant) uniform Push {
     uint stride;
@@ -72,6 +80,7 @@ layout(push_constant) uniform Push {
 
 #include "common/gaussian.glsl"
 #include "common/projection.glsl"
+#include "common/plane.glsl"
 #include "common/tiles.glsl"
 #include "common/sh.glsl"
 #include "common/cluster.glsl"
@@ -103,7 +112,11 @@ bool bad(float x) {
 }
 
 // Chain rule from the splat's 2D gradients to the Gaussian's parameters; the direction term of colour is added later.
-Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic, float d_opacity) {
+Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic, float d_opacity
+#ifdef SURFACE
+                          , vec4 d_plane
+#endif
+) {
     Gradient out_g;
     // Through the inverse: dL/dLambda = -K Gc K with the symmetric Gc of the conic's three numbers; K is the adjugate
     // over a determinant that is kept from vanishing.
@@ -144,6 +157,15 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
     d_t.x += fx * inv_z * d_mean_px.x;
     d_t.y += fy * inv_z * d_mean_px.y;
     d_t.z -= inv_z2 * (fx * p.t.x * d_mean_px.x + fy * p.t.y * d_mean_px.y);
+#ifdef SURFACE
+    // Through d = -n . t and n = turn W R e_k; axis k and sign are constants of the step.
+    vec3 thin = thinnest(g.log_scale);
+    float turn;
+    vec3 normal = turned_plane(p, thin, turn).xyz;
+    vec3 d_normal = turn * (d_plane.xyz - d_plane.w * p.t);
+    vec3 d_axis = w0 * d_normal.x + w1 * d_normal.y + w2 * d_normal.z;
+    d_t -= d_plane.w * normal;
+#endif
     out_g.mean = w0 * d_t.x + w1 * d_t.y + w2 * d_t.z;
 
     // Scales: through the 3D filter, and through its opacity compensation.
@@ -158,6 +180,9 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
 
     // Rotation: m[c][r] is row r, column c.
     mat3 m = mat3(d_q[0] * p.scale.x, d_q[1] * p.scale.y, d_q[2] * p.scale.z);
+#ifdef SURFACE
+    m += outerProduct(d_axis, thin);
+#endif
     float norm = length(g.quat);
     vec4 n = g.quat / norm;
     float w = n.x, x = n.y, y = n.z, z = n.w;
@@ -281,7 +306,11 @@ void update(uint group, uint lane, uint i) {
         uint clamped = uint(splat_color[v].w);
         d_rgb = vec3((clamped & 1u) != 0u ? 0.0 : c.x, (clamped & 2u) != 0u ? 0.0 : c.y,
                      (clamped & 4u) != 0u ? 0.0 : c.z);
+#ifdef SURFACE
+        gradient = project_backward(g, p, a.xy, b.xyz, a.z, gradient_d[v]);
+#else
         gradient = project_backward(g, p, a.xy, b.xyz, a.z);
+#endif
         vec3 offset = g.mean - u.camera_position.xyz;
         inv_distance = inversesqrt(max(dot(offset, offset), 1e-30));
         direction = offset * inv_distance;

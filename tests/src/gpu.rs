@@ -115,8 +115,11 @@ impl Gpu {
     ) -> Self {
         let mut table = TensorTable::default();
         let tensors = StepTensors::new(&mut table, capacities, variants);
-        // Those of steps that look at surfaces, where the capacities have a loss that does.
-        let tensors = tensors.for_surface_steps(&mut table).unwrap_or(tensors);
+        let tensors = if capacities.losses.normals {
+            tensors.for_surface_steps(&mut table)
+        } else {
+            tensors
+        };
         let program = program(&tensors);
         Self::of(table, tensors, program, keep)
     }
@@ -133,16 +136,16 @@ impl Gpu {
         keep: impl FnOnce(&StepTensors) -> Vec<Keep>,
     ) -> (Self, Span) {
         let mut table = TensorTable::default();
-        let mut capacities = *capacities;
-        capacities.losses.normals = true;
-        let tensors = StepTensors::new(&mut table, &capacities, variants).for_surface_steps(&mut table);
-        let mut tensors = tensors.expect("asked for");
-        tensors.extra.plane_loss = None;
+        let tensors = StepTensors::new(&mut table, capacities, variants).for_surface_steps(&mut table);
         let gradient = tensors.pixels.surface.expect("asked for").gradient;
         let given = table.add("given/surface_gradient", Class::Small, Tag::Other, gradient.bytes);
         let mut program = train_step(&tensors);
-        let first = |c: &Command| c.views().iter().any(|view| view.tensor == gradient.tensor);
-        let first = program.commands.iter().position(first).expect("a pass that reads it");
+        let backward = |c: &Command| c.name().starts_with("rasterize_backward");
+        let first = program
+            .commands
+            .iter()
+            .position(backward)
+            .expect("a pass that reads it");
         let copy = Command::Copy {
             from: given,
             from_stride: 0,

@@ -192,7 +192,6 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
     };
     let mut table = TensorTable::default();
     let t = StepTensors::new(&mut table, &capacities, &variants).for_surface_steps(&mut table);
-    let t = t.expect("asked for");
     let bands = BandTensors::new(&mut table, &capacities, &variants);
     let records = RecordBandTensors::new(&mut table, &t, true);
     let mut programs = vec![train_step(&t)];

@@ -107,7 +107,8 @@ impl TrainPlan {
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut jobs = Jobs::default();
-        let surfaces = tensors.for_surface_steps(&mut table);
+        let with_surfaces = capacities.losses.normals;
+        let surfaces = with_surfaces.then(|| tensors.for_surface_steps(&mut table));
         let steps = [(Terms::Image, Some(&tensors)), (Terms::Surface, surfaces.as_ref())];
         let steps = steps.map(|(terms, tensors)| Some((terms, tensors?)));
         for (terms, tensors) in steps.iter().flatten() {

@@ -138,22 +138,21 @@ impl StepTensors {
         tensors
     }
 
-    /// The same tensors for steps whose loss looks at surfaces, and what these need in the arena; none where no loss does.
+    /// The same tensors for steps that train the planes of Gaussians, and what these need in the arena; with what the loss of
+    /// surfaces needs where there is one.
     #[must_use]
-    pub fn for_surface_steps(&self, table: &mut TensorTable) -> Option<Self> {
-        self.capacities.losses.normals.then(|| {
-            let mut tensors = self.clone();
-            tensors.add_surface(table, true);
-            let px = u64::from(self.capacities.max_pixels);
-            let mut arena = |name: &str, bytes| table.add(format!("surface/{name}"), Class::Arena, Tag::Pixels, bytes);
-            tensors.extra.plane_loss = Some(PlaneLossIo {
-                steepest: arena("steepest", 4),
-                // Free once the image losses are reduced.
-                sums: self.loss_sums,
-                normal_gradient: arena("normal_gradient", 16 * px),
-            });
-            tensors
-        })
+    pub fn for_surface_steps(&self, table: &mut TensorTable) -> Self {
+        let mut tensors = self.clone();
+        tensors.add_surface(table, true);
+        let px = u64::from(self.capacities.max_pixels);
+        let mut arena = |name: &str, bytes| table.add(format!("surface/{name}"), Class::Arena, Tag::Pixels, bytes);
+        tensors.extra.plane_loss = self.capacities.losses.normals.then(|| PlaneLossIo {
+            steepest: arena("steepest", 4),
+            // Free once the image losses are reduced.
+            sums: self.loss_sums,
+            normal_gradient: arena("normal_gradient", 16 * px),
+        });
+        tensors
     }
 
     /// Name of a program of these tensors.

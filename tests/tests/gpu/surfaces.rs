@@ -3,7 +3,6 @@
 
 use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::step::Capacities;
-use kiln::twins::rng::normal;
 use kiln_tests::child;
 use kiln_tests::gpu::{Gpu, open};
 use kiln_tests::scenes::Scene;
@@ -38,16 +37,6 @@ fn capacities(scene: &Scene, chunk: u32) -> Capacities {
     c
 }
 
-/// Gradients by blended planes, of the size of those by colours.
-fn by_pixel(scene: &Scene) -> Vec<[f32; 4]> {
-    let pixels = scene.size[0] * scene.size[1];
-    let scale = 0.3 / pixels as f32;
-    let value = |i: u32, c: u32| scale * normal::<f32>(scene.seed, 11, i, c);
-    (0..pixels)
-        .map(|i| std::array::from_fn(|c| value(i, c as u32) * if c == 3 { 0.25 } else { 1.0 }))
-        .collect()
-}
-
 /// One step in every variant of `list`, stage by stage; how many Gaussians were visible.
 fn check(scene: &Scene, list: &[Variants]) -> usize {
     let (model, camera, target) = (scene.model(), scene.camera(), scene.target());
@@ -59,7 +48,7 @@ fn check(scene: &Scene, list: &[Variants]) -> usize {
         println!("{variants:?}");
         let (mut gpu, given) = staged_surfaces(&capacities(scene, 512), variants);
         gpu.load(&model);
-        gpu.device.write(&given, &by_pixel(scene)).expect("upload");
+        gpu.device.write(&given, &scene.by_plane()).expect("upload");
         let status = gpu.run(1, &uniforms(&camera, scene.sh_degree, 1), &target);
         assert_eq!(
             (status.stalled, status.nonfinite, status.skipped),
@@ -68,6 +57,7 @@ fn check(scene: &Scene, list: &[Variants]) -> usize {
         );
         let stages = Stages::read(&mut gpu, &status, &camera);
         stages.check(&before, &camera, &target, &status);
+        stages.check_update(&mut gpu, &before, &camera);
         gpu.assert_valid();
         visible = stages.visible.len();
     }
@@ -129,7 +119,7 @@ fn every_subgroup_width() {
 fn trained(c: &Capacities, scene: &Scene, variants: &Variants) -> Vec<u8> {
     let (mut gpu, given) = Gpu::of_surfaces(c, variants, |_| Vec::new());
     gpu.load(&scene.model());
-    gpu.device.write(&given, &by_pixel(scene)).expect("upload");
+    gpu.device.write(&given, &scene.by_plane()).expect("upload");
     for iteration in 1..=3 {
         let mut camera = scene.camera();
         camera.translation[0] += 0.2 * iteration as f32;

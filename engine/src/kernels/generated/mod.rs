@@ -81,7 +81,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 125] = [
+pub static ALL: [&Shader; 128] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -202,8 +202,11 @@ pub static ALL: [&Shader; 125] = [
     &update::KERNEL.shader,
     &update::HALF.shader,
     &update::COMPACT.shader,
+    &update::SURFACE.shader,
     &update::DEFERRED.shader,
+    &update::HALF_SURFACE.shader,
     &update::HALF_DEFERRED.shader,
+    &update::COMPACT_SURFACE.shader,
     &update::COMPACT_DEFERRED.shader,
     &vertex_colors::KERNEL.shader,
     &visible_scan::KERNEL.shader,
