@@ -49,6 +49,8 @@ pub struct Twin {
     pub statistics: Vec<Statistics<f32>>,
     /// Filter, degree.
     pub settings: Settings,
+    /// Weight of the least standard deviations in the loss.
+    pub flat: f32,
 }
 
 impl Twin {
@@ -68,6 +70,7 @@ impl Twin {
                 tight_tiles: true,
                 dropout: None,
             },
+            flat: 0.0,
         }
     }
 

@@ -95,7 +95,8 @@ impl StepUniforms {
             near_z: DEFAULT_NEAR_Z,
             dropout: 0.0,
             exposure_hold: 0.0,
-            reserved: [0; 4],
+            flat_weight: 0.0,
+            reserved: [0; 3],
         }
     }
 }

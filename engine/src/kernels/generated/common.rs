@@ -209,8 +209,10 @@ pub struct StepUniforms {
     pub dropout: f32,
     /// Weight in the loss of half an exposure's squared distance from the identity.
     pub exposure_hold: f32,
+    /// Weight of the mean over visible Gaussians of the least standard deviation, per world unit.
+    pub flat_weight: f32,
     /// Fills the block up to whole vectors: the table of learning rates lies behind it.
-    pub reserved: [u32; 4],
+    pub reserved: [u32; 3],
 }
 
 const _: () = {
@@ -248,7 +250,8 @@ const _: () = {
     assert!(offset_of!(StepUniforms, near_z) == 276);
     assert!(offset_of!(StepUniforms, dropout) == 280);
     assert!(offset_of!(StepUniforms, exposure_hold) == 284);
-    assert!(offset_of!(StepUniforms, reserved) == 288);
+    assert!(offset_of!(StepUniforms, flat_weight) == 288);
+    assert!(offset_of!(StepUniforms, reserved) == 292);
     assert!(size_of::<StepUniforms>() == 304);
 };
 
