@@ -1,5 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+// kiln-variant: -
+// kiln-variant: surface SURFACE=1
 // Stalls the step when a 2D gradient or the loss is not finite: nothing of such a step may reach the model.
 #include "common/group.glsl"
 #include "common/step.glsl"
@@ -10,6 +12,9 @@ layout(set = 0, binding = 0, std430) restrict buffer CountersBlock { Counters co
 layout(set = 0, binding = 1, std430) readonly restrict buffer GradientA { vec4 gradient_a[]; };
 layout(set = 0, binding = 2, std430) readonly restrict buffer GradientB { vec4 gradient_b[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer GradientC { vec4 gradient_c[]; };
+#ifdef SURFACE
+layout(set = 0, binding = 4, std430) readonly restrict buffer GradientD { vec4 gradient_d[]; };
+#endif
 
 bool bad(float x) {
     // Exponent bits all set: infinity or NaN. Bits, because compilers may assume that NaN does not occur.
@@ -32,6 +37,10 @@ void main() {
         vec4 c = gradient_c[v];
         wrong = wrong || bad(a.x) || bad(a.y) || bad(a.z) || bad(a.w) || bad(b.x) || bad(b.y) || bad(b.z) ||
                 bad(b.w) || bad(c.x) || bad(c.y) || bad(c.z);
+#ifdef SURFACE
+        vec4 d = gradient_d[v];
+        wrong = wrong || bad(d.x) || bad(d.y) || bad(d.z) || bad(d.w);
+#endif
     }
     if (wrong) {
         atomicAdd(counters.nonfinite, 1u);

@@ -1,5 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+// kiln-variant: -
+// kiln-variant: surface SURFACE=1
 // Adds each splat's partial gradients to its record in the order its tiles were emitted: same bytes whatever the
 // scheduling, and whatever bands the tiles came in.
 #include "common/group.glsl"
@@ -17,6 +19,10 @@ layout(set = 0, binding = 5, std430) readonly restrict buffer PartialC { vec4 pa
 layout(set = 0, binding = 6, std430) restrict buffer GradientA { vec4 gradient_a[]; };
 layout(set = 0, binding = 7, std430) restrict buffer GradientB { vec4 gradient_b[]; };
 layout(set = 0, binding = 8, std430) restrict buffer GradientC { vec4 gradient_c[]; };
+#ifdef SURFACE
+layout(set = 0, binding = 10, std430) readonly restrict buffer PartialD { vec4 partial_d[]; };
+layout(set = 0, binding = 11, std430) restrict buffer GradientD { vec4 gradient_d[]; };
+#endif
 
 void main() {
     uint v = group_index() * 256u + gl_LocalInvocationIndex;
@@ -28,15 +34,24 @@ void main() {
     vec4 a = gradient_a[v];
     vec4 b = gradient_b[v];
     vec4 c = gradient_c[v];
+#ifdef SURFACE
+    vec4 d = gradient_d[v];
+#endif
     for (uint k = 0u; k < count; ++k) {
         // A slot without a tile belongs to nobody and was never written.
         if (owners[start + k] == v) {
             a += partial_a[start + k];
             b += partial_b[start + k];
             c += partial_c[start + k];
+#ifdef SURFACE
+            d += partial_d[start + k];
+#endif
         }
     }
     gradient_a[v] = a;
     gradient_b[v] = b;
     gradient_c[v] = c;
+#ifdef SURFACE
+    gradient_d[v] = d;
+#endif
 }

@@ -4,6 +4,10 @@
 // kiln-variant: load LOAD=1
 // kiln-variant: save SAVE=1
 // kiln-variant: check CHECK=1
+// kiln-variant: clear_surface CLEAR=1 SURFACE=1
+// kiln-variant: load_surface LOAD=1 SURFACE=1
+// kiln-variant: save_surface SAVE=1 SURFACE=1
+// kiln-variant: check_surface CHECK=1 SURFACE=1
 // 2D gradients of all visible Gaussians of a chunk, kept while bands of tiles take turns with the records.
 //
 // A group of 256 Gaussians owns 256 rows, the visible ones of the group take the first of them in id order. `clear` zeroes
@@ -21,12 +25,15 @@ layout(set = 0, binding = 0, std430) readonly restrict buffer CountersBlock { Co
 #endif
 
 // Rows: a = d mean (px) x, y; d opacity; abs statistic     b = d conic A, B, C; clamped channels     c = d rgb;
-// splatted value
+// splatted value; d = d normal, d distance of the plane
 #if defined(CLEAR)
 layout(set = 0, binding = 1, std430) writeonly restrict buffer StoreA { vec4 store_a[]; };
 layout(set = 0, binding = 2, std430) writeonly restrict buffer StoreB { vec4 store_b[]; };
 layout(set = 0, binding = 3, std430) writeonly restrict buffer StoreC { vec4 store_c[]; };
 layout(set = 0, binding = 4, std430) writeonly restrict buffer GroupRows { uint group_rows[]; };
+#ifdef SURFACE
+layout(set = 0, binding = 5, std430) writeonly restrict buffer StoreD { vec4 store_d[]; };
+#endif
 #else
 layout(set = 0, binding = 1, std430) readonly restrict buffer VisibleMask { uint visible_mask[]; };
 #ifdef SAVE
@@ -40,6 +47,9 @@ layout(set = 0, binding = 4, std430) readonly restrict buffer StoreC { vec4 stor
 #endif
 #ifdef CHECK
 layout(set = 0, binding = 5, std430) readonly restrict buffer GroupVisible { uint group_visible[]; };
+#ifdef SURFACE
+layout(set = 0, binding = 6, std430) readonly restrict buffer StoreD { vec4 store_d[]; };
+#endif
 #else
 layout(set = 0, binding = 5, std430) readonly restrict buffer BandMask { uint band_mask[]; };
 layout(set = 0, binding = 6, std430) readonly restrict buffer GroupInBand { uint group_in_band[]; };
@@ -47,11 +57,19 @@ layout(set = 0, binding = 6, std430) readonly restrict buffer GroupInBand { uint
 layout(set = 0, binding = 7, std430) writeonly restrict buffer GradientA { vec4 gradient_a[]; };
 layout(set = 0, binding = 8, std430) writeonly restrict buffer GradientB { vec4 gradient_b[]; };
 layout(set = 0, binding = 9, std430) writeonly restrict buffer GradientC { vec4 gradient_c[]; };
+#ifdef SURFACE
+layout(set = 0, binding = 10, std430) readonly restrict buffer StoreD { vec4 store_d[]; };
+layout(set = 0, binding = 11, std430) writeonly restrict buffer GradientD { vec4 gradient_d[]; };
+#endif
 #else
 layout(set = 0, binding = 7, std430) readonly restrict buffer GradientA { vec4 gradient_a[]; };
 layout(set = 0, binding = 8, std430) readonly restrict buffer GradientB { vec4 gradient_b[]; };
 layout(set = 0, binding = 9, std430) readonly restrict buffer GradientC { vec4 gradient_c[]; };
 layout(set = 0, binding = 10, std430) readonly restrict buffer SplatColor { vec4 splat_color[]; };
+#ifdef SURFACE
+layout(set = 0, binding = 11, std430) writeonly restrict buffer StoreD { vec4 store_d[]; };
+layout(set = 0, binding = 12, std430) readonly restrict buffer GradientD { vec4 gradient_d[]; };
+#endif
 #endif
 #endif
 #endif
@@ -85,6 +103,9 @@ void main() {
     store_a[i] = vec4(0.0);
     store_b[i] = vec4(0.0);
     store_c[i] = vec4(0.0);
+#ifdef SURFACE
+    store_d[i] = vec4(0.0);
+#endif
     if (lane == 0u) {
         group_rows[first_group + group] = group * 256u;
     }
@@ -106,6 +127,10 @@ void main() {
     // The loss is looked at once, together with the first record.
     bool wrong = (v == 0u && bad(counters.loss)) || bad(a.x) || bad(a.y) || bad(a.z) || bad(a.w) || bad(b.x) ||
                  bad(b.y) || bad(b.z) || bad(b.w) || bad(c.x) || bad(c.y) || bad(c.z);
+#ifdef SURFACE
+    vec4 d = store_d[row];
+    wrong = wrong || bad(d.x) || bad(d.y) || bad(d.z) || bad(d.w);
+#endif
     if (wrong) {
         atomicAdd(counters.nonfinite, 1u);
         atomicMin(counters.nonfinite_index, v);
@@ -125,10 +150,16 @@ void main() {
     gradient_a[v] = store_a[row];
     gradient_b[v] = store_b[row];
     gradient_c[v] = store_c[row];
+#ifdef SURFACE
+    gradient_d[v] = store_d[row];
+#endif
 #else
     store_a[row] = gradient_a[v];
     store_b[row] = vec4(gradient_b[v].xyz, splat_color[v].w);
     store_c[row] = gradient_c[v];
+#ifdef SURFACE
+    store_d[row] = gradient_d[v];
+#endif
 #endif
 #endif
 #endif

@@ -7,10 +7,11 @@
 // kiln-variant: half_deferred HALF=1 DEFERRED=1
 // kiln-variant: compact_deferred HALF=1 COMPACT=1 DEFERRED=1
 // kiln-variant: surface SURFACE=1
+// kiln-variant: half_surface HALF=1 SURFACE=1
 // Writes the record of every visible Gaussian of a chunk: image position, conic, opacity, colour, depth key, tile count.
 //
 // `deferred` variants are for models whose colours get the optimiser's steps when they are next in view: they evaluate colours
-// with the steps that were missed, and write nothing back. The `surface` variant also writes the plane that a Gaussian lies in.
+// with the steps that were missed, and write nothing back. `surface` variants also write the plane that a Gaussian lies in.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/planes.glsl"

@@ -135,7 +135,7 @@ void main() {
         EACH_ROW(STORE)
 #ifdef SURFACE
 #define STORE_SURFACE(R) if (R < rows) { \
-            uint index = (origin.y + R) * u.width + x; \
+            uint index = (origin.y + R) * u.width + x - swath_base; \
             surface_plane[index] = plane_sum[R]; \
             surface_depth[index] = depth_sum[R]; \
         }

@@ -3,6 +3,9 @@
 // kiln-variant: column COLUMN=1
 // kiln-variant: atomic ATOMIC=1
 // kiln-variant: compare_exchange COMPARE_EXCHANGE=1
+// kiln-variant: column_surface COLUMN=1 SURFACE=1
+// kiln-variant: atomic_surface ATOMIC=1 SURFACE=1
+// kiln-variant: compare_exchange_surface COMPARE_EXCHANGE=1 SURFACE=1
 // Gradients of the 2D splats of a tile, walking each pixel's contributors back to front.
 //
 // Column variant: 16 threads, a column of 16 pixels each; the tile's sums go to the splat's own emission slot and a later
@@ -12,6 +15,9 @@
 // memory for eight splats; then lanes change sides: a lane takes one splat and sums over a row of eight pixels in its
 // registers, and rows are added with a few shuffles. Each sum goes to the splat with a float atomic or, where there are
 // none, by comparing and exchanging the word until nobody came between.
+//
+// `surface` variants go on with the gradients of blended planes: a splat's plane is blended like its colour, so its product with
+// them adds to the pull, and its gradient is theirs by blending weights.
 #ifdef ATOMIC
 #extension GL_EXT_shader_atomic_float : require
 #endif
@@ -67,6 +73,22 @@ layout(set = 0, binding = 11, std430) coherent restrict buffer GradientA { uint 
 layout(set = 0, binding = 12, std430) coherent restrict buffer GradientB { uint gradient_b[]; };
 layout(set = 0, binding = 13, std430) coherent restrict buffer GradientC { uint gradient_c[]; };
 #endif
+#ifdef SURFACE
+// d = d normal, d distance of the plane
+#ifdef COLUMN
+layout(set = 0, binding = 14, std430) readonly restrict buffer SplatPlane { vec4 splat_plane[]; };
+layout(set = 0, binding = 15, std430) readonly restrict buffer SurfaceGradient { vec4 surface_gradient[]; };
+layout(set = 0, binding = 16, std430) writeonly restrict buffer GradientD { vec4 gradient_d[]; };
+#else
+layout(set = 0, binding = 15, std430) readonly restrict buffer SplatPlane { vec4 splat_plane[]; };
+layout(set = 0, binding = 16, std430) readonly restrict buffer SurfaceGradient { vec4 surface_gradient[]; };
+#ifdef ATOMIC
+layout(set = 0, binding = 17, std430) restrict buffer GradientD { float gradient_d[]; };
+#else
+layout(set = 0, binding = 17, std430) coherent restrict buffer GradientD { uint gradient_d[]; };
+#endif
+#endif
+#endif
 
 layout(push_constant) uniform Push {
     uint swath_begin;  // pixels that rows of this swath begin at
@@ -86,11 +108,25 @@ layout(push_constant) uniform Push {
 struct PixelState {
     float transmittance;
     vec3 behind;
+#ifdef SURFACE
+    vec4 by_plane;       // d loss / d blended plane
+    float plane_behind;  // what is blended behind the current splat's plane; its product with that is all that matters
+#endif
 };
+
+#ifdef SURFACE
+#define NO_STATE PixelState(1.0, vec3(0.0), vec4(0.0), 0.0)
+#else
+#define NO_STATE PixelState(1.0, vec3(0.0))
+#endif
 
 // One splat's share at one pixel; zeros when the splat does not touch the pixel.
 void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 center, vec4 value, float background,
-                    bool counts, inout PixelState s, out vec4 a, out vec3 b, out vec4 c) {
+                    bool counts, inout PixelState s, out vec4 a, out vec3 b, out vec4 c
+#ifdef SURFACE
+                    , vec4 plane, out vec4 plane_share
+#endif
+) {
     vec3 g = value.rgb;
     vec2 d = position.xy - center;
     float power = scaled_power(scaled, d);
@@ -107,6 +143,12 @@ void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 cente
     c = vec4(weight * g, SCORES != 0u ? weight * value.w : 0.0);
     float d_alpha = s.transmittance * dot(rgb - s.behind, g) - background * keep;
     s.behind = alpha * rgb + (1.0 - alpha) * s.behind;
+#ifdef SURFACE
+    float ahead = dot(plane, s.by_plane) - s.plane_behind;
+    d_alpha += s.transmittance * ahead;
+    s.plane_behind += alpha * ahead;
+    plane_share = weight * s.by_plane;
+#endif
     float d_power = position.w * e * d_alpha;
     vec2 d_mean = -d_power * vec2(conic.x * d.x + conic.y * d.y, conic.y * d.x + conic.z * d.y);
     // The statistic sums every pixel's absolute pull, in normalised device units, so that opposite pulls do not cancel.
@@ -120,6 +162,9 @@ const uint BATCH = 16u;
 shared vec4 sum_a[BATCH * 16u];
 shared vec3 sum_b[BATCH * 16u];
 shared vec4 sum_c[BATCH * 16u];
+#ifdef SURFACE
+shared vec4 sum_d[BATCH * 16u];
+#endif
 shared uint newest[16];
 
 void main() {
@@ -141,14 +186,20 @@ void main() {
     uint last[16];
     uint last_any = 0u;
     vec2 center[16];
+#ifdef SURFACE
+#define LOAD_SURFACE(R) state[R].by_plane = surface_gradient[index];
+#else
+#define LOAD_SURFACE(R)
+#endif
 #define LOAD(R) center[R] = vec2(x, origin.y + R); \
-    last[R] = 0u; state[R] = PixelState(1.0, vec3(0.0)); g[R] = vec4(0.0); background[R] = 0.0; \
+    last[R] = 0u; state[R] = NO_STATE; g[R] = vec4(0.0); background[R] = 0.0; \
     if (R < rows && x < u.width) { \
         uint index = (origin.y + R) * u.width + x - swath_base; \
         last[R] = last_contributor[index]; \
         state[R].transmittance = image[index].a; \
         g[R] = gradient_at(index); \
         background[R] = state[R].transmittance * background_gradient(index); \
+        LOAD_SURFACE(R) \
         last_any = max(last_any, last[R]); \
     }
     EACH_ROW(LOAD)
@@ -164,6 +215,9 @@ void main() {
         gradient_a[slot] = vec4(0.0);
         gradient_b[slot] = vec4(0.0);
         gradient_c[slot] = vec4(0.0);
+#ifdef SURFACE
+        gradient_d[slot] = vec4(0.0);
+#endif
     }
     for (uint done = 0u; done < tile_last; done += BATCH) {
         uint count = min(BATCH, tile_last - done);
@@ -178,19 +232,32 @@ void main() {
             vec4 total_a = vec4(0.0);
             vec3 total_b = vec3(0.0);
             vec4 total_c = vec4(0.0);
+#ifdef SURFACE
+            vec4 plane = splat_plane[v];
+            vec4 total_d = vec4(0.0);
+#define PLANE_SHARE , plane, d
+#define ADD_PLANE_SHARE total_d += d;
+#else
+#define PLANE_SHARE
+#define ADD_PLANE_SHARE
+#endif
 #define ADD(R) { \
-                vec4 a, c; \
+                vec4 a, c, d; \
                 vec3 b; \
                 splat_gradient(position, conic, scaled, rgb, center[R], g[R], background[R], at <= last[R], state[R], a, b, \
-                               c); \
+                               c PLANE_SHARE); \
                 total_a += a; \
                 total_b += b; \
                 total_c += c; \
+                ADD_PLANE_SHARE \
             }
             EACH_REACHED_ROW(ADD)
             sum_a[k * 16u + lane] = total_a;
             sum_b[k * 16u + lane] = total_b;
             sum_c[k * 16u + lane] = total_c;
+#ifdef SURFACE
+            sum_d[k * 16u + lane] = total_d;
+#endif
         }
         barrier();
         if (lane < count) {
@@ -205,6 +272,13 @@ void main() {
             gradient_a[slot] = a;
             gradient_b[slot] = vec4(b, 0.0);
             gradient_c[slot] = c;
+#ifdef SURFACE
+            vec4 d = vec4(0.0);
+            for (uint k = 0u; k < 16u; ++k) {
+                d += sum_d[lane * 16u + k];
+            }
+            gradient_d[slot] = d;
+#endif
         }
         barrier();
     }
@@ -236,7 +310,11 @@ const uint LANES = 64u * BLOCK_ROWS;
 
 layout(set = 0, binding = 14, std430) readonly restrict buffer TileOrder { uint tile_order[]; };
 
+#ifdef SURFACE
+const uint STAGED = 128u;  // so that planes have room in 32 KiB
+#else
 const uint STAGED = 256u;
+#endif
 #include "common/staging.glsl"
 
 // Splats that wait for their sums, at most; a subgroup of fewer lanes takes as many as it has lanes.
@@ -249,6 +327,11 @@ shared vec4 pulls[WAITING * STRIDE];    // d loss / d exponent, by splat and lan
 shared vec4 weights[WAITING * STRIDE];  // alpha times transmittance in front
 shared vec4 pixel_r[LANES / 4u], pixel_g[LANES / 4u], pixel_b[LANES / 4u];  // d loss / d image, by lane
 shared vec4 pixel_w[LANES / 4u];                                            // what is splatted back for scores
+#ifdef SURFACE
+// d loss / d blended plane, by lane
+shared vec4 pixel_nx[LANES / 4u], pixel_ny[LANES / 4u], pixel_nz[LANES / 4u], pixel_d[LANES / 4u];
+shared vec4 staged_plane[STAGED];
+#endif
 shared uint staged_splat[STAGED];
 shared uint half_last;
 shared uint block_last[LANES / 32u];
@@ -256,7 +339,16 @@ shared uint block_last[LANES / 32u];
 // The sums of a splat over a run of pixels; the fourth component of b stays 0, that of c is for scores.
 struct Sums {
     vec4 a, b, c;
+#ifdef SURFACE
+    vec4 d;
+#endif
 };
+
+#ifdef SURFACE
+#define NO_SUMS Sums(vec4(0.0), vec4(0.0), vec4(0.0), vec4(0.0))
+#else
+#define NO_SUMS Sums(vec4(0.0), vec4(0.0), vec4(0.0))
+#endif
 
 // Alpha of a staged splat at a sample before it is capped, and its exponent.
 vec2 unclamped_at(uint k, vec2 center) {
@@ -273,6 +365,9 @@ Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
     vec2 d = position.xy - vec2(origin + block_pixel(lane));
     float s = 0.0, sx = 0.0, sxx = 0.0, pull = 0.0;
     vec4 c = vec4(0.0);
+#ifdef SURFACE
+    vec4 plane = vec4(0.0);
+#endif
     vec2 across = 0.5 * float(u.width) * conic.xy, down = 0.5 * float(u.height) * conic.yz;
     [[unroll]] for (uint q = 0u; q < WAITING; q += 4u) {
         if (q >= pixels) {
@@ -285,6 +380,9 @@ Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
         if (SCORES != 0u) {
             c.w += dot(w4, pixel_w[at]);
         }
+#ifdef SURFACE
+        plane += vec4(dot(w4, pixel_nx[at]), dot(w4, pixel_ny[at]), dot(w4, pixel_nz[at]), dot(w4, pixel_d[at]));
+#endif
         [[unroll]] for (uint i = 0u; i < 4u; ++i) {
             float p = p4[i];
             vec2 o = vec2(d.x - float(q + i), d.y);
@@ -304,6 +402,9 @@ Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
     sums.a = vec4(-(conic.x * sx + conic.y * sy), -(conic.y * sx + conic.z * sy), s / position.z, pull);
     sums.b = vec4(-0.5 * sxx, -sxy, -0.5 * syy, 0.0);
     sums.c = c;
+#ifdef SURFACE
+    sums.d = plane;
+#endif
     return sums;
 }
 
@@ -340,6 +441,13 @@ void main() {
     pixel_g[lane >> 2][lane & 3u] = g.g;
     pixel_b[lane >> 2][lane & 3u] = g.b;
     pixel_w[lane >> 2][lane & 3u] = value.w;
+#ifdef SURFACE
+    vec4 by_plane = inside ? surface_gradient[index] : vec4(0.0);
+    pixel_nx[lane >> 2][lane & 3u] = by_plane.x;
+    pixel_ny[lane >> 2][lane & 3u] = by_plane.y;
+    pixel_nz[lane >> 2][lane & 3u] = by_plane.z;
+    pixel_d[lane >> 2][lane & 3u] = by_plane.w;
+#endif
     // After changing sides: lane = slot of a waiting splat + slots * run of pixels.
     uint slots = min(WAITING, gl_SubgroupSize);
     uint slot = lane_id % slots;
@@ -368,6 +476,9 @@ void main() {
             uint v = OWNERS != 0u ? owners[payload] : payload;
             staged_splat[place] = v;
             stage(place, v, origin);
+#ifdef SURFACE
+            staged_plane[place] = splat_plane[v];
+#endif
         }
         barrier();
         for (uint first = 0u; first < count; first += gl_SubgroupSize) {
@@ -399,6 +510,9 @@ void main() {
                         alpha[i] = touched[i] ? min(ALPHA_MAX, unclamped[i].x) : 0.0;
                         keep[i] = 1.0 / (1.0 - alpha[i]);
                         shade[i] = dot(staged_color(k[i]), g);
+#ifdef SURFACE
+                        shade[i] += dot(staged_plane[k[i]], by_plane);
+#endif
                     }
                     uint at = waiting * STRIDE + (lane >> 2);
                     [[unroll]] for (int i = 0; i < 4; ++i) {
@@ -421,7 +535,7 @@ void main() {
                 if (LOCKSTEP == 0u) {
                     subgroupBarrier();
                 }
-                Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
+                Sums sums = NO_SUMS;
                 if (slot < waiting) {
                     sums = sums_of_run(waiting_place, slot, run_lane, slots, origin);
                 }
@@ -437,6 +551,11 @@ void main() {
                     sums.a.xy = a;
                     sums.b.xy = b;
                     sums.c.xy = c;
+#ifdef SURFACE
+                    vec2 d = odd ? sums.d.yw : sums.d.xz;
+                    d += subgroupShuffleXor(odd ? sums.d.xz : sums.d.yw, slots);
+                    sums.d.xy = d;
+#endif
                 }
                 if (gl_SubgroupSize > 2u * slots) {
                     bool high = (run & 2u) != 0u;
@@ -446,6 +565,9 @@ void main() {
                     sums.a.x = keep.x;
                     sums.b.x = keep.y;
                     sums.c.x = keep.z;
+#ifdef SURFACE
+                    sums.d.x = (high ? sums.d.y : sums.d.x) + subgroupShuffleXor(high ? sums.d.x : sums.d.y, 2u * slots);
+#endif
                 }
                 if (slot < waiting) {
                     uint record = 4u * staged_splat[waiting_place];
@@ -462,6 +584,11 @@ void main() {
                         if (component < (SCORES != 0u ? 4u : 3u)) {
                             ADD_SUM(gradient_c[record + component], sums.c[i]);
                         }
+#ifdef SURFACE
+                        if (component < 4u) {
+                            ADD_SUM(gradient_d[record + component], sums.d[i]);
+                        }
+#endif
                     }
                 }
                 waiting = 0u;

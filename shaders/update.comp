@@ -7,6 +7,9 @@
 // kiln-variant: deferred DEFERRED=1
 // kiln-variant: half_deferred HALF=1 DEFERRED=1
 // kiln-variant: compact_deferred COMPACT=1 DEFERRED=1
+// kiln-variant: surface SURFACE=1
+// kiln-variant: half_surface HALF=1 SURFACE=1
+// kiln-variant: compact_surface COMPACT=1 SURFACE=1
 // Projection backward, densification statistics and Adam (Kingma & Ba 2015) for every Gaussian of a chunk, in one pass:
 // no parameter gradient ever reaches memory.
 //
@@ -16,6 +19,7 @@
 // `deferred` variants leave the colours of Gaussians out of view alone and give those in view the steps that they missed first.
 // In them SH takes a step when neither of its groups is skipped.
 //
+// `surface` variants take the gradients of planes on to centres and rotations.
 #if defined(HALF) || defined(COMPACT)
 #define CODES
 #endif
@@ -56,6 +60,9 @@ layout(set = 0, binding = 12, std430) readonly restrict buffer SplatColor { vec4
 layout(set = 0, binding = 13, std430) readonly restrict buffer GradientA { vec4 gradient_a[]; };
 layout(set = 0, binding = 14, std430) readonly restrict buffer GradientB { vec4 gradient_b[]; };
 layout(set = 0, binding = 15, std430) readonly restrict buffer GradientC { vec4 gradient_c[]; };
+#ifdef SURFACE
+layout(set = 0, binding = 16, std430) readonly restrict buffer GradientD { vec4 gradient_d[]; };
+#endif
 
 layout(push_constant) uniform Push {
     uint stride;
@@ -70,6 +77,7 @@ layout(push_constant) uniform Push {
 
 #include "common/gaussian.glsl"
 #include "common/projection.glsl"
+#include "common/plane.glsl"
 #include "common/tiles.glsl"
 #include "common/sh.glsl"
 #include "common/rng.glsl"
@@ -99,7 +107,11 @@ bool bad(float x) {
 }
 
 // Chain rule from the splat's 2D gradients to the Gaussian's parameters; the direction term of colour is added later.
-Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic, float d_opacity) {
+Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic, float d_opacity
+#ifdef SURFACE
+                          , vec4 d_plane
+#endif
+) {
     Gradient out_g;
     // Through the inverse: dL/dLambda = -K Gc K with the symmetric Gc of the conic's three numbers; K is the adjugate
     // over a determinant that is kept from vanishing.
@@ -140,6 +152,15 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
     d_t.x += fx * inv_z * d_mean_px.x;
     d_t.y += fy * inv_z * d_mean_px.y;
     d_t.z -= inv_z2 * (fx * p.t.x * d_mean_px.x + fy * p.t.y * d_mean_px.y);
+#ifdef SURFACE
+    // Through d = -n . t and n = turn W R e_k; axis k and sign are constants of the step.
+    vec3 thin = thinnest(g.log_scale);
+    float turn;
+    vec3 normal = turned_plane(p, thin, turn).xyz;
+    vec3 d_normal = turn * (d_plane.xyz - d_plane.w * p.t);
+    vec3 d_axis = w0 * d_normal.x + w1 * d_normal.y + w2 * d_normal.z;
+    d_t -= d_plane.w * normal;
+#endif
     out_g.mean = w0 * d_t.x + w1 * d_t.y + w2 * d_t.z;
 
     // Scales: through the 3D filter, and through its opacity compensation.
@@ -154,6 +175,9 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
 
     // Rotation: m[c][r] is row r, column c.
     mat3 m = mat3(d_q[0] * p.scale.x, d_q[1] * p.scale.y, d_q[2] * p.scale.z);
+#ifdef SURFACE
+    m += outerProduct(d_axis, thin);
+#endif
     float norm = length(g.quat);
     vec4 n = g.quat / norm;
     float w = n.x, x = n.y, y = n.z, z = n.w;
@@ -226,8 +250,9 @@ void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream
 }
 #endif
 
-// Gradients of the terms of the loss that look at parameters: w mean(sigma(o)) and w mean(s), over all Gaussians and axes.
-void regularize(uint i, inout Gradient gradient) {
+// Gradients of the terms of the loss that look at parameters: w mean(sigma(o)) and w mean(s), over all Gaussians and axes, and
+// w mean(min s) over the visible ones.
+void regularize(uint i, bool visible, inout Gradient gradient) {
     float inverse_count = 1.0 / float(counters.gaussians);
     if (u.opacity_weight != 0.0) {
         float opacity = 1.0 / (1.0 + exp(-geometry[PLANE_OPACITY * stride + i]));
@@ -237,6 +262,12 @@ void regularize(uint i, inout Gradient gradient) {
         vec3 scale = exp(vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],
                               geometry[(PLANE_SCALES + 2u) * stride + i]));
         gradient.log_scale += u.scale_weight * inverse_count / 3.0 * scale;
+    }
+    if (u.flat_weight != 0.0 && visible) {
+        vec3 log_scale = vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],
+                              geometry[(PLANE_SCALES + 2u) * stride + i]);
+        vec3 thin = thinnest(log_scale);
+        gradient.log_scale += u.flat_weight / float(counters.visible) * exp(dot(thin, log_scale)) * thin;
     }
 }
 
@@ -277,7 +308,11 @@ void update(uint group, uint lane, uint i) {
         uint clamped = uint(splat_color[v].w);
         d_rgb = vec3((clamped & 1u) != 0u ? 0.0 : c.x, (clamped & 2u) != 0u ? 0.0 : c.y,
                      (clamped & 4u) != 0u ? 0.0 : c.z);
+#ifdef SURFACE
+        gradient = project_backward(g, p, a.xy, b.xyz, a.z, gradient_d[v]);
+#else
         gradient = project_backward(g, p, a.xy, b.xyz, a.z);
+#endif
         vec3 offset = g.mean - u.camera_position.xyz;
         inv_distance = inversesqrt(max(dot(offset, offset), 1e-30));
         direction = offset * inv_distance;
@@ -325,7 +360,7 @@ void update(uint group, uint lane, uint i) {
         }
     }
 
-    regularize(i, gradient);
+    regularize(i, visible, gradient);
 
 #ifdef CODES
     uint stream = rounding_stream(u.seed, u.iteration, first + i);

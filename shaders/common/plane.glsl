@@ -1,13 +1,22 @@
 // The plane that a Gaussian lies in, as PGSR has it (Chen et al. 2024, sec. 3.1): through its centre, across its thinnest
 // axis, in camera space. Expects `gaussian.glsl` and `projection.glsl`.
 
-// Normal towards the camera; distance of the plane from the camera's centre, world units. The thinnest axis is that without
-// the 3D filter, the first of equal ones.
-vec4 plane_of(Gaussian g, Projection p) {
-    vec3 s = g.log_scale;
+// The thinnest axis without the 3D filter, the first of equal ones: 1 there, 0 elsewhere.
+vec3 thinnest(vec3 s) {
     uint thin = s.x <= s.y ? (s.x <= s.z ? 0u : 2u) : (s.y <= s.z ? 1u : 2u);
-    vec3 axis = thin == 0u ? p.rotation[0] : thin == 1u ? p.rotation[1] : p.rotation[2];
+    return vec3(thin == 0u ? 1.0 : 0.0, thin == 1u ? 1.0 : 0.0, thin == 2u ? 1.0 : 0.0);
+}
+
+// Normal towards the camera; distance of the plane from the camera's centre, world units; the sign by which the axis was turned.
+vec4 turned_plane(Projection p, vec3 thin, out float turn) {
+    vec3 axis = p.rotation * thin;
     vec3 normal = vec3(dot(u.view_row0.xyz, axis), dot(u.view_row1.xyz, axis), dot(u.view_row2.xyz, axis));
     float distance = -dot(normal, p.t);
-    return distance < 0.0 ? vec4(-normal, -distance) : vec4(normal, distance);
+    turn = distance < 0.0 ? -1.0 : 1.0;
+    return turn * vec4(normal, distance);
+}
+
+vec4 plane_of(Gaussian g, Projection p) {
+    float turn;
+    return turned_plane(p, thinnest(g.log_scale), turn);
 }

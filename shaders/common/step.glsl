@@ -36,7 +36,9 @@ struct StepUniforms {
     float near_z;          // centres must lie beyond this depth to be drawn, world units
     float dropout;         // share of the Gaussians that this step leaves out, below 1; 0 = none
     float exposure_hold;   // weight in the loss of half an exposure's squared distance from the identity
-    uint reserved[4];      // fills the block up to whole vectors: the table of learning rates lies behind it
+    float normals_weight;  // weight of the disagreement between blended planes and the depth map's normals
+    float flat_weight;     // weight of the mean over visible Gaussians of the least standard deviation, per world unit
+    uint reserved[2];      // fills the block up to whole vectors: the table of learning rates lies behind it
 };
 
 // Bits of `flags`.
@@ -87,6 +89,7 @@ struct Counters {
     float l1;                   // mean absolute error
     float ssim;                 // mean SSIM
     uint culled;                // Gaussians that the last cull removed
+    float normals;              // mean disagreement between blended planes and the depth map's normals
 };
 
 // Reasons of a stall.

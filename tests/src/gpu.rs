@@ -115,7 +115,54 @@ impl Gpu {
     ) -> Self {
         let mut table = TensorTable::default();
         let tensors = StepTensors::new(&mut table, capacities, variants);
-        let mut program = program(&tensors);
+        let tensors = if capacities.losses.normals {
+            tensors.for_surface_steps(&mut table)
+        } else {
+            tensors
+        };
+        let program = program(&tensors);
+        Self::of(table, tensors, program, keep)
+    }
+
+    /// A training step of surfaces whose loss of blended planes is linear: its gradient is what the host writes to the tensor
+    /// that is returned, `vec4` by pixel.
+    ///
+    /// # Panics
+    /// As [`Gpu::new`].
+    #[must_use]
+    pub fn of_surfaces(
+        capacities: &Capacities,
+        variants: &Variants,
+        keep: impl FnOnce(&StepTensors) -> Vec<Keep>,
+    ) -> (Self, Span) {
+        let mut table = TensorTable::default();
+        let tensors = StepTensors::new(&mut table, capacities, variants).for_surface_steps(&mut table);
+        let gradient = tensors.pixels.surface.expect("asked for").gradient;
+        let given = table.add("given/surface_gradient", Class::Small, Tag::Other, gradient.bytes);
+        let mut program = train_step(&tensors);
+        let backward = |c: &Command| c.name().starts_with("rasterize_backward");
+        let first = program
+            .commands
+            .iter()
+            .position(backward)
+            .expect("a pass that reads it");
+        let copy = Command::Copy {
+            from: given,
+            from_stride: 0,
+            to: gradient,
+            to_stride: 0,
+        };
+        program.commands.insert(first, copy);
+        (Self::of(table, tensors, program, keep), given)
+    }
+
+    fn of(
+        mut table: TensorTable,
+        tensors: StepTensors,
+        mut program: Program,
+        keep: impl FnOnce(&StepTensors) -> Vec<Keep>,
+    ) -> Self {
+        let capacities = tensors.capacities;
         let mut kept = Vec::new();
         for (index, keep) in keep(&tensors).into_iter().enumerate() {
             let name = format!("kept/{index}");

@@ -56,6 +56,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         capacities.losses = ExtraLosses {
             alpha: capacities.masked,
             exposure: capacities.masked,
+            normals: false,
         };
         capacities.storage = match capacities.storage {
             Storage::Exact => Storage::Half,
@@ -131,6 +132,13 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
             .flat_map(surfaces)
             .collect(),
     ));
+    for (reduction, threads, storage) in [
+        (Reduction::Segmented, Threads::Columns, Storage::Exact),
+        (Reduction::Atomic, Threads::Pixels, Storage::Half),
+        (Reduction::CompareExchange, Threads::Pixels, Storage::Compact),
+    ] {
+        lists.push((reduction, trained_surfaces(reduction, threads, storage)));
+    }
     let mut table = TensorTable::default();
     let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("a workspace");
     let programs = vec![lpips.program().clone()];
@@ -167,6 +175,27 @@ fn meshes() -> Vec<Program> {
     t.record_depths(&mut gather);
     mesh_gather::record(&mut gather, &io, 10);
     vec![draw, gather]
+}
+
+/// Steps that train planes, whole and in bands of either kind.
+fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) -> Vec<Program> {
+    let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
+    capacities.storage = storage;
+    capacities.masked = storage == Storage::Half;
+    capacities.losses.normals = true;
+    let variants = Variants {
+        reduction,
+        sort_subgroup: 0,
+        threads,
+    };
+    let mut table = TensorTable::default();
+    let t = StepTensors::new(&mut table, &capacities, &variants).for_surface_steps(&mut table);
+    let bands = BandTensors::new(&mut table, &capacities, &variants);
+    let records = RecordBandTensors::new(&mut table, &t, true);
+    let mut programs = vec![train_step(&t)];
+    programs.extend(banded(&t, &bands, &[]).into_values());
+    programs.extend(banded_records(&t, &bands, &records, &[]).into_values());
+    programs
 }
 
 /// What depth and meshes record.

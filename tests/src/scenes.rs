@@ -113,6 +113,16 @@ impl Scene {
         bytes
     }
 
+    /// Gradients of a loss by blended planes, for every pixel normal and distance, of the size of those by colours.
+    #[must_use]
+    pub fn by_plane(&self) -> Vec<[f32; 4]> {
+        let pixels = self.size[0] * self.size[1];
+        let value = |i: u32, c: u32| 0.3 / pixels as f32 * normal::<f32>(self.seed, 11, i, c);
+        (0..pixels)
+            .map(|i| [value(i, 0), value(i, 1), value(i, 2), 0.25 * value(i, 3)])
+            .collect()
+    }
+
     /// The mask of [`Scene::masked_target`]: an ellipse, a corner and scattered pixels do not count.
     #[must_use]
     pub fn mask(&self) -> Vec<bool> {

@@ -6,7 +6,8 @@ use kiln::gaussians::layout::{self, Storage};
 use kiln::kernels::counters::Counters;
 use kiln::kernels::project::DEPTH_KEY_BITS;
 use kiln::kernels::rasterize;
-use kiln::kernels::views::{Threads, Variants};
+use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::program::Span;
 use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, train_step};
 use kiln::twins::gaussian::{Gaussian, View as Eye};
@@ -14,8 +15,10 @@ use kiln::twins::loss::{Weights, loss, masked_loss};
 use kiln::twins::project::{Visible, project, tile_rect};
 use kiln::twins::project_backward::project_backward;
 use kiln::twins::rasterize::{Raster, TileLists, rasterize};
-use kiln::twins::rasterize_backward::{Gradient2d, rasterize_backward};
+use kiln::twins::rasterize_backward::{Gradient2d, ImageGradients, SurfaceGradients, rasterize_backward_of};
+use kiln::twins::regularize::flatten;
 use kiln::twins::step::target_from_u8;
+use kiln::twins::surface::Plane;
 use kiln::twins::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 
 use crate::compare::{close, same};
@@ -37,14 +40,35 @@ fn scatter(variants: &Variants) -> &'static str {
     }
 }
 
-fn raster(variants: &Variants) -> &'static str {
-    rasterize::shader(variants).name
+fn raster(t: &StepTensors) -> &'static str {
+    match (t.splats.plane, t.variants.threads) {
+        (None, _) => rasterize::shader(&t.variants).name,
+        (Some(_), Threads::Pixels) => "rasterize.surface",
+        (Some(_), Threads::Columns | Threads::Lanes) => "rasterize.column_surface",
+    }
 }
 
 fn project_pass(t: &StepTensors) -> &'static str {
-    match t.capacities.storage {
-        Storage::Exact => "project",
-        Storage::Half | Storage::Compact => "project.half",
+    match (t.splats.plane, t.capacities.storage) {
+        (None, Storage::Exact) => "project",
+        (None, Storage::Half | Storage::Compact) => "project.half",
+        (Some(_), Storage::Exact) => "project.surface",
+        (Some(_), Storage::Half | Storage::Compact) => "project.half_surface",
+    }
+}
+
+fn backward(t: &StepTensors) -> &'static str {
+    match t.variants.reduction {
+        Reduction::Segmented => "rasterize_backward.column_surface",
+        Reduction::Atomic => "rasterize_backward.atomic_surface",
+        Reduction::CompareExchange => "rasterize_backward.compare_exchange_surface",
+    }
+}
+
+fn check_pass(t: &StepTensors) -> &'static str {
+    match t.splats.gradient_d {
+        None => "gradient_check",
+        Some(_) => "gradient_check.surface",
     }
 }
 
@@ -59,9 +83,17 @@ fn gradient(t: &StepTensors) -> &'static str {
 
 fn keeps(t: &StepTensors) -> Vec<Keep> {
     let v = &t.variants;
-    let (scatter, raster) = (scatter(v), raster(v));
+    let (scatter, raster) = (scatter(v), raster(t));
     let tile_sorted = sorted_in(t.capacities.tile_bits(), v);
     let (s, p) = (&t.splats, &t.pixels);
+    let surfaces = s.plane.zip(s.gradient_d).zip(p.surface);
+    let surfaces = surfaces.into_iter().flat_map(|((plane, gradient_d), surface)| {
+        [
+            (plane, project_pass(t)),
+            (surface.gradient, backward(t)),
+            (gradient_d, check_pass(t)),
+        ]
+    });
     [
         (s.position, project_pass(t)),
         (s.conic, project_pass(t)),
@@ -77,18 +109,35 @@ fn keeps(t: &StepTensors) -> Vec<Keep> {
         (p.image, raster),
         (p.last_contributor, raster),
         (p.gradient, gradient(t)),
-        (s.gradient_a, "gradient_check"),
-        (s.gradient_b, "gradient_check"),
-        (s.gradient_c, "gradient_check"),
+        (s.gradient_a, check_pass(t)),
+        (s.gradient_b, check_pass(t)),
+        (s.gradient_c, check_pass(t)),
     ]
+    .into_iter()
+    .chain(surfaces)
     .map(|(view, after)| Keep { view, after })
-    .to_vec()
+    .collect()
 }
 
 /// A training step that keeps all intermediate results.
 #[must_use]
 pub fn staged(capacities: &Capacities, variants: &Variants) -> Gpu {
     Gpu::new(capacities, variants, train_step, keeps)
+}
+
+/// The same with planes, see [`Gpu::of_surfaces`].
+#[must_use]
+pub fn staged_surfaces(capacities: &Capacities, variants: &Variants) -> (Gpu, Span) {
+    Gpu::of_surfaces(capacities, variants, keeps)
+}
+
+/// Planes of a step.
+#[derive(Clone, Debug)]
+pub struct Surfaces {
+    /// One per visible Gaussian.
+    pub planes: Vec<Plane<f32>>,
+    /// Gradient of the loss by the blended planes.
+    pub by_pixel: Vec<Plane<f32>>,
 }
 
 /// What the device made in one step of a [`staged`] program.
@@ -110,6 +159,8 @@ pub struct Stages {
     pub image_gradient: Vec<[f32; 3]>,
     /// One per visible Gaussian.
     pub gradients_2d: Vec<Gradient2d<f32>>,
+    /// Of a step that trains them.
+    pub surfaces: Option<Surfaces>,
 }
 
 /// Ids of the Gaussians whose bit is set in the visibility mask.
@@ -178,12 +229,25 @@ impl Stages {
             gpu.kept(t.tile_sort.keys[tile_sorted], scatter(&t.variants), pairs),
             splats(gpu.kept(t.tile_sort.values[tile_sorted], scatter(&t.variants), pairs)),
         );
-        let image: Vec<[f32; 4]> = gpu.kept(t.pixels.image, raster(&t.variants), pixels);
+        let image: Vec<[f32; 4]> = gpu.kept(t.pixels.image, raster(&t), pixels);
         let gradient: Vec<[f32; 4]> = gpu.kept(t.pixels.gradient, gradient(&t), pixels);
-        let a: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_a, "gradient_check", n);
-        let b: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_b, "gradient_check", n);
-        let c: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_c, "gradient_check", n);
+        let a: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_a, check_pass(&t), n);
+        let b: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_b, check_pass(&t), n);
+        let c: Vec<[f32; 4]> = gpu.kept(t.splats.gradient_c, check_pass(&t), n);
         let rgb = |p: &[f32; 4]| [p[0], p[1], p[2]];
+        let mut planes = |view, after, n| -> Vec<Plane<f32>> {
+            let found: Vec<[f32; 4]> = gpu.kept(view, after, n);
+            let plane = |p: &[f32; 4]| Plane {
+                normal: rgb(p),
+                distance: p[3],
+            };
+            found.iter().map(plane).collect()
+        };
+        let d = t.splats.gradient_d.map(|view| planes(view, check_pass(&t), n));
+        let surfaces = t.splats.plane.zip(t.pixels.surface).map(|(plane, surface)| Surfaces {
+            planes: planes(plane, project_pass(&t), n),
+            by_pixel: planes(surface.gradient, backward(&t), pixels),
+        });
         Self {
             visible,
             depth_order: gpu.kept(
@@ -197,7 +261,7 @@ impl Stages {
             raster: Raster {
                 rgb: image.iter().map(rgb).collect(),
                 transmittance: image.iter().map(|p| p[3]).collect(),
-                last: gpu.kept(t.pixels.last_contributor, raster(&t.variants), pixels),
+                last: gpu.kept(t.pixels.last_contributor, raster(&t), pixels),
             },
             image_gradient: gradient.iter().map(rgb).collect(),
             gradients_2d: (0..n)
@@ -207,8 +271,10 @@ impl Stages {
                     opacity: a[i][2],
                     rgb: rgb(&c[i]),
                     abs_ndc: a[i][3],
+                    plane: d.as_ref().map_or(Plane::ZERO, |d| d[i]),
                 })
                 .collect(),
+            surfaces,
         }
     }
 
@@ -323,14 +389,15 @@ impl Stages {
     }
 
     fn check_gradients(&self, lists: &TileLists, size: [u32; 2]) {
-        let wanted = rasterize_backward(
-            size,
-            &self.visible,
-            lists,
-            BACKGROUND,
-            &self.raster,
-            &self.image_gradient,
-        );
+        let gradients = ImageGradients {
+            rgb: &self.image_gradient,
+            transmittance: None,
+            surface: self.surfaces.as_ref().map(|surfaces| SurfaceGradients {
+                planes: &surfaces.planes,
+                by_pixel: &surfaces.by_pixel,
+            }),
+        };
+        let wanted = rasterize_backward_of(size, &self.visible, lists, BACKGROUND, &self.raster, &gradients);
         let compare = |what: &str, value: fn(&Gradient2d<f32>) -> Vec<f32>| {
             let list = |g: &[Gradient2d<f32>]| -> Vec<f32> { g.iter().flat_map(value).collect() };
             close(what, &list(&self.gradients_2d), &list(&wanted), 1e-4, 1e-4);
@@ -340,6 +407,8 @@ impl Stages {
         compare("gradient of opacities", |g| vec![g.opacity]);
         compare("gradient of colours", |g| g.rgb.to_vec());
         compare("absolute statistic", |g| vec![g.abs_ndc]);
+        compare("gradient of normals", |g| g.plane.normal.to_vec());
+        compare("gradient of planes' distances", |g| vec![g.plane.distance]);
     }
 
     /// The twin's gradients of every Gaussian from this step's 2D gradients, and what the step adds to its statistics.
@@ -364,6 +433,8 @@ impl Stages {
                 statistics[id] = [out.mean_ndc_norm, g.abs_ndc, 1.0];
             }
         }
+        let visible: Vec<u32> = self.visible.iter().map(|record| record.id).collect();
+        flatten(&before.gaussians, &mut gradients, &visible, before.flat.into());
         (gradients, statistics)
     }
 

@@ -8,7 +8,7 @@ use kiln::twins::gaussian::{Gaussian, View};
 use kiln::twins::loss::Weights;
 use kiln::twins::project::{Filter2d, Settings, shown_radius};
 use kiln::twins::statistics::{Statistics, accumulate};
-use kiln::twins::step::{Step, step, target_from_u8};
+use kiln::twins::step::{Step, step, surface_step, target_from_u8};
 
 /// Learning rates by group: means, rotations, scales, opacity, SH0, higher SH.
 pub const RATES: [f64; 6] = [1.6e-3, 1e-3, 5e-3, 5e-2, 2.5e-3, 1.25e-4];
@@ -49,6 +49,10 @@ pub struct Twin {
     pub statistics: Vec<Statistics<f32>>,
     /// Filter, degree.
     pub settings: Settings,
+    /// Weight of the loss of surfaces.
+    pub normals: f32,
+    /// Weight of the least standard deviations in the loss.
+    pub flat: f32,
 }
 
 impl Twin {
@@ -68,6 +72,8 @@ impl Twin {
                 tight_tiles: true,
                 dropout: None,
             },
+            normals: 0.0,
+            flat: 0.0,
         }
     }
 
@@ -87,15 +93,24 @@ impl Twin {
     /// Forward and backward, no update.
     #[must_use]
     pub fn step(&self, camera: &Camera, target: &[u8]) -> Step<f32> {
-        step(
-            &self.gaussians,
-            &self.filter_3d,
-            &View::new(camera),
-            &self.settings,
-            BACKGROUND,
-            &target_from_u8(target),
-            Weights::default(),
-        )
+        let (gaussians, filter_3d, settings) = (&self.gaussians, &self.filter_3d, &self.settings);
+        let (view, target) = (View::new(camera), target_from_u8(target));
+        let weights = Weights::default();
+        if self.normals > 0.0 {
+            surface_step(
+                gaussians,
+                filter_3d,
+                &view,
+                settings,
+                BACKGROUND,
+                &target,
+                weights,
+                self.normals,
+            )
+            .0
+        } else {
+            step(gaussians, filter_3d, &view, settings, BACKGROUND, &target, weights)
+        }
     }
 
     /// A whole training step with the rates of [`uniforms`].

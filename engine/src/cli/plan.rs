@@ -14,6 +14,7 @@ use crate::plan::{
 };
 use crate::program::Class;
 use crate::run::{RunError, device_budget, mesh_outlook};
+use crate::step::Terms;
 use crate::vk::DeviceKind;
 
 /// Plans and prints to `out`.
@@ -278,7 +279,10 @@ fn print(
     for usage in &report.arena_uses {
         writeln!(out, "  {:<16} {:>12.1}  {}", usage.name, mib(usage.bytes), usage.pass)?;
     }
-    let commands = plan.jobs.get(Job::Step(0)).map_or(0, |step| step.commands.len());
+    let commands = plan
+        .jobs
+        .get(Job::Step(Terms::Image, 0))
+        .map_or(0, |step| step.commands.len());
     writeln!(out, "step: {commands} commands")?;
     writeln!(
         out,

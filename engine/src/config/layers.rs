@@ -53,13 +53,14 @@ pub const DEFAULT: Shipped = Shipped {
 /// Shipped profiles: budgets and capacities, smallest card first.
 pub const PROFILES: [Shipped; 4] = shipped!["profiles/8gb", "profiles/16gb", "profiles/24gb", "profiles/cpu"];
 /// Shipped recipes: training settings.
-pub const RECIPES: [Shipped; 7] = shipped![
+pub const RECIPES: [Shipped; 8] = shipped![
     "recipes/default",
     "recipes/mip",
     "recipes/quality",
     "recipes/fast",
     "recipes/draft",
     "recipes/mcmc",
+    "recipes/surface",
     "recipes/demo"
 ];
 /// The recipe used when none is named.

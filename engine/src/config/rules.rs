@@ -2,7 +2,7 @@
 
 use super::DeviceChoice;
 use super::profile::{Memory, Mip, Profile, Schedule};
-use crate::plugins::{Checker, DeferredSh, Optimizer};
+use crate::plugins::{Checker, DeferredSh, Loss, Optimizer};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
@@ -65,6 +65,14 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         let on = adam.deferred_sh == DeferredSh::On;
         c.require("deferred_sh", !(on && profile.train.deterministic), "on", || {
             "auto or off, because `train.deterministic` is on: a save would show in later bytes".to_owned()
+        });
+    });
+    let with_normals = profile.losses.iter().any(|loss| matches!(loss, Loss::Normals(_)));
+    c.within("optimizer", |c| {
+        let Optimizer::AdamFused(adam) = &profile.optimizer;
+        let on = adam.deferred_sh == DeferredSh::On;
+        c.require("deferred_sh", !(on && with_normals), "on", || {
+            "auto or off, because of the loss `normals`: it needs every Gaussian's colour up to date".to_owned()
         });
     });
     c.within("losses", |c| check_list(&profile.losses, c, |loss, c| loss.check(c)));
@@ -218,6 +226,11 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
         scale(&mut adaptive.reset.until);
         if let Some(every) = &mut adaptive.reset.every {
             scale_apart(every, LEAST_BETWEEN_RESETS);
+        }
+    }
+    for loss in &mut profile.losses {
+        if let Loss::Normals(normals) = loss {
+            scale(&mut normals.from);
         }
     }
     let Optimizer::AdamFused(adam) = &mut profile.optimizer;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::*;
-use crate::plugins::{Optimizer, Strategy};
+use crate::plugins::{Loss, Optimizer, Strategy};
 
 /// A file in the system's temporary folder, removed on drop.
 struct TempFile(PathBuf);
@@ -255,6 +255,7 @@ fn steps_scaler_scales_every_step_number() {
     assert_eq!((adaptive.reset.every, adaptive.reset.until), (Some(300), 1500));
     let demo = scaled("demo");
     assert_eq!((demo.schedule.resolution[0].until, demo.schedule.iterations), (50, 150));
+    assert!(matches!(&scaled("surface").losses[2], Loss::Normals(normals) if normals.from == 700));
     // A run of a few steps still has some between densifications, and between resets.
     let smoke = resolve(&Inputs {
         recipe: Some("mip".to_owned()),
@@ -330,7 +331,7 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "regularizers: [{kind: opacty}]\n",
-            "`regularizers.0.kind` is `opacty`, which does not exist (f.yaml:2) / known, nearest first: opacity, scale",
+            "`regularizers.0.kind` is `opacty`, which does not exist (f.yaml:2) / known, nearest first: opacity, flat, scale",
         ),
         (
             "dataset: {alpha: blnd}\n",
@@ -432,6 +433,19 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "losses: []\n",
             "`losses` is without any weight, allowed: at least one loss with a weight above 0 (f.yaml:2)",
+        ),
+        (
+            "losses: [{kind: l1}, {kind: normals, weight: 11}]\n",
+            "`losses.1.weight` is 11, allowed: 0 to 10 (f.yaml:2)",
+        ),
+        (
+            "losses: [{kind: l1}, {kind: normals}]\noptimizer: {deferred_sh: on}\n",
+            "`optimizer.deferred_sh` is on, allowed: auto or off, because of the loss `normals`: it needs every Gaussian's colour \
+             up to date (f.yaml:3)",
+        ),
+        (
+            "regularizers: [{kind: flat, weight: -1}]\n",
+            "`regularizers.0.weight` is -1, allowed: 0 to 10000 (f.yaml:2)",
         ),
         (
             "losses: [{kind: l1}, {kind: l1}]\n",

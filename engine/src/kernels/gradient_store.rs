@@ -26,6 +26,8 @@ pub struct Rows {
     pub b: Span,
     /// Gradient of the colour.
     pub c: Span,
+    /// Gradient of the plane; only where surfaces are trained, and then records have it too.
+    pub d: Option<Span>,
 }
 
 impl Rows {
@@ -37,6 +39,7 @@ impl Rows {
             gradient_a: self.a,
             gradient_b: self.b,
             gradient_c: self.c,
+            gradient_d: self.d,
             ..*splats
         }
     }
@@ -64,19 +67,20 @@ fn push(chunk: &Chunk, first_group: u32) -> gradient_store::Push {
 pub fn record_clear(program: &mut Program, shared: &Shared, chunks: &[Chunk], store: &[Rows], group_rows: Span) {
     for (chunk, rows) in chunks.iter().zip(store) {
         let (groups, first_group) = group_window(group_rows, chunk);
-        program.pass(
-            &gradient_store::CLEAR,
-            (),
-            gradient_store::ClearBind {
-                counters: shared.counters,
-                store_a: rows.a,
-                store_b: rows.b,
-                store_c: rows.c,
-                group_rows: groups,
-            },
-            push(chunk, first_group),
-            shared.groups(Args::Chunk(chunk.index)),
-        );
+        let bind = gradient_store::ClearBind {
+            counters: shared.counters,
+            store_a: rows.a,
+            store_b: rows.b,
+            store_c: rows.c,
+            group_rows: groups,
+        };
+        let (push, at) = (push(chunk, first_group), shared.groups(Args::Chunk(chunk.index)));
+        if let Some(store_d) = rows.d {
+            let bind = gradient_store::ClearSurfaceBind { base: bind, store_d };
+            program.pass(&gradient_store::CLEAR_SURFACE, (), bind, push, at);
+        } else {
+            program.pass(&gradient_store::CLEAR, (), bind, push, at);
+        }
     }
 }
 
@@ -91,24 +95,29 @@ pub fn record_load(
 ) {
     for ((chunk, inside), rows) in chunks.iter().zip(band.chunks).zip(store) {
         let (groups, first_group) = group_window(band.groups, chunk);
-        program.pass(
-            &gradient_store::LOAD,
-            (),
-            gradient_store::LoadBind {
-                counters: shared.counters,
-                visible_mask: chunk.visible_mask,
-                store_a: rows.a,
-                store_b: rows.b,
-                store_c: rows.c,
-                band_mask: inside.visible_mask,
-                group_in_band: groups,
-                gradient_a: splats.gradient_a,
-                gradient_b: splats.gradient_b,
-                gradient_c: splats.gradient_c,
-            },
-            push(chunk, first_group),
-            shared.groups(Args::Chunk(chunk.index)),
-        );
+        let bind = gradient_store::LoadBind {
+            counters: shared.counters,
+            visible_mask: chunk.visible_mask,
+            store_a: rows.a,
+            store_b: rows.b,
+            store_c: rows.c,
+            band_mask: inside.visible_mask,
+            group_in_band: groups,
+            gradient_a: splats.gradient_a,
+            gradient_b: splats.gradient_b,
+            gradient_c: splats.gradient_c,
+        };
+        let (push, at) = (push(chunk, first_group), shared.groups(Args::Chunk(chunk.index)));
+        if let Some((store_d, gradient_d)) = rows.d.zip(splats.gradient_d) {
+            let bind = gradient_store::LoadSurfaceBind {
+                base: bind,
+                store_d,
+                gradient_d,
+            };
+            program.pass(&gradient_store::LOAD_SURFACE, (), bind, push, at);
+        } else {
+            program.pass(&gradient_store::LOAD, (), bind, push, at);
+        }
     }
 }
 
@@ -123,25 +132,30 @@ pub fn record_save(
 ) {
     for ((chunk, inside), rows) in chunks.iter().zip(band.chunks).zip(store) {
         let (groups, first_group) = group_window(band.groups, chunk);
-        program.pass(
-            &gradient_store::SAVE,
-            (),
-            gradient_store::SaveBind {
-                counters: shared.counters,
-                visible_mask: chunk.visible_mask,
-                store_a: rows.a,
-                store_b: rows.b,
-                store_c: rows.c,
-                band_mask: inside.visible_mask,
-                group_in_band: groups,
-                gradient_a: splats.gradient_a,
-                gradient_b: splats.gradient_b,
-                gradient_c: splats.gradient_c,
-                splat_color: splats.color,
-            },
-            push(chunk, first_group),
-            shared.groups(Args::Chunk(chunk.index)),
-        );
+        let bind = gradient_store::SaveBind {
+            counters: shared.counters,
+            visible_mask: chunk.visible_mask,
+            store_a: rows.a,
+            store_b: rows.b,
+            store_c: rows.c,
+            band_mask: inside.visible_mask,
+            group_in_band: groups,
+            gradient_a: splats.gradient_a,
+            gradient_b: splats.gradient_b,
+            gradient_c: splats.gradient_c,
+            splat_color: splats.color,
+        };
+        let (push, at) = (push(chunk, first_group), shared.groups(Args::Chunk(chunk.index)));
+        if let Some((store_d, gradient_d)) = rows.d.zip(splats.gradient_d) {
+            let bind = gradient_store::SaveSurfaceBind {
+                base: bind,
+                store_d,
+                gradient_d,
+            };
+            program.pass(&gradient_store::SAVE_SURFACE, (), bind, push, at);
+        } else {
+            program.pass(&gradient_store::SAVE, (), bind, push, at);
+        }
     }
 }
 
@@ -150,19 +164,20 @@ pub fn record_save(
 pub fn record_check(program: &mut Program, shared: &Shared, chunks: &[Chunk], store: &[Rows], group_visible: Span) {
     for (chunk, rows) in chunks.iter().zip(store) {
         let (groups, first_group) = group_window(group_visible, chunk);
-        program.pass(
-            &gradient_store::CHECK,
-            (),
-            gradient_store::CheckBind {
-                counters: shared.counters,
-                visible_mask: chunk.visible_mask,
-                store_a: rows.a,
-                store_b: rows.b,
-                store_c: rows.c,
-                group_visible: groups,
-            },
-            push(chunk, first_group),
-            shared.groups(Args::Chunk(chunk.index)),
-        );
+        let bind = gradient_store::CheckBind {
+            counters: shared.counters,
+            visible_mask: chunk.visible_mask,
+            store_a: rows.a,
+            store_b: rows.b,
+            store_c: rows.c,
+            group_visible: groups,
+        };
+        let (push, at) = (push(chunk, first_group), shared.groups(Args::Chunk(chunk.index)));
+        if let Some(store_d) = rows.d {
+            let bind = gradient_store::CheckSurfaceBind { base: bind, store_d };
+            program.pass(&gradient_store::CHECK_SURFACE, (), bind, push, at);
+        } else {
+            program.pass(&gradient_store::CHECK, (), bind, push, at);
+        }
     }
 }

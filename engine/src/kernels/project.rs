@@ -9,8 +9,8 @@ use crate::gaussians::layout::Storage;
 use crate::program::{Program, Span};
 
 /// Appends one pass per chunk. Chunks write disjoint records of the same streams; the streams are declared written, so
-/// the recorder puts a barrier between chunks. Planes are written where there is room for them; such models are stored
-/// exactly, and none of their colours wait.
+/// the recorder puts a barrier between chunks. Planes are written where there is room for them; no colours of such
+/// models wait.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_visible: Span, splats: &Splats) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
@@ -40,7 +40,11 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
                 base: bind,
                 splat_plane,
             };
-            program.pass(&project::SURFACE, (), bind, push, at);
+            let kernel = match chunk.storage {
+                Storage::Exact => &project::SURFACE,
+                Storage::Half | Storage::Compact => &project::HALF_SURFACE,
+            };
+            program.pass(kernel, (), bind, push, at);
             continue;
         }
         let Some(seen_plane) = seen_plane else {

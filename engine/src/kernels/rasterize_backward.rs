@@ -3,10 +3,13 @@
 //! `segmented`: each tile stores its sums at the splat's emission slot, `gradient_fold` adds a splat's slots in order.
 //! `atomic`: subgroup sums go to the splat's record with float atomics. `compare_exchange`: the same with integer
 //! atomics alone. All end with `gradient_check`, which stalls the step when anything is not finite.
+//!
+//! Records with room for gradients of planes get them from those of the blended planes, and what those say about opacity,
+//! position and conic.
 
 use super::counters::Args;
 use super::generated::{gradient_check, gradient_fold, rasterize_backward, rasterize_backward_lanes, splat_clear};
-use super::views::{IMAGE_BYTES, Intersections, Pixels, Reduction, Shared, Splats, Threads, Variants};
+use super::views::{IMAGE_BYTES, Intersections, Partials, Pixels, Reduction, Shared, Splats, Threads, Variants};
 use crate::program::{Program, Shader, Span};
 
 /// Appends all passes: [`record_clear`], [`record_sums`], [`record_check`].
@@ -16,7 +19,7 @@ pub fn record(
     splats: &Splats,
     intersections: &Intersections,
     pixels: &Pixels,
-    partials: &[Span; 3],
+    partials: &Partials,
     variants: &Variants,
 ) {
     record_clear(program, shared, splats);
@@ -26,18 +29,19 @@ pub fn record(
 
 /// Appends the clear of the visible splats' gradient records.
 pub fn record_clear(program: &mut Program, shared: &Shared, splats: &Splats) {
-    program.pass(
-        &splat_clear::KERNEL,
-        (),
-        splat_clear::Bind {
-            counters: shared.counters,
-            gradient_a: splats.gradient_a,
-            gradient_b: splats.gradient_b,
-            gradient_c: splats.gradient_c,
-        },
-        (),
-        shared.groups(Args::Visible),
-    );
+    let bind = splat_clear::Bind {
+        counters: shared.counters,
+        gradient_a: splats.gradient_a,
+        gradient_b: splats.gradient_b,
+        gradient_c: splats.gradient_c,
+    };
+    let groups = shared.groups(Args::Visible);
+    let Some(gradient_d) = splats.gradient_d else {
+        program.pass(&splat_clear::KERNEL, (), bind, (), groups);
+        return;
+    };
+    let bind = splat_clear::SurfaceBind { base: bind, gradient_d };
+    program.pass(&splat_clear::SURFACE, (), bind, (), groups);
 }
 
 /// Appends what adds the gradients of the tiles in the band to the records: [`record_tiles`], [`record_fold`].
@@ -47,22 +51,21 @@ pub fn record_sums(
     splats: &Splats,
     intersections: &Intersections,
     pixels: &Pixels,
-    partials: &[Span; 3],
+    partials: &Partials,
     variants: &Variants,
 ) {
     record_tiles(program, shared, splats, intersections, pixels, partials, variants);
     record_fold(program, shared, splats, intersections, partials, variants);
 }
 
-/// Appends the sums of the tiles in the band; `partials` are three 16-byte streams per intersection, where they go with the
-/// segmented reduction, and to the records without.
+/// Appends the sums of the tiles in the band, which go to `partials` with the segmented reduction, and to the records without.
 pub fn record_tiles(
     program: &mut Program,
     shared: &Shared,
     splats: &Splats,
     intersections: &Intersections,
     pixels: &Pixels,
-    partials: &[Span; 3],
+    partials: &Partials,
     variants: &Variants,
 ) {
     let spec = rasterize_backward::Spec {
@@ -83,39 +86,36 @@ pub fn record_tiles(
             image: swath.part(pixels.image, IMAGE_BYTES),
             last_contributor: swath.part(pixels.last_contributor, 4),
             image_gradient: swath.part(pixels.gradient, IMAGE_BYTES),
-            gradient_a: partials[0],
-            gradient_b: partials[1],
-            gradient_c: partials[2],
+            gradient_a: partials.a,
+            gradient_b: partials.b,
+            gradient_c: partials.c,
         };
         let push = rasterize_backward::Push {
             swath_begin: swath.begin,
             swath_end: swath.end,
             swath_base: swath.base,
         };
-        let kernel = match variants.reduction {
-            Reduction::Segmented if variants.threads == Threads::Lanes => {
-                program.pass(
-                    &rasterize_backward_lanes::KERNEL,
-                    spec,
-                    bind,
-                    push,
-                    shared.groups(Args::Tiles),
-                );
-                continue;
+        let planes = planes(splats, pixels).map(|planes| Planes {
+            by_pixel: swath.part(planes.by_pixel, IMAGE_BYTES),
+            ..planes
+        });
+        if variants.reduction == Reduction::Segmented {
+            let groups = shared.groups(Args::Tiles);
+            if let Some((planes, gradient_d)) = planes.zip(partials.d) {
+                let bind = rasterize_backward::ColumnSurfaceBind {
+                    base: bind,
+                    splat_plane: planes.of_splats,
+                    surface_gradient: planes.by_pixel,
+                    gradient_d,
+                };
+                program.pass(&rasterize_backward::COLUMN_SURFACE, spec, bind, push, groups);
+            } else if variants.threads == Threads::Lanes {
+                program.pass(&rasterize_backward_lanes::KERNEL, spec, bind, push, groups);
+            } else {
+                program.pass(&rasterize_backward::COLUMN, spec, bind, push, groups);
             }
-            Reduction::Segmented => {
-                program.pass(
-                    &rasterize_backward::COLUMN,
-                    spec,
-                    bind,
-                    push,
-                    shared.groups(Args::Tiles),
-                );
-                continue;
-            }
-            Reduction::Atomic => &rasterize_backward::ATOMIC,
-            Reduction::CompareExchange => &rasterize_backward::COMPARE_EXCHANGE,
-        };
+            continue;
+        }
         let bind = rasterize_backward::AtomicBind {
             uniforms: bind.uniforms,
             counters: bind.counters,
@@ -133,8 +133,47 @@ pub fn record_tiles(
             gradient_c: splats.gradient_c,
             tile_order: intersections.tile_order,
         };
-        program.pass(kernel, spec, bind, push, shared.groups(Args::Halves));
+        let groups = shared.groups(Args::Halves);
+        let atomic = variants.reduction == Reduction::Atomic;
+        if let Some(planes) = planes {
+            let bind = rasterize_backward::AtomicSurfaceBind {
+                base: bind,
+                splat_plane: planes.of_splats,
+                surface_gradient: planes.by_pixel,
+                gradient_d: planes.gradient,
+            };
+            let kernel = if atomic {
+                &rasterize_backward::ATOMIC_SURFACE
+            } else {
+                &rasterize_backward::COMPARE_EXCHANGE_SURFACE
+            };
+            program.pass(kernel, spec, bind, push, groups);
+        } else {
+            let kernel = if atomic {
+                &rasterize_backward::ATOMIC
+            } else {
+                &rasterize_backward::COMPARE_EXCHANGE
+            };
+            program.pass(kernel, spec, bind, push, groups);
+        }
     }
+}
+
+/// What the sums of planes are made of, and where they go.
+#[derive(Clone, Copy)]
+struct Planes {
+    of_splats: Span,
+    by_pixel: Span,
+    gradient: Span,
+}
+
+/// None where surfaces are not trained.
+fn planes(splats: &Splats, pixels: &Pixels) -> Option<Planes> {
+    Some(Planes {
+        of_splats: splats.plane?,
+        by_pixel: pixels.surface?.gradient,
+        gradient: splats.gradient_d?,
+    })
 }
 
 /// Appends what adds the partial sums to the records, with the segmented reduction.
@@ -143,30 +182,35 @@ pub fn record_fold(
     shared: &Shared,
     splats: &Splats,
     intersections: &Intersections,
-    [a, b, c]: &[Span; 3],
+    partials: &Partials,
     variants: &Variants,
 ) {
     if variants.reduction != Reduction::Segmented {
         return;
     }
-    program.pass(
-        &gradient_fold::KERNEL,
-        (),
-        gradient_fold::Bind {
-            counters: shared.counters,
-            emission_start: splats.emission_start,
-            tile_counts: splats.tile_counts,
-            partial_a: *a,
-            partial_b: *b,
-            partial_c: *c,
-            gradient_a: splats.gradient_a,
-            gradient_b: splats.gradient_b,
-            gradient_c: splats.gradient_c,
-            owners: intersections.owners,
-        },
-        (),
-        shared.groups(Args::Visible),
-    );
+    let bind = gradient_fold::Bind {
+        counters: shared.counters,
+        emission_start: splats.emission_start,
+        tile_counts: splats.tile_counts,
+        partial_a: partials.a,
+        partial_b: partials.b,
+        partial_c: partials.c,
+        gradient_a: splats.gradient_a,
+        gradient_b: splats.gradient_b,
+        gradient_c: splats.gradient_c,
+        owners: intersections.owners,
+    };
+    let groups = shared.groups(Args::Visible);
+    let Some((partial_d, gradient_d)) = partials.d.zip(splats.gradient_d) else {
+        program.pass(&gradient_fold::KERNEL, (), bind, (), groups);
+        return;
+    };
+    let bind = gradient_fold::SurfaceBind {
+        base: bind,
+        partial_d,
+        gradient_d,
+    };
+    program.pass(&gradient_fold::SURFACE, (), bind, (), groups);
 }
 
 /// The shader that makes the sums of a tile.
@@ -182,16 +226,17 @@ pub fn sums(variants: &Variants) -> &'static Shader {
 
 /// Appends the search for values that are not finite.
 pub fn record_check(program: &mut Program, shared: &Shared, splats: &Splats) {
-    program.pass(
-        &gradient_check::KERNEL,
-        (),
-        gradient_check::Bind {
-            counters: shared.counters,
-            gradient_a: splats.gradient_a,
-            gradient_b: splats.gradient_b,
-            gradient_c: splats.gradient_c,
-        },
-        (),
-        shared.groups(Args::Visible),
-    );
+    let bind = gradient_check::Bind {
+        counters: shared.counters,
+        gradient_a: splats.gradient_a,
+        gradient_b: splats.gradient_b,
+        gradient_c: splats.gradient_c,
+    };
+    let groups = shared.groups(Args::Visible);
+    let Some(gradient_d) = splats.gradient_d else {
+        program.pass(&gradient_check::KERNEL, (), bind, (), groups);
+        return;
+    };
+    let bind = gradient_check::SurfaceBind { base: bind, gradient_d };
+    program.pass(&gradient_check::SURFACE, (), bind, (), groups);
 }

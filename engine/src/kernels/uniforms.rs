@@ -95,7 +95,9 @@ impl StepUniforms {
             near_z: DEFAULT_NEAR_Z,
             dropout: 0.0,
             exposure_hold: 0.0,
-            reserved: [0; 4],
+            normals_weight: 0.0,
+            flat_weight: 0.0,
+            reserved: [0; 2],
         }
     }
 }

@@ -7,7 +7,7 @@ use super::views::{Chunk, Shared, Splats};
 use crate::gaussians::layout::Storage;
 use crate::program::{Program, Span};
 
-/// Appends one pass per chunk.
+/// Appends one pass per chunk. Gradients of planes are taken on where records have them; no colours of such models wait.
 pub fn record(
     program: &mut Program,
     shared: &Shared,
@@ -44,6 +44,16 @@ pub fn record(
             sh_coefficients,
         };
         let at = shared.groups(Args::Chunk(chunk.index));
+        if let Some(gradient_d) = splats.gradient_d {
+            let bind = update::SurfaceBind { base: bind, gradient_d };
+            let kernel = match chunk.storage {
+                Storage::Exact => &update::SURFACE,
+                Storage::Half => &update::HALF_SURFACE,
+                Storage::Compact => &update::COMPACT_SURFACE,
+            };
+            program.pass(kernel, (), bind, push, at);
+            continue;
+        }
         let Some(seen_plane) = seen_plane else {
             let kernel = match chunk.storage {
                 Storage::Exact => &update::KERNEL,

@@ -90,6 +90,21 @@ pub struct Splats {
     pub gradient_c: Span,
     /// Normal and distance of the plane; only where surfaces are drawn.
     pub plane: Option<Span>,
+    /// Gradient of the plane's normal and distance; only where surfaces are trained.
+    pub gradient_d: Option<Span>,
+}
+
+/// Sums of one tile each by emission slot, with the segmented reduction: what adds up to the gradients of [`Splats`].
+#[derive(Clone, Copy, Debug)]
+pub struct Partials {
+    /// Of position, opacity; absolute statistic.
+    pub a: Span,
+    /// Of the conic.
+    pub b: Span,
+    /// Of the colour.
+    pub c: Span,
+    /// Of the plane; only where surfaces are trained.
+    pub d: Option<Span>,
 }
 
 /// One element per (tile, splat) pair.
@@ -140,6 +155,8 @@ pub struct Surface {
     pub depth: Span,
     /// Depth, 0 = none, and normal, 0 = none, camera space.
     pub map: Span,
+    /// Gradient of the loss by `plane`; a dummy where surfaces are only drawn.
+    pub gradient: Span,
 }
 
 /// How gradients of a splat's tiles are added up.

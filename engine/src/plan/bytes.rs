@@ -56,7 +56,10 @@ impl BytesPer {
                 Unit::Pixel => c.max_pixels = units,
             }
             let mut table = TensorTable::default();
-            let _: StepTensors = StepTensors::new(&mut table, &c, variants);
+            let tensors = StepTensors::new(&mut table, &c, variants);
+            if c.losses.normals {
+                let _: StepTensors = tensors.for_surface_steps(&mut table);
+            }
             let mut bytes: BTreeMap<String, (Class, u64)> = BTreeMap::new();
             for tensor in table.tensors() {
                 let name = tensor.name.split('[').next().unwrap_or_default().to_owned();

@@ -121,6 +121,17 @@ pub enum LossError {
         "the loss `alpha` and the strategy `error_guided` cannot go together: both use the fourth channel of image gradients"
     )]
     Scores,
+    /// Images that no pass can bind whole.
+    #[error(
+        "the loss `normals` takes images of at most {most} pixels on this device, whose passes can bind no more at once, and \
+         the largest has {pixels}"
+    )]
+    NormalsTooLarge {
+        /// Of the largest image.
+        pixels: u64,
+        /// That fit a binding.
+        most: u64,
+    },
 }
 
 impl LossError {
@@ -134,6 +145,7 @@ impl LossError {
             Self::Blended => {
                 "`dataset.alpha: mask` leaves transparent pixels out, `ignore` takes their colours as they are stored"
             }
+            Self::NormalsTooLarge { .. } => "`dataset.resolution` makes images smaller",
             Self::Scores => "take the loss out, or choose another `strategy.kind`, `mcmc` for instance",
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::memory::{Gpu, MemoryError};
 use crate::program::Program;
-use crate::step::{BAND_SLOTS, Part, Parts, Turns};
+use crate::step::{BAND_SLOTS, Part, Parts, Terms, Turns};
 use crate::vk::{CompiledProgram, RecordOptions};
 
 /// When Gaussians are culled by all training cameras.
@@ -22,7 +22,7 @@ pub enum CullTime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Job {
     /// A training step whose photo is in this page of resident photos; of page 0 where steps bring theirs.
-    Step(usize),
+    Step(Terms, usize),
     /// Draws and measures a view.
     Evaluate {
         /// Copies the image and the splats per tile too.
@@ -41,7 +41,7 @@ pub enum Job {
     /// Brings SH out of view up to date; only where it does not take part in every step.
     CatchUp,
     /// A part of a banded step or evaluation.
-    Band(Turns, Part),
+    Band(Terms, Turns, Part),
     /// Densification; only where the strategy densifies.
     Densify {
         /// Adds no Gaussians, because memory is short.
@@ -57,14 +57,14 @@ impl Job {
     /// True for steps that run whole.
     #[must_use]
     pub fn is_step(self) -> bool {
-        matches!(self, Self::Step(_))
+        matches!(self, Self::Step(..))
     }
 
     /// Slots that it is recorded for, of a ring with `ring` slots.
     fn slots(self, ring: u32) -> u32 {
         match self {
-            Self::Step(_) | Self::LeftOut | Self::Band(_, Part::Prefix | Part::Finish) => ring,
-            Self::Band(_, Part::Forward | Part::Backward) => BAND_SLOTS,
+            Self::Step(..) | Self::LeftOut | Self::Band(_, _, Part::Prefix | Part::Finish) => ring,
+            Self::Band(_, _, Part::Forward | Part::Backward) => BAND_SLOTS,
             _ => 1,
         }
     }
@@ -113,12 +113,14 @@ impl<P> Extend<(Job, P)> for Jobs<P> {
 }
 
 impl Jobs<Program> {
-    /// Adds the parts of banded steps and evaluations.
-    pub fn add_bands(&mut self, turns: Turns, parts: Parts) {
+    /// Adds the parts of banded steps and evaluations; what an evaluation measures is the image.
+    pub fn add_bands(&mut self, terms: Terms, turns: Turns, parts: Parts) {
+        let wanted = |part: &Part| terms == Terms::Image || !matches!(part, Part::Metrics | Part::EvaluationPrefix);
         self.extend(
             parts
                 .into_iter()
-                .map(|(part, program)| (Job::Band(turns, part), program)),
+                .filter(|(part, _)| wanted(part))
+                .map(|(part, program)| (Job::Band(terms, turns, part), program)),
         );
     }
 

@@ -3,7 +3,8 @@
 use super::{LossError, PlanError};
 use crate::config::{Background, Profile};
 use crate::kernels::exposure;
-use crate::memory::{Gpu, MemoryError};
+use crate::kernels::views::IMAGE_BYTES;
+use crate::memory::{Gpu, MemoryError, PlanLimits};
 use crate::plugins::Loss;
 use crate::scene::{Alpha, SceneIndex};
 use crate::step::{ExtraLosses, StepTensors};
@@ -11,14 +12,19 @@ use crate::step::{ExtraLosses, StepTensors};
 /// Holds the losses against the scene.
 ///
 /// # Errors
-/// [`PlanError::Loss`] when the scene lacks what a loss needs.
-pub(super) fn check(profile: &Profile, scene: &SceneIndex) -> Result<(), PlanError> {
+/// [`PlanError::Loss`] when the scene lacks what a loss needs, or its images are larger than the loss can take.
+pub(super) fn check(profile: &Profile, scene: &SceneIndex, limits: PlanLimits) -> Result<(), PlanError> {
     let extra = extra(profile);
     if extra.alpha && !scene.masked {
         return Err(LossError::NoMasks.into());
     }
     if extra.alpha && profile.strategy.error_guided().is_some() {
         return Err(LossError::Scores.into());
+    }
+    let pixels = scene.views().map(|(_, view)| view.pixels()).max().unwrap_or(0);
+    let most = limits.binding_bytes / IMAGE_BYTES;
+    if extra.normals && pixels > most {
+        return Err(LossError::NormalsTooLarge { pixels, most }.into());
     }
     let blended = scene.train.iter().any(|view| view.alpha == Alpha::Composite);
     if profile.model.background == Background::Random && blended {
@@ -33,6 +39,7 @@ pub(super) fn extra(profile: &Profile) -> ExtraLosses {
     ExtraLosses {
         alpha: has(|loss| matches!(loss, Loss::Alpha(_)) && loss.weight() > 0.0),
         exposure: has(|loss| matches!(loss, Loss::Exposure(_))),
+        normals: has(|loss| matches!(loss, Loss::Normals(_)) && loss.weight() > 0.0),
     }
 }
 

@@ -26,7 +26,7 @@ use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::scene::{SceneIndex, photo_bytes};
 use crate::step::{
     self, BandTensors, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES, StepExtras,
-    StepTensors, Turns,
+    StepTensors, Terms, Turns,
 };
 
 /// What programs are told of a scene.
@@ -107,8 +107,14 @@ impl TrainPlan {
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut jobs = Jobs::default();
-        let steps = step::train_steps(&tensors).into_iter().enumerate();
-        jobs.extend(steps.map(|(page, step)| (Job::Step(page), step)));
+        let with_surfaces = capacities.losses.normals;
+        let surfaces = with_surfaces.then(|| tensors.for_surface_steps(&mut table));
+        let steps = [(Terms::Image, Some(&tensors)), (Terms::Surface, surfaces.as_ref())];
+        let steps = steps.map(|(terms, tensors)| Some((terms, tensors?)));
+        for (terms, tensors) in steps.iter().flatten() {
+            let pages = step::train_steps(tensors).into_iter().enumerate();
+            jobs.extend(pages.map(|(page, step)| (Job::Step(*terms, page), step)));
+        }
         let mut filter = Program::new("filter_3d");
         let io = FilterIo {
             cameras: tensors.filter.cameras,
@@ -144,12 +150,15 @@ impl TrainPlan {
         }
         let bands = BandTensors::new(&mut table, capacities, variants);
         let too_many = capacities.may_see_too_many();
-        let record_bands = too_many.then(|| RecordBandTensors::new(&mut table, &tensors, true));
+        let record_bands =
+            too_many.then(|| RecordBandTensors::new(&mut table, surfaces.as_ref().unwrap_or(&tensors), true));
         let copies = readback.copies(&tensors);
-        jobs.add_bands(Turns::Lists, step::banded(&tensors, &bands, &copies[..2]));
-        if let Some(records) = &record_bands {
-            let parts = step::banded_records(&tensors, &bands, records, &copies[..2]);
-            jobs.add_bands(Turns::Records, parts);
+        for (terms, tensors) in steps.iter().flatten() {
+            jobs.add_bands(*terms, Turns::Lists, step::banded(tensors, &bands, &copies[..2]));
+            if let Some(records) = &record_bands {
+                let parts = step::banded_records(tensors, &bands, records, &copies[..2]);
+                jobs.add_bands(*terms, Turns::Records, parts);
+            }
         }
         jobs.extend([
             (Job::Evaluate { image: false }, evaluate),
@@ -304,7 +313,7 @@ pub fn plan(
     variants: &Variants,
     faults: &Faults,
 ) -> Result<(TrainPlan, PlanReport), PlanError> {
-    losses::check(profile, scene)?;
+    losses::check(profile, scene, limits)?;
     let initial = demand.gaussians;
     let wanted = ceiling(profile, scene).1.max(initial);
     let resident_bytes: Vec<u64> = match profile.dataset.residency {

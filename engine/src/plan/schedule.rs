@@ -4,7 +4,8 @@
 //! Mip-Splatting (Yu et al. 2024).
 
 use crate::config::{Background, Profile};
-use crate::plugins::{AdamOptions, Optimizer, Sink};
+use crate::plugins::{AdamOptions, Loss, Optimizer, Sink};
+use crate::step::Terms;
 
 /// Parameter groups of the optimiser, as bits of [`Events::adam_skip_mask`].
 pub mod group {
@@ -61,6 +62,18 @@ pub(crate) fn sh_share_at(profile: &Profile, iteration: u32) -> f64 {
 
 /// What is left of the learning rates that cool down, after the last step.
 const COOLED_TO: f64 = 0.1;
+
+/// What the loss of a step looks at: surfaces too from the iteration that the loss `normals` names.
+#[must_use]
+pub fn terms_at(profile: &Profile, iteration: u32) -> Terms {
+    let normals =
+        |loss: &Loss| matches!(loss, Loss::Normals(options) if options.weight > 0.0 && iteration >= options.from);
+    if profile.losses.iter().any(normals) {
+        Terms::Surface
+    } else {
+        Terms::Image
+    }
+}
 
 /// Learning rate of the centres: log-linear from `means` to `means_end`, times the scene extent.
 #[must_use]
@@ -327,6 +340,18 @@ mod tests {
             [1, 1000, 1001, 3000, 3001, 10_000].map(|i| resolution_scale_at(&fast, i)),
             [0.25, 0.25, 0.5, 0.5, 1.0, 1.0]
         );
+    }
+
+    #[test]
+    fn surfaces_are_looked_at_from_their_iteration_on() {
+        let profile = recipe("surface", &[]);
+        let with = iterations(&profile, |p, i| terms_at(p, i) == Terms::Surface);
+        assert_eq!((with.len(), with[0]), (23_001, 7000));
+        for (name, sets) in [("mip", &[][..]), ("surface", &[("losses.2.weight", "0")])] {
+            assert!(iterations(&recipe(name, sets), |p, i| terms_at(p, i) == Terms::Surface).is_empty());
+        }
+        let early = recipe("surface", &[("losses.2.from", "0")]);
+        assert_eq!(terms_at(&early, 1), Terms::Surface);
     }
 
     #[test]

@@ -11,6 +11,7 @@ family! {
         L1(L1Options) = "l1", "mean absolute difference";
         Dssim(DssimOptions) = "dssim", "1 - SSIM with an 11x11 Gaussian window, zero padded";
         Alpha(AlphaOptions) = "alpha", "mean absolute difference between coverage and the photo's mask; needs masks";
+        Normals(NormalsOptions) = "normals", "disagreement between blended normals and the normals of the depth map, away from edges of the photo: surfaces for meshes";
         Exposure(ExposureOptions) = "exposure", "no term: each photo's own affine map of colours, learnt between image and loss";
     }
 }
@@ -23,6 +24,7 @@ impl Loss {
             Self::L1(options) => options.weight,
             Self::Dssim(options) => options.weight,
             Self::Alpha(options) => options.weight,
+            Self::Normals(options) => options.weight,
             Self::Exposure(_) => 0.0,
         }
     }
@@ -85,6 +87,32 @@ impl Default for AlphaOptions {
 impl Options for AlphaOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("weight", self.weight, 0.0..=10.0);
+    }
+}
+
+/// Options of `normals`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NormalsOptions {
+    /// Weight in the sum; 0 to 10.
+    pub weight: f32,
+    /// First iteration that has the term; 0 to 10 000 000. The steps before it cost what they cost without it.
+    pub from: u32,
+}
+
+impl Default for NormalsOptions {
+    fn default() -> Self {
+        Self {
+            weight: 0.05,
+            from: 7000,
+        }
+    }
+}
+
+impl Options for NormalsOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("weight", self.weight, 0.0..=10.0);
+        checker.range("from", self.from, 0..=10_000_000);
     }
 }
 

@@ -10,6 +10,7 @@ family! {
     Regularizer {
         Opacity(RegularizerOptions) = "opacity", "mean opacity over all Gaussians: what no view needs fades";
         Scale(RegularizerOptions) = "scale", "mean standard deviation over all Gaussians and axes in extents of the scene: what no view needs shrinks";
+        Flat(FlatOptions) = "flat", "mean over the visible Gaussians of the smallest standard deviation in extents of the scene: Gaussians become discs";
     }
 }
 
@@ -19,11 +20,12 @@ impl Regularizer {
     pub const fn weight(&self) -> f32 {
         match self {
             Self::Opacity(options) | Self::Scale(options) => options.weight,
+            Self::Flat(options) => options.weight,
         }
     }
 }
 
-/// Options of every regularizer.
+/// Options of `opacity` and `scale`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RegularizerOptions {
@@ -40,5 +42,25 @@ impl Default for RegularizerOptions {
 impl Options for RegularizerOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("weight", self.weight, 0.0..=10.0);
+    }
+}
+
+/// Options of `flat`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FlatOptions {
+    /// Weight in the sum; 0 to 10 000.
+    pub weight: f32,
+}
+
+impl Default for FlatOptions {
+    fn default() -> Self {
+        Self { weight: 100.0 }
+    }
+}
+
+impl Options for FlatOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("weight", self.weight, 0.0..=10_000.0);
     }
 }

@@ -162,6 +162,10 @@ pub struct TrainRow {
     #[serde(deserialize_with = "null_as_nan")]
     #[schemars(with = "Option<f32>")]
     pub l1: f32,
+    /// Mean disagreement between blended normals and those of the depth map; only in steps with the loss `normals`, and
+    /// null when not finite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub normals: Option<f32>,
     /// Gaussians in the model.
     pub gaussians: u32,
     /// Gaussians visible in the step.

@@ -16,7 +16,7 @@ use crate::memory::{Budget, Gpu};
 use crate::plan::{EvalReadback, Job, Jobs, Look, OpenDevice, ViewSums};
 use crate::program::{Program, TensorTable};
 use crate::scene::{Camera, Photo};
-use crate::step::{self, BandTensors, Capacities, Part, RecordBandTensors, StepTensors, Turns};
+use crate::step::{self, BandTensors, Capacities, Part, RecordBandTensors, StepTensors, Terms, Turns};
 use crate::train::{BandRing, TrainError, uniforms};
 use crate::vk::{CompiledProgram, RecordOptions};
 
@@ -211,7 +211,11 @@ impl Stage {
             let bands = BandTensors::new(&mut table, capacities, variants);
             let records = RecordBandTensors::new(&mut table, &tensors, false);
             let keep = &readback.copies(&tensors)[..2];
-            jobs.add_bands(Turns::Records, step::render_in_bands(&tensors, &bands, &records, keep));
+            jobs.add_bands(
+                Terms::Image,
+                Turns::Records,
+                step::render_in_bands(&tensors, &bands, &records, keep),
+            );
             BandRing::new(bands, Some(&records), open.faults.bands, *capacities)
         });
         let mut programs: Vec<&Program> = jobs.all().collect();
@@ -262,7 +266,7 @@ impl Stage {
     /// Draws the view that [`Stage::run`] had no records for.
     fn run_in_bands(&mut self, block: &StepUniforms, keep_image: bool) -> Result<ViewSums, RunError> {
         let mut histogram = Vec::new();
-        let part = |part| Job::Band(Turns::Records, part);
+        let part = |part| Job::Band(Terms::Image, Turns::Records, part);
         self.run_job(Job::ClearStall)?;
         self.run_job(part(Part::Prefix))?;
         let counters = self.status()?;

@@ -310,6 +310,7 @@ impl Session {
             it: iteration,
             loss: counters.loss,
             l1: counters.l1,
+            normals: self.trainer.looks_at_surfaces(iteration).then_some(counters.normals),
             gaussians: counters.gaussians,
             visible: counters.visible,
             intersections: counters.intersections,

@@ -19,7 +19,7 @@ use super::{Capacities, Part, Parts, StepTensors, losses};
 use crate::kernels::counters::Args;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Intersections, Pixels, Variants};
+use crate::kernels::views::{Intersections, Pixels, Splats, Variants};
 use crate::kernels::{bands, loss, prepare_args, rasterize, rasterize_backward};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 
@@ -91,11 +91,11 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(Span, Span)]) -> Parts 
     let (prefix, depth_order) = record_prefix(t, b, !is_resident);
     let records = records(t, depth_order);
 
-    let image = [&records[..], &[pixels.image, pixels.last_contributor]].concat();
-    let sums = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
-    let all = [&image[..], &[pixels.gradient], &sums].concat();
+    let image = [&records[..], &drawn(t)].concat();
+    let sums = sums(splats);
+    let all = [&records[..], &pulled(t), &sums].concat();
 
-    let mut forward = Program::new("banded step, forward");
+    let mut forward = Program::new(t.named("banded step, forward"));
     forward.hold(&image);
     band_range(&mut forward, t, b);
     let lists = band_lists(&mut forward, t, b, depth_order);
@@ -103,7 +103,7 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(Span, Span)]) -> Parts 
     forward.hold(&image);
 
     let whole = |pixels: Pixels| {
-        let mut whole = Program::new("banded step, loss");
+        let mut whole = Program::new(t.named("banded step, loss"));
         whole.hold(&image);
         losses::record(&mut whole, t, &pixels);
         rasterize_backward::record_clear(&mut whole, s, splats);
@@ -112,20 +112,20 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(Span, Span)]) -> Parts 
     };
     let losses = targets(t).into_iter().map(whole).enumerate();
 
-    let mut backward = Program::new("banded step, backward");
+    let mut backward = Program::new(t.named("banded step, backward"));
     backward.hold(&all);
     band_range(&mut backward, t, b);
     let lists = band_lists(&mut backward, t, b, depth_order);
     losses::gradients(&mut backward, t, &lists, pixels);
     backward.hold(&all);
 
-    let mut finish = Program::new("banded step, finish");
+    let mut finish = Program::new(t.named("banded step, finish"));
     finish.hold(&[&records[..], &sums].concat());
     rasterize_backward::record_check(&mut finish, s, splats);
     update(&mut finish, t);
     status(&mut finish, t);
 
-    let mut metrics = Program::new("banded evaluation, metrics");
+    let mut metrics = Program::new(t.named("banded evaluation, metrics"));
     metrics.hold(&image);
     loss::record_metrics(&mut metrics, s, pixels, t.metric_sums);
     for (from, to) in keep {
@@ -146,7 +146,7 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(Span, Span)]) -> Parts 
 
 /// The first part, with or without the photo, and the order of splats by depth.
 fn record_prefix(t: &StepTensors, b: &BandTensors, with_photo: bool) -> (Program, Span) {
-    let mut prefix = Program::new("banded step, prefix");
+    let mut prefix = Program::new(t.named("banded step, prefix"));
     if with_photo {
         upload(&mut prefix, t);
     } else {
@@ -161,9 +161,32 @@ fn record_prefix(t: &StepTensors, b: &BandTensors, with_photo: bool) -> (Program
 }
 
 /// What every later part reads.
-fn records(t: &StepTensors, depth_order: Span) -> [Span; 4] {
+fn records(t: &StepTensors, depth_order: Span) -> Vec<Span> {
     let splats = &t.splats;
-    [splats.position, splats.conic, splats.color, depth_order]
+    let records = [splats.position, splats.conic, splats.color, depth_order];
+    records.into_iter().chain(splats.plane).collect()
+}
+
+/// What bands draw of a view, for the loss.
+pub(super) fn drawn(t: &StepTensors) -> Vec<Span> {
+    let pixels = &t.pixels;
+    let surface = pixels.surface.iter().flat_map(|surface| [surface.plane, surface.depth]);
+    let image = [pixels.image, pixels.last_contributor];
+    image.into_iter().chain(surface).collect()
+}
+
+/// What the gradients of every band are made of: of the view, and of the loss.
+pub(super) fn pulled(t: &StepTensors) -> Vec<Span> {
+    let pixels = &t.pixels;
+    let surface = pixels.surface.map(|surface| surface.gradient);
+    let image = [pixels.image, pixels.last_contributor, pixels.gradient];
+    image.into_iter().chain(surface).collect()
+}
+
+/// Gradients of the records.
+fn sums(splats: &Splats) -> Vec<Span> {
+    let sums = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
+    sums.into_iter().chain(splats.gradient_d).collect()
 }
 
 /// Takes the band's range into the uniforms.

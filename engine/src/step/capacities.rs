@@ -16,6 +16,8 @@ pub struct ExtraLosses {
     pub alpha: bool,
     /// Exposure of each training view.
     pub exposure: bool,
+    /// Agreement of blended planes and the depth map, from some iteration on.
+    pub normals: bool,
 }
 
 /// Sizes from which every tensor follows.

@@ -4,8 +4,9 @@
 
 use super::{Capacities, StepTensors};
 use crate::kernels::exposure::Exposures;
+use crate::kernels::plane_loss::PlaneLossIo;
 use crate::kernels::views::{Intersections, Pixels};
-use crate::kernels::{alpha_loss, exposure, loss, rasterize_backward};
+use crate::kernels::{alpha_loss, exposure, loss, plane_loss, rasterize_backward, surface_depth};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 
 /// Tensors of the losses that need some of their own.
@@ -15,6 +16,8 @@ pub struct ExtraTensors {
     pub alpha_sums: Option<Span>,
     /// Exposures.
     pub exposures: Option<Exposures>,
+    /// Loss of surfaces; only in steps that draw them.
+    pub plane_loss: Option<PlaneLossIo>,
 }
 
 impl ExtraTensors {
@@ -51,7 +54,11 @@ impl ExtraTensors {
                 exposure::sums_bytes(c.max_tiles),
             ),
         });
-        Self { alpha_sums, exposures }
+        Self {
+            alpha_sums,
+            exposures,
+            plane_loss: None,
+        }
     }
 }
 
@@ -68,6 +75,11 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     }
     if let Some(sums) = t.extra.alpha_sums {
         alpha_loss::record(program, &t.shared, pixels, sums);
+    }
+    if let Some((surface, io)) = pixels.surface.zip(t.extra.plane_loss) {
+        let max_pixels = t.capacities.max_pixels;
+        surface_depth::record(program, &t.shared, pixels, &surface, plane_loss::PLANES, max_pixels);
+        plane_loss::record(program, &t.shared, pixels, &surface, &io);
     }
 }
 

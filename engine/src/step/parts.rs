@@ -4,6 +4,15 @@ use std::collections::BTreeMap;
 
 use crate::program::Program;
 
+/// What the loss of a step looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Terms {
+    /// The image.
+    Image,
+    /// The image, and the planes and depths that are blended beside it.
+    Surface,
+}
+
 /// What bands take turns with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Turns {

@@ -161,7 +161,7 @@ pub fn forward(program: &mut Program, t: &StepTensors) -> Intersections {
 /// One training step that brings its image along.
 #[must_use]
 pub fn train_step(t: &StepTensors) -> Program {
-    let mut program = Program::new("step");
+    let mut program = Program::new(t.named("step"));
     upload(&mut program, t);
     rest_of_step(&mut program, t, &t.pixels);
     program
@@ -174,7 +174,7 @@ pub fn train_steps(t: &StepTensors) -> Vec<Program> {
         return vec![train_step(t)];
     }
     let step = |pixels: Pixels| {
-        let mut program = Program::new("step");
+        let mut program = Program::new(t.named("step"));
         upload_uniforms(&mut program, t);
         rest_of_step(&mut program, t, &pixels);
         program

@@ -13,14 +13,15 @@
 //! Records lie in id order in every band, so Gaussians of equal depth keep their order, every tile gets the list it would
 //! have had, and image, gradients and, with the segmented reduction, every byte are those of the unbanded step.
 //!
-//! The store is the price: 48 bytes a Gaussian of capacity, in the arena from the loss to the update, when only one band's
+//! The store is the price: 48 bytes a Gaussian of capacity, 64 where surfaces are trained, in the arena from the loss to the update, when only one band's
 //! records and lists are there beside it. Plans whose records suffice for all Gaussians have none of this.
 
 use std::ops::Range;
 
-use super::bands::{band_lists, band_range, pack, running_sums, span};
+use super::bands::{band_lists, band_range, drawn, pack, pulled, running_sums, span};
 use super::passes::{coefficients, position_noise, records, status, targets, upload, upload_uniforms};
 use super::{BandTensors, Part, Parts, StepTensors, losses, surface};
+use crate::kernels::counters::WORD_VISIBLE;
 use crate::kernels::gradient_store::{self, InBand, Rows};
 use crate::kernels::surface_depth::Depths;
 use crate::kernels::views::{Chunk, Intersections, Pixels};
@@ -42,6 +43,8 @@ pub struct RecordBandTensors {
     store: Vec<Rows>,
     /// First row of every 256 Gaussians in their chunk's part of the store.
     group_rows: Span,
+    /// How many Gaussians the whole view shows, while counters have those of a band; one word.
+    visible: Span,
 }
 
 impl RecordBandTensors {
@@ -74,7 +77,11 @@ impl RecordBandTensors {
                 let name = format!("gradient_{stream}[{}]", chunk.index);
                 arena(name, Tag::Other, bytes)
             });
-            store.push(Rows { a, b, c });
+            let d = t.splats.gradient_d.map(|_| {
+                let name = format!("gradient_d[{}]", chunk.index);
+                arena(name, Tag::Other, bytes)
+            });
+            store.push(Rows { a, b, c, d });
         }
         let groups = arena("groups".to_owned(), Tag::Other, groups_bytes);
         let group_rows = arena(
@@ -84,6 +91,8 @@ impl RecordBandTensors {
         );
         // Without what tensors are rounded up by: a third of it is a plane, see `Survey::new`.
         let survey = arena("tile_survey".to_owned(), Tag::Pixels, survey_bytes).slice(0, survey_bytes);
+        let visible = table.add("small/visible_of_view", Class::Small, Tag::Other, 4);
+        let visible = visible.slice(0, 4);
         let survey_back = table.add("ring/tile_survey", Class::Readback, Tag::Staging, survey_bytes);
         Self {
             survey,
@@ -92,13 +101,24 @@ impl RecordBandTensors {
             groups,
             store,
             group_rows,
+            visible,
         }
     }
 
     /// The store and its table.
     fn kept(&self) -> Vec<Span> {
-        let rows = self.store.iter().flat_map(|rows| [rows.a, rows.b, rows.c]);
+        let rows = self.store.iter();
+        let rows = rows.flat_map(|rows| [Some(rows.a), Some(rows.b), Some(rows.c), rows.d].into_iter().flatten());
         rows.chain([self.group_rows]).collect()
+    }
+
+    /// The same for the steps of `t`: without rows that its records have nothing for.
+    fn for_steps(&self, t: &StepTensors) -> Self {
+        let mut tensors = self.clone();
+        for rows in &mut tensors.store {
+            rows.d = rows.d.filter(|_| t.splats.gradient_d.is_some());
+        }
+        tensors
     }
 
     fn band(&self) -> InBand<'_> {
@@ -114,14 +134,14 @@ impl RecordBandTensors {
 pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(Span, Span)]) -> Parts {
     let s = &t.shared;
 
-    let image = [t.pixels.image, t.pixels.last_contributor];
-    let mut forward = Program::new("records in bands, forward");
+    let image = drawn(t);
+    let mut forward = Program::new(t.named("records in bands, forward"));
     forward.hold(&image);
     let lists = band_records(&mut forward, t, b, r);
     rasterize::record(&mut forward, s, &t.splats, &lists, &t.pixels, &t.variants);
     forward.hold(&image);
 
-    let mut metrics = Program::new("records in bands, metrics");
+    let mut metrics = Program::new(t.named("records in bands, metrics"));
     metrics.hold(&image);
     loss::record_metrics(&mut metrics, s, &t.pixels, t.metric_sums);
     for (from, to) in keep {
@@ -160,7 +180,7 @@ pub fn surface_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors,
 /// The first part, with or without the photo.
 fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Program {
     let (s, c) = (&t.shared, &t.capacities);
-    let mut prefix = Program::new("records in bands, prefix");
+    let mut prefix = Program::new(t.named("records in bands, prefix"));
     if with_photo {
         upload(&mut prefix, t);
     } else {
@@ -169,6 +189,7 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Pr
     prepare_args::record(&mut prefix, s, &t.chunks);
     // No records are made here, so there is no capacity to hold.
     cull::record(&mut prefix, s, &t.chunks, t.group_visible, c.n_cap, &t.variants);
+    prefix.copy(visible_of(t), r.visible);
     tile_survey::record(&mut prefix, s, &t.chunks, r.survey, c.max_tiles);
     prefix.copy(r.survey, r.survey_back);
     status(&mut prefix, t);
@@ -178,11 +199,12 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Pr
 /// Lists the parts of a training step with records in bands, and those of [`render_in_bands`].
 #[must_use]
 pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(Span, Span)]) -> Parts {
+    let r = &r.for_steps(t);
     let mut parts = render_in_bands(t, b, r, keep);
     let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
-    let image = [pixels.image, pixels.last_contributor];
+    let image = drawn(t);
     let store = r.kept();
-    let all = [&image[..], &[pixels.gradient], &store].concat();
+    let all = [&pulled(t)[..], &store].concat();
 
     if !t.resident.pages.is_empty()
         && let Some(prefix) = parts.insert(Part::Prefix, record_prefix(t, r, false))
@@ -191,7 +213,7 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
     }
 
     let whole = |pixels: Pixels| {
-        let mut whole = Program::new("records in bands, loss");
+        let mut whole = Program::new(t.named("records in bands, loss"));
         whole.hold(&image);
         losses::record(&mut whole, t, &pixels);
         gradient_store::record_clear(&mut whole, s, &t.chunks, &r.store, r.group_rows);
@@ -201,7 +223,7 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
     let losses = targets(t).into_iter().map(whole).enumerate();
     parts.extend(losses.map(|(page, program)| (Part::Loss(page), program)));
 
-    let mut backward = Program::new("records in bands, backward");
+    let mut backward = Program::new(t.named("records in bands, backward"));
     backward.hold(&all);
     let lists = band_records(&mut backward, t, b, r);
     gradient_store::record_load(&mut backward, s, &t.chunks, &r.store, &r.band(), splats);
@@ -209,8 +231,9 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
     gradient_store::record_save(&mut backward, s, &t.chunks, &r.store, &r.band(), splats);
     backward.hold(&all);
 
-    let mut finish = Program::new("records in bands, finish");
+    let mut finish = Program::new(t.named("records in bands, finish"));
     finish.hold(&store);
+    finish.copy(r.visible, visible_of(t));
     gradient_store::record_check(&mut finish, s, &t.chunks, &r.store, t.group_visible);
     for (chunk, rows) in t.chunks.iter().zip(&r.store) {
         let chunk = std::slice::from_ref(chunk);
@@ -228,6 +251,11 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
     status(&mut finish, t);
     parts.extend([(Part::Backward, backward), (Part::Finish, finish)]);
     parts
+}
+
+/// The counter of visible Gaussians.
+fn visible_of(t: &StepTensors) -> Span {
+    t.shared.counters.slice(4 * u64::from(WORD_VISIBLE), 4)
 }
 
 /// Takes the band's range into the uniforms, makes the records of its Gaussians and lists its intersections.

@@ -4,9 +4,10 @@ use super::{Capacities, ExtraTensors, ResidentImages};
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::generated::common::STATISTICS_PLANES;
+use crate::kernels::plane_loss::PlaneLossIo;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Chunk, Intersections, Pixels, Shared, Splats, Surface, Variants};
+use crate::kernels::views::{Chunk, Intersections, Partials, Pixels, Shared, Splats, Surface, Variants};
 use crate::kernels::{loss, views};
 use crate::program::{Class, Span, Tag, TensorTable};
 
@@ -60,7 +61,7 @@ pub struct StepTensors {
     /// Owners and ranges.
     pub intersections: Intersections,
     /// Partial gradients of the segmented reduction.
-    pub partials: [Span; 3],
+    pub partials: Partials,
     /// Image, contributors, gradient, target.
     pub pixels: Pixels,
     /// Training images on the device; none when steps bring theirs along.
@@ -133,15 +134,53 @@ impl StepTensors {
     #[must_use]
     pub fn for_surfaces(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
         let mut tensors = Self::for_rendering(table, capacities, variants);
-        let (v, px) = (u64::from(capacities.v_cap), u64::from(capacities.max_pixels));
+        tensors.add_surface(table, false);
+        tensors
+    }
+
+    /// The same tensors for steps that train the planes of Gaussians, and what these need in the arena; with what the loss of
+    /// surfaces needs where there is one.
+    #[must_use]
+    pub fn for_surface_steps(&self, table: &mut TensorTable) -> Self {
+        let mut tensors = self.clone();
+        tensors.add_surface(table, true);
+        let px = u64::from(self.capacities.max_pixels);
+        let mut arena = |name: &str, bytes| table.add(format!("surface/{name}"), Class::Arena, Tag::Pixels, bytes);
+        tensors.extra.plane_loss = self.capacities.losses.normals.then(|| PlaneLossIo {
+            steepest: arena("steepest", 4),
+            // Free once the image losses are reduced.
+            sums: self.loss_sums,
+            normal_gradient: arena("normal_gradient", 16 * px),
+        });
+        tensors
+    }
+
+    /// Name of a program of these tensors.
+    pub(super) fn named(&self, program: &str) -> String {
+        let surface = if self.pixels.surface.is_some() { "surface " } else { "" };
+        format!("{surface}{program}")
+    }
+
+    /// Adds what steps and renders need for planes of Gaussians.
+    fn add_surface(&mut self, table: &mut TensorTable, training: bool) {
+        let c = &self.capacities;
+        let (v, i, px) = (u64::from(c.v_cap), u64::from(c.i_cap), u64::from(c.max_pixels));
         let mut arena = |name: &str, tag, bytes| table.add(format!("surface/{name}"), Class::Arena, tag, bytes);
-        tensors.splats.plane = Some(arena("splat_plane", Tag::Visible, 16 * v));
-        tensors.pixels.surface = Some(Surface {
+        self.splats.plane = Some(arena("splat_plane", Tag::Visible, 16 * v));
+        let mut surface = Surface {
             plane: arena("plane", Tag::Pixels, 16 * px),
             depth: arena("depth", Tag::Pixels, 8 * px),
             map: arena("map", Tag::Pixels, 16 * px),
-        });
-        tensors
+            gradient: self.pixels.gradient,
+        };
+        if training {
+            let segmented = self.variants.reduction == views::Reduction::Segmented;
+            surface.gradient = arena("gradient", Tag::Pixels, 16 * px);
+            self.splats.gradient_d = Some(arena("gradient_d", Tag::Visible, 16 * v));
+            let partial = if segmented { i } else { 1 };
+            self.partials.d = Some(arena("partial_d", Tag::Intersections, 16 * partial));
+        }
+        self.pixels.surface = Some(surface);
     }
 
     fn with_state(
@@ -170,6 +209,7 @@ impl StepTensors {
             gradient_b: arena("gradient_b", Tag::Visible, v, 16),
             gradient_c: arena("gradient_c", Tag::Visible, v, 16),
             plane: None,
+            gradient_d: None,
         };
         let depth_sort = SortBuffers {
             keys: [depth_keys, arena("depth_keys_other", Tag::Visible, v, 4)],
@@ -201,7 +241,13 @@ impl StepTensors {
             ),
         };
         let partial = if segmented { i } else { 1 };
-        let partials = ["partial_a", "partial_b", "partial_c"].map(|n| arena(n, Tag::Intersections, partial, 16));
+        let mut sums = |name: &str| arena(name, Tag::Intersections, partial, 16);
+        let partials = Partials {
+            a: sums("partial_a"),
+            b: sums("partial_b"),
+            c: sums("partial_c"),
+            d: None,
+        };
         let ordered = if variants.orders_tiles() {
             u64::from(c.max_tiles)
         } else {

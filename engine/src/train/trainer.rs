@@ -34,7 +34,7 @@ use crate::plan::{EvalReadback, Faults, Job, Jobs, PlanReport, TrainPlan, losses
 use crate::program::Span;
 use crate::record::events::{Event, EventRow};
 use crate::scene::{self, Camera, SceneIndex};
-use crate::step::{self, StepTensors, check_guard_bands};
+use crate::step::{self, StepTensors, Terms, check_guard_bands};
 use crate::vk::{CompiledProgram, Device, RecordOptions, Ticket};
 
 /// What a finished step reports.
@@ -282,6 +282,12 @@ impl Trainer {
     /// The next steps are of training view `index`, which what is learnt for each view goes by.
     pub fn see(&mut self, index: usize) {
         self.view = u32::try_from(index).unwrap_or(u32::MAX);
+    }
+
+    /// True when the loss of the step of `iteration` looks at surfaces.
+    #[must_use]
+    pub fn looks_at_surfaces(&self, iteration: u32) -> bool {
+        schedule::terms_at(&self.profile, iteration) == Terms::Surface
     }
 
     /// True when training images stay on the device: steps then name theirs, and no step brings one.

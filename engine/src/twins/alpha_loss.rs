@@ -28,7 +28,7 @@ pub fn alpha_loss<R: Real>(transmittance: &[R], mask: &[R], weight: R) -> (R, Ve
 #[cfg(test)]
 mod tests {
     use super::super::rasterize::{TileLists, rasterize};
-    use super::super::rasterize_backward::rasterize_backward_alpha;
+    use super::super::rasterize_backward::{ImageGradients, rasterize_backward_of};
     use super::*;
     use crate::twins::project::{TileRect, Visible};
 
@@ -84,7 +84,12 @@ mod tests {
         };
         let opacities = [0.6, 0.4];
         let raster = rasterize([1, 1], &splats(opacities), &lists, background);
-        let found = rasterize_backward_alpha([1, 1], &splats(opacities), &lists, background, &raster, (&[g], &[a]));
+        let gradients = ImageGradients {
+            rgb: &[g],
+            transmittance: Some(&[a]),
+            surface: None,
+        };
+        let found = rasterize_backward_of([1, 1], &splats(opacities), &lists, background, &raster, &gradients);
         for i in 0..2 {
             let moved = |by: f64| {
                 let mut moved = opacities;

@@ -40,6 +40,7 @@ pub mod mesh_shade;
 pub mod metrics;
 pub mod morton;
 pub mod opacity_reset;
+pub mod plane_loss;
 pub mod position_noise;
 pub mod probe;
 pub mod project;

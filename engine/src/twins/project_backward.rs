@@ -8,6 +8,7 @@ use super::gaussian::{Gaussian, View};
 use super::project::{DET_MIN, Filter2d, Footprint, Settings, Visible, colour, footprint};
 use super::rasterize_backward::{Gradient2d, ndc_scale};
 use super::sh::{SH_MAX, sh_basis, sh_basis_derivative};
+use super::surface::{PlaneBackward, plane_backward};
 use crate::math::{
     Mat3, Real, Sym2, Vec3, add, dot, mat_mul, mat_vec, normalize_backward, rotation_backward, scale, transpose,
 };
@@ -122,13 +123,17 @@ fn colour_backward<R: Real>(
     (d_sh, normalize_backward(direction, length, d_direction))
 }
 
-/// Gradients of the quaternion and of s' through Sigma = Q Q^T, Q = R diag(s').
-fn shape_backward<R: Real>(f: &Footprint<R>, d_sigma: Mat3<R>) -> ([R; 4], Vec3<R>) {
+/// Gradients of the quaternion and of s' through Sigma = Q Q^T, Q = R diag(s'), and of the quaternion through the axis of the
+/// Gaussian's plane.
+fn shape_backward<R: Real>(f: &Footprint<R>, d_sigma: Mat3<R>, plane: &PlaneBackward<R>) -> ([R; 4], Vec3<R>) {
     let s = f.filtered_scale;
     let q: Mat3<R> = f.rotation.map(|row| std::array::from_fn(|j| row[j] * s[j]));
     let d_q = mat_mul(d_sigma, q).map(|row| scale(row, R::of(2.0)));
     let d_scale = std::array::from_fn(|i| (0..3).map(|row| f.rotation[row][i] * d_q[row][i]).sum());
-    let d_rotation = d_q.map(|row| std::array::from_fn(|j| row[j] * s[j]));
+    let mut d_rotation: Mat3<R> = d_q.map(|row| std::array::from_fn(|j| row[j] * s[j]));
+    for (row, gradient) in d_rotation.iter_mut().zip(plane.direction) {
+        row[plane.axis] += gradient;
+    }
     let d_unit = rotation_backward(f.unit_quat, d_rotation);
     (normalize_backward(f.unit_quat, f.quat_length, d_unit), d_scale)
 }
@@ -148,9 +153,10 @@ pub fn project_backward<R: Real>(
     let d_filtered_opacity = settings.opacity_gain::<R>() * d_filtered_opacity;
     let (d_sigma, through_shape) = covariance_backward(&f, view, d_cov);
     let through_position = position_backward(view, f.camera, g.mean_px);
-    let d_camera = add(through_shape, through_position);
+    let plane = plane_backward(gaussian, view, &g.plane);
+    let d_camera = add(add(through_shape, through_position), plane.camera);
     let (sh, through_colour) = colour_backward(gaussian, view, settings.sh_degree, visible, g);
-    let (quat, d_scale) = shape_backward(&f, d_sigma);
+    let (quat, d_scale) = shape_backward(&f, d_sigma, &plane);
 
     // Opacity after the 3D filter is sigmoid(logit) c3, and d ln c3 / d ln s_i = filter^2 / s'_i^2.
     let filtered_opacity = f.raw_opacity * f.c3;

@@ -10,10 +10,14 @@
 //! d mean_px = -P (A dx + B dy, B dx + C dy)        d conic = -P (dx^2 / 2, dx dy, dy^2 / 2)
 //! ```
 //!
+//! A loss of surfaces adds the gradients G of the blended plane, to which no background contributes: with p the Gaussian's plane
+//! (n, d) and `behind` what is blended behind it, d p += alpha T G and d alpha += T (p - behind) . G.
+//!
 //! The clamp of alpha at 0.99 does not stop the gradient: a saturated Gaussian can still learn to be less so.
 
 use super::project::Visible;
 use super::rasterize::{Raster, TileLists, coverage, pixel_list};
+use super::surface::Plane;
 use crate::math::{Real, Vec3, dot, scale};
 
 /// Gradient of one visible record.
@@ -30,6 +34,8 @@ pub struct Gradient2d<R> {
     /// Sum over pixels of |x| + |y| of that pixel's centre gradient in units of half the image (normalised device
     /// coordinates): opposite pulls do not cancel. Yu et al. 2024 (Gaussian Opacity Fields), section on densification.
     pub abs_ndc: R,
+    /// Of its plane; zero where no loss looks at surfaces.
+    pub plane: Plane<R>,
 }
 
 impl<R: Real> Gradient2d<R> {
@@ -40,7 +46,28 @@ impl<R: Real> Gradient2d<R> {
         opacity: R::ZERO,
         rgb: [R::ZERO; 3],
         abs_ndc: R::ZERO,
+        plane: Plane::ZERO,
     };
+}
+
+/// Gradients of a loss by what rasterisation makes of each pixel.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageGradients<'a, R> {
+    /// By the colour; one entry a pixel.
+    pub rgb: &'a [Vec3<R>],
+    /// By the final transmittance itself, beside what the background makes of it; one entry a pixel.
+    pub transmittance: Option<&'a [R]>,
+    /// By the blended planes.
+    pub surface: Option<SurfaceGradients<'a, R>>,
+}
+
+/// Gradients of a loss by blended planes.
+#[derive(Clone, Copy, Debug)]
+pub struct SurfaceGradients<'a, R> {
+    /// What was blended: a plane for each visible record.
+    pub planes: &'a [Plane<R>],
+    /// By the blended plane; one entry a pixel.
+    pub by_pixel: &'a [Plane<R>],
 }
 
 /// Factors from a gradient per pixel to one per normalised device coordinate: half the image size.
@@ -59,6 +86,8 @@ struct Pixel<'a, R> {
     /// Of the final transmittance itself, beside what the background makes of it.
     transmittance_gradient: R,
     final_transmittance: R,
+    /// Planes of all records, and the gradient by their blend here.
+    surface: Option<(&'a [Plane<R>], Plane<R>)>,
 }
 
 /// Adds one pixel's part to the records.
@@ -73,6 +102,7 @@ fn backward_pixel<R: Real>(
     let background_g = dot(background, g) + pixel.transmittance_gradient;
     let mut transmittance = pixel.final_transmittance;
     let mut behind = [R::ZERO; 3];
+    let mut plane_behind = R::ZERO;
     for &index in pixel.list.iter().rev() {
         let splat = &visible[index as usize];
         let Some(cover) = coverage(splat.mean_px, splat.conic, splat.opacity, pixel.centre) else {
@@ -83,10 +113,21 @@ fn backward_pixel<R: Real>(
         let sum = &mut out[index as usize];
 
         let contrast: Vec3<R> = std::array::from_fn(|c| splat.rgb[c] - behind[c]);
-        let d_alpha = transmittance * dot(contrast, g) - pixel.final_transmittance / through * background_g;
+        let mut d_alpha = transmittance * dot(contrast, g) - pixel.final_transmittance / through * background_g;
         for c in 0..3 {
             sum.rgb[c] += cover.alpha * transmittance * g[c];
             behind[c] = cover.alpha * splat.rgb[c] + through * behind[c];
+        }
+        if let Some((planes, g)) = pixel.surface {
+            let plane = planes[index as usize];
+            // Only the product with the gradient is ever needed of what lies behind.
+            let value = dot(plane.normal, g.normal) + plane.distance * g.distance;
+            d_alpha += transmittance * (value - plane_behind);
+            plane_behind = cover.alpha * value + through * plane_behind;
+            for (sum, g) in sum.plane.normal.iter_mut().zip(g.normal) {
+                *sum += cover.alpha * transmittance * g;
+            }
+            sum.plane.distance += cover.alpha * transmittance * g.distance;
         }
 
         sum.opacity += cover.falloff * d_alpha;
@@ -116,20 +157,23 @@ pub fn rasterize_backward<R: Real>(
     raster: &Raster<R>,
     image_gradient: &[Vec3<R>],
 ) -> Vec<Gradient2d<R>> {
-    let none = vec![R::ZERO; image_gradient.len()];
-    let gradients = (image_gradient, &none[..]);
-    rasterize_backward_alpha(size_px, visible, lists, background, raster, gradients)
+    let gradients = ImageGradients {
+        rgb: image_gradient,
+        transmittance: None,
+        surface: None,
+    };
+    rasterize_backward_of(size_px, visible, lists, background, raster, &gradients)
 }
 
-/// [`rasterize_backward`] of a loss that depends on the final transmittance too: its gradients by colour and by that.
+/// [`rasterize_backward`] of a loss that looks at more than colours.
 #[must_use]
-pub fn rasterize_backward_alpha<R: Real>(
+pub fn rasterize_backward_of<R: Real>(
     size_px: [u32; 2],
     visible: &[Visible<R>],
     lists: &TileLists,
     background: Vec3<R>,
     raster: &Raster<R>,
-    (image_gradient, transmittance_gradient): (&[Vec3<R>], &[R]),
+    gradients: &ImageGradients<'_, R>,
 ) -> Vec<Gradient2d<R>> {
     let mut out = vec![Gradient2d::ZERO; visible.len()];
     let half_size = ndc_scale(size_px);
@@ -139,9 +183,10 @@ pub fn rasterize_backward_alpha<R: Real>(
             let pixel = Pixel {
                 list: &pixel_list(lists, size_px[0], x, y)[..raster.last[i] as usize],
                 centre: [x, y].map(|v| R::of(f64::from(v))),
-                gradient: image_gradient[i],
-                transmittance_gradient: transmittance_gradient[i],
+                gradient: gradients.rgb[i],
+                transmittance_gradient: gradients.transmittance.map_or(R::ZERO, |list| list[i]),
                 final_transmittance: raster.transmittance[i],
+                surface: gradients.surface.map(|surface| (surface.planes, surface.by_pixel[i])),
             };
             backward_pixel(visible, &pixel, background, half_size, &mut out);
         }

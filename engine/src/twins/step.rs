@@ -2,12 +2,15 @@
 
 use super::gaussian::{Gaussian, View};
 use super::loss::{Loss, Weights, loss};
+use super::plane_loss::{PlaneLoss, edge_weights, plane_gather, plane_loss};
 use super::project::{Settings, Visible, project};
 use super::project_backward::project_backward;
-use super::rasterize::{Raster, TileLists, rasterize};
-use super::rasterize_backward::{Gradient2d, rasterize_backward};
+use super::rasterize::{Raster, TileLists, pixel_list, rasterize};
+use super::rasterize_backward::{Gradient2d, ImageGradients, SurfaceGradients, rasterize_backward_of};
+use super::surface::{self, Blended, Plane};
 use super::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 use crate::gaussians::Gaussians;
+use crate::kernels::plane_loss::PLANES;
 use crate::math::{Real, Vec3};
 use crate::scene::Camera;
 
@@ -88,13 +91,96 @@ pub fn step<R: Real>(
 ) -> Step<R> {
     let forward = forward(gaussians, filter_3d, view, settings, background);
     let loss = loss(view.size_px, &forward.raster.rgb, target, weights);
-    let gradients_2d = rasterize_backward(
+    backward(gaussians, filter_3d, view, settings, background, forward, loss, None)
+}
+
+/// What a step draws beside the image where its loss looks at surfaces.
+#[derive(Clone, Debug)]
+pub struct Drawn<R> {
+    /// Planes of the visible Gaussians.
+    pub planes: Vec<Plane<R>>,
+    /// What each pixel blends of them.
+    pub blended: Vec<Blended<R>>,
+    /// Plane depth and normal of each pixel.
+    pub map: Vec<(R, Vec3<R>)>,
+}
+
+impl<R: Real> Drawn<R> {
+    /// Draws the surfaces of what [`forward`] made.
+    #[must_use]
+    pub fn new(gaussians: &[Gaussian<R>], forward: &Forward<R>, view: &View<R>) -> Self {
+        let planes: Vec<_> = forward
+            .visible
+            .iter()
+            .map(|record| surface::plane(&gaussians[record.id as usize], view))
+            .collect();
+        let [width, height] = view.size_px;
+        let pixels = (0..height).flat_map(|y| (0..width).map(move |x| [x, y]));
+        let blended: Vec<_> = pixels
+            .map(|[x, y]| {
+                let list = pixel_list(&forward.lists, width, x, y);
+                let pixel = [x, y].map(|v| R::of(f64::from(v)));
+                surface::blend_pixel(&forward.visible, &planes, list, pixel, view)
+            })
+            .collect();
+        let map = surface::depth_map(&blended, view, &PLANES);
+        Self { planes, blended, map }
+    }
+}
+
+/// [`step`] whose loss looks at surfaces too, with the weight `normals`; every pixel of the photo counts.
+#[must_use]
+#[expect(clippy::too_many_arguments, reason = "those of `step`, and a weight")]
+pub fn surface_step<R: Real>(
+    gaussians: &[Gaussian<R>],
+    filter_3d: &[R],
+    view: &View<R>,
+    settings: &Settings,
+    background: Vec3<R>,
+    target: &[Vec3<R>],
+    weights: Weights,
+    normals: R,
+) -> (Step<R>, PlaneLoss<R>) {
+    let forward = forward(gaussians, filter_3d, view, settings, background);
+    let loss = loss(view.size_px, &forward.raster.rgb, target, weights);
+    let drawn = Drawn::new(gaussians, &forward, view);
+    let edges = edge_weights(view.size_px, target, |_| true);
+    let of_planes = plane_loss(&drawn.blended, &drawn.map, &edges, view, normals);
+    let by_pixel = plane_gather(&drawn.blended, &drawn.map, &of_planes.by_normal, view);
+    let surface = SurfaceGradients {
+        planes: &drawn.planes,
+        by_pixel: &by_pixel,
+    };
+    let surface = Some(surface);
+    let mut out = backward(gaussians, filter_3d, view, settings, background, forward, loss, surface);
+    out.loss.total += of_planes.total;
+    (out, of_planes)
+}
+
+/// From the gradients of the image, and of what is blended beside it, to those of the Gaussians.
+#[expect(clippy::too_many_arguments, reason = "those of `step`, and what it made so far")]
+fn backward<R: Real>(
+    gaussians: &[Gaussian<R>],
+    filter_3d: &[R],
+    view: &View<R>,
+    settings: &Settings,
+    background: Vec3<R>,
+    forward: Forward<R>,
+    loss: Loss<R>,
+    surface: Option<SurfaceGradients<'_, R>>,
+) -> Step<R> {
+    let by_image = ImageGradients {
+        rgb: &loss.gradient,
+        transmittance: None,
+        surface,
+    };
+    let gradients_2d = rasterize_backward_of(
         view.size_px,
         &forward.visible,
         &forward.lists,
         background,
         &forward.raster,
-        &loss.gradient,
+        &by_image,
     );
     let mut gradients = vec![Gaussian::ZERO; gaussians.len()];
     let mut mean_ndc_norms = vec![R::ZERO; forward.visible.len()];

@@ -8,7 +8,7 @@ use super::gaussian::{Gaussian, View};
 use super::project::Visible;
 use super::rasterize::{TRANSMITTANCE_MIN, coverage};
 use crate::kernels::surface_depth::{DepthKind, Depths};
-use crate::math::{Real, Vec3, cross, dot, mat_vec, norm, rotation, scale, sub};
+use crate::math::{Real, Vec3, cross, dot, mat_vec, norm, rotation, scale, sub, transpose};
 
 /// Least slope, as a cosine, at which a ray meets a plane.
 pub const LEAST_SLOPE: f64 = 0.05;
@@ -24,27 +24,68 @@ pub struct Plane<R> {
     pub distance: R,
 }
 
-/// The plane that a Gaussian lies in.
+impl<R: Real> Plane<R> {
+    /// None.
+    pub const ZERO: Self = Self {
+        normal: [R::ZERO; 3],
+        distance: R::ZERO,
+    };
+}
+
+/// The axis along which a Gaussian is thinnest, without the 3D filter; the first of equal ones.
 #[must_use]
-pub fn plane<R: Real>(gaussian: &Gaussian<R>, view: &View<R>) -> Plane<R> {
-    let [x, y, z] = gaussian.log_scale;
-    let thin = match (x <= y, x <= z, y <= z) {
+pub fn thinnest<R: Real>([x, y, z]: Vec3<R>) -> usize {
+    match (x <= y, x <= z, y <= z) {
         (true, true, _) => 0,
         (true, false, _) | (false, _, false) => 2,
         (false, _, true) => 1,
-    };
+    }
+}
+
+/// The plane that a Gaussian lies in.
+#[must_use]
+pub fn plane<R: Real>(gaussian: &Gaussian<R>, view: &View<R>) -> Plane<R> {
+    turned(gaussian, view).0
+}
+
+/// The plane, and the sign by which the axis was turned towards the camera.
+fn turned<R: Real>(gaussian: &Gaussian<R>, view: &View<R>) -> (Plane<R>, R) {
+    let thin = thinnest(gaussian.log_scale);
     let length = norm(gaussian.quat);
     let turned = rotation(gaussian.quat.map(|q| q / length));
     let axis = [turned[0][thin], turned[1][thin], turned[2][thin]];
     let normal = mat_vec(view.rotation, axis);
     let distance = -dot(normal, view.to_camera(gaussian.mean));
-    if distance < R::ZERO {
-        Plane {
-            normal: normal.map(|n| -n),
-            distance: -distance,
-        }
-    } else {
-        Plane { normal, distance }
+    let sign = if distance < R::ZERO { -R::ONE } else { R::ONE };
+    let plane = Plane {
+        normal: scale(normal, sign),
+        distance: sign * distance,
+    };
+    (plane, sign)
+}
+
+/// What the gradient of a Gaussian's plane comes to.
+#[derive(Clone, Copy, Debug)]
+pub struct PlaneBackward<R> {
+    /// The thinnest axis.
+    pub axis: usize,
+    /// Gradient of that axis, world space: of a column of the rotation.
+    pub direction: Vec3<R>,
+    /// Gradient of the centre, camera space.
+    pub camera: Vec3<R>,
+}
+
+/// Through d = -n . c and n = s W R e_k, with the Gaussian's centre c in camera space, the rotations W of the camera and R of the
+/// Gaussian; the thinnest axis k and the sign s are constants of the step.
+#[must_use]
+pub fn plane_backward<R: Real>(gaussian: &Gaussian<R>, view: &View<R>, gradient: &Plane<R>) -> PlaneBackward<R> {
+    let (plane, sign) = turned(gaussian, view);
+    let centre = view.to_camera(gaussian.mean);
+    let by_normal = sub(gradient.normal, scale(centre, gradient.distance));
+    PlaneBackward {
+        axis: thinnest(gaussian.log_scale),
+        direction: scale(mat_vec(transpose(view.rotation), by_normal), sign),
+        camera: scale(plane.normal, -gradient.distance),
     }
 }
 
@@ -180,6 +221,9 @@ pub fn depth_map<R: Real>(blended: &[Blended<R>], view: &View<R>, depths: &Depth
     }
     map
 }
+
+#[cfg(test)]
+mod gradients;
 
 #[cfg(test)]
 mod tests {

@@ -86,6 +86,41 @@ fn any_number_of_bands_gives_the_same_bytes() {
     assert_valid(&device);
 }
 
+/// Steps that look at surfaces, from the third on, in bands of lists and of records.
+#[test]
+fn steps_that_look_at_surfaces_give_the_same_bytes_in_bands() {
+    const LOSSES: (&str, &str) = (
+        "losses",
+        "[{ kind: l1 }, { kind: dssim }, { kind: normals, weight: 0.5, from: 3 }]",
+    );
+    let device = open();
+    let run = |settings: &[(&str, &str)], reduction| {
+        let profile = profile(&[&[LOSSES], settings].concat());
+        let mut trainer = trainer(&device, &profile, reduction, &scene().model());
+        Run::new(&mut trainer, 6, |i| camera(&scene(), i), false)
+    };
+    let whole = run(&[], Reduction::Segmented);
+    let normals: Vec<f32> = whole.statuses.iter().map(|s| s.counters.normals).collect();
+    assert_eq!(normals[..2], [0.0; 2]);
+    assert!(normals[2..].iter().all(|mean| *mean > 0.0), "{normals:?}");
+    let few: [&[(&str, &str)]; 4] = [
+        &[("fault.bands", "2")],
+        &[("fault.bands", "23")],
+        &[("fault.v_cap", "150")],
+        &[("fault.v_cap", "150"), ("fault.i_cap", "700")],
+    ];
+    for way in few {
+        let banded = run(way, Reduction::Segmented);
+        assert!(banded.banded > 0, "{way:?}");
+        banded.assert_same(&whole, &format!("{way:?}"));
+    }
+    // With atomics the order of sums is not that of the whole step.
+    let banded = run(&[("fault.v_cap", "150")], Reduction::CompareExchange);
+    let losses = |run: &Run| run.statuses.iter().map(|s| s.counters.loss).collect::<Vec<f32>>();
+    close("losses", &losses(&banded), &losses(&whole), 1e-3, 1e-3);
+    assert_valid(&device);
+}
+
 /// What a step leaves out is the same in all of its bands.
 #[test]
 fn steps_that_leave_gaussians_out_give_the_same_bytes_in_bands() {

@@ -9,7 +9,7 @@ use kiln::twins::alpha_loss::alpha_loss;
 use kiln::twins::exposure;
 use kiln::twins::gaussian::View;
 use kiln::twins::loss::{Weights, loss, masked_loss};
-use kiln::twins::rasterize_backward::rasterize_backward_alpha;
+use kiln::twins::rasterize_backward::{ImageGradients, rasterize_backward_of};
 use kiln::twins::rng::uniform;
 use kiln::twins::step::{forward, target_from_u8};
 use kiln_tests::compare::close;
@@ -75,8 +75,19 @@ fn coverage_against_the_mask() {
         let found: Vec<[f32; 4]> = gpu.kept(tensors.0, "alpha_loss", pixels);
         let found: Vec<f32> = found.iter().map(|g| g[3]).collect();
         close("gradient by transmittance", &found, &by_transmittance, 1e-9, 1e-4);
-        let gradients = (&colors.gradient[..], &by_transmittance[..]);
-        let wanted = rasterize_backward_alpha(scene.size, &out.visible, &out.lists, BACKGROUND, &out.raster, gradients);
+        let gradients = ImageGradients {
+            rgb: &colors.gradient,
+            transmittance: Some(&by_transmittance),
+            surface: None,
+        };
+        let wanted = rasterize_backward_of(
+            scene.size,
+            &out.visible,
+            &out.lists,
+            BACKGROUND,
+            &out.raster,
+            &gradients,
+        );
         let found: Vec<[f32; 4]> = gpu.kept(tensors.1, "gradient_check", wanted.len());
         let flat = |f: &dyn Fn(usize) -> [f32; 3]| (0..wanted.len()).flat_map(f).collect::<Vec<f32>>();
         let found = flat(&|i| [found[i][0], found[i][1], found[i][2]]);

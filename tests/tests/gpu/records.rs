@@ -132,8 +132,8 @@ fn the_gradient_store_follows_the_reference() {
     let store = |t: &StepTensors| -> Vec<Rows> {
         let rows = |chunk: &Chunk| {
             let part = |view: Span| view.slice(16 * u64::from(chunk.first), 16 * u64::from(chunk.stride));
-            let [a, b, c] = t.partials.map(part);
-            Rows { a, b, c }
+            let [a, b, c] = [t.partials.a, t.partials.b, t.partials.c].map(part);
+            Rows { a, b, c, d: None }
         };
         t.chunks.iter().map(rows).collect()
     };

@@ -15,7 +15,7 @@ use kiln_tests::banded::{self, BUSY};
 use kiln_tests::compare::{close, mean_abs, same};
 use kiln_tests::gpu::{Gpu, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
-use kiln_tests::stages::{Stages, staged};
+use kiln_tests::stages::{Stages, staged, staged_surfaces};
 use kiln_tests::twin::{RATES, Twin, uniforms};
 
 const SEED: u32 = 77;
@@ -125,10 +125,17 @@ fn off<'a>(pairs: impl Iterator<Item = (&'a [u32], &'a [u32])>, bits: usize) -> 
 #[test]
 fn updates_follow_the_twin_code_by_code() {
     for storage in [Storage::Half, Storage::Compact] {
-        for degree in [3, 2, 1, 0] {
+        for (degree, surfaces) in [(3, false), (2, false), (1, false), (0, false), (3, true)] {
             let scene = scene(degree);
             let n = scene.count as usize;
-            let mut gpu = staged(&capacities(&scene, 256, storage), &variants(Reduction::Segmented));
+            let (capacities, variants) = (capacities(&scene, 256, storage), variants(Reduction::Segmented));
+            let mut gpu = if surfaces {
+                let (mut gpu, by_plane) = staged_surfaces(&capacities, &variants);
+                gpu.device.write(&by_plane, &scene.by_plane()).expect("upload");
+                gpu
+            } else {
+                staged(&capacities, &variants)
+            };
             gpu.load(&scene.model());
             let mut unseen = 0;
             for iteration in 1..=6 {
@@ -141,9 +148,11 @@ fn updates_follow_the_twin_code_by_code() {
                 let camera = camera(&scene, iteration);
                 let mut u = uniforms(&camera, active, iteration);
                 u.seed = SEED;
+                u.flat_weight = 0.1;
                 u.adam_skip_mask = skipped.iter().map(|group| group.bit()).sum();
                 let mut twin = Twin::new(&gpu.model());
                 twin.settings.sh_degree = active;
+                twin.flat = u.flat_weight;
                 let before = read(&mut gpu, n);
                 let status = gpu.run(iteration % 3, &u, &scene.target());
                 assert_eq!((status.stalled, status.skipped), (0, 0), "{status:?}");
@@ -164,7 +173,7 @@ fn updates_follow_the_twin_code_by_code() {
                 for (id, state) in wanted.iter_mut().enumerate() {
                     step(storage, &runs, id, iteration, &gradients[id].values()[..used], state);
                 }
-                let what = format!("{storage:?}, degree {degree}, iteration {iteration}");
+                let what = format!("{storage:?}, degree {degree}, surfaces {surfaces}, iteration {iteration}");
                 let column =
                     |list: &[(Words, Vec<f32>)], p: usize| -> Vec<f32> { list.iter().map(|s| s.1[p]).collect() };
                 for p in 0..11 {

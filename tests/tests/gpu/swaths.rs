@@ -112,6 +112,7 @@ fn masks_coverage_and_exposures_in_swaths() {
         c.losses = ExtraLosses {
             alpha: true,
             exposure: true,
+            normals: false,
         };
         c
     };

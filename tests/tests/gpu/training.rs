@@ -45,18 +45,37 @@ fn capacities(scene: &Scene, chunk: u32) -> Capacities {
 /// the two may part by a learning rate; the means stay together.
 #[test]
 fn three_steps_follow_the_reference() {
-    let scene = scene();
+    follow_the_reference(&scene(), 0.0);
+}
+
+/// The same with a loss that looks at surfaces as much as at the image.
+#[test]
+fn three_steps_that_look_at_surfaces_follow_the_reference() {
+    let scene = Scene {
+        scales: [0.05, 0.5],
+        ..scene()
+    };
+    follow_the_reference(&scene, 1.0);
+}
+
+fn follow_the_reference(scene: &Scene, normals: f32) {
     for reduction in [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange] {
-        let mut gpu = Gpu::training(&capacities(&scene, 512), &variants(reduction));
+        let mut c = capacities(scene, 512);
+        c.losses.normals = normals > 0.0;
+        let mut gpu = Gpu::training(&c, &variants(reduction));
         let model = scene.model();
         let n = model.len();
         gpu.load(&model);
         let mut twin = Twin::new(&model);
+        twin.normals = normals;
         for iteration in 1..=3 {
-            let camera = camera(&scene, iteration);
-            let status = gpu.run(iteration % 3, &uniforms(&camera, 3, iteration), &scene.target());
+            let camera = camera(scene, iteration);
+            let mut u = uniforms(&camera, 3, iteration);
+            u.normals_weight = normals;
+            let status = gpu.run(iteration % 3, &u, &scene.target());
             let step = twin.train(&camera, &scene.target(), iteration);
             close("loss", &[status.loss], &[step.loss.total], 1e-4, 2e-4);
+            assert_eq!(status.normals > 0.0, normals > 0.0);
         }
         let values = gpu.values(|c| c.geometry, |c| c.sh, n);
         let first = gpu.values(|c| c.geometry_m, |c| c.sh_m, n);

@@ -19,7 +19,7 @@ use kiln_tests::gpu;
 use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile, train_scene};
 
 /// The scene of solid things before nothing, with a mask of them beside every photo.
-fn solids(folder: &Path) {
+pub(super) fn solids(folder: &Path) {
     let scene = Synthetic {
         kind: SyntheticKind::Solids,
         gaussians: 2000,

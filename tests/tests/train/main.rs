@@ -19,3 +19,4 @@ mod run;
 mod scale;
 mod storage;
 mod strategies;
+mod surface;

@@ -60,6 +60,10 @@ fn plan() {
         PlanError::Loss(LossError::NoMasks),
         PlanError::Loss(LossError::Blended),
         PlanError::Loss(LossError::Scores),
+        PlanError::Loss(LossError::NormalsTooLarge {
+            pixels: 24_000_000,
+            most: 8_388_608,
+        }),
         PlanError::NoDevice(
             "`device.select` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
              0: Card 80, uuid 1234\n  1: Card 80, uuid 5678"

@@ -209,8 +209,12 @@ pub struct StepUniforms {
     pub dropout: f32,
     /// Weight in the loss of half an exposure's squared distance from the identity.
     pub exposure_hold: f32,
+    /// Weight of the disagreement between blended planes and the depth map's normals.
+    pub normals_weight: f32,
+    /// Weight of the mean over visible Gaussians of the least standard deviation, per world unit.
+    pub flat_weight: f32,
     /// Fills the block up to whole vectors: the table of learning rates lies behind it.
-    pub reserved: [u32; 4],
+    pub reserved: [u32; 2],
 }
 
 const _: () = {
@@ -248,7 +252,9 @@ const _: () = {
     assert!(offset_of!(StepUniforms, near_z) == 276);
     assert!(offset_of!(StepUniforms, dropout) == 280);
     assert!(offset_of!(StepUniforms, exposure_hold) == 284);
-    assert!(offset_of!(StepUniforms, reserved) == 288);
+    assert!(offset_of!(StepUniforms, normals_weight) == 288);
+    assert!(offset_of!(StepUniforms, flat_weight) == 292);
+    assert!(offset_of!(StepUniforms, reserved) == 296);
     assert!(size_of::<StepUniforms>() == 304);
 };
 
@@ -296,6 +302,8 @@ pub struct Counters {
     pub ssim: f32,
     /// Gaussians that the last cull removed.
     pub culled: u32,
+    /// Mean disagreement between blended planes and the depth map's normals.
+    pub normals: f32,
 }
 
 const _: () = {
@@ -319,7 +327,8 @@ const _: () = {
     assert!(offset_of!(Counters, l1) == 68);
     assert!(offset_of!(Counters, ssim) == 72);
     assert!(offset_of!(Counters, culled) == 76);
-    assert!(size_of::<Counters>() == 80);
+    assert!(offset_of!(Counters, normals) == 80);
+    assert!(size_of::<Counters>() == 84);
 };
 
 // shaders/common/clear_state.glsl

@@ -29,8 +29,39 @@ impl Bindings for Bind {
     }
 }
 
+/// What [`SURFACE`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct SurfaceBind {
+    /// The first 4.
+    pub base: Bind,
+    /// Binding 4, `vec4[]`.
+    pub gradient_d: Span,
+}
+
+impl Bindings for SurfaceBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read_write("counters"),
+        Binding::read("gradient_a"),
+        Binding::read("gradient_b"),
+        Binding::read("gradient_c"),
+        Binding::read("gradient_d"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        let mut views = self.base.views();
+        views.extend([self.gradient_d]);
+        views
+    }
+}
+
 /// `gradient_check.spv`.
 pub static KERNEL: Kernel<Bind> = Kernel::new(
     "gradient_check",
     include_bytes!("../../../../shaders/spv/gradient_check.spv"),
+);
+
+/// `gradient_check.surface.spv`, made with `SURFACE=1`.
+pub static SURFACE: Kernel<SurfaceBind> = Kernel::new(
+    "gradient_check.surface",
+    include_bytes!("../../../../shaders/spv/gradient_check.surface.spv"),
 );

@@ -58,8 +58,48 @@ impl Bindings for Bind {
     }
 }
 
+/// What [`SURFACE`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct SurfaceBind {
+    /// The first 10.
+    pub base: Bind,
+    /// Binding 10, `vec4[]`.
+    pub partial_d: Span,
+    /// Binding 11, `vec4[]`.
+    pub gradient_d: Span,
+}
+
+impl Bindings for SurfaceBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("counters"),
+        Binding::read("emission_start"),
+        Binding::read("tile_counts"),
+        Binding::read("partial_a"),
+        Binding::read("partial_b"),
+        Binding::read("partial_c"),
+        Binding::read_write("gradient_a"),
+        Binding::read_write("gradient_b"),
+        Binding::read_write("gradient_c"),
+        Binding::read("owners"),
+        Binding::read("partial_d"),
+        Binding::read_write("gradient_d"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        let mut views = self.base.views();
+        views.extend([self.partial_d, self.gradient_d]);
+        views
+    }
+}
+
 /// `gradient_fold.spv`.
 pub static KERNEL: Kernel<Bind> = Kernel::new(
     "gradient_fold",
     include_bytes!("../../../../shaders/spv/gradient_fold.spv"),
+);
+
+/// `gradient_fold.surface.spv`, made with `SURFACE=1`.
+pub static SURFACE: Kernel<SurfaceBind> = Kernel::new(
+    "gradient_fold.surface",
+    include_bytes!("../../../../shaders/spv/gradient_fold.surface.spv"),
 );

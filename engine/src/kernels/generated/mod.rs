@@ -51,6 +51,8 @@ pub mod morton_keys;
 pub mod morton_places;
 pub mod move_rows;
 pub mod opacity_reset;
+pub mod plane_gather;
+pub mod plane_loss;
 pub mod position_noise;
 pub mod prepare_args;
 pub mod probe;
@@ -78,7 +80,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 107] = [
+pub static ALL: [&Shader; 127] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -112,11 +114,17 @@ pub static ALL: [&Shader; 107] = [
     &fusion_integrate::KERNEL.shader,
     &fusion_touch::KERNEL.shader,
     &gradient_check::KERNEL.shader,
+    &gradient_check::SURFACE.shader,
     &gradient_fold::KERNEL.shader,
+    &gradient_fold::SURFACE.shader,
     &gradient_store::LOAD.shader,
     &gradient_store::SAVE.shader,
     &gradient_store::CHECK.shader,
     &gradient_store::CLEAR.shader,
+    &gradient_store::LOAD_SURFACE.shader,
+    &gradient_store::SAVE_SURFACE.shader,
+    &gradient_store::CHECK_SURFACE.shader,
+    &gradient_store::CLEAR_SURFACE.shader,
     &guard_bands::KERNEL.shader,
     &histogram::KERNEL.shader,
     &intersection_scan::KERNEL.shader,
@@ -142,6 +150,12 @@ pub static ALL: [&Shader; 107] = [
     &move_rows::GATHER.shader,
     &move_rows::SCATTER.shader,
     &opacity_reset::KERNEL.shader,
+    &plane_gather::KERNEL.shader,
+    &plane_loss::KERNEL.shader,
+    &plane_loss::EDGES.shader,
+    &plane_loss::MASKED.shader,
+    &plane_loss::REDUCE.shader,
+    &plane_loss::MASKED_EDGES.shader,
     &position_noise::KERNEL.shader,
     &prepare_args::KERNEL.shader,
     &probe::KERNEL.shader,
@@ -149,6 +163,7 @@ pub static ALL: [&Shader; 107] = [
     &project::HALF.shader,
     &project::SURFACE.shader,
     &project::DEFERRED.shader,
+    &project::HALF_SURFACE.shader,
     &project::HALF_DEFERRED.shader,
     &project::COMPACT_DEFERRED.shader,
     &rasterize::KERNEL.shader,
@@ -157,7 +172,10 @@ pub static ALL: [&Shader; 107] = [
     &rasterize::COLUMN_SURFACE.shader,
     &rasterize_backward::ATOMIC.shader,
     &rasterize_backward::COLUMN.shader,
+    &rasterize_backward::ATOMIC_SURFACE.shader,
+    &rasterize_backward::COLUMN_SURFACE.shader,
     &rasterize_backward::COMPARE_EXCHANGE.shader,
+    &rasterize_backward::COMPARE_EXCHANGE_SURFACE.shader,
     &rasterize_backward_lanes::KERNEL.shader,
     &rasterize_lanes::KERNEL.shader,
     &reorder::PUT.shader,
@@ -167,6 +185,7 @@ pub static ALL: [&Shader; 107] = [
     &sort_scatter::KERNEL.shader,
     &sort_scatter::SUBGROUP.shader,
     &splat_clear::KERNEL.shader,
+    &splat_clear::SURFACE.shader,
     &ssim_maps::KERNEL.shader,
     &ssim_maps::MASKED.shader,
     &ssim_maps::METRICS.shader,
@@ -181,8 +200,11 @@ pub static ALL: [&Shader; 107] = [
     &update::KERNEL.shader,
     &update::HALF.shader,
     &update::COMPACT.shader,
+    &update::SURFACE.shader,
     &update::DEFERRED.shader,
+    &update::HALF_SURFACE.shader,
     &update::HALF_DEFERRED.shader,
+    &update::COMPACT_SURFACE.shader,
     &update::COMPACT_DEFERRED.shader,
     &vertex_colors::KERNEL.shader,
     &visible_scan::KERNEL.shader,

@@ -66,7 +66,7 @@ impl Bindings for Bind {
     }
 }
 
-/// What [`SURFACE`] binds.
+/// What [`SURFACE`] and [`HALF_SURFACE`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct SurfaceBind {
     /// The first 12.
@@ -135,7 +135,7 @@ impl Bindings for DeferredBind {
     }
 }
 
-/// Push constants of [`KERNEL`], [`HALF`] and [`SURFACE`].
+/// Push constants of [`KERNEL`], [`HALF`], [`SURFACE`] and [`HALF_SURFACE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -176,6 +176,12 @@ pub static SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
 pub static DEFERRED: Kernel<DeferredBind, DeferredPush> = Kernel::new(
     "project.deferred",
     include_bytes!("../../../../shaders/spv/project.deferred.spv"),
+);
+
+/// `project.half_surface.spv`, made with `HALF=1 SURFACE=1`.
+pub static HALF_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
+    "project.half_surface",
+    include_bytes!("../../../../shaders/spv/project.half_surface.spv"),
 );
 
 /// `project.half_deferred.spv`, made with `HALF=1 DEFERRED=1`.

@@ -149,7 +149,91 @@ impl Bindings for ColumnBind {
     }
 }
 
-/// Push constants of [`ATOMIC`], [`COLUMN`] and [`COMPARE_EXCHANGE`].
+/// What [`ATOMIC_SURFACE`] and [`COMPARE_EXCHANGE_SURFACE`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct AtomicSurfaceBind {
+    /// The first 15.
+    pub base: AtomicBind,
+    /// Binding 15, `vec4[]`.
+    pub splat_plane: Span,
+    /// Binding 16, `vec4[]`.
+    pub surface_gradient: Span,
+    /// Binding 17, `float[]` or `uint[]`.
+    pub gradient_d: Span,
+}
+
+impl Bindings for AtomicSurfaceBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read("tile_ranges"),
+        Binding::read("payloads"),
+        Binding::read("owners"),
+        Binding::read("splat_position"),
+        Binding::read("splat_conic"),
+        Binding::read("splat_color"),
+        Binding::read("image"),
+        Binding::read("last_contributor"),
+        Binding::read("image_gradient"),
+        Binding::read_write("gradient_a"),
+        Binding::read_write("gradient_b"),
+        Binding::read_write("gradient_c"),
+        Binding::read("tile_order"),
+        Binding::read("splat_plane"),
+        Binding::read("surface_gradient"),
+        Binding::read_write("gradient_d"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        let mut views = self.base.views();
+        views.extend([self.splat_plane, self.surface_gradient, self.gradient_d]);
+        views
+    }
+}
+
+/// What [`COLUMN_SURFACE`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnSurfaceBind {
+    /// The first 14.
+    pub base: ColumnBind,
+    /// Binding 14, `vec4[]`.
+    pub splat_plane: Span,
+    /// Binding 15, `vec4[]`.
+    pub surface_gradient: Span,
+    /// Binding 16, `vec4[]`.
+    pub gradient_d: Span,
+}
+
+impl Bindings for ColumnSurfaceBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read("tile_ranges"),
+        Binding::read("payloads"),
+        Binding::read("owners"),
+        Binding::read("splat_position"),
+        Binding::read("splat_conic"),
+        Binding::read("splat_color"),
+        Binding::read("image"),
+        Binding::read("last_contributor"),
+        Binding::read("image_gradient"),
+        Binding::write("gradient_a"),
+        Binding::write("gradient_b"),
+        Binding::write("gradient_c"),
+        Binding::read("splat_plane"),
+        Binding::read("surface_gradient"),
+        Binding::write("gradient_d"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        let mut views = self.base.views();
+        views.extend([self.splat_plane, self.surface_gradient, self.gradient_d]);
+        views
+    }
+}
+
+/// Push constants of [`ATOMIC`], [`COLUMN`], [`ATOMIC_SURFACE`], [`COLUMN_SURFACE`], [`COMPARE_EXCHANGE`] and
+/// [`COMPARE_EXCHANGE_SURFACE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -161,7 +245,8 @@ pub struct Push {
     pub swath_base: u32,
 }
 
-/// Specialisation constants of [`ATOMIC`], [`COLUMN`] and [`COMPARE_EXCHANGE`].
+/// Specialisation constants of [`ATOMIC`], [`COLUMN`], [`ATOMIC_SURFACE`], [`COLUMN_SURFACE`], [`COMPARE_EXCHANGE`] and
+/// [`COMPARE_EXCHANGE_SURFACE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Spec {
@@ -185,8 +270,26 @@ pub static COLUMN: Kernel<ColumnBind, Push, Spec> = Kernel::new(
     include_bytes!("../../../../shaders/spv/rasterize_backward.column.spv"),
 );
 
+/// `rasterize_backward.atomic_surface.spv`, made with `ATOMIC=1 SURFACE=1`.
+pub static ATOMIC_SURFACE: Kernel<AtomicSurfaceBind, Push, Spec> = Kernel::new(
+    "rasterize_backward.atomic_surface",
+    include_bytes!("../../../../shaders/spv/rasterize_backward.atomic_surface.spv"),
+);
+
+/// `rasterize_backward.column_surface.spv`, made with `COLUMN=1 SURFACE=1`.
+pub static COLUMN_SURFACE: Kernel<ColumnSurfaceBind, Push, Spec> = Kernel::new(
+    "rasterize_backward.column_surface",
+    include_bytes!("../../../../shaders/spv/rasterize_backward.column_surface.spv"),
+);
+
 /// `rasterize_backward.compare_exchange.spv`, made with `COMPARE_EXCHANGE=1`.
 pub static COMPARE_EXCHANGE: Kernel<AtomicBind, Push, Spec> = Kernel::new(
     "rasterize_backward.compare_exchange",
     include_bytes!("../../../../shaders/spv/rasterize_backward.compare_exchange.spv"),
+);
+
+/// `rasterize_backward.compare_exchange_surface.spv`, made with `COMPARE_EXCHANGE=1 SURFACE=1`.
+pub static COMPARE_EXCHANGE_SURFACE: Kernel<AtomicSurfaceBind, Push, Spec> = Kernel::new(
+    "rasterize_backward.compare_exchange_surface",
+    include_bytes!("../../../../shaders/spv/rasterize_backward.compare_exchange_surface.spv"),
 );

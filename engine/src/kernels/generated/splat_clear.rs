@@ -29,5 +29,36 @@ impl Bindings for Bind {
     }
 }
 
+/// What [`SURFACE`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct SurfaceBind {
+    /// The first 4.
+    pub base: Bind,
+    /// Binding 4, `vec4[]`.
+    pub gradient_d: Span,
+}
+
+impl Bindings for SurfaceBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("counters"),
+        Binding::write("gradient_a"),
+        Binding::write("gradient_b"),
+        Binding::write("gradient_c"),
+        Binding::write("gradient_d"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        let mut views = self.base.views();
+        views.extend([self.gradient_d]);
+        views
+    }
+}
+
 /// `splat_clear.spv`.
 pub static KERNEL: Kernel<Bind> = Kernel::new("splat_clear", include_bytes!("../../../../shaders/spv/splat_clear.spv"));
+
+/// `splat_clear.surface.spv`, made with `SURFACE=1`.
+pub static SURFACE: Kernel<SurfaceBind> = Kernel::new(
+    "splat_clear.surface",
+    include_bytes!("../../../../shaders/spv/splat_clear.surface.spv"),
+);

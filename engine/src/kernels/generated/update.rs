@@ -82,7 +82,44 @@ impl Bindings for Bind {
     }
 }
 
-/// Push constants of [`KERNEL`], [`HALF`] and [`COMPACT`].
+/// What [`SURFACE`], [`HALF_SURFACE`] and [`COMPACT_SURFACE`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct SurfaceBind {
+    /// The first 16.
+    pub base: Bind,
+    /// Binding 16, `vec4[]`.
+    pub gradient_d: Span,
+}
+
+impl Bindings for SurfaceBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read_write("geometry"),
+        Binding::read_write("geometry_m"),
+        Binding::read_write("geometry_v"),
+        Binding::read_write("sh"),
+        Binding::read_write("sh_m"),
+        Binding::read_write("sh_v"),
+        Binding::read("filter_3d"),
+        Binding::read_write("statistics"),
+        Binding::read("visible_mask"),
+        Binding::read("group_visible"),
+        Binding::read("splat_color"),
+        Binding::read("gradient_a"),
+        Binding::read("gradient_b"),
+        Binding::read("gradient_c"),
+        Binding::read("gradient_d"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        let mut views = self.base.views();
+        views.extend([self.gradient_d]);
+        views
+    }
+}
+
+/// Push constants of [`KERNEL`], [`HALF`], [`COMPACT`], [`SURFACE`], [`HALF_SURFACE`] and [`COMPACT_SURFACE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -119,16 +156,34 @@ pub static COMPACT: Kernel<Bind, Push> = Kernel::new(
     include_bytes!("../../../../shaders/spv/update.compact.spv"),
 );
 
+/// `update.surface.spv`, made with `SURFACE=1`.
+pub static SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
+    "update.surface",
+    include_bytes!("../../../../shaders/spv/update.surface.spv"),
+);
+
 /// `update.deferred.spv`, made with `DEFERRED=1`.
 pub static DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
     "update.deferred",
     include_bytes!("../../../../shaders/spv/update.deferred.spv"),
 );
 
+/// `update.half_surface.spv`, made with `HALF=1 SURFACE=1`.
+pub static HALF_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
+    "update.half_surface",
+    include_bytes!("../../../../shaders/spv/update.half_surface.spv"),
+);
+
 /// `update.half_deferred.spv`, made with `HALF=1 DEFERRED=1`.
 pub static HALF_DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
     "update.half_deferred",
     include_bytes!("../../../../shaders/spv/update.half_deferred.spv"),
+);
+
+/// `update.compact_surface.spv`, made with `COMPACT=1 SURFACE=1`.
+pub static COMPACT_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
+    "update.compact_surface",
+    include_bytes!("../../../../shaders/spv/update.compact_surface.spv"),
 );
 
 /// `update.compact_deferred.spv`, made with `COMPACT=1 DEFERRED=1`.

@@ -8,6 +8,7 @@ fn train() -> TrainRow {
         it: 491,
         loss: 0.214,
         l1: 0.1,
+        normals: None,
         gaussians: 7000,
         visible: 900,
         intersections: 5000,
@@ -36,6 +37,7 @@ fn numbers_that_are_not_finite_become_null_and_come_back() {
     let row = TrainRow {
         loss: f32::NAN,
         l1: f32::INFINITY,
+        normals: None,
         its: None,
         ..train()
     };

@@ -251,6 +251,7 @@ fn make(scratch: &Scratch, root: &Path) {
             // one step that went wrong, so that readers meet a null
             loss: if it == 10 { f32::NAN } else { 0.5 / it as f32 },
             l1: 0.25 / it as f32,
+            normals: None,
             gaussians,
             visible: gaussians,
             intersections: gaussians,

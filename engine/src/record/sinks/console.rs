@@ -379,6 +379,7 @@ mod tests {
             it,
             loss: 0.2141,
             l1: 0.1,
+            normals: None,
             gaussians: 7000,
             visible: 1,
             intersections: 1,

@@ -137,6 +137,7 @@ mod tests {
             it,
             loss: 0.5,
             l1: 0.25,
+            normals: None,
             gaussians: 7,
             visible: 5,
             intersections: 9,

@@ -93,6 +93,7 @@ mod tests {
             it,
             loss: 0.5,
             l1: 0.25,
+            normals: None,
             gaussians: 10,
             visible: 9,
             intersections: 8,

@@ -20,7 +20,7 @@ use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::uniforms::StepUniforms;
 use crate::plan::{Job, schedule};
 use crate::record::events::{Event, StallBuffer};
-use crate::step::{Part, Turns};
+use crate::step::{Part, Terms, Turns};
 use crate::train::bands::BandedView;
 use crate::train::{TrainError, uniforms};
 
@@ -83,7 +83,7 @@ impl Trainer {
             (Some(counters), _) => counters,
             (None, Some(turns)) => self.step_in_bands(slot, flight, turns)?,
             (None, None) => {
-                let ticket = self.submit_step(slot, flight.page)?;
+                let ticket = self.submit_step(slot, flight)?;
                 self.gpu.queue().wait(ticket, "a training step")?;
                 self.status(slot)?
             }
@@ -149,11 +149,12 @@ impl Trainer {
 
     /// Runs the step of slot `slot` in bands and returns its status word, with what all bands together had.
     fn step_in_bands(&mut self, slot: u32, flight: &Flight, turns: Turns) -> Result<Counters, TrainError> {
-        let view = match self.banded_forward(slot, &flight.block, turns, true)? {
+        let terms = schedule::terms_at(&self.profile, flight.block.iteration);
+        let view = match self.banded_forward(slot, &flight.block, (terms, turns), true)? {
             Ok(view) => view,
             Err(counters) => return Ok(counters),
         };
-        let part = |part| self.jobs.need(Job::Band(turns, part));
+        let part = |part| self.jobs.need(Job::Band(terms, turns, part));
         self.gpu.submit(part(Part::Loss(flight.page))?, 0)?;
         let ring = &mut self.banding.ring;
         ring.submit(&mut self.gpu, part(Part::Backward)?, &view.bands)?;
@@ -180,10 +181,10 @@ impl Trainer {
         &mut self,
         slot: u32,
         block: &StepUniforms,
-        turns: Turns,
+        (terms, turns): (Terms, Turns),
         is_step: bool,
     ) -> Result<Result<BandedView, Counters>, TrainError> {
-        let part = |part| Job::Band(turns, part);
+        let part = |part| Job::Band(terms, turns, part);
         let own = self.jobs.get(part(Part::EvaluationPrefix)).filter(|_| !is_step);
         let prefix = own.map_or_else(|| self.jobs.need(part(Part::Prefix)), Ok)?;
         let ticket = self.gpu.submit(prefix, slot)?;
@@ -205,9 +206,9 @@ impl Trainer {
         mut turns: Turns,
     ) -> Result<BandedView, TrainError> {
         loop {
-            let mut drawn = self.banded_forward(0, block, turns, false)?;
+            let mut drawn = self.banded_forward(0, block, (Terms::Image, turns), false)?;
             if drawn.is_ok() {
-                let metrics = self.jobs.need(Job::Band(turns, Part::Metrics))?;
+                let metrics = self.jobs.need(Job::Band(Terms::Image, turns, Part::Metrics))?;
                 self.gpu.run_compiled(metrics)?;
                 let counters = self.status(0)?;
                 if counters.stall().is_some() {

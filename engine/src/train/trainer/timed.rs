@@ -8,15 +8,20 @@ use crate::train::timing::TimedStep;
 use crate::vk::Ticket;
 
 impl Trainer {
-    /// Submits the step whose photo is in `page` of the resident images, or in the ring.
-    pub(super) fn submit_step(&mut self, slot: u32, page: usize) -> Result<Ticket, TrainError> {
-        Ok(self.gpu.submit(self.jobs.need(Job::Step(page))?, slot)?)
+    /// Submits a step that runs whole.
+    pub(super) fn submit_step(&mut self, slot: u32, flight: &Flight) -> Result<Ticket, TrainError> {
+        Ok(self.gpu.submit(self.jobs.need(self.step_job(flight))?, slot)?)
+    }
+
+    /// The step as it runs whole.
+    fn step_job(&self, flight: &Flight) -> Job {
+        Job::Step(schedule::terms_at(&self.profile, flight.block.iteration), flight.page)
     }
 
     /// Submits a step that runs whole, with timestamps if it is due and the device has a clock.
     pub(super) fn submit_timed(&mut self, slot: u32, flight: &mut Flight) -> Result<(), TrainError> {
         let is_due = flight.block.iteration.checked_rem(self.profile.diagnose.timed_every) == Some(0);
-        let job = Job::Step(flight.page);
+        let job = self.step_job(flight);
         let both = self.timed_jobs.get(job).zip(self.jobs.get(job));
         flight.ticket = match both.filter(|_| is_due) {
             Some((timed, untimed)) => {
@@ -24,14 +29,14 @@ impl Trainer {
                 timed.cut_like(untimed);
                 self.gpu.submit(timed, slot)?
             }
-            None => self.submit_step(slot, flight.page)?,
+            None => self.submit_step(slot, flight)?,
         };
         Ok(())
     }
 
     /// Takes note of how long a finished step took, if it was timed.
     pub(super) fn note_times(&mut self, slot: u32, flight: &Flight, counters: &Counters) -> Result<(), TrainError> {
-        let program = self.timed_jobs.get(Job::Step(flight.page)).filter(|_| flight.is_timed);
+        let program = self.timed_jobs.get(self.step_job(flight)).filter(|_| flight.is_timed);
         if let Some(program) = program {
             self.timed.push(TimedStep {
                 iteration: flight.block.iteration,

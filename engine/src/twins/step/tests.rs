@@ -61,6 +61,16 @@ fn compare(scene: &Scene, settings: &Settings) -> ([usize; 8], usize, usize) {
         &scene.target,
         Weights::default(),
     );
+    compare_with(scene, settings, &exact, &total)
+}
+
+/// [`compare`] of any loss and its gradients.
+fn compare_with(
+    scene: &Scene,
+    settings: &Settings,
+    exact: &Step<f64>,
+    total: &dyn Fn(&[Gaussian<f64>]) -> f64,
+) -> ([usize; 8], usize, usize) {
     assert!(
         exact.forward.visible.len() >= 40,
         "only {} visible",
@@ -129,7 +139,10 @@ fn compare(scene: &Scene, settings: &Settings) -> ([usize; 8], usize, usize) {
 }
 
 fn check(scene: &Scene, settings: &Settings) {
-    let (compared, skipped, _) = compare(scene, settings);
+    check_compared(compare(scene, settings), settings);
+}
+
+fn check_compared((compared, skipped, _): ([usize; 8], usize, usize), settings: &Settings) {
     let total: usize = compared.iter().sum();
     let groups = 5 + settings.sh_degree as usize;
     for (name, &n) in GROUPS.iter().zip(&compared).take(groups) {
@@ -141,6 +154,55 @@ fn check(scene: &Scene, settings: &Settings) {
 #[test]
 fn gradients_match_differences_mip_degree_3() {
     check(&smooth_scene(11), &settings(MIP, 3));
+}
+
+/// The loss of surfaces beside that of the image; the coverage that it compares with is a constant.
+#[test]
+fn gradients_match_differences_where_the_loss_looks_at_surfaces() {
+    for (seed, filter_2d) in [(61, MIP), (62, Filter2d::Classic)] {
+        let mut scene = random(Options {
+            seed,
+            count: 50,
+            scales: [0.15, 0.7],
+            opacities: [0.2, 0.6],
+        });
+        // An even photo: its edges are in the weights of the loss, and noise would leave no weight to most pixels.
+        for (i, pixel) in scene.target.iter_mut().enumerate() {
+            *pixel = [0.4, 0.5, 0.6].map(|v| v + 0.02 * (i % 5) as f64);
+        }
+        let settings = settings(filter_2d, 0);
+        let (size, view, weight) = (scene.view.size_px, &scene.view, 2.0);
+        let (exact, of_planes) = surface_step(
+            &scene.gaussians,
+            &scene.filter_3d,
+            view,
+            &settings,
+            BACKGROUND,
+            &scene.target,
+            Weights::default(),
+            weight,
+        );
+        let owing = of_planes.by_normal.iter().filter(|(_, weight)| *weight > 0.0).count();
+        assert!(
+            owing > 200 && of_planes.total > 0.02,
+            "{owing} pixels, {}",
+            of_planes.total
+        );
+        let edges = edge_weights(size, &scene.target, |_| true);
+        let transmittance = exact.forward.raster.transmittance.clone();
+        let total = |gaussians: &[Gaussian<f64>]| {
+            let out = forward(gaussians, &scene.filter_3d, view, &settings, BACKGROUND);
+            let of_image = loss_value(size, &out.raster.rgb, &scene.target, Weights::default());
+            let mut blended = Drawn::new(gaussians, &out, view).blended;
+            for (blended, constant) in blended.iter_mut().zip(&transmittance) {
+                blended.transmittance = *constant;
+            }
+            let map = surface::depth_map(&blended, view, &PLANES);
+            of_image + plane_loss(&blended, &map, &edges, view, weight).total
+        };
+        assert!((total(&scene.gaussians) - exact.loss.total).abs() < 1e-12);
+        check_compared(compare_with(&scene, &settings, &exact, &total), &settings);
+    }
 }
 
 #[test]

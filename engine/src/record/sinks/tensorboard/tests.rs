@@ -74,6 +74,7 @@ fn train(it: u32) -> RunEvent {
         it,
         loss: 0.5,
         l1: 0.25,
+        normals: None,
         gaussians: 7500,
         visible: 3000,
         intersections: 9,

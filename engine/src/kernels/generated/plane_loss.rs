@@ -1,0 +1,132 @@
+//! `shaders/plane_loss.comp`: agreement of blended planes and the depth map (Huang et al. 2024, eq. 14): mean over all
+//! pixels of g (A - N . n) with the blended normal N, the coverage A as a constant, and the normal n of the depth map;
+//! pixels without n have none. Made by `cargo xtask shaders`.
+
+use crate::program::{Binding, Bindings, Kernel, Span};
+
+/// What [`KERNEL`] and [`MASKED`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: Span,
+    /// Binding 1, `Counters`.
+    pub counters: Span,
+    /// Binding 2, `uint[]`.
+    pub target: Span,
+    /// Binding 3, `uint[]`; bits of the largest gradient.
+    pub steepest: Span,
+    /// Binding 4, `vec4[]`.
+    pub image: Span,
+    /// Binding 5, `vec4[]`.
+    pub surface_plane: Span,
+    /// Binding 6, `vec4[]`.
+    pub depth_map: Span,
+    /// Binding 7, `vec4[]`; d loss / d c; weight.
+    pub normal_gradient: Span,
+    /// Binding 8, `float[]`.
+    pub plane_sums: Span,
+}
+
+impl Bindings for Bind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("target"),
+        Binding::read("steepest"),
+        Binding::read("image"),
+        Binding::read("surface_plane"),
+        Binding::read("depth_map"),
+        Binding::write("normal_gradient"),
+        Binding::write("plane_sums"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.target,
+            self.steepest,
+            self.image,
+            self.surface_plane,
+            self.depth_map,
+            self.normal_gradient,
+            self.plane_sums,
+        ]
+    }
+}
+
+/// What [`EDGES`] and [`MASKED_EDGES`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgesBind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: Span,
+    /// Binding 1, `Counters`.
+    pub counters: Span,
+    /// Binding 2, `uint[]`.
+    pub target: Span,
+    /// Binding 3, `uint[]`; bits of the largest gradient.
+    pub steepest: Span,
+}
+
+impl Bindings for EdgesBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("target"),
+        Binding::read_write("steepest"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        vec![self.uniforms, self.counters, self.target, self.steepest]
+    }
+}
+
+/// What [`REDUCE`] binds.
+#[derive(Clone, Copy, Debug)]
+pub struct ReduceBind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: Span,
+    /// Binding 1, `Counters`.
+    pub counters: Span,
+    /// Binding 2, `float[]`.
+    pub plane_sums: Span,
+}
+
+impl Bindings for ReduceBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read("plane_sums"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        vec![self.uniforms, self.counters, self.plane_sums]
+    }
+}
+
+/// `plane_loss.spv`.
+pub static KERNEL: Kernel<Bind> = Kernel::new("plane_loss", include_bytes!("../../../../shaders/spv/plane_loss.spv"));
+
+/// `plane_loss.edges.spv`, made with `EDGES=1`.
+pub static EDGES: Kernel<EdgesBind> = Kernel::new(
+    "plane_loss.edges",
+    include_bytes!("../../../../shaders/spv/plane_loss.edges.spv"),
+);
+
+/// `plane_loss.masked.spv`, made with `MASKED=1`.
+pub static MASKED: Kernel<Bind> = Kernel::new(
+    "plane_loss.masked",
+    include_bytes!("../../../../shaders/spv/plane_loss.masked.spv"),
+);
+
+/// `plane_loss.reduce.spv`, made with `REDUCE=1`.
+pub static REDUCE: Kernel<ReduceBind> = Kernel::new(
+    "plane_loss.reduce",
+    include_bytes!("../../../../shaders/spv/plane_loss.reduce.spv"),
+);
+
+/// `plane_loss.masked_edges.spv`, made with `MASKED=1 EDGES=1`.
+pub static MASKED_EDGES: Kernel<EdgesBind> = Kernel::new(
+    "plane_loss.masked_edges",
+    include_bytes!("../../../../shaders/spv/plane_loss.masked_edges.spv"),
+);

@@ -1,0 +1,221 @@
+//! Agreement of blended planes and depth maps on the device, and its gradient by planes, against the twins.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use kiln::kernels::counters::Counters;
+use kiln::kernels::plane_loss::{self, PLANES, PlaneLossIo};
+use kiln::kernels::surface_depth;
+use kiln::kernels::views::{Reduction, Surface};
+use kiln::kernels::{prepare_args, uniforms::StepUniforms};
+use kiln::memory::Gpu;
+use kiln::program::{Class, Program, Tag, TensorTable};
+use kiln::step::{Capacities, StepTensors};
+use kiln::twins::gaussian::View;
+use kiln::twins::plane_loss::{edge_weights, plane_gather, plane_loss};
+use kiln::twins::rng::uniform;
+use kiln::twins::step::target_from_u8;
+use kiln::twins::surface::{Blended, Plane, pixel_ray};
+use kiln_tests::compare::{close, same};
+use kiln_tests::gpu::{assert_valid, open, variants};
+use kiln_tests::scenes::Scene;
+use kiln_tests::twin::uniforms;
+
+const WEIGHT: f32 = 0.7;
+/// No multiples of a tile, one pixel wide or high, and too small for a normal.
+const SIZES: [[u32; 2]; 7] = [[64, 48], [37, 51], [16, 17], [1, 40], [50, 1], [2, 2], [3, 3]];
+
+fn unit(v: [f32; 3]) -> [f32; 3] {
+    let length = v.iter().map(|v| v * v).sum::<f32>().sqrt();
+    v.map(|v| v / length)
+}
+
+/// A wavy surface of slanted planes: pixels that hardly anything covers, and planes seen edge-on, have no depth.
+fn blended(view: &View<f32>) -> Vec<Blended<f32>> {
+    let [width, height] = view.size_px;
+    let random = |i: u32, channel: u32| uniform::<f32>(23, 0, i, channel) - 0.5;
+    let pixel = |i: u32| {
+        let [x, y] = [i % width, i / width];
+        let cover = if i % 37 == 11 { 0.2 } else { 0.8 + 0.3 * random(i, 0) };
+        let edge_on = i % 53 == 29;
+        let n = unit(if edge_on {
+            [0.99, 0.0, -0.01]
+        } else {
+            [0.4 * random(i, 1), 0.4 * random(i, 2), -1.0]
+        });
+        let ray = pixel_ray(view, [x as f32, y as f32]);
+        let z = 4.0 + (0.5 * x as f32).sin() + 0.1 * y as f32 + 0.05 * random(i, 3);
+        let along: f32 = (0..3).map(|k| n[k] * ray[k]).sum();
+        Blended {
+            plane: Plane {
+                normal: n.map(|n| cover * n),
+                distance: -cover * z * along,
+            },
+            transmittance: 1.0 - cover,
+            ..Blended::default()
+        }
+    };
+    (0..width * height).map(pixel).collect()
+}
+
+fn in_f64(blended: &Blended<f32>) -> Blended<f64> {
+    Blended {
+        plane: Plane {
+            normal: blended.plane.normal.map(f64::from),
+            distance: blended.plane.distance.into(),
+        },
+        transmittance: blended.transmittance.into(),
+        ..Blended::default()
+    }
+}
+
+/// A device with the passes of the loss and nothing before them.
+struct Passes {
+    gpu: Gpu,
+    program: Program,
+    tensors: StepTensors,
+    surface: Surface,
+    io: PlaneLossIo,
+}
+
+impl Passes {
+    fn new(masked: bool) -> Self {
+        let mut capacities = Capacities::new(256, 256, 256, 0, SIZES.map(|[w, h]| (w, h)));
+        capacities.masked = masked;
+        let mut table = TensorTable::default();
+        let tensors = StepTensors::for_surfaces(&mut table, &capacities, &variants(Reduction::Segmented));
+        let mut surface = tensors.pixels.surface.unwrap();
+        let pixels = u64::from(capacities.max_pixels);
+        let mut arena = |name: &str, bytes| table.add(name, Class::Arena, Tag::Pixels, bytes);
+        let io = PlaneLossIo {
+            steepest: arena("steepest", 4),
+            sums: arena("sums", 4 * u64::from(capacities.max_tiles)),
+            normal_gradient: arena("normal_gradient", 16 * pixels),
+        };
+        surface.gradient = arena("gradient", 16 * pixels);
+        let mut program = Program::new("plane loss");
+        let made = [tensors.pixels.image, surface.plane, surface.depth];
+        program.hold(&made);
+        prepare_args::record(&mut program, &tensors.shared, &tensors.chunks);
+        let (shared, pixels) = (&tensors.shared, &tensors.pixels);
+        surface_depth::record(&mut program, shared, pixels, &surface, PLANES, capacities.max_pixels);
+        plane_loss::record(&mut program, shared, pixels, &surface, &io);
+        program.hold(&made);
+        program.hold(&[surface.map, io.normal_gradient, surface.gradient]);
+        let gpu = Gpu::new(&open(), table, &[&program], 1 << 30).unwrap();
+        Self {
+            gpu,
+            program,
+            tensors,
+            surface,
+            io,
+        }
+    }
+
+    /// Depth map, gradients by normals and by planes, and the counters.
+    fn run(&mut self, u: &StepUniforms, blended: &[Blended<f32>], photo: &[u8]) -> ([Vec<[f32; 4]>; 3], Counters) {
+        let gpu = &mut self.gpu;
+        let image: Vec<[f32; 4]> = blended.iter().map(|b| [0.5, 0.5, 0.5, b.transmittance]).collect();
+        let planes: Vec<[f32; 4]> = blended.iter().map(|b| flat(&b.plane)).collect();
+        gpu.write(&self.tensors.shared.counters, &[Counters::default()])
+            .unwrap();
+        gpu.write(&self.tensors.shared.uniforms, &[*u]).unwrap();
+        gpu.write(&self.tensors.pixels.image, &image).unwrap();
+        gpu.write(&self.surface.plane, &planes).unwrap();
+        gpu.write(&self.tensors.pixels.target, photo).unwrap();
+        gpu.run(&self.program).unwrap();
+        let found = [self.surface.map, self.io.normal_gradient, self.surface.gradient];
+        let found = found.map(|view| gpu.read(&view, blended.len()).unwrap());
+        let counters: Vec<Counters> = gpu.read(&self.tensors.shared.counters, 1).unwrap();
+        (found, counters[0])
+    }
+}
+
+fn flat<R: Copy>(plane: &Plane<R>) -> [R; 4] {
+    let [x, y, z] = plane.normal;
+    [x, y, z, plane.distance]
+}
+
+#[test]
+fn losses_and_gradients_follow_the_twins() {
+    for masked in [false, true] {
+        let mut passes = Passes::new(masked);
+        for size in SIZES {
+            let scene = Scene {
+                seed: 29,
+                size,
+                ..Scene::default()
+            };
+            let camera = scene.camera();
+            let mut u = uniforms(&camera, 0, 1);
+            u.normals_weight = WEIGHT;
+            let mut photo = if masked { scene.masked_target() } else { scene.target() };
+            photo.resize(photo.len().next_multiple_of(4), 0);
+            let blended = blended(&View::new(&camera));
+            let (found, counters) = passes.run(&u, &blended, &photo);
+            let (again, _) = passes.run(&u, &blended, &photo);
+            for (found, again) in found.iter().zip(&again) {
+                same("the same twice", found, again);
+            }
+
+            // The twins go on from the device's depth map, so that what they differ in is these passes' own.
+            let view = View::<f64>::new(&camera);
+            let wide = |v: f32| f64::from(v);
+            let map: Vec<(f64, [f64; 3])> = found[0]
+                .iter()
+                .map(|m| (wide(m[0]), [m[1], m[2], m[3]].map(wide)))
+                .collect();
+            let blended: Vec<Blended<f64>> = blended.iter().map(in_f64).collect();
+            let mask = scene.mask();
+            let weights = edge_weights(size, &target_from_u8(&scene.target()), |i| !masked || mask[i]);
+            let wanted = plane_loss(&blended, &map, &weights, &view, WEIGHT.into());
+            let what = |what: &str| format!("{what}, {size:?}, masks: {masked}");
+            let (mean, total) = (f64::from(counters.normals), f64::from(counters.loss));
+            assert!((mean - wanted.mean).abs() <= 1e-5 * wanted.mean, "{}", what("mean"));
+            assert!((total - wanted.total).abs() <= 1e-5 * wanted.total, "{}", what("total"));
+            let narrow = |v: f64| v as f32;
+            let by_normal: Vec<f32> = wanted
+                .by_normal
+                .iter()
+                .flat_map(|(c, w)| [c[0], c[1], c[2], *w].map(narrow))
+                .collect();
+            let found_flat = found[1].as_flattened();
+            close(&what("gradient by normals"), found_flat, &by_normal, 1e-2, 1e-4);
+            let by_plane = plane_gather(&blended, &map, &wanted.by_normal, &view);
+            let by_plane: Vec<f32> = by_plane.iter().flat_map(|plane| flat(plane).map(narrow)).collect();
+            close(
+                &what("gradient by planes"),
+                found[2].as_flattened(),
+                &by_plane,
+                1e-2,
+                1e-4,
+            );
+            if size == SIZES[0] {
+                let none = map.iter().filter(|(z, _)| *z == 0.0).count();
+                let owing = wanted.by_normal.iter().filter(|(_, w)| *w > 0.0).count();
+                assert!(none > 100 && owing > 1000, "{none} {owing}");
+            }
+        }
+        assert_valid(passes.gpu.device());
+    }
+}
+
+/// A stalled view adds nothing to the loss.
+#[test]
+fn a_stalled_view_has_no_loss() {
+    let scene = Scene::default();
+    let camera = scene.camera();
+    let mut passes = Passes::new(false);
+    let mut u = uniforms(&camera, 0, 1);
+    u.normals_weight = WEIGHT;
+    let blended = blended(&View::new(&camera));
+    let stalled = Counters {
+        stalled: 2,
+        ..Counters::default()
+    };
+    let (_, before) = passes.run(&u, &blended, &scene.target());
+    assert!(before.normals > 0.0);
+    passes.gpu.write(&passes.tensors.shared.counters, &[stalled]).unwrap();
+    passes.gpu.run(&passes.program).unwrap();
+    let after: Vec<Counters> = passes.gpu.read(&passes.tensors.shared.counters, 1).unwrap();
+    assert_eq!((after[0].normals, after[0].loss, after[0].stalled), (0.0, 0.0, 2));
+    assert_valid(passes.gpu.device());
+}
