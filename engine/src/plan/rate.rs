@@ -166,10 +166,7 @@ mod tests {
         };
         let slow = Card::named("RTX 3060").unwrap();
         let rates = |card, storage| {
-            let capacities = Capacities {
-                storage,
-                ..capacities.clone()
-            };
+            let capacities = Capacities { storage, ..capacities };
             Prediction::new(card, &demand, &capacities).rates
         };
         let exact = rates(slow, Storage::Exact);
