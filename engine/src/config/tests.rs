@@ -331,7 +331,7 @@ fn refusals_say_what_where_and_what_instead() {
         ),
         (
             "regularizers: [{kind: opacty}]\n",
-            "`regularizers.0.kind` is `opacty`, which does not exist (f.yaml:2) / known, nearest first: opacity, scale, flat",
+            "`regularizers.0.kind` is `opacty`, which does not exist (f.yaml:2) / known, nearest first: opacity, flat, scale",
         ),
         (
             "dataset: {alpha: blnd}\n",
@@ -434,7 +434,10 @@ fn refusals_say_what_where_and_what_instead() {
             "losses: []\n",
             "`losses` is without any weight, allowed: at least one loss with a weight above 0 (f.yaml:2)",
         ),
-        ("losses: [{kind: l1}, {kind: normals, from: -1}]\n", "?"),
+        (
+            "losses: [{kind: l1}, {kind: normals, from: -1}]\n",
+            "`losses.1.from` is -1, allowed: 0 to 4294967295 (f.yaml:2)",
+        ),
         (
             "losses: [{kind: l1}, {kind: normals, weight: 11}]\n",
             "`losses.1.weight` is 11, allowed: 0 to 10 (f.yaml:2)",
