@@ -255,8 +255,9 @@ void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream
 }
 #endif
 
-// Gradients of the terms of the loss that look at parameters: w mean(sigma(o)) and w mean(s), over all Gaussians and axes.
-void regularize(uint i, inout Gradient gradient) {
+// Gradients of the terms of the loss that look at parameters: w mean(sigma(o)) and w mean(s), over all Gaussians and axes, and
+// w mean(min s) over the visible ones.
+void regularize(uint i, bool visible, inout Gradient gradient) {
     float inverse_count = 1.0 / float(counters.gaussians);
     if (u.opacity_weight != 0.0) {
         float opacity = 1.0 / (1.0 + exp(-geometry[PLANE_OPACITY * stride + i]));
@@ -266,6 +267,12 @@ void regularize(uint i, inout Gradient gradient) {
         vec3 scale = exp(vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],
                               geometry[(PLANE_SCALES + 2u) * stride + i]));
         gradient.log_scale += u.scale_weight * inverse_count / 3.0 * scale;
+    }
+    if (u.flat_weight != 0.0 && visible) {
+        vec3 log_scale = vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],
+                              geometry[(PLANE_SCALES + 2u) * stride + i]);
+        vec3 thin = thinnest(log_scale);
+        gradient.log_scale += u.flat_weight / float(counters.visible) * exp(dot(thin, log_scale)) * thin;
     }
 }
 
@@ -358,7 +365,7 @@ void update(uint group, uint lane, uint i) {
         }
     }
 
-    regularize(i, gradient);
+    regularize(i, visible, gradient);
 
 #ifdef CODES
     uint stream = rounding_stream(u.seed, u.iteration, first + i);

@@ -37,7 +37,8 @@ struct StepUniforms {
     float dropout;         // share of the Gaussians that this step leaves out, below 1; 0 = none
     float exposure_hold;   // weight in the loss of half an exposure's squared distance from the identity
     float normals_weight;  // weight of the disagreement between blended planes and the depth map's normals
-    uint reserved[3];      // fills the block up to whole vectors: the table of learning rates lies behind it
+    float flat_weight;     // weight of the mean over visible Gaussians of the least standard deviation, per world unit
+    uint reserved[2];      // fills the block up to whole vectors: the table of learning rates lies behind it
 };
 
 // Bits of `flags`.

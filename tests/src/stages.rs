@@ -16,6 +16,7 @@ use kiln::twins::project::{Visible, project, tile_rect};
 use kiln::twins::project_backward::project_backward;
 use kiln::twins::rasterize::{Raster, TileLists, rasterize};
 use kiln::twins::rasterize_backward::{Gradient2d, ImageGradients, SurfaceGradients, rasterize_backward_of};
+use kiln::twins::regularize::flatten;
 use kiln::twins::step::target_from_u8;
 use kiln::twins::surface::Plane;
 use kiln::twins::{radix_sort, tile_grid, tile_intersect, tile_ranges};
@@ -432,6 +433,8 @@ impl Stages {
                 statistics[id] = [out.mean_ndc_norm, g.abs_ndc, 1.0];
             }
         }
+        let visible: Vec<u32> = self.visible.iter().map(|record| record.id).collect();
+        flatten(&before.gaussians, &mut gradients, &visible, before.flat.into());
         (gradients, statistics)
     }
 

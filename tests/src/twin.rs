@@ -51,6 +51,8 @@ pub struct Twin {
     pub settings: Settings,
     /// Weight of the loss of surfaces.
     pub normals: f32,
+    /// Weight of the least standard deviations in the loss.
+    pub flat: f32,
 }
 
 impl Twin {
@@ -71,6 +73,7 @@ impl Twin {
                 dropout: None,
             },
             normals: 0.0,
+            flat: 0.0,
         }
     }
 

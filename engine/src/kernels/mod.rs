@@ -50,6 +50,10 @@ use crate::gaussians::layout;
 pub use generated::ALL;
 use generated::common;
 
+/// Most storage buffers that a pass of the steps that train planes of Gaussians binds; other passes bind 16 at most, which every
+/// device has to have.
+pub const SURFACE_BINDINGS: u32 = 18;
+
 // The model's layout stands in `gaussians`, which knows no kernels.
 const _: () = {
     assert!(layout::GEOMETRY_PLANES == common::GEOMETRY_PLANES);
@@ -58,3 +62,17 @@ const _: () = {
     assert!(layout::PLANE_SCALES == common::PLANE_SCALES);
     assert!(layout::PLANE_OPACITY == common::PLANE_OPACITY);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_bind_no_more_than_devices_are_asked_for() {
+        let most = |surface: bool| {
+            let kernels = ALL.iter().filter(|shader| shader.name.ends_with("surface") == surface);
+            kernels.map(|shader| shader.bindings.len()).max()
+        };
+        assert_eq!([most(true), most(false)], [Some(SURFACE_BINDINGS as usize), Some(16)]);
+    }
+}

@@ -96,7 +96,8 @@ impl StepUniforms {
             dropout: 0.0,
             exposure_hold: 0.0,
             normals_weight: 0.0,
-            reserved: [0; 3],
+            flat_weight: 0.0,
+            reserved: [0; 2],
         }
     }
 }

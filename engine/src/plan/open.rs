@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Faults, PlanError, device_choice};
 use crate::config::{self, Profile};
+use crate::kernels::SURFACE_BINDINGS;
 use crate::kernels::views::{Reduction, Threads, Variants};
 use crate::memory::Layout;
 use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
@@ -76,8 +77,12 @@ pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, Plan
 /// variants that are quicker there. What comes out is not proven yet, see [`super::Pinned`].
 ///
 /// # Errors
-/// [`PlanError::NoDevice`] when the fault `reduction` asks for what the device or `train.deterministic` excludes.
+/// [`PlanError::NoDevice`] when the fault `reduction` asks for what the device or `train.deterministic` excludes, and when
+/// the loss `normals` wants more of the device than it has.
 pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults) -> Result<Variants, PlanError> {
+    if profile.losses.iter().any(|loss| loss.kind() == "normals") {
+        enough_buffers(caps)?;
+    }
     let cpu = caps.kind == DeviceKind::Cpu;
     let fast = tier == Tier::Fast;
     let reduction = match faults.reduction {
@@ -115,6 +120,19 @@ pub(super) fn rendering_variants(caps: &Caps, tier: Tier, faults: &Faults) -> Va
             _ => Threads::Columns,
         },
     }
+}
+
+/// Holds the device against the steps that train planes.
+fn enough_buffers(caps: &Caps) -> Result<(), PlanError> {
+    if caps.max_bindings >= SURFACE_BINDINGS {
+        return Ok(());
+    }
+    Err(PlanError::NoDevice(format!(
+        "`losses` has `normals`, whose passes bind {SURFACE_BINDINGS} storage buffers, and `{}` takes {} \
+         (maxPerStageDescriptorStorageBuffers): take the loss out, with another recipe than `surface` for instance, or choose \
+         another device with `device.select`",
+        caps.name, caps.max_bindings
+    )))
 }
 
 fn impossible(asked: Reduction, caps: &Caps, fast: bool) -> PlanError {
@@ -205,6 +223,20 @@ mod tests {
         ] {
             let found = variants_for(&caps, Tier::Fast, &settings(), &asking(asked)).unwrap();
             assert_eq!((found.reduction, found.threads), (wanted, Threads::Lanes));
+        }
+    }
+
+    #[test]
+    fn planes_are_trained_where_a_pass_binds_enough_buffers() {
+        let mut caps = device(DeviceKind::Discrete, 32, true, true);
+        for (buffers, enough) in [(16, false), (17, false), (18, true), (1 << 20, true)] {
+            caps.max_bindings = buffers;
+            let found = enough_buffers(&caps);
+            assert_eq!(found.is_ok(), enough, "{buffers}");
+            let text = found.err().map(|error| error.to_string()).unwrap_or_default();
+            let takes = format!("takes {buffers}");
+            let named = ["`losses`", "`normals`", "`Some card`", &takes, "`device.select`"];
+            assert!(enough || named.iter().all(|name| text.contains(name)), "{text}");
         }
     }
 

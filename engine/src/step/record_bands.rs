@@ -21,6 +21,7 @@ use std::ops::Range;
 use super::bands::{band_lists, band_range, drawn, pack, pulled, running_sums, span};
 use super::passes::{coefficients, position_noise, records, status, targets, upload, upload_uniforms};
 use super::{BandTensors, Part, Parts, StepTensors, losses, surface};
+use crate::kernels::counters::WORD_VISIBLE;
 use crate::kernels::gradient_store::{self, InBand, Rows};
 use crate::kernels::surface_depth::Depths;
 use crate::kernels::views::{Chunk, Intersections, Pixels};
@@ -42,6 +43,8 @@ pub struct RecordBandTensors {
     store: Vec<Rows>,
     /// First row of every 256 Gaussians in their chunk's part of the store.
     group_rows: Span,
+    /// How many Gaussians the whole view shows, while counters have those of a band; one word.
+    visible: Span,
 }
 
 impl RecordBandTensors {
@@ -89,6 +92,8 @@ impl RecordBandTensors {
         );
         // Without what tensors are rounded up by: a third of it is a plane, see `Survey::new`.
         let survey = arena("tile_survey".to_owned(), Tag::Pixels, survey_bytes).slice(0, survey_bytes);
+        let visible = table.add("small/visible_of_view", Class::Small, Tag::Other, 4);
+        let visible = visible.slice(0, 4);
         let survey_back = table.add("ring/tile_survey", Class::Readback, Tag::Staging, survey_bytes);
         Self {
             survey,
@@ -97,6 +102,7 @@ impl RecordBandTensors {
             groups,
             store,
             group_rows,
+            visible,
         }
     }
 
@@ -184,6 +190,7 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Pr
     prepare_args::record(&mut prefix, s, &t.chunks);
     // No records are made here, so there is no capacity to hold.
     cull::record(&mut prefix, s, &t.chunks, t.group_visible, c.n_cap, &t.variants);
+    prefix.copy(visible_of(t), r.visible);
     tile_survey::record(&mut prefix, s, &t.chunks, r.survey, c.max_tiles);
     prefix.copy(r.survey, r.survey_back);
     status(&mut prefix, t);
@@ -227,6 +234,7 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
 
     let mut finish = Program::new(t.named("records in bands, finish"));
     finish.hold(&store);
+    finish.copy(r.visible, visible_of(t));
     gradient_store::record_check(&mut finish, s, &t.chunks, &r.store, t.group_visible);
     for (chunk, rows) in t.chunks.iter().zip(&r.store) {
         let chunk = std::slice::from_ref(chunk);
@@ -244,6 +252,11 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
     status(&mut finish, t);
     parts.extend([(Part::Backward, backward), (Part::Finish, finish)]);
     parts
+}
+
+/// The counter of visible Gaussians.
+fn visible_of(t: &StepTensors) -> Span {
+    t.shared.counters.slice(4 * u64::from(WORD_VISIBLE), 4)
 }
 
 /// Takes the band's range into the uniforms, makes the records of its Gaussians and lists its intersections.

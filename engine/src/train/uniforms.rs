@@ -127,6 +127,7 @@ pub(super) fn train(
     u.opacity_weight = term(|r| matches!(r, Regularizer::Opacity(_)));
     // Scenes have no unit of length: sizes are measured in extents.
     u.scale_weight = term(|r| matches!(r, Regularizer::Scale(_))) / extent;
+    u.flat_weight = term(|r| matches!(r, Regularizer::Flat(_))) / extent;
     u.weights[3] = weight(|l| matches!(l, Loss::Alpha(_)));
     u.flags |= if u.weights[3] > 0.0 { flags::ALPHA_GRADIENT } else { 0 };
     u.normals_weight = match schedule::terms_at(profile, iteration) {
@@ -214,10 +215,18 @@ mod tests {
     fn switches_are_off_or_what_was_asked_for() {
         for recipe in ["default", "mip", "quality", "mcmc"] {
             let u = at(recipe, &[], 15_000);
-            assert_eq!((u.dropout, u.exposure_hold), (0.0, 0.0), "{recipe}");
+            assert_eq!(
+                (u.dropout, u.exposure_hold, u.normals_weight, u.flat_weight),
+                (0.0, 0.0, 0.0, 0.0),
+                "{recipe}"
+            );
         }
         let dropout = [0, 7500, 30_000].map(|i| at("mcmc", &[("train.dropout", "0.2")], i).dropout);
         assert_eq!(dropout, [0.0, 0.05, 0.2]);
+        // In extents of the scene, which is 4 here.
+        let surface = [1, 6999, 7000, 30_000].map(|i| at("surface", &[], i));
+        assert!(surface.iter().all(|u| u.flat_weight == 25.0));
+        assert_eq!(surface.map(|u| u.normals_weight), [0.0, 0.0, 0.05, 0.05]);
         let losses = "[{ kind: l1 }, { kind: exposure, lr: 0.02, lr_end: 0.002, hold: 0.5 }]";
         let u = at("default", &[("losses", losses)], 30_000);
         assert_eq!((u.camera_position[3], u.exposure_hold), (0.002, 0.5));

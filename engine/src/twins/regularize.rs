@@ -1,7 +1,8 @@
 //! Gradients of the terms of the loss that look at parameters: mean opacity and mean standard deviation (3DGS-MCMC,
-//! Kheradmand et al. 2024, equation 10).
+//! Kheradmand et al. 2024, equation 10), and the mean of the least standard deviations (PGSR, Chen et al. 2024, section 3.3).
 
 use super::gaussian::Gaussian;
+use super::surface::thinnest;
 use crate::math::{Real, sigmoid};
 
 /// Weights of the terms.
@@ -38,30 +39,48 @@ pub fn regularize<R: Real>(gaussians: &[Gaussian<R>], gradients: &mut [Gaussian<
     }
 }
 
+/// The mean over the `visible` Gaussians of the standard deviation along their thinnest axis, before the 3D filter, times
+/// `weight`.
+#[must_use]
+pub fn flat_value<R: Real>(gaussians: &[Gaussian<R>], visible: &[u32], weight: f64) -> f64 {
+    let least = |id: &u32| {
+        let log_scale = gaussians[*id as usize].log_scale;
+        log_scale[thinnest(log_scale)].exp().to_f64()
+    };
+    weight * visible.iter().map(least).sum::<f64>() / visible.len().max(1) as f64
+}
+
+/// Adds the gradients of [`flat_value`], which are those of one axis each; both slices have one entry a Gaussian.
+pub fn flatten<R: Real>(gaussians: &[Gaussian<R>], gradients: &mut [Gaussian<R>], visible: &[u32], weight: f64) {
+    let weight = R::of(weight / visible.len().max(1) as f64);
+    for &id in visible {
+        let log_scale = gaussians[id as usize].log_scale;
+        let axis = thinnest(log_scale);
+        gradients[id as usize].log_scale[axis] += weight * log_scale[axis].exp();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::twins::gaussian::VALUES;
     use crate::twins::rng;
 
-    #[test]
-    fn gradients_are_differences_of_the_value() {
+    fn gaussians(count: u32) -> Vec<Gaussian<f64>> {
         let values = |id| std::array::from_fn(|p| rng::normal::<f64>(3, 0, id, p as u32));
-        let gaussians: Vec<Gaussian<f64>> = (0..4).map(|id| Gaussian::from_values(&values(id))).collect();
-        let weights = Weights {
-            opacity: 0.3,
-            scale: 0.7,
-        };
-        let mut gradients = vec![Gaussian::ZERO; 4];
-        regularize(&gaussians, &mut gradients, weights);
-        for id in 0..4 {
+        (0..count).map(|id| Gaussian::from_values(&values(id))).collect()
+    }
+
+    /// Differences of `value` by everything that a Gaussian has.
+    fn compare(gaussians: &[Gaussian<f64>], gradients: &[Gaussian<f64>], value: impl Fn(&[Gaussian<f64>]) -> f64) {
+        for id in 0..gaussians.len() {
             for p in 0..VALUES {
                 let moved = |by: f64| {
-                    let mut all = gaussians.clone();
+                    let mut all = gaussians.to_vec();
                     let mut values = all[id].values();
                     values[p] += by;
                     all[id] = Gaussian::from_values(&values);
-                    value(&all, weights)
+                    value(&all)
                 };
                 let wanted = (moved(1e-5) - moved(-1e-5)) / 2e-5;
                 let found = gradients[id].values()[p];
@@ -71,5 +90,30 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn gradients_are_differences_of_the_value() {
+        let gaussians = gaussians(4);
+        let weights = Weights {
+            opacity: 0.3,
+            scale: 0.7,
+        };
+        let mut gradients = vec![Gaussian::ZERO; 4];
+        regularize(&gaussians, &mut gradients, weights);
+        compare(&gaussians, &gradients, |all| value(all, weights));
+    }
+
+    #[test]
+    fn flat_pulls_on_the_thinnest_axis_of_what_is_visible() {
+        let gaussians = gaussians(12);
+        let visible = [1, 2, 5, 7, 8, 10, 11];
+        let mut gradients = vec![Gaussian::ZERO; 12];
+        flatten(&gaussians, &mut gradients, &visible, 0.4);
+        compare(&gaussians, &gradients, |all| flat_value(all, &visible, 0.4));
+        let pulled = |g: &Gaussian<f64>| g.log_scale.iter().filter(|v| **v > 0.0).count();
+        let pulled: Vec<usize> = gradients.iter().map(pulled).collect();
+        assert_eq!(pulled, [0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1]);
+        assert_eq!(flat_value(&gaussians, &[], 0.4), 0.0);
     }
 }

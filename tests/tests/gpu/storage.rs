@@ -148,9 +148,11 @@ fn updates_follow_the_twin_code_by_code() {
                 let camera = camera(&scene, iteration);
                 let mut u = uniforms(&camera, active, iteration);
                 u.seed = SEED;
+                u.flat_weight = 0.1;
                 u.adam_skip_mask = skipped.iter().map(|group| group.bit()).sum();
                 let mut twin = Twin::new(&gpu.model());
                 twin.settings.sh_degree = active;
+                twin.flat = u.flat_weight;
                 let before = read(&mut gpu, n);
                 let status = gpu.run(iteration % 3, &u, &scene.target());
                 assert_eq!((status.stalled, status.skipped), (0, 0), "{status:?}");

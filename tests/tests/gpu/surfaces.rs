@@ -6,7 +6,7 @@ use kiln::step::Capacities;
 use kiln_tests::child;
 use kiln_tests::gpu::{Gpu, open};
 use kiln_tests::scenes::Scene;
-use kiln_tests::stages::{Stages, staged_surfaces};
+use kiln_tests::stages::{Stages, staged, staged_surfaces};
 use kiln_tests::twin::{Twin, uniforms};
 
 /// Every way of adding up gradients, and every way in which a rasteriser shares a tile.
@@ -19,6 +19,9 @@ const ALL: [Variants; 7] = [
     variants(Reduction::CompareExchange, Threads::Pixels),
     variants(Reduction::CompareExchange, Threads::Columns),
 ];
+
+/// Weight of the least standard deviations, whose gradients are then of the size of those by colours.
+const FLAT: f32 = 0.1;
 
 const fn variants(reduction: Reduction, threads: Threads) -> Variants {
     Variants {
@@ -40,7 +43,10 @@ fn capacities(scene: &Scene, chunk: u32) -> Capacities {
 /// One step in every variant of `list`, stage by stage; how many Gaussians were visible.
 fn check(scene: &Scene, list: &[Variants]) -> usize {
     let (model, camera, target) = (scene.model(), scene.camera(), scene.target());
-    let before = Twin::new(&model);
+    let mut before = Twin::new(&model);
+    before.flat = FLAT;
+    let mut u = uniforms(&camera, scene.sh_degree, 1);
+    u.flat_weight = FLAT;
     let lanes = open().caps().subgroup_size;
     let mut visible = 0;
     for variants in list.iter().filter(|v| v.threads != Threads::Lanes || lanes == 8) {
@@ -49,7 +55,7 @@ fn check(scene: &Scene, list: &[Variants]) -> usize {
         let (mut gpu, given) = staged_surfaces(&capacities(scene, 512), variants);
         gpu.load(&model);
         gpu.device.write(&given, &scene.by_plane()).expect("upload");
-        let status = gpu.run(1, &uniforms(&camera, scene.sh_degree, 1), &target);
+        let status = gpu.run(1, &u, &target);
         assert_eq!(
             (status.stalled, status.nonfinite, status.skipped),
             (0, 0, 0),
@@ -62,6 +68,24 @@ fn check(scene: &Scene, list: &[Variants]) -> usize {
         visible = stages.visible.len();
     }
     visible
+}
+
+/// A regularizer of its own, from the first step on: it asks for no planes.
+#[test]
+fn flat_without_planes() {
+    let scene = Scene::default();
+    let (model, camera, target) = (scene.model(), scene.camera(), scene.target());
+    let mut before = Twin::new(&model);
+    before.flat = FLAT;
+    let mut u = uniforms(&camera, scene.sh_degree, 1);
+    u.flat_weight = FLAT;
+    let mut gpu = staged(&capacities(&scene, 256), &ALL[0]);
+    gpu.load(&model);
+    let status = gpu.run(1, &u, &target);
+    let stages = Stages::read(&mut gpu, &status, &camera);
+    assert!(stages.visible.len() > 200 && stages.visible.len() < model.len());
+    stages.check_update(&mut gpu, &before, &camera);
+    gpu.assert_valid();
 }
 
 #[test]
@@ -123,7 +147,8 @@ fn trained(c: &Capacities, scene: &Scene, variants: &Variants) -> Vec<u8> {
     for iteration in 1..=3 {
         let mut camera = scene.camera();
         camera.translation[0] += 0.2 * iteration as f32;
-        let u = uniforms(&camera, scene.sh_degree, iteration);
+        let mut u = uniforms(&camera, scene.sh_degree, iteration);
+        u.flat_weight = FLAT;
         let status = gpu.run(iteration % 2, &u, &scene.target());
         assert_eq!((status.stalled, status.nonfinite), (0, 0), "{status:?}");
     }

@@ -211,8 +211,10 @@ pub struct StepUniforms {
     pub exposure_hold: f32,
     /// Weight of the disagreement between blended planes and the depth map's normals.
     pub normals_weight: f32,
+    /// Weight of the mean over visible Gaussians of the least standard deviation, per world unit.
+    pub flat_weight: f32,
     /// Fills the block up to whole vectors: the table of learning rates lies behind it.
-    pub reserved: [u32; 3],
+    pub reserved: [u32; 2],
 }
 
 const _: () = {
@@ -251,7 +253,8 @@ const _: () = {
     assert!(offset_of!(StepUniforms, dropout) == 280);
     assert!(offset_of!(StepUniforms, exposure_hold) == 284);
     assert!(offset_of!(StepUniforms, normals_weight) == 288);
-    assert!(offset_of!(StepUniforms, reserved) == 292);
+    assert!(offset_of!(StepUniforms, flat_weight) == 292);
+    assert!(offset_of!(StepUniforms, reserved) == 296);
     assert!(size_of::<StepUniforms>() == 304);
 };
 
