@@ -435,6 +435,10 @@ fn refusals_say_what_where_and_what_instead() {
             "`losses` is without any weight, allowed: at least one loss with a weight above 0 (f.yaml:2)",
         ),
         (
+            "losses: [{kind: l1}, {kind: normals, from: -1}]\n",
+            "`losses.1.from` is -1, allowed: 0 to 4294967295 (f.yaml:2)",
+        ),
+        (
             "losses: [{kind: l1}, {kind: normals, weight: 11}]\n",
             "`losses.1.weight` is 11, allowed: 0 to 10 (f.yaml:2)",
         ),

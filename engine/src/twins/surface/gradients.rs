@@ -1,4 +1,5 @@
 //! Gradients of blended planes against differences in f64: by the records, and by the Gaussians' parameters.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use super::super::project::{Filter2d, Settings};
 use super::super::project_backward::project_backward;
@@ -196,12 +197,14 @@ fn parameters_follow_differences() {
         let base = case.loss(&out, &planes);
         let mut tally = Tally::default();
         let mut gaussians = case.gaussians.clone();
-        for (record, g) in out.visible.iter().zip(case.backward(&out, &planes)) {
+        // Each takes 22 renders: some have to do.
+        let exact = case.backward(&out, &planes);
+        for (record, g) in out.visible.iter().zip(exact).step_by(3) {
             let id = record.id as usize;
             let gaussian = case.gaussians[id];
             let filter_3d = case.filter_3d[id];
             let found = project_backward(&gaussian, filter_3d, &case.view, &case.settings, record, &g);
-            let found = found.unwrap_or_else(|| panic!("record {id} does not project"));
+            let found = found.expect("what has a record projects");
             // Centre, rotation, scales, opacity.
             for (k, found) in found.gradient.values().into_iter().take(11).enumerate() {
                 let cell = std::cell::RefCell::new(&mut gaussians);
@@ -220,7 +223,7 @@ fn parameters_follow_differences() {
         }
         let Tally { compared, left_out } = tally;
         assert!(
-            compared > 600 && left_out * 20 < compared,
+            compared > 200 && left_out * 20 < compared,
             "{compared} compared, {left_out} left out"
         );
     }
