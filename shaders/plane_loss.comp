@@ -6,8 +6,8 @@
 // kiln-variant: masked MASKED=1
 // kiln-variant: masked_edges MASKED=1 EDGES=1
 // Agreement of blended planes and the depth map (Huang et al. 2024, eq. 14): mean over all pixels of  g (A - N . n)  with the
-// blended normal N, the coverage A as a constant, and the normal n of the depth map; pixels without n have none. The weight
-// g = (1 - e)^2 forgets edges of the photo: e is the gradient of its grey over the steepest one (as Chen et al. 2024).
+// blended normal N, the coverage A, and the normal n of the depth map; pixels without n have none. The weight g = (1 - e)^2
+// forgets edges of the photo: e is the gradient of its grey over the steepest one (as Chen et al. 2024).
 //
 // `edges`, a tile a group: the steepest gradient of the photo. Plain variant, a tile a group: the tile's sum, and what the
 // loss wants of each normal n = c / |c| through c, from which `plane_gather` has the rest. `reduce`, one group: adds the sums

@@ -79,6 +79,7 @@ layout(set = 0, binding = 13, std430) coherent restrict buffer GradientC { uint 
 layout(set = 0, binding = 14, std430) readonly restrict buffer SplatPlane { vec4 splat_plane[]; };
 layout(set = 0, binding = 15, std430) readonly restrict buffer SurfaceGradient { vec4 surface_gradient[]; };
 layout(set = 0, binding = 16, std430) writeonly restrict buffer GradientD { vec4 gradient_d[]; };
+layout(set = 0, binding = 17, std430) readonly restrict buffer NormalGradient { vec4 normal_gradient[]; };
 #else
 layout(set = 0, binding = 15, std430) readonly restrict buffer SplatPlane { vec4 splat_plane[]; };
 layout(set = 0, binding = 16, std430) readonly restrict buffer SurfaceGradient { vec4 surface_gradient[]; };
@@ -87,6 +88,7 @@ layout(set = 0, binding = 17, std430) restrict buffer GradientD { float gradient
 #else
 layout(set = 0, binding = 17, std430) coherent restrict buffer GradientD { uint gradient_d[]; };
 #endif
+layout(set = 0, binding = 18, std430) readonly restrict buffer NormalGradient { vec4 normal_gradient[]; };
 #endif
 #endif
 
@@ -187,7 +189,8 @@ void main() {
     uint last_any = 0u;
     vec2 center[16];
 #ifdef SURFACE
-#define LOAD_SURFACE(R) state[R].by_plane = surface_gradient[index];
+#define LOAD_SURFACE(R) state[R].by_plane = surface_gradient[index]; \
+    background[R] -= state[R].transmittance * normal_gradient[index].w;
 #else
 #define LOAD_SURFACE(R)
 #endif
@@ -435,6 +438,9 @@ void main() {
         transmittance = image[index].a;
         value = gradient_at(index);
         behind = background_gradient(index);
+#ifdef SURFACE
+        behind -= normal_gradient[index].w;  // of the coverage
+#endif
     }
     vec3 g = value.rgb;
     pixel_r[lane >> 2][lane & 3u] = g.r;

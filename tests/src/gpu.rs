@@ -124,8 +124,8 @@ impl Gpu {
         Self::of(table, tensors, program, keep)
     }
 
-    /// A training step of surfaces whose loss of blended planes is linear: its gradient is what the host writes to the tensor
-    /// that is returned, `vec4` by pixel.
+    /// A training step of surfaces whose loss of blended planes and of coverage is linear: its gradients are what the host
+    /// writes to the tensors that are returned, `vec4` by pixel.
     ///
     /// # Panics
     /// As [`Gpu::new`].
@@ -134,11 +134,13 @@ impl Gpu {
         capacities: &Capacities,
         variants: &Variants,
         keep: impl FnOnce(&StepTensors) -> Vec<Keep>,
-    ) -> (Self, Span) {
+    ) -> (Self, [Span; 2]) {
         let mut table = TensorTable::default();
         let tensors = StepTensors::new(&mut table, capacities, variants).for_surface_steps(&mut table);
-        let gradient = tensors.pixels.surface.expect("asked for").gradient;
-        let given = table.add("given/surface_gradient", Class::Small, Tag::Other, gradient.bytes);
+        let surface = tensors.pixels.surface.expect("asked for");
+        let gradients = [surface.gradient, surface.normal_gradient];
+        let given = ["given/surface_gradient", "given/normal_gradient"]
+            .map(|name| table.add(name, Class::Small, Tag::Other, surface.gradient.bytes));
         let mut program = train_step(&tensors);
         let backward = |c: &Command| c.name().starts_with("rasterize_backward");
         let first = program
@@ -146,13 +148,15 @@ impl Gpu {
             .iter()
             .position(backward)
             .expect("a pass that reads it");
-        let copy = Command::Copy {
-            from: given,
-            from_stride: 0,
-            to: gradient,
-            to_stride: 0,
-        };
-        program.commands.insert(first, copy);
+        for (from, to) in given.into_iter().zip(gradients) {
+            let copy = Command::Copy {
+                from,
+                from_stride: 0,
+                to,
+                to_stride: 0,
+            };
+            program.commands.insert(first, copy);
+        }
         (Self::of(table, tensors, program, keep), given)
     }
 

@@ -123,6 +123,14 @@ impl Scene {
             .collect()
     }
 
+    /// What a loss of surfaces wants of every pixel's coverage, in the last place, `vec4` by pixel.
+    #[must_use]
+    pub fn by_coverage(&self) -> Vec<[f32; 4]> {
+        let pixels = self.size[0] * self.size[1];
+        let value = |i: u32| 0.3 / pixels as f32 * normal::<f32>(self.seed, 11, i, 4);
+        (0..pixels).map(|i| [0.0, 0.0, 0.0, value(i)]).collect()
+    }
+
     /// The mask of [`Scene::masked_target`]: an ellipse, a corner and scattered pixels do not count.
     #[must_use]
     pub fn mask(&self) -> Vec<bool> {

@@ -91,6 +91,7 @@ fn keeps(t: &StepTensors) -> Vec<Keep> {
         [
             (plane, project_pass(t)),
             (surface.gradient, backward(t)),
+            (surface.normal_gradient, backward(t)),
             (gradient_d, check_pass(t)),
         ]
     });
@@ -127,7 +128,7 @@ pub fn staged(capacities: &Capacities, variants: &Variants) -> Gpu {
 
 /// The same with planes, see [`Gpu::of_surfaces`].
 #[must_use]
-pub fn staged_surfaces(capacities: &Capacities, variants: &Variants) -> (Gpu, Span) {
+pub fn staged_surfaces(capacities: &Capacities, variants: &Variants) -> (Gpu, [Span; 2]) {
     Gpu::of_surfaces(capacities, variants, keeps)
 }
 
@@ -138,6 +139,8 @@ pub struct Surfaces {
     pub planes: Vec<Plane<f32>>,
     /// Gradient of the loss by the blended planes.
     pub by_pixel: Vec<Plane<f32>>,
+    /// Gradient of the loss of planes by the final transmittance.
+    pub by_transmittance: Vec<f32>,
 }
 
 /// What the device made in one step of a [`staged`] program.
@@ -247,6 +250,10 @@ impl Stages {
         let surfaces = t.splats.plane.zip(t.pixels.surface).map(|(plane, surface)| Surfaces {
             planes: planes(plane, project_pass(&t), n),
             by_pixel: planes(surface.gradient, backward(&t), pixels),
+            by_transmittance: planes(surface.normal_gradient, backward(&t), pixels)
+                .iter()
+                .map(|g| -g.distance)
+                .collect(),
         });
         Self {
             visible,
@@ -395,6 +402,7 @@ impl Stages {
             surface: self.surfaces.as_ref().map(|surfaces| SurfaceGradients {
                 planes: &surfaces.planes,
                 by_pixel: &surfaces.by_pixel,
+                by_transmittance: &surfaces.by_transmittance,
             }),
         };
         let wanted = rasterize_backward_of(size, &self.visible, lists, BACKGROUND, &self.raster, &gradients);

@@ -51,7 +51,7 @@ use generated::common;
 
 /// Most storage buffers that a pass of the steps that train planes of Gaussians binds; other passes bind 16 at most, which every
 /// device has to have.
-pub const SURFACE_BINDINGS: u32 = 18;
+pub const SURFACE_BINDINGS: u32 = 19;
 
 // The model's layout stands in `gaussians`, which knows no kernels.
 const _: () = {

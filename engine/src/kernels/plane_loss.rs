@@ -1,6 +1,7 @@
 //! Loss of surfaces: `w mean g (A - N . n)`, the disagreement between blended normals N and the normals n of the depth map
 //! (2DGS, Huang et al. 2024, eq. 14). The weight `g = (1 - e)^2` of a pixel forgets edges of the photo: e is the gradient of its
-//! grey over the steepest one (as PGSR has it, Chen et al. 2024). The coverage A is a constant.
+//! grey over the steepest one (as PGSR has it, Chen et al. 2024). The coverage A is that of the
+//! planes: its gradient keeps N . n from growing by mere opacity.
 //!
 //! Planes and depth map are those of [`super::surface_depth`]. The gradient reaches N directly, and N and the blended distance
 //! D through the depths that n is made of; `plane_gather` collects for each pixel what the normals next to it owe to its depth.
@@ -25,8 +26,6 @@ pub struct PlaneLossIo {
     pub steepest: Span,
     /// One word a tile.
     pub sums: Span,
-    /// Gradient by a pixel's normal before it is normalised, and the pixel's weight: four words a pixel.
-    pub normal_gradient: Span,
 }
 
 /// Appends all passes; the image losses are reduced already, images fit a binding, and depths are [`PLANES`].
@@ -60,7 +59,7 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, surface: 
             image: pixels.image,
             surface_plane: surface.plane,
             depth_map: surface.map,
-            normal_gradient: io.normal_gradient,
+            normal_gradient: surface.normal_gradient,
             plane_sums: io.sums,
         },
         (),
@@ -85,7 +84,7 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, surface: 
             counters: shared.counters,
             surface_plane: surface.plane,
             depth_map: surface.map,
-            normal_gradient: io.normal_gradient,
+            normal_gradient: surface.normal_gradient,
             surface_gradient: surface.gradient,
         },
         (),

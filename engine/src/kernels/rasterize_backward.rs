@@ -97,6 +97,7 @@ pub fn record_tiles(
         };
         let planes = planes(splats, pixels).map(|planes| Planes {
             by_pixel: swath.part(planes.by_pixel, IMAGE_BYTES),
+            by_coverage: swath.part(planes.by_coverage, IMAGE_BYTES),
             ..planes
         });
         if variants.reduction == Reduction::Segmented {
@@ -107,6 +108,7 @@ pub fn record_tiles(
                     splat_plane: planes.of_splats,
                     surface_gradient: planes.by_pixel,
                     gradient_d,
+                    normal_gradient: planes.by_coverage,
                 };
                 program.pass(&rasterize_backward::COLUMN_SURFACE, spec, bind, push, groups);
             } else if variants.threads == Threads::Lanes {
@@ -141,6 +143,7 @@ pub fn record_tiles(
                 splat_plane: planes.of_splats,
                 surface_gradient: planes.by_pixel,
                 gradient_d: planes.gradient,
+                normal_gradient: planes.by_coverage,
             };
             let kernel = if atomic {
                 &rasterize_backward::ATOMIC_SURFACE
@@ -164,14 +167,17 @@ pub fn record_tiles(
 struct Planes {
     of_splats: Span,
     by_pixel: Span,
+    by_coverage: Span,
     gradient: Span,
 }
 
 /// None where surfaces are not trained.
 fn planes(splats: &Splats, pixels: &Pixels) -> Option<Planes> {
+    let surface = pixels.surface?;
     Some(Planes {
         of_splats: splats.plane?,
-        by_pixel: pixels.surface?.gradient,
+        by_pixel: surface.gradient,
+        by_coverage: surface.normal_gradient,
         gradient: splats.gradient_d?,
     })
 }

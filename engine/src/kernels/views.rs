@@ -157,6 +157,8 @@ pub struct Surface {
     pub map: Span,
     /// Gradient of the loss by `plane`; a dummy where surfaces are only drawn.
     pub gradient: Span,
+    /// Gradient of the loss by the map's normal before it is normalised, and by the coverage 1 - T; a dummy likewise.
+    pub normal_gradient: Span,
 }
 
 /// How gradients of a splat's tiles are added up.

@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn planes_are_trained_where_a_pass_binds_enough_buffers() {
         let mut caps = device(DeviceKind::Discrete, 32, true, true);
-        for (buffers, enough) in [(16, false), (17, false), (18, true), (1 << 20, true)] {
+        for (buffers, enough) in [(16, false), (18, false), (19, true), (1 << 20, true)] {
             caps.max_bindings = buffers;
             let found = enough_buffers(&caps);
             assert_eq!(found.is_ok(), enough, "{buffers}");

@@ -178,7 +178,10 @@ pub(super) fn drawn(t: &StepTensors) -> Vec<Span> {
 /// What the gradients of every band are made of: of the view, and of the loss.
 pub(super) fn pulled(t: &StepTensors) -> Vec<Span> {
     let pixels = &t.pixels;
-    let surface = pixels.surface.map(|surface| surface.gradient);
+    let surface = pixels
+        .surface
+        .iter()
+        .flat_map(|surface| [surface.gradient, surface.normal_gradient]);
     let image = [pixels.image, pixels.last_contributor, pixels.gradient];
     image.into_iter().chain(surface).collect()
 }

@@ -144,13 +144,10 @@ impl StepTensors {
     pub fn for_surface_steps(&self, table: &mut TensorTable) -> Self {
         let mut tensors = self.clone();
         tensors.add_surface(table, true);
-        let px = u64::from(self.capacities.max_pixels);
-        let mut arena = |name: &str, bytes| table.add(format!("surface/{name}"), Class::Arena, Tag::Pixels, bytes);
         tensors.extra.plane_loss = self.capacities.losses.normals.then(|| PlaneLossIo {
-            steepest: arena("steepest", 4),
+            steepest: table.add("surface/steepest", Class::Arena, Tag::Pixels, 4),
             // Free once the image losses are reduced.
             sums: self.loss_sums,
-            normal_gradient: arena("normal_gradient", 16 * px),
         });
         tensors
     }
@@ -172,10 +169,12 @@ impl StepTensors {
             depth: arena("depth", Tag::Pixels, 8 * px),
             map: arena("map", Tag::Pixels, 16 * px),
             gradient: self.pixels.gradient,
+            normal_gradient: self.pixels.gradient,
         };
         if training {
             let segmented = self.variants.reduction == views::Reduction::Segmented;
             surface.gradient = arena("gradient", Tag::Pixels, 16 * px);
+            surface.normal_gradient = arena("normal_gradient", Tag::Pixels, 16 * px);
             self.splats.gradient_d = Some(arena("gradient_d", Tag::Visible, 16 * v));
             let partial = if segmented { i } else { 1 };
             self.partials.d = Some(arena("partial_d", Tag::Intersections, 16 * partial));

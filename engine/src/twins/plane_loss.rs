@@ -11,7 +11,7 @@ pub struct PlaneLoss<R> {
     pub total: R,
     /// Mean without the weight.
     pub mean: R,
-    /// Gradient by the normal before it is normalised, and the pixel's weight.
+    /// Gradient by the normal before it is normalised, and by the coverage.
     pub by_normal: Vec<(Vec3<R>, R)>,
 }
 
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(even.iter().sum::<f64>(), 15.0);
     }
 
-    /// The whole chain from blended planes over depths and normals to the loss, against differences; the coverage is constant.
+    /// The whole chain from blended planes over depths and normals to the loss, against differences; that by the coverage is its weight.
     #[test]
     fn gradients_by_planes_match_differences() {
         let size = [16, 16];

@@ -68,6 +68,8 @@ pub struct SurfaceGradients<'a, R> {
     pub planes: &'a [Plane<R>],
     /// By the blended plane; one entry a pixel.
     pub by_pixel: &'a [Plane<R>],
+    /// By the final transmittance, through the coverage that planes are compared with; one entry a pixel.
+    pub by_transmittance: &'a [R],
 }
 
 /// Factors from a gradient per pixel to one per normalised device coordinate: half the image size.
@@ -184,7 +186,8 @@ pub fn rasterize_backward_of<R: Real>(
                 list: &pixel_list(lists, size_px[0], x, y)[..raster.last[i] as usize],
                 centre: [x, y].map(|v| R::of(f64::from(v))),
                 gradient: gradients.rgb[i],
-                transmittance_gradient: gradients.transmittance.map_or(R::ZERO, |list| list[i]),
+                transmittance_gradient: gradients.transmittance.map_or(R::ZERO, |list| list[i])
+                    + gradients.surface.map_or(R::ZERO, |surface| surface.by_transmittance[i]),
                 final_transmittance: raster.transmittance[i],
                 surface: gradients.surface.map(|surface| (surface.planes, surface.by_pixel[i])),
             };

@@ -147,9 +147,11 @@ pub fn surface_step<R: Real>(
     let edges = edge_weights(view.size_px, target, |_| true);
     let of_planes = plane_loss(&drawn.blended, &drawn.map, &edges, view, normals);
     let by_pixel = plane_gather(&drawn.blended, &drawn.map, &of_planes.by_normal, view);
+    let by_transmittance: Vec<R> = of_planes.by_normal.iter().map(|(_, weight)| -*weight).collect();
     let surface = SurfaceGradients {
         planes: &drawn.planes,
         by_pixel: &by_pixel,
+        by_transmittance: &by_transmittance,
     };
     let surface = Some(surface);
     let mut out = backward(gaussians, filter_3d, view, settings, background, forward, loss, surface);

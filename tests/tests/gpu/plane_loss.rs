@@ -88,9 +88,9 @@ impl Passes {
         let io = PlaneLossIo {
             steepest: arena("steepest", 4),
             sums: arena("sums", 4 * u64::from(capacities.max_tiles)),
-            normal_gradient: arena("normal_gradient", 16 * pixels),
         };
         surface.gradient = arena("gradient", 16 * pixels);
+        surface.normal_gradient = arena("normal_gradient", 16 * pixels);
         let mut program = Program::new("plane loss");
         let made = [tensors.pixels.image, surface.plane, surface.depth];
         program.hold(&made);
@@ -99,7 +99,7 @@ impl Passes {
         surface_depth::record(&mut program, shared, pixels, &surface, PLANES, capacities.max_pixels);
         plane_loss::record(&mut program, shared, pixels, &surface, &io);
         program.hold(&made);
-        program.hold(&[surface.map, io.normal_gradient, surface.gradient]);
+        program.hold(&[surface.map, surface.normal_gradient, surface.gradient]);
         let gpu = Gpu::new(&open(), table, &[&program], 1 << 30).unwrap();
         Self {
             gpu,
@@ -122,7 +122,7 @@ impl Passes {
         gpu.write(&self.surface.plane, &planes).unwrap();
         gpu.write(&self.tensors.pixels.target, photo).unwrap();
         gpu.run(&self.program).unwrap();
-        let found = [self.surface.map, self.io.normal_gradient, self.surface.gradient];
+        let found = [self.surface.map, self.surface.normal_gradient, self.surface.gradient];
         let found = found.map(|view| gpu.read(&view, blended.len()).unwrap());
         let counters: Vec<Counters> = gpu.read(&self.tensors.shared.counters, 1).unwrap();
         (found, counters[0])

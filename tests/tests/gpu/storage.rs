@@ -131,7 +131,8 @@ fn updates_follow_the_twin_code_by_code() {
             let (capacities, variants) = (capacities(&scene, 256, storage), variants(Reduction::Segmented));
             let mut gpu = if surfaces {
                 let (mut gpu, by_plane) = staged_surfaces(&capacities, &variants);
-                gpu.device.write(&by_plane, &scene.by_plane()).expect("upload");
+                gpu.device.write(&by_plane[0], &scene.by_plane()).expect("upload");
+                gpu.device.write(&by_plane[1], &scene.by_coverage()).expect("upload");
                 gpu
             } else {
                 staged(&capacities, &variants)

@@ -54,7 +54,8 @@ fn check(scene: &Scene, list: &[Variants]) -> usize {
         println!("{variants:?}");
         let (mut gpu, given) = staged_surfaces(&capacities(scene, 512), variants);
         gpu.load(&model);
-        gpu.device.write(&given, &scene.by_plane()).expect("upload");
+        gpu.device.write(&given[0], &scene.by_plane()).expect("upload");
+        gpu.device.write(&given[1], &scene.by_coverage()).expect("upload");
         let status = gpu.run(1, &u, &target);
         assert_eq!(
             (status.stalled, status.nonfinite, status.skipped),
@@ -143,7 +144,8 @@ fn every_subgroup_width() {
 fn trained(c: &Capacities, scene: &Scene, variants: &Variants) -> Vec<u8> {
     let (mut gpu, given) = Gpu::of_surfaces(c, variants, |_| Vec::new());
     gpu.load(&scene.model());
-    gpu.device.write(&given, &scene.by_plane()).expect("upload");
+    gpu.device.write(&given[0], &scene.by_plane()).expect("upload");
+    gpu.device.write(&given[1], &scene.by_coverage()).expect("upload");
     for iteration in 1..=3 {
         let mut camera = scene.camera();
         camera.translation[0] += 0.2 * iteration as f32;

@@ -1,6 +1,6 @@
 //! `shaders/plane_loss.comp`: agreement of blended planes and the depth map (Huang et al. 2024, eq. 14): mean over all
-//! pixels of g (A - N . n) with the blended normal N, the coverage A as a constant, and the normal n of the depth map;
-//! pixels without n have none. Made by `cargo xtask shaders`.
+//! pixels of g (A - N . n) with the blended normal N, the coverage A, and the normal n of the depth map; pixels without
+//! n have none. Made by `cargo xtask shaders`.
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 

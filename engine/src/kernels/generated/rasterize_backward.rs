@@ -160,6 +160,8 @@ pub struct AtomicSurfaceBind {
     pub surface_gradient: Span,
     /// Binding 17, `float[]` or `uint[]`.
     pub gradient_d: Span,
+    /// Binding 18, `vec4[]`.
+    pub normal_gradient: Span,
 }
 
 impl Bindings for AtomicSurfaceBind {
@@ -182,11 +184,17 @@ impl Bindings for AtomicSurfaceBind {
         Binding::read("splat_plane"),
         Binding::read("surface_gradient"),
         Binding::read_write("gradient_d"),
+        Binding::read("normal_gradient"),
     ];
 
     fn views(&self) -> Vec<Span> {
         let mut views = self.base.views();
-        views.extend([self.splat_plane, self.surface_gradient, self.gradient_d]);
+        views.extend([
+            self.splat_plane,
+            self.surface_gradient,
+            self.gradient_d,
+            self.normal_gradient,
+        ]);
         views
     }
 }
@@ -202,6 +210,8 @@ pub struct ColumnSurfaceBind {
     pub surface_gradient: Span,
     /// Binding 16, `vec4[]`.
     pub gradient_d: Span,
+    /// Binding 17, `vec4[]`.
+    pub normal_gradient: Span,
 }
 
 impl Bindings for ColumnSurfaceBind {
@@ -223,11 +233,17 @@ impl Bindings for ColumnSurfaceBind {
         Binding::read("splat_plane"),
         Binding::read("surface_gradient"),
         Binding::write("gradient_d"),
+        Binding::read("normal_gradient"),
     ];
 
     fn views(&self) -> Vec<Span> {
         let mut views = self.base.views();
-        views.extend([self.splat_plane, self.surface_gradient, self.gradient_d]);
+        views.extend([
+            self.splat_plane,
+            self.surface_gradient,
+            self.gradient_d,
+            self.normal_gradient,
+        ]);
         views
     }
 }

@@ -156,7 +156,7 @@ fn gradients_match_differences_mip_degree_3() {
     check(&smooth_scene(11), &settings(MIP, 3));
 }
 
-/// The loss of surfaces beside that of the image; the coverage that it compares with is a constant.
+/// The loss of surfaces beside that of the image.
 #[test]
 fn gradients_match_differences_where_the_loss_looks_at_surfaces() {
     for (seed, filter_2d) in [(61, MIP), (62, Filter2d::Classic)] {
@@ -189,14 +189,10 @@ fn gradients_match_differences_where_the_loss_looks_at_surfaces() {
             of_planes.total
         );
         let edges = edge_weights(size, &scene.target, |_| true);
-        let transmittance = exact.forward.raster.transmittance.clone();
         let total = |gaussians: &[Gaussian<f64>]| {
             let out = forward(gaussians, &scene.filter_3d, view, &settings, BACKGROUND);
             let of_image = loss_value(size, &out.raster.rgb, &scene.target, Weights::default());
-            let mut blended = Drawn::new(gaussians, &out, view).blended;
-            for (blended, constant) in blended.iter_mut().zip(&transmittance) {
-                blended.transmittance = *constant;
-            }
+            let blended = Drawn::new(gaussians, &out, view).blended;
             let map = surface::depth_map(&blended, view, &PLANES);
             of_image + plane_loss(&blended, &map, &edges, view, weight).total
         };

@@ -13,7 +13,7 @@ use crate::scene::Camera;
 
 const BACKGROUND: Vec3<f64> = [0.2, 0.5, 0.9];
 
-/// 200 Gaussians before 16 by 16 pixels, and a loss that is linear in colours and planes of every pixel.
+/// 200 Gaussians before 16 by 16 pixels, and a loss that is linear in colours, planes and transmittance of every pixel.
 struct Case {
     gaussians: Vec<Gaussian<f64>>,
     filter_3d: Vec<f64>,
@@ -21,6 +21,7 @@ struct Case {
     settings: Settings,
     by_rgb: Vec<Vec3<f64>>,
     by_plane: Vec<Plane<f64>>,
+    by_transmittance: Vec<f64>,
 }
 
 impl Case {
@@ -54,6 +55,7 @@ impl Case {
                     distance: 0.25 * draw(i, 6),
                 })
                 .collect(),
+            by_transmittance: (0..n_px).map(|i| draw(i, 7)).collect(),
         }
     }
 
@@ -73,9 +75,10 @@ impl Case {
                 let i = (y * width + x) as usize;
                 let list = pixel_list(&out.lists, width, x, y);
                 let pixel = [x, y].map(f64::from);
-                let found = blend_pixel(&out.visible, planes, list, pixel, &self.view).plane;
+                let found = blend_pixel(&out.visible, planes, list, pixel, &self.view);
                 let g = self.by_plane[i];
-                sum += dot(found.normal, g.normal) + found.distance * g.distance;
+                sum += dot(found.plane.normal, g.normal) + found.plane.distance * g.distance;
+                sum += found.transmittance * self.by_transmittance[i];
                 sum += dot(raster.rgb[i], self.by_rgb[i]);
             }
         }
@@ -89,6 +92,7 @@ impl Case {
             surface: Some(SurfaceGradients {
                 planes,
                 by_pixel: &self.by_plane,
+                by_transmittance: &self.by_transmittance,
             }),
         };
         let size = self.view.size_px;
