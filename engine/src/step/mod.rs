@@ -26,7 +26,7 @@ pub use capacities::{Capacities, ExtraLosses};
 pub use densify::{DensifyTensors, STAGING_BYTES, camera_cull, densify, error_guided, mcmc_relocate};
 pub use guard_bands::check_guard_bands;
 pub use losses::ExtraTensors;
-pub use model_io::{read_model, write_model};
+pub use model_io::{read_model, read_sample, write_model};
 pub use parts::{Part, Parts, Turns};
 pub use passes::{
     bound_clusters, catch_up_program, clusters_program, evaluate_view, forward, gradients_of_view, train_step,
