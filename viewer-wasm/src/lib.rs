@@ -7,6 +7,9 @@
 mod address;
 mod camera;
 mod chart;
+mod error_map;
+mod formats;
+mod framing;
 mod frustum;
 mod html;
 mod json;

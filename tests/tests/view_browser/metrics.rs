@@ -71,16 +71,28 @@ fn views_are_listed_sorted_and_compared() {
     page.click("#views tr[data-view]:not(.dim)");
     page.wait("!document.getElementById('stage').hidden");
     for side in ["left", "right"] {
-        let image = format!("document.getElementById('picture-{side}')");
-        page.wait(&format!("{image}.complete && {image}.naturalWidth === 80"));
+        page.wait(&format!("document.getElementById('picture-{side}').width === 80"));
     }
     let clip = "document.getElementById('clip').style.clipPath";
     let middle = page.eval(clip);
     page.set("#wipe", "200");
     page.wait(&format!("{clip} !== {:?}", middle.as_str().unwrap()));
     page.click("#pair-render-error");
-    page.wait("document.getElementById('picture-right').src.includes('/error/')");
-    page.wait("document.getElementById('picture-right').naturalWidth === 80");
+    page.wait("document.getElementById('picture-right').getAttribute('aria-label').startsWith('error')");
+    // The error is computed from the two others; the gain makes it brighter.
+    assert_eq!(
+        page.eval("document.getElementById('error-most').textContent"),
+        "≥ 0.250"
+    );
+    let sum = "(() => { const c = document.getElementById('picture-right'); \
+               return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.reduce((a, b) => a + b); })()";
+    let plain = page.eval(sum).as_f64().unwrap();
+    page.set("#gain", "4");
+    assert_eq!(
+        page.eval("document.getElementById('error-most').textContent"),
+        "≥ 0.062"
+    );
+    assert!(page.eval(sum).as_f64().unwrap() > 1.1 * plain);
     keep(&page, "evaluation");
     // The evaluation before.
     let now = page.eval("document.getElementById('evaluation').value");

@@ -14,7 +14,7 @@ const LARGEST_MEAN: f64 = 2.0;
 const LOWEST_PSNR: f64 = 38.0;
 
 /// RGB of the page's own picture of a camera, with its size.
-fn picture(page: &Page, camera: &str) -> (u32, u32, Vec<u8>) {
+pub(crate) fn picture(page: &Page, camera: &str) -> (u32, u32, Vec<u8>) {
     let script =
         format!("kiln.picture({camera:?}).then(p => ({{ w: p.width, h: p.height, rgba: Array.from(p.rgba) }}))");
     let answer = page.eval(&script);
@@ -28,7 +28,7 @@ fn picture(page: &Page, camera: &str) -> (u32, u32, Vec<u8>) {
 }
 
 /// Names and files of the pictures that the trainer rendered of a set.
-fn renders(run: &Path, iteration: u64, set: &str) -> Vec<(String, std::path::PathBuf)> {
+pub(crate) fn renders(run: &Path, iteration: u64, set: &str) -> Vec<(String, std::path::PathBuf)> {
     let folder = run.join(format!("eval/iteration_{iteration}/render/{set}"));
     let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     files
@@ -145,5 +145,34 @@ fn an_address_leads_to_a_camera() {
         "new URLSearchParams(location.search).get('cam') === {other:?}"
     ));
     keep(&page, "camera");
+    assert_content(&page);
+}
+
+#[test]
+fn the_address_follows_the_camera_and_keys_work_beside_sliders() {
+    let stage = Stage::shared();
+    let (camera, _) = renders(&stage.run(), ITERATIONS[1], "test").remove(0);
+    let page = stage.page(&format!("&cam={camera}"));
+    drawn(&page);
+    let place = "new URLSearchParams(location.search).get('view')";
+    assert_eq!(page.eval(place), serde_json::Value::Null);
+    page.run(
+        "document.getElementById('view').dispatchEvent(new WheelEvent('wheel', { deltaY: 400, cancelable: true }))",
+    );
+    page.wait(&format!("{place} && !new URLSearchParams(location.search).has('cam')"));
+    // After a reset the address holds the home that was reached, and a page opened by it shows the same.
+    let away = page.eval(place);
+    page.click("[data-act=reset]");
+    page.wait(&format!("{place} !== {:?}", away.as_str().unwrap()));
+    let home = page.eval(place);
+    let again = stage.page("");
+    drawn(&again);
+    again.click("[data-act=reset]");
+    again.wait(place);
+    assert_eq!(again.eval(place), home);
+    // A slider that was touched leaves the page its keys.
+    page.run("document.getElementById('scale').focus()");
+    page.run("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '2', bubbles: true }))");
+    page.wait("!document.getElementById('panel-metrics').hidden");
     assert_content(&page);
 }

@@ -2,7 +2,7 @@
 
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{DragEvent, Element, Event, HtmlInputElement, HtmlSelectElement, MouseEvent};
+use web_sys::{DragEvent, Element, Event, File, HtmlInputElement, HtmlSelectElement, MouseEvent};
 
 use super::app::{App, with};
 use super::loading::Source;
@@ -35,7 +35,7 @@ pub(super) fn listen() {
                 Some(input) if input.type_() == "checkbox" => input.checked().to_string(),
                 Some(input) if input.type_() == "file" => {
                     if let Some(file) = input.files().and_then(|files| files.get(0)) {
-                        with(|app| app.open_model(Source::Local(file)));
+                        with(|app| app.open_local(file));
                     }
                     return;
                 }
@@ -62,8 +62,7 @@ pub(super) fn listen() {
             if let Some(file) = file.filter(|_| event.type_() == "drop") {
                 with(|app| {
                     app.show_tab(Tab::Splats);
-                    app.address.iteration = None;
-                    app.open_model(Source::Local(file));
+                    app.open_local(file);
                 });
             }
         });
@@ -91,6 +90,12 @@ fn named(target: Option<web_sys::EventTarget>, attribute: &str) -> Option<(Strin
 }
 
 impl App {
+    /// Shows a file of the reader, and stays with it.
+    fn open_local(&mut self, file: File) {
+        self.view.follow = false;
+        self.open_model(Source::Local(file));
+    }
+
     /// Does what a button says.
     pub(super) fn act(&mut self, act: &str, value: &str) {
         match act {
@@ -106,6 +111,7 @@ impl App {
             }
             "reset" => self.go_home(),
             "mode" => self.set_mode(if value == "fly" { Mode::Fly } else { Mode::Orbit }),
+            "up" => self.set_up(value),
             "degree" => {
                 self.view.look.degree = value.parse().unwrap_or(3);
                 self.view.dirty = true;
@@ -122,16 +128,7 @@ impl App {
                 dom::show("side", hidden);
                 self.view.dirty = true;
             }
-            "newest" => {
-                if let Some(iteration) = self
-                    .runs
-                    .first()
-                    .and_then(|run| run.info.ply(None))
-                    .map(|ply| ply.iteration)
-                {
-                    self.show_model(iteration);
-                }
-            }
+            "newest" => self.show_newest(),
             "overlay" => self.toggle_overlay(value.to_owned()),
             "chart-log" | "chart-reset" => self.chart_action(act, value),
             "sort" | "view" | "pair" | "eval-step" | "fit" => self.compare_action(act, value),
@@ -147,9 +144,10 @@ impl App {
             ("iteration", false) => {
                 let plys = self.runs.first().map(|run| run.info.plys.clone()).unwrap_or_default();
                 if let Some(ply) = value.parse().ok().and_then(|at: usize| plys.get(at)) {
-                    self.show_model(ply.iteration);
+                    self.pick_model(ply.iteration);
                 }
             }
+            ("follow", false) => self.set_follow(value == "true"),
             ("scale", true) => {
                 self.view.look.scale = crate::number::parse(value).unwrap_or(1.0) as f32;
                 dom::set_text("scale-value", &format!("{:.2}", self.view.look.scale));
@@ -161,6 +159,7 @@ impl App {
             }
             ("smooth", true) => self.set_smoothing(value),
             ("wipe", true) => self.set_wipe(value),
+            ("gain", true) => self.set_gain(value),
             ("eval-set", false) => self.set_eval_filter(value),
             ("evaluation", false) => {
                 let path = self.runs.first().map(|run| run.path.clone());

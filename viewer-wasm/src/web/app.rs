@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::renderer::Renderer;
 use super::runs::Run;
 use super::splats::View;
-use super::{actions, curves, dom, evaluation, live, pointer, runs};
+use super::{actions, curves, dom, evaluation, live, pictures, pointer, runs};
 use crate::address::{Address, Tab};
 use crate::html::escape;
 
@@ -24,10 +24,20 @@ pub(super) struct App {
     pub(super) view: View,
     pub(super) curves: curves::Curves,
     pub(super) evaluation: evaluation::Compare,
+    pub(super) pictures: pictures::Pictures,
     /// Key and text of each message that is shown.
     messages: Vec<(String, String)>,
     pub(super) live_bytes: u64,
+    /// Whether the server has a list of runs.
+    pub(super) has_index: bool,
+    /// Counts the choices of a run: what was asked for before the last of them is not shown any more.
+    pub(super) choice: u32,
+    /// When the server's silence began, milliseconds of the page.
+    pub(super) silent_since_ms: Option<f64>,
 }
+
+/// Messages under these keys are about the page or the server; all others are about a run, and go with it.
+const LASTING: [&str; 5] = ["address", "index", "webgl", "sort", "server"];
 
 /// Works on the page's state; `None` while somebody else does, which only happens inside an event of the page's own
 /// making.
@@ -47,8 +57,12 @@ pub(super) fn start() {
         view: View::new(),
         curves: curves::Curves::default(),
         evaluation: evaluation::Compare::default(),
+        pictures: pictures::Pictures::default(),
         messages: Vec::new(),
         live_bytes: 0,
+        has_index: false,
+        choice: 0,
+        silent_since_ms: None,
     };
     APP.with(|slot| *slot.borrow_mut() = Some(app));
     actions::listen();
@@ -86,6 +100,12 @@ impl App {
     /// Takes a message back.
     pub(super) fn unsay(&mut self, key: &str) {
         self.messages.retain(|(known, _)| known != key);
+        self.show_messages();
+    }
+
+    /// Takes back what was said about the run that was shown.
+    pub(super) fn forget_messages(&mut self) {
+        self.messages.retain(|(key, _)| LASTING.contains(&key.as_str()));
         self.show_messages();
     }
 
@@ -179,8 +199,10 @@ impl App {
             ),
             (
                 "iteration",
-                self.address.iteration.map_or("null".to_owned(), |it| it.to_string()),
+                view.subject.iteration().map_or("null".to_owned(), |it| it.to_string()),
             ),
+            ("shown", quoted(view.subject.word())),
+            ("follows", self.follows().to_string()),
             ("splats", model.map_or(0, |model| model.loaded).to_string()),
             ("drawn", model.map_or(0, |model| model.drawn).to_string()),
             ("skipped", view.skipped.to_string()),

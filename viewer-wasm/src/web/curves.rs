@@ -32,6 +32,18 @@ thread_local! {
     static BRUSH: RefCell<Option<f64>> = const { RefCell::new(None) };
 }
 
+impl Curves {
+    /// What stays when another run is shown.
+    pub(super) fn of_another_run(&self) -> Self {
+        Self {
+            smoothing: self.smoothing,
+            log: self.log.clone(),
+            listening: self.listening,
+            ..Self::default()
+        }
+    }
+}
+
 impl App {
     fn sources(&self) -> Vec<Source<'_>> {
         self.runs
@@ -86,6 +98,12 @@ impl App {
             MarkKind::Warning,
         ]
         .into_iter()
+        .chain(
+            marks
+                .iter()
+                .map(|mark| mark.kind)
+                .filter(|kind| matches!(kind, MarkKind::Capped(_))),
+        )
         .filter(|kind| marks.iter().any(|mark| mark.kind == *kind))
         .map(legend)
         .collect();
@@ -218,6 +236,7 @@ fn legend(kind: MarkKind) -> &'static str {
         MarkKind::Reset => "<span><i class=\"sign reset\"></i>opacity reset</span>",
         MarkKind::Evaluation => "<span><i class=\"sign evaluation\"></i>evaluation</span>",
         MarkKind::Warning => "<span><i class=\"sign warning\"></i>warning</span>",
+        MarkKind::Capped(_) => "<span><i class=\"sign capped\"></i>at the cap</span>",
     }
 }
 

@@ -48,6 +48,25 @@ impl Default for Compare {
     }
 }
 
+impl Compare {
+    /// What is on the left and on the right.
+    pub(super) fn kinds(&self) -> [&'static str; 2] {
+        PAIRS[self.pair].1
+    }
+
+    /// What stays when another run is shown.
+    pub(super) fn of_another_run(&self) -> Self {
+        Self {
+            figure: self.figure,
+            worst_first: self.worst_first,
+            filter: self.filter.clone(),
+            pair: self.pair,
+            listening: self.listening,
+            ..Self::default()
+        }
+    }
+}
+
 thread_local! {
     /// Last place of a drag, and whether it moves the wipe.
     static DRAG: RefCell<Option<([f64; 2], bool)>> = const { RefCell::new(None) };
@@ -64,6 +83,9 @@ impl App {
         }
         let Some(run) = self.runs.first() else {
             dom::set_html("views", "<p class=\"faint none\">No run is open.</p>");
+            dom::set_html("evaluation", "");
+            dom::set_text("summary", "-");
+            dom::show("compare", false);
             return;
         };
         let newest = run.evaluations.last().map(|(it, _)| *it);
@@ -109,37 +131,45 @@ impl App {
         dom::set_html("views", &table);
         dom::set_text("summary", evaluation.summary.as_deref().unwrap_or("-"));
         dom::show("compare", row.is_some());
-        let (path, pair) = (run.path.clone(), PAIRS[choice.pair]);
+        let rank = row.as_ref().and_then(|row| rows.iter().position(|each| *each == row));
+        let rank = rank.map_or(String::new(), |at| match (at, choice.worst_first) {
+            (0, true) => format!("the worst of {}", rows.len()),
+            (at, true) => format!("no. {} of {} from the worst", at + 1, rows.len()),
+            (0, false) => format!("the best of {}", rows.len()),
+            (at, false) => format!("no. {} of {} from the best", at + 1, rows.len()),
+        });
+        let path = run.path.clone();
         if let (Some(row), Some(it)) = (row, wanted) {
             self.evaluation.view = Some((row.test, row.name.clone()));
-            self.show_pictures(&path, it, &row, pair);
+            self.show_pictures(&path, it, &row, &rank);
         }
     }
 
-    fn show_pictures(&mut self, path: &str, it: u64, row: &ViewRow, (_, kinds): (&str, [&str; 2])) {
+    fn show_pictures(&mut self, path: &str, it: u64, row: &ViewRow, rank: &str) {
         let (set, name) = (row.set(), &row.name);
+        let kinds = self.evaluation.kinds();
         for (id, kind) in [("left", kinds[0]), ("right", kinds[1])] {
-            let file = match kind {
-                "gt" => format!("{path}/eval/gt/{set}/{name}.png"),
-                kind => format!("{path}/eval/iteration_{it}/{kind}/{set}/{name}.png"),
-            };
-            let url = self.address.request(&file);
-            if let Some(image) = dom::by_id(&format!("picture-{id}"))
-                && image.get_attribute("src").as_deref() != Some(url.as_str())
-            {
-                let _ = image.set_attribute("src", &url);
-                let _ = image.set_attribute("alt", &format!("{} of {name}", words(kind)));
+            if let Some(canvas) = dom::by_id(&format!("picture-{id}")) {
+                let _ = canvas.set_attribute("aria-label", &format!("{} of {name}", words(kind)));
             }
             dom::set_text(&format!("label-{id}"), words(kind));
         }
         dom::show("stage", row.images);
         dom::show("no-pictures", !row.images);
+        dom::show("pairs", row.images);
+        if row.images {
+            let photo = format!("{path}/eval/gt/{set}/{name}.png");
+            let render = format!("{path}/eval/iteration_{it}/render/{set}/{name}.png");
+            let pair = [photo, render].map(|file| self.address.request(&file));
+            self.show_pair(pair, kinds);
+        }
         let figures: Vec<_> = Figure::ALL
             .into_iter()
+            .filter(|figure| row.figure(*figure).is_some())
             .map(|figure| format!("{} {}", figure.title(), figure.print(row.figure(figure))))
             .collect();
         let html = format!(
-            "<strong>{}</strong> <span class=\"faint\">{set}</span> {} <button type=\"button\" class=\"quiet\" \
+            "<strong>{}</strong> <span class=\"faint\">{set}, {rank}</span> {} <button type=\"button\" class=\"quiet\" \
              data-act=\"camera\" data-value=\"{}\">Look through this camera</button>",
             escape(name),
             figures.join(" · "),
@@ -264,13 +294,16 @@ impl App {
 
 fn words(kind: &str) -> &str {
     match kind {
-        "gt" => "photograph",
+        "gt" => "photo",
         kind => kind,
     }
 }
 
 fn table(rows: &[&ViewRow], chosen: Option<&ViewRow>, by: Figure, worst_first: bool) -> String {
-    let heads = Figure::ALL.into_iter().map(|figure| {
+    // What no view has takes no room.
+    let had = |figure: &Figure| rows.iter().any(|row| row.figure(*figure).is_some());
+    let figures: Vec<Figure> = Figure::ALL.into_iter().filter(had).collect();
+    let heads = figures.iter().map(|&figure| {
         let (sort, arrow) = match (figure == by, figure.more_is_better() == worst_first) {
             (false, _) => ("none", ""),
             (true, true) => ("ascending", " ↑"),
@@ -284,9 +317,9 @@ fn table(rows: &[&ViewRow], chosen: Option<&ViewRow>, by: Figure, worst_first: b
         )
     });
     let lines = rows.iter().map(|row| {
-        let cells = Figure::ALL
-            .into_iter()
-            .map(|figure| format!("<td>{}</td>", figure.print(row.figure(figure))));
+        let cells = figures
+            .iter()
+            .map(|figure| format!("<td>{}</td>", figure.print(row.figure(*figure))));
         let current = if chosen == Some(*row) {
             " aria-current=\"true\""
         } else {

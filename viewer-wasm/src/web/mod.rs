@@ -11,12 +11,14 @@ mod live;
 mod loading;
 mod model;
 mod net;
+mod pictures;
 mod pointer;
 mod renderer;
 mod runs;
 mod sidebar;
 mod sorting;
 mod splats;
+mod subject;
 
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;

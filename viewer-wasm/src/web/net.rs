@@ -7,6 +7,9 @@ use web_sys::{ReadableStream, ReadableStreamDefaultReader, RequestCache, Request
 
 use super::dom;
 
+/// What a server says that started again, or an address that was passed on without its token.
+pub(super) const FORBIDDEN: &str = "the server asks for another token: open the whole address that `kiln view` printed";
+
 /// Why a request brought nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NetError {
@@ -14,6 +17,8 @@ pub(super) enum NetError {
     Absent,
     /// The server wants a token, or another one.
     Forbidden,
+    /// Nobody answers.
+    Silent,
     /// Anything else, for people.
     Other(String),
 }
@@ -23,16 +28,15 @@ impl NetError {
     pub(super) fn about(&self, file: &str) -> String {
         match self {
             Self::Absent => format!("{file} is missing"),
-            Self::Forbidden => {
-                "The server asks for a token. Open the whole address that `kiln view` printed.".to_owned()
-            }
+            Self::Forbidden => FORBIDDEN.to_owned(),
+            Self::Silent => format!("{file} could not be read: the server does not answer"),
             Self::Other(what) => format!("{file} could not be read: {what}"),
         }
     }
 }
 
 async fn get(url: &str, fresh: bool, from: Option<u64>) -> Result<Response, NetError> {
-    let unreachable = |_| NetError::Other("the server does not answer".to_owned());
+    let unreachable = |_| NetError::Silent;
     let init = RequestInit::new();
     init.set_method("GET");
     if fresh {
@@ -67,8 +71,18 @@ async fn bytes_of(response: &Response) -> Result<Vec<u8>, NetError> {
 
 /// A whole file as text; `fresh` asks the server and no cache.
 pub(super) async fn text(url: &str, fresh: bool) -> Result<String, NetError> {
-    let bytes = bytes_of(&checked(get(url, fresh, None).await?)?).await?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(text_and_writer(url, fresh).await?.0)
+}
+
+/// A whole file as text, and whether a process writes to its run: `None` where the server cannot tell.
+pub(super) async fn text_and_writer(url: &str, fresh: bool) -> Result<(String, Option<bool>), NetError> {
+    let response = checked(get(url, fresh, None).await?)?;
+    let writer = response.headers().get("x-kiln-writer").ok().flatten();
+    let bytes = bytes_of(&response).await?;
+    Ok((
+        String::from_utf8_lossy(&bytes).into_owned(),
+        writer.map(|writer| writer == "1"),
+    ))
 }
 
 /// What a growing file has from a byte on.
@@ -114,8 +128,8 @@ pub(super) struct ByteStream {
 
 impl ByteStream {
     /// Opens a file of the server.
-    pub(super) async fn open(url: &str) -> Result<Self, NetError> {
-        let response = checked(get(url, false, None).await?)?;
+    pub(super) async fn open(url: &str, fresh: bool) -> Result<Self, NetError> {
+        let response = checked(get(url, fresh, None).await?)?;
         let plain = !matches!(response.headers().get("Content-Encoding"), Ok(Some(_)));
         let length = response.headers().get("Content-Length").ok().flatten();
         let total = length.filter(|_| plain).and_then(|length| length.parse().ok());

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use web_sys::{Event, KeyboardEvent, PointerEvent, WheelEvent};
 
 use super::app::{App, with};
+use super::subject::Subject;
 use super::{actions, dom};
 use crate::address::Tab;
 use crate::navigate::Mode;
@@ -195,11 +196,11 @@ impl App {
         let plys = &run.info.plys;
         let now = plys
             .iter()
-            .position(|ply| Some(ply.iteration) == self.address.iteration)
+            .position(|ply| self.view.subject == Subject::Saved(ply.iteration))
             .unwrap_or(plys.len() - 1);
         let next = (now as i64 + by).clamp(0, plys.len() as i64 - 1) as usize;
         if next != now {
-            self.show_model(plys[next].iteration);
+            self.pick_model(plys[next].iteration);
         }
     }
 }
@@ -210,10 +211,10 @@ pub(super) fn listen_keys() {
         return;
     };
     dom::on(&window, "keydown", |event: KeyboardEvent| {
-        let typing = dom::document().and_then(|document| document.active_element());
-        let typing =
-            typing.is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "SELECT" | "TEXTAREA"));
-        if typing || event.ctrl_key() || event.meta_key() || event.alt_key() {
+        // Sliders and switches take none of the page's keys; a list finds its entries by letters.
+        let focused = dom::document().and_then(|document| document.active_element());
+        let listing = focused.is_some_and(|element| element.tag_name() == "SELECT");
+        if listing || event.ctrl_key() || event.meta_key() || event.alt_key() {
             return;
         }
         let key = event.key().to_ascii_lowercase();

@@ -8,16 +8,21 @@ use super::app::{App, with};
 use super::dom;
 use super::model::GpuModel;
 use super::renderer::{Look, Renderer, Shot};
+use super::runs::Run;
 use super::sorting::{SortClient, Sorted};
+use super::subject::Subject;
 use crate::address::{FreeView, Tab};
 use crate::camera::{Lens, Pose};
+use crate::framing::Sample;
 use crate::frustum::{Style, outline, pick, quality_tint};
 use crate::html::count;
 use crate::navigate::{Mode, Navigator};
-use crate::run::cameras::{Arrangement, Camera, arrangement};
+use crate::run::cameras::{Arrangement, Camera, arrangement, home};
 
 /// Seconds of the way to a camera.
 const JOURNEY_S: f32 = 0.5;
+/// A camera that has not moved for so long rests.
+const REST_MS: f64 = 250.0;
 /// Most pixels a side of the page's canvas has per CSS pixel.
 const MAX_RATIO: f64 = 2.0;
 
@@ -40,6 +45,13 @@ pub(super) struct View {
     pub(super) dirty: bool,
     pub(super) keys: Vec<String>,
     pub(super) sorter: Option<SortClient>,
+    /// What is on the screen, and what is being read.
+    pub(super) subject: Subject,
+    pub(super) coming: Subject,
+    /// Some of the centres of the model that was read last.
+    pub(super) sample: Sample,
+    /// The newest model of a running run is shown as it comes.
+    pub(super) follow: bool,
     /// Number of the model on the screen, and of the one being read.
     pub(super) shown: u32,
     pub(super) reading: u32,
@@ -48,6 +60,8 @@ pub(super) struct View {
     sort_waits: Option<u32>,
     orders: Vec<Order>,
     last_frame_ms: f64,
+    /// When the camera was moved by hand, until the address says so.
+    moved_ms: Option<f64>,
     pub(super) sorts: u32,
     pub(super) sort_ms: Option<f64>,
     pub(super) frame_ms: Option<f64>,
@@ -82,6 +96,10 @@ impl View {
             dirty: true,
             keys: Vec::new(),
             sorter: None,
+            subject: Subject::Nothing,
+            coming: Subject::Nothing,
+            sample: Sample::default(),
+            follow: true,
             shown: 0,
             reading: 0,
             incoming: None,
@@ -89,6 +107,7 @@ impl View {
             sort_waits: None,
             orders: Vec::new(),
             last_frame_ms: 0.0,
+            moved_ms: None,
             sorts: 0,
             sort_ms: None,
             frame_ms: None,
@@ -103,6 +122,16 @@ impl View {
 
     pub(super) fn is_loading(&self) -> bool {
         self.progress.is_some()
+    }
+
+    /// The camera of a page without cameras and models.
+    pub(super) fn leave_scene(&mut self) {
+        let fresh = Self::new();
+        (self.navigator, self.lens) = (fresh.navigator, fresh.lens);
+        (self.through, self.skipped) = (None, 0);
+        (self.first_frame_ms, self.loaded_ms) = (None, None);
+        self.look.background = fresh.look.background;
+        self.follow = true;
     }
 
     /// Has the order made again, as after new splats.
@@ -193,6 +222,10 @@ impl App {
         let was_drawing = self.view.last_frame_ms > 0.0;
         self.view.last_frame_ms = 0.0;
         if !std::mem::take(&mut self.view.dirty) {
+            // Browsers take few changes of the address a second.
+            if self.view.moved_ms.is_some_and(|moved| dom::now_ms() - moved > REST_MS) {
+                self.remember_place();
+            }
             return;
         }
         self.view.last_frame_ms = now_ms;
@@ -226,9 +259,10 @@ impl App {
         moving
     }
 
-    /// The camera moved by hand: one no longer looks through a camera of the scene.
+    /// The camera moved by hand: one no longer looks through a camera of the scene. The address follows when it rests.
     pub(super) fn left_camera(&mut self) {
         self.view.dirty = true;
+        self.view.moved_ms = Some(dom::now_ms());
         if self.view.through.take().is_some() {
             self.address.camera = None;
             self.show_side();
@@ -237,6 +271,7 @@ impl App {
 
     /// Remembers the place in the address, once the camera rests.
     pub(super) fn remember_place(&mut self) {
+        self.view.moved_ms = None;
         self.address.view = self.view.through.is_none().then_some(FreeView {
             pose: self.view.navigator.pose,
             distance: self.view.navigator.distance,
@@ -270,6 +305,7 @@ impl App {
         }
         view.sorts += 1;
         view.sort_ms = Some(sorted.ms);
+        let mut replaced = false;
         let Some(renderer) = &mut self.renderer else {
             return;
         };
@@ -282,6 +318,8 @@ impl App {
                 old.delete(&renderer.gl);
             }
             view.shown = view.reading;
+            view.subject = view.coming.clone();
+            replaced = true;
         }
         if sorted.generation != view.shown {
             view.resort();
@@ -316,6 +354,25 @@ impl App {
             (order.done)(result);
             view.resort();
         }
+        if replaced {
+            self.subject_changed();
+        }
+    }
+
+    /// Takes the model off the screen, and gives up the one being read.
+    pub(super) fn clear_model(&mut self) {
+        let view = &mut self.view;
+        view.reading += 1;
+        (view.shown, view.progress) = (0, None);
+        (view.subject, view.coming) = Default::default();
+        for order in std::mem::take(&mut view.orders) {
+            (order.done)(Err("the model was taken off the screen".into()));
+        }
+        if let Some(renderer) = &mut self.renderer {
+            let models = view.incoming.take().into_iter().chain(renderer.model.take());
+            models.for_each(|model| model.delete(&renderer.gl));
+        }
+        view.resort();
     }
 
     /// Draws a picture as soon as an order for its camera is there.
@@ -344,6 +401,7 @@ impl App {
         self.view.lens = camera.lens;
         self.view.navigator.go_to(camera.pose, seconds);
         self.view.through = Some(camera.name.clone());
+        self.view.moved_ms = None;
         self.address.camera = Some(camera.name);
         self.address.view = None;
         self.view.dirty = true;
@@ -354,7 +412,41 @@ impl App {
     pub(super) fn go_home(&mut self) {
         self.view.navigator.go_home(if dom::calm() { 0.0 } else { JOURNEY_S });
         self.left_camera();
+    }
+
+    /// Brings a model before the camera that no camera of the scene is there for: a file from elsewhere, or a run without
+    /// cameras. One that lies where the run's cameras look is left in their places.
+    pub(super) fn frame_model(&mut self) {
+        let Some(space) = self.view.sample.space() else {
+            return;
+        };
+        let cameras = self.runs.first().is_some_and(|run| !run.cameras.is_empty());
+        let navigator = &self.view.navigator;
+        let own = !matches!(self.view.coming, Subject::File(..));
+        if cameras && (own || space.is_around(navigator.arrangement())) || own && self.address.view.is_some() {
+            return;
+        }
+        let mode = navigator.mode;
+        let up = navigator.arrangement().up;
+        let found = space.arrangement(up);
+        self.view.navigator = Navigator::new(space.pose(up), found);
+        self.view.navigator.mode = mode;
+        self.left_camera();
+        self.view.lens = Lens::plain([1600, 1000]);
+        self.view.resort();
+    }
+
+    /// Turns the scene so that another axis is up.
+    pub(super) fn set_up(&mut self, axis: &str) {
+        let up = match axis {
+            "y" => [0.0, 1.0, 0.0],
+            "z" => [0.0, 0.0, 1.0],
+            _ => [0.0, -1.0, 0.0],
+        };
+        self.view.navigator.set_up(up);
+        self.left_camera();
         self.remember_place();
+        self.show_side();
     }
 
     pub(super) fn set_mode(&mut self, mode: Mode) {
@@ -371,13 +463,15 @@ impl App {
         let Some(found) = arrangement(&poses) else {
             return;
         };
-        let first = run.cameras.iter().find(|camera| camera.test).or(run.cameras.first());
-        let home = first.map_or(self.view.navigator.pose, |camera| camera.pose);
+        let newest = run.newest_evaluation();
+        let psnr = |camera: &Camera| newest?.psnr(&camera.name, camera.test);
+        let first = home(&run.cameras, psnr).map(|at| &run.cameras[at]);
+        let start = first.map_or(self.view.navigator.pose, |camera| camera.pose);
         if let Some(camera) = first {
             self.view.lens = camera.lens;
         }
         let mode = self.view.navigator.mode;
-        self.view.navigator = Navigator::new(home, found);
+        self.view.navigator = Navigator::new(start, found);
         self.view.navigator.mode = mode;
         if let Some(place) = self.address.view {
             self.view.navigator.go_to(place.pose, 0.0);
@@ -395,12 +489,11 @@ impl App {
         self.view.resort();
     }
 
-    /// Colours the cameras by the newest evaluation's PSNR.
+    /// Colours the cameras by their PSNR in the model on the screen; grey where that is not known.
     pub(super) fn set_frusta(&mut self) {
-        let Some(run) = self.runs.first() else {
-            return;
-        };
-        let evaluation = run.newest_evaluation();
+        let none = Run::default();
+        let run = self.runs.first().unwrap_or(&none);
+        let evaluation = self.evaluation_shown();
         let range = evaluation.and_then(|evaluation| evaluation.psnr_range());
         let depth = self.view.navigator.reach() * 0.08;
         let outlines = run.cameras.iter().map(|camera| {
