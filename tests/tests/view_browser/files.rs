@@ -123,11 +123,14 @@ fn a_model_from_elsewhere_is_framed_and_turned() {
     shown(&page, "far.ply");
     page.wait("JSON.parse(kiln.status()).drawn > 0.9 * JSON.parse(kiln.status()).splats");
     keep(&page, "framed");
-    let place = "new URLSearchParams(location.search).get('view')";
     page.click("#ups [data-value=y]");
-    page.wait(&format!(
-        "document.querySelector('#ups [data-value=y]').ariaPressed === 'true' && {place}"
-    ));
+    page.wait("document.querySelector('#ups [data-value=y]').ariaPressed === 'true'");
     page.wait("JSON.parse(kiln.status()).drawn > 0.9 * JSON.parse(kiln.status()).splats");
+    assert!(!page.eval("location.search").as_str().unwrap().contains("view="));
+    // Back at the run, its cameras are where its model is.
+    page.click("#newest");
+    page.wait("JSON.parse(kiln.status()).shown === 'saved'");
+    drawn(&page);
+    page.wait("JSON.parse(kiln.status()).drawn > 0.5 * JSON.parse(kiln.status()).splats");
     assert_content(&page);
 }

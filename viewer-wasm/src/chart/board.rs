@@ -227,7 +227,7 @@ fn capped(metrics: &Metrics) -> Option<Mark> {
         .filter(|event| event.kind == "densify_capped")
         .map(|event| event.it);
     let first = its.next()?;
-    let last = its.last().unwrap_or(first);
+    let last = its.next_back().unwrap_or(first);
     Some(Mark {
         it: first,
         kind: MarkKind::Capped(last as u64),

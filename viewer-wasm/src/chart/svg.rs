@@ -13,6 +13,8 @@ const RIGHT: f64 = 12.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 22.0;
 
+/// What a dot reaches beyond its place.
+const DOT: f64 = 3.0;
 /// Half the width of a long number under the axis.
 const LABEL_HALF: f64 = 20.0;
 
@@ -114,13 +116,13 @@ pub(crate) fn draw(chart: &Chart, marks: &[Mark], extent: [f64; 2], window: &Win
     );
     grid(&mut svg, chart, &x, &y, [width, height]);
     draw_marks(&mut svg, marks, &x, height);
-    // A picture of its own cuts off what a zoom puts beside the plot.
-    let plot = width - LEFT - RIGHT;
+    // A picture of its own cuts off what a zoom puts beside the plot, but for half a dot.
+    let (left, plot) = (LEFT - DOT, width - LEFT - RIGHT + 2.0 * DOT);
     let _ = write!(
         svg,
-        "<svg class=\"inside\" x=\"{LEFT}\" y=\"0\" width=\"{plot}\" height=\"{height}\" viewBox=\"{LEFT} 0 {plot} {height}\">"
+        "<svg class=\"inside\" x=\"{left}\" y=\"0\" width=\"{plot}\" height=\"{height}\" viewBox=\"{left} 0 {plot} {height}\">"
     );
-    let columns = plot.max(1.0) as usize;
+    let columns = (width - LEFT - RIGHT).max(1.0) as usize;
     if chart.stacked {
         // From the top layer down, each to the floor: the lower ones cover it.
         for (series, layer) in chart.series.iter().zip(&layers).rev() {

@@ -60,6 +60,8 @@ pub(super) struct View {
     sort_waits: Option<u32>,
     orders: Vec<Order>,
     last_frame_ms: f64,
+    /// The camera stands before a file that lies elsewhere than the run.
+    framed: bool,
     /// When the camera was moved by hand, until the address says so.
     moved_ms: Option<f64>,
     pub(super) sorts: u32,
@@ -107,6 +109,7 @@ impl View {
             sort_waits: None,
             orders: Vec::new(),
             last_frame_ms: 0.0,
+            framed: false,
             moved_ms: None,
             sorts: 0,
             sort_ms: None,
@@ -131,7 +134,7 @@ impl View {
         (self.through, self.skipped) = (None, 0);
         (self.first_frame_ms, self.loaded_ms) = (None, None);
         self.look.background = fresh.look.background;
-        self.follow = true;
+        (self.follow, self.framed) = (true, false);
     }
 
     /// Has the order made again, as after new splats.
@@ -272,7 +275,9 @@ impl App {
     /// Remembers the place in the address, once the camera rests.
     pub(super) fn remember_place(&mut self) {
         self.view.moved_ms = None;
-        self.address.view = self.view.through.is_none().then_some(FreeView {
+        // A place before a file of the reader means nothing to who opens the address.
+        let run = self.view.through.is_none() && !self.view.framed;
+        self.address.view = run.then_some(FreeView {
             pose: self.view.navigator.pose,
             distance: self.view.navigator.distance,
         });
@@ -423,6 +428,11 @@ impl App {
         let cameras = self.runs.first().is_some_and(|run| !run.cameras.is_empty());
         let navigator = &self.view.navigator;
         let own = !matches!(self.view.coming, Subject::File(..));
+        if own && cameras && std::mem::take(&mut self.view.framed) {
+            // Back from a file that lies elsewhere.
+            self.arrange();
+            return;
+        }
         if cameras && (own || space.is_around(navigator.arrangement())) || own && self.address.view.is_some() {
             return;
         }
@@ -431,6 +441,7 @@ impl App {
         let found = space.arrangement(up);
         self.view.navigator = Navigator::new(space.pose(up), found);
         self.view.navigator.mode = mode;
+        self.view.framed = !own;
         self.left_camera();
         self.view.lens = Lens::plain([1600, 1000]);
         self.view.resort();

@@ -118,11 +118,12 @@ impl App {
 
     /// Shows the newest, unless it is shown or being read.
     pub(super) fn show_newest(&mut self) {
-        if self.is_newest() {
-            return;
-        }
-        if let Some(subject) = self.newest() {
-            self.show_subject(subject);
+        // A snapshot on a slow way is waited for: the next one is newer still.
+        let on_its_way = self.view.is_loading() && matches!(self.view.coming, Subject::Live(_));
+        match self.newest() {
+            Some(Subject::Live(_)) if on_its_way => {}
+            Some(subject) if !self.is_newest() => self.show_subject(subject),
+            _ => {}
         }
     }
 
