@@ -10,8 +10,10 @@ use serde_json::{Value, json};
 
 use crate::stage::{ITERATIONS, Stage, assert_content, change, copy, drawn, messages, ready, status, window};
 
+type Break = fn(&Path);
+
 /// Runs that show no splats: a name, and what breaks them.
-const BROKEN: &[(&str, fn(&Path))] = &[
+const BROKEN: &[(&str, Break)] = &[
     ("bad-json", |run| fs::write(run.join("run.json"), "{").unwrap()),
     ("other-schema", |run| {
         change(run, |record| record["schema_version"] = 99.into())
