@@ -32,5 +32,8 @@ fn bundle_is_small_and_names_no_other_host_or_folder_of_a_machine() {
         let page = name.ends_with(".html");
         assert!(!page || !(text.contains("<style") || text.contains(" style=") || text.contains(" onclick=")));
     }
-    assert!(compressed > 0 && compressed <= viewer::BUDGET_BYTES, "{compressed} bytes compressed");
+    assert!(
+        compressed > 0 && compressed <= viewer::BUDGET_BYTES,
+        "{compressed} bytes compressed"
+    );
 }

@@ -1,7 +1,7 @@
 //! A light snapshot of the model while it trains, for who looks on: `live.ply`.
 //!
-//! A part of the Gaussians, their colours from the front only, in one file that is replaced. Reading it from the device is
-//! all that training waits for: a thread writes. Snapshots keep to a share of the time since the first step, whatever one
+//! Every k-th Gaussian with its constant colour, in one file that is replaced. Reading it from the device is all that
+//! training waits for: a thread writes. Snapshots keep to a share of the time since the first step, whatever one
 //! costs on this device, and change nothing that is trained.
 
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(super) struct Live {
     begun: Option<Instant>,
     /// When the last one was made, and of which iteration.
     last: Option<(Instant, u32)>,
-    /// What reading them took.
+    /// What they cost training: reading them, and gaps between steps.
     spent: Duration,
     worker: Option<Worker<Job>>,
     pending: Option<Pending>,
@@ -72,8 +72,10 @@ impl Live {
 
     fn take(&mut self, ctx: &mut Context<'_>) -> Result<(), RunError> {
         let it = ctx.trainer.iteration();
-        // Steps in flight would have to be waited for anyway.
+        // Steps in flight would have to be waited for anyway; what is lost is the gap behind them, a step at most.
+        let start = Instant::now();
         ctx.trainer.idle_gpu()?;
+        self.spent += start.elapsed() / ctx.trainer.report().capacities.slots.max(1);
         let start = Instant::now();
         let (model, gaussians) = ctx.trainer.sample(MOST)?;
         let kept = u32::try_from(model.len()).unwrap_or(u32::MAX);
