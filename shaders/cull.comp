@@ -2,27 +2,19 @@
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: -
 // kiln-variant: band BAND=1
-// Decides which Gaussians of a chunk touch a tile: one bit each, and the number of set bits of every group of 256. With CLUSTERS
-// a group whose bounds are out of view is done at once. What a training step leaves out is not visible in it. Band variant: which
-// of the visible ones touch a tile of the band.
+// Decides which Gaussians of a chunk touch a tile: one bit each, and the number of set bits of every group of 256. What a
+// training step leaves out is not visible in it. Band variant: which of the visible ones touch a tile of the band.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
-#ifndef BAND
-layout(constant_id = 0) const uint CLUSTERS = 0u;  // 1: bounds lie behind the masks
-#endif
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
 layout(set = 0, binding = 2, std430) readonly restrict buffer Geometry { float geometry[]; };
 layout(set = 0, binding = 3, std430) readonly restrict buffer Filter3d { float filter_3d[]; };
-#ifdef BAND
 layout(set = 0, binding = 4, std430) writeonly restrict buffer VisibleMask { uint visible_mask[]; };
-#else
-layout(set = 0, binding = 4, std430) restrict buffer VisibleMask { uint visible_mask[]; };
-#endif
 layout(set = 0, binding = 5, std430) writeonly restrict buffer GroupVisible { uint group_visible[]; };
 #ifdef BAND
 layout(set = 0, binding = 6, std430) readonly restrict buffer WholeMask { uint whole_mask[]; };
@@ -41,8 +33,6 @@ layout(push_constant) uniform Push {
 #ifndef BAND
 #include "common/rng.glsl"
 #include "common/dropout.glsl"
-#include "common/cluster.glsl"
-#include "common/cluster_view.glsl"
 #endif
 
 shared uint words[8];
@@ -55,17 +45,6 @@ void main() {
     if (group * 256u >= count) {
         return;
     }
-#ifndef BAND
-    if (CLUSTERS != 0u && out_of_view(load_cluster(group))) {
-        if (lane < 8u) {
-            visible_mask[group * 8u + lane] = 0u;
-        }
-        if (lane == 0u) {
-            group_visible[first_group + group] = 0u;
-        }
-        return;
-    }
-#endif
     if (lane < 8u) {
         words[lane] = 0u;
     }

@@ -63,6 +63,7 @@ void main() {
                 carry = 0u;
                 emitting = 0u;
                 args[ARGS_TILES] = uvec4(0u, 1u, 1u, 0u);
+                args[ARGS_HALVES] = uvec4(0u, 1u, 1u, 0u);
                 args[ARGS_ONE] = uvec4(0u, 1u, 1u, 0u);
                 args[ARGS_VISIBLE] = uvec4(0u, 1u, 1u, 0u);
             }

@@ -146,6 +146,7 @@ void main() {
 }
 
 #else
+#define BLOCK_ROWS 4u
 #include "common/blocks.glsl"
 
 #ifdef SURFACE

@@ -6,8 +6,8 @@
 // Gradients of the 2D splats of a tile, walking each pixel's contributors back to front.
 //
 // Column variant: 16 threads, a column of 16 pixels each; the tile's sums go to the splat's own emission slot and a later
-// pass folds a splat's slots in order, so the result does not depend on scheduling. The other variants: 256 threads, one
-// pixel each; a subgroup (32 lanes at most) turns to the splats that reach its block of 8x4 pixels. All sums of a splat
+// pass folds a splat's slots in order, so the result does not depend on scheduling. The other variants: 128 threads for half a
+// tile, one pixel each; a subgroup (32 lanes at most) turns to the splats that reach its block of 8x4 pixels. All sums of a splat
 // follow from two numbers a pixel, the pull on the exponent and the blending weight, so pixels leave those two in shared
 // memory for eight splats; then lanes change sides: a lane takes one splat and sums over a row of eight pixels in its
 // registers, and rows are added with a few shuffles. Each sum goes to the splat with a float atomic or, where there are
@@ -29,7 +29,7 @@
 #ifdef COLUMN
 layout(local_size_x = 16) in;
 #else
-layout(local_size_x = 256) in;
+layout(local_size_x = 128) in;
 #endif
 layout(constant_id = 0) const uint OWNERS = 0u;
 layout(constant_id = 1) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
@@ -229,6 +229,9 @@ void main() {
     }
 #endif
 
+// Half a tile.
+#define BLOCK_ROWS 2u
+const uint LANES = 64u * BLOCK_ROWS;
 #include "common/blocks.glsl"
 
 layout(set = 0, binding = 14, std430) readonly restrict buffer TileOrder { uint tile_order[]; };
@@ -240,15 +243,15 @@ const uint STAGED = 256u;
 const uint WAITING = 8u;
 // Vectors of four lanes from one splat's numbers to the next: four words off a multiple of 32, so that eight lanes with a
 // splat each read eight different banks.
-const uint STRIDE = 65u;
+const uint STRIDE = LANES / 4u + 1u;
 
 shared vec4 pulls[WAITING * STRIDE];    // d loss / d exponent, by splat and lane
 shared vec4 weights[WAITING * STRIDE];  // alpha times transmittance in front
-shared vec4 pixel_r[64], pixel_g[64], pixel_b[64];  // d loss / d image, by lane
-shared vec4 pixel_w[64];                            // what is splatted back for scores
+shared vec4 pixel_r[LANES / 4u], pixel_g[LANES / 4u], pixel_b[LANES / 4u];  // d loss / d image, by lane
+shared vec4 pixel_w[LANES / 4u];                                            // what is splatted back for scores
 shared uint staged_splat[STAGED];
-shared uint tile_last;
-shared uint block_last[8];
+shared uint half_last;
+shared uint block_last[LANES / 32u];
 
 // The sums of a splat over a run of pixels; the fourth component of b stays 0, that of c is for scores.
 struct Sums {
@@ -306,17 +309,17 @@ Sums sums_of_run(uint k, uint j, uint lane, uint pixels, uvec2 origin) {
 
 void main() {
     uint group = group_index();
-    if (group >= u.band_end - u.band_begin || counters.stalled != 0u) {
+    if (group >= 2u * (u.band_end - u.band_begin) || counters.stalled != 0u) {
         return;
     }
-    uint tile = tile_order[group];
+    uint tile = tile_order[group >> 1];
     if (!in_swath(tile / u.tiles_x * 16u)) {
         return;
     }
     uint lane_id = gl_SubgroupInvocationID;
     uint lane = gl_SubgroupID * gl_SubgroupSize + lane_id;
     uint block = 1u << (lane >> 5);
-    uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u + uvec2(0u, (group & 1u) * 4u * BLOCK_ROWS);
     uvec2 pixel = origin + block_pixel(lane);
     uint index = pixel.y * u.width + pixel.x - swath_base;
     bool inside = pixel.x < u.width && pixel.y < u.height;
@@ -345,26 +348,26 @@ void main() {
     uint waiting = 0u;
     uint waiting_place = 0u;
     if (lane == 0u) {
-        tile_last = 0u;
+        half_last = 0u;
     }
-    if (lane < 8u) {
+    if (lane < LANES / 32u) {
         block_last[lane] = 0u;
     }
     barrier();
-    atomicMax(tile_last, last);
+    atomicMax(half_last, last);
     atomicMax(block_last[lane >> 5], last);
     barrier();
-    uint newest = tile_last;
+    uint newest = half_last;
     uint newest_here = block_last[lane >> 5];  // what lies behind shows in no pixel of the block
     for (uint done = 0u; done < newest; done += STAGED) {
         barrier();
         uint count = min(STAGED, newest - done);
-        if (lane < count) {
+        for (uint place = lane; place < count; place += LANES) {
             // Place 0 holds the contributor furthest back.
-            uint payload = payloads[range.x + newest - done - 1u - lane];
+            uint payload = payloads[range.x + newest - done - 1u - place];
             uint v = OWNERS != 0u ? owners[payload] : payload;
-            staged_splat[lane] = v;
-            stage(lane, v, origin);
+            staged_splat[place] = v;
+            stage(place, v, origin);
         }
         barrier();
         for (uint first = 0u; first < count; first += gl_SubgroupSize) {

@@ -16,7 +16,6 @@
 // `deferred` variants leave the colours of Gaussians out of view alone and give those in view the steps that they missed first.
 // In them SH takes a step when neither of its groups is skipped.
 //
-// With CLUSTERS, every group of 256 ends with the bounds of what it has become.
 #if defined(HALF) || defined(COMPACT)
 #define CODES
 #endif
@@ -25,7 +24,6 @@
 #include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint CLUSTERS = 0u;  // 1: bounds lie behind the masks
 
 #ifdef DEFERRED
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; vec4 rates[]; };
@@ -52,7 +50,7 @@ layout(set = 0, binding = 7, std430) restrict buffer ShV { float sh_v[]; };
 #endif
 layout(set = 0, binding = 8, std430) readonly restrict buffer Filter3d { float filter_3d[]; };
 layout(set = 0, binding = 9, std430) restrict buffer Statistics { float statistics[]; };
-layout(set = 0, binding = 10, std430) restrict buffer VisibleMask { uint visible_mask[]; };
+layout(set = 0, binding = 10, std430) readonly restrict buffer VisibleMask { uint visible_mask[]; };
 layout(set = 0, binding = 11, std430) readonly restrict buffer GroupVisible { uint group_visible[]; };
 layout(set = 0, binding = 12, std430) readonly restrict buffer SplatColor { vec4 splat_color[]; };
 layout(set = 0, binding = 13, std430) readonly restrict buffer GradientA { vec4 gradient_a[]; };
@@ -74,8 +72,6 @@ layout(push_constant) uniform Push {
 #include "common/projection.glsl"
 #include "common/tiles.glsl"
 #include "common/sh.glsl"
-#include "common/cluster.glsl"
-#include "common/bound_cluster.glsl"
 #include "common/rng.glsl"
 #include "common/dropout.glsl"
 #ifdef CODES
@@ -497,14 +493,7 @@ void main() {
     uint lane = gl_LocalInvocationIndex;
     uint i = group * 256u + lane;
     uint count = counters.gaussians > first ? min(counters.gaussians - first, stride) : 0u;
-    // The whole group alike.
-    if (counters.stalled != 0u || group * 256u >= count) {
-        return;
-    }
-    if (i < count) {
+    if (counters.stalled == 0u && i < count) {
         update(group, lane, i);
-    }
-    if (CLUSTERS != 0u) {
-        bound_cluster(group, lane, i, count);
     }
 }

@@ -1,13 +1,14 @@
-// A tile's eight blocks of 8 by 4 pixels, two to a row: 32 lanes have one block, and skip the splats that miss it.
+// Blocks of 8 by 4 pixels, two to a row, BLOCK_ROWS rows (a tile has four): 32 lanes have one block, and skip the splats that
+// miss it.
 
 const uvec2 BLOCK = uvec2(8u, 4u);
 
-// Place of a lane's pixel in its tile; lanes in the order of subgroups.
+// Place of a lane's pixel from the corner of the first block on; lanes in the order of subgroups.
 uvec2 block_pixel(uint lane) {
     return uvec2((lane >> 5 & 1u) * BLOCK.x + (lane & 7u), (lane >> 6) * BLOCK.y + (lane >> 3 & 3u));
 }
 
-// Blocks of the tile at `origin` that a splat reaches with an alpha of 1/255, one bit each. Rounding errors only
+// Blocks from `origin` on that a splat reaches with an alpha of 1/255, one bit each. Rounding errors only
 // add blocks, as in `common/tiles.glsl`.
 uint reached_blocks(vec2 mean, float opacity, vec3 conic, uvec2 origin) {
     precise float det = conic.x * conic.z - conic.y * conic.y;
@@ -17,7 +18,7 @@ uint reached_blocks(vec2 mean, float opacity, vec3 conic, uvec2 origin) {
     precise float skew = conic.y / conic.z * extent.x;
     vec2 from = vec2(origin) - mean;
     uint blocks = 0u;
-    for (uint row = 0u; row < 4u; ++row) {
+    for (uint row = 0u; row < BLOCK_ROWS; ++row) {
         precise float top = from.y + float(row * BLOCK.y);
         precise float bottom = from.y + float(row * BLOCK.y + BLOCK.y - 1u);
         float lo = max(top, -extent.y);

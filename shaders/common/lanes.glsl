@@ -5,6 +5,7 @@
 // splat of eight, and the subgroup passes them around. A branch becomes a mask and what it skips is computed anyway, only the
 // end of a loop is a real jump: so every block has a loop, over those of the eight splats that reach it. What belongs to a
 // pixel stays in registers or on the stack because indices are written out as constants.
+#define BLOCK_ROWS 4u
 #include "blocks.glsl"
 
 const uint LANES = 8u;

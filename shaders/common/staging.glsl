@@ -1,4 +1,4 @@
-// Splats of a tile in shared memory, STAGED at a time, as the rasterisers of one pixel a thread read them: two vectors of
+// Splats of a tile or half of one in shared memory, STAGED at a time, as the rasterisers of one pixel a thread read them: two vectors of
 // four and a word for what every pixel wants.
 
 shared vec4 staged_position[STAGED];  // mean x, y (px), opacity, red

@@ -105,4 +105,5 @@ const uint ARGS_ONE = 5u;              // one group, none when stalled
 const uint ARGS_GAUSSIANS = 6u;        // 256 Gaussians of all chunks a group; only inside a densification
 const uint ARGS_MOVES = 7u;            // 256 births or moves a group; only inside a densification
 const uint ARGS_EMISSION = 8u;         // 64 visible Gaussians a group, once their intersections are known to fit
-const uint ARGS_CHUNKS = 9u;           // 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c
+const uint ARGS_HALVES = 9u;           // half a tile a group
+const uint ARGS_CHUNKS = 10u;          // 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c

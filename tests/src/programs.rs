@@ -17,7 +17,7 @@ use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,
-    StepTensors, banded, banded_records, bound_clusters, evaluate_view, reorder, surface, train_step,
+    StepTensors, banded, banded_records, evaluate_view, reorder, surface, train_step,
 };
 use kiln_mesh::Mesh;
 
@@ -28,7 +28,6 @@ use kiln_mesh::Mesh;
 #[must_use]
 pub fn all() -> Vec<(Reduction, Vec<Program>)> {
     let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
-    capacities.clusters = true;
     let mut lists = Vec::new();
     for (index, (reduction, sort_subgroup, threads)) in [
         (Reduction::Segmented, 0, Threads::Columns),
@@ -100,7 +99,6 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         let sort = ReorderTensors::new(&mut table, &capacities, &variants);
         let mut program = Program::new("reorder");
         reorder(&mut program, &t, &sort, &Frame::new([0.0; 3], 1.0));
-        bound_clusters(&mut program, &t);
         programs.push(program);
         programs.push(train_step(&t));
         programs.push(evaluate_view(&t, &[]));

@@ -9,8 +9,8 @@ use crate::config::{self, Profile};
 use crate::kernels::views::{Reduction, Threads, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
-    BytesPer, DemandSource, Faults, FirstModel, Job, Pinned, PlanError, PlanReport, REFERENCE_BYTES, TrainPlan, Unit,
-    available_bytes, gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos,
+    BytesPer, Card, DemandSource, Faults, FirstModel, Job, Pinned, PlanError, PlanReport, Prediction, REFERENCE_BYTES,
+    TrainPlan, Unit, available_bytes, gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos,
 };
 use crate::program::Class;
 use crate::run::{RunError, device_budget, mesh_outlook};
@@ -100,6 +100,14 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
     .map_err(boxed)?;
     let images = (profile.dataset.residency.name(), image_host_bytes(&profile, &scene));
     let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();
+    // A profile says how much memory a card has, not which one it is.
+    let device = here
+        .as_ref()
+        .filter(|_| foreign.is_none())
+        .map(|(open, ..)| open.device.caps().name.as_str());
+    let predicted = device
+        .and_then(Card::named)
+        .map(|card| Prediction::new(card, &report.demand, &report.capacities));
     if *json {
         let (residency, host_bytes) = images;
         let whole = Json {
@@ -107,6 +115,7 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
             initial: first.origin(),
             residency,
             image_host_bytes: host_bytes,
+            predicted: predicted.as_ref(),
             plan: &report,
         };
         serde_json::to_writer_pretty(&mut *out, &whole)
@@ -117,6 +126,7 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
     }
     let minutes = profile.schedule.checkpoint_minutes;
     print(&plan, &first, &chosen, &report, images, minutes, out).map_err(|e| boxed(RunError::from(output_error(e))))?;
+    print_rates(device, predicted.as_ref(), out).map_err(|e| boxed(RunError::from(output_error(e))))?;
     if *mesh {
         let model = (&first, report.capacities.n_limit);
         let outlook = mesh_outlook(&profile, &scene, model, &variants, (budget, limits), faults).map_err(boxed)?;
@@ -141,6 +151,8 @@ struct Json<'a> {
     residency: &'static str,
     /// Bytes that they take in host memory.
     image_host_bytes: u64,
+    /// Steps a second by the model, on a card that it knows.
+    predicted: Option<&'a Prediction>,
     #[serde(flatten)]
     plan: &'a PlanReport,
 }
@@ -172,6 +184,23 @@ fn card_variants(profile: &Profile, faults: &Faults) -> Variants {
         sort_subgroup: if atomic { 32 } else { 0 },
         threads: if atomic { Threads::Pixels } else { Threads::Columns },
     }
+}
+
+/// The steps a second that the card is expected to make.
+fn print_rates(device: Option<&str>, predicted: Option<&Prediction>, out: &mut dyn Write) -> io::Result<()> {
+    let Some(Prediction { card, rates }) = predicted else {
+        let device = device.unwrap_or("the profile's card");
+        return writeln!(out, "rate: unknown card, {device}: nothing is predicted");
+    };
+    writeln!(
+        out,
+        "rate, predicted by bytes and operations for {} ({} GB/s, {} TFLOPS)",
+        card.name, card.gb_per_s, card.tflops
+    )?;
+    for rate in rates {
+        writeln!(out, "  {:>7.0} it/s at {:>10} Gaussians", rate.it_per_s, rate.gaussians)?;
+    }
+    Ok(())
 }
 
 fn print(

@@ -32,7 +32,8 @@ pub struct Mesh {
     pub cull_unseen: bool,
     /// Fill holes of at most so many edges; 0 to 1000, 0 = none.
     pub fill_holes: u32,
-    /// Fewer triangles for nearly the same surface: `{ triangles: N }`, `{ vertices: N }` or `{ error: VOXELS }`; null = all.
+    /// Fewer triangles for nearly the same surface: `{ triangles: N }`, `{ vertices: N }` or `{ error: VOXELS }`; null = all,
+    /// but with a picture in charts at most one for 64 of its texels.
     pub decimate: Option<Decimate>,
     /// A picture over the surface, taken from the photos; for the formats that can hold one (obj, glb).
     pub texture: MeshTexture,

@@ -49,6 +49,7 @@ pub(super) const MOVED: &[(&str, &str)] = &[
         "train.gaussian_ceiling",
         "`memory.max_gaussians: up to N` says the same",
     ),
+    ("train.order", "remove it: Gaussians always lie along a Morton curve"),
     (
         "train.resolution_scale",
         "`dataset.resolution` sets the size of images: a divisor, or the width in pixels",

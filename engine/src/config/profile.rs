@@ -357,21 +357,9 @@ pub struct Train {
     /// Under `memory.max_gaussians: up to N`, at most this many for each unit of the square root of all training pixels: photos overlap, so that what they show
     /// grows more slowly than their pixels. For strategies that grow until something stops them; 0 to 10000, 0 = no such bound.
     pub gaussians_per_root_pixel: f32,
-    /// Where in memory Gaussians are.
-    pub order: Order,
     /// Share of the Gaussians that the last step leaves out at random, the others being that much more opaque; it rises from
     /// 0 at the start (DropGaussian, Park et al. 2025). 0 to 0.5, 0 = none.
     pub dropout: f32,
-}
-
-/// `train.order`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Order {
-    /// In the order of the first points; births at the end, in holes what was at the end.
-    Creation,
-    /// Along a Morton curve, so that neighbours in memory are neighbours in space; sorted anew after every densification.
-    Morton,
 }
 
 /// `eval`

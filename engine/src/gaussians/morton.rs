@@ -5,8 +5,6 @@
 //! `q / (1 + |q|)`, finely where the cameras are and coarsely far away. A centre that is not finite comes after all that are
 //! on the axis. `shaders/common/morton.glsl` has the same in the same order of operations.
 
-use super::Gaussians;
-
 /// Bits of a code.
 pub const CODE_BITS: u32 = 30;
 /// Cells of an axis.
@@ -70,17 +68,10 @@ pub fn order(frame: &Frame, centers: &[[f32; 3]]) -> Vec<usize> {
     order
 }
 
-impl Gaussians {
-    /// The same model along the curve.
-    #[must_use]
-    pub fn along_morton(&self, frame: &Frame) -> Self {
-        self.taken(&order(frame, &self.means))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gaussians::Gaussians;
 
     /// A third of the bits, every third one.
     fn every_third(code: u32, axis: u32) -> u32 {
@@ -131,7 +122,7 @@ mod tests {
             sh_rest: (0..45u8).map(f32::from).collect(),
             filter_3d: (0..5u8).map(f32::from).collect(),
         };
-        let sorted = model.along_morton(&frame);
+        let sorted = model.taken(&order(&frame, &model.means));
         // Equal places keep their order, what is nowhere comes last.
         assert_eq!(sorted.logit_opacities, [1.0, 4.0, 0.0, 2.0, 3.0]);
         assert_eq!(sorted.quats[1], [4.0; 4]);

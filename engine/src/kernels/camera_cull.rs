@@ -4,14 +4,17 @@
 //! All training cameras are looked at for every Gaussian. Its *clearance* is the smallest distance of its centre from a camera's
 //! centre, whichever way the camera looks, less two standard deviations in that direction. Its *witnesses* are the cameras in
 //! whose picture its centre is, beyond the near plane. It is *unseen* when it touches no picture: no centre lies in one that is
-//! widened by the bound of a radius that `shaders/common/cluster_view.glsl` derives,
+//! widened by a bound of the radius,
 //!
 //! ```text
 //! radius < 3 K s / z + 3 sqrt(2 d + sqrt(0.1)) + 1,   K^2 = fx^2 (1 + a^2) + fy^2 (1 + b^2)
 //! ```
 //!
 //! with the largest deviation `s`, 3D filter included, the variance `d` of the screen-space filter and the largest slopes `a` and
-//! `b` that the Jacobian sees. Removing the unseen changes no training picture.
+//! `b` that the Jacobian sees: its covariance on the image, before the filter adds `d` to both axes, has a trace of at most
+//! `(K s / z)^2`, for squared lengths are convex in the slopes and so largest at one of their limits; the radius is that of
+//! `mid + sqrt(max(0.1, mid^2 - det)) <= 2 mid + sqrt(0.1)`, twice `mid` is the trace with both `d`, and
+//! `sqrt(x + y) <= sqrt(x) + sqrt(y)`. Removing the unseen changes no training picture.
 //!
 //! Holes are closed as those of a densification are; its promises hold here too. Unlike there statistics stay, with their
 //! Gaussians, so that events may come at any time.

@@ -89,7 +89,7 @@ pub fn rows(betas: [f32; 2], rates: &[[f64; 2]]) -> Vec<Row> {
     rows
 }
 
-/// Appends one pass per chunk; the group counts are those of [`super::begin`]. Nothing where nothing is deferred.
+/// Appends one pass per chunk; the group counts are those of [`super::prepare_args`]. Nothing where nothing is deferred.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], sh_coefficients: u32) {
     for chunk in chunks {
         let Some(seen_plane) = chunk.planes.seen_plane() else {

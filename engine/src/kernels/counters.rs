@@ -52,6 +52,8 @@ pub enum Args {
     IntersectionSort,
     /// One tile a group.
     Tiles,
+    /// Half a tile a group.
+    Halves,
     /// One group, none when stalled.
     One,
     /// 256 Gaussians of all chunks a group; only inside a densification.
@@ -74,6 +76,7 @@ impl Args {
             Self::Intersections => common::ARGS_INTERSECTIONS,
             Self::IntersectionSort => common::ARGS_INTERSECTION_SORT,
             Self::Tiles => common::ARGS_TILES,
+            Self::Halves => common::ARGS_HALVES,
             Self::One => common::ARGS_ONE,
             Self::Gaussians => common::ARGS_GAUSSIANS,
             Self::Moves => common::ARGS_MOVES,

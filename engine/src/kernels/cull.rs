@@ -1,7 +1,6 @@
 //! Which Gaussians touch a tile, and where their records go.
 //!
-//! `cull` runs per chunk: it projects each Gaussian and sets a bit when it meets a tile; groups of 256 that are out of view as
-//! [`super::clusters`] are not looked at one by one. `visible_scan` turns the counts
+//! `cull` runs per chunk: it projects each Gaussian and sets a bit when it meets a tile. `visible_scan` turns the counts
 //! of every 256 Gaussians into offsets, so that records lie in id order without an atomic cursor; it also checks the
 //! capacity of visible records and writes the group counts of everything that runs once per visible Gaussian.
 //!
@@ -31,9 +30,7 @@ pub fn record(
         };
         program.pass(
             &cull::KERNEL,
-            cull::Spec {
-                clusters: u32::from(chunk.clusters),
-            },
+            (),
             cull::Bind {
                 uniforms: shared.uniforms,
                 counters: shared.counters,
@@ -71,12 +68,14 @@ pub fn record_band(
             &cull::BAND,
             (),
             cull::BandBind {
-                uniforms: shared.uniforms,
-                counters: shared.counters,
-                geometry: chunk.geometry,
-                filter_3d: chunk.filter_3d,
-                visible_mask: inside.visible_mask,
-                group_visible: window,
+                base: cull::Bind {
+                    uniforms: shared.uniforms,
+                    counters: shared.counters,
+                    geometry: chunk.geometry,
+                    filter_3d: chunk.filter_3d,
+                    visible_mask: inside.visible_mask,
+                    group_visible: window,
+                },
                 whole_mask: chunk.visible_mask,
             },
             push,

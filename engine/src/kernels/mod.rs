@@ -5,7 +5,6 @@ pub mod alpha_loss;
 pub mod bands;
 pub mod camera_cull;
 pub mod catch_up;
-pub mod clusters;
 pub mod conv3x3;
 pub mod counters;
 pub mod cull;

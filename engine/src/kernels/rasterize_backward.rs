@@ -92,14 +92,25 @@ pub fn record_tiles(
             swath_end: swath.end,
             swath_base: swath.base,
         };
-        let groups = shared.groups(Args::Tiles);
         let kernel = match variants.reduction {
             Reduction::Segmented if variants.threads == Threads::Lanes => {
-                program.pass(&rasterize_backward_lanes::KERNEL, spec, bind, push, groups);
+                program.pass(
+                    &rasterize_backward_lanes::KERNEL,
+                    spec,
+                    bind,
+                    push,
+                    shared.groups(Args::Tiles),
+                );
                 continue;
             }
             Reduction::Segmented => {
-                program.pass(&rasterize_backward::COLUMN, spec, bind, push, groups);
+                program.pass(
+                    &rasterize_backward::COLUMN,
+                    spec,
+                    bind,
+                    push,
+                    shared.groups(Args::Tiles),
+                );
                 continue;
             }
             Reduction::Atomic => &rasterize_backward::ATOMIC,
@@ -122,7 +133,7 @@ pub fn record_tiles(
             gradient_c: splats.gradient_c,
             tile_order: intersections.tile_order,
         };
-        program.pass(kernel, spec, bind, push, groups);
+        program.pass(kernel, spec, bind, push, shared.groups(Args::Halves));
     }
 }
 

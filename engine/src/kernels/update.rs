@@ -43,9 +43,6 @@ pub fn record(
             first_group,
             sh_coefficients,
         };
-        let spec = update::Spec {
-            clusters: u32::from(chunk.clusters),
-        };
         let at = shared.groups(Args::Chunk(chunk.index));
         let Some(seen_plane) = seen_plane else {
             let kernel = match chunk.storage {
@@ -53,7 +50,7 @@ pub fn record(
                 Storage::Half => &update::HALF,
                 Storage::Compact => &update::COMPACT,
             };
-            program.pass(kernel, spec, bind, push, at);
+            program.pass(kernel, (), bind, push, at);
             continue;
         };
         let kernel = match chunk.storage {
@@ -62,6 +59,6 @@ pub fn record(
             Storage::Compact => &update::COMPACT_DEFERRED,
         };
         let push = update::DeferredPush { base: push, seen_plane };
-        program.pass(kernel, spec, bind, push, at);
+        program.pass(kernel, (), bind, push, at);
     }
 }

@@ -55,10 +55,8 @@ pub struct Chunk {
     pub filter_3d: Span,
     /// Gradient sum, absolute sum, count: 3 planes.
     pub statistics: Span,
-    /// One bit a Gaussian; behind all of them the bounds of [`super::clusters`], where there are any.
+    /// One bit a Gaussian.
     pub visible_mask: Span,
-    /// There are.
-    pub clusters: bool,
 }
 
 impl Chunk {

@@ -14,7 +14,7 @@ use super::report::{Dropped, MeshEvent, MeshProgress, MeshReport, MeshStage, Sta
 use super::stage::{DepthStage, StagePlan, StageSizes, Subject};
 use super::texture::{BakeSettings, Layout, Textured, bake, write_textured};
 use super::{MeshError, Space, colors};
-use crate::config::{self, MeshDepth, MeshFormat, Profile};
+use crate::config::{self, MeshDepth, MeshFormat, Profile, TextureKind};
 use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
 use crate::gaussians::Gaussians;
 use crate::kernels::fusion::Voxels;
@@ -234,7 +234,6 @@ impl<'a> MeshJob<'a> {
         log.end(MeshStage::Clean, Some(&mesh))?;
         let (mesh, decimation_error) = decimated(options, space.voxel(), mesh, &mut log)?;
         let mesh = mesh.with_own_normals();
-        let holds_picture = |format: &MeshFormat| *format != MeshFormat::Ply;
         let textured = match options.texture.layout() {
             Some(layout) if options.formats.iter().any(holds_picture) => {
                 let textured = self.textured(open, budget, mesh.clone(), layout, &mut log)?;
@@ -477,6 +476,20 @@ fn cleaned(
     Ok((clean::unreferenced(mesh).0, dropped))
 }
 
+/// Texels of a picture in charts for each triangle, at least; with fewer, seams and gutters are all that it holds.
+const TEXELS_PER_TRIANGLE: u64 = 64;
+
+/// What a picture in charts has room for, where no number of triangles is asked for.
+fn for_picture(options: &config::Mesh, mesh: &Mesh) -> Option<decimate::Target> {
+    let is_in_charts = options.texture.kind == TextureKind::Charts && options.formats.iter().any(holds_picture);
+    let most = (u64::from(options.texture.size).pow(2) / TEXELS_PER_TRIANGLE).max(1);
+    (is_in_charts && mesh.triangles().len() as u64 > most).then_some(decimate::Target::Triangles(most))
+}
+
+fn holds_picture(format: &MeshFormat) -> bool {
+    *format != MeshFormat::Ply
+}
+
 /// The mesh with as few triangles as `options` ask for, and the largest error of that.
 fn decimated(
     options: &config::Mesh,
@@ -490,7 +503,7 @@ fn decimated(
         let error = target.error.map(|error| decimate::Target::Error(error * voxel));
         triangles.or(vertices).or(error)
     });
-    let Some(target) = target else {
+    let Some(target) = target.or_else(|| for_picture(options, &mesh)) else {
         return Ok((mesh, None));
     };
     let needed_bytes = decimate::host_bytes(mesh.positions().len() as u64, mesh.triangles().len() as u64);

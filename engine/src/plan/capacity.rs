@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::demand::Demand;
 use super::{Faults, losses};
-use crate::config::{MostGaussians, Order, Profile};
+use crate::config::{MostGaussians, Profile};
 use crate::gaussians::layout::chunk_within;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
@@ -125,8 +125,6 @@ pub(super) fn capacities(
     c.losses = losses::extra(profile);
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred_steps(profile, variants);
-    c.sorted = profile.train.order == Order::Morton;
-    c.clusters = c.sorted && !faults.no_clusters;
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
     c.chunk = match faults.chunk {
         Some(chunk) => chunk.next_multiple_of(256),
@@ -225,8 +223,6 @@ mod tests {
     use crate::kernels::views::Threads;
     use crate::plan::demand::DemandSource;
 
-    const AUTO: &[(&str, &str)] = &[("optimizer.deferred_sh", "auto")];
-
     fn profile(settings: &[(&str, &str)]) -> Profile {
         let set = |(key, value): &(&str, &str)| Override {
             key: (*key).to_owned(),
@@ -245,6 +241,7 @@ mod tests {
         Demand {
             gaussians: 1000,
             visible_share,
+            mean_share: visible_share,
             intersections,
             per_visible: intersections / visible_share,
             from: DemandSource::Checkpoint,
@@ -298,13 +295,12 @@ mod tests {
         };
         let (atomic, exchange) = (Reduction::Atomic, Reduction::CompareExchange);
         for (settings, reduction, on) in [
-            (&[][..], atomic, false),
-            (AUTO, atomic, true),
-            (AUTO, exchange, true),
-            (AUTO, Reduction::Segmented, false),
+            (&[][..], atomic, true),
+            (&[], exchange, true),
+            (&[], Reduction::Segmented, false),
             (&[("optimizer.deferred_sh", "off")], atomic, false),
             (&[("optimizer.deferred_sh", "on")], Reduction::Segmented, true),
-            (&[AUTO[0], ("train.deterministic", "true")], Reduction::Segmented, false),
+            (&[("train.deterministic", "true")], Reduction::Segmented, false),
         ] {
             let profile = profile(settings);
             let wanted = if on { profile.schedule.iterations } else { 0 };

@@ -29,6 +29,8 @@ pub struct Demand {
     pub gaussians: u32,
     /// Share of the Gaussians that the view that sees most of them sees, 0 to 1.
     pub visible_share: f64,
+    /// Share that a view sees, mean over all views.
+    pub mean_share: f64,
     /// Tile intersections in the view that has most of them, per Gaussian of the model.
     pub intersections: f64,
     /// Tile intersections per visible Gaussian, mean over all views.
@@ -104,6 +106,7 @@ impl Demand {
         Self {
             gaussians: units(model.len()),
             visible_share: most(|c| c.visible) / of,
+            mean_share: sum(|c| c.visible) / (of * views.len().max(1) as f64),
             intersections: most(|c| c.intersections) / of,
             per_visible: sum(|c| c.intersections) / sum(|c| c.visible).max(1.0),
             from: DemandSource::Counted {
@@ -121,6 +124,7 @@ impl Demand {
         Self {
             gaussians,
             visible_share: f64::from(capacities.v_cap) / n,
+            mean_share: f64::from(capacities.v_cap) / n,
             intersections: f64::from(capacities.i_cap) / n,
             per_visible: f64::from(capacities.i_cap) / f64::from(capacities.v_cap.max(1)),
             from: DemandSource::Checkpoint,

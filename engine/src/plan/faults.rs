@@ -23,8 +23,6 @@ pub struct Faults {
     pub reduction: Option<Reduction>,
     /// Sort without subgroup operations.
     pub no_subgroups: bool,
-    /// Under `train.order: morton`, look at each Gaussian instead of groups of 256; the same models either way.
-    pub no_clusters: bool,
     /// Only what every Vulkan 1.2 device can run: kernels, and limits of the device.
     pub portable: bool,
     /// Number, from 0, of the device allocation that fails as if the driver had no memory left.
@@ -94,7 +92,7 @@ const COUNT: &str = "1 to 4294967295";
 const NUMBER: &str = "a whole number";
 const SWITCH: &str = "true or false";
 
-const ROWS: [Row; 17] = [
+const ROWS: [Row; 16] = [
     row("i_cap", COUNT, |f, v| put(&mut f.i_cap, count(v))),
     row("v_cap", COUNT, |f, v| put(&mut f.v_cap, count(v))),
     row("chunk", "a power of two, 64 to 4194304", |f, v| {
@@ -108,7 +106,6 @@ const ROWS: [Row; 17] = [
         put(&mut f.reduction, reductions.into_iter().find(|r| r.name() == v))
     }),
     row("no_subgroups", SWITCH, |f, v| switch(&mut f.no_subgroups, v)),
-    row("no_clusters", SWITCH, |f, v| switch(&mut f.no_clusters, v)),
     row("portable", SWITCH, |f, v| switch(&mut f.portable, v)),
     row("fail_allocation", NUMBER, |f, v| {
         put(&mut f.fail_allocation, v.parse().ok())
@@ -232,7 +229,6 @@ mod tests {
             "bricks=7",
             "reduction=compare_exchange",
             "no_subgroups=true",
-            "no_clusters=true",
             "portable=true",
             "fail_allocation=0",
             "fail_self_test=true",
@@ -253,7 +249,6 @@ mod tests {
             bricks: Some(7),
             reduction: Some(Reduction::CompareExchange),
             no_subgroups: true,
-            no_clusters: true,
             portable: true,
             fail_allocation: Some(0),
             fail_self_test: true,

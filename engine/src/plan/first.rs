@@ -22,7 +22,7 @@ const GREY: [u8; 3] = [127; 3];
 
 /// The first model of a run.
 pub struct FirstModel {
-    /// One Gaussian a point, in the order of `train.order`.
+    /// One Gaussian a point, along a Morton curve.
     pub gaussians: Gaussians,
     /// Places of those of the background in `gaussians`, ascending.
     background: Vec<usize>,
@@ -101,18 +101,15 @@ impl FirstModel {
         for value in gaussians.log_scales.as_flattened_mut() {
             *value += size.ln();
         }
-        let mut background: Vec<usize> = (points.len()..gaussians.len()).collect();
-        if let Some(order) = order::of_first(&gaussians, profile, scene) {
-            gaussians = gaussians.taken(&order);
-            background = (0..)
-                .zip(&order)
-                .filter(|(_, from)| **from >= points.len())
-                .map(|(at, _)| at)
-                .collect();
-        }
+        let order = order::of_first(&gaussians, scene);
+        let background: Vec<usize> = (0..)
+            .zip(&order)
+            .filter(|(_, from)| **from >= points.len())
+            .map(|(at, _)| at)
+            .collect();
         Ok(Self {
             colors: vec![GREY; background.len()],
-            gaussians,
+            gaussians: gaussians.taken(&order),
             background,
             choice,
             source,

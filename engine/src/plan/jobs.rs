@@ -40,8 +40,6 @@ pub enum Job {
     Histogram,
     /// Brings SH out of view up to date; only where it does not take part in every step.
     CatchUp,
-    /// Bounds the clusters of a model that the host wrote; only where there are clusters.
-    Clusters,
     /// A part of a banded step or evaluation.
     Band(Turns, Part),
     /// Densification; only where the strategy densifies.

@@ -7,6 +7,7 @@
 mod background;
 mod bytes;
 mod capacity;
+mod cards;
 mod demand;
 mod device_choice;
 mod error;
@@ -23,6 +24,7 @@ mod order;
 mod photos;
 mod planning;
 mod probe_tensors;
+mod rate;
 mod readback;
 mod sample_view;
 pub mod schedule;
@@ -30,6 +32,7 @@ mod self_test;
 
 pub use bytes::{BytesPer, Unit};
 pub use capacity::CapacitySource;
+pub use cards::Card;
 pub use demand::{Demand, DemandSource};
 pub use error::{LossError, PlanError};
 pub use faults::{BudgetFault, FaultError, Faults};
@@ -42,6 +45,7 @@ pub use open::{OpenDevice, layout_of, list_devices, open_device, variants_for};
 pub use photos::{image_host_bytes, plan_with_photos};
 pub use planning::{ArenaUse, Measures, PlanReport, TrainPlan, plan, step_extras};
 pub use probe_tensors::{ProbeTensors, REFERENCE_BYTES};
+pub use rate::{Prediction, Rate};
 pub use readback::{EvalReadback, ViewSums};
 pub use self_test::Pinned;
 

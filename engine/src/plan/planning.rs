@@ -118,7 +118,6 @@ impl TrainPlan {
         };
         crate::kernels::prepare_args::record(&mut filter, &tensors.shared, &tensors.chunks);
         crate::kernels::filter_3d::record(&mut filter, &tensors.shared, &tensors.chunks, &io);
-        step::bound_clusters(&mut filter, &tensors);
         let mut reset = Program::new("opacity_reset");
         let ceiling = profile
             .strategy
@@ -162,7 +161,6 @@ impl TrainPlan {
             (Job::Histogram, counting),
         ]);
         jobs.extend(step::catch_up_program(&tensors).map(|program| (Job::CatchUp, program)));
-        jobs.extend(step::clusters_program(&tensors).map(|program| (Job::Clusters, program)));
         Self {
             jobs,
             record_bands,
@@ -524,9 +522,8 @@ fn culls(
         (CullTime::End, last),
     ];
     times.map(|(time, limits)| {
-        let mut program = step::camera_cull(tensors, workspace, cameras, &limits);
         // Places stay as they are until the next densification: those that moved are few.
-        step::bound_clusters(&mut program, tensors);
+        let program = step::camera_cull(tensors, workspace, cameras, &limits);
         (Job::Cull(time), program)
     })
 }

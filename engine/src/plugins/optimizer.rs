@@ -20,7 +20,7 @@ pub struct AdamOptions {
     pub lr: LearningRates,
     /// Colours of Gaussians out of view get their steps when they are next in view, the same steps at less memory traffic:
     /// `auto` = on, but off where equal runs give equal bytes (`train.deterministic`, segmented sums, software
-    /// drivers). `off` is the default until it has been measured on a card.
+    /// drivers).
     pub deferred_sh: DeferredSh,
 }
 
@@ -29,11 +29,11 @@ pub struct AdamOptions {
 #[serde(rename_all = "snake_case")]
 pub enum DeferredSh {
     /// On, where the bytes of a run do not repeat anyway.
+    #[default]
     Auto,
     /// Always; not with `train.deterministic`.
     On,
     /// Colours take part in every step.
-    #[default]
     Off,
 }
 

@@ -49,12 +49,6 @@ pub struct Capacities {
     /// Optimiser steps in which SH out of view may wait for the next time it is seen; 0 = it takes part in every one.
     #[serde(default)]
     pub deferred_steps: u32,
-    /// Events end with a re-sort of the model by place.
-    #[serde(default)]
-    pub sorted: bool,
-    /// Groups of 256 Gaussians have bounds, and those out of view are culled as a whole.
-    #[serde(default)]
-    pub clusters: bool,
     /// Training cameras, for the 3D filter.
     pub cameras: u32,
     /// Ring slots: one more than steps in flight.
@@ -102,8 +96,6 @@ impl Capacities {
             sh_degree,
             storage: Storage::Exact,
             deferred_steps: 0,
-            sorted: false,
-            clusters: false,
             cameras,
             slots: Self::SLOTS,
             masked: false,

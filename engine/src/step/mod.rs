@@ -28,10 +28,7 @@ pub use guard_bands::check_guard_bands;
 pub use losses::ExtraTensors;
 pub use model_io::{read_model, read_sample, write_model};
 pub use parts::{Part, Parts, Turns};
-pub use passes::{
-    bound_clusters, catch_up_program, clusters_program, evaluate_view, forward, gradients_of_view, train_step,
-    train_steps,
-};
+pub use passes::{catch_up_program, evaluate_view, forward, gradients_of_view, train_step, train_steps};
 pub use record_bands::{RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands, surface_in_bands};
 pub use reorder::{ReorderTensors, reorder, reorder_rows};
 pub use resident::{Place, ResidentImages};

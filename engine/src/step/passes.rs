@@ -8,8 +8,7 @@ use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{
-    catch_up, clusters, cull, loss, position_noise, prepare_args, project, rasterize, rasterize_backward, tile_ranges,
-    update,
+    catch_up, cull, loss, position_noise, prepare_args, project, rasterize, rasterize_backward, tile_ranges, update,
 };
 use crate::program::{Program, Span};
 
@@ -148,7 +147,6 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
 pub(super) fn position_noise(program: &mut Program, t: &StepTensors) {
     if t.position_noise {
         position_noise::record(program, &t.shared, &t.chunks);
-        clusters::record(program, &t.shared, &t.chunks);
     }
 }
 
@@ -202,23 +200,6 @@ fn rest_of_step(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     rasterize_backward::record_check(program, &t.shared, &t.splats);
     update(program, t);
     status(program, t);
-}
-
-/// Appends the bounds of all clusters, after something other than an update changed Gaussians. Nothing where there are none.
-/// The group counts of chunks must fit.
-pub fn bound_clusters(program: &mut Program, t: &StepTensors) {
-    clusters::record(program, &t.shared, &t.chunks);
-}
-
-/// The program that bounds all clusters of a model that the host wrote; none where there are no clusters.
-#[must_use]
-pub fn clusters_program(t: &StepTensors) -> Option<Program> {
-    t.chunks.iter().any(|chunk| chunk.clusters).then(|| {
-        let mut program = Program::new("clusters");
-        prepare_args::record(&mut program, &t.shared, &t.chunks);
-        bound_clusters(&mut program, t);
-        program
-    })
 }
 
 /// Renders one view and makes the gradients of its splats for a given gradient of the image, without a loss or an update.

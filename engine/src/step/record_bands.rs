@@ -64,7 +64,6 @@ impl RecordBandTensors {
             .iter()
             .map(|chunk| Chunk {
                 visible_mask: mask(chunk),
-                clusters: false,
                 ..*chunk
             })
             .collect();

@@ -316,7 +316,6 @@ fn chunks(table: &mut TensorTable, c: &Capacities, training: bool) -> Vec<Chunk>
     } else {
         c.storage.planes(c.sh_degree)
     };
-    let clusters = training && c.clusters;
     let mut chunks = Vec::new();
     let mut first = 0;
     while first < c.n_cap {
@@ -354,9 +353,8 @@ fn chunks(table: &mut TensorTable, c: &Capacities, training: bool) -> Vec<Chunk>
                 format!("model/visible_mask[{index}]"),
                 Class::Persistent,
                 Tag::Statistics,
-                u64::from(stride) / 8 * if clusters { 2 } else { 1 },
+                u64::from(stride) / 8,
             ),
-            clusters,
         });
         first += stride;
     }

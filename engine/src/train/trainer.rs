@@ -276,7 +276,7 @@ impl Trainer {
         if recompute && self.profile.has_filter_3d() {
             self.gpu.run_compiled(self.jobs.need(Job::Filter)?)?;
         }
-        self.bound_clusters()
+        Ok(())
     }
 
     /// The next steps are of training view `index`, which what is learnt for each view goes by.

@@ -18,7 +18,6 @@ pub mod alpha_loss;
 pub mod bands;
 pub mod camera_cull;
 pub mod catch_up;
-pub mod clusters;
 pub mod codes;
 pub mod conv3x3;
 pub mod densify;

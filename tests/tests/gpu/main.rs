@@ -2,7 +2,6 @@
 
 mod bands;
 mod capacity;
-mod clusters;
 mod deferred;
 mod densify;
 mod depth;

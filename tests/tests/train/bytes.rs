@@ -46,6 +46,7 @@ fn demand(gaussians: u32, visible_share: f64, per_visible: f64) -> Demand {
     Demand {
         gaussians,
         visible_share,
+        mean_share: visible_share,
         intersections: visible_share * per_visible,
         per_visible,
         from: DemandSource::Checkpoint,
@@ -109,9 +110,6 @@ fn shapes() -> Vec<Capacities> {
             c.storage = storage;
             // Colours wait in every other.
             c.deferred_steps = if list.len() % 2 == 0 { 0 } else { 30_000 };
-            // Events re-sort in every third.
-            c.sorted = list.len() % 3 == 0;
-            c.clusters = c.sorted;
             list.push(c);
         }
     }
@@ -146,9 +144,8 @@ fn a_gaussian_costs_what_was_promised() {
         (Storage::Half, 460.0, 440.125),
         (Storage::Compact, 320.0, 304.125),
     ] {
-        // A word says in how many steps colours took part, where they wait; a bit is a share of the bounds of a group.
-        let counted =
-            |c: &Capacities| (if c.deferred_steps > 0 { 4.0 } else { 0.0 }) + (if c.clusters { 0.125 } else { 0.0 });
+        // A word says in how many steps colours took part, where they wait.
+        let counted = |c: &Capacities| if c.deferred_steps > 0 { 4.0 } else { 0.0 };
         for capacities in shapes().into_iter().filter(|c| c.storage == storage) {
             let bytes = per_gaussian(&capacities);
             assert!(bytes <= most, "{bytes}");
@@ -415,22 +412,20 @@ fn room_is_given_up_before_gaussians() {
 
 /// A re-sort works in bytes that the arena has for other moments.
 #[test]
-fn sorted_models_fit_the_arena_of_others() {
-    for (settings, variants) in [(&[][..], FAST), (&[("strategy.kind", "fixed")], SEGMENTED)] {
+fn sorting_fits_the_arena_of_steps() {
+    let [sorted, fixed] = [&[][..], &[("strategy.kind", "fixed")]].map(|settings| {
+        let of_run = [("memory.max_gaussians", "1000000")];
         let demand = demand(200_000, 0.3, 2.6);
-        let [creation, morton] = ["creation", "morton"].map(|order| {
-            let of_run = [("memory.max_gaussians", "1000000"), ("train.order", order)];
-            let (plan, report) = planned(&[settings, &of_run].concat(), [800, 533], &demand, 24 * GIB, &variants);
-            let names = plan.table.tensors().iter();
-            let sorting = names.filter(|t| t.name.starts_with("reorder/")).count();
-            (
-                sorting,
-                report.classes.iter().find(|(class, _)| *class == Class::Arena).copied(),
-            )
-        });
-        assert_eq!(creation.0, 0);
-        // Without densifications nothing is sorted after the first model.
-        assert_eq!(morton.0, if settings.is_empty() { 6 } else { 0 });
-        assert_eq!(creation.1, morton.1);
-    }
+        let (plan, report) = planned(&[settings, &of_run].concat(), [800, 533], &demand, 24 * GIB, &FAST);
+        let arena = report.classes.iter().find(|(class, _)| *class == Class::Arena);
+        let tensors = plan.table.tensors().iter();
+        let sorting: Vec<Class> = tensors
+            .filter(|t| t.name.starts_with("reorder/"))
+            .map(|t| t.class)
+            .collect();
+        (arena.copied(), sorting)
+    });
+    assert_eq!(sorted.1, [Class::Arena; 6]);
+    // Without densifications nothing is sorted after the first model.
+    assert_eq!(fixed, (sorted.0, vec![]));
 }

@@ -2,6 +2,9 @@
 
 /// Steps along the skyline in the width of an outline at which it is tried.
 const TRIES: usize = 16;
+/// Outlines, the highest, that are tried all along the skyline. For the others, which may be hundreds of thousands, that would
+/// take minutes.
+const SEARCHED: usize = 256;
 
 /// What an outline covers of each column of texels, from its lowest row to its highest, both from its own lowest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +50,15 @@ impl Outline {
         Some(outline)
     }
 
+    /// The row at which it lies on columns with these free rows; the last column that keeps it above `level` when it does.
+    fn row_at(&self, free: &[u32], level: u32) -> Result<u32, usize> {
+        let rows = free.iter().zip(&self.low).map(|(free, low)| free.saturating_sub(*low));
+        match rows.clone().rposition(|row| row > level) {
+            Some(column) => Err(column),
+            None => Ok(rows.max().unwrap_or(0)),
+        }
+    }
+
     fn height(&self) -> u32 {
         self.high.iter().max().map_or(0, |high| high + 1)
     }
@@ -65,7 +77,8 @@ pub(super) struct Place {
 /// Where outlines, given as they are and turned by half a turn, lie in a square of side `side`, at least `gutter` texels from each other; `None` when they do not fit.
 ///
 /// The highest first, each where it comes lowest, and of such places the first tried (the packing of Levy et al. 2002,
-/// "Least squares conformal maps", section 4).
+/// "Least squares conformal maps", section 4); beyond the first [`SEARCHED`] each at the next place that is low enough, see
+/// [`Sweep`].
 pub(super) fn pack(outlines: &[[Outline; 2]], side: u32, gutter: u32) -> Option<Vec<Place>> {
     let mut order: Vec<u32> = (0..outlines.len() as u32).collect();
     order.sort_by_key(|&i| {
@@ -75,12 +88,17 @@ pub(super) fn pack(outlines: &[[Outline; 2]], side: u32, gutter: u32) -> Option<
     let mut places = vec![Place::default(); outlines.len()];
     // The first free row of each column.
     let mut skyline = vec![0_u32; side as usize];
-    for i in order {
-        let [own, turned] = &outlines[i as usize];
-        let (y, x, is_turned) = match (lowest(&skyline, own), lowest(&skyline, turned)) {
-            (Some((y, _)), Some((lower, at))) if lower < y => (lower, at, true),
-            (Some((y, x)), _) => (y, x, false),
-            (None, _) => return None,
+    let mut sweep = Sweep::default();
+    for (number, i) in order.into_iter().enumerate() {
+        let both @ [own, turned] = &outlines[i as usize];
+        let (y, x, is_turned) = if number < SEARCHED {
+            match (lowest(&skyline, own), lowest(&skyline, turned)) {
+                (Some((y, _)), Some((lower, at))) if lower < y => (lower, at, true),
+                (Some((y, x)), _) => (y, x, false),
+                (None, _) => return None,
+            }
+        } else {
+            sweep.next(&skyline, both)?
         };
         let outline = if is_turned { turned } else { own };
         if outline.height() > side - y.min(side) {
@@ -99,6 +117,48 @@ pub(super) fn pack(outlines: &[[Outline; 2]], side: u32, gutter: u32) -> Option<
         }
     }
     Some(places)
+}
+
+/// Goes along the skyline again and again and gives every outline the next place at or below a level, which rises when there was
+/// none all along: rows of outlines that become lower and lower, with little left between them.
+#[derive(Default)]
+struct Sweep {
+    column: usize,
+    level: u32,
+    has_placed: bool,
+}
+
+impl Sweep {
+    /// Row, column and whether the outline is turned there; `None` when the level has left the square.
+    fn next(&mut self, skyline: &[u32], both: &[Outline; 2]) -> Option<(u32, usize, bool)> {
+        let width = both[0].low.len();
+        let last = skyline.len().checked_sub(width)?;
+        loop {
+            while self.column <= last {
+                let x = self.column;
+                match both
+                    .each_ref()
+                    .map(|outline| outline.row_at(&skyline[x..x + width], self.level))
+                {
+                    [Err(own), Err(turned)] => self.column += own.min(turned) + 1,
+                    [own, turned] => {
+                        let is_turned = turned.unwrap_or(u32::MAX) < own.unwrap_or(u32::MAX);
+                        self.column += width;
+                        self.has_placed = true;
+                        return (if is_turned { turned } else { own }).ok().map(|y| (y, x, is_turned));
+                    }
+                }
+            }
+            self.column = 0;
+            if !self.has_placed {
+                self.level += (both[0].height() / 16).max(1);
+                if self.level as usize >= skyline.len() {
+                    return None;
+                }
+            }
+            self.has_placed = false;
+        }
+    }
 }
 
 /// The column and row from which on an outline lies lowest.

@@ -441,8 +441,10 @@ pub const ARGS_GAUSSIANS: u32 = 6;
 pub const ARGS_MOVES: u32 = 7;
 /// 64 visible Gaussians a group, once their intersections are known to fit.
 pub const ARGS_EMISSION: u32 = 8;
+/// Half a tile a group.
+pub const ARGS_HALVES: u32 = 9;
 /// 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c.
-pub const ARGS_CHUNKS: u32 = 9;
+pub const ARGS_CHUNKS: u32 = 10;
 
 // shaders/common/surface.glsl
 

@@ -26,7 +26,7 @@ impl Bindings for Bind {
         Binding::read("counters"),
         Binding::read("geometry"),
         Binding::read("filter_3d"),
-        Binding::read_write("visible_mask"),
+        Binding::write("visible_mask"),
         Binding::write("group_visible"),
     ];
 
@@ -45,18 +45,8 @@ impl Bindings for Bind {
 /// What [`BAND`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct BandBind {
-    /// Binding 0, `StepUniforms`.
-    pub uniforms: Span,
-    /// Binding 1, `Counters`.
-    pub counters: Span,
-    /// Binding 2, `float[]`.
-    pub geometry: Span,
-    /// Binding 3, `float[]`.
-    pub filter_3d: Span,
-    /// Binding 4, `uint[]`.
-    pub visible_mask: Span,
-    /// Binding 5, `uint[]`.
-    pub group_visible: Span,
+    /// The first 6.
+    pub base: Bind,
     /// Binding 6, `uint[]`.
     pub whole_mask: Span,
 }
@@ -73,15 +63,9 @@ impl Bindings for BandBind {
     ];
 
     fn views(&self) -> Vec<Span> {
-        vec![
-            self.uniforms,
-            self.counters,
-            self.geometry,
-            self.filter_3d,
-            self.visible_mask,
-            self.group_visible,
-            self.whole_mask,
-        ]
+        let mut views = self.base.views();
+        views.extend([self.whole_mask]);
+        views
     }
 }
 
@@ -97,16 +81,8 @@ pub struct Push {
     pub first_group: u32,
 }
 
-/// Specialisation constants of [`KERNEL`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct Spec {
-    /// Constant 0; 1: bounds lie behind the masks.
-    pub clusters: u32,
-}
-
 /// `cull.spv`.
-pub static KERNEL: Kernel<Bind, Push, Spec> = Kernel::new("cull", include_bytes!("../../../../shaders/spv/cull.spv"));
+pub static KERNEL: Kernel<Bind, Push> = Kernel::new("cull", include_bytes!("../../../../shaders/spv/cull.spv"));
 
 /// `cull.band.spv`, made with `BAND=1`.
 pub static BAND: Kernel<BandBind, Push> =

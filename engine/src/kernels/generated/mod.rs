@@ -5,7 +5,6 @@ pub mod alpha_loss;
 pub mod band_count;
 pub mod camera_cull;
 pub mod catch_up;
-pub mod clusters;
 pub mod common;
 pub mod conv3x3;
 pub mod cull;
@@ -79,7 +78,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 108] = [
+pub static ALL: [&Shader; 107] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -88,7 +87,6 @@ pub static ALL: [&Shader; 108] = [
     &catch_up::KERNEL.shader,
     &catch_up::HALF.shader,
     &catch_up::COMPACT.shader,
-    &clusters::KERNEL.shader,
     &conv3x3::KERNEL.shader,
     &cull::KERNEL.shader,
     &cull::BAND.shader,

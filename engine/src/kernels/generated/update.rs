@@ -52,7 +52,7 @@ impl Bindings for Bind {
         Binding::read_write("sh_v"),
         Binding::read("filter_3d"),
         Binding::read_write("statistics"),
-        Binding::read_write("visible_mask"),
+        Binding::read("visible_mask"),
         Binding::read("group_visible"),
         Binding::read("splat_color"),
         Binding::read("gradient_a"),
@@ -106,43 +106,33 @@ pub struct DeferredPush {
     pub seen_plane: u32,
 }
 
-/// Specialisation constants of [`KERNEL`], [`HALF`], [`COMPACT`], [`DEFERRED`], [`HALF_DEFERRED`] and
-/// [`COMPACT_DEFERRED`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct Spec {
-    /// Constant 0; 1: bounds lie behind the masks.
-    pub clusters: u32,
-}
-
 /// `update.spv`.
-pub static KERNEL: Kernel<Bind, Push, Spec> =
-    Kernel::new("update", include_bytes!("../../../../shaders/spv/update.spv"));
+pub static KERNEL: Kernel<Bind, Push> = Kernel::new("update", include_bytes!("../../../../shaders/spv/update.spv"));
 
 /// `update.half.spv`, made with `HALF=1`.
-pub static HALF: Kernel<Bind, Push, Spec> =
+pub static HALF: Kernel<Bind, Push> =
     Kernel::new("update.half", include_bytes!("../../../../shaders/spv/update.half.spv"));
 
 /// `update.compact.spv`, made with `COMPACT=1`.
-pub static COMPACT: Kernel<Bind, Push, Spec> = Kernel::new(
+pub static COMPACT: Kernel<Bind, Push> = Kernel::new(
     "update.compact",
     include_bytes!("../../../../shaders/spv/update.compact.spv"),
 );
 
 /// `update.deferred.spv`, made with `DEFERRED=1`.
-pub static DEFERRED: Kernel<Bind, DeferredPush, Spec> = Kernel::new(
+pub static DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
     "update.deferred",
     include_bytes!("../../../../shaders/spv/update.deferred.spv"),
 );
 
 /// `update.half_deferred.spv`, made with `HALF=1 DEFERRED=1`.
-pub static HALF_DEFERRED: Kernel<Bind, DeferredPush, Spec> = Kernel::new(
+pub static HALF_DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
     "update.half_deferred",
     include_bytes!("../../../../shaders/spv/update.half_deferred.spv"),
 );
 
 /// `update.compact_deferred.spv`, made with `COMPACT=1 DEFERRED=1`.
-pub static COMPACT_DEFERRED: Kernel<Bind, DeferredPush, Spec> = Kernel::new(
+pub static COMPACT_DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
     "update.compact_deferred",
     include_bytes!("../../../../shaders/spv/update.compact_deferred.spv"),
 );

@@ -85,6 +85,7 @@ fn background_lies_on_its_shells_in_some_picture_and_has_the_photos_colours() {
     let scene = load(&scratch, &profile);
     let first = coloured(&profile, &scene);
     let points: Vec<Point> = first.background_points().collect();
+    let places = &first.background;
     let n = first.gaussians.len();
     assert_eq!((n, points.len()), (650, 600));
     assert_eq!(
@@ -92,7 +93,7 @@ fn background_lies_on_its_shells_in_some_picture_and_has_the_photos_colours() {
         format!("50 sparse points + {} background", points.len())
     );
     let mut seen_by_several = 0;
-    for (at, point) in points.iter().enumerate() {
+    for (point, at) in points.iter().zip(places) {
         let shell = [2.0, 4.0, 8.0]
             .into_iter()
             .find(|shell| (distance(&scene, point.position) / (shell * scene.extent) - 1.0).abs() < 1e-4);
@@ -108,33 +109,26 @@ fn background_lies_on_its_shells_in_some_picture_and_has_the_photos_colours() {
                 "{point:?} {mean}"
             );
         }
-        assert_eq!(first.gaussians.sh0[50 + at], init::sh0(point.color));
-        assert!((first.gaussians.logit_opacities[50 + at] - (0.1_f32 / 0.9).ln()).abs() < 1e-6);
+        assert_eq!(first.gaussians.sh0[*at], init::sh0(point.color));
+        assert!((first.gaussians.logit_opacities[*at] - (0.1_f32 / 0.9).ln()).abs() < 1e-6);
     }
     assert!(seen_by_several > 20, "{seen_by_several}");
     // Sizes are those of a shell by itself, doubled.
-    let shell: Vec<Point> = points
-        .iter()
-        .filter(|point| distance(&scene, point.position) < 3.0 * scene.extent)
-        .copied()
-        .collect();
+    let is_near = |(point, _): &(&Point, &usize)| distance(&scene, point.position) < 3.0 * scene.extent;
+    let (shell, places): (Vec<Point>, Vec<usize>) = points.iter().zip(places).filter(is_near).unzip();
     let alone = init::from_points(&shell, scene.extent, 3).unwrap();
-    for (at, size) in alone.log_scales.iter().enumerate() {
-        assert!((first.gaussians.log_scales[50 + at][0] - size[0] - 2.0_f32.ln()).abs() < 1e-6);
+    for (at, size) in places.iter().zip(&alone.log_scales) {
+        assert!((first.gaussians.log_scales[*at][0] - size[0] - 2.0_f32.ln()).abs() < 1e-6);
     }
-    // The same again, and along the curve the same Gaussians in another order.
+    // The same again, along the curve.
     assert_eq!(coloured(&profile, &scene).gaussians, first.gaussians);
-    let mut sorted = profile.clone();
-    sorted.train.order = crate::config::Order::Morton;
-    let sorted = coloured(&sorted, &scene);
-    let mut order = points.clone();
-    let mut other: Vec<Point> = sorted.background_points().collect();
-    for list in [&mut order, &mut other] {
-        list.sort_by(|a, b| a.position.partial_cmp(&b.position).unwrap());
-    }
-    assert_eq!(order, other);
     let frame = order::frame(&scene);
-    assert_eq!(sorted.gaussians, first.gaussians.along_morton(&frame));
+    assert_eq!(
+        first.gaussians,
+        first
+            .gaussians
+            .taken(&crate::gaussians::morton::order(&frame, &first.gaussians.means))
+    );
 }
 
 #[test]

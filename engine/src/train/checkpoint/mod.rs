@@ -155,7 +155,6 @@ fn core(mut profile: Value) -> Value {
         "schedule.early_stop",
         "schedule.live_seconds",
         "optimizer.deferred_sh",
-        "train.order",
         "eval",
         // What the first model had behind it, in the checkpoint as points.
         "init.background",

@@ -55,14 +55,6 @@ impl Deferred {
 }
 
 impl Trainer {
-    /// Bounds the clusters of a model that the host wrote; nothing is in flight.
-    pub(super) fn bound_clusters(&mut self) -> Result<(), TrainError> {
-        match self.jobs.get(Job::Clusters) {
-            Some(program) => Ok(self.gpu.run_compiled(program)?),
-            None => Ok(()),
-        }
-    }
-
     fn defers(&self) -> bool {
         self.tensors.capacities.deferred_steps > 0
     }

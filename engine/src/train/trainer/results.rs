@@ -210,7 +210,6 @@ impl Trainer {
         self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;
         self.held = None;
-        self.bound_clusters()?;
         self.restart_deferred()
     }
 }
