@@ -145,6 +145,10 @@ function __wbg_get_imports() {
             const ret = arg0.arrayBuffer();
             return ret;
         }, arguments); },
+        __wbg_arrayBuffer_5abbcb61bd48f427: function(arg0) {
+            const ret = arg0.arrayBuffer();
+            return ret;
+        },
         __wbg_attachShader_3ed301cc92db59f6: function(arg0, arg1, arg2) {
             arg0.attachShader(arg1, arg2);
         },
@@ -752,6 +756,10 @@ function __wbg_get_imports() {
             const ret = new Headers();
             return ret;
         }, arguments); },
+        __wbg_new_4271124b39323fe6: function() { return handleError(function (arg0, arg1) {
+            const ret = new DecompressionStream(getStringFromWasm0(arg0, arg1));
+            return ret;
+        }, arguments); },
         __wbg_new_ba40181b3f24ac80: function(arg0, arg1) {
             try {
                 var state0 = {a: arg0, b: arg1};
@@ -817,6 +825,10 @@ function __wbg_get_imports() {
         __wbg_performance_50e6a3f8dc80bbca: function(arg0) {
             const ret = arg0.performance;
             return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
+        },
+        __wbg_pipeThrough_6fa9463909fa05d3: function(arg0, arg1) {
+            const ret = arg0.pipeThrough(arg1);
+            return ret;
         },
         __wbg_pointerId_79742963a7afa662: function(arg0) {
             const ret = arg0.pointerId;
@@ -959,6 +971,10 @@ function __wbg_get_imports() {
             const ret = arg0.size;
             return ret;
         },
+        __wbg_slice_35cca9a0734cfe3f: function() { return handleError(function (arg0, arg1, arg2) {
+            const ret = arg0.slice(arg1, arg2);
+            return ret;
+        }, arguments); },
         __wbg_static_accessor_GLOBAL_THIS_003ee833af9699fc: function() {
             const ret = typeof globalThis === 'undefined' ? undefined : globalThis;
             return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
@@ -1113,7 +1129,7 @@ function __wbg_get_imports() {
             return ret;
         },
         __wbindgen_generic_0000000000000001: function(arg0, arg1) {
-            // Cast intrinsic for `Closure(Closure { owned: true, function: Function { arguments: [Externref], shim_idx: 151, ret: Result(Unit), inner_ret: Some(Result(Unit)) }, mutable: true }) -> Externref`.
+            // Cast intrinsic for `Closure(Closure { owned: true, function: Function { arguments: [Externref], shim_idx: 152, ret: Result(Unit), inner_ret: Some(Result(Unit)) }, mutable: true }) -> Externref`.
             const ret = makeMutClosure(arg0, arg1, wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___wasm_bindgen_add5ba9ae41aa938___JsValue__core_34bf945fbed1ecbd___result__Result_____wasm_bindgen_add5ba9ae41aa938___JsError___true_);
             return ret;
         },
@@ -1124,7 +1140,7 @@ function __wbg_get_imports() {
         },
         __wbindgen_generic_0000000000000003: function(arg0, arg1) {
             // Cast intrinsic for `Closure(Closure { owned: true, function: Function { arguments: [NamedExternref("Event")], shim_idx: 21, ret: Unit, inner_ret: Some(Unit) }, mutable: true }) -> Externref`.
-            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_d9c12f549332f088___features__gen_Event__Event______true_);
+            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_bf25794d2435ae7a___features__gen_Event__Event______true_);
             return ret;
         },
         __wbindgen_generic_0000000000000004: function(arg0) {
@@ -1152,8 +1168,8 @@ function __wbg_get_imports() {
     };
 }
 
-function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_d9c12f549332f088___features__gen_Event__Event______true_(arg0, arg1, arg2) {
-    wasm.wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_d9c12f549332f088___features__gen_Event__Event______true_(arg0, arg1, arg2);
+function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_bf25794d2435ae7a___features__gen_Event__Event______true_(arg0, arg1, arg2) {
+    wasm.wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_bf25794d2435ae7a___features__gen_Event__Event______true_(arg0, arg1, arg2);
 }
 
 function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___wasm_bindgen_add5ba9ae41aa938___JsValue__core_34bf945fbed1ecbd___result__Result_____wasm_bindgen_add5ba9ae41aa938___JsError___true_(arg0, arg1, arg2) {

@@ -91,6 +91,7 @@ fn points_and_splat_files_are_opened() {
     for (name, bytes, words) in [
         ("a.sog", b"PK\x03\x04more".as_slice(), "splat-transform"),
         ("a.obj", b"v 0 0 0\n", "mesh"),
+        ("cut.spz", b"\x1f\x8b\x08\0\0\0\0\0\0\xff", "gzip"),
         (
             "text.ply",
             b"ply\nformat ascii 1.0\nelement vertex 0\nend_header\n",

@@ -22,8 +22,6 @@ const MARK_BYTES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whole {
     Spz,
-    /// SPZ inside a gzip stream.
-    GzipSpz,
     Glb,
     /// `.splat`: 32 bytes a splat and nothing else.
     Splat,
@@ -85,7 +83,6 @@ impl Reader {
         let is = |ending: &str| self.name.ends_with(ending);
         Ok(match &self.held[..MARK_BYTES] {
             b"NGSP" => Kind::Whole(Whole::Spz),
-            [0x1f, 0x8b, ..] => Kind::Whole(Whole::GzipSpz),
             b"glTF" => Kind::Whole(Whole::Glb),
             [b'P', b'K', 3, 4] => {
                 return Err(
@@ -160,7 +157,6 @@ impl Reader {
         let bytes = std::mem::take(&mut self.held);
         self.whole = Some(match kind {
             Whole::Spz => spz::read(&bytes)?,
-            Whole::GzipSpz => spz::read_gzip(&bytes)?,
             Whole::Glb => glb::read(&bytes)?,
             Whole::Splat => splat_file::read(&bytes)?,
         });

@@ -3,42 +3,20 @@
 //! Versions 2 and 3 are a header of 16 bytes and the attributes in one gzip stream; version 4 is a plain header, a table
 //! of sizes and a zstd frame for each attribute. Axes are y up, z backward.
 
-use miniz_oxide::inflate::TINFLStatus;
-use miniz_oxide::inflate::core::inflate_flags::{TINFL_FLAG_HAS_MORE_INPUT, TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF};
-use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
-
 use super::gltf::turned;
 use super::{Collected, MAX_WHOLE_BYTES, cut, word};
 use crate::math::unit_quat;
 use crate::ply::{Filter, MIP_KERNEL, Refusal};
 use crate::splat::{REST_MAX, Splat};
 
-const MAGIC: &[u8] = b"NGSP";
 /// Bytes of the header of versions 2 and 3.
 const HEADER_BYTES: usize = 16;
 /// Flag: trained with the screen-space filter of Mip-Splatting.
 const ANTIALIASED: u8 = 1;
 /// What a colour coefficient was multiplied with.
 const COLOUR_SCALE: f32 = 0.15;
-/// Flags of a gzip header: fields that follow it.
-const GZIP_EXTRA: u8 = 4;
-const GZIP_NAME: u8 = 8;
-const GZIP_COMMENT: u8 = 16;
-const GZIP_CHECK: u8 = 2;
-/// Bytes of a gzip header, and of what stands behind the data: a sum and the length modulo 2^32.
-const GZIP_HEADER_BYTES: usize = 10;
-const GZIP_END_BYTES: usize = 8;
 
-/// Reads a file that is one gzip stream.
-pub(super) fn read_gzip(bytes: &[u8]) -> Result<Collected, Refusal> {
-    let plain = inflated(bytes)?;
-    if !plain.starts_with(MAGIC) {
-        return Err("the gzip file holds no SPZ; unpack it and open what is in it".to_owned());
-    }
-    read(&plain)
-}
-
-/// Reads a file of version 4, or one of the others without its compression.
+/// Reads a file of version 4, or one of the others without its gzip stream, which the browser unpacks.
 pub(super) fn read(bytes: &[u8]) -> Result<Collected, Refusal> {
     let short = || cut("SPZ");
     let version = word(bytes, 4).ok_or_else(short)?;
@@ -133,39 +111,6 @@ fn frames(bytes: &[u8], streams: usize, sizes: &[usize; 6]) -> Result<Vec<Vec<u8
     }
     out.resize(sizes.len(), Vec::new());
     Ok(out)
-}
-
-/// What a gzip stream holds; its stated length bounds the memory.
-fn inflated(bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let short = || cut("gzip");
-    let flags = *bytes.get(3).ok_or_else(short)?;
-    let mut rest = bytes.get(GZIP_HEADER_BYTES..).ok_or_else(short)?;
-    if flags & GZIP_EXTRA != 0 {
-        let length = rest.first_chunk::<2>().map(|two| usize::from(u16::from_le_bytes(*two)));
-        rest = rest.get(2 + length.ok_or_else(short)?..).ok_or_else(short)?;
-    }
-    for text in [GZIP_NAME, GZIP_COMMENT] {
-        if flags & text != 0 {
-            let end = rest.iter().position(|byte| *byte == 0).ok_or_else(short)?;
-            rest = &rest[end + 1..];
-        }
-    }
-    if flags & GZIP_CHECK != 0 {
-        rest = rest.get(2..).ok_or_else(short)?;
-    }
-    let data = rest.len().checked_sub(GZIP_END_BYTES).ok_or_else(short)?;
-    let length = word(rest, data + 4).ok_or_else(short)? as usize;
-    if length > MAX_WHOLE_BYTES {
-        return Err(format!("the gzip file holds {} MiB, more than is opened", length >> 20));
-    }
-    let mut out = vec![0; length];
-    let how = TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF & !TINFL_FLAG_HAS_MORE_INPUT;
-    let (status, _, written) = decompress(&mut DecompressorOxide::new(), &rest[..data], &mut out, 0, how);
-    match status {
-        TINFLStatus::Done if written == length => Ok(out),
-        TINFLStatus::FailedCannotMakeProgress | TINFLStatus::NeedsMoreInput => Err(short()),
-        _ => Err("the gzip file is damaged".to_owned()),
-    }
 }
 
 /// (w, x, y, z) of three bytes, where w is positive.

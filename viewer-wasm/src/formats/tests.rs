@@ -132,7 +132,7 @@ fn what_is_not_opened_is_named_with_what_converts_it() {
         ("a.ksplat", b"\0\x01abcdef", "splat-transform"),
         ("a.obj", b"v 0 0 0\n", "mesh"),
         ("a.txt", b"hello there", "no file of splats"),
-        ("a.spz", &[0x1f, 0x8b, 8, 0, 0, 0], "cut off"),
+        ("a.spz", b"NGSP\x03\0\0\0", "cut off"),
         ("a.ply", b"ply\nformat ascii 1.0\nend_header\n", "kiln export"),
         ("a.ply", b"p", "empty"),
     ] {

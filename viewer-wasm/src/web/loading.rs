@@ -47,7 +47,7 @@ impl Source {
     async fn open(&self) -> Result<ByteStream, NetError> {
         match self {
             Self::Server { url, subject, .. } => ByteStream::open(url, matches!(subject, Subject::Live(_))).await,
-            Self::Local(file) => ByteStream::of(file.stream(), Some(file.size() as u64)),
+            Self::Local(file) => ByteStream::of_file(file).await,
         }
     }
 }
@@ -228,7 +228,11 @@ async fn read(generation: u32, source: &Source) -> Result<Outcome, String> {
         }
         take_ready(&mut reader, &mut begun)?;
         with(|app| {
-            app.view.progress = Some(if total > 0 { got as f64 / total as f64 } else { 0.5 });
+            app.view.progress = Some(if total > 0 {
+                (got as f64 / total as f64).min(1.0)
+            } else {
+                0.5
+            });
             app.show_progress();
         });
     }
