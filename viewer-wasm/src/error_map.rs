@@ -4,7 +4,7 @@
 //! programs use for single quantities.
 
 /// Colours of the scale at even steps, from no error to the largest. The style sheet's bar has the same.
-const STOPS: [[u8; 3]; 9] = [
+pub(crate) const STOPS: [[u8; 3]; 9] = [
     [4, 4, 8],
     [31, 12, 72],
     [85, 15, 109],

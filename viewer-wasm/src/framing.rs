@@ -43,8 +43,8 @@ impl Sample {
         let mut centre = [0.0; 3];
         let mut half = [0.0; 3];
         for axis in 0..3 {
-            let mut values: Vec<f32> = self.points.iter().map(|point| point[axis]).collect();
-            values.sort_unstable_by(f32::total_cmp);
+            let values = self.points.iter().map(|point| point[axis]).collect();
+            let values: Vec<f32> = crate::order::rising(values, |value| f64::from(*value));
             let last = values.len().checked_sub(1)?;
             let at = |share: f32| values[(share * last as f32).round() as usize];
             let (low, high) = (at(OUTSIDE), at(1.0 - OUTSIDE));
@@ -54,6 +54,21 @@ impl Sample {
         // A single point has an extent too.
         let radius = length(half).max(1e-3 * length(centre)).max(1e-6);
         Some(Space { centre, radius })
+    }
+}
+
+impl Sample {
+    /// Depths between which most of what lies before a camera is.
+    pub(crate) fn depths(&self, pose: &Pose) -> [f32; 2] {
+        let depths = self.points.iter().map(|point| pose.to_camera(*point)[2]);
+        let before: Vec<f32> = depths
+            .filter(|depth| *depth > 0.0)
+            .step_by(1 + self.points.len() / 2000)
+            .collect();
+        let before = crate::order::rising(before, |depth| f64::from(*depth));
+        let at = |share: f32| before.get((share * before.len() as f32) as usize).copied();
+        let near = at(OUTSIDE).unwrap_or(0.0);
+        [near, at(1.0 - 2.0 * OUTSIDE).unwrap_or(1.0).max(near + 1e-3)]
     }
 }
 

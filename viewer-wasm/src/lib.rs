@@ -24,6 +24,7 @@ mod report;
 mod run;
 mod sort;
 mod splat;
+mod style;
 mod web;
 mod wipe;
 

@@ -156,6 +156,18 @@ impl Navigator {
         self.go_to(self.home, seconds);
     }
 
+    /// Turns to a point, which it moves about from then on.
+    pub(crate) fn turn_to(&mut self, point: Vec3, seconds: f32) {
+        let to = Pose::looking_at(self.pose.position, point, self.arrangement.up);
+        self.go_to(to, seconds);
+        self.distance = length(sub(point, self.pose.position)).max(self.reach() * 1e-3);
+    }
+
+    /// Whether the camera is on its way to another pose.
+    pub(crate) fn is_on_journey(&self) -> bool {
+        self.journey.is_some()
+    }
+
     /// Goes on with a journey; says whether the camera moved.
     pub(crate) fn advance(&mut self, seconds: f32) -> bool {
         let Some(journey) = &mut self.journey else {

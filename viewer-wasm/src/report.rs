@@ -57,7 +57,7 @@ fn head(runs: &[Source<'_>]) -> String {
             escape(run.name)
         )
     });
-    format!("<th></th>{}", cells.collect::<String>())
+    format!("<td></td>{}", cells.collect::<String>())
 }
 
 fn table(head: &str, body: &str) -> String {

@@ -13,3 +13,4 @@ mod places;
 mod splats;
 mod stage;
 mod truth;
+mod work;

@@ -149,6 +149,72 @@ fn an_address_leads_to_a_camera() {
 }
 
 #[test]
+fn more_is_drawn_of_a_splat_than_its_colour() {
+    let stage = Stage::shared();
+    let page = stage.page("");
+    drawn(&page);
+    let hud = "document.getElementById('hud').textContent";
+    for (style, words) in [
+        ("points", "splats"),
+        ("ellipsoids", "splats"),
+        ("depth", "(bright) to"),
+        ("normals", "splats"),
+        ("counts", "splats a pixel"),
+    ] {
+        page.set("#style", style);
+        page.wait(&format!(
+            "{hud}.includes({words:?}) && location.search.includes('style={style}')"
+        ));
+        keep(&page, style);
+    }
+    // A double click turns to what is there, whatever is drawn of it.
+    page.run(
+        "(c => c.dispatchEvent(new MouseEvent('dblclick', \
+         { clientX: c.getBoundingClientRect().left + c.clientWidth / 3, \
+         clientY: c.getBoundingClientRect().top + c.clientHeight / 2, bubbles: true })))(document.getElementById('view'))",
+    );
+    page.wait("new URLSearchParams(location.search).has('view')");
+    assert_content(&page);
+}
+
+#[test]
+fn the_photograph_lies_over_its_camera() {
+    let stage = Stage::shared();
+    let (camera, _) = renders(&stage.run(), ITERATIONS[1], "test").remove(0);
+    let page = stage.page(&format!("&cam={camera}"));
+    drawn(&page);
+    page.wait("!document.getElementById('photo-bar').hidden");
+    page.click("#photo-difference");
+    page.wait("document.getElementById('photo').naturalWidth === 80");
+    // As the lens fits the canvas: in the middle, as large as it can be.
+    let places = page.eval(
+        "['view', 'photo'].map(id => { const r = document.getElementById(id).getBoundingClientRect(); \
+         return [r.left + r.width / 2, r.top + r.height / 2, r.width, r.height]; })",
+    );
+    let [view, photo]: [[f64; 4]; 2] = serde_json::from_value(places).unwrap();
+    assert!(
+        (view[0] - photo[0]).abs() < 1.0 && (view[1] - photo[1]).abs() < 1.0,
+        "{view:?} {photo:?}"
+    );
+    let natural = page.eval("(i => i.naturalWidth / i.naturalHeight)(document.getElementById('photo'))");
+    assert!(
+        (photo[2] / photo[3] - natural.as_f64().unwrap()).abs() < 0.02,
+        "{photo:?}"
+    );
+    assert!(
+        (view[2] - photo[2]).abs().min((view[3] - photo[3]).abs()) < 1.0,
+        "{view:?} {photo:?}"
+    );
+    keep(&page, "photo-difference");
+    // It belongs to its camera.
+    page.run(
+        "document.getElementById('view').dispatchEvent(new WheelEvent('wheel', { deltaY: 400, cancelable: true }))",
+    );
+    page.wait("document.getElementById('photo-bar').hidden && document.getElementById('frame').hidden");
+    assert_content(&page);
+}
+
+#[test]
 fn the_address_follows_the_camera_and_keys_work_beside_sliders() {
     let stage = Stage::shared();
     let (camera, _) = renders(&stage.run(), ITERATIONS[1], "test").remove(0);

@@ -8,6 +8,8 @@ pub(crate) mod config;
 pub(crate) mod evaluation;
 pub(crate) mod memory;
 pub(crate) mod metrics;
+pub(crate) mod names;
+pub(crate) mod table;
 
 use crate::json::{self, Value};
 use crate::order::rising;
@@ -29,6 +31,8 @@ pub(crate) struct RunInfo {
     pub(crate) plys: Vec<Ply>,
     /// Iterations that were evaluated, with the path of their figures.
     pub(crate) evals: Vec<(u64, String)>,
+    /// Mean and worst PSNR of the test views in the newest evaluation.
+    pub(crate) test: Option<[f64; 2]>,
     /// Whether the run wrote the points it began with.
     pub(crate) has_input: bool,
 }
@@ -78,6 +82,15 @@ impl RunInfo {
             .collect();
         evals = rising(evals, |(iteration, _)| *iteration as f64);
         evals.dedup_by_key(|(iteration, _)| *iteration);
+        let newest = value
+            .items("evals")
+            .iter()
+            .rev()
+            .find(|row| row.whole("iteration") == evals.last().map(|last| last.0));
+        let test = newest.and_then(|row| {
+            let test = row.get("test")?;
+            Some([test.number("psnr_image")?, test.get("worst")?.number("psnr_image")?])
+        });
         let text = |key: &str| value.text(key).unwrap_or("-").to_owned();
         Ok(Self {
             name: text("name"),
@@ -92,6 +105,7 @@ impl RunInfo {
             total: iterations.whole("total").unwrap_or(0),
             plys: plys.into_iter().map(|(_, ply)| ply).collect(),
             evals,
+            test,
             has_input: value
                 .items("files")
                 .iter()
@@ -169,6 +183,7 @@ mod tests {
         assert!(!run.is_running());
         assert_eq!(run.plys.len(), 1, "raw and fused of one iteration are one model");
         assert_eq!(run.plys[0].path, "point_cloud/iteration_40/point_cloud.ply");
+        assert!(run.test.is_some_and(|[mean, worst]| mean >= worst && worst > 0.0));
         assert_eq!(run.evals.iter().map(|(it, _)| *it).collect::<Vec<_>>(), [20, 40]);
     }
 

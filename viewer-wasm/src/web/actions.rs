@@ -2,14 +2,16 @@
 
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{DragEvent, Element, Event, File, HtmlInputElement, HtmlSelectElement, MouseEvent};
+use web_sys::{DragEvent, Element, Event, File, HtmlDialogElement, HtmlInputElement, HtmlSelectElement, MouseEvent};
 
 use super::app::{App, with};
 use super::loading::Source;
+use super::photo::Photo;
 use super::runs::read_evaluation;
 use super::{dom, pointer};
 use crate::address::Tab;
 use crate::navigate::Mode;
+use crate::style::Style;
 
 /// Listens to the whole page.
 pub(super) fn listen() {
@@ -96,10 +98,26 @@ impl App {
         self.open_model(Source::Local(file));
     }
 
+    /// Draws something else of each splat.
+    pub(super) fn set_style(&mut self, style: Style) {
+        self.view.look.style = style;
+        self.view.dirty = true;
+        self.touch();
+        self.show_side();
+    }
+
+    /// Shows or hides the panel beside the splats.
+    pub(super) fn show_panel(&mut self, on: bool) {
+        dom::show("side", on);
+        dom::set_attribute("side-toggle", "aria-expanded", &on.to_string());
+        self.view.dirty = true;
+    }
+
     /// Does what a button says.
     pub(super) fn act(&mut self, act: &str, value: &str) {
         match act {
             "tab" => self.show_tab(Tab::of_name(value).unwrap_or_default()),
+            "copy-link" => self.copy_link(),
             "theme" => {
                 self.toggle_theme();
             }
@@ -115,23 +133,24 @@ impl App {
             "degree" => {
                 self.view.look.degree = value.parse().unwrap_or(3);
                 self.view.dirty = true;
+                self.touch();
                 self.show_side();
             }
-            "style" => {
-                self.view.look.point_px = if value == "points" { 1.5 } else { 0.0 };
-                self.view.dirty = true;
-                self.show_side();
-            }
+            "photo" => self.set_photo(Photo::of_name(value)),
             "screenshot" => self.screenshot(),
             "side" => {
                 let hidden = dom::by_id("side").is_some_and(|side| side.has_attribute("hidden"));
-                dom::show("side", hidden);
-                self.view.dirty = true;
+                self.show_panel(hidden);
             }
             "newest" => self.show_newest(),
+            "open-run" => {
+                self.switch_run(value.to_owned());
+                self.show_tab(Tab::Splats);
+            }
+            "runs-sort" => self.sort_table(value),
             "overlay" => self.toggle_overlay(value.to_owned()),
             "chart-log" | "chart-reset" => self.chart_action(act, value),
-            "sort" | "view" | "pair" | "eval-step" | "fit" => self.compare_action(act, value),
+            "sort" | "view" | "pair" | "eval-step" | "fit" | "load-evaluated" => self.compare_action(act, value),
             _ => {}
         }
     }
@@ -152,19 +171,24 @@ impl App {
                 self.view.look.scale = crate::number::parse(value).unwrap_or(1.0) as f32;
                 dom::set_text("scale-value", &format!("{:.2}", self.view.look.scale));
                 self.view.dirty = true;
+                self.touch();
             }
+            ("style", false) => self.set_style(Style::of_name(value)),
             ("frusta", false) => {
                 self.view.frusta = value == "true";
                 self.view.dirty = true;
             }
+            ("runs-filter", true) => self.filter_table(value),
             ("smooth", true) => self.set_smoothing(value),
             ("wipe", true) => self.set_wipe(value),
+            ("photo-amount", true) => self.set_photo_share(value),
             ("gain", true) => self.set_gain(value),
             ("eval-set", false) => self.set_eval_filter(value),
             ("evaluation", false) => {
                 let path = self.runs.first().map(|run| run.path.clone());
                 if let (Some(path), Ok(iteration)) = (path, value.parse()) {
                     self.evaluation.iteration = Some(iteration);
+                    self.touch();
                     spawn_local(read_evaluation(path, Some(iteration)));
                 }
             }
@@ -173,11 +197,14 @@ impl App {
     }
 }
 
-/// Opens or closes the list of shortcuts.
+/// Opens or closes the list of shortcuts; the browser keeps the focus in it and gives it back.
 pub(super) fn toggle_help() {
-    let hidden = dom::by_id("help").is_some_and(|help| help.has_attribute("hidden"));
-    dom::show("help", hidden);
-    if let Some(close) = dom::html_by_id("help-close").filter(|_| hidden) {
-        let _ = close.focus();
+    let help = dom::by_id("help").and_then(|help| help.dyn_into::<HtmlDialogElement>().ok());
+    match help {
+        Some(help) if help.open() => help.close(),
+        Some(help) => {
+            let _ = help.show_modal();
+        }
+        None => {}
     }
 }

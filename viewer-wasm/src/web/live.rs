@@ -7,6 +7,8 @@ use super::app::{App, with};
 use super::dom;
 use super::net::{self, NetError, Rest};
 use super::runs::{Run, open, read_evaluation};
+use super::table::read_rows;
+use crate::address::Tab;
 use crate::html::{duration, escape};
 use crate::run::{RunInfo, parse_index};
 
@@ -22,7 +24,7 @@ const STUCK_MS: f64 = 60_000.0;
 /// Asks the server again and again, for as long as the page lives.
 pub(super) async fn follow() {
     for round in 1_u32.. {
-        pause().await;
+        pause(EVERY_MS).await;
         let asked = with(|app| {
             let running = app.runs.iter().filter(|run| run.info.is_running());
             let running = running.map(|run| run.path.clone()).collect::<Vec<_>>();
@@ -31,6 +33,9 @@ pub(super) async fn follow() {
         let (running, silent) = asked.unwrap_or_default();
         if round.is_multiple_of(INDEX_ROUNDS) || silent {
             read_index().await;
+            if with(|app| app.address.tab == Tab::Runs) == Some(true) {
+                read_rows().await;
+            }
         }
         for path in running {
             step(path).await;
@@ -47,11 +52,7 @@ async fn read_index() {
     let answer = net::text(&url, true).await;
     let opened = with(|app| {
         app.heard(answer.as_ref().err());
-        let index = parse_index(&answer.ok()?).ok()?;
-        if app.index != index {
-            app.index = index;
-            app.show_runs();
-        }
+        app.take_index(parse_index(&answer.ok()?).ok()?);
         let first = app.index.first().cloned();
         first.filter(|_| app.runs.is_empty() && app.address.runs.is_empty())
     });
@@ -60,10 +61,11 @@ async fn read_index() {
     }
 }
 
-async fn pause() {
+/// Waits.
+pub(super) async fn pause(milliseconds: i32) {
     let wait = Promise::new(&mut |resolve, _| {
         if let Some(window) = dom::window() {
-            let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, EVERY_MS);
+            let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, milliseconds);
         }
     });
     let _ = JsFuture::from(wait).await;

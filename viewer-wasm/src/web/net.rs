@@ -37,16 +37,16 @@ impl NetError {
     }
 }
 
-async fn get(url: &str, fresh: bool, from: Option<u64>) -> Result<Response, NetError> {
+async fn get(url: &str, fresh: bool, range: Option<String>) -> Result<Response, NetError> {
     let unreachable = |_| NetError::Silent;
     let init = RequestInit::new();
     init.set_method("GET");
     if fresh {
         init.set_cache(RequestCache::NoStore);
     }
-    if let Some(from) = from {
+    if let Some(range) = range {
         let headers = web_sys::Headers::new().map_err(unreachable)?;
-        headers.set("Range", &format!("bytes={from}-")).map_err(unreachable)?;
+        headers.set("Range", &range).map_err(unreachable)?;
         init.set_headers(&headers);
     }
     let window = dom::window().ok_or(NetError::Absent)?;
@@ -102,7 +102,7 @@ pub(super) enum Rest {
 /// The byte before is asked for too: a file that has not grown then answers with it, and only one that shrank with an
 /// error.
 pub(super) async fn rest(url: &str, from: u64) -> Result<Rest, NetError> {
-    let response = get(url, true, from.checked_sub(1)).await?;
+    let response = get(url, true, from.checked_sub(1).map(|from| format!("bytes={from}-"))).await?;
     if response.status() == 416 {
         return Ok(Rest::Replaced);
     }
@@ -132,6 +132,12 @@ extern "C" {
 
 /// First bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// The last bytes of a file as text; all of it from a server without Range.
+pub(super) async fn end(url: &str, bytes: u32) -> Result<String, NetError> {
+    let response = checked(get(url, true, Some(format!("bytes=-{bytes}"))).await?)?;
+    Ok(String::from_utf8_lossy(&bytes_of(&response).await?).into_owned())
+}
 
 /// Bytes that arrive piece by piece.
 pub(super) struct ByteStream {

@@ -1,5 +1,6 @@
 //! The two pictures of an evaluated view: photograph, render, and their difference, which is computed here.
 
+use js_sys::{Reflect, Uint8Array};
 use wasm_bindgen::Clamped;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -7,6 +8,7 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, HtmlImageElement, Ima
 
 use super::app::{App, with};
 use super::dom;
+use super::renderer::Shot;
 use super::runs::decoded;
 use crate::error_map::error_picture;
 
@@ -59,6 +61,32 @@ impl App {
             }
             with(|app| app.take_pictures(pair, read));
         });
+    }
+
+    /// Draws the camera of a view with the model on the screen, and shows that alone.
+    pub(super) fn show_own_render(&mut self, camera: &str) {
+        let Some(camera) = self.camera(camera) else {
+            return;
+        };
+        let shot = Shot {
+            pose: camera.pose,
+            lens: camera.lens,
+        };
+        let wanted = [String::new(), camera.name.clone()];
+        self.pictures.wanted.clone_from(&wanted);
+        let done = Box::new(move |result: Result<JsValue, JsValue>| {
+            // The order that it waited for is being taken: painting comes after.
+            spawn_local(async move {
+                with(|app| match result.and_then(|picture| rgba_of(&picture)) {
+                    Ok((rgba, size)) if app.pictures.wanted == wanted => {
+                        app.pictures.held = Pair::default();
+                        let _ = put(SIDES[0], &rgba, size);
+                    }
+                    _ => {}
+                });
+            });
+        });
+        self.order_picture(shot, done);
     }
 
     fn take_pictures(&mut self, pair: Pair, read: Vec<Option<(Vec<u8>, [u32; 2])>>) {
@@ -128,6 +156,14 @@ fn pixels_of(image: &HtmlImageElement) -> Result<(Vec<u8>, [u32; 2]), JsValue> {
     context.draw_image_with_html_image_element(image, 0.0, 0.0)?;
     let data = context.get_image_data(0.0, 0.0, f64::from(width), f64::from(height))?;
     Ok((data.data().0, [width, height]))
+}
+
+/// Pixels and size of `{width, height, rgba}`.
+pub(super) fn rgba_of(picture: &JsValue) -> Result<(Vec<u8>, [u32; 2]), JsValue> {
+    let get = |key: &str| Reflect::get(picture, &key.into());
+    let side = |key: &str| Ok::<u32, JsValue>(get(key)?.as_f64().unwrap_or(0.0) as u32);
+    let size = [side("width")?, side("height")?];
+    Ok((Uint8Array::new(&get("rgba")?).to_vec(), size))
 }
 
 fn put(id: &str, rgba: &[u8], [width, height]: [u32; 2]) -> Result<(), JsValue> {

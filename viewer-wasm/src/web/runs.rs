@@ -43,15 +43,6 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Name for people; several runs of one name are told apart by folder.
-    pub(super) fn title(&self) -> &str {
-        self.path
-            .rsplit('/')
-            .next()
-            .filter(|name| !name.is_empty())
-            .unwrap_or(&self.info.name)
-    }
-
     /// The evaluation of an iteration, once it was read.
     pub(super) fn evaluation(&self, iteration: u64) -> Option<&Evaluation> {
         let found = self.evaluations.iter().find(|(known, _)| *known == iteration);
@@ -96,7 +87,7 @@ pub(super) async fn open_all() {
     let wanted = with(|app| {
         app.has_index = has_index;
         match index {
-            Ok(index) => app.index = index,
+            Ok(index) => app.take_index(index),
             Err(why) => app.say("index", &why),
         }
         let first = app.index.first().cloned();
@@ -155,6 +146,9 @@ pub(super) async fn open(path: String) {
         let cameras = net::text(&url(&path, "cameras.json"), false).await;
         // Which camera to begin with is chosen by its PSNR.
         read_evaluation(path.clone(), None).await;
+        if let Some(named) = with(|app| app.evaluation.iteration).flatten() {
+            read_evaluation(path.clone(), Some(named)).await;
+        }
         let cameras = cameras
             .map_err(|e| e.about("cameras.json"))
             .and_then(|text| cameras::parse(&text));
@@ -377,8 +371,11 @@ impl App {
         let shown = self.address.runs.first().cloned();
         let option = |path: &String| {
             let selected = if Some(path) == shown.as_ref() { " selected" } else { "" };
-            let name = path.rsplit('/').next().unwrap_or(path);
-            format!("<option value=\"{}\"{selected}>{}</option>", escape(path), escape(name))
+            format!(
+                "<option value=\"{}\"{selected}>{}</option>",
+                escape(path),
+                escape(self.name_of(path))
+            )
         };
         let open = self
             .runs
@@ -388,8 +385,16 @@ impl App {
         let options: String = self.index.iter().chain(open).map(option).collect();
         dom::set_html("run", &options);
         dom::show("run", !options.is_empty());
+        if let Some(document) = dom::document() {
+            let name = shown
+                .as_deref()
+                .map_or(String::new(), |path| format!("{} · ", self.name_of(path)));
+            document.set_title(&(name + "Kiln"));
+        }
+        dom::show("tab-runs", self.index.len() > 1);
         self.sync_address();
         self.show_live();
+        self.show_table();
     }
 
     /// Puts another run in the place of all that are open.
@@ -419,6 +424,7 @@ impl App {
             self.address.runs.retain(|run| *run != path);
             self.sync_address();
             self.draw_charts();
+            self.show_table();
         } else if self.runs.len() < MAX_RUNS {
             spawn_local(open(path));
         }

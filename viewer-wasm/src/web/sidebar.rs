@@ -1,22 +1,24 @@
 //! The panel beside the splats: models, look, cameras.
 
-use js_sys::{Reflect, Uint8Array};
 use wasm_bindgen::Clamped;
 use wasm_bindgen::prelude::*;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
 
 use super::app::{App, with};
 use super::dom;
+use super::pictures::rgba_of;
 use super::renderer::Shot;
 use super::subject::Subject;
 use crate::html::escape;
 use crate::navigate::Mode;
 use crate::order::rising;
+use crate::style::Style;
 
 impl App {
     /// Draws the panel anew.
     pub(super) fn show_side(&mut self) {
         self.show_models();
+        self.show_photo();
         let view = &self.view;
         let degree = self
             .renderer
@@ -29,14 +31,10 @@ impl App {
             button("degree", &each.to_string(), &each.to_string(), each == used, off)
         });
         dom::set_html("degrees", &degrees.collect::<String>());
-        let points = view.look.point_px > 0.0;
-        let styles = [("splats", "Splats", !points), ("points", "Points", points)];
-        dom::set_html(
-            "styles",
-            &styles
-                .map(|(id, title, on)| button("style", id, title, on, ""))
-                .concat(),
-        );
+        dom::select("style", view.look.style.name());
+        if let Some(scale) = dom::input_by_id("scale") {
+            scale.set_disabled(view.look.style == Style::Points);
+        }
         let fly = view.navigator.mode == Mode::Fly;
         let modes = [("orbit", "Orbit", !fly), ("fly", "Fly", fly)];
         dom::set_html(
@@ -116,7 +114,7 @@ impl App {
         let note = match (evaluation, &self.view.subject) {
             (Some(_), _) => "worst first".to_owned(),
             (None, Subject::Saved(iteration)) => format!("no evaluation at {iteration}"),
-            (None, Subject::File(..)) => format!("of {}", run.title()),
+            (None, Subject::File(..)) => format!("of {}", self.name_of(&run.path)),
             (None, _) => String::new(),
         };
         dom::set_text("cameras-note", &note);
@@ -176,10 +174,7 @@ fn button(act: &str, value: &str, title: &str, on: bool, more: &str) -> String {
 
 /// Makes a PNG of `{width, height, rgba}` and hands it to the downloads.
 fn save(picture: &JsValue, name: &str) -> Result<(), JsValue> {
-    let get = |key: &str| Reflect::get(picture, &key.into());
-    let side = |key: &str| Ok::<u32, JsValue>(get(key)?.as_f64().unwrap_or(0.0) as u32);
-    let (width, height) = (side("width")?, side("height")?);
-    let rgba = Uint8Array::new(&get("rgba")?).to_vec();
+    let (rgba, [width, height]) = rgba_of(picture)?;
     let data = ImageData::new_with_u8_clamped_array_and_sh(Clamped(&rgba), width, height)?;
     let document = dom::document().ok_or("no document")?;
     let canvas: HtmlCanvasElement = document.create_element("canvas")?.dyn_into()?;

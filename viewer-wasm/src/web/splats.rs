@@ -7,6 +7,7 @@ use web_sys::HtmlCanvasElement;
 use super::app::{App, with};
 use super::dom;
 use super::model::GpuModel;
+use super::photo::Photo;
 use super::renderer::{Look, Renderer, Shot};
 use super::runs::Run;
 use super::sorting::{SortClient, Sorted};
@@ -14,15 +15,16 @@ use super::subject::Subject;
 use crate::address::{FreeView, Tab};
 use crate::camera::{Lens, Pose};
 use crate::framing::Sample;
-use crate::frustum::{Style, outline, pick, quality_tint};
+use crate::frustum::{self, outline, pick, quality_tint};
 use crate::html::count;
 use crate::navigate::{Mode, Navigator};
 use crate::run::cameras::{Arrangement, Camera, arrangement, home};
+use crate::style::Style;
 
 /// Seconds of the way to a camera.
 const JOURNEY_S: f32 = 0.5;
-/// A camera that has not moved for so long rests.
-const REST_MS: f64 = 250.0;
+/// Splats over a pixel at the bright end of their scale.
+const MOST_COUNTED: f32 = 255.0;
 /// Most pixels a side of the page's canvas has per CSS pixel.
 const MAX_RATIO: f64 = 2.0;
 
@@ -42,6 +44,9 @@ pub(super) struct View {
     pub(super) frusta: bool,
     /// Camera of the scene one looks through.
     pub(super) through: Option<String>,
+    /// How its photograph lies over the splats, and how much of it.
+    pub(super) photo: Photo,
+    pub(super) photo_share: f64,
     pub(super) dirty: bool,
     pub(super) keys: Vec<String>,
     pub(super) sorter: Option<SortClient>,
@@ -62,8 +67,8 @@ pub(super) struct View {
     last_frame_ms: f64,
     /// The camera stands before a file that lies elsewhere than the run.
     framed: bool,
-    /// When the camera was moved by hand, until the address says so.
-    moved_ms: Option<f64>,
+    /// The camera was moved by hand, and the address does not say so yet.
+    pub(super) moved: bool,
     pub(super) sorts: u32,
     pub(super) sort_ms: Option<f64>,
     pub(super) frame_ms: Option<f64>,
@@ -90,11 +95,14 @@ impl View {
             look: Look {
                 degree: 3,
                 scale: 1.0,
-                point_px: 0.0,
+                style: Style::Splats,
+                range: [0.0, 1.0],
                 background: [0.0; 3],
             },
             frusta: true,
             through: None,
+            photo: Photo::Off,
+            photo_share: 0.5,
             dirty: true,
             keys: Vec::new(),
             sorter: None,
@@ -110,7 +118,7 @@ impl View {
             orders: Vec::new(),
             last_frame_ms: 0.0,
             framed: false,
-            moved_ms: None,
+            moved: false,
             sorts: 0,
             sort_ms: None,
             frame_ms: None,
@@ -208,6 +216,11 @@ impl App {
     fn frame(&mut self, now_ms: f64) {
         if self.address.tab != Tab::Splats {
             self.view.last_frame_ms = 0.0;
+            self.settle();
+            if self.view.incoming.is_some() {
+                // The next model takes its place as soon as it is in order.
+                self.ask_for_order();
+            }
             return;
         }
         self.fit_canvas();
@@ -225,10 +238,7 @@ impl App {
         let was_drawing = self.view.last_frame_ms > 0.0;
         self.view.last_frame_ms = 0.0;
         if !std::mem::take(&mut self.view.dirty) {
-            // Browsers take few changes of the address a second.
-            if self.view.moved_ms.is_some_and(|moved| dom::now_ms() - moved > REST_MS) {
-                self.remember_place();
-            }
+            self.settle();
             return;
         }
         self.view.last_frame_ms = now_ms;
@@ -236,7 +246,12 @@ impl App {
             let old = self.view.frame_ms.unwrap_or(gone_ms);
             self.view.frame_ms = Some(old + 0.2 * (gone_ms - old));
         }
-        let (Some(shot), Some(renderer)) = (self.shot(), &mut self.renderer) else {
+        let shot = self.shot();
+        self.view.look.range = match (self.view.look.style, &shot) {
+            (Style::Depth, Some(shot)) => self.view.sample.depths(&shot.pose),
+            _ => [0.0, MOST_COUNTED],
+        };
+        let (Some(shot), Some(renderer)) = (shot, &mut self.renderer) else {
             return;
         };
         let drawn = renderer.draw(&shot, &self.view.look, self.view.frusta && self.view.through.is_none());
@@ -265,23 +280,26 @@ impl App {
     /// The camera moved by hand: one no longer looks through a camera of the scene. The address follows when it rests.
     pub(super) fn left_camera(&mut self) {
         self.view.dirty = true;
-        self.view.moved_ms = Some(dom::now_ms());
+        self.view.moved = true;
+        self.touch();
         if self.view.through.take().is_some() {
             self.address.camera = None;
             self.show_side();
         }
     }
 
-    /// Remembers the place in the address, once the camera rests.
+    /// Remembers the place that the camera was moved to by hand, once it is there.
     pub(super) fn remember_place(&mut self) {
-        self.view.moved_ms = None;
+        if !self.view.moved || self.view.navigator.is_on_journey() {
+            return;
+        }
+        self.view.moved = false;
         // A place before a file of the reader means nothing to who opens the address.
         let run = self.view.through.is_none() && !self.view.framed;
         self.address.view = run.then_some(FreeView {
             pose: self.view.navigator.pose,
             distance: self.view.navigator.distance,
         });
-        self.sync_address();
     }
 
     fn ask_for_order(&mut self) {
@@ -340,7 +358,7 @@ impl App {
         for order in ready {
             let look = Look {
                 scale: 1.0,
-                point_px: 0.0,
+                style: Style::Splats,
                 ..view.look
             };
             let picture = renderer.picture(&order.shot, &look);
@@ -402,11 +420,17 @@ impl App {
         let Some(camera) = self.camera(name).cloned() else {
             return;
         };
-        let seconds = if at_once || dom::calm() { 0.0 } else { JOURNEY_S };
+        // A photograph is compared at its place only.
+        let compares = self.view.photo != Photo::Off;
+        let seconds = if at_once || compares || dom::calm() {
+            0.0
+        } else {
+            JOURNEY_S
+        };
         self.view.lens = camera.lens;
         self.view.navigator.go_to(camera.pose, seconds);
         self.view.through = Some(camera.name.clone());
-        self.view.moved_ms = None;
+        self.view.moved = false;
         self.address.camera = Some(camera.name);
         self.address.view = None;
         self.view.dirty = true;
@@ -447,6 +471,28 @@ impl App {
         self.view.resort();
     }
 
+    /// Turns to what is drawn at a point of the canvas, CSS pixels, and moves about that.
+    pub(super) fn turn_to(&mut self, at: [f32; 2]) {
+        let Some(shot) = self.shot() else {
+            return;
+        };
+        let Some(renderer) = &mut self.renderer else {
+            return;
+        };
+        let ratio = shot.lens.size[0] as f32 / renderer.canvas.client_width().max(1) as f32;
+        let px = at.map(|v| v * ratio);
+        let depth = renderer.depth_at(&shot, &self.view.look, px.map(|v| v as u32));
+        self.view.dirty = true;
+        if let Some(depth) = depth {
+            let side = |axis: usize| (px[axis] - shot.lens.centre[axis]) / shot.lens.focal[axis] * depth;
+            let point = shot.pose.to_world([side(0), side(1), depth]);
+            self.view
+                .navigator
+                .turn_to(point, if dom::calm() { 0.0 } else { JOURNEY_S });
+            self.left_camera();
+        }
+    }
+
     /// Turns the scene so that another axis is up.
     pub(super) fn set_up(&mut self, axis: &str) {
         let up = match axis {
@@ -456,7 +502,7 @@ impl App {
         };
         self.view.navigator.set_up(up);
         self.left_camera();
-        self.remember_place();
+        self.sync_address();
         self.show_side();
     }
 
@@ -520,7 +566,7 @@ impl App {
                 .iter()
                 .position(|name| *name == camera.name)
                 .map(|slot| slot as u32);
-            outline(&camera.pose, &camera.lens, &Style { depth, tint, thumbnail })
+            outline(&camera.pose, &camera.lens, &frustum::Style { depth, tint, thumbnail })
         });
         let outlines: Vec<_> = outlines.collect();
         if let Some(renderer) = &mut self.renderer {
@@ -561,6 +607,12 @@ impl App {
             let digits = usize::from(fps < 9.5);
             format!("{fps:.digits$} fps")
         }));
+        let [low, high] = view.look.range;
+        match view.look.style {
+            Style::Depth => parts.push(format!("depth {low:.2} (bright) to {high:.2}")),
+            Style::Counts => parts.push(format!("0 to {high:.0} splats a pixel (bright)")),
+            _ => {}
+        }
         dom::set_text("hud", &parts.join("  ·  "));
     }
 }

@@ -87,6 +87,7 @@ impl App {
         }
         self.set_frusta();
         self.show_side();
+        self.show_evaluation();
     }
 
     /// The newest that the run has to show: a saved model, the snapshot of its training, or what it began with.
