@@ -9,7 +9,7 @@ use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Chunk, Reduction, Threads, Variants};
 use kiln::memory::Gpu as Device;
 use kiln::program::{Class, Command, Program, Span, Tag, TensorTable};
-use kiln::step::{Capacities, StepTensors, read_model, train_step, write_model};
+use kiln::step::{Capacities, StepTensors, read_model, read_sample, train_step, write_model};
 use kiln::vk::{self, CompiledProgram, Instance, RecordOptions, Validation};
 
 /// No test needs more.
@@ -258,6 +258,15 @@ impl Gpu {
     #[must_use]
     pub fn model(&mut self) -> Gaussians {
         read_model(&mut self.device, &self.tensors).expect("download")
+    }
+
+    /// At most `most` Gaussians of the model, and how many it has.
+    ///
+    /// # Panics
+    /// When the device fails.
+    #[must_use]
+    pub fn sample(&mut self, most: u32) -> (Gaussians, u32) {
+        read_sample(&mut self.device, &self.tensors, most).expect("download")
     }
 
     /// Planes of every chunk, as one list of `planes` values for each of `count` Gaussians.

@@ -14,16 +14,18 @@ pub(crate) enum Tab {
     Splats,
     Metrics,
     Evaluation,
+    Runs,
 }
 
 impl Tab {
-    pub(crate) const ALL: [Self; 3] = [Self::Splats, Self::Metrics, Self::Evaluation];
+    pub(crate) const ALL: [Self; 4] = [Self::Splats, Self::Metrics, Self::Evaluation, Self::Runs];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Splats => "splats",
             Self::Metrics => "metrics",
             Self::Evaluation => "evaluation",
+            Self::Runs => "runs",
         }
     }
 
@@ -39,6 +41,11 @@ pub(crate) struct FreeView {
     pub(crate) distance: f32,
 }
 
+/// Keys of how things are shown; the parts of the page that they are about write and read their values.
+const LOOKS: [&str; 12] = [
+    "style", "sh", "size", "photo", "share", "eval", "pick", "pair", "wipe", "smooth", "log", "span",
+];
+
 /// What the address says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Address {
@@ -48,6 +55,8 @@ pub(crate) struct Address {
     pub(crate) camera: Option<String>,
     pub(crate) view: Option<FreeView>,
     pub(crate) tab: Tab,
+    /// Key and value of what is not as it is at first.
+    pub(crate) looks: Vec<(&'static str, String)>,
     pub(crate) token: Option<String>,
     /// Runs that were named but lie outside the page's folder.
     pub(crate) refused: Vec<String>,
@@ -70,7 +79,10 @@ impl Address {
                 "view" => address.view = free_view(&value),
                 "tab" => address.tab = Tab::of_name(&value).unwrap_or_default(),
                 "token" => address.token = Some(value).filter(|token| !token.is_empty()),
-                _ => {}
+                key => {
+                    let known = LOOKS.into_iter().find(|known| *known == key);
+                    address.looks.extend(known.map(|known| (known, value)));
+                }
             }
         }
         address
@@ -86,6 +98,7 @@ impl Address {
         if self.tab != Tab::default() {
             pairs.push(("tab", self.tab.name().to_owned()));
         }
+        pairs.extend(self.looks.iter().cloned());
         pairs.extend(self.token.clone().map(|token| ("token", token)));
         let parts: Vec<_> = pairs
             .iter()
@@ -96,6 +109,17 @@ impl Address {
         } else {
             format!("?{}", parts.join("&"))
         }
+    }
+
+    /// What the address says of one of [`LOOKS`].
+    pub(crate) fn look(&self, key: &str) -> Option<&str> {
+        let found = self.looks.iter().find(|(known, _)| *known == key);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// What the address says of one of [`LOOKS`], when that is a number.
+    pub(crate) fn number(&self, key: &str) -> Option<f64> {
+        self.look(key).and_then(crate::number::parse).filter(|v| v.is_finite())
     }
 
     /// The address of a file under the page, token included. `path` is not encoded yet.
@@ -172,13 +196,18 @@ mod tests {
 
     #[test]
     fn an_address_comes_back_as_it_was() {
-        let text = "?run=runs/garden%2016gb&run=runs/b&iter=7000&cam=DSC_1%26&tab=metrics&token=ab%2Bc";
+        let text =
+            "?run=runs/garden%2016gb&run=runs/b&iter=7000&cam=DSC_1%26&tab=metrics&sh=1&log=loss,psnr&token=ab%2Bc";
         let address = Address::parse(text);
         assert_eq!(address.runs, ["runs/garden 16gb", "runs/b"]);
         assert_eq!((address.iteration, address.tab), (Some(7000), Tab::Metrics));
         assert_eq!(
             (address.camera.as_deref(), address.token.as_deref()),
             (Some("DSC_1&"), Some("ab+c"))
+        );
+        assert_eq!(
+            (address.number("sh"), address.look("log")),
+            (Some(1.0), Some("loss,psnr"))
         );
         assert_eq!(address.print(), text);
         assert_eq!(Address::parse("").print(), "");
@@ -187,9 +216,10 @@ mod tests {
 
     #[test]
     fn runs_outside_the_page_and_nonsense_are_refused() {
-        let address = Address::parse("run=../x&run=http://evil&run=/etc&iter=x&tab=no&cam=&view=1,2&run=a&%zz=%zz");
+        let address =
+            Address::parse("run=../x&run=http://evil&run=/etc&iter=x&tab=no&cam=&view=1,2&run=a&%zz=%zz&size=big");
         assert_eq!(address.runs, ["a"]);
-        assert_eq!(address.refused.len(), 3);
+        assert_eq!((address.refused.len(), address.number("size")), (3, None));
         assert_eq!(
             (address.iteration, address.tab, address.camera, address.view),
             (None, Tab::Splats, None, None)

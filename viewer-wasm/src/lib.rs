@@ -7,6 +7,9 @@
 mod address;
 mod camera;
 mod chart;
+mod error_map;
+mod formats;
+mod framing;
 mod frustum;
 mod html;
 mod json;
@@ -21,6 +24,7 @@ mod report;
 mod run;
 mod sort;
 mod splat;
+mod style;
 mod web;
 mod wipe;
 

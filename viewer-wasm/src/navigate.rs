@@ -59,6 +59,29 @@ impl Navigator {
         self.arrangement.radius
     }
 
+    /// What it moves about.
+    pub(crate) fn arrangement(&self) -> &Arrangement {
+        &self.arrangement
+    }
+
+    /// Calls another direction up: the camera and its home stay where they are and are levelled, or look at the target from
+    /// aside where they would look along it.
+    pub(crate) fn set_up(&mut self, up: Vec3) {
+        self.arrangement.up = up;
+        let Arrangement { target, radius, .. } = self.arrangement;
+        let level = |pose: &Pose| {
+            let steep = dot(pose.forward(), up).abs() > POLE;
+            if steep {
+                let aside = scale([up[1], up[2], up[0]], -radius);
+                Pose::looking_at(add(add(target, aside), scale(up, 0.4 * radius)), target, up)
+            } else {
+                Pose::looking_at(pose.position, add(pose.position, pose.forward()), up)
+            }
+        };
+        (self.pose, self.home) = (level(&self.pose), level(&self.home));
+        self.journey = None;
+    }
+
     fn target(&self) -> Vec3 {
         add(self.pose.position, scale(self.pose.forward(), self.distance))
     }
@@ -131,6 +154,18 @@ impl Navigator {
 
     pub(crate) fn go_home(&mut self, seconds: f32) {
         self.go_to(self.home, seconds);
+    }
+
+    /// Turns to a point, which it moves about from then on.
+    pub(crate) fn turn_to(&mut self, point: Vec3, seconds: f32) {
+        let to = Pose::looking_at(self.pose.position, point, self.arrangement.up);
+        self.go_to(to, seconds);
+        self.distance = length(sub(point, self.pose.position)).max(self.reach() * 1e-3);
+    }
+
+    /// Whether the camera is on its way to another pose.
+    pub(crate) fn is_on_journey(&self) -> bool {
+        self.journey.is_some()
     }
 
     /// Goes on with a journey; says whether the camera moved.
@@ -219,6 +254,18 @@ mod tests {
         // 100 pixels at distance 2 with focal length 200 is 1 unit.
         let moved = navigator.pose.to_camera([0.0; 3]);
         assert!((moved[0] - 1.0).abs() < 1e-5, "{moved:?}");
+    }
+
+    #[test]
+    fn another_axis_is_up_and_the_place_stays() {
+        let mut navigator = navigator();
+        navigator.set_up([0.0, 1.0, 0.0]);
+        assert_eq!(navigator.pose.position, [0.0, 0.0, -4.0]);
+        assert!(close(&navigator.pose.to_camera([0.0; 3]), &[0.0, 0.0, 4.0], 1e-5));
+        assert!(navigator.pose.to_camera([0.0, 1.0, 0.0])[1] < -0.9, "up is up");
+        navigator.set_up([0.0, 0.0, 1.0]);
+        assert!(navigator.pose.to_camera([0.0, 0.0, 1.0])[1] < -0.5);
+        assert!(navigator.pose.to_camera([0.0; 3])[2] > 3.0, "the target stays in sight");
     }
 
     #[test]

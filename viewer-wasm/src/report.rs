@@ -26,7 +26,7 @@ pub(crate) fn figures(runs: &[Source<'_>]) -> String {
                 spread => escape(spread),
             }),
         ),
-        ("Test SSIM", Box::new(move |run| eval(run, "ssim", 4))),
+        ("Test SSIM", Box::new(move |run| eval(run, "ssim_valid", 4))),
         ("Test LPIPS", Box::new(move |run| eval(run, "lpips", 4))),
         (
             "Device memory, peak",
@@ -57,7 +57,7 @@ fn head(runs: &[Source<'_>]) -> String {
             escape(run.name)
         )
     });
-    format!("<th></th>{}", cells.collect::<String>())
+    format!("<td></td>{}", cells.collect::<String>())
 }
 
 fn table(head: &str, body: &str) -> String {

@@ -77,6 +77,11 @@ impl Parameters {
     }
 }
 
+/// The constant SH coefficient of a colour that is the same from everywhere, 0 to 1.
+pub(crate) fn constant_of(color: f32) -> f32 {
+    (color - 0.5) / SH_C0
+}
+
 #[cfg(test)]
 pub(crate) fn plain_parameters() -> Parameters {
     Parameters {

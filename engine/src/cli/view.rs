@@ -36,7 +36,7 @@ fn serve(folder: &Path, listen: &Listen, open: bool, out: &mut dyn Write) -> Res
     if server.listed() == 0 {
         let _ = writeln!(
             messages,
-            "note: no run in {} yet; reload the page once there is one",
+            "note: no run in {} yet; the page shows one once it is there",
             folder.display()
         );
     }

@@ -283,6 +283,9 @@ pub struct Schedule {
     pub checkpoint: Vec<u32>,
     /// Minutes after which to write another one; 0 to 100 000, 0 = only after those iterations and at the end.
     pub checkpoint_minutes: f64,
+    /// Most seconds between two snapshots for the viewer, which take 1 % of the training time at most; 0 to 100 000,
+    /// 0 = none.
+    pub live_seconds: f64,
     /// Iterations between two raises of the active SH degree.
     pub sh_every: u32,
     /// Coarse-to-fine phases in order; after the last one the scale is 1.

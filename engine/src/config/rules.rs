@@ -170,6 +170,7 @@ fn check_schedule(schedule: &Schedule, c: &mut Checker) {
         });
     }
     c.range("checkpoint_minutes", schedule.checkpoint_minutes, 0.0..=100_000.0);
+    c.range("live_seconds", schedule.live_seconds, 0.0..=100_000.0);
     c.range("sh_every", schedule.sh_every, 1..=MAX_STEPS);
     if let Some(stop) = schedule.early_stop {
         c.within("early_stop", |c| {

@@ -361,6 +361,13 @@ pub enum Event {
         /// The checkpoint file, relative to the run folder where it lies inside.
         checkpoint: String,
     },
+    /// `live.ply` was renewed: a light snapshot of the model for who looks on.
+    Live {
+        /// Gaussians in it.
+        kept: u32,
+        /// Gaussians in the model.
+        gaussians: u32,
+    },
     /// Files were written.
     Save {
         /// Paths relative to the run folder.

@@ -6,6 +6,7 @@ mod recovery;
 mod results;
 
 pub use recovery::run;
+pub(super) use results::comments;
 
 use std::collections::VecDeque;
 use std::io::Write;

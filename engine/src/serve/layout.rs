@@ -4,7 +4,7 @@
 //! and files that somebody put into the folder are not.
 
 /// Files at the top of a run folder.
-const TOP: [&str; 7] = [
+const TOP: [&str; 8] = [
     "run.json",
     "cameras.json",
     "env.json",
@@ -12,6 +12,7 @@ const TOP: [&str; 7] = [
     "metrics.jsonl",
     "memory.jsonl",
     "input.ply",
+    "live.ply",
 ];
 
 /// Folders with pictures below `eval/iteration_N`.
@@ -101,6 +102,7 @@ mod tests {
             "metrics.jsonl",
             "config.resolved.yaml",
             "input.ply",
+            "live.ply",
             "eval/iteration_7/metrics.json",
             "eval/iteration_7/render/test/a.png",
             "eval/iteration_7/density/train/room/a.b.png",

@@ -1,5 +1,6 @@
 //! Requests to answers.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ use super::range::Part;
 use super::root::{Root, Run};
 use super::segments::segments;
 use super::token::Token;
+use crate::record::run_folder::{is_written_to, record_path};
 
 /// An answer must begin after this time; a disk that sleeps needs some seconds.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
@@ -41,6 +43,9 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
+
+/// Beside a run's index: whether a process writes to the run. One that says `running` without a writer has died.
+const WRITER: HeaderName = HeaderName::from_static("x-kiln-writer");
 
 /// What answers are made from.
 #[derive(Clone)]
@@ -122,9 +127,10 @@ async fn run_file(site: Arc<Site>, path: Vec<String>, headers: &HeaderMap) -> Re
     let range = range.map(str::to_owned);
     let opening = spawn_blocking(move || {
         let place = site.root.file(path.get(1..)?)?;
-        Opened::open(&place, range.as_deref()).ok()
+        let opened = Opened::open(&place, range.as_deref()).ok()?;
+        Some((opened, writer_of(&place)))
     });
-    let opened = opening.await.ok().flatten().ok_or(Refusal::Missing)?;
+    let (opened, writer) = opening.await.ok().flatten().ok_or(Refusal::Missing)?;
     let (length, sent, part) = (opened.length, opened.sent(), opened.part);
     let mut response = match part {
         Part::Outside => Response::new(Body::empty()),
@@ -148,7 +154,16 @@ async fn run_file(site: Arc<Site>, path: Vec<String>, headers: &HeaderMap) -> Re
     set(&mut response, CONTENT_TYPE, media);
     set(&mut response, ACCEPT_RANGES, "bytes");
     set(&mut response, CACHE_CONTROL, "no-store");
+    if let Some(writer) = writer {
+        set(&mut response, WRITER, if writer { "1" } else { "0" });
+    }
     Ok(response)
+}
+
+/// Whether a process writes to the run whose index `place` is; `None` for other files, and where nobody can tell.
+fn writer_of(place: &Path) -> Option<bool> {
+    let folder = place.parent()?;
+    (record_path(folder) == place).then(|| is_written_to(folder)).flatten()
 }
 
 /// A file of the page, compressed where the browser takes it.

@@ -26,7 +26,7 @@ pub use capacities::{Capacities, ExtraLosses};
 pub use densify::{DensifyTensors, STAGING_BYTES, camera_cull, densify, error_guided, mcmc_relocate};
 pub use guard_bands::check_guard_bands;
 pub use losses::ExtraTensors;
-pub use model_io::{read_model, write_model};
+pub use model_io::{read_model, read_sample, write_model};
 pub use parts::{Part, Parts, Terms, Turns};
 pub use passes::{catch_up_program, evaluate_view, forward, gradients_of_view, train_step, train_steps};
 pub use record_bands::{RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands, surface_in_bands};

@@ -115,6 +115,57 @@ pub fn read_model(gpu: &mut Gpu, t: &StepTensors) -> Result<Gaussians, MemoryErr
     Ok(model)
 }
 
+/// Reads every k-th Gaussian, filter included and with the constant colour only, for the least k that gives at most `most`;
+/// and how many there are. Each is widened by the root of k, so that surfaces stay closed. Host memory: the sample and one
+/// plane of a chunk.
+///
+/// # Errors
+/// [`MemoryError::Vulkan`].
+pub fn read_sample(gpu: &mut Gpu, t: &StepTensors, most: u32) -> Result<(Gaussians, u32), MemoryError> {
+    let counters: Vec<Counters> = gpu.read(&t.shared.counters, 1)?;
+    let n = counters.first().map_or(0, |c| c.gaussians).min(t.capacities.n_cap);
+    let every = n.div_ceil(most.max(1)).max(1);
+    let wider = 0.5 * (f64::from(every).ln() as f32);
+    let mut sample = Gaussians::default();
+    for chunk in t.chunks.iter().filter(|c| c.first < n) {
+        let count = (n - chunk.first).min(chunk.stride) as usize;
+        let first = ((every - chunk.first % every) % every) as usize;
+        let mut planes = Vec::new();
+        for plane in 0..layout::GEOMETRY_PLANES {
+            let values: Vec<f32> = read_plane(gpu, chunk, &chunk.geometry, plane, count)?;
+            planes.push(thinned(values, first, every));
+        }
+        let filter = thinned(read_plane(gpu, chunk, &chunk.filter_3d, 0, count)?, first, every);
+        let mut colors = Vec::new();
+        for channel in 0..3 {
+            let values = match chunk.storage {
+                Storage::Exact => read_plane(gpu, chunk, &chunk.sh, channel, count)?,
+                Storage::Half | Storage::Compact => {
+                    let words: Vec<u32> = read_plane(gpu, chunk, &chunk.sh, channel / 2, count)?;
+                    let value = |word: &u32| color_value(&[*word], channel as usize % 2);
+                    words.iter().map(value).collect()
+                }
+            };
+            colors.push(thinned(values, first, every));
+        }
+        let g = |plane: u32, i: usize| value(&planes, plane, i);
+        for (i, filter) in filter.into_iter().enumerate() {
+            sample.means.push(std::array::from_fn(|c| g(PLANE_MEANS + c as u32, i)));
+            sample.quats.push(std::array::from_fn(|c| g(PLANE_QUATS + c as u32, i)));
+            let log_scales = std::array::from_fn(|c| g(PLANE_SCALES + c as u32, i) + wider);
+            sample.log_scales.push(log_scales);
+            sample.logit_opacities.push(g(PLANE_OPACITY, i));
+            sample.sh0.push(std::array::from_fn(|c| value(&colors, c as u32, i)));
+            sample.filter_3d.push(filter);
+        }
+    }
+    Ok((sample, n))
+}
+
+fn thinned(values: Vec<f32>, first: usize, every: u32) -> Vec<f32> {
+    values.into_iter().skip(first).step_by(every as usize).collect()
+}
+
 /// Planes of colours, decoded.
 fn read_colors(gpu: &mut Gpu, chunk: &Chunk, planes: u32, count: usize) -> Result<Vec<Vec<f32>>, MemoryError> {
     if chunk.storage == Storage::Exact {
@@ -185,12 +236,16 @@ fn read_planes<T: bytemuck::AnyBitPattern>(
     planes: u32,
     count: usize,
 ) -> Result<Vec<Vec<T>>, MemoryError> {
-    (0..u64::from(planes))
-        .map(|p| {
-            gpu.read(
-                &view.slice(p * 4 * u64::from(chunk.stride), 4 * u64::from(chunk.stride)),
-                count,
-            )
-        })
-        .collect()
+    (0..planes).map(|p| read_plane(gpu, chunk, view, p, count)).collect()
+}
+
+fn read_plane<T: bytemuck::AnyBitPattern>(
+    gpu: &mut Gpu,
+    chunk: &Chunk,
+    view: &Span,
+    plane: u32,
+    count: usize,
+) -> Result<Vec<T>, MemoryError> {
+    let bytes = 4 * u64::from(chunk.stride);
+    gpu.read(&view.slice(u64::from(plane) * bytes, bytes), count)
 }

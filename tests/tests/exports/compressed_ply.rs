@@ -30,7 +30,8 @@ fn read(file: &[u8]) -> (PlyStream, Vec<Splat>) {
         stream.push(piece).expect("a file of splats");
     }
     assert!(stream.take_ready().is_empty(), "one batch is enough here");
-    let (batch, warning) = stream.finish().expect("a file of splats");
+    let warning = stream.finish().expect("a file of splats");
+    let batch = stream.take_ready().remove(0);
     assert_eq!((warning, stream.skipped()), (None, 0));
     let degree = stream.model().expect("a model").degree;
     let splats = (0..batch.len()).map(|i| splat(&batch, i, degree)).collect();
@@ -161,7 +162,8 @@ fn read_all(file: &[u8]) -> (PlyStream, Vec<Splat>) {
     let mut stream = PlyStream::default();
     stream.push(file).expect("a file of splats");
     let mut batches = stream.take_ready();
-    batches.push(stream.finish().expect("a file of splats").0);
+    stream.finish().expect("a file of splats");
+    batches.extend(stream.take_ready());
     let degree = stream.model().expect("a model").degree;
     let splats = batches.iter().flat_map(|batch| {
         let of = |i| splat(batch, i, degree);

@@ -224,6 +224,42 @@ fn metrics_of_a_masked_photo() {
     gpu.assert_valid();
 }
 
+/// A sample holds every k-th Gaussian with its constant colour, widened for those left out.
+#[test]
+fn a_sample_is_every_kth_gaussian() {
+    let scene = Scene {
+        seed: 35,
+        count: 700,
+        ..Scene::default()
+    };
+    let c = capacities(&scene);
+    let mut gpu = Gpu::new(
+        &c,
+        &variants(Reduction::Segmented),
+        |t| evaluate_view(t, &[]),
+        |_| Vec::new(),
+    );
+    let model = scene.model();
+    gpu.load(&model);
+    for (most, every) in [(1000, 1), (700, 1), (699, 2), (100, 7)] {
+        let (sample, n) = gpu.sample(most);
+        assert_eq!((n as usize, sample.sh_degree), (model.len(), 0));
+        let ids: Vec<usize> = (0..model.len()).step_by(every).collect();
+        assert_eq!(sample.len(), ids.len());
+        let wider = 0.5 * (every as f32).ln();
+        for (at, id) in ids.into_iter().enumerate() {
+            assert_eq!(sample.means[at], model.means[id]);
+            assert_eq!(sample.quats[at], model.quats[id]);
+            assert_eq!(sample.sh0[at], model.sh0[id]);
+            assert_eq!(sample.logit_opacities[at], model.logit_opacities[id]);
+            assert_eq!(sample.filter_3d[at], model.filter_3d[id]);
+            assert_eq!(sample.log_scales[at], model.log_scales[id].map(|log| log + wider));
+        }
+        assert!(sample.sh_rest.is_empty());
+    }
+    gpu.assert_valid();
+}
+
 #[test]
 fn smoothing_filter() {
     let scene = Scene {

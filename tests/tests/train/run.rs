@@ -49,6 +49,12 @@ fn a_short_run_learns_and_leaves_a_complete_folder() {
     // JSON is read to the last digit but one.
     assert!((end.test_psnr.unwrap() - psnr(100)).abs() < 1e-9);
 
+    // Who looked on saw the model form; the last one took the snapshot's place.
+    let snapshots = metrics.iter().filter(|row| row["kind"] == "live");
+    let seen: Vec<u64> = snapshots.map(|row| row["detail"]["kept"].as_u64().unwrap()).collect();
+    assert!(!seen.is_empty() && seen.iter().all(|kept| *kept > 0), "{seen:?}");
+    assert!(!root.join("live.ply").exists());
+
     // The index is true, valid and complete.
     let run = json(&root.join("run.json"));
     check("run", &run);

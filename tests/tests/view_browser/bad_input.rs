@@ -41,7 +41,7 @@ const CASES: &[Case] = &[
     Case {
         name: "not-a-ply",
         breaks: |run| fs::write(model(run), "<!doctype html><p>no model here</p>").unwrap(),
-        words: "not a ply file",
+        words: "no file of splats",
         drawn: false,
     },
     Case {
@@ -188,6 +188,9 @@ fn a_dropped_file_is_opened_and_a_broken_one_named() {
     page.wait("document.querySelector('#messages [role=alert]')");
     let said = messages(&page).join("\n");
     assert!(said.contains("broken.ply"), "{said}");
+    let label = || page.eval("document.getElementById('iteration-value').textContent");
+    assert!(label().as_str().unwrap().starts_with("iteration 100"), "{}", label());
+    assert_eq!(status(&page)["shown"], "saved");
     let record = json(&stage.run().join("run.json"));
     let early = record["plys"]
         .as_array()
@@ -204,4 +207,10 @@ fn a_dropped_file_is_opened_and_a_broken_one_named() {
         early.unwrap()["gaussians"]
     ));
     drawn(&page);
+    assert_eq!(status(&page)["shown"], "file");
+    assert!(label().as_str().unwrap().starts_with("other.ply · "), "{}", label());
+    let figures = page.eval("document.querySelectorAll('#cameras button small').length");
+    assert_eq!(figures, 0, "PSNR of the run's model beside another");
+    page.click("#newest");
+    page.wait("JSON.parse(kiln.status()).shown === 'saved'");
 }

@@ -6,8 +6,11 @@
 
 mod bad_input;
 mod comparisons;
+mod files;
 mod live;
 mod metrics;
 mod places;
 mod splats;
 mod stage;
+mod truth;
+mod work;

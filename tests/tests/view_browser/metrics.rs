@@ -3,7 +3,7 @@
 use kiln_tests::runs::json;
 use serde_json::Value;
 
-use crate::stage::{ITERATIONS, Stage, assert_content, keep};
+use crate::stage::{ITERATIONS, Stage, assert_content, drawn, keep};
 
 #[test]
 fn curves_are_drawn() {
@@ -71,16 +71,28 @@ fn views_are_listed_sorted_and_compared() {
     page.click("#views tr[data-view]:not(.dim)");
     page.wait("!document.getElementById('stage').hidden");
     for side in ["left", "right"] {
-        let image = format!("document.getElementById('picture-{side}')");
-        page.wait(&format!("{image}.complete && {image}.naturalWidth === 80"));
+        page.wait(&format!("document.getElementById('picture-{side}').width === 80"));
     }
     let clip = "document.getElementById('clip').style.clipPath";
     let middle = page.eval(clip);
     page.set("#wipe", "200");
     page.wait(&format!("{clip} !== {:?}", middle.as_str().unwrap()));
     page.click("#pair-render-error");
-    page.wait("document.getElementById('picture-right').src.includes('/error/')");
-    page.wait("document.getElementById('picture-right').naturalWidth === 80");
+    page.wait("document.getElementById('picture-right').getAttribute('aria-label').startsWith('error')");
+    // The error is computed from the two others; the gain makes it brighter.
+    assert_eq!(
+        page.eval("document.getElementById('error-most').textContent"),
+        "≥ 0.250"
+    );
+    let sum = "(() => { const c = document.getElementById('picture-right'); \
+               return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.reduce((a, b) => a + b); })()";
+    let plain = page.eval(sum).as_f64().unwrap();
+    page.set("#gain", "4");
+    assert_eq!(
+        page.eval("document.getElementById('error-most').textContent"),
+        "≥ 0.062"
+    );
+    assert!(page.eval(sum).as_f64().unwrap() > 1.1 * plain);
     keep(&page, "evaluation");
     // The evaluation before.
     let now = page.eval("document.getElementById('evaluation').value");
@@ -90,5 +102,40 @@ fn views_are_listed_sorted_and_compared() {
         now.as_str().unwrap()
     ));
     page.wait("document.querySelector('#views tr[data-view]')");
+    assert_content(&page);
+}
+
+#[test]
+fn views_without_pictures_are_drawn_by_the_page() {
+    let stage = Stage::shared();
+    let page = stage.page("");
+    drawn(&page);
+    page.click("#tab-evaluation");
+    page.wait("document.querySelector('#views tr.dim')");
+    let camera = page.eval("document.querySelector('#views tr.dim').dataset.view");
+    let camera = camera.as_str().unwrap();
+    let own = || {
+        page.click("#views tr.dim");
+        page.run(&format!(
+            "window.same = false; (async () => {{ while (!window.same) {{ \
+             const p = await kiln.picture({camera:?}).catch(() => ({{ rgba: [] }})); \
+             const c = document.getElementById('picture-left'); \
+             const shown = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; \
+             window.same = p.rgba.length === shown.length && p.rgba.every((value, i) => value === shown[i]); \
+             await new Promise(end => setTimeout(end, 50)); }} }})()"
+        ));
+        page.wait("window.same");
+    };
+    own();
+    assert_eq!(page.eval("document.getElementById('load-evaluated').hidden"), true);
+    // Of another iteration when its model is loaded.
+    page.click("#panel-evaluation [data-act=eval-step][data-value='-1']");
+    page.wait("!document.getElementById('load-evaluated').hidden");
+    page.click("#load-evaluated");
+    page.wait(&format!(
+        "JSON.parse(kiln.status()).iteration === {} && document.getElementById('load-evaluated').hidden",
+        ITERATIONS[0]
+    ));
+    own();
     assert_content(&page);
 }

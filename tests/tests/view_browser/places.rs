@@ -34,6 +34,54 @@ fn an_export_works_on_the_plainest_server() {
 }
 
 #[test]
+fn a_link_shows_what_one_saw_and_holds_no_token() {
+    let stage = Stage::shared();
+    let page = stage.page("");
+    drawn(&page);
+    page.set("#style", "points");
+    page.click("#degrees [data-value='1']");
+    page.set("#scale", "0.5");
+    page.click("#tab-evaluation");
+    page.wait("document.querySelectorAll('#views tr[data-view]').length > 2");
+    // Not the first with pictures, which is shown by itself.
+    page.click("#views tr[data-view]:not(.dim) ~ tr:not(.dim)");
+    page.click("#pair-render-error");
+    page.set("#wipe", "250");
+    page.click("#tab-metrics");
+    page.wait("document.querySelector('#charts figure[data-chart=loss] [data-act=chart-log]')");
+    page.click("#charts figure[data-chart=loss] [data-act=chart-log]");
+    page.set("#smooth", "0.5");
+    page.click("#tab-evaluation");
+    page.run(
+        "window.copied = ''; Object.defineProperty(navigator, 'clipboard', \
+         { value: { writeText: async text => { window.copied = text; } } })",
+    );
+    page.click("#copy-link");
+    page.wait("document.getElementById('copy-link').textContent === 'Copied'");
+    let link = page.eval("copied").as_str().unwrap().to_owned();
+    assert!(
+        link.starts_with("http://127.0.0.1:") && !link.contains("token"),
+        "{link}"
+    );
+
+    // Who has a token of their own sees the same.
+    let shown = "[document.querySelector('#views tr[aria-current]').dataset.value, \
+                 document.getElementById('clip').style.clipPath, \
+                 document.getElementById('pair-render-error').ariaPressed, \
+                 document.querySelector('#degrees [aria-pressed=true]').dataset.value, \
+                 document.getElementById('style').value, \
+                 document.getElementById('scale').value, document.getElementById('smooth').value]";
+    let again = window();
+    again.go(&format!("{link}&token={}", stage.view.token));
+    ready(&again);
+    again.wait("document.getElementById('picture-right').width === 80");
+    assert_eq!(again.eval(shown), page.eval(shown));
+    again.click("#tab-metrics");
+    again.wait("document.querySelector('#charts figure[data-chart=loss] [data-act=chart-log]').ariaPressed === 'true'");
+    assert_content(&again);
+}
+
+#[test]
 fn without_the_token_the_page_says_what_to_open() {
     let stage = Stage::shared();
     let page = window();

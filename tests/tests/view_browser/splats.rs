@@ -14,7 +14,7 @@ const LARGEST_MEAN: f64 = 2.0;
 const LOWEST_PSNR: f64 = 38.0;
 
 /// RGB of the page's own picture of a camera, with its size.
-fn picture(page: &Page, camera: &str) -> (u32, u32, Vec<u8>) {
+pub(crate) fn picture(page: &Page, camera: &str) -> (u32, u32, Vec<u8>) {
     let script =
         format!("kiln.picture({camera:?}).then(p => ({{ w: p.width, h: p.height, rgba: Array.from(p.rgba) }}))");
     let answer = page.eval(&script);
@@ -28,7 +28,7 @@ fn picture(page: &Page, camera: &str) -> (u32, u32, Vec<u8>) {
 }
 
 /// Names and files of the pictures that the trainer rendered of a set.
-fn renders(run: &Path, iteration: u64, set: &str) -> Vec<(String, std::path::PathBuf)> {
+pub(crate) fn renders(run: &Path, iteration: u64, set: &str) -> Vec<(String, std::path::PathBuf)> {
     let folder = run.join(format!("eval/iteration_{iteration}/render/{set}"));
     let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     files
@@ -145,5 +145,100 @@ fn an_address_leads_to_a_camera() {
         "new URLSearchParams(location.search).get('cam') === {other:?}"
     ));
     keep(&page, "camera");
+    assert_content(&page);
+}
+
+#[test]
+fn more_is_drawn_of_a_splat_than_its_colour() {
+    let stage = Stage::shared();
+    let page = stage.page("");
+    drawn(&page);
+    let hud = "document.getElementById('hud').textContent";
+    for (style, words) in [
+        ("points", "splats"),
+        ("ellipsoids", "splats"),
+        ("depth", "(bright) to"),
+        ("normals", "splats"),
+        ("counts", "splats a pixel"),
+    ] {
+        page.set("#style", style);
+        page.wait(&format!(
+            "{hud}.includes({words:?}) && location.search.includes('style={style}')"
+        ));
+        keep(&page, style);
+    }
+    // A double click turns to what is there, whatever is drawn of it.
+    page.run(
+        "(c => c.dispatchEvent(new MouseEvent('dblclick', \
+         { clientX: c.getBoundingClientRect().left + c.clientWidth / 3, \
+         clientY: c.getBoundingClientRect().top + c.clientHeight / 2, bubbles: true })))(document.getElementById('view'))",
+    );
+    page.wait("new URLSearchParams(location.search).has('view')");
+    assert_content(&page);
+}
+
+#[test]
+fn the_photograph_lies_over_its_camera() {
+    let stage = Stage::shared();
+    let (camera, _) = renders(&stage.run(), ITERATIONS[1], "test").remove(0);
+    let page = stage.page(&format!("&cam={camera}"));
+    drawn(&page);
+    page.wait("!document.getElementById('photo-bar').hidden");
+    page.click("#photo-difference");
+    page.wait("document.getElementById('photo').naturalWidth === 80");
+    // As the lens fits the canvas: in the middle, as large as it can be.
+    let places = page.eval(
+        "['view', 'photo'].map(id => { const r = document.getElementById(id).getBoundingClientRect(); \
+         return [r.left + r.width / 2, r.top + r.height / 2, r.width, r.height]; })",
+    );
+    let [view, photo]: [[f64; 4]; 2] = serde_json::from_value(places).unwrap();
+    assert!(
+        (view[0] - photo[0]).abs() < 1.0 && (view[1] - photo[1]).abs() < 1.0,
+        "{view:?} {photo:?}"
+    );
+    let natural = page.eval("(i => i.naturalWidth / i.naturalHeight)(document.getElementById('photo'))");
+    assert!(
+        (photo[2] / photo[3] - natural.as_f64().unwrap()).abs() < 0.02,
+        "{photo:?}"
+    );
+    assert!(
+        (view[2] - photo[2]).abs().min((view[3] - photo[3]).abs()) < 1.0,
+        "{view:?} {photo:?}"
+    );
+    keep(&page, "photo-difference");
+    // It belongs to its camera.
+    page.run(
+        "document.getElementById('view').dispatchEvent(new WheelEvent('wheel', { deltaY: 400, cancelable: true }))",
+    );
+    page.wait("document.getElementById('photo-bar').hidden && document.getElementById('frame').hidden");
+    assert_content(&page);
+}
+
+#[test]
+fn the_address_follows_the_camera_and_keys_work_beside_sliders() {
+    let stage = Stage::shared();
+    let (camera, _) = renders(&stage.run(), ITERATIONS[1], "test").remove(0);
+    let page = stage.page(&format!("&cam={camera}"));
+    drawn(&page);
+    let place = "new URLSearchParams(location.search).get('view')";
+    assert_eq!(page.eval(place), serde_json::Value::Null);
+    page.run(
+        "document.getElementById('view').dispatchEvent(new WheelEvent('wheel', { deltaY: 400, cancelable: true }))",
+    );
+    page.wait(&format!("{place} && !new URLSearchParams(location.search).has('cam')"));
+    // After a reset the address holds the home that was reached, and a page opened by it shows the same.
+    let away = page.eval(place);
+    page.click("[data-act=reset]");
+    page.wait(&format!("{place} !== {:?}", away.as_str().unwrap()));
+    let home = page.eval(place);
+    let again = stage.page("");
+    drawn(&again);
+    again.click("[data-act=reset]");
+    again.wait(place);
+    assert_eq!(again.eval(place), home);
+    // A slider that was touched leaves the page its keys.
+    page.run("document.getElementById('scale').focus()");
+    page.run("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '2', bubbles: true }))");
+    page.wait("!document.getElementById('panel-metrics').hidden");
     assert_content(&page);
 }

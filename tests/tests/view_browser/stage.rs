@@ -115,6 +115,16 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     );
 }
 
+/// Changes `run.json` as the trainer does: in one piece.
+pub(crate) fn change(run: &Path, how: impl FnOnce(&mut Value)) {
+    let path = run.join("run.json");
+    let mut record = kiln_tests::runs::json(&path);
+    how(&mut record);
+    let new = run.join("new.json");
+    fs::write(&new, record.to_string()).unwrap();
+    fs::rename(new, path).unwrap();
+}
+
 /// Writes a picture of the page where somebody wants one.
 pub(crate) fn keep(page: &Page, name: &str) {
     if let Some(folder) = std::env::var_os("KILN_SCREENSHOTS").map(PathBuf::from) {

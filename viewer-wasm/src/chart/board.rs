@@ -56,6 +56,8 @@ pub(crate) enum MarkKind {
     Reset,
     Evaluation,
     Warning,
+    /// The cap kept densification from adding all it wanted, until this iteration.
+    Capped(u64),
 }
 
 /// Something marked on every chart.
@@ -112,7 +114,7 @@ pub(crate) fn board(runs: &[Source<'_>], smoothing: f64) -> Vec<Chart> {
     let mut charts = vec![
         chart("loss", "Loss", Unit::Plain, train("loss", smoothing)),
         chart("psnr", "PSNR, dB", Unit::Plain, eval("psnr_image")),
-        chart("ssim", "SSIM", Unit::Plain, eval("ssim")),
+        chart("ssim", "SSIM", Unit::Plain, eval("ssim_valid")),
         chart("lpips", "LPIPS", Unit::Plain, eval("lpips")),
         chart("gaussians", "Gaussians", Unit::Count, train("gaussians", 0.0)),
         chart("its", "Iterations a second", Unit::Plain, train("its", smoothing)),
@@ -214,7 +216,23 @@ pub(crate) fn marks(metrics: &Metrics) -> Vec<Mark> {
         kind: MarkKind::Evaluation,
         text: format!("evaluation at {it}"),
     });
-    events.chain(evaluations).collect()
+    events.chain(evaluations).chain(capped(metrics)).collect()
+}
+
+/// Densifications at the cap, as one stretch.
+fn capped(metrics: &Metrics) -> Option<Mark> {
+    let mut its = metrics
+        .events
+        .iter()
+        .filter(|event| event.kind == "densify_capped")
+        .map(|event| event.it);
+    let first = its.next()?;
+    let last = its.next_back().unwrap_or(first);
+    Some(Mark {
+        it: first,
+        kind: MarkKind::Capped(last as u64),
+        text: format!("at the cap of Gaussians from {first} to {last}"),
+    })
 }
 
 #[cfg(test)]
@@ -261,6 +279,23 @@ mod tests {
             (2, 1, "a")
         );
         assert!(two[6].levels.is_empty(), "two runs may have two caps");
+    }
+
+    #[test]
+    fn a_run_at_its_cap_has_one_stretch_and_no_warnings() {
+        let mut metrics = Metrics::default();
+        assert_eq!(marks(&metrics), []);
+        for it in [350.0, 400.0, 850.0] {
+            metrics.events.push(crate::run::metrics::Event {
+                it,
+                kind: "densify_capped".into(),
+                text: "dropped 5".into(),
+            });
+        }
+        let found = marks(&metrics);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].it, found[0].kind), (350.0, MarkKind::Capped(850)));
+        assert_eq!(found[0].text, "at the cap of Gaussians from 350 to 850");
     }
 
     #[test]

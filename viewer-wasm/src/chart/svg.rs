@@ -13,6 +13,11 @@ const RIGHT: f64 = 12.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 22.0;
 
+/// What a dot reaches beyond its place.
+const DOT: f64 = 3.0;
+/// Half the width of a long number under the axis.
+const LABEL_HALF: f64 = 20.0;
+
 /// What the reader chose for a chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Window {
@@ -111,6 +116,12 @@ pub(crate) fn draw(chart: &Chart, marks: &[Mark], extent: [f64; 2], window: &Win
     );
     grid(&mut svg, chart, &x, &y, [width, height]);
     draw_marks(&mut svg, marks, &x, height);
+    // A picture of its own cuts off what a zoom puts beside the plot, but for half a dot.
+    let (left, plot) = (LEFT - DOT, width - LEFT - RIGHT + 2.0 * DOT);
+    let _ = write!(
+        svg,
+        "<svg class=\"inside\" x=\"{left}\" y=\"0\" width=\"{plot}\" height=\"{height}\" viewBox=\"{left} 0 {plot} {height}\">"
+    );
     let columns = (width - LEFT - RIGHT).max(1.0) as usize;
     if chart.stacked {
         // From the top layer down, each to the floor: the lower ones cover it.
@@ -150,6 +161,7 @@ pub(crate) fn draw(chart: &Chart, marks: &[Mark], extent: [f64; 2], window: &Win
             }
         }
     }
+    svg += "</svg>";
     for (label, value) in &chart.levels {
         let at = y.px(*value);
         let _ = write!(
@@ -211,22 +223,30 @@ fn y_ticks(unit: Unit, y: &Scale) -> Vec<f64> {
 
 fn grid(svg: &mut String, chart: &Chart, x: &Scale, y: &Scale, [width, height]: [f64; 2]) {
     let (right, bottom) = (width - RIGHT, height - BOTTOM);
+    let mut last = String::new();
     for value in y_ticks(chart.unit, y) {
         let at = y.px(value);
+        let text = tick_text(chart.unit, value);
+        // Lines closer than the digits tell apart have one number between them.
+        let number = if text == last { "" } else { text.as_str() };
         let _ = write!(
             svg,
             "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{right:.1}\"/><text x=\"{:.1}\" y=\"{:.1}\" \
-             text-anchor=\"end\">{}</text>",
+             text-anchor=\"end\">{number}</text>",
             LEFT - 8.0,
             at + 3.5,
-            tick_text(chart.unit, value)
         );
+        last = text;
     }
     for value in x.ticks(((width - LEFT) / 90.0) as usize) {
-        let at = x.px(value);
+        // The number at the right end would be cut off if it stood under its middle.
+        let (at, anchor) = match x.px(value) {
+            at if at > width - LABEL_HALF => (width - 2.0, "end"),
+            at => (at, "middle"),
+        };
         let _ = write!(
             svg,
-            "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
             bottom + 15.0,
             short(value)
         );
@@ -236,7 +256,13 @@ fn grid(svg: &mut String, chart: &Chart, x: &Scale, y: &Scale, [width, height]: 
 
 fn draw_marks(svg: &mut String, marks: &[Mark], x: &Scale, height: f64) {
     let bottom = height - BOTTOM;
-    let inside = |mark: &&Mark| mark.it >= x.domain[0] && mark.it <= x.domain[1];
+    let inside = |mark: &&Mark| {
+        let end = match mark.kind {
+            MarkKind::Capped(until) => until as f64,
+            _ => mark.it,
+        };
+        end >= x.domain[0] && mark.it <= x.domain[1]
+    };
     for mark in marks.iter().filter(inside) {
         let at = x.px(mark.it);
         let text = escape(&mark.text);
@@ -251,6 +277,16 @@ fn draw_marks(svg: &mut String, marks: &[Mark], x: &Scale, height: f64) {
                 "<path class=\"mark evaluation\" d=\"M{at:.1} {:.1}l3 5h-6z\"><title>{text}</title></path>",
                 bottom + 1.0
             ),
+            MarkKind::Capped(until) => {
+                let [from, to] = [mark.it, until as f64].map(|it| x.px(it.clamp(x.domain[0], x.domain[1])));
+                write!(
+                    svg,
+                    "<rect class=\"mark capped\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"5\"><title>{text}\
+                     </title></rect>",
+                    bottom - 5.0,
+                    (to - from).max(2.0)
+                )
+            }
             MarkKind::Warning => write!(
                 svg,
                 "<path class=\"mark warning\" d=\"M{at:.1} {TOP}V{bottom:.1}\"/><circle class=\"mark warning\" \

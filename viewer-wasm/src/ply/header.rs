@@ -2,10 +2,7 @@
 
 use kiln_ply::{Element, Format, Header};
 
-use super::{Filter, Refusal};
-
-/// Screen-space variance of a Mip model that does not state one, px^2.
-const MIP_KERNEL: f32 = 0.1;
+use super::{Filter, MIP_KERNEL, Refusal};
 
 /// Reads the header that `bytes` begin with, and its length; `None` when its end is not there yet.
 pub(super) fn read(bytes: &[u8]) -> Result<Option<(Header, usize)>, Refusal> {
@@ -14,7 +11,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<(Header, usize)>, Refusal> {
         && header.format != Format::LittleEndian
     {
         let [found, wanted] = [header.format, Format::LittleEndian].map(Format::name);
-        return Err(format!("the PLY file is `{found}`; only `{wanted}` is read"));
+        return Err(format!(
+            "the PLY file is `{found}` and `{wanted}` is opened; `kiln export FILE -o out.ply` makes that of it"
+        ));
     }
     Ok(read)
 }

@@ -1,4 +1,4 @@
-//! PLY files of splats, read as a stream: raw, fused and compressed ones.
+//! PLY files of splats, read as a stream: raw, fused and compressed ones; and of points, which are shown as dots.
 //!
 //! Owns the reading of bytes in whatever pieces they arrive. Promises that memory does not grow with the file: what
 //! has been read leaves as [`Batch`]es ready for the GPU. Refuses text and big-endian files, lists, files above 2 GiB
@@ -6,16 +6,20 @@
 
 mod compressed;
 mod header;
+mod points;
 mod rows;
 
 use crate::pack::{Layout, push_geometry, push_sh};
 use crate::splat::Splat;
 use compressed::Compressed;
 use kiln_ply::{Element, Header};
+use points::Points;
 use rows::Rows;
 
 /// Largest file that is opened, bytes.
 pub(crate) const MAX_BYTES: u64 = 2 << 30;
+/// Screen-space variance of a Mip model that does not state one, px^2.
+pub(crate) const MIP_KERNEL: f32 = 0.1;
 /// Splats that leave together: whole rows of the textures.
 pub(crate) const BATCH: usize = 16_384;
 
@@ -39,6 +43,8 @@ pub(crate) enum Filter {
     Mip(f32),
     /// 3D Gaussian Splatting: adds 0.3 px^2, no dimming.
     Classic,
+    /// Points, which have no extent of their own: dots of this variance, px^2.
+    Dots,
 }
 
 impl Filter {
@@ -47,6 +53,7 @@ impl Filter {
         match self {
             Self::Mip(variance) => variance,
             Self::Classic => 0.3,
+            Self::Dots => 1.5,
         }
     }
 }
@@ -67,7 +74,8 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    fn push(&mut self, splat: &Splat, degree: u32) {
+    /// Appends a splat.
+    pub(crate) fn push(&mut self, splat: &Splat, degree: u32) {
         push_geometry(splat, &mut self.geometry);
         self.positions.extend(splat.mean);
         push_sh(splat, degree, &mut self.sh);
@@ -78,12 +86,12 @@ impl Batch {
         self.positions.len() / 3
     }
 
-    fn is_full(&self, sh_words: usize) -> bool {
+    pub(crate) fn is_full(&self, sh_words: usize) -> bool {
         self.len() >= BATCH || (sh_words > 0 && self.sh.len() / sh_words >= BATCH)
     }
 
     /// An empty batch that goes on where this one ends.
-    fn next(&self, sh_words: usize) -> Self {
+    pub(crate) fn next(&self, sh_words: usize) -> Self {
         Self {
             first: self.first + self.len() as u32,
             sh_first: self.sh_first + self.sh.len().checked_div(sh_words).unwrap_or(0) as u32,
@@ -98,6 +106,7 @@ pub(crate) type Refusal = String;
 #[derive(Debug)]
 enum Body {
     Rows(Box<Rows>),
+    Points(Box<Points>),
     Compressed(Box<Compressed>),
 }
 
@@ -106,22 +115,22 @@ impl Body {
     fn stride(&self) -> Option<usize> {
         match self {
             Self::Rows(rows) => rows.stride(),
+            Self::Points(points) => points.stride(),
             Self::Compressed(compressed) => compressed.stride(),
         }
     }
 
     /// Takes a record; says whether it had to be left out.
     fn read(&mut self, record: &[u8], degree: u32, batch: &mut Batch) -> bool {
-        match self {
-            Self::Rows(rows) => match rows.read(record) {
-                Some(splat) => {
-                    batch.push(&splat, degree);
-                    false
-                }
-                None => true,
-            },
-            Self::Compressed(compressed) => compressed.read(record, batch),
+        let splat = match self {
+            Self::Rows(rows) => rows.read(record),
+            Self::Points(points) => points.read(record),
+            Self::Compressed(compressed) => return compressed.read(record, batch),
+        };
+        if let Some(splat) = &splat {
+            batch.push(splat, degree);
         }
+        splat.is_none()
     }
 }
 
@@ -179,11 +188,11 @@ impl PlyStream {
         Ok(())
     }
 
-    /// The last batch, at the end of the file, and a sentence when the file ended early.
+    /// The end of the file: the last batch is ready. A sentence when the file ended early.
     ///
     /// # Errors
     /// A [`Refusal`] when not even the header is whole.
-    pub(crate) fn finish(&mut self) -> Result<(Batch, Option<String>), Refusal> {
+    pub(crate) fn finish(&mut self) -> Result<Option<String>, Refusal> {
         let Some((model, body)) = &self.parsed else {
             return Err("the file ends before `end_header`: it is no PLY file, or only its beginning".to_owned());
         };
@@ -195,7 +204,8 @@ impl PlyStream {
             )
         });
         let next = self.batch.next(self.sh_words);
-        Ok((std::mem::replace(&mut self.batch, next), warning))
+        self.ready.push(std::mem::replace(&mut self.batch, next));
+        Ok(warning)
     }
 
     fn start(&mut self, header: &mut Header, length: usize) -> Result<(), Refusal> {
@@ -204,23 +214,26 @@ impl PlyStream {
         if announced > MAX_BYTES {
             return Err(too_large(announced));
         }
-        let (body, count, degree) = match Compressed::new(header)? {
-            Some(compressed) => {
-                let (count, degree) = (compressed.count(), compressed.degree());
-                (Body::Compressed(Box::new(compressed)), count, degree)
-            }
-            None => {
-                let rows = Rows::new(header)?;
-                self.passing = rows.bytes_before();
-                let (count, degree) = (rows.count(), rows.degree());
-                (Body::Rows(Box::new(rows)), count, degree)
-            }
+        let mut filter = header::filter(header);
+        let (body, count, degree) = if let Some(compressed) = Compressed::new(header)? {
+            let (count, degree) = (compressed.count(), compressed.degree());
+            (Body::Compressed(Box::new(compressed)), count, degree)
+        } else if let Some(points) = Points::new(header)? {
+            self.passing = points.bytes_before();
+            filter = Filter::Dots;
+            let count = points.count();
+            (Body::Points(Box::new(points)), count, 0)
+        } else {
+            let rows = Rows::new(header)?;
+            self.passing = rows.bytes_before();
+            let (count, degree) = (rows.count(), rows.degree());
+            (Body::Rows(Box::new(rows)), count, degree)
         };
         self.sh_words = Layout::new(count, degree).sh_texels() * 4;
         let model = Model {
             count,
             degree,
-            filter: header::filter(header),
+            filter,
             iteration: header::iteration(header),
         };
         self.parsed = Some((model, body));

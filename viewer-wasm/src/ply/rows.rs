@@ -109,14 +109,8 @@ fn place(property: &Property) -> Field {
 }
 
 fn field(element: &Element, name: &str) -> Result<Field, Refusal> {
-    element.property(name).map(place).ok_or_else(|| {
-        let hint = if element.property("red").is_some() {
-            ": these are coloured points"
-        } else {
-            ""
-        };
-        format!("the PLY file has no property `{name}`, so it holds no splats{hint}")
-    })
+    let found = element.property(name).map(place);
+    found.ok_or_else(|| format!("the PLY file has no property `{name}`, so it holds no splats"))
 }
 
 fn fields<const N: usize>(element: &Element, names: [&str; N]) -> Result<[Field; N], Refusal> {

@@ -36,9 +36,8 @@ fn read(bytes: &[u8], step: usize) -> Result<(PlyStream, Batch, Option<String>),
     for piece in bytes.chunks(step) {
         stream.push(piece)?;
     }
-    let mut batches = stream.take_ready();
-    let (last, warning) = stream.finish()?;
-    batches.push(last);
+    let warning = stream.finish()?;
+    let batches = stream.take_ready();
     for batch in batches {
         assert_eq!(batch.first as usize, all.len());
         all.geometry.extend(batch.geometry);
@@ -118,7 +117,8 @@ fn many_splats_leave_in_batches_that_follow_each_other() {
     stream.push(&bytes).unwrap();
     let full = stream.take_ready();
     assert_eq!((full.len(), full[0].len()), (1, BATCH));
-    let (last, _) = stream.finish().unwrap();
+    stream.finish().unwrap();
+    let last = stream.take_ready().remove(0);
     assert_eq!((last.first as usize, last.len()), (BATCH, 10));
 }
 
@@ -136,16 +136,30 @@ fn an_empty_model_is_a_model_and_a_cut_file_says_how_much_is_there() {
 }
 
 #[test]
+fn points_are_dots_of_their_colour() {
+    let points = std::fs::read(format!("{GOLDEN}/input.ply")).unwrap();
+    let (stream, batch, warning) = read(&points, 7).unwrap();
+    let model = stream.model().unwrap();
+    assert_eq!((model.count, model.degree, model.filter), (3, 0, Filter::Dots));
+    assert_eq!(
+        (batch.positions.as_slice(), warning),
+        ([-0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0].as_slice(), None)
+    );
+    let scan = "ply\nformat binary_little_endian 1.0\nelement vertex 1\nproperty float x\nproperty float y\n\
+                property float z\nend_header\n";
+    let far = [scan.as_bytes(), &[0; 8], &f32::NAN.to_le_bytes()].concat();
+    assert_eq!(read(&far, 50).unwrap().0.skipped(), 1);
+}
+
+#[test]
 fn what_cannot_be_drawn_is_refused_with_a_reason() {
     let large = "ply\nformat binary_little_endian 1.0\nelement vertex 90000000\n".to_owned()
         + &PLAIN.map(|name| format!("property float {name}\n")).concat()
         + "end_header\n";
     let mesh = "ply\nformat binary_little_endian 1.0\nelement vertex 3\nproperty list uchar int x\nend_header\n";
-    let points = std::fs::read(format!("{GOLDEN}/input.ply")).unwrap();
     for (bytes, reason) in [
         (large.as_bytes(), "4.7 GiB"),
         (mesh.as_bytes(), "mesh"),
-        (&points, "coloured points"),
         (b"solid stl", "not a PLY"),
         (b"ply\nformat ascii 1.0\nend_header\n", "`ascii`"),
         (b"ply\nend_header\n", "format"),

@@ -95,6 +95,38 @@ pub(crate) fn arrangement(poses: &[Pose]) -> Option<Arrangement> {
     })
 }
 
+/// The camera to begin with: one of the better half by PSNR, where that is known, that looks as most of them do; where
+/// they look everywhere, the best.
+pub(crate) fn home(cameras: &[Camera], psnr: impl Fn(&Camera) -> Option<f64>) -> Option<usize> {
+    let known: Vec<(usize, f64)> = cameras
+        .iter()
+        .enumerate()
+        .filter_map(|(at, camera)| Some((at, psnr(camera)?)))
+        .collect();
+    let sum = cameras.iter().map(|camera| camera.pose.forward()).fold([0.0; 3], add);
+    let common = scale(sum, 1.0 / cameras.len().max(1) as f32);
+    let together = length(common) > COMMON_SHARE;
+    let along = |at: usize| f64::from(dot(cameras[at].pose.forward(), common));
+    let known = crate::order::rising(known, |(_, psnr)| -psnr);
+    let better = &known[..known.len().div_ceil(2)];
+    let first = match (better.first(), together) {
+        (Some(_), true) => crate::order::rising(better.to_vec(), |(at, _)| -along(*at))
+            .first()
+            .map(|(at, _)| *at),
+        (Some((best, _)), false) => Some(*best),
+        (None, true) => crate::order::rising((0..cameras.len()).collect(), |at| -along(*at))
+            .first()
+            .copied(),
+        (None, false) => None,
+    };
+    first
+        .or_else(|| cameras.iter().position(|camera| camera.test))
+        .or((!cameras.is_empty()).then_some(0))
+}
+
+/// Mean of the unit viewing directions above which cameras look the same way: those of a ring cancel out.
+const COMMON_SHARE: f32 = 0.3;
+
 /// Least squares over the axes: sum of (I - d d^T) (p - c) = 0.
 fn nearest_point(poses: &[Pose]) -> Option<Vec3> {
     let mut matrix: Mat3 = [[0.0; 3]; 3];
@@ -148,6 +180,32 @@ mod tests {
         let cameras = parse(&text).unwrap();
         assert_eq!((cameras.len(), cameras[0].lens.centre), (1, [2.0, 1.5]));
         assert!(parse("[").unwrap_err().contains("cameras.json"));
+    }
+
+    #[test]
+    fn one_begins_with_a_good_view_from_where_most_look() {
+        let golden = parse(&golden("cameras.json")).unwrap().remove(0);
+        let at = |x: f32| Camera {
+            name: format!("{x}"),
+            pose: Pose::looking_at([x, 0.0, -5.0], [0.0; 3], [0.0, -1.0, 0.0]),
+            ..golden.clone()
+        };
+        let row: Vec<_> = [-4.0, -1.0, 0.5, 6.0].map(at).to_vec();
+        let figures = |values: [f64; 4]| {
+            let row = &row;
+            move |camera: &Camera| {
+                row.iter()
+                    .position(|each| each.name == camera.name)
+                    .map(|at| values[at])
+            }
+        };
+        assert_eq!(home(&row, figures([20.0, 25.0, 15.0, 30.0])), Some(1));
+        assert_eq!(home(&row, |_| None), Some(2));
+        let mut ring = row[..2].to_vec();
+        ring[0].pose = Pose::looking_at([0.0, 0.0, 5.0], [0.0; 3], [0.0, -1.0, 0.0]);
+        ring[1].pose = Pose::looking_at([0.0, 0.0, -5.0], [0.0; 3], [0.0, -1.0, 0.0]);
+        assert_eq!(home(&ring, figures([20.0, 25.0, 0.0, 0.0])), Some(1));
+        assert_eq!(home(&[], |_| None), None);
     }
 
     #[test]

@@ -16,11 +16,12 @@ pub(crate) enum Figure {
 impl Figure {
     pub(crate) const ALL: [Self; 5] = [Self::Psnr, Self::Ssim, Self::Lpips, Self::L1, Self::Fog];
 
-    /// Key in the files. PSNR is that of one squared error a view, which median and worst view go by.
+    /// Key in the files: PSNR of one squared error a view, which median and worst view go by, and SSIM of windows that
+    /// lie inside the image. The same two are in the terminal and in the curves.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Self::Psnr => "psnr_image",
-            Self::Ssim => "ssim",
+            Self::Ssim => "ssim_valid",
             Self::Lpips => "lpips",
             Self::L1 => "l1",
             Self::Fog => "fog_share",
@@ -132,7 +133,7 @@ impl Evaluation {
 }
 
 fn view(row: &Value, test: bool) -> Option<ViewRow> {
-    let name = super::safe_path(row.text("name")?)?;
+    let name = super::inner_path(row.text("name")?)?;
     let side = |key: &str| row.whole(key).and_then(|v| u32::try_from(v).ok()).unwrap_or(0);
     Some(ViewRow {
         name,

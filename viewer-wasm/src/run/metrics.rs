@@ -15,13 +15,22 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Whether somebody should look at it.
+    /// Whether somebody should look at it. A run at its cap does what it was told.
     pub(crate) fn is_warning(&self) -> bool {
         matches!(
             self.kind.as_str(),
-            "warning" | "spill" | "stall" | "nonfinite" | "slow_step" | "budget_shrunk" | "densify_capped"
+            "warning" | "spill" | "stall" | "nonfinite" | "slow_step" | "budget_shrunk"
         )
     }
+}
+
+/// A snapshot of the model, as `live.ply` holds it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Live {
+    pub(crate) it: f64,
+    /// Gaussians in the file, and in the model.
+    pub(crate) kept: f64,
+    pub(crate) gaussians: f64,
 }
 
 /// What `metrics.jsonl` has told so far.
@@ -32,6 +41,8 @@ pub(crate) struct Metrics {
     /// Columns of `eval` rows by key and set.
     evals: Vec<(&'static str, bool, Points)>,
     pub(crate) events: Vec<Event>,
+    /// The newest snapshot of the model.
+    pub(crate) live: Option<Live>,
     /// Last training-loop seconds.
     pub(crate) seconds: f64,
     /// Last iteration of a training row.
@@ -41,7 +52,7 @@ pub(crate) struct Metrics {
 }
 
 const TRAIN_KEYS: [&str; 6] = ["loss", "l1", "gaussians", "visible", "intersections", "its"];
-const EVAL_KEYS: [&str; 6] = ["psnr", "psnr_image", "ssim", "ssim_valid", "lpips", "l1"];
+const EVAL_KEYS: [&str; 4] = ["psnr_image", "ssim_valid", "lpips", "l1"];
 
 impl Metrics {
     /// Takes a line.
@@ -80,8 +91,18 @@ impl Metrics {
         if kind == "resume" {
             // What came after the checkpoint was lost and is done again.
             self.events.retain(|event| event.it <= it);
+            self.live = None;
         }
         let detail = row.get("detail").unwrap_or(&Value::Null);
+        if kind == "live" {
+            let number = |key: &str| detail.number(key).unwrap_or(0.0);
+            self.live = Some(Live {
+                it,
+                kept: number("kept"),
+                gaussians: number("gaussians"),
+            });
+            return;
+        }
         let text = detail.text("message").map_or_else(|| detail.plain(), str::to_owned);
         self.events.push(Event { it, kind, text });
     }
@@ -205,5 +226,14 @@ mod tests {
             ""
         );
         assert_eq!((events[1].text.as_str(), events[1].is_warning()), ("odd", true));
+        let live = "{\"type\":\"event\",\"it\":9,\"kind\":\"live\",\"detail\":{\"kept\":2,\"gaussians\":5}}\n";
+        let found = read(live);
+        assert_eq!(found.events, []);
+        assert_eq!(
+            found.live.map(|live| (live.it, live.kept, live.gaussians)),
+            Some((9.0, 2.0, 5.0))
+        );
+        let resumed = live.to_owned() + "{\"type\":\"event\",\"it\":4,\"kind\":\"resume\",\"detail\":{}}\n";
+        assert_eq!(read(&resumed).live, None, "of a state that was lost");
     }
 }

@@ -8,6 +8,8 @@ pub(crate) mod config;
 pub(crate) mod evaluation;
 pub(crate) mod memory;
 pub(crate) mod metrics;
+pub(crate) mod names;
+pub(crate) mod table;
 
 use crate::json::{self, Value};
 use crate::order::rising;
@@ -29,6 +31,10 @@ pub(crate) struct RunInfo {
     pub(crate) plys: Vec<Ply>,
     /// Iterations that were evaluated, with the path of their figures.
     pub(crate) evals: Vec<(u64, String)>,
+    /// Mean and worst PSNR of the test views in the newest evaluation.
+    pub(crate) test: Option<[f64; 2]>,
+    /// Whether the run wrote the points it began with.
+    pub(crate) has_input: bool,
 }
 
 /// A model file.
@@ -72,10 +78,19 @@ impl RunInfo {
         plys.dedup_by_key(|(_, ply)| ply.iteration);
         let evals = value.items("evals").iter();
         let mut evals: Vec<_> = evals
-            .filter_map(|row| Some((row.whole("iteration")?, safe_path(row.text("path")?)?)))
+            .filter_map(|row| Some((row.whole("iteration")?, inner_path(row.text("path")?)?)))
             .collect();
         evals = rising(evals, |(iteration, _)| *iteration as f64);
         evals.dedup_by_key(|(iteration, _)| *iteration);
+        let newest = value
+            .items("evals")
+            .iter()
+            .rev()
+            .find(|row| row.whole("iteration") == evals.last().map(|last| last.0));
+        let test = newest.and_then(|row| {
+            let test = row.get("test")?;
+            Some([test.number("psnr_image")?, test.get("worst")?.number("psnr_image")?])
+        });
         let text = |key: &str| value.text(key).unwrap_or("-").to_owned();
         Ok(Self {
             name: text("name"),
@@ -90,37 +105,45 @@ impl RunInfo {
             total: iterations.whole("total").unwrap_or(0),
             plys: plys.into_iter().map(|(_, ply)| ply).collect(),
             evals,
+            test,
+            has_input: value
+                .items("files")
+                .iter()
+                .any(|file| *file == Value::Text("input.ply".to_owned())),
         })
     }
 
     pub(crate) fn is_running(&self) -> bool {
         self.status == "running"
     }
-
-    /// The model saved at `iteration`, or the newest.
-    pub(crate) fn ply(&self, iteration: Option<u64>) -> Option<&Ply> {
-        let wanted = iteration.and_then(|it| self.plys.iter().find(|ply| ply.iteration == it));
-        wanted.or(self.plys.last())
-    }
 }
 
 fn ply(row: &Value) -> Option<(bool, Ply)> {
     let ply = Ply {
         iteration: row.whole("iteration")?,
-        path: safe_path(row.text("path")?)?,
+        path: inner_path(row.text("path")?)?,
         gaussians: row.whole("gaussians").unwrap_or(0),
         bytes: row.whole("bytes").unwrap_or(0),
     };
     Some((row.text("kind") == Some("fused"), ply))
 }
 
-/// A path that stays inside its folder; `None` for any other.
-pub(crate) fn safe_path(path: &str) -> Option<String> {
-    let inside = !path.is_empty() && !path.contains(['\\', ':']) && !path.starts_with('/');
+/// A path that stays inside a folder it is appended to; `None` for any other.
+pub(crate) fn inner_path(path: &str) -> Option<String> {
     let named = path
         .split('/')
         .all(|part| !part.is_empty() && part != "." && part != "..");
-    (inside && named).then(|| path.to_owned())
+    (named && !path.contains('\\')).then(|| path.to_owned())
+}
+
+/// A path that stays inside the page's folder: an inner one that does not begin with a scheme.
+pub(crate) fn safe_path(path: &str) -> Option<String> {
+    let first = path.split('/').next().unwrap_or_default();
+    let scheme = first.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    });
+    inner_path(path).filter(|_| !scheme)
 }
 
 /// The paths of `runs.json`, without those that leave the page's folder.
@@ -159,10 +182,8 @@ mod tests {
         );
         assert!(!run.is_running());
         assert_eq!(run.plys.len(), 1, "raw and fused of one iteration are one model");
-        assert_eq!(
-            run.ply(Some(7)).unwrap().path,
-            "point_cloud/iteration_40/point_cloud.ply"
-        );
+        assert_eq!(run.plys[0].path, "point_cloud/iteration_40/point_cloud.ply");
+        assert!(run.test.is_some_and(|[mean, worst]| mean >= worst && worst > 0.0));
         assert_eq!(run.evals.iter().map(|(it, _)| *it).collect::<Vec<_>>(), [20, 40]);
     }
 
@@ -181,6 +202,12 @@ mod tests {
         let index =
             "[\"runs/a\", \"../b\", \"/etc\", \"http://x/y\", \"runs/../..\", \"a\\\\b\", 3, \"\", \"runs//x\"]";
         assert_eq!(parse_index(index).unwrap(), ["runs/a"]);
+        // A colon is a scheme's only behind letters in the first folder.
+        let dated = "[\"runs/2026-11-22T12:30:00\", \"2026-11-22T12:30\", \"c:/x\", \"data:x\"]";
+        assert_eq!(
+            parse_index(dated).unwrap(),
+            ["runs/2026-11-22T12:30:00", "2026-11-22T12:30"]
+        );
         assert!(parse_index("{}").is_err());
         let outside = "{\"schema_version\":1,\"plys\":[{\"iteration\":1,\"path\":\"../x.ply\",\"kind\":\"fused\"}]}";
         assert!(RunInfo::parse(outside).unwrap().plys.is_empty());

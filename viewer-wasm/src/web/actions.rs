@@ -2,14 +2,16 @@
 
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{DragEvent, Element, Event, HtmlInputElement, HtmlSelectElement, MouseEvent};
+use web_sys::{DragEvent, Element, Event, File, HtmlDialogElement, HtmlInputElement, HtmlSelectElement, MouseEvent};
 
 use super::app::{App, with};
 use super::loading::Source;
+use super::photo::Photo;
 use super::runs::read_evaluation;
 use super::{dom, pointer};
 use crate::address::Tab;
 use crate::navigate::Mode;
+use crate::style::Style;
 
 /// Listens to the whole page.
 pub(super) fn listen() {
@@ -35,7 +37,7 @@ pub(super) fn listen() {
                 Some(input) if input.type_() == "checkbox" => input.checked().to_string(),
                 Some(input) if input.type_() == "file" => {
                     if let Some(file) = input.files().and_then(|files| files.get(0)) {
-                        with(|app| app.open_model(Source::Local(file)));
+                        with(|app| app.open_local(file));
                     }
                     return;
                 }
@@ -62,8 +64,7 @@ pub(super) fn listen() {
             if let Some(file) = file.filter(|_| event.type_() == "drop") {
                 with(|app| {
                     app.show_tab(Tab::Splats);
-                    app.address.iteration = None;
-                    app.open_model(Source::Local(file));
+                    app.open_local(file);
                 });
             }
         });
@@ -91,10 +92,32 @@ fn named(target: Option<web_sys::EventTarget>, attribute: &str) -> Option<(Strin
 }
 
 impl App {
+    /// Shows a file of the reader, and stays with it.
+    fn open_local(&mut self, file: File) {
+        self.view.follow = false;
+        self.open_model(Source::Local(file));
+    }
+
+    /// Draws something else of each splat.
+    pub(super) fn set_style(&mut self, style: Style) {
+        self.view.look.style = style;
+        self.view.dirty = true;
+        self.touch();
+        self.show_side();
+    }
+
+    /// Shows or hides the panel beside the splats.
+    pub(super) fn show_panel(&mut self, on: bool) {
+        dom::show("side", on);
+        dom::set_attribute("side-toggle", "aria-expanded", &on.to_string());
+        self.view.dirty = true;
+    }
+
     /// Does what a button says.
     pub(super) fn act(&mut self, act: &str, value: &str) {
         match act {
             "tab" => self.show_tab(Tab::of_name(value).unwrap_or_default()),
+            "copy-link" => self.copy_link(),
             "theme" => {
                 self.toggle_theme();
             }
@@ -106,35 +129,28 @@ impl App {
             }
             "reset" => self.go_home(),
             "mode" => self.set_mode(if value == "fly" { Mode::Fly } else { Mode::Orbit }),
+            "up" => self.set_up(value),
             "degree" => {
                 self.view.look.degree = value.parse().unwrap_or(3);
                 self.view.dirty = true;
+                self.touch();
                 self.show_side();
             }
-            "style" => {
-                self.view.look.point_px = if value == "points" { 1.5 } else { 0.0 };
-                self.view.dirty = true;
-                self.show_side();
-            }
+            "photo" => self.set_photo(Photo::of_name(value)),
             "screenshot" => self.screenshot(),
             "side" => {
                 let hidden = dom::by_id("side").is_some_and(|side| side.has_attribute("hidden"));
-                dom::show("side", hidden);
-                self.view.dirty = true;
+                self.show_panel(hidden);
             }
-            "newest" => {
-                if let Some(iteration) = self
-                    .runs
-                    .first()
-                    .and_then(|run| run.info.ply(None))
-                    .map(|ply| ply.iteration)
-                {
-                    self.show_model(iteration);
-                }
+            "newest" => self.show_newest(),
+            "open-run" => {
+                self.switch_run(value.to_owned());
+                self.show_tab(Tab::Splats);
             }
+            "runs-sort" => self.sort_table(value),
             "overlay" => self.toggle_overlay(value.to_owned()),
             "chart-log" | "chart-reset" => self.chart_action(act, value),
-            "sort" | "view" | "pair" | "eval-step" | "fit" => self.compare_action(act, value),
+            "sort" | "view" | "pair" | "eval-step" | "fit" | "load-evaluated" => self.compare_action(act, value),
             _ => {}
         }
     }
@@ -147,25 +163,32 @@ impl App {
             ("iteration", false) => {
                 let plys = self.runs.first().map(|run| run.info.plys.clone()).unwrap_or_default();
                 if let Some(ply) = value.parse().ok().and_then(|at: usize| plys.get(at)) {
-                    self.show_model(ply.iteration);
+                    self.pick_model(ply.iteration);
                 }
             }
+            ("follow", false) => self.set_follow(value == "true"),
             ("scale", true) => {
                 self.view.look.scale = crate::number::parse(value).unwrap_or(1.0) as f32;
                 dom::set_text("scale-value", &format!("{:.2}", self.view.look.scale));
                 self.view.dirty = true;
+                self.touch();
             }
+            ("style", false) => self.set_style(Style::of_name(value)),
             ("frusta", false) => {
                 self.view.frusta = value == "true";
                 self.view.dirty = true;
             }
+            ("runs-filter", true) => self.filter_table(value),
             ("smooth", true) => self.set_smoothing(value),
             ("wipe", true) => self.set_wipe(value),
+            ("photo-amount", true) => self.set_photo_share(value),
+            ("gain", true) => self.set_gain(value),
             ("eval-set", false) => self.set_eval_filter(value),
             ("evaluation", false) => {
                 let path = self.runs.first().map(|run| run.path.clone());
                 if let (Some(path), Ok(iteration)) = (path, value.parse()) {
                     self.evaluation.iteration = Some(iteration);
+                    self.touch();
                     spawn_local(read_evaluation(path, Some(iteration)));
                 }
             }
@@ -174,11 +197,14 @@ impl App {
     }
 }
 
-/// Opens or closes the list of shortcuts.
+/// Opens or closes the list of shortcuts; the browser keeps the focus in it and gives it back.
 pub(super) fn toggle_help() {
-    let hidden = dom::by_id("help").is_some_and(|help| help.has_attribute("hidden"));
-    dom::show("help", hidden);
-    if let Some(close) = dom::html_by_id("help-close").filter(|_| hidden) {
-        let _ = close.focus();
+    let help = dom::by_id("help").and_then(|help| help.dyn_into::<HtmlDialogElement>().ok());
+    match help {
+        Some(help) if help.open() => help.close(),
+        Some(help) => {
+            let _ = help.show_modal();
+        }
+        None => {}
     }
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::renderer::Renderer;
 use super::runs::Run;
 use super::splats::View;
-use super::{actions, curves, dom, evaluation, live, pointer, runs};
+use super::{actions, curves, dom, evaluation, live, pictures, pointer, runs, table};
 use crate::address::{Address, Tab};
 use crate::html::escape;
 
@@ -24,10 +24,23 @@ pub(super) struct App {
     pub(super) view: View,
     pub(super) curves: curves::Curves,
     pub(super) evaluation: evaluation::Compare,
+    pub(super) pictures: pictures::Pictures,
+    pub(super) table: table::Table,
     /// Key and text of each message that is shown.
     messages: Vec<(String, String)>,
     pub(super) live_bytes: u64,
+    /// Whether the server has a list of runs.
+    pub(super) has_index: bool,
+    /// Counts the choices of a run: what was asked for before the last of them is not shown any more.
+    pub(super) choice: u32,
+    /// When the server's silence began, milliseconds of the page.
+    pub(super) silent_since_ms: Option<f64>,
+    /// When something was changed that the address does not say yet.
+    pub(super) touched_ms: Option<f64>,
 }
+
+/// Messages under these keys are about the page or the server; all others are about a run, and go with it.
+const LASTING: [&str; 5] = ["address", "index", "webgl", "sort", "server"];
 
 /// Works on the page's state; `None` while somebody else does, which only happens inside an event of the page's own
 /// making.
@@ -47,14 +60,23 @@ pub(super) fn start() {
         view: View::new(),
         curves: curves::Curves::default(),
         evaluation: evaluation::Compare::default(),
+        pictures: pictures::Pictures::default(),
+        table: table::Table::default(),
         messages: Vec::new(),
         live_bytes: 0,
+        has_index: false,
+        choice: 0,
+        silent_since_ms: None,
+        touched_ms: None,
     };
     APP.with(|slot| *slot.borrow_mut() = Some(app));
     actions::listen();
     pointer::listen();
     with(|app| {
         app.restore_theme();
+        app.restore_looks();
+        // A small window belongs to the scene.
+        app.show_panel(!dom::is_narrow());
         app.start_drawing();
         for run in app.address.refused.clone() {
             let text = format!("`{run}` is not a folder below this page, or one run too many, and was not opened.");
@@ -89,6 +111,12 @@ impl App {
         self.show_messages();
     }
 
+    /// Takes back what was said about the run that was shown.
+    pub(super) fn forget_messages(&mut self) {
+        self.messages.retain(|(key, _)| LASTING.contains(&key.as_str()));
+        self.show_messages();
+    }
+
     fn show_messages(&self) {
         let rows = self.messages.iter().map(|(key, text)| {
             format!(
@@ -108,6 +136,7 @@ impl App {
             dom::show(&format!("panel-{}", each.name()), each == tab);
             if let Some(button) = dom::by_id(&format!("tab-{}", each.name())) {
                 let _ = button.set_attribute("aria-selected", if each == tab { "true" } else { "false" });
+                let _ = button.set_attribute("tabindex", if each == tab { "0" } else { "-1" });
             }
         }
         self.sync_address();
@@ -115,29 +144,11 @@ impl App {
             Tab::Splats => self.view.dirty = true,
             Tab::Metrics => self.draw_charts(),
             Tab::Evaluation => self.show_evaluation(),
+            Tab::Runs => {
+                self.show_table();
+                wasm_bindgen_futures::spawn_local(table::read_rows());
+            }
         }
-    }
-
-    /// Writes what is shown into the browser's address line.
-    pub(super) fn sync_address(&mut self) {
-        self.address.runs = self
-            .runs
-            .iter()
-            .map(|run| run.path.clone())
-            .chain(self.pending_runs())
-            .collect();
-        let text = self.address.print();
-        let history = dom::window().and_then(|window| window.history().ok());
-        if let Some(history) = history {
-            let url = if text.is_empty() { "./" } else { &text };
-            let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(url));
-        }
-    }
-
-    /// Runs of the address that are not open yet: they stay in it.
-    fn pending_runs(&self) -> Vec<String> {
-        let open = |path: &String| self.runs.iter().any(|run| run.path == *path);
-        self.address.runs.iter().filter(|path| !open(path)).cloned().collect()
     }
 
     fn restore_theme(&self) {
@@ -149,10 +160,9 @@ impl App {
 
     /// Dark becomes light and the other way round.
     pub(super) fn toggle_theme(&mut self) {
-        let query = dom::window().and_then(|w| w.match_media("(prefers-color-scheme: dark)").ok().flatten());
         let root = dom::document().and_then(|document| document.document_element());
         let chosen = root.and_then(|root| root.get_attribute("data-theme"));
-        let dark = chosen.map_or_else(|| query.is_some_and(|query| query.matches()), |theme| theme == "dark");
+        let dark = chosen.map_or_else(dom::is_dark, |theme| theme == "dark");
         let theme = if dark { "light" } else { "dark" };
         set_theme(theme);
         if let Some(storage) = dom::window().and_then(|window| window.local_storage().ok().flatten()) {
@@ -179,8 +189,10 @@ impl App {
             ),
             (
                 "iteration",
-                self.address.iteration.map_or("null".to_owned(), |it| it.to_string()),
+                view.subject.iteration().map_or("null".to_owned(), |it| it.to_string()),
             ),
+            ("shown", quoted(view.subject.word())),
+            ("follows", self.follows().to_string()),
             ("splats", model.map_or(0, |model| model.loaded).to_string()),
             ("drawn", model.map_or(0, |model| model.drawn).to_string()),
             ("skipped", view.skipped.to_string()),

@@ -6,12 +6,14 @@ use web_sys::{Element, MouseEvent, PointerEvent};
 
 use super::app::{App, with};
 use super::dom;
-use crate::address::Tab;
+use crate::address::{Address, Tab};
 use crate::chart::board::{Chart, MarkKind, Source, board, marks};
 use crate::chart::svg::{Drawn, Window, cursor, draw, extent, values_at};
 use crate::html::{count, escape};
 use crate::report;
 
+/// Most runs that have a button each.
+const MOST_BUTTONS: usize = 6;
 /// Height of a chart, pixels.
 const HEIGHT: f64 = 210.0;
 
@@ -32,12 +34,46 @@ thread_local! {
     static BRUSH: RefCell<Option<f64>> = const { RefCell::new(None) };
 }
 
+impl Curves {
+    /// Sets up what the address says.
+    pub(super) fn restore(&mut self, address: &Address) {
+        self.smoothing = address.number("smooth").map_or(0.0, |share| share.clamp(0.0, 0.98));
+        if let Some(input) = dom::input_by_id("smooth") {
+            input.set_value(&self.smoothing.to_string());
+        }
+        dom::set_text("smooth-value", &format!("{:.2}", self.smoothing));
+        let logs = address.look("log").unwrap_or_default().split(',');
+        self.log = logs.filter(|id| !id.is_empty()).map(str::to_owned).collect();
+        let ends = address.look("span").and_then(|span| span.split_once(','));
+        let ends = ends.and_then(|(from, to)| Some([crate::number::parse(from)?, crate::number::parse(to)?]));
+        self.zoom = ends.filter(|[from, to]| from.is_finite() && to.is_finite() && to - from >= 1.0);
+    }
+
+    /// What the address is to say.
+    pub(super) fn looks(&self, add: &mut impl FnMut(&'static str, String, bool)) {
+        add("smooth", format!("{:.2}", self.smoothing), self.smoothing > 0.0);
+        add("log", self.log.join(","), !self.log.is_empty());
+        let [from, to] = self.zoom.unwrap_or_default();
+        add("span", format!("{from:.0},{to:.0}"), self.zoom.is_some());
+    }
+
+    /// What stays when another run is shown.
+    pub(super) fn of_another_run(&self) -> Self {
+        Self {
+            smoothing: self.smoothing,
+            log: self.log.clone(),
+            listening: self.listening,
+            ..Self::default()
+        }
+    }
+}
+
 impl App {
     fn sources(&self) -> Vec<Source<'_>> {
         self.runs
             .iter()
             .map(|run| Source {
-                name: run.title(),
+                name: self.name_of(&run.path),
                 metrics: &run.metrics,
                 memory: &run.memory,
                 config: &run.config,
@@ -47,7 +83,8 @@ impl App {
 
     /// Draws the tab anew when it is in front.
     pub(super) fn draw_charts(&mut self) {
-        if self.address.tab != Tab::Metrics {
+        // What is being marked stays under the pointer.
+        if self.address.tab != Tab::Metrics || BRUSH.with_borrow(Option::is_some) {
             return;
         }
         let sources = self.sources();
@@ -86,6 +123,12 @@ impl App {
             MarkKind::Warning,
         ]
         .into_iter()
+        .chain(
+            marks
+                .iter()
+                .map(|mark| mark.kind)
+                .filter(|kind| matches!(kind, MarkKind::Capped(_))),
+        )
         .filter(|kind| marks.iter().any(|mark| mark.kind == *kind))
         .map(legend)
         .collect();
@@ -114,29 +157,32 @@ impl App {
         }
     }
 
-    /// A button for each other run that can be laid over.
+    /// A button for each other run that can be laid over, or for those that are when there are many.
     fn overlay_buttons(&self) -> String {
         let Some(first) = self.runs.first() else {
             return String::new();
         };
         let button = |path: &String| {
             let at = self.runs.iter().position(|run| run.path == *path);
-            let name = path.rsplit('/').next().unwrap_or(path);
             let key = at.map_or(String::new(), |color| format!("<i class=\"key run{color}\"></i>"));
             format!(
                 "<button type=\"button\" data-act=\"overlay\" data-value=\"{}\" aria-pressed=\"{}\">{key}{}</button>",
                 escape(path),
                 at.is_some(),
-                escape(name)
+                escape(self.name_of(path))
             )
         };
-        let open = self
-            .runs
+        let open = self.runs.iter().map(|run| &run.path);
+        let many = self.index.len() > MOST_BUTTONS;
+        let listed = self
+            .index
             .iter()
-            .map(|run| &run.path)
-            .filter(|path| !self.index.contains(path));
-        let others = self.index.iter().chain(open).filter(|path| **path != first.path);
-        let buttons: String = others.map(button).collect();
+            .filter(|path| !many && self.runs.iter().all(|run| run.path != **path));
+        let others = open.chain(listed).filter(|path| **path != first.path);
+        let mut buttons: String = others.map(button).collect();
+        if many {
+            buttons += "<button type=\"button\" data-act=\"tab\" data-value=\"runs\">Choose…</button>";
+        }
         if buttons.is_empty() {
             buttons
         } else {
@@ -172,12 +218,14 @@ impl App {
         } else {
             self.curves.log.push(value.to_owned());
         }
+        self.touch();
         self.draw_charts();
     }
 
     pub(super) fn set_smoothing(&mut self, value: &str) {
         self.curves.smoothing = crate::number::parse(value).unwrap_or(0.0).clamp(0.0, 0.99);
         dom::set_text("smooth-value", &format!("{:.2}", self.curves.smoothing));
+        self.touch();
         self.draw_charts();
     }
 
@@ -206,6 +254,7 @@ impl App {
             ends = [ends[0].min(ends[1]), ends[0].max(ends[1])];
             if ends[1] - ends[0] >= 1.0 {
                 self.curves.zoom = Some(ends);
+                self.touch();
             }
         }
         self.draw_charts();
@@ -218,6 +267,7 @@ fn legend(kind: MarkKind) -> &'static str {
         MarkKind::Reset => "<span><i class=\"sign reset\"></i>opacity reset</span>",
         MarkKind::Evaluation => "<span><i class=\"sign evaluation\"></i>evaluation</span>",
         MarkKind::Warning => "<span><i class=\"sign warning\"></i>warning</span>",
+        MarkKind::Capped(_) => "<span><i class=\"sign capped\"></i>at the cap</span>",
     }
 }
 
@@ -235,13 +285,14 @@ fn figure(chart: &Chart, index: usize, log: bool, svg: &str) -> String {
         )
     });
     format!(
-        "<figure data-chart=\"{}\"><figcaption><h3>{}</h3><button type=\"button\" class=\"quiet\" data-act=\"chart-log\" \
+        "<figure data-chart=\"{}\"><figcaption><h2>{}</h2><button type=\"button\" class=\"quiet\" data-act=\"chart-log\" \
          data-value=\"{}\" aria-pressed=\"{log}\" title=\"Logarithmic axis\">log</button></figcaption>\
-         <div class=\"keys\">{}</div><div class=\"plot\" id=\"plot-{index}\" data-plot=\"{index}\">{svg}</div></figure>",
+         <div class=\"keys\">{}</div><div class=\"plot\" id=\"plot-{index}\" data-plot=\"{index}\" role=\"img\" aria-label=\"{} over iterations\">{svg}</div></figure>",
         chart.id,
         chart.title,
         chart.id,
-        keys.collect::<String>()
+        keys.collect::<String>(),
+        chart.title
     )
 }
 

@@ -26,12 +26,27 @@ pub(super) fn input_by_id(id: &str) -> Option<HtmlInputElement> {
     by_id(id)?.dyn_into().ok()
 }
 
-/// Replaces what an element holds; leaves it alone when it is the same, so that nothing flickers or loses focus.
+/// Replaces what an element holds; leaves it alone when it is the same, so that nothing flickers. The focus stays with
+/// the button of the same action and value.
 pub(super) fn set_html(id: &str, html: &str) {
-    if let Some(element) = by_id(id)
-        && element.inner_html() != html
-    {
-        element.set_inner_html(html);
+    let Some(element) = by_id(id).filter(|element| element.inner_html() != html) else {
+        return;
+    };
+    let focused = document().and_then(|document| document.active_element());
+    let focused = focused.filter(|focused| element.contains(Some(focused)));
+    element.set_inner_html(html);
+    let Some(focused) = focused else {
+        return;
+    };
+    let named = |each: &Element| ["data-act", "data-value"].map(|name| each.get_attribute(name));
+    let Ok(buttons) = element.query_selector_all("button") else {
+        return;
+    };
+    let same = (0..buttons.length())
+        .filter_map(|at| buttons.item(at)?.dyn_into::<HtmlElement>().ok())
+        .find(|each| named(each) == named(&focused));
+    if let Some(same) = same {
+        let _ = same.focus();
     }
 }
 
@@ -40,6 +55,22 @@ pub(super) fn set_text(id: &str, text: &str) {
         && element.text_content().as_deref() != Some(text)
     {
         element.set_text_content(Some(text));
+    }
+}
+
+/// Chooses an entry of a list.
+pub(super) fn select(id: &str, value: &str) {
+    if let Some(list) = by_id(id).and_then(|list| list.dyn_into::<web_sys::HtmlSelectElement>().ok()) {
+        list.set_value(value);
+    }
+}
+
+/// Sets an attribute; leaves it alone when it is the same.
+pub(super) fn set_attribute(id: &str, name: &str, value: &str) {
+    if let Some(element) = by_id(id)
+        && element.get_attribute(name).as_deref() != Some(value)
+    {
+        let _ = element.set_attribute(name, value);
     }
 }
 
@@ -70,15 +101,35 @@ pub(super) fn on<E: JsCast + 'static>(target: &EventTarget, event: &str, mut act
     closure.forget();
 }
 
+/// Whether what has the focus is meant by a selector.
+pub(super) fn is_focused(selector: &str) -> bool {
+    let focused = document().and_then(|document| document.active_element());
+    focused.is_some_and(|focused| focused.matches(selector).unwrap_or(false))
+}
+
 /// Milliseconds since the page began.
 pub(super) fn now_ms() -> f64 {
     window().and_then(|w| w.performance()).map_or(0.0, |p| p.now())
 }
 
+fn is_media(query: &str) -> bool {
+    let query = window().and_then(|window| window.match_media(query).ok().flatten());
+    query.is_some_and(|query| query.matches())
+}
+
 /// Whether the reader prefers things not to move.
 pub(super) fn calm() -> bool {
-    let query = window().and_then(|w| w.match_media("(prefers-reduced-motion: reduce)").ok().flatten());
-    query.is_some_and(|query| query.matches())
+    is_media("(prefers-reduced-motion: reduce)")
+}
+
+/// Whether the page has one column, as the style sheet says.
+pub(super) fn is_narrow() -> bool {
+    is_media("(max-width: 760px)")
+}
+
+/// Whether the reader's other programs are dark.
+pub(super) fn is_dark() -> bool {
+    is_media("(prefers-color-scheme: dark)")
 }
 
 /// An image drawn into a square canvas.

@@ -8,7 +8,8 @@ use web_sys::{PointerEvent, WheelEvent};
 use super::app::{App, with};
 use super::dom;
 use super::runs::read_evaluation;
-use crate::address::Tab;
+use super::subject::Subject;
+use crate::address::{Address, Tab};
 use crate::html::escape;
 use crate::run::evaluation::{Figure, ViewRow};
 use crate::wipe::Frame;
@@ -23,6 +24,8 @@ const PAIRS: [(&str, [&str; 2]); 3] = [
 /// What the reader chose.
 pub(super) struct Compare {
     pub(super) iteration: Option<u64>,
+    /// The evaluation on the page.
+    shown: Option<u64>,
     figure: Figure,
     worst_first: bool,
     filter: String,
@@ -37,6 +40,7 @@ impl Default for Compare {
     fn default() -> Self {
         Self {
             iteration: None,
+            shown: None,
             figure: Figure::Psnr,
             worst_first: true,
             filter: "all".to_owned(),
@@ -44,6 +48,50 @@ impl Default for Compare {
             pair: 0,
             frame: Frame::default(),
             listening: false,
+        }
+    }
+}
+
+impl Compare {
+    /// What is on the left and on the right.
+    pub(super) fn kinds(&self) -> [&'static str; 2] {
+        PAIRS[self.pair].1
+    }
+
+    /// Sets up what the address says.
+    pub(super) fn restore(&mut self, address: &Address) {
+        self.iteration = address.look("eval").and_then(|iteration| iteration.parse().ok());
+        let pick = address.look("pick").and_then(|pick| pick.split_once('/'));
+        self.view = pick.map(|(set, name)| (set == "test", name.to_owned()));
+        let pair = |pair: &str| PAIRS.iter().position(|(id, _)| *id == pair);
+        self.pair = address.look("pair").and_then(pair).unwrap_or(0);
+        self.frame.wipe = address.number("wipe").map_or(0.5, |wipe| wipe.clamp(0.0, 1.0));
+    }
+
+    /// What the address is to say.
+    pub(super) fn looks(&self, add: &mut impl FnMut(&'static str, String, bool)) {
+        add(
+            "eval",
+            self.iteration.unwrap_or(0).to_string(),
+            self.iteration.is_some(),
+        );
+        let (test, name) = self.view.clone().unwrap_or_default();
+        let set = if test { "test" } else { "train" };
+        add("pick", format!("{set}/{name}"), self.view.is_some());
+        add("pair", PAIRS[self.pair].0.to_owned(), self.pair > 0);
+        let wipe = self.frame.wipe;
+        add("wipe", format!("{wipe:.3}"), (wipe - 0.5).abs() > 1e-3);
+    }
+
+    /// What stays when another run is shown.
+    pub(super) fn of_another_run(&self) -> Self {
+        Self {
+            figure: self.figure,
+            worst_first: self.worst_first,
+            filter: self.filter.clone(),
+            pair: self.pair,
+            listening: self.listening,
+            ..Self::default()
         }
     }
 }
@@ -64,6 +112,9 @@ impl App {
         }
         let Some(run) = self.runs.first() else {
             dom::set_html("views", "<p class=\"faint none\">No run is open.</p>");
+            dom::set_html("evaluation", "");
+            dom::set_text("summary", "-");
+            dom::show("compare", false);
             return;
         };
         let newest = run.evaluations.last().map(|(it, _)| *it);
@@ -109,37 +160,57 @@ impl App {
         dom::set_html("views", &table);
         dom::set_text("summary", evaluation.summary.as_deref().unwrap_or("-"));
         dom::show("compare", row.is_some());
-        let (path, pair) = (run.path.clone(), PAIRS[choice.pair]);
+        let rank = row.as_ref().and_then(|row| rows.iter().position(|each| *each == row));
+        let rank = rank.map_or(String::new(), |at| match (at, choice.worst_first) {
+            (0, true) => format!("the worst of {}", rows.len()),
+            (at, true) => format!("no. {} of {} from the worst", at + 1, rows.len()),
+            (0, false) => format!("the best of {}", rows.len()),
+            (at, false) => format!("no. {} of {} from the best", at + 1, rows.len()),
+        });
+        let path = run.path.clone();
+        self.evaluation.shown = wanted;
         if let (Some(row), Some(it)) = (row, wanted) {
             self.evaluation.view = Some((row.test, row.name.clone()));
-            self.show_pictures(&path, it, &row, pair);
+            self.show_pictures(&path, it, &row, &rank);
         }
     }
 
-    fn show_pictures(&mut self, path: &str, it: u64, row: &ViewRow, (_, kinds): (&str, [&str; 2])) {
+    fn show_pictures(&mut self, path: &str, it: u64, row: &ViewRow, rank: &str) {
         let (set, name) = (row.set(), &row.name);
+        let kinds = self.evaluation.kinds();
         for (id, kind) in [("left", kinds[0]), ("right", kinds[1])] {
-            let file = match kind {
-                "gt" => format!("{path}/eval/gt/{set}/{name}.png"),
-                kind => format!("{path}/eval/iteration_{it}/{kind}/{set}/{name}.png"),
-            };
-            let url = self.address.request(&file);
-            if let Some(image) = dom::by_id(&format!("picture-{id}"))
-                && image.get_attribute("src").as_deref() != Some(url.as_str())
-            {
-                let _ = image.set_attribute("src", &url);
-                let _ = image.set_attribute("alt", &format!("{} of {name}", words(kind)));
+            if let Some(canvas) = dom::by_id(&format!("picture-{id}")) {
+                let _ = canvas.set_attribute("aria-label", &format!("{} of {name}", words(kind)));
             }
             dom::set_text(&format!("label-{id}"), words(kind));
         }
-        dom::show("stage", row.images);
+        let here = !row.images && self.view.subject == Subject::Saved(it);
+        dom::show("stage", row.images || here);
         dom::show("no-pictures", !row.images);
+        dom::show("load-evaluated", !here);
+        dom::show("pairs", row.images);
+        if let Some(stage) = dom::by_id("stage") {
+            let _ = stage.class_list().toggle_with_force("single", !row.images);
+        }
+        if row.images {
+            let photo = format!("{path}/eval/gt/{set}/{name}.png");
+            let render = format!("{path}/eval/iteration_{it}/render/{set}/{name}.png");
+            let pair = [photo, render].map(|file| self.address.request(&file));
+            self.show_pair(pair, kinds);
+        } else {
+            dom::set_text("label-left", words("render"));
+            dom::show("error-bar", false);
+            if here {
+                self.show_own_render(name);
+            }
+        }
         let figures: Vec<_> = Figure::ALL
             .into_iter()
+            .filter(|figure| row.figure(*figure).is_some())
             .map(|figure| format!("{} {}", figure.title(), figure.print(row.figure(figure))))
             .collect();
         let html = format!(
-            "<strong>{}</strong> <span class=\"faint\">{set}</span> {} <button type=\"button\" class=\"quiet\" \
+            "<strong>{}</strong> <span class=\"faint\">{set}, {rank}</span> {} <button type=\"button\" class=\"quiet\" \
              data-act=\"camera\" data-value=\"{}\">Look through this camera</button>",
             escape(name),
             figures.join(" · "),
@@ -186,6 +257,7 @@ impl App {
     pub(super) fn set_wipe(&mut self, value: &str) {
         self.evaluation.frame.wipe = crate::number::parse(value).unwrap_or(500.0) / 1000.0;
         self.place_pictures();
+        self.touch();
     }
 
     pub(super) fn set_eval_filter(&mut self, value: &str) {
@@ -211,9 +283,16 @@ impl App {
                 self.step_evaluation(value.parse().unwrap_or(1));
                 return;
             }
+            "load-evaluated" => {
+                if let Some(iteration) = self.evaluation.shown {
+                    self.pick_model(iteration);
+                }
+                return;
+            }
             "view-step" => self.step_view(value.parse().unwrap_or(1)),
             _ => return,
         }
+        self.touch();
         self.show_evaluation();
     }
 
@@ -229,8 +308,9 @@ impl App {
             .and_then(|it| all.iter().position(|known| *known == it));
         let now = now.unwrap_or(all.len() - 1) as i64;
         let next = all[(now + by).clamp(0, all.len() as i64 - 1) as usize];
-        self.evaluation.iteration = Some(next);
         spawn_local(read_evaluation(run.path.clone(), Some(next)));
+        self.evaluation.iteration = Some(next);
+        self.touch();
     }
 
     /// The view before or after in the table.
@@ -264,13 +344,16 @@ impl App {
 
 fn words(kind: &str) -> &str {
     match kind {
-        "gt" => "photograph",
+        "gt" => "photo",
         kind => kind,
     }
 }
 
 fn table(rows: &[&ViewRow], chosen: Option<&ViewRow>, by: Figure, worst_first: bool) -> String {
-    let heads = Figure::ALL.into_iter().map(|figure| {
+    // What no view has takes no room.
+    let had = |figure: &Figure| rows.iter().any(|row| row.figure(*figure).is_some());
+    let figures: Vec<Figure> = Figure::ALL.into_iter().filter(had).collect();
+    let heads = figures.iter().map(|&figure| {
         let (sort, arrow) = match (figure == by, figure.more_is_better() == worst_first) {
             (false, _) => ("none", ""),
             (true, true) => ("ascending", " ↑"),
@@ -284,9 +367,9 @@ fn table(rows: &[&ViewRow], chosen: Option<&ViewRow>, by: Figure, worst_first: b
         )
     });
     let lines = rows.iter().map(|row| {
-        let cells = Figure::ALL
-            .into_iter()
-            .map(|figure| format!("<td>{}</td>", figure.print(row.figure(figure))));
+        let cells = figures
+            .iter()
+            .map(|figure| format!("<td>{}</td>", figure.print(row.figure(*figure))));
         let current = if chosen == Some(*row) {
             " aria-current=\"true\""
         } else {
@@ -343,6 +426,7 @@ fn listen() {
                 frame.pan([here[0] - last[0], here[1] - last[1]]);
             }
             app.place_pictures();
+            app.touch();
         });
     });
     for kind in ["pointerup", "pointercancel"] {

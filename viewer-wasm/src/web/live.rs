@@ -5,32 +5,67 @@ use wasm_bindgen_futures::JsFuture;
 
 use super::app::{App, with};
 use super::dom;
-use super::net::{self, Rest};
-use super::runs::{Run, read_evaluation};
-use crate::html::escape;
-use crate::run::RunInfo;
+use super::net::{self, NetError, Rest};
+use super::runs::{Run, open, read_evaluation};
+use super::table::read_rows;
+use crate::address::Tab;
+use crate::html::{duration, escape};
+use crate::run::{RunInfo, parse_index};
 
 /// Milliseconds between two questions.
 const EVERY_MS: i32 = 2000;
 
+/// Rounds between two looks at the list of runs.
+const INDEX_ROUNDS: u32 = 5;
+/// A silence of the server that is worth a message, milliseconds; and one of a run.
+const SILENT_MS: f64 = 5000.0;
+const STUCK_MS: f64 = 60_000.0;
+
 /// Asks the server again and again, for as long as the page lives.
 pub(super) async fn follow() {
-    loop {
-        pause().await;
-        let running = with(|app| {
+    for round in 1_u32.. {
+        pause(EVERY_MS).await;
+        let asked = with(|app| {
             let running = app.runs.iter().filter(|run| run.info.is_running());
-            running.map(|run| run.path.clone()).collect::<Vec<_>>()
+            let running = running.map(|run| run.path.clone()).collect::<Vec<_>>();
+            (running, app.silent_since_ms.is_some())
         });
-        for path in running.unwrap_or_default() {
+        let (running, silent) = asked.unwrap_or_default();
+        if round.is_multiple_of(INDEX_ROUNDS) || silent {
+            read_index().await;
+            if with(|app| app.address.tab == Tab::Runs) == Some(true) {
+                read_rows().await;
+            }
+        }
+        for path in running {
             step(path).await;
         }
+        with(App::show_live);
     }
 }
 
-async fn pause() {
+/// Looks for new runs; with none open it is also how one learns that the server is there.
+async fn read_index() {
+    let Some(url) = with(|app| app.has_index.then(|| app.address.request("runs.json"))).flatten() else {
+        return;
+    };
+    let answer = net::text(&url, true).await;
+    let opened = with(|app| {
+        app.heard(answer.as_ref().err());
+        app.take_index(parse_index(&answer.ok()?).ok()?);
+        let first = app.index.first().cloned();
+        first.filter(|_| app.runs.is_empty() && app.address.runs.is_empty())
+    });
+    if let Some(path) = opened.flatten() {
+        open(path).await;
+    }
+}
+
+/// Waits.
+pub(super) async fn pause(milliseconds: i32) {
     let wait = Promise::new(&mut |resolve, _| {
         if let Some(window) = dom::window() {
-            let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, EVERY_MS);
+            let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, milliseconds);
         }
     });
     let _ = JsFuture::from(wait).await;
@@ -56,8 +91,9 @@ async fn step(path: String) {
     };
     let metrics = net::rest(&metrics_url, metrics_at).await;
     let memory = net::rest(&memory_url, memory_at).await;
-    let info = net::text(&run_url, true).await.map(|text| RunInfo::parse(&text));
+    let answer = net::text_and_writer(&run_url, true).await;
     let evaluated = with(|app| {
+        app.heard(answer.as_ref().err());
         let mut changed = false;
         let mut got = 0;
         let run = app.run_mut(&path)?;
@@ -69,24 +105,31 @@ async fn step(path: String) {
         }
         let mut evaluated = false;
         let mut replaced = false;
-        if let Ok(Ok(info)) = info {
-            evaluated = info.evals.len() > run.info.evals.len();
-            replaced = info != run.info;
-            run.info = info;
+        if let Ok((text, writer)) = answer {
+            run.writer = writer;
+            if let Ok(info) = RunInfo::parse(&text) {
+                evaluated = info.evals.len() > run.info.evals.len();
+                replaced = info != run.info;
+                run.info = info;
+            }
+        }
+        if changed || replaced {
+            run.heard_ms = dom::now_ms();
         }
         app.live_bytes += got;
         if changed || replaced {
             app.draw_charts();
-            app.show_live();
-        }
-        if replaced {
+            if app.follows() {
+                app.show_newest();
+            }
+            app.show_progress();
             app.show_side();
-            app.offer_newest();
         }
         Some(evaluated)
     });
     if evaluated.flatten() == Some(true) {
         read_evaluation(path, None).await;
+        with(App::subject_changed);
     }
 }
 
@@ -115,6 +158,31 @@ fn take(run: &mut Run, rest: &Rest, got: &mut u64, metrics: bool) -> bool {
 }
 
 impl App {
+    /// Notes whether the server answered, and says so when it went away or takes the address no more.
+    fn heard(&mut self, error: Option<&NetError>) {
+        match error {
+            Some(NetError::Silent) => {
+                let since = *self.silent_since_ms.get_or_insert_with(dom::now_ms);
+                if dom::now_ms() - since >= SILENT_MS {
+                    self.say(
+                        "server",
+                        "The server does not answer any more. What is shown is what it had until then; start \
+                         `kiln view` again and open the address that it prints.",
+                    );
+                }
+                return;
+            }
+            Some(NetError::Forbidden) => {
+                self.say(
+                    "server",
+                    "The server was started anew: open the whole address that `kiln view` printed.",
+                );
+            }
+            _ => self.unsay("server"),
+        }
+        self.silent_since_ms = None;
+    }
+
     /// A word about a run that is under way, or how it ended.
     pub(super) fn show_live(&mut self) {
         let Some(run) = self.runs.first() else {
@@ -123,8 +191,26 @@ impl App {
         };
         let info = &run.info;
         let done = (info.done as f64).max(run.metrics.last_it);
-        let html = match info.status.as_str() {
-            "running" => {
+        let at = format!("{done:.0} of {}", info.total);
+        let now = dom::now_ms();
+        let still = now - run.heard_ms;
+        let html = match (info.status.as_str(), self.silent_since_ms) {
+            ("running", Some(since)) => {
+                format!(
+                    "<span class=\"bad\">no answer for {}</span> · {at} when last heard",
+                    duration((now - since) / 1000.0)
+                )
+            }
+            ("running", None) if run.writer == Some(false) => {
+                format!("<span class=\"bad\">died</span> at {at}: no process writes to this run any more")
+            }
+            ("running", None) if still > STUCK_MS => {
+                format!("no news for {} · {at}", duration(still / 1000.0))
+            }
+            ("running", None) if info.total > 0 && done >= info.total as f64 => {
+                format!("<span class=\"pulse\"></span>trained · {at} · last evaluation and files")
+            }
+            ("running", None) => {
                 let share: f64 = if info.total > 0 {
                     100.0 * done / info.total as f64
                 } else {
@@ -135,14 +221,10 @@ impl App {
                     .train("its")
                     .last()
                     .map_or(String::new(), |(_, its)| format!(" · {its:.1} it/s"));
-                format!(
-                    "<span class=\"pulse\"></span>training · {done:.0} of {} · {:.0} %{its}",
-                    info.total,
-                    share.min(100.0)
-                )
+                format!("<span class=\"pulse\"></span>training · {at} · {share:.0} %{its}")
             }
-            "done" => format!("{} iterations", info.total),
-            other => {
+            ("done", _) => format!("{} iterations", info.total),
+            (other, _) => {
                 let why = info.message.as_ref().map_or(String::new(), |why| format!(": {why}"));
                 format!(
                     "<span class=\"bad\">{}</span> at {done:.0}{}",
@@ -152,17 +234,5 @@ impl App {
             }
         };
         dom::set_html("live", &html);
-    }
-
-    /// Offers the newest model when an older one is on the screen, or shows it when none is.
-    fn offer_newest(&mut self) {
-        let Some(newest) = self.runs.first().and_then(|run| run.info.ply(None)) else {
-            return;
-        };
-        let iteration = newest.iteration;
-        if self.view.shown == 0 && !self.view.is_loading() {
-            self.unsay("model");
-            self.show_model(iteration);
-        }
     }
 }

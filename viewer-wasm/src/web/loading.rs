@@ -1,4 +1,4 @@
-//! From the bytes of a PLY file to splats on the screen.
+//! From the bytes of a file to splats on the screen.
 
 use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
@@ -7,16 +7,24 @@ use super::app::{App, with};
 use super::dom;
 use super::model::GpuModel;
 use super::net::{ByteStream, NetError};
+use super::subject::Subject;
+use crate::formats::Reader;
+use crate::framing::Sample;
 use crate::html::count;
-use crate::ply::{self, Batch, Model, PlyStream};
+use crate::ply::{self, Batch, Model};
 
 /// Above this many bytes the old model goes before the new one comes.
 const BOTH_BYTES: u64 = 512 << 20;
 
 /// Where a model comes from.
 pub(super) enum Source {
-    /// A file of the server: name for people, address, and the size that the run states.
-    Server(String, String, u64),
+    /// A file of the server: what it is, its name for people and its address; bytes as the run states them, or 0.
+    Server {
+        subject: Subject,
+        name: String,
+        url: String,
+        bytes: u64,
+    },
     /// A file that was dropped or chosen.
     Local(File),
 }
@@ -24,15 +32,22 @@ pub(super) enum Source {
 impl Source {
     fn name(&self) -> String {
         match self {
-            Self::Server(name, ..) => name.clone(),
+            Self::Server { name, .. } => name.clone(),
             Self::Local(file) => file.name(),
+        }
+    }
+
+    fn subject(&self) -> Subject {
+        match self {
+            Self::Server { subject, .. } => subject.clone(),
+            Self::Local(file) => Subject::File(file.name(), file.size() as u64),
         }
     }
 
     async fn open(&self) -> Result<ByteStream, NetError> {
         match self {
-            Self::Server(_, url, _) => ByteStream::open(url).await,
-            Self::Local(file) => ByteStream::of(file.stream(), Some(file.size() as u64)),
+            Self::Server { url, subject, .. } => ByteStream::open(url, matches!(subject, Subject::Live(_))).await,
+            Self::Local(file) => ByteStream::of_file(file).await,
         }
     }
 }
@@ -41,6 +56,7 @@ impl App {
     /// Begins to read a model; one that is still being read is given up.
     pub(super) fn open_model(&mut self, source: Source) {
         self.view.reading += 1;
+        self.view.coming = source.subject();
         self.view.progress = Some(0.0);
         self.view.next_look = 0;
         self.view.began_ms = dom::now_ms();
@@ -70,6 +86,11 @@ impl App {
             old.delete(&renderer.gl);
         }
         let fresh = GpuModel::new(&renderer.gl, model)?;
+        view.sample = Sample::new(model.count);
+        if let (Subject::Live(iteration), Some(stated)) = (&mut view.coming, model.iteration) {
+            // The file may be newer than the word of it.
+            *iteration = stated;
+        }
         if renderer.model.as_ref().is_some_and(|old| old.loaded > 0) {
             view.incoming = Some(fresh);
         } else {
@@ -77,6 +98,7 @@ impl App {
                 old.delete(&renderer.gl);
             }
             view.shown = view.reading;
+            view.subject = view.coming.clone();
         }
         if let Some(sorter) = &view.sorter {
             sorter.begin(view.reading, model.count, view.shown);
@@ -88,6 +110,7 @@ impl App {
         let Some(renderer) = &mut self.renderer else {
             return;
         };
+        self.view.sample.add(&batch.positions);
         let slot = self.view.incoming.as_mut().or(renderer.model.as_mut());
         if let Some(model) = slot {
             model.upload(&renderer.gl, batch);
@@ -114,6 +137,7 @@ impl App {
             Ok(outcome) => {
                 self.view.loaded_ms = Some(dom::now_ms() - self.view.began_ms);
                 self.view.skipped = outcome.skipped;
+                self.frame_model();
                 self.unsay("model");
                 let mut remarks = Vec::new();
                 remarks.extend(outcome.warning);
@@ -135,17 +159,23 @@ impl App {
                 }
                 self.view.resort();
             }
+            // The run has just ended and took its snapshot along: its last model is on the way.
+            Err(_) if matches!(self.view.coming, Subject::Live(_)) => self.give_up_model(),
             Err(why) => {
-                // What could not be read leaves the model on the screen as it was.
-                if let (Some(model), Some(renderer)) = (self.view.incoming.take(), &self.renderer) {
-                    model.delete(&renderer.gl);
-                }
-                self.view.reading = self.view.shown.max(1);
+                self.give_up_model();
                 self.say("model", &format!("{name}: {why}."));
             }
         }
         self.show_progress();
-        self.show_side();
+        self.subject_changed();
+    }
+
+    /// What could not be read leaves the model on the screen as it was.
+    fn give_up_model(&mut self) {
+        if let (Some(model), Some(renderer)) = (self.view.incoming.take(), &self.renderer) {
+            model.delete(&renderer.gl);
+        }
+        self.view.coming = self.view.subject.clone();
     }
 
     pub(super) fn show_progress(&mut self) {
@@ -153,7 +183,10 @@ impl App {
         let share = self.view.progress.unwrap_or(0.0);
         dom::style("progress-bar", "width", &format!("{:.1}%", share * 100.0));
         let nothing = self.renderer.as_ref().is_none_or(|renderer| renderer.model.is_none());
+        let waits = self.runs.first().is_some_and(|run| run.info.is_running());
         dom::show("empty", nothing && !self.view.is_loading());
+        dom::show("choose", !waits);
+        dom::show("waiting", waits);
     }
 }
 
@@ -166,7 +199,7 @@ struct Outcome {
 async fn read(generation: u32, source: &Source) -> Result<Outcome, String> {
     let current = || with(|app| app.view.reading == generation).unwrap_or(true);
     let stated = match source {
-        Source::Server(_, _, bytes) => *bytes,
+        Source::Server { bytes, .. } => *bytes,
         Source::Local(file) => file.size() as u64,
     };
     if stated > ply::MAX_BYTES {
@@ -175,11 +208,12 @@ async fn read(generation: u32, source: &Source) -> Result<Outcome, String> {
     let plain = |error: NetError| match error {
         NetError::Absent => "the file is missing".to_owned(),
         NetError::Forbidden => error.about(""),
+        NetError::Silent => "the server does not answer".to_owned(),
         NetError::Other(what) => what,
     };
     let stream = source.open().await.map_err(plain)?;
     let total = stream.total.unwrap_or(stated);
-    let mut parser = PlyStream::default();
+    let mut reader = Reader::new(&source.name());
     let mut begun = false;
     let mut got = 0_u64;
     while let Some(piece) = stream.next().await.map_err(plain)? {
@@ -188,28 +222,40 @@ async fn read(generation: u32, source: &Source) -> Result<Outcome, String> {
             stream.cancel();
             return Err(ply::too_large(got));
         }
-        if let Err(why) = parser.push(&piece) {
+        if let Err(why) = reader.push(&piece) {
             stream.cancel();
             return Err(why);
         }
-        if let (false, Some(model)) = (begun, parser.model()) {
-            begun = true;
-            with(|app| app.begin_model(model)).unwrap_or(Ok(()))?;
-        }
-        let ready = parser.take_ready();
+        take_ready(&mut reader, &mut begun)?;
         with(|app| {
-            app.view.progress = Some(if total > 0 { got as f64 / total as f64 } else { 0.5 });
-            ready.iter().for_each(|batch| app.add_batch(batch));
+            app.view.progress = Some(if total > 0 {
+                (got as f64 / total as f64).min(1.0)
+            } else {
+                0.5
+            });
             app.show_progress();
         });
     }
-    let (last, warning) = parser.finish()?;
+    let warning = reader.finish()?;
     if current() {
-        with(|app| app.add_batch(&last));
+        take_ready(&mut reader, &mut begun)?;
     }
     Ok(Outcome {
-        splats: parser.len(),
-        skipped: parser.skipped(),
+        splats: reader.len(),
+        skipped: reader.skipped(),
         warning,
     })
+}
+
+/// Hands on what was read, after the model it belongs to.
+fn take_ready(reader: &mut Reader, begun: &mut bool) -> Result<(), String> {
+    let Some(model) = reader.model() else {
+        return Ok(());
+    };
+    if !std::mem::replace(begun, true) {
+        with(|app| app.begin_model(model)).unwrap_or(Ok(()))?;
+    }
+    let ready = reader.take_ready();
+    with(|app| ready.iter().for_each(|batch| app.add_batch(batch)));
+    Ok(())
 }

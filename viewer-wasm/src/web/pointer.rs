@@ -2,15 +2,19 @@
 
 use std::cell::RefCell;
 
-use web_sys::{Event, KeyboardEvent, PointerEvent, WheelEvent};
+use web_sys::{Event, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
 
 use super::app::{App, with};
+use super::subject::Subject;
 use super::{actions, dom};
 use crate::address::Tab;
 use crate::navigate::Mode;
+use crate::style::Style;
 
 /// A press that moves less than this is a click, pixels.
 const CLICK_PX: f32 = 4.0;
+/// An arrow key turns as a drag by so many pixels does.
+const ARROW_PX: f32 = 24.0;
 
 /// Fingers and buttons that are down.
 #[derive(Default)]
@@ -57,7 +61,7 @@ pub(super) fn listen() {
             });
             with(|app| match app.camera_at(place(&event)).filter(|_| clicked) {
                 Some(camera) => app.go_to_camera(&camera, false),
-                None if !clicked => app.remember_place(),
+                None if !clicked => app.sync_address(),
                 None => {}
             });
         });
@@ -74,6 +78,9 @@ pub(super) fn listen() {
             app.view.navigator.zoom(factor);
             app.left_camera();
         });
+    });
+    dom::on(&canvas, "dblclick", |event: MouseEvent| {
+        with(|app| app.turn_to([event.offset_x() as f32, event.offset_y() as f32]));
     });
     dom::on(&canvas, "contextmenu", |event: Event| event.prevent_default());
 }
@@ -137,27 +144,39 @@ impl App {
             "1" => self.show_tab(Tab::Splats),
             "2" => self.show_tab(Tab::Metrics),
             "3" => self.show_tab(Tab::Evaluation),
+            "4" => self.show_tab(Tab::Runs),
             "?" | "h" => actions::toggle_help(),
-            "escape" => dom::show("help", false),
             "t" => self.toggle_theme(),
+            "arrowleft" | "arrowright" if dom::is_focused("[role=tab]") => {
+                self.step_tab(if key == "arrowleft" { -1 } else { 1 });
+            }
+            "arrowleft" | "arrowright" | "arrowup" | "arrowdown" | "+" | "-" if dom::is_focused("#view") => {
+                let navigator = &mut self.view.navigator;
+                match key {
+                    "arrowleft" => navigator.drag([ARROW_PX, 0.0]),
+                    "arrowright" => navigator.drag([-ARROW_PX, 0.0]),
+                    "arrowup" => navigator.drag([0.0, ARROW_PX]),
+                    "arrowdown" => navigator.drag([0.0, -ARROW_PX]),
+                    "+" => navigator.zoom(0.9),
+                    _ => navigator.zoom(1.0 / 0.9),
+                }
+                self.left_camera();
+            }
             "r" if splats => self.go_home(),
             "f" if splats => {
                 let fly = self.view.navigator.mode == Mode::Fly;
                 self.set_mode(if fly { Mode::Orbit } else { Mode::Fly });
             }
-            "p" if splats => self.act(
-                "style",
-                if self.view.look.point_px > 0.0 {
-                    "splats"
-                } else {
-                    "points"
-                },
-            ),
+            "p" if splats => self.set_style(match self.view.look.style {
+                Style::Points => Style::Splats,
+                _ => Style::Points,
+            }),
             "c" if splats => {
                 self.view.frusta = !self.view.frusta;
                 self.view.dirty = true;
                 self.show_side();
             }
+            "v" if splats && self.view.through.is_some() => self.set_photo(self.view.photo.next()),
             "x" if splats => self.screenshot(),
             "[" | "]" if splats => self.step_camera(if key == "[" { -1 } else { 1 }),
             "," | "." if splats => self.step_model(if key == "," { -1 } else { 1 }),
@@ -165,6 +184,18 @@ impl App {
             "," | "." => self.compare_action("eval-step", if key == "," { "-1" } else { "1" }),
             "[" | "]" => self.compare_action("view-step", if key == "[" { "-1" } else { "1" }),
             _ => {}
+        }
+    }
+
+    /// The tab beside the one in front.
+    fn step_tab(&mut self, by: i64) {
+        let shown = |tab: &Tab| *tab != Tab::Runs || self.index.len() > 1;
+        let tabs: Vec<Tab> = Tab::ALL.into_iter().filter(shown).collect();
+        let now = tabs.iter().position(|tab| *tab == self.address.tab).unwrap_or(0);
+        let next = tabs[(now as i64 + by).rem_euclid(tabs.len() as i64) as usize];
+        self.show_tab(next);
+        if let Some(button) = dom::html_by_id(&format!("tab-{}", next.name())) {
+            let _ = button.focus();
         }
     }
 
@@ -195,11 +226,11 @@ impl App {
         let plys = &run.info.plys;
         let now = plys
             .iter()
-            .position(|ply| Some(ply.iteration) == self.address.iteration)
+            .position(|ply| self.view.subject == Subject::Saved(ply.iteration))
             .unwrap_or(plys.len() - 1);
         let next = (now as i64 + by).clamp(0, plys.len() as i64 - 1) as usize;
         if next != now {
-            self.show_model(plys[next].iteration);
+            self.pick_model(plys[next].iteration);
         }
     }
 }
@@ -210,9 +241,11 @@ pub(super) fn listen_keys() {
         return;
     };
     dom::on(&window, "keydown", |event: KeyboardEvent| {
-        let typing = dom::document().and_then(|document| document.active_element());
-        let typing =
-            typing.is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "SELECT" | "TEXTAREA"));
+        // Sliders and switches take none of the page's keys; a list finds its entries by letters, and text is text.
+        let focused = dom::document().and_then(|document| document.active_element());
+        let typing = focused.is_some_and(|element| {
+            element.tag_name() == "SELECT" || element.get_attribute("type").is_some_and(|kind| kind == "search")
+        });
         if typing || event.ctrl_key() || event.meta_key() || event.alt_key() {
             return;
         }
@@ -233,7 +266,7 @@ pub(super) fn listen_keys() {
             let flying = app.view.keys.iter().any(|held| held != "shift");
             app.view.keys.retain(|held| *held != key);
             if flying && app.view.keys.is_empty() {
-                app.remember_place();
+                app.sync_address();
             }
         });
     });

@@ -1,6 +1,6 @@
 //! Draws a model: colours for the camera, splats far to near into half floats, then the picture onto the page.
 
-use js_sys::{Object, Uint8Array, Uint16Array};
+use js_sys::{Float32Array, Object, Uint8Array, Uint16Array};
 use wasm_bindgen::JsCast as _;
 use web_sys::{HtmlCanvasElement, WebGl2RenderingContext as Gl, WebGlTexture, WebGlVertexArrayObject};
 
@@ -8,14 +8,20 @@ use super::frusta::Frusta;
 use super::gl::{Program, Target};
 use super::model::GpuModel;
 use crate::camera::{Lens, Pose};
+use crate::error_map::STOPS;
 use crate::math::Vec3;
 use crate::pack::ROW;
 use crate::ply::Filter;
+use crate::style::Style;
 
 const GEOMETRY: &str = include_str!("shaders/geometry.glsl");
+const STYLE: &str = include_str!("shaders/style.glsl");
 
 /// Quads of an instance, as in the shader.
 const QUADS: u32 = 256;
+
+/// Radius of a point, pixels.
+const POINT_PX: f32 = 1.5;
 
 /// How splats are shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,8 +30,9 @@ pub(super) struct Look {
     pub(super) degree: u32,
     /// Factor on all scales.
     pub(super) scale: f32,
-    /// Dots of this radius in pixels instead of splats.
-    pub(super) point_px: f32,
+    pub(super) style: Style,
+    /// Least and most of the scale of depths or counts.
+    pub(super) range: [f32; 2],
     /// Behind everything, 0 to 1.
     pub(super) background: Vec3,
 }
@@ -68,10 +75,10 @@ impl Renderer {
             color: Program::new(&gl, &[full], &[GEOMETRY, include_str!("shaders/color.frag")])?,
             splat: Program::new(
                 &gl,
-                &[GEOMETRY, include_str!("shaders/splat.vert")],
-                &[include_str!("shaders/splat.frag")],
+                &[GEOMETRY, STYLE, include_str!("shaders/splat.vert")],
+                &[STYLE, include_str!("shaders/splat.frag")],
             )?,
-            resolve: Program::new(&gl, &[full], &[include_str!("shaders/resolve.frag")])?,
+            resolve: Program::new(&gl, &[full], &[STYLE, include_str!("shaders/resolve.frag")])?,
             quads: quads(&gl)?,
             frusta: Frusta::new(&gl)?,
             target: None,
@@ -126,6 +133,26 @@ impl Renderer {
         Ok(out)
     }
 
+    /// Depth of what is seen at a pixel of the canvas, from the top left; `None` where hardly anything is.
+    pub(super) fn depth_at(&mut self, shot: &Shot, look: &Look, [x, y]: [u32; 2]) -> Option<f32> {
+        let target = self.target.take()?;
+        let look = Look {
+            style: Style::Depth,
+            ..*look
+        };
+        self.splats(&target, shot, &look);
+        let out = Float32Array::new_with_length(4);
+        let view: &Object = out.as_ref();
+        // The picture lies with its first row at the bottom.
+        let read =
+            self.gl
+                .read_pixels_with_opt_array_buffer_view(x as i32, y as i32, 1, 1, Gl::RGBA, Gl::FLOAT, Some(view));
+        self.target = Some(target);
+        read.ok()?;
+        let [depth, alpha] = [out.get_index(0), out.get_index(3)];
+        (alpha > 0.3).then(|| depth / alpha)
+    }
+
     fn resolve_onto(&self, texture: &WebGlTexture, look: &Look, flip: bool) {
         let gl = &self.gl;
         self.resolve.bind(gl);
@@ -135,6 +162,11 @@ impl Renderer {
         gl.uniform1i(self.resolve.at("flip"), i32::from(flip));
         let [r, g, b] = look.background;
         gl.uniform3f(self.resolve.at("background"), r, g, b);
+        gl.uniform1i(self.resolve.at("style"), look.style as i32);
+        gl.uniform2fv_with_f32_array(self.resolve.at("range"), &look.range);
+        let ramp = STOPS.as_flattened().iter().map(|byte| f32::from(*byte) / 255.0);
+        let ramp: Vec<f32> = ramp.collect();
+        gl.uniform3fv_with_f32_array(self.resolve.at("ramp[0]"), &ramp);
         gl.disable(Gl::BLEND);
         gl.draw_arrays(Gl::TRIANGLES, 0, 3);
     }
@@ -167,9 +199,15 @@ impl Renderer {
         let mip = matches!(model.about.filter, Filter::Mip(_));
         gl.uniform1i(program.at("compensated"), i32::from(mip));
         gl.uniform1f(program.at("scale_by"), look.scale);
-        gl.uniform1f(program.at("point_px"), look.point_px);
+        gl.uniform1i(program.at("style"), look.style as i32);
+        gl.uniform1f(program.at("point_px"), POINT_PX);
         gl.enable(Gl::BLEND);
-        gl.blend_func(Gl::ONE, Gl::ONE_MINUS_SRC_ALPHA);
+        let under = if look.style == Style::Counts {
+            Gl::ONE
+        } else {
+            Gl::ONE_MINUS_SRC_ALPHA
+        };
+        gl.blend_func(Gl::ONE, under);
         gl.bind_vertex_array(Some(&self.quads));
         let (indices, batches) = (6 * QUADS as i32, model.drawn.div_ceil(QUADS) as i32);
         gl.draw_elements_instanced_with_i32(Gl::TRIANGLES, indices, Gl::UNSIGNED_SHORT, 0, batches);

@@ -5,8 +5,8 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlImageElement;
 
 use super::app::{App, with};
-use super::loading::Source;
 use super::net::{self, NetError, Rest};
+use super::subject::Subject;
 use super::{dom, frusta};
 use crate::address::MAX_RUNS;
 use crate::html::escape;
@@ -36,18 +36,13 @@ pub(super) struct Run {
     pub(super) evaluations: Vec<(u64, Evaluation)>,
     /// Cameras whose photographs are on the graphics device, by slot.
     pub(super) thumbnails: Vec<String>,
+    /// Whether a process writes to it; `None` where the server cannot tell.
+    pub(super) writer: Option<bool>,
+    /// When something new came last, milliseconds of the page.
+    pub(super) heard_ms: f64,
 }
 
 impl Run {
-    /// Name for people; several runs of one name are told apart by folder.
-    pub(super) fn title(&self) -> &str {
-        self.path
-            .rsplit('/')
-            .next()
-            .filter(|name| !name.is_empty())
-            .unwrap_or(&self.info.name)
-    }
-
     /// The evaluation of an iteration, once it was read.
     pub(super) fn evaluation(&self, iteration: u64) -> Option<&Evaluation> {
         let found = self.evaluations.iter().find(|(known, _)| *known == iteration);
@@ -81,15 +76,18 @@ fn url(path: &str, file: &str) -> String {
 /// Opens what the address names, or the first run of the index.
 pub(super) async fn open_all() {
     let index_url = with(|app| app.address.request("runs.json")).unwrap_or_default();
-    let index = match net::text(&index_url, true).await {
+    let answer = net::text(&index_url, true).await;
+    let has_index = answer != Err(NetError::Absent);
+    let index = match answer {
         Ok(text) => parse_index(&text),
         // A page without an index opens what the address names.
         Err(NetError::Absent) => Ok(Vec::new()),
         Err(error) => Err(error.about("runs.json")),
     };
     let wanted = with(|app| {
+        app.has_index = has_index;
         match index {
-            Ok(index) => app.index = index,
+            Ok(index) => app.take_index(index),
             Err(why) => app.say("index", &why),
         }
         let first = app.index.first().cloned();
@@ -109,57 +107,74 @@ pub(super) async fn open_all() {
     });
 }
 
-/// Opens a run beside those that are open.
+/// Opens a run beside those that are open. What comes after another run was chosen is dropped.
 pub(super) async fn open(path: String) {
-    let file = format!("{path}/run.json");
-    let info = match net::text(&url(&path, "run.json"), true).await {
-        Ok(text) => RunInfo::parse(&text).map_err(|why| format!("{path}: {why}.")),
-        Err(error) => Err(error.about(&file)),
+    let choice = with(|app| app.choice).unwrap_or_default();
+    let chosen = |work: &mut dyn FnMut(&mut App)| {
+        with(|app| {
+            let still = app.choice == choice;
+            if still {
+                work(app);
+            }
+            still
+        }) == Some(true)
     };
-    let info = match info {
-        Ok(info) => info,
+    let file = format!("{path}/run.json");
+    let info = match net::text_and_writer(&url(&path, "run.json"), true).await {
+        Ok((text, writer)) => RunInfo::parse(&text)
+            .map(|info| (info, writer))
+            .map_err(|why| format!("{path}: {why}.")),
+        Err(error) => Err(format!("{}.", error.about(&file))),
+    };
+    let mut first = false;
+    let begun = chosen(&mut |app| match &info {
+        Ok((info, writer)) => first = app.begin_run(&path, info.clone(), *writer),
         Err(why) => {
-            with(|app| {
-                app.address.runs.retain(|run| *run != path);
-                app.say(&path, &why);
-                app.sync_address();
-            });
+            // The one chosen stays in the address, so that a reload tries again.
+            let overlaid = |run: &String| *run == path;
+            if let Some(at) = app.address.runs.iter().skip(1).position(overlaid) {
+                app.address.runs.remove(at + 1);
+            }
+            app.say(&path, why);
+            app.show_runs();
+        }
+    });
+    if !begun || info.is_err() {
+        return;
+    }
+    if first {
+        let cameras = net::text(&url(&path, "cameras.json"), false).await;
+        // Which camera to begin with is chosen by its PSNR.
+        read_evaluation(path.clone(), None).await;
+        if let Some(named) = with(|app| app.evaluation.iteration).flatten() {
+            read_evaluation(path.clone(), Some(named)).await;
+        }
+        let cameras = cameras
+            .map_err(|e| e.about("cameras.json"))
+            .and_then(|text| cameras::parse(&text));
+        let taken = chosen(&mut |app| {
+            app.take_cameras(&path, cameras.clone());
+            app.show_first_model();
+            app.show_side();
+        });
+        if !taken {
             return;
         }
-    };
-    let first = with(|app| {
-        app.unsay(&path);
-        if app.runs.len() < MAX_RUNS && app.runs.iter().all(|run| run.path != path) {
-            app.runs.push(Run {
-                path: path.clone(),
-                info,
-                ..Run::default()
-            });
-        }
-        app.runs.len() == 1
-    });
-    if first == Some(true) {
-        match net::text(&url(&path, "cameras.json"), false)
-            .await
-            .map_err(|e| e.about("cameras.json"))
-        {
-            Ok(text) => with(|app| app.take_cameras(&path, cameras::parse(&text))),
-            Err(why) => with(|app| app.say("cameras", &format!("{path}: {why}."))),
-        };
-        with(App::show_newest_model);
     }
-    with(App::show_runs);
     let metrics = net::rest(&url(&path, "metrics.jsonl"), 0).await;
     let memory = net::rest(&url(&path, "memory.jsonl"), 0).await;
     let config = net::text(&url(&path, "config.resolved.yaml"), false).await;
     let env = net::text(&url(&path, "env.json"), false).await;
-    with(|app| {
-        app.take_files(&path, metrics, memory, config, env);
+    let taken = chosen(&mut |app| {
+        app.take_files(&path, &metrics, &memory, &config, &env);
         app.draw_charts();
+        app.show_live();
         app.show_side();
+        if app.follows() {
+            app.show_newest();
+        }
     });
-    if first == Some(true) {
-        read_evaluation(path.clone(), None).await;
+    if taken && first {
         load_thumbnails(path).await;
     }
 }
@@ -183,13 +198,14 @@ pub(super) async fn read_evaluation(path: String, iteration: Option<u64>) {
     with(|app| {
         match result {
             Ok(evaluation) => {
-                if let Some(run) = app.run_mut(&path) {
+                if let Some(run) = app.run_mut(&path).filter(|run| run.evaluation(it).is_none()) {
                     let at = run.evaluations.partition_point(|(known, _)| *known < it);
                     run.evaluations.insert(at, (it, evaluation));
                 }
                 app.set_frusta();
             }
-            Err(why) => app.say("evaluation", &format!("{path}: {why}.")),
+            Err(why) if app.run_mut(&path).is_some() => app.say("evaluation", &format!("{path}: {why}.")),
+            Err(_) => {}
         }
         app.show_evaluation();
         app.show_side();
@@ -228,7 +244,7 @@ async fn load_thumbnails(path: String) {
 }
 
 /// An image that is ready to be drawn; `None` when there is none.
-async fn decoded(url: &str) -> Option<HtmlImageElement> {
+pub(super) async fn decoded(url: &str) -> Option<HtmlImageElement> {
     let image = dom::document()?
         .create_element("img")
         .ok()?
@@ -256,35 +272,52 @@ impl App {
         }
     }
 
+    /// Takes a run that is there; says whether it is the one shown.
+    fn begin_run(&mut self, path: &str, info: RunInfo, writer: Option<bool>) -> bool {
+        self.unsay(path);
+        if self.runs.len() < MAX_RUNS && self.runs.iter().all(|run| run.path != path) {
+            self.runs.push(Run {
+                path: path.to_owned(),
+                info,
+                writer,
+                heard_ms: dom::now_ms(),
+                ..Run::default()
+            });
+        }
+        self.show_runs();
+        self.runs.len() == 1
+    }
+
     fn take_files(
         &mut self,
         path: &str,
-        metrics: Result<Rest, NetError>,
-        memory: Result<Rest, NetError>,
-        config: Result<String, NetError>,
-        env: Result<String, NetError>,
+        metrics: &Result<Rest, NetError>,
+        memory: &Result<Rest, NetError>,
+        config: &Result<String, NetError>,
+        env: &Result<String, NetError>,
     ) {
         let mut missing = Vec::new();
         let Some(run) = self.run_mut(path) else {
             return;
         };
         match metrics {
-            Ok(Rest::More(bytes)) => run.push_metrics(&bytes),
+            Ok(Rest::More(bytes)) => run.push_metrics(bytes),
             Ok(_) => {}
             Err(error) => missing.push(error.about("metrics.jsonl")),
         }
         match memory {
-            Ok(Rest::More(bytes)) => run.push_memory(&bytes),
+            Ok(Rest::More(bytes)) => run.push_memory(bytes),
             Ok(_) => {}
             Err(error) => missing.push(error.about("memory.jsonl")),
         }
         match config {
-            Ok(text) => run.config = config::leaves(&text),
+            Ok(text) => run.config = config::leaves(text),
             Err(error) => missing.push(error.about("config.resolved.yaml")),
         }
         match env
+            .as_ref()
             .map_err(|e| e.about("env.json"))
-            .and_then(|text| json::parse(&text).map_err(|e| format!("env.json is {e}")))
+            .and_then(|text| json::parse(text).map_err(|e| format!("env.json is {e}")))
         {
             Ok(value) => run.env = value.leaves(),
             Err(why) => missing.push(why),
@@ -310,46 +343,39 @@ impl App {
     }
 
     /// Reads the model that the address names, or the newest.
-    pub(super) fn show_newest_model(&mut self) {
-        let wanted = self.address.iteration;
+    fn show_first_model(&mut self) {
         let Some(run) = self.runs.first() else {
             return;
         };
-        let Some(ply) = run.info.ply(wanted).cloned() else {
-            let running = run.info.is_running();
-            let text = if running {
-                "The run has saved no model yet; it will appear here."
-            } else {
-                "The run has no saved model."
-            };
-            self.say("model", text);
-            return;
-        };
-        self.show_model(ply.iteration);
+        let wanted = self.address.iteration;
+        let saved = wanted.filter(|wanted| run.info.plys.iter().any(|ply| ply.iteration == *wanted));
+        if run.info.plys.is_empty() && !run.info.is_running() {
+            self.say("model", "The run has no saved model.");
+        }
+        match saved {
+            Some(iteration) => self.pick_model(iteration),
+            None => self.show_newest(),
+        }
+        self.show_progress();
     }
 
-    /// Reads the model of an iteration.
-    pub(super) fn show_model(&mut self, iteration: u64) {
-        let Some(run) = self.runs.first() else {
-            return;
-        };
-        let Some(ply) = run.info.ply(Some(iteration)).cloned() else {
-            return;
-        };
-        let url = self.address.request(&format!("{}/{}", run.path, ply.path));
-        self.address.iteration = Some(ply.iteration);
-        self.sync_address();
-        self.open_model(Source::Server(ply.path, url, ply.bytes));
+    /// Reads the model that the reader picked, and stays with it.
+    pub(super) fn pick_model(&mut self, iteration: u64) {
+        self.view.follow = false;
+        self.show_subject(Subject::Saved(iteration));
         self.show_side();
     }
 
     /// The list of runs in the head of the page.
     pub(super) fn show_runs(&mut self) {
-        let shown = self.runs.first().map(|run| run.path.clone());
+        let shown = self.address.runs.first().cloned();
         let option = |path: &String| {
             let selected = if Some(path) == shown.as_ref() { " selected" } else { "" };
-            let name = path.rsplit('/').next().unwrap_or(path);
-            format!("<option value=\"{}\"{selected}>{}</option>", escape(path), escape(name))
+            format!(
+                "<option value=\"{}\"{selected}>{}</option>",
+                escape(path),
+                escape(self.name_of(path))
+            )
         };
         let open = self
             .runs
@@ -359,18 +385,35 @@ impl App {
         let options: String = self.index.iter().chain(open).map(option).collect();
         dom::set_html("run", &options);
         dom::show("run", !options.is_empty());
+        if let Some(document) = dom::document() {
+            let name = shown
+                .as_deref()
+                .map_or(String::new(), |path| format!("{} · ", self.name_of(path)));
+            document.set_title(&(name + "Kiln"));
+        }
+        dom::show("tab-runs", self.index.len() > 1);
         self.sync_address();
         self.show_live();
+        self.show_table();
     }
 
     /// Puts another run in the place of all that are open.
     pub(super) fn switch_run(&mut self, path: String) {
+        self.choice += 1;
         self.runs.clear();
         self.address.runs = vec![path.clone()];
         (self.address.iteration, self.address.camera, self.address.view) = (None, None, None);
-        self.view.through = None;
-        self.evaluation = super::evaluation::Compare::default();
-        self.curves = super::curves::Curves::default();
+        self.clear_model();
+        self.view.leave_scene();
+        self.forget_messages();
+        self.evaluation = self.evaluation.of_another_run();
+        self.curves = self.curves.of_another_run();
+        self.set_frusta();
+        self.show_runs();
+        self.show_side();
+        self.show_progress();
+        self.draw_charts();
+        self.show_evaluation();
         spawn_local(open(path));
     }
 
@@ -381,6 +424,7 @@ impl App {
             self.address.runs.retain(|run| *run != path);
             self.sync_address();
             self.draw_charts();
+            self.show_table();
         } else if self.runs.len() < MAX_RUNS {
             spawn_local(open(path));
         }

@@ -1,21 +1,24 @@
 //! The panel beside the splats: models, look, cameras.
 
-use js_sys::{Reflect, Uint8Array};
 use wasm_bindgen::Clamped;
 use wasm_bindgen::prelude::*;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
 
 use super::app::{App, with};
 use super::dom;
+use super::pictures::rgba_of;
 use super::renderer::Shot;
-use crate::html::{bytes, count, escape};
+use super::subject::Subject;
+use crate::html::escape;
 use crate::navigate::Mode;
 use crate::order::rising;
+use crate::style::Style;
 
 impl App {
     /// Draws the panel anew.
     pub(super) fn show_side(&mut self) {
         self.show_models();
+        self.show_photo();
         let view = &self.view;
         let degree = self
             .renderer
@@ -28,19 +31,26 @@ impl App {
             button("degree", &each.to_string(), &each.to_string(), each == used, off)
         });
         dom::set_html("degrees", &degrees.collect::<String>());
-        let points = view.look.point_px > 0.0;
-        let styles = [("splats", "Splats", !points), ("points", "Points", points)];
-        dom::set_html(
-            "styles",
-            &styles
-                .map(|(id, title, on)| button("style", id, title, on, ""))
-                .concat(),
-        );
+        dom::select("style", view.look.style.name());
+        if let Some(scale) = dom::input_by_id("scale") {
+            scale.set_disabled(view.look.style == Style::Points);
+        }
         let fly = view.navigator.mode == Mode::Fly;
         let modes = [("orbit", "Orbit", !fly), ("fly", "Fly", fly)];
         dom::set_html(
             "modes",
             &modes.map(|(id, title, on)| button("mode", id, title, on, "")).concat(),
+        );
+        let up = view.navigator.arrangement().up;
+        let is = |axis: usize, sign: f32| up[axis] * sign > 0.99;
+        let ups = [
+            ("-y", "−y", is(1, -1.0)),
+            ("y", "+y", is(1, 1.0)),
+            ("z", "+z", is(2, 1.0)),
+        ];
+        dom::set_html(
+            "ups",
+            &ups.map(|(id, title, on)| button("up", id, title, on, "")).concat(),
         );
         if let Some(frusta) = dom::input_by_id("frusta") {
             frusta.set_checked(view.frusta);
@@ -50,37 +60,29 @@ impl App {
 
     fn show_models(&self) {
         let plys = self.runs.first().map_or(&[][..], |run| &run.info.plys);
-        dom::show("models", !plys.is_empty());
-        let Some(newest) = plys.last() else {
-            return;
-        };
-        let at = plys
-            .iter()
-            .position(|ply| Some(ply.iteration) == self.address.iteration);
+        let subject = &self.view.subject;
+        let running = self.runs.first().is_some_and(|run| run.info.is_running());
+        dom::show("models", running || *subject != Subject::Nothing);
+        let last = plys.len().saturating_sub(1);
+        let at = plys.iter().position(|ply| *subject == Subject::Saved(ply.iteration));
         if let Some(slider) = dom::input_by_id("iteration") {
-            slider.set_max(&(plys.len() - 1).to_string());
-            slider.set_value(&at.unwrap_or(plys.len() - 1).to_string());
+            slider.set_max(&last.to_string());
+            slider.set_value(&at.unwrap_or(last).to_string());
             slider.set_disabled(plys.len() < 2);
         }
-        let about = at.map_or("a file of yours".to_owned(), |at| {
-            let ply = &plys[at];
-            format!(
-                "{} · {} splats · {}",
-                ply.iteration,
-                count(ply.gaussians as f64),
-                bytes(ply.bytes as f64)
-            )
-        });
-        dom::set_text("iteration-value", &about);
-        let newer = at.is_none_or(|at| at + 1 < plys.len());
-        dom::set_text("newest", &format!("Show iteration {}", newest.iteration));
-        dom::show("newest", newer);
+        dom::show("iteration", !plys.is_empty());
+        dom::set_text("iteration-value", &self.subject_text());
+        dom::show("follow-row", running);
+        if let Some(follow) = dom::input_by_id("follow") {
+            follow.set_checked(self.follows());
+        }
+        dom::show("newest", !running && !self.is_newest());
     }
 
     pub(super) fn show_iteration_label(&self, value: &str) {
         let plys = self.runs.first().map_or(&[][..], |run| &run.info.plys);
         if let Some(ply) = value.parse().ok().and_then(|at: usize| plys.get(at)) {
-            dom::set_text("iteration-value", &ply.iteration.to_string());
+            dom::set_text("iteration-value", &format!("iteration {}", ply.iteration));
         }
     }
 
@@ -89,7 +91,7 @@ impl App {
         let Some(run) = self.runs.first() else {
             return Vec::new();
         };
-        let evaluation = run.newest_evaluation();
+        let evaluation = self.evaluation_shown();
         let psnr = |at: usize| {
             let camera = &run.cameras[at];
             evaluation
@@ -108,7 +110,14 @@ impl App {
             return;
         };
         dom::show("camera-block", !run.cameras.is_empty());
-        let evaluation = run.newest_evaluation();
+        let evaluation = self.evaluation_shown();
+        let note = match (evaluation, &self.view.subject) {
+            (Some(_), _) => "worst first".to_owned(),
+            (None, Subject::Saved(iteration)) => format!("no evaluation at {iteration}"),
+            (None, Subject::File(..)) => format!("of {}", self.name_of(&run.path)),
+            (None, _) => String::new(),
+        };
+        dom::set_text("cameras-note", &note);
         let mut last = None;
         let rows = self.camera_order().into_iter().map(|at| {
             let camera = &run.cameras[at];
@@ -134,13 +143,14 @@ impl App {
         let Some(mut shot) = self.shot() else {
             return;
         };
-        let mut name = format!("view-{}", self.address.iteration.unwrap_or(0));
+        let iteration = self.view.subject.iteration().unwrap_or(0);
+        let mut name = format!("view-{iteration}");
         if let Some(camera) = self.view.through.as_ref().and_then(|name| self.camera(name)) {
             shot = Shot {
                 pose: camera.pose,
                 lens: camera.lens,
             };
-            name = format!("{}-{}", camera.name, self.address.iteration.unwrap_or(0));
+            name = format!("{}-{iteration}", camera.name);
         }
         let done = Box::new(move |result: Result<JsValue, JsValue>| {
             let saved = result.and_then(|picture| save(&picture, &format!("{name}.png")));
@@ -164,10 +174,7 @@ fn button(act: &str, value: &str, title: &str, on: bool, more: &str) -> String {
 
 /// Makes a PNG of `{width, height, rgba}` and hands it to the downloads.
 fn save(picture: &JsValue, name: &str) -> Result<(), JsValue> {
-    let get = |key: &str| Reflect::get(picture, &key.into());
-    let side = |key: &str| Ok::<u32, JsValue>(get(key)?.as_f64().unwrap_or(0.0) as u32);
-    let (width, height) = (side("width")?, side("height")?);
-    let rgba = Uint8Array::new(&get("rgba")?).to_vec();
+    let (rgba, [width, height]) = rgba_of(picture)?;
     let data = ImageData::new_with_u8_clamped_array_and_sh(Clamped(&rgba), width, height)?;
     let document = dom::document().ok_or("no document")?;
     let canvas: HtmlCanvasElement = document.create_element("canvas")?.dyn_into()?;

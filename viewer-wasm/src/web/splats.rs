@@ -7,17 +7,24 @@ use web_sys::HtmlCanvasElement;
 use super::app::{App, with};
 use super::dom;
 use super::model::GpuModel;
+use super::photo::Photo;
 use super::renderer::{Look, Renderer, Shot};
+use super::runs::Run;
 use super::sorting::{SortClient, Sorted};
+use super::subject::Subject;
 use crate::address::{FreeView, Tab};
 use crate::camera::{Lens, Pose};
-use crate::frustum::{Style, outline, pick, quality_tint};
+use crate::framing::Sample;
+use crate::frustum::{self, outline, pick, quality_tint};
 use crate::html::count;
 use crate::navigate::{Mode, Navigator};
-use crate::run::cameras::{Arrangement, Camera, arrangement};
+use crate::run::cameras::{Arrangement, Camera, arrangement, home};
+use crate::style::Style;
 
 /// Seconds of the way to a camera.
 const JOURNEY_S: f32 = 0.5;
+/// Splats over a pixel at the bright end of their scale.
+const MOST_COUNTED: f32 = 255.0;
 /// Most pixels a side of the page's canvas has per CSS pixel.
 const MAX_RATIO: f64 = 2.0;
 
@@ -37,9 +44,19 @@ pub(super) struct View {
     pub(super) frusta: bool,
     /// Camera of the scene one looks through.
     pub(super) through: Option<String>,
+    /// How its photograph lies over the splats, and how much of it.
+    pub(super) photo: Photo,
+    pub(super) photo_share: f64,
     pub(super) dirty: bool,
     pub(super) keys: Vec<String>,
     pub(super) sorter: Option<SortClient>,
+    /// What is on the screen, and what is being read.
+    pub(super) subject: Subject,
+    pub(super) coming: Subject,
+    /// Some of the centres of the model that was read last.
+    pub(super) sample: Sample,
+    /// The newest model of a running run is shown as it comes.
+    pub(super) follow: bool,
     /// Number of the model on the screen, and of the one being read.
     pub(super) shown: u32,
     pub(super) reading: u32,
@@ -48,6 +65,10 @@ pub(super) struct View {
     sort_waits: Option<u32>,
     orders: Vec<Order>,
     last_frame_ms: f64,
+    /// The camera stands before a file that lies elsewhere than the run.
+    framed: bool,
+    /// The camera was moved by hand, and the address does not say so yet.
+    pub(super) moved: bool,
     pub(super) sorts: u32,
     pub(super) sort_ms: Option<f64>,
     pub(super) frame_ms: Option<f64>,
@@ -74,14 +95,21 @@ impl View {
             look: Look {
                 degree: 3,
                 scale: 1.0,
-                point_px: 0.0,
+                style: Style::Splats,
+                range: [0.0, 1.0],
                 background: [0.0; 3],
             },
             frusta: true,
             through: None,
+            photo: Photo::Off,
+            photo_share: 0.5,
             dirty: true,
             keys: Vec::new(),
             sorter: None,
+            subject: Subject::Nothing,
+            coming: Subject::Nothing,
+            sample: Sample::default(),
+            follow: true,
             shown: 0,
             reading: 0,
             incoming: None,
@@ -89,6 +117,8 @@ impl View {
             sort_waits: None,
             orders: Vec::new(),
             last_frame_ms: 0.0,
+            framed: false,
+            moved: false,
             sorts: 0,
             sort_ms: None,
             frame_ms: None,
@@ -103,6 +133,16 @@ impl View {
 
     pub(super) fn is_loading(&self) -> bool {
         self.progress.is_some()
+    }
+
+    /// The camera of a page without cameras and models.
+    pub(super) fn leave_scene(&mut self) {
+        let fresh = Self::new();
+        (self.navigator, self.lens) = (fresh.navigator, fresh.lens);
+        (self.through, self.skipped) = (None, 0);
+        (self.first_frame_ms, self.loaded_ms) = (None, None);
+        self.look.background = fresh.look.background;
+        (self.follow, self.framed) = (true, false);
     }
 
     /// Has the order made again, as after new splats.
@@ -176,6 +216,11 @@ impl App {
     fn frame(&mut self, now_ms: f64) {
         if self.address.tab != Tab::Splats {
             self.view.last_frame_ms = 0.0;
+            self.settle();
+            if self.view.incoming.is_some() {
+                // The next model takes its place as soon as it is in order.
+                self.ask_for_order();
+            }
             return;
         }
         self.fit_canvas();
@@ -193,6 +238,7 @@ impl App {
         let was_drawing = self.view.last_frame_ms > 0.0;
         self.view.last_frame_ms = 0.0;
         if !std::mem::take(&mut self.view.dirty) {
+            self.settle();
             return;
         }
         self.view.last_frame_ms = now_ms;
@@ -200,7 +246,12 @@ impl App {
             let old = self.view.frame_ms.unwrap_or(gone_ms);
             self.view.frame_ms = Some(old + 0.2 * (gone_ms - old));
         }
-        let (Some(shot), Some(renderer)) = (self.shot(), &mut self.renderer) else {
+        let shot = self.shot();
+        self.view.look.range = match (self.view.look.style, &shot) {
+            (Style::Depth, Some(shot)) => self.view.sample.depths(&shot.pose),
+            _ => [0.0, MOST_COUNTED],
+        };
+        let (Some(shot), Some(renderer)) = (shot, &mut self.renderer) else {
             return;
         };
         let drawn = renderer.draw(&shot, &self.view.look, self.view.frusta && self.view.through.is_none());
@@ -226,22 +277,29 @@ impl App {
         moving
     }
 
-    /// The camera moved by hand: one no longer looks through a camera of the scene.
+    /// The camera moved by hand: one no longer looks through a camera of the scene. The address follows when it rests.
     pub(super) fn left_camera(&mut self) {
         self.view.dirty = true;
+        self.view.moved = true;
+        self.touch();
         if self.view.through.take().is_some() {
             self.address.camera = None;
             self.show_side();
         }
     }
 
-    /// Remembers the place in the address, once the camera rests.
+    /// Remembers the place that the camera was moved to by hand, once it is there.
     pub(super) fn remember_place(&mut self) {
-        self.address.view = self.view.through.is_none().then_some(FreeView {
+        if !self.view.moved || self.view.navigator.is_on_journey() {
+            return;
+        }
+        self.view.moved = false;
+        // A place before a file of the reader means nothing to who opens the address.
+        let run = self.view.through.is_none() && !self.view.framed;
+        self.address.view = run.then_some(FreeView {
             pose: self.view.navigator.pose,
             distance: self.view.navigator.distance,
         });
-        self.sync_address();
     }
 
     fn ask_for_order(&mut self) {
@@ -270,6 +328,7 @@ impl App {
         }
         view.sorts += 1;
         view.sort_ms = Some(sorted.ms);
+        let mut replaced = false;
         let Some(renderer) = &mut self.renderer else {
             return;
         };
@@ -282,6 +341,8 @@ impl App {
                 old.delete(&renderer.gl);
             }
             view.shown = view.reading;
+            view.subject = view.coming.clone();
+            replaced = true;
         }
         if sorted.generation != view.shown {
             view.resort();
@@ -297,7 +358,7 @@ impl App {
         for order in ready {
             let look = Look {
                 scale: 1.0,
-                point_px: 0.0,
+                style: Style::Splats,
                 ..view.look
             };
             let picture = renderer.picture(&order.shot, &look);
@@ -316,6 +377,25 @@ impl App {
             (order.done)(result);
             view.resort();
         }
+        if replaced {
+            self.subject_changed();
+        }
+    }
+
+    /// Takes the model off the screen, and gives up the one being read.
+    pub(super) fn clear_model(&mut self) {
+        let view = &mut self.view;
+        view.reading += 1;
+        (view.shown, view.progress) = (0, None);
+        (view.subject, view.coming) = Default::default();
+        for order in std::mem::take(&mut view.orders) {
+            (order.done)(Err("the model was taken off the screen".into()));
+        }
+        if let Some(renderer) = &mut self.renderer {
+            let models = view.incoming.take().into_iter().chain(renderer.model.take());
+            models.for_each(|model| model.delete(&renderer.gl));
+        }
+        view.resort();
     }
 
     /// Draws a picture as soon as an order for its camera is there.
@@ -340,10 +420,17 @@ impl App {
         let Some(camera) = self.camera(name).cloned() else {
             return;
         };
-        let seconds = if at_once || dom::calm() { 0.0 } else { JOURNEY_S };
+        // A photograph is compared at its place only.
+        let compares = self.view.photo != Photo::Off;
+        let seconds = if at_once || compares || dom::calm() {
+            0.0
+        } else {
+            JOURNEY_S
+        };
         self.view.lens = camera.lens;
         self.view.navigator.go_to(camera.pose, seconds);
         self.view.through = Some(camera.name.clone());
+        self.view.moved = false;
         self.address.camera = Some(camera.name);
         self.address.view = None;
         self.view.dirty = true;
@@ -354,7 +441,69 @@ impl App {
     pub(super) fn go_home(&mut self) {
         self.view.navigator.go_home(if dom::calm() { 0.0 } else { JOURNEY_S });
         self.left_camera();
-        self.remember_place();
+    }
+
+    /// Brings a model before the camera that no camera of the scene is there for: a file from elsewhere, or a run without
+    /// cameras. One that lies where the run's cameras look is left in their places.
+    pub(super) fn frame_model(&mut self) {
+        let Some(space) = self.view.sample.space() else {
+            return;
+        };
+        let cameras = self.runs.first().is_some_and(|run| !run.cameras.is_empty());
+        let navigator = &self.view.navigator;
+        let own = !matches!(self.view.coming, Subject::File(..));
+        if own && cameras && std::mem::take(&mut self.view.framed) {
+            // Back from a file that lies elsewhere.
+            self.arrange();
+            return;
+        }
+        if cameras && (own || space.is_around(navigator.arrangement())) || own && self.address.view.is_some() {
+            return;
+        }
+        let mode = navigator.mode;
+        let up = navigator.arrangement().up;
+        let found = space.arrangement(up);
+        self.view.navigator = Navigator::new(space.pose(up), found);
+        self.view.navigator.mode = mode;
+        self.view.framed = !own;
+        self.left_camera();
+        self.view.lens = Lens::plain([1600, 1000]);
+        self.view.resort();
+    }
+
+    /// Turns to what is drawn at a point of the canvas, CSS pixels, and moves about that.
+    pub(super) fn turn_to(&mut self, at: [f32; 2]) {
+        let Some(shot) = self.shot() else {
+            return;
+        };
+        let Some(renderer) = &mut self.renderer else {
+            return;
+        };
+        let ratio = shot.lens.size[0] as f32 / renderer.canvas.client_width().max(1) as f32;
+        let px = at.map(|v| v * ratio);
+        let depth = renderer.depth_at(&shot, &self.view.look, px.map(|v| v as u32));
+        self.view.dirty = true;
+        if let Some(depth) = depth {
+            let side = |axis: usize| (px[axis] - shot.lens.centre[axis]) / shot.lens.focal[axis] * depth;
+            let point = shot.pose.to_world([side(0), side(1), depth]);
+            self.view
+                .navigator
+                .turn_to(point, if dom::calm() { 0.0 } else { JOURNEY_S });
+            self.left_camera();
+        }
+    }
+
+    /// Turns the scene so that another axis is up.
+    pub(super) fn set_up(&mut self, axis: &str) {
+        let up = match axis {
+            "y" => [0.0, 1.0, 0.0],
+            "z" => [0.0, 0.0, 1.0],
+            _ => [0.0, -1.0, 0.0],
+        };
+        self.view.navigator.set_up(up);
+        self.left_camera();
+        self.sync_address();
+        self.show_side();
     }
 
     pub(super) fn set_mode(&mut self, mode: Mode) {
@@ -371,13 +520,15 @@ impl App {
         let Some(found) = arrangement(&poses) else {
             return;
         };
-        let first = run.cameras.iter().find(|camera| camera.test).or(run.cameras.first());
-        let home = first.map_or(self.view.navigator.pose, |camera| camera.pose);
+        let newest = run.newest_evaluation();
+        let psnr = |camera: &Camera| newest?.psnr(&camera.name, camera.test);
+        let first = home(&run.cameras, psnr).map(|at| &run.cameras[at]);
+        let start = first.map_or(self.view.navigator.pose, |camera| camera.pose);
         if let Some(camera) = first {
             self.view.lens = camera.lens;
         }
         let mode = self.view.navigator.mode;
-        self.view.navigator = Navigator::new(home, found);
+        self.view.navigator = Navigator::new(start, found);
         self.view.navigator.mode = mode;
         if let Some(place) = self.address.view {
             self.view.navigator.go_to(place.pose, 0.0);
@@ -395,12 +546,11 @@ impl App {
         self.view.resort();
     }
 
-    /// Colours the cameras by the newest evaluation's PSNR.
+    /// Colours the cameras by their PSNR in the model on the screen; grey where that is not known.
     pub(super) fn set_frusta(&mut self) {
-        let Some(run) = self.runs.first() else {
-            return;
-        };
-        let evaluation = run.newest_evaluation();
+        let none = Run::default();
+        let run = self.runs.first().unwrap_or(&none);
+        let evaluation = self.evaluation_shown();
         let range = evaluation.and_then(|evaluation| evaluation.psnr_range());
         let depth = self.view.navigator.reach() * 0.08;
         let outlines = run.cameras.iter().map(|camera| {
@@ -416,7 +566,7 @@ impl App {
                 .iter()
                 .position(|name| *name == camera.name)
                 .map(|slot| slot as u32);
-            outline(&camera.pose, &camera.lens, &Style { depth, tint, thumbnail })
+            outline(&camera.pose, &camera.lens, &frustum::Style { depth, tint, thumbnail })
         });
         let outlines: Vec<_> = outlines.collect();
         if let Some(renderer) = &mut self.renderer {
@@ -457,6 +607,12 @@ impl App {
             let digits = usize::from(fps < 9.5);
             format!("{fps:.digits$} fps")
         }));
+        let [low, high] = view.look.range;
+        match view.look.style {
+            Style::Depth => parts.push(format!("depth {low:.2} (bright) to {high:.2}")),
+            Style::Counts => parts.push(format!("0 to {high:.0} splats a pixel (bright)")),
+            _ => {}
+        }
         dom::set_text("hud", &parts.join("  ·  "));
     }
 }

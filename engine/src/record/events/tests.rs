@@ -112,6 +112,7 @@ fn every_event_has_a_kind_and_a_detail() {
         ),
         ("reset", Event::Reset { opacity: 0.01 }),
         ("filter", Event::Filter { views: 7 }),
+        ("live", Event::Live { kept: 3, gaussians: 9 }),
         (
             "stall",
             Event::Stall {

@@ -5,7 +5,7 @@
 //! it does not know: replacing a run removes only names that a run writes.
 //!
 //! ```text
-//! run.json  env.json  config.resolved.yaml  metrics.jsonl  memory.jsonl  events.out.tfevents.*  cameras.json  input.ply
+//! run.json  env.json  config.resolved.yaml  metrics.jsonl  memory.jsonl  events.out.tfevents.*  cameras.json  input.ply  live.ply
 //! point_cloud/iteration_N/{point_cloud.ply, point_cloud_raw.ply, point_cloud.{compressed.ply,spz,glb}}     checkpoints/
 //! eval/iteration_N/{metrics.json, {render,error,density,density_proxy}/{test,train}/STEM.png}     eval/gt/{test,train}/STEM.png
 //! ```
@@ -44,6 +44,7 @@ const ENVIRONMENT: &str = "env.json";
 const CONFIG: &str = "config.resolved.yaml";
 const CAMERAS: &str = "cameras.json";
 const INPUT: &str = "input.ply";
+const LIVE: &str = "live.ply";
 const MODELS: &str = "point_cloud";
 const EVALS: &str = "eval";
 const METRICS: &str = "metrics.json";
@@ -52,11 +53,12 @@ const TIMINGS: &str = "timings.json";
 
 /// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
 /// still known as a run.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     ENVIRONMENT,
     CONFIG,
     CAMERAS,
     INPUT,
+    LIVE,
     METRICS_FILE,
     MEMORY_FILE,
     MODELS,
@@ -265,6 +267,20 @@ impl RunFolder {
     pub fn note_choices(&mut self, chosen: Vec<String>) -> Result<(), RunFolderError> {
         self.record.chosen = chosen;
         self.write_record()
+    }
+
+    /// Where the snapshot of a running run goes.
+    #[must_use]
+    pub fn live_path(&self) -> PathBuf {
+        self.root.join(LIVE)
+    }
+
+    /// Removes the snapshot where a saved model has taken its place.
+    pub fn drop_live(&self) {
+        if !self.record.plys.is_empty() {
+            // One that stays is an old picture, and no loss.
+            let _ = fs::remove_file(self.live_path());
+        }
     }
 
     /// Where a model of an iteration goes.

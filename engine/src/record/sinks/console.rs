@@ -277,7 +277,7 @@ fn voice(event: &Event) -> Voice {
         // The watchdog has said so while it lasted.
         Event::Silence { .. } => Voice::Silent,
         // That all is well is no news, and what is not has an event of its own.
-        Event::Residency(_) => Voice::Silent,
+        Event::Residency(_) | Event::Live { .. } => Voice::Silent,
         Event::DensifyCapped { .. } => Voice::Sparing("densify_capped"),
         Event::Stall { .. } => Voice::Sparing("stall"),
         Event::Nonfinite { .. } => Voice::Sparing("nonfinite"),

@@ -11,7 +11,7 @@ mod jsonl;
 mod memory_jsonl;
 mod metrics_jsonl;
 mod tensorboard;
-pub(super) mod worker;
+pub(crate) mod worker;
 
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -19,6 +19,20 @@ use crate::run::resolution_phases::Phase;
 use crate::scene::Split;
 use crate::train::TrainError;
 
+/// What files of a model say about it.
+pub(in crate::run) fn comments(look: &Look, iteration: u32) -> PlyComments {
+    let mode = if look.classic {
+        RenderMode::Default
+    } else {
+        RenderMode::Mip
+    };
+    PlyComments {
+        render_mode: Some(mode),
+        kernel_size: Some(look.kernel_size),
+        iteration: Some(iteration.into()),
+    }
+}
+
 impl Session {
     /// Evaluates the test views and five training views with the model as it is. Gives the event with which the run
     /// ends, when it is to stop early.
@@ -101,15 +115,7 @@ impl Session {
         let iteration = self.trainer.iteration();
         let model = self.trainer.model()?;
         let look = Look::of(&self.profile, self.profile.model.sh_degree);
-        let comments = PlyComments {
-            render_mode: Some(if look.classic {
-                RenderMode::Default
-            } else {
-                RenderMode::Mip
-            }),
-            kernel_size: Some(look.kernel_size),
-            iteration: Some(iteration.into()),
-        };
+        let comments = comments(&look, iteration);
         let mut files = Vec::new();
         for exporter in self.profile.exporters.clone() {
             let (kind, flavor) = match &exporter {

@@ -9,6 +9,7 @@ mod device;
 mod growth;
 mod guard;
 mod histograms;
+mod live;
 mod memory;
 mod not_finite;
 mod overflow;
@@ -132,5 +133,6 @@ pub(super) fn all(
         Box::new(growth::Growth::new(profile)),
         Box::new(histograms::Histograms::default()),
         Box::new(memory::MemoryRows::new(trainer, sinks)),
+        Box::new(live::Live::new(profile)),
     ]
 }

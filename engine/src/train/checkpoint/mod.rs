@@ -153,6 +153,7 @@ fn core(mut profile: Value) -> Value {
         "schedule.save",
         "schedule.checkpoint",
         "schedule.early_stop",
+        "schedule.live_seconds",
         "optimizer.deferred_sh",
         "eval",
         // What the first model had behind it, in the checkpoint as points.

@@ -84,6 +84,16 @@ impl Trainer {
         Ok(step::read_model(&mut self.gpu, &self.tensors)?)
     }
 
+    /// At most `most` Gaussians of the model, and how many it has; see [`step::read_sample`]. Colours may lack their last
+    /// deferred steps.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub fn sample(&mut self, most: u32) -> Result<(Gaussians, u32), TrainError> {
+        self.finish()?;
+        Ok(step::read_sample(&mut self.gpu, &self.tensors, most)?)
+    }
+
     /// Histograms that have arrived since the last call. They come some steps late, like status words, so that nothing
     /// waits for them.
     ///

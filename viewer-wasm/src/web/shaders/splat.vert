@@ -10,7 +10,8 @@ uniform vec2 centre;
 uniform float variance;
 uniform bool compensated;
 uniform float scale_by;
-uniform float point_px;  // 0: splats
+uniform int style;       // as in style.rs
+uniform float point_px;
 out vec2 offset;         // standard deviations from the centre
 flat out vec4 color;     // opacity in a
 
@@ -36,9 +37,21 @@ void main() {
     }
     vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1 & 1) * 2.0 - 1.0;
     vec2 mean_px = focal * t.xy / t.z + centre;
-    vec3 rgb = texelFetch(colors, texel_of(index, 1), 0).rgb;
+    vec3 rgb;
+    if (style == DEPTH) {
+        rgb = vec3(t.z);
+    } else if (style == NORMALS) {
+        vec3 s = g.scale;
+        vec3 axis = s.x <= s.y && s.x <= s.z ? g.rotation[0] : s.y <= s.z ? g.rotation[1] : g.rotation[2];
+        vec3 n = world_to_camera * axis;
+        n = dot(n, t) > 0.0 ? -n : n;
+        // The usual colours: x right, y up, z to the eye.
+        rgb = 0.5 + 0.5 * vec3(n.x, -n.y, -n.z);
+    } else {
+        rgb = texelFetch(colors, texel_of(index, 1), 0).rgb;
+    }
     vec2 reach;
-    if (point_px > 0.0) {
+    if (style == POINTS) {
         if (g.opacity < 0.05) {
             return;
         }
@@ -81,7 +94,10 @@ void main() {
         float minor = filtered / major;
         vec2 axis = a >= c ? vec2(major - c, b) : vec2(b, major - a);
         axis = spread > 0.0 ? normalize(axis) : vec2(1.0, 0.0);
-        float edge = sqrt(2.0 * log(255.0 * opacity)) + 0.01;
+        if (style == ELLIPSOIDS && opacity < 0.1) {
+            return;
+        }
+        float edge = style == ELLIPSOIDS ? 1.0 : sqrt(2.0 * log(255.0 * opacity)) + 0.01;
         offset = corner * edge;
         reach = offset.x * sqrt(major) * axis + offset.y * sqrt(minor) * vec2(-axis.y, axis.x);
         color = vec4(rgb, opacity);

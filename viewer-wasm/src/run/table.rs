@@ -1,0 +1,254 @@
+//! All runs as a table: what each is and how good it became, filtered and sorted.
+
+use super::RunInfo;
+use crate::html::{count, duration, escape};
+use crate::order::rising;
+
+/// A run's row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    /// Folder, relative to the page.
+    pub(crate) path: String,
+    /// For people.
+    pub(crate) name: String,
+    /// What `run.json` says; `None` until it was read, or when it cannot be.
+    pub(crate) info: Option<RunInfo>,
+    /// Training time, seconds.
+    pub(crate) seconds: Option<f64>,
+}
+
+/// A column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// In the order of the index: the newest first.
+    #[default]
+    Name,
+    Scene,
+    Status,
+    Done,
+    Psnr,
+    Worst,
+    Gaussians,
+    Time,
+}
+
+impl Column {
+    const ALL: [Self; 8] = [
+        Self::Name,
+        Self::Scene,
+        Self::Status,
+        Self::Done,
+        Self::Psnr,
+        Self::Worst,
+        Self::Gaussians,
+        Self::Time,
+    ];
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Name => "Run",
+            Self::Scene => "Scene",
+            Self::Status => "Status",
+            Self::Done => "Iterations",
+            Self::Psnr => "Test PSNR",
+            Self::Worst => "Worst view",
+            Self::Gaussians => "Gaussians",
+            Self::Time => "Time",
+        }
+    }
+
+    pub(crate) fn of_title(title: &str) -> Self {
+        Self::ALL
+            .into_iter()
+            .find(|column| column.title() == title)
+            .unwrap_or_default()
+    }
+
+    fn is_text(self) -> bool {
+        matches!(self, Self::Name | Self::Scene | Self::Status)
+    }
+
+    fn number(self, row: &Row) -> Option<f64> {
+        let info = row.info.as_ref()?;
+        match self {
+            Self::Done => Some(info.done as f64),
+            Self::Psnr => info.test.map(|[mean, _]| mean),
+            Self::Worst => info.test.map(|[_, worst]| worst),
+            Self::Gaussians => info.plys.last().map(|ply| ply.gaussians as f64),
+            Self::Time => row.seconds,
+            Self::Name | Self::Scene | Self::Status => None,
+        }
+    }
+
+    fn text(self, row: &Row) -> String {
+        let info = row.info.as_ref();
+        let number = self.number(row);
+        match self {
+            Self::Name => row.name.clone(),
+            Self::Scene => info.map_or(String::new(), |info| info.scene.clone()),
+            Self::Status => info.map_or("unread".to_owned(), |info| info.status.clone()),
+            Self::Psnr | Self::Worst => number.map_or("-".to_owned(), |psnr| format!("{psnr:.2}")),
+            Self::Time => number.map_or("-".to_owned(), duration),
+            Self::Done | Self::Gaussians => number.map_or("-".to_owned(), count),
+        }
+    }
+}
+
+/// What the reader chose.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Choice {
+    pub(crate) filter: String,
+    pub(crate) column: Column,
+    /// Turned around: numbers from the smallest, texts from the end.
+    pub(crate) turned: bool,
+}
+
+impl Choice {
+    /// Sorts by another column, or turns the order around.
+    pub(crate) fn sort(&mut self, column: Column) {
+        self.turned = self.column == column && !self.turned;
+        self.column = column;
+    }
+
+    /// The rows that hold every word of the filter, in order; those without a number come last.
+    fn rows<'a>(&self, rows: &'a [Row]) -> Vec<&'a Row> {
+        let words: Vec<String> = self.filter.split_whitespace().map(str::to_ascii_lowercase).collect();
+        let holds = |row: &&Row| {
+            let texts = [Column::Scene, Column::Status].map(|column| column.text(row));
+            let all = format!("{} {}", row.path, texts.join(" ")).to_ascii_lowercase();
+            words.iter().all(|word| all.contains(word))
+        };
+        let mut rows: Vec<&Row> = rows.iter().filter(holds).collect();
+        match self.column {
+            Column::Name if !self.turned => {}
+            column if column.is_text() => {
+                let texts: Vec<String> = rows.iter().map(|row| column.text(row)).collect();
+                let sign = if self.turned { -1.0 } else { 1.0 };
+                let place = |row: &&Row| {
+                    let text = column.text(row);
+                    sign * texts.iter().filter(|other| **other < text).count() as f64
+                };
+                rows = rising(rows, place);
+            }
+            column => {
+                let sign = if self.turned { 1.0 } else { -1.0 };
+                rows = rising(rows, |row| {
+                    column.number(row).map_or(f64::INFINITY, |number| sign * number)
+                });
+            }
+        }
+        rows
+    }
+}
+
+/// The table; `open` are the runs shown together, of which the first is the one whose splats are.
+pub(crate) fn table(rows: &[Row], choice: &Choice, open: &[String]) -> String {
+    let heads = Column::ALL.map(|column| {
+        let (sort, arrow) = match (column == choice.column, choice.turned == column.is_text()) {
+            (false, _) => ("none", ""),
+            (true, true) => ("descending", " ↓"),
+            (true, false) => ("ascending", " ↑"),
+        };
+        let class = if column.is_text() { "text" } else { "" };
+        let title = column.title();
+        format!(
+            "<th scope=\"col\" class=\"{class}\" aria-sort=\"{sort}\"><button type=\"button\" class=\"quiet\" \
+             data-act=\"runs-sort\" data-value=\"{title}\">{title}{arrow}</button></th>"
+        )
+    });
+    let shown = choice.rows(rows);
+    let body = shown.iter().map(|row| {
+        let at = open.iter().position(|path| *path == row.path);
+        let path = escape(&row.path);
+        let cells = Column::ALL.into_iter().skip(1).map(|column| {
+            let bad = column == Column::Status && matches!(column.text(row).as_str(), "failed" | "stalled" | "unread");
+            let class = match (column.is_text(), bad) {
+                (true, true) => "text bad",
+                (true, false) => "text",
+                (false, _) => "",
+            };
+            format!("<td class=\"{class}\">{}</td>", escape(&column.text(row)))
+        });
+        let current = if at == Some(0) { " aria-current=\"true\"" } else { "" };
+        let overlay = match at {
+            Some(0) => String::new(),
+            at => format!(
+                "<button type=\"button\" class=\"quiet\" data-act=\"overlay\" data-value=\"{path}\" \
+                 aria-pressed=\"{}\">compare</button>",
+                at.is_some()
+            ),
+        };
+        let key = at.map_or(String::new(), |color| format!("<i class=\"key run{color}\"></i>"));
+        format!(
+            "<tr{current}><th scope=\"row\">{key}<button type=\"button\" class=\"quiet\" data-act=\"open-run\" \
+             data-value=\"{path}\" title=\"{path}\">{}</button></th>{}<td>{overlay}</td></tr>",
+            escape(&row.name),
+            cells.collect::<String>()
+        )
+    });
+    let body: String = body.collect();
+    let none = if shown.is_empty() {
+        "<p class=\"faint none\">No run is like that.</p>"
+    } else {
+        ""
+    };
+    format!(
+        "<table><thead><tr>{}<td>Curves</td></tr></thead><tbody>{body}</tbody></table>{none}",
+        heads.concat()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, status: &str, psnr: Option<f64>) -> Row {
+        let info = RunInfo {
+            status: status.to_owned(),
+            scene: "garden".to_owned(),
+            test: psnr.map(|psnr| [psnr, psnr - 3.0]),
+            ..RunInfo::default()
+        };
+        Row {
+            path: format!("runs/{name}"),
+            name: name.to_owned(),
+            info: Some(info),
+            seconds: Some(61.0),
+        }
+    }
+
+    #[test]
+    fn rows_are_filtered_by_words_and_sorted_with_the_best_first() {
+        let mut rows = vec![
+            row("b", "done", Some(20.0)),
+            row("a", "failed", None),
+            row("c", "done", Some(25.0)),
+        ];
+        rows.push(Row {
+            path: "runs/<d>".to_owned(),
+            name: "<d>".to_owned(),
+            ..Row::default()
+        });
+        let names = |choice: &Choice| {
+            choice
+                .rows(&rows)
+                .iter()
+                .map(|row| row.name.as_str())
+                .collect::<String>()
+        };
+        let mut choice = Choice::default();
+        assert_eq!(names(&choice), "bac<d>", "as the index has them");
+        choice.sort(Column::Psnr);
+        assert_eq!(names(&choice), "cba<d>");
+        choice.sort(Column::Psnr);
+        assert_eq!(names(&choice), "bca<d>");
+        choice.filter = "Garden DONE".to_owned();
+        assert_eq!(names(&choice), "bc");
+        choice.sort(Column::of_title("Status"));
+        choice.filter.clear();
+        let html = table(&rows, &choice, &["runs/c".to_owned(), "runs/b".to_owned()]);
+        assert!(html.contains("&lt;d&gt;") && html.contains("unread") && html.contains("1 min 01 s"));
+        assert_eq!(html.matches("aria-current").count(), 1);
+        assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
+    }
+}
