@@ -27,6 +27,7 @@ pub mod mesh_gather;
 pub mod mesh_shade;
 pub mod morton;
 pub mod move_rows;
+pub mod neighbors;
 pub mod opacity_reset;
 pub mod position_noise;
 pub mod prepare_args;

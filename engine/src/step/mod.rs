@@ -13,6 +13,7 @@ mod filter_camera;
 mod guard_bands;
 mod losses;
 mod model_io;
+mod neighbors;
 mod parts;
 mod passes;
 mod record_bands;
@@ -27,6 +28,7 @@ pub use densify::{DensifyTensors, STAGING_BYTES, camera_cull, densify, error_gui
 pub use guard_bands::check_guard_bands;
 pub use losses::ExtraTensors;
 pub use model_io::{read_model, write_model};
+pub use neighbors::{NeighborTensors, neighbors};
 pub use parts::{Part, Parts, Turns};
 pub use passes::{
     bound_clusters, catch_up_program, clusters_program, evaluate_view, forward, gradients_of_view, train_step,

@@ -40,6 +40,7 @@ pub mod mesh_gather;
 pub mod mesh_shade;
 pub mod metrics;
 pub mod morton;
+pub mod neighbors;
 pub mod opacity_reset;
 pub mod position_noise;
 pub mod probe;

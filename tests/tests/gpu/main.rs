@@ -13,6 +13,7 @@ mod losses;
 mod meshes;
 mod model;
 mod near_light;
+mod neighbors;
 mod poison;
 mod probe;
 mod records;

@@ -322,6 +322,11 @@ const _: () = {
     assert!(size_of::<Counters>() == 80);
 };
 
+// shaders/common/box_tree.glsl
+
+/// Centres or boxes in a box.
+pub const BOX_WIDTH: u32 = 32;
+
 // shaders/common/clear_state.glsl
 
 /// Planes of the statistics.

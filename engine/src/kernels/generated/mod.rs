@@ -51,6 +51,9 @@ pub mod morton_begin;
 pub mod morton_keys;
 pub mod morton_places;
 pub mod move_rows;
+pub mod neighbor_boxes;
+pub mod neighbor_search;
+pub mod neighbor_take;
 pub mod opacity_reset;
 pub mod position_noise;
 pub mod prepare_args;
@@ -79,7 +82,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 108] = [
+pub static ALL: [&Shader; 112] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -143,6 +146,10 @@ pub static ALL: [&Shader; 108] = [
     &morton_places::KERNEL.shader,
     &move_rows::GATHER.shader,
     &move_rows::SCATTER.shader,
+    &neighbor_boxes::KERNEL.shader,
+    &neighbor_boxes::UPPER.shader,
+    &neighbor_search::KERNEL.shader,
+    &neighbor_take::KERNEL.shader,
     &opacity_reset::KERNEL.shader,
     &position_noise::KERNEL.shader,
     &prepare_args::KERNEL.shader,
