@@ -40,14 +40,14 @@ use surface::Field;
 pub const DEPTHS: std::ops::RangeInclusive<u32> = DENSE..=samples::DEEPEST;
 /// Depth of the dense lattice.
 const DENSE: u32 = 5;
-const JOB: &str = "Poisson reconstruction";
+const JOB: &str = "reconstruction";
 
 /// How fine the finest lattice is: 2^depth cells along a side of the cube, which is 1.1 of the points' box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// This one, or an error.
     Exactly(u32),
-    /// The first that fits into memory, from this one down.
+    /// The first, from this one down, that fits into memory and that a tenth of the points lie densely enough for.
     AtMost(u32),
 }
 
@@ -88,7 +88,7 @@ pub struct Surface {
     pub mesh: Mesh,
     /// Per vertex the depth at which a cell of the surface holds one sample; 0 far from all.
     pub densities: Vec<f32>,
-    /// Depth of the finest lattice: below the one asked for where memory was short.
+    /// Depth of the finest lattice.
     pub depth: u32,
     /// Points without a normal or out of bounds.
     pub left_out: u64,
@@ -102,7 +102,7 @@ pub struct Surface {
 ///
 /// # Errors
 /// [`Error::Length`] for lists of different lengths; [`Error::NotFinite`]; [`Error::Setting`]; [`Error::TooMany`];
-/// [`Error::Unfit`] for too few points, points at one place, no surface between them, and too little memory;
+/// [`Error::Unfit`] for too few points, points at one place and no surface between them; [`Error::Memory`];
 /// [`Error::Stopped`].
 pub fn reconstruct(
     points: &[[f32; 3]],
@@ -196,7 +196,7 @@ fn on_threads(
     memory::of_points(count as u64, options.memory_bytes)?;
     let Some(mut cloud) = Cloud::new(points, normals, count, taken()) else {
         return Err(unfit(
-            format!("{count} points lie at one place"),
+            format!("all points, {count}, lie at one place"),
             "give points along a surface",
         ));
     };
@@ -235,7 +235,7 @@ fn on_threads(
         }
         if levels.len() == 1 || matches!(options.depth, Depth::Exactly(_)) {
             return Err(memory::short(
-                &format!("the surface at depth {depth} takes"),
+                format!("the surface at depth {depth} of the reconstruction takes"),
                 needed,
                 options.memory_bytes,
             ));

@@ -70,6 +70,9 @@ pub enum MeshError {
         /// A voxel size, world units, that should fit.
         fitting_voxel: f64,
     },
+    /// Points that make no surface, or more than memory holds.
+    #[error("{0}")]
+    Poisson(kiln_mesh::Error),
     /// Cleaning took everything.
     #[error("nothing is left of the mesh: {unseen} triangles that no view sees and {pieces} small pieces were dropped")]
     NothingLeft {

@@ -27,7 +27,9 @@ const KEY_BYTES: u64 = 4;
 /// Bricks of a part of the pool: 128 MiB, what the most modest drivers bind.
 const PART_BRICKS: u32 = 1 << 16;
 /// Most bricks there is room for at once; more go by in slabs.
-const MOST_BRICKS: u32 = 1 << 18;
+pub(super) const MOST_BRICKS: u32 = 1 << 18;
+/// Bricks whose bytes colours of vertices take turns in where there are no voxels: 16 MiB.
+pub(super) const COLOR_BRICKS: u32 = 1 << 13;
 /// Least visible records that are tried before a model is said not to fit.
 const LEAST_RECORDS: u32 = 1 << 12;
 
@@ -181,13 +183,13 @@ impl StagePlan {
             .collect()
     }
 
-    /// The largest plan within the budget: with room for `voxels`, if there are to be any.
+    /// The largest plan within the budget: with room for so many bricks of `voxels`, if there are to be any.
     ///
     /// # Errors
     /// [`MeshError::DoesNotFit`] when not even one brick fits, [`MeshError::NoGaussians`], [`MeshError::NoViews`].
     pub(crate) fn fit(
         subject: &Subject,
-        voxels: Option<&Voxels>,
+        voxels: Option<(&Voxels, u32)>,
         variants: &Variants,
         budget: Budget,
         limits: PlanLimits,
@@ -206,12 +208,18 @@ impl StagePlan {
         };
         let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
         let n = subject.gaussians;
-        let most = voxels.map_or(0, |voxels| {
+        let most = voxels.map_or(0, |(voxels, most)| {
             let all = u32::try_from(voxels.all()).unwrap_or(u32::MAX);
-            faults.bricks.unwrap_or(MOST_BRICKS).min(all)
+            faults.bricks.unwrap_or(most).min(all)
         });
         let build = |v_cap: u32, i_cap: u32, bricks: u32| {
-            Self::new(subject, [v_cap, i_cap], voxels.map(|v| (v, bricks)), &variants, limits)
+            Self::new(
+                subject,
+                [v_cap, i_cap],
+                voxels.map(|(v, _)| (v, bricks)),
+                &variants,
+                limits,
+            )
         };
         let fits = |plan: &Self| plan.sizes.device_bytes <= budget.cap_bytes;
         let v_most = faults.v_cap.unwrap_or(n).min(n).min(bound(RECORD_BYTES));

@@ -28,7 +28,7 @@ pub use densify::{DensifyTensors, STAGING_BYTES, camera_cull, densify, error_gui
 pub use guard_bands::check_guard_bands;
 pub use losses::ExtraTensors;
 pub use model_io::{read_model, write_model};
-pub use neighbors::{NeighborTensors, neighbors};
+pub use neighbors::{NeighborTensors, NeighborsRefused, neighbors};
 pub use parts::{Part, Parts, Turns};
 pub use passes::{
     bound_clusters, catch_up_program, clusters_program, evaluate_view, forward, gradients_of_view, train_step,

@@ -12,7 +12,7 @@ const PART: u32 = 1 << 19;
 
 /// Why there is no search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum NeighborsRefused {
     /// No neighbours, or more than the search keeps.
     #[error("{0} neighbours of each Gaussian were asked for: it has to be 1 to {MOST_NEIGHBORS}")]
     Neighbors(u32),
@@ -38,14 +38,19 @@ impl NeighborTensors {
     /// Adds the tensors for `k` neighbours to `table`.
     ///
     /// # Errors
-    /// [`Refused`].
-    pub fn new(table: &mut TensorTable, capacities: &Capacities, k: u32, variants: &Variants) -> Result<Self, Refused> {
+    /// [`NeighborsRefused`].
+    pub fn new(
+        table: &mut TensorTable,
+        capacities: &Capacities,
+        k: u32,
+        variants: &Variants,
+    ) -> Result<Self, NeighborsRefused> {
         let n = capacities.n_cap;
         if !(1..=MOST_NEIGHBORS).contains(&k) {
-            return Err(Refused::Neighbors(k));
+            return Err(NeighborsRefused::Neighbors(k));
         }
         if n > MOST_GAUSSIANS {
-            return Err(Refused::Gaussians(n));
+            return Err(NeighborsRefused::Gaussians(n));
         }
         let words = 4 * u64::from(n);
         let mut add = |name: &str, class, bytes| table.add(format!("neighbors/{name}"), class, Tag::Other, bytes);

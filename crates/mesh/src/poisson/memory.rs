@@ -4,13 +4,15 @@ use super::blocks::{Places, SIDE};
 use super::density::{self, Density};
 use super::level::{self, Level};
 use super::samples::{Cloud, POINT_BYTES, Sample};
-use super::{Depth, Options, solve, surface, unfit};
+use super::{Depth, Options, solve, surface};
 use crate::Error;
 
 /// Nodes around the cells of samples that a level has.
 const REACH: i32 = 3;
 /// Levels between the finest one and that at which density is measured.
 const DENSITY_BEHIND: u32 = 2;
+/// One sample of so many must lie densely enough for a level that need not be.
+const WORTH_A_LEVEL: usize = 10;
 /// What the allocator adds to the points of a block.
 const ALLOCATED: u64 = 16;
 
@@ -26,7 +28,7 @@ pub(super) struct Layout {
 pub(super) fn of_points(points: u64, most: u64) -> Result<(), Error> {
     match points * POINT_BYTES <= most {
         true => Ok(()),
-        false => Err(short(&format!("{points} points take"), points * POINT_BYTES, most)),
+        false => Err(short(format!("{points} points take"), points * POINT_BYTES, most)),
     }
 }
 
@@ -40,10 +42,12 @@ fn of_cloud(cloud: &Cloud) -> u64 {
     cloud.samples.len() as u64 * (size_of::<Sample>() + size_of::<u32>()) as u64
 }
 
-pub(super) fn short(what: &str, bytes: u64, most: u64) -> Error {
-    let gb = |bytes: u64| bytes as f64 / 1e9;
-    let found = format!("{what} {:.2} GB and {:.2} GB may be taken", gb(bytes), gb(most));
-    unfit(found, "lower the depth, take fewer points or allow more memory")
+pub(super) const fn short(what: String, needed_bytes: u64, most_bytes: u64) -> Error {
+    Error::Memory {
+        what,
+        needed_bytes,
+        most_bytes,
+    }
 }
 
 impl Layout {
@@ -54,26 +58,34 @@ impl Layout {
             let behind = (depth - DENSITY_BEHIND).max(super::DENSE - 1);
             let places = Density::places(cloud, behind);
             let density_bytes = density::bytes(places.len());
-            of_points(
-                cloud.samples.len() as u64,
-                options.memory_bytes.saturating_sub(density_bytes),
-            )?;
+            let may_lower = matches!(options.depth, Depth::AtMost(_)) && depth > dense;
+            let left = options.memory_bytes.saturating_sub(density_bytes);
+            match of_points(cloud.samples.len() as u64, left) {
+                Err(_) if may_lower => {
+                    depth -= 1;
+                    continue;
+                }
+                found => found?,
+            }
             let density = Density::new(cloud, behind, places);
             density.measure(&mut cloud.samples, options.samples_per_node, dense, depth);
+            let deep = cloud.samples.iter().filter(|sample| sample.depth == depth).count();
+            if may_lower && deep * WORTH_A_LEVEL < cloud.samples.len() {
+                depth -= 1;
+                continue;
+            }
             let layout = Self::new(cloud, depth, dense, density_bytes);
             if layout.bytes <= options.memory_bytes {
                 return Ok((layout, density));
             }
-            match options.depth {
-                Depth::AtMost(_) if depth > dense => depth -= 1,
-                _ => {
-                    return Err(short(
-                        &format!("depth {depth} takes"),
-                        layout.bytes,
-                        options.memory_bytes,
-                    ));
-                }
+            if !may_lower {
+                return Err(short(
+                    format!("depth {depth} of the reconstruction takes"),
+                    layout.bytes,
+                    options.memory_bytes,
+                ));
             }
+            depth -= 1;
         }
     }
 

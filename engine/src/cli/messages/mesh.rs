@@ -37,6 +37,16 @@ fn mesh() {
             available_bytes: 5 << 30,
             fitting_voxel: 0.012_34,
         },
+        MeshError::Poisson(kiln_mesh::Error::Memory {
+            what: "depth 11 of the reconstruction takes".to_owned(),
+            needed_bytes: 9 << 30,
+            most_bytes: 5 << 30,
+        }),
+        MeshError::Poisson(kiln_mesh::Error::Unfit {
+            job: "reconstruction",
+            found: "all points, 1, lie at one place".to_owned(),
+            hint: "give points along a surface",
+        }),
         MeshError::NothingLeft { pieces: 12, unseen: 3 },
         MeshError::Decimation {
             triangles: 40_000_000,
@@ -94,6 +104,7 @@ fn mesh() {
                 NoSurface,
                 DoesNotFit,
                 HostMemory,
+                Poisson,
                 NothingLeft,
                 Decimation,
                 Stopped,
