@@ -307,7 +307,9 @@ impl Failure for MeshError {
         match self {
             Self::NoViews | Self::NoGaussians | Self::NoSurface { .. } | Self::NothingLeft { .. } => Exit::Data,
             Self::Voxels { .. } => Exit::Config,
-            Self::DoesNotFit { .. } | Self::HostMemory { .. } | Self::Decimation { .. } => Exit::DoesNotFit,
+            Self::DoesNotFit { .. } | Self::HostMemory { .. } | Self::Decimation { .. } | Self::Neighbors(_) => {
+                Exit::DoesNotFit
+            }
             Self::Poisson(kiln_mesh::Error::Memory { .. }) => Exit::DoesNotFit,
             Self::Poisson(_) => Exit::Data,
             Self::Stopped => Exit::Interrupted,
@@ -343,6 +345,7 @@ impl Failure for MeshError {
             Self::HostMemory { fitting_voxel, .. } => {
                 Some(format!("`--set mesh.voxel={}` fits", rounded_up(*fitting_voxel)))
             }
+            Self::Neighbors(_) => Some("`--set mesh.level=null` takes points without a density".to_owned()),
             Self::Poisson(kiln_mesh::Error::Memory { .. }) => Some(
                 "`--set mesh.poisson_depth=9` takes a quarter of 10, `--set mesh.points=2000000` fewer points; \
                  `mesh.poisson_depth=null` takes the depth that fits"

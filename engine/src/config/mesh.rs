@@ -26,7 +26,10 @@ pub struct Mesh {
     pub truncation: f32,
     /// Views that must have seen all corners of a cell before there may be a triangle in it; 1 to 100.
     pub min_views: u32,
-    /// Under `poisson`: pixels with depth and normal that are taken of all views; 1000 to 1 000 000 000.
+    /// Under `poisson`: density of the model at which points lie, 0.01 to 0.99; null = points where pixels have their
+    /// `depth`.
+    pub level: Option<f32>,
+    /// Under `poisson`: points that are taken of all views; 1000 to 1 000 000 000.
     pub points: u32,
     /// Under `poisson`: the finest lattice has 2 to the power of this cells along a side; 5 to 11. Null = at most 10, as
     /// deep as points lie densely enough for and memory has room for.
@@ -181,6 +184,9 @@ impl Mesh {
         }
         c.range("truncation", self.truncation, 2.0..=16.0);
         c.range("min_views", self.min_views, 1..=100);
+        if let Some(level) = self.level {
+            c.range("level", level, 0.01..=0.99);
+        }
         c.range("points", self.points, 1000..=1_000_000_000);
         if let Some(depth) = self.poisson_depth {
             c.range("poisson_depth", depth, 5..=11);

@@ -18,6 +18,7 @@ pub mod generated;
 pub mod gradient_store;
 pub mod guard_bands;
 pub mod histogram;
+pub mod level;
 pub mod loss;
 pub mod lpips;
 pub mod max_pool2x2;

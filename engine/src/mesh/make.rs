@@ -19,6 +19,8 @@ use crate::config::{self, MeshDepth, MeshFormat, MeshMethod, Profile};
 use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
 use crate::gaussians::Gaussians;
 use crate::kernels::fusion::Voxels;
+use crate::kernels::level::Level;
+use crate::kernels::morton::Frame;
 use crate::kernels::surface_depth::{DepthKind, Depths};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
@@ -175,6 +177,7 @@ impl<'a> MeshJob<'a> {
                 .map(|camera| [camera.width_px, camera.height_px])
                 .collect(),
             depths,
+            level: self.level(),
         };
         let bricks = match options.method {
             MeshMethod::Fusion => MOST_BRICKS,
@@ -187,6 +190,24 @@ impl<'a> MeshJob<'a> {
             stage,
             budget,
         })
+    }
+
+    /// The level that points are taken on: twice as many pixels of each view look for it as there is to be points of one.
+    fn level(&self) -> Option<(Level, Frame)> {
+        let options = &self.profile.mesh;
+        let density = options.level.filter(|_| options.method == MeshMethod::Poisson)?;
+        let pixels = |(_, camera): &(String, Camera)| camera.width_px * camera.height_px;
+        let most = self.views.iter().map(pixels).max()?;
+        let level = Level {
+            candidates: options
+                .points
+                .div_ceil(count(self.views.len()))
+                .saturating_mul(2)
+                .min(most),
+            density,
+            far: options.far.unwrap_or(f32::INFINITY),
+        };
+        Some((level, Frame::new(self.scene.center(), self.scene.extent)))
     }
 
     /// Makes the mesh on the device of the plan and writes it into `folder`; `source` is the file of the model.
@@ -339,7 +360,7 @@ impl<'a> MeshJob<'a> {
         let options = &self.profile.mesh;
         let cameras: Vec<&Camera> = self.views.iter().map(|(_, camera)| camera).collect();
         let place = (space, self.scene.extent);
-        let points = poisson::points(stage, &cameras, place, options.points, &mut |view| {
+        let points = poisson::points(stage, &cameras, place, (options.points, options.level), &mut |view| {
             log.tell(MeshStage::Points, count(view), count(cameras.len()))
         })?;
         if points.is_empty() {

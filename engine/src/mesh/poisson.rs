@@ -1,4 +1,5 @@
-//! A closed surface through what views see: their depths as points with normals, and screened Poisson through these.
+//! A closed surface through what views see: points on a level of the density, or their depths, with normals, and screened Poisson
+//! through these.
 
 use std::ops::ControlFlow;
 
@@ -72,8 +73,8 @@ fn check_host(points: u64) -> Result<(), MeshError> {
     }
 }
 
-/// Draws all views and takes at most `most` of their pixels with depth and normal, as many of each view where it has them.
-/// `next` is called with the number of each view.
+/// Draws all views and takes at most `most` points of them, as many of each view where it has them: those on the `level` of the
+/// density, or pixels with depth and normal. `next` is called with the number of each view.
 ///
 /// # Errors
 /// What `next` says; [`MeshError::Poisson`] when points do not fit host memory; [`MeshError::Memory`], [`MeshError::Train`].
@@ -81,7 +82,7 @@ pub(super) fn points(
     stage: &mut DepthStage<'_>,
     cameras: &[&Camera],
     (space, extent): (&Space, f32),
-    most: u32,
+    (most, level): (u32, Option<f32>),
     next: &mut dyn FnMut(usize) -> Result<(), MeshError>,
 ) -> Result<Points, MeshError> {
     let [lower, upper] = bounds(space, extent);
@@ -95,21 +96,21 @@ pub(super) fn points(
     for (view, camera) in cameras.iter().enumerate() {
         next(view)?;
         stage.draw(camera, None)?;
-        let map = stage.read_map(camera)?;
-        let is_in = |p: &[f32; 3]| (0..3).all(|i| (lower[i]..=upper[i]).contains(&p[i]));
-        let seen = || {
-            let pixels = map
-                .iter()
-                .enumerate()
-                .filter_map(|(at, value)| point(camera, at, *value));
-            pixels.filter(|(position, _)| is_in(position))
+        let is_in = |[p, _]: &[[f32; 3]; 2]| (0..3).all(|i| (lower[i]..=upper[i]).contains(&p[i]));
+        let mut seen = match level {
+            Some(_) => stage.read_points(camera)?,
+            None => {
+                let map = stage.read_map(camera)?.into_iter().enumerate();
+                map.filter_map(|(at, value)| point(camera, at, value)).collect()
+            }
         };
+        seen.retain(is_in);
         // What a view does not have is left for those after it. Of its own pixels evenly many are taken.
         let left = most - points.positions.len();
-        let (count, share) = (seen().count(), left / (cameras.len() - view));
+        let (count, share) = (seen.len(), left / (cameras.len() - view));
         let taken = share.min(count);
         let mut due = 0;
-        for (position, normal) in seen() {
+        for [position, normal] in seen {
             due += taken;
             if due >= count {
                 due -= count;
@@ -122,7 +123,7 @@ pub(super) fn points(
 }
 
 /// Place and normal, world space, of a pixel with depth and normal.
-fn point(camera: &Camera, pixel: usize, [depth, normal @ ..]: [f32; 4]) -> Option<([f32; 3], [f32; 3])> {
+fn point(camera: &Camera, pixel: usize, [depth, normal @ ..]: [f32; 4]) -> Option<[[f32; 3]; 2]> {
     if depth <= 0.0 || normal == [0.0; 3] {
         return None;
     }
@@ -136,7 +137,7 @@ fn point(camera: &Camera, pixel: usize, [depth, normal @ ..]: [f32; 4]) -> Optio
     let to_world = |v: [f32; 3]| -> [f32; 3] { [0, 1, 2].map(|i| r[0][i] * v[0] + r[1][i] * v[1] + r[2][i] * v[2]) };
     let off = to_world(at);
     let position = camera.position();
-    Some(([0, 1, 2].map(|i| position[i] + off[i]), to_world(normal)))
+    Some([[0, 1, 2].map(|i| position[i] + off[i]), to_world(normal)])
 }
 
 /// The surface through the points.
@@ -190,7 +191,7 @@ mod tests {
         };
         assert_eq!(camera.position(), [-4.0, 1.0, 2.0]);
         let (x, y) = (31, 7);
-        let (place, normal) = point(&camera, y * 40 + x, [5.0, 0.0, 0.0, -1.0]).unwrap();
+        let [place, normal] = point(&camera, y * 40 + x, [5.0, 0.0, 0.0, -1.0]).unwrap();
         let [column, row, depth] = camera.sees(place).unwrap();
         assert!((column - 31.5).abs() < 1e-4 && (row - 7.5).abs() < 1e-4 && (depth - 5.0).abs() < 1e-5);
         assert_eq!(normal, [-1.0, 0.0, 0.0]);

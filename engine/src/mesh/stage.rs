@@ -10,6 +10,8 @@ use crate::config::Profile;
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::fusion::{BRICK_BYTES, Voxels};
+use crate::kernels::level::{Level, POINT_BYTES};
+use crate::kernels::morton::Frame;
 use crate::kernels::surface_depth::Depths;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Surface, Variants};
@@ -17,7 +19,9 @@ use crate::memory::{Budget, Gpu, MemoryError, Plan, PlanLimits};
 use crate::plan::{Faults, Look, OpenDevice};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::scene::Camera;
-use crate::step::{self, BAND_SLOTS, BandTensors, Capacities, Part, Parts, RecordBandTensors, StepTensors, Turns};
+use crate::step::{
+    self, BAND_SLOTS, BandTensors, Capacities, LevelTensors, Part, Parts, RecordBandTensors, StepTensors, Turns,
+};
 use crate::train::{BandRing, TrainError, uniforms};
 use crate::vk::{CompiledProgram, RecordOptions};
 
@@ -87,6 +91,15 @@ pub(crate) struct Subject {
     pub(crate) sizes_px: Vec<[u32; 2]>,
     /// Which depths count.
     pub(crate) depths: Depths,
+    /// A level of the density to take points on, and where the model is.
+    pub(crate) level: Option<(Level, Frame)>,
+}
+
+/// Points on a level of the density.
+struct LevelPlan {
+    tensors: LevelTensors,
+    prepare: Program,
+    points: Vec<Program>,
 }
 
 /// Everything a stage allocates and executes, as data.
@@ -97,6 +110,7 @@ pub(crate) struct StagePlan {
     bands: BandTensors,
     records: RecordBandTensors,
     pool: Option<Pool>,
+    level: Option<LevelPlan>,
     view: Program,
     clear: Program,
     parts: Parts,
@@ -142,12 +156,24 @@ impl StagePlan {
         let bands = BandTensors::new(&mut table, &capacities, variants);
         let records = RecordBandTensors::new(&mut table, &tensors, false);
         let pool = pool.map(|(voxels, bricks)| Pool::new(&mut table, voxels, bricks));
+        let level = match &subject.level {
+            None => None,
+            Some((level, frame)) => {
+                let level = LevelTensors::new(&mut table, &capacities, *level, variants)?;
+                Some(LevelPlan {
+                    prepare: step::prepare_levels(&tensors, &level, frame),
+                    points: step::level_points(&tensors, &level),
+                    tensors: level,
+                })
+            }
+        };
+        let level_tensors = level.as_ref().map(|level| &level.tensors);
         let mut view = Program::new("view with depth");
-        step::surface(&mut view, &tensors, subject.depths);
+        step::surface(&mut view, &tensors, subject.depths, level_tensors);
         // Whatever goes on from the view finds these.
         view.hold(&[tensors.pixels.image, surface.map]);
         let clear = step::clear_stall(&tensors);
-        let parts = step::surface_in_bands(&tensors, &bands, &records, subject.depths);
+        let parts = step::surface_in_bands(&tensors, &bands, &records, subject.depths, level_tensors);
         let mut plan = Self {
             table,
             tensors,
@@ -155,6 +181,7 @@ impl StagePlan {
             bands,
             records,
             pool,
+            level,
             view,
             clear,
             parts,
@@ -180,6 +207,11 @@ impl StagePlan {
         [&self.view, &self.clear]
             .into_iter()
             .chain(self.parts.values())
+            .chain(
+                self.level
+                    .iter()
+                    .flat_map(|level| level.points.iter().chain([&level.prepare])),
+            )
             .collect()
     }
 
@@ -280,6 +312,7 @@ pub(crate) struct DepthStage<'a> {
     forward: CompiledProgram,
     finish: CompiledProgram,
     ring: BandRing,
+    points: Vec<CompiledProgram>,
     pub(crate) gpu: Gpu,
     pub(crate) pool: Option<Pool>,
     /// Image, transmittance in the fourth place.
@@ -291,6 +324,8 @@ pub(crate) struct DepthStage<'a> {
     tensors: StepTensors,
     profile: &'a Profile,
     look: Look,
+    /// Points on a level, where they are wanted.
+    level: Option<LevelTensors>,
     /// Views drawn in bands.
     pub(crate) banded: u32,
 }
@@ -317,7 +352,12 @@ impl<'a> DepthStage<'a> {
             gpu.compile(program.unwrap_or(&none), options)
         };
         let part = |part| plan.parts.get(&part);
+        let points = plan.level.iter().flat_map(|level| &level.points);
+        let points: Vec<CompiledProgram> = points
+            .map(|program| compile(Some(program), 1))
+            .collect::<Result<_, _>>()?;
         let stage = Self {
+            points,
             view: compile(Some(&plan.view), 1)?,
             clear: compile(Some(&plan.clear), 1)?,
             prefix: compile(part(Part::Prefix), 1)?,
@@ -338,8 +378,12 @@ impl<'a> DepthStage<'a> {
             banded: 0,
             gpu: {
                 step::write_model(&mut gpu, &plan.tensors, model)?;
+                if let Some(level) = &plan.level {
+                    gpu.run(&level.prepare)?;
+                }
                 gpu
             },
+            level: plan.level.map(|level| level.tensors),
             tensors: plan.tensors,
         };
         Ok(stage)
@@ -417,5 +461,26 @@ impl<'a> DepthStage<'a> {
     pub(crate) fn read_map(&mut self, camera: &Camera) -> Result<Vec<[f32; 4]>, MeshError> {
         let pixels = camera.width_px as usize * camera.height_px as usize;
         Ok(self.gpu.read(&self.map, pixels)?)
+    }
+    /// Place and outward normal, world space, of the points of the view that was drawn last, by their pixels; none where no points
+    /// are planned.
+    ///
+    /// # Errors
+    /// [`MeshError::Memory`].
+    pub(crate) fn read_points(&mut self, camera: &Camera) -> Result<Vec<[[f32; 3]; 2]>, MeshError> {
+        let mut found = Vec::new();
+        let Some(level) = &self.level else {
+            return Ok(found);
+        };
+        let room = (level.points.bytes / POINT_BYTES) as usize;
+        let pixels = camera.width_px as usize * camera.height_px as usize;
+        let mut left = pixels.min(level.level.candidates as usize);
+        for program in &self.points {
+            self.gpu.run_compiled(program)?;
+            let batch: Vec<[[f32; 3]; 2]> = self.gpu.read(&level.points, left.min(room))?;
+            left -= batch.len();
+            found.extend(batch.into_iter().filter(|[_, normal]| *normal != [0.0; 3]));
+        }
+        Ok(found)
     }
 }

@@ -11,6 +11,7 @@ mod capacities;
 mod densify;
 mod filter_camera;
 mod guard_bands;
+mod level;
 mod losses;
 mod model_io;
 mod neighbors;
@@ -26,6 +27,7 @@ pub use bands::{BAND_SLOTS, BandTensors, banded, clear_stall, left_out, pack_ban
 pub use capacities::{Capacities, ExtraLosses};
 pub use densify::{DensifyTensors, STAGING_BYTES, camera_cull, densify, error_guided, mcmc_relocate};
 pub use guard_bands::check_guard_bands;
+pub use level::{LevelTensors, level_points, prepare_levels};
 pub use losses::ExtraTensors;
 pub use model_io::{read_model, write_model};
 pub use neighbors::{NeighborTensors, NeighborsRefused, neighbors};

@@ -31,6 +31,7 @@ pub mod gaussian;
 pub mod gradient_store;
 pub mod guard_bands;
 pub mod histogram;
+pub mod level;
 pub mod loss;
 pub mod lpips;
 pub mod max_pool2x2;

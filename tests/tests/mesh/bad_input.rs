@@ -63,7 +63,12 @@ fn models_that_show_nothing_are_refused() {
         &["do not fit", "--set mesh.voxel="],
     );
     refused("ball.ply", &["--set", "mesh.voxel=-1"], 3, &["mesh.voxel", "above 0"]);
-    refused("ball.ply", &["--set", "mesh.level=0.3"], 3, &["mesh.level"]);
+    refused(
+        "ball.ply",
+        &["--set", "mesh.level=1.5"],
+        3,
+        &["mesh.level", "0.01 to 0.99"],
+    );
     refused("ball.ply", &["--set", "mesh.formats=[]"], 3, &["mesh.formats"]);
     let poisson = ["--method", "poisson", "--set"];
     let with = |setting: &'static str| [poisson[0], poisson[1], poisson[2], setting];

@@ -82,6 +82,26 @@ fn distances(mesh: &Mesh) -> Vec<f32> {
     mesh.positions().iter().map(off).collect()
 }
 
+/// Mean and largest distance from the ball of vertices in its upper half, and the mean angle of their normals, degrees. Nobody looks
+/// from below: only what is seen has to be where it is.
+fn seen_above(mesh: &Mesh) -> (f32, f32, f32) {
+    let (mut off, mut degrees) = (Vec::new(), Vec::new());
+    for ((distance, p), n) in distances(mesh)
+        .into_iter()
+        .zip(mesh.positions())
+        .zip(mesh.normals().unwrap())
+    {
+        if p[2] > CENTER[2] {
+            let outwards: f32 = (0..3).map(|a| (p[a] - CENTER[a]) * n[a]).sum();
+            let length = (0..3).map(|a| (p[a] - CENTER[a]).powi(2)).sum::<f32>().sqrt();
+            off.push(distance);
+            degrees.push((outwards / length).clamp(-1.0, 1.0).acos().to_degrees());
+        }
+    }
+    let mean = |list: &[f32]| list.iter().sum::<f32>() / list.len() as f32;
+    (mean(&off), off.iter().copied().fold(0.0, f32::max), mean(&degrees))
+}
+
 #[test]
 fn points_become_a_closed_ball() {
     let scratch = Scratch::new("mesh-poisson");
@@ -105,16 +125,13 @@ fn points_become_a_closed_ball() {
     let topology = topology::report(&found);
     assert!(topology.is_closed() && topology.flipped_edges == 0, "{topology}");
     assert_eq!((topology.pieces, topology.euler), (1, 2));
-    // Nobody looks from below: only what is seen has to be where it is.
-    let seen: Vec<f32> = distances(&found)
-        .into_iter()
-        .zip(found.positions())
-        .filter(|(_, p)| p[2] > CENTER[2])
-        .map(|(off, _)| off)
-        .collect();
-    let mean = seen.iter().sum::<f32>() / seen.len() as f32;
-    println!("mean distance {mean}, {topology}");
-    assert!(mean < 0.01, "{mean}");
+    // Within a fiftieth of the radius and five degrees.
+    let (mean, most, degrees) = seen_above(&found);
+    println!("distances {mean}, at most {most}, normals {degrees} degrees off, {topology}");
+    assert!(
+        mean < 0.01 && most < 0.02 * RADIUS && degrees < 5.0,
+        "{mean} {most} {degrees}"
+    );
     for ((p, n), color) in found
         .positions()
         .iter()
@@ -138,13 +155,22 @@ fn points_become_a_closed_ball() {
         .map(|s| s["stage"].as_str().unwrap())
         .collect();
     assert_eq!(stages, ["points", "reconstruct", "color", "clean", "write"]);
-    // The same again, and with what is thin or unseen cut off it is open.
-    let again = scratch.join("again");
-    assert_eq!(mesh(&ply, &again, &closed).0, Some(0));
-    assert_eq!(
-        fs::read(out.join("mesh.ply")).unwrap(),
-        fs::read(again.join("mesh.ply")).unwrap()
-    );
+    // The same again, also where views are drawn in bands.
+    let bytes = fs::read(out.join("mesh.ply")).unwrap();
+    for fault in ["bands=1", "bands=3", "i_cap=2500", "v_cap=1200"] {
+        let again = scratch.join(fault);
+        let (code, said) = mesh(&ply, &again, &[&closed[..], &["--fault", fault]].concat());
+        assert_eq!(code, Some(0), "{said}");
+        assert!(fs::read(again.join("mesh.ply")).unwrap() == bytes, "{fault}");
+    }
+    // Without a density, from the depth of pixels; with what is thin or unseen cut off it is open.
+    let depths = scratch.join("depths");
+    let (code, said) = mesh(&ply, &depths, &[&closed[..], &["--set", "mesh.level=null"]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    let depths = read(depths.join("mesh.ply"));
+    assert!(topology::report(&depths).is_closed());
+    let (mean, ..) = seen_above(&depths);
+    assert!(mean < 0.01, "{mean}");
     let cut = scratch.join("cut");
     let (code, said) = mesh(&ply, &cut, &["--method", "poisson", "--set", "mesh.poisson_depth=6"]);
     assert_eq!(code, Some(0), "{said}");

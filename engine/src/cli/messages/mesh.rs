@@ -7,6 +7,7 @@ use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
 use crate::scene::SceneError;
+use crate::step::NeighborsRefused;
 use crate::train::TrainError;
 
 #[test]
@@ -37,6 +38,7 @@ fn mesh() {
             available_bytes: 5 << 30,
             fitting_voxel: 0.012_34,
         },
+        MeshError::Neighbors(NeighborsRefused::Gaussians(40_000_000)),
         MeshError::Poisson(kiln_mesh::Error::Memory {
             what: "depth 11 of the reconstruction takes".to_owned(),
             needed_bytes: 9 << 30,
@@ -104,6 +106,7 @@ fn mesh() {
                 NoSurface,
                 DoesNotFit,
                 HostMemory,
+                Neighbors,
                 Poisson,
                 NothingLeft,
                 Decimation,

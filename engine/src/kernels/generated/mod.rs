@@ -20,6 +20,7 @@ pub mod densify_scan;
 pub mod densify_score;
 pub mod densify_select_count;
 pub mod densify_select_pick;
+pub mod density_rows;
 pub mod emit;
 pub mod error_score;
 pub mod exposure;
@@ -34,6 +35,8 @@ pub mod gradient_store;
 pub mod guard_bands;
 pub mod histogram;
 pub mod intersection_scan;
+pub mod level_hits;
+pub mod level_points;
 pub mod loss_gradient;
 pub mod loss_gradient_strip;
 pub mod loss_reduce;
@@ -63,6 +66,7 @@ pub mod rasterize;
 pub mod rasterize_backward;
 pub mod rasterize_backward_lanes;
 pub mod rasterize_lanes;
+pub mod record_ids;
 pub mod reorder;
 pub mod sort_count;
 pub mod sort_scan;
@@ -82,7 +86,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 112] = [
+pub static ALL: [&Shader; 116] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -106,6 +110,7 @@ pub static ALL: [&Shader; 112] = [
     &densify_score::KERNEL.shader,
     &densify_select_count::KERNEL.shader,
     &densify_select_pick::KERNEL.shader,
+    &density_rows::KERNEL.shader,
     &emit::KERNEL.shader,
     &error_score::KERNEL.shader,
     &exposure::KERNEL.shader,
@@ -125,6 +130,8 @@ pub static ALL: [&Shader; 112] = [
     &guard_bands::KERNEL.shader,
     &histogram::KERNEL.shader,
     &intersection_scan::KERNEL.shader,
+    &level_hits::KERNEL.shader,
+    &level_points::KERNEL.shader,
     &loss_gradient::KERNEL.shader,
     &loss_gradient::MASKED.shader,
     &loss_gradient_strip::KERNEL.shader,
@@ -169,6 +176,7 @@ pub static ALL: [&Shader; 112] = [
     &rasterize_backward::COMPARE_EXCHANGE.shader,
     &rasterize_backward_lanes::KERNEL.shader,
     &rasterize_lanes::KERNEL.shader,
+    &record_ids::KERNEL.shader,
     &reorder::PUT.shader,
     &reorder::TAKE.shader,
     &sort_count::KERNEL.shader,
