@@ -6,6 +6,7 @@ use kiln::gaussians::morton::Frame;
 use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::fusion::{self, Voxels};
+use kiln::kernels::level::Level;
 use kiln::kernels::mesh_gather::{self, GatherIo};
 use kiln::kernels::surface_depth::{DepthKind, Depths};
 use kiln::kernels::vertex_colors::{self, Vertices};
@@ -16,8 +17,9 @@ use kiln::kernels::{
 use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::step::{
-    BandTensors, Capacities, DensifyTensors, ExtraLosses, RecordBandTensors, ReorderTensors, STAGING_BYTES,
-    StepTensors, banded, banded_records, evaluate_view, reorder, surface, train_step,
+    BandTensors, Capacities, DensifyTensors, ExtraLosses, LevelTensors, RecordBandTensors, ReorderTensors,
+    STAGING_BYTES, StepTensors, banded, banded_records, evaluate_view, level_points, prepare_levels, reorder, surface,
+    train_step,
 };
 use kiln_mesh::Mesh;
 
@@ -198,7 +200,10 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
     programs
 }
 
-/// What depth and meshes record.
+/// What depth, neighbours and meshes record.
+///
+/// # Panics
+/// When there are no neighbours of a few Gaussians.
 fn surfaces(threads: Threads) -> Vec<Program> {
     let capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     let variants = Variants {
@@ -213,8 +218,14 @@ fn surfaces(threads: Threads) -> Vec<Program> {
         far: 1.0,
         least_cosine: 0.0,
     };
+    let level = Level {
+        candidates: 100,
+        density: 0.3,
+        far: 1.0,
+    };
+    let level = LevelTensors::new(&mut table, &capacities, level, &variants).expect("neighbours");
     let mut program = Program::new("surface");
-    surface(&mut program, &t, depths);
+    surface(&mut program, &t, depths, Some(&level));
     let voxels = Voxels {
         origin: [0.0; 3],
         voxel: 1.0,
@@ -246,5 +257,7 @@ fn surfaces(threads: Threads) -> Vec<Program> {
         &vertices,
         &voxels,
     );
-    vec![program]
+    let mut programs = level_points(&t, &level);
+    programs.extend([program, prepare_levels(&t, &level, &Frame::new([0.0; 3], 1.0))]);
+    programs
 }

@@ -76,6 +76,16 @@ pub enum Error {
         /// What to do.
         hint: &'static str,
     },
+    /// More memory than may be taken.
+    #[error("{what} {:.2} GB of memory, and {:.2} GB may be taken", *needed_bytes as f64 / 1e9, *most_bytes as f64 / 1e9)]
+    Memory {
+        /// What takes it, with its verb.
+        what: String,
+        /// Bytes it takes.
+        needed_bytes: u64,
+        /// Bytes it may take.
+        most_bytes: u64,
+    },
     /// A PLY file whose bytes make no sense.
     #[error("PLY file: {0}")]
     Ply(#[from] kiln_ply::Error),

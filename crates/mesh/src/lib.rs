@@ -1,4 +1,4 @@
-//! Triangle meshes on the host: files, cleaning, decimation, marching cubes, charts and scores.
+//! Triangle meshes on the host: files, cleaning, decimation, marching cubes, Poisson reconstruction, charts and scores.
 //!
 //! Owns what Kiln does with a mesh once it is in host memory; what a device does is the engine's. Every stage is a pure
 //! function of its input: equal input gives equal bytes, on any number of threads. Long stages report the fraction
@@ -28,6 +28,7 @@ mod parallel;
 pub mod peel;
 pub mod pieces;
 pub mod ply;
+pub mod poisson;
 mod polygon;
 mod progress;
 mod random;

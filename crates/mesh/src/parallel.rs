@@ -1,5 +1,6 @@
 //! Work on many items by all cores; each result depends on its item alone.
 
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::Error;
@@ -9,6 +10,35 @@ use crate::progress::Ticker;
 const BATCH: usize = 1 << 13;
 /// Most threads.
 const MOST_THREADS: usize = 16;
+/// Items of [`each`] that a thread takes at once.
+const TAKEN: usize = 32;
+
+/// Threads that a stage takes.
+pub(crate) fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS)
+}
+
+/// Calls `job` on every item, by so many threads that take a few items at a time.
+pub(crate) fn each<T: Send>(threads: usize, items: impl Iterator<Item = T> + Send, job: impl Fn(T) + Sync) {
+    let items = Mutex::new(items);
+    let take = || -> Vec<T> {
+        let mut items = items.lock().unwrap_or_else(PoisonError::into_inner);
+        items.by_ref().take(TAKEN).collect()
+    };
+    let work = || {
+        let mut taken = take();
+        while !taken.is_empty() {
+            taken.into_iter().for_each(&job);
+            taken = take();
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+}
 
 /// The results of `job` in the order of the items; each item counts as a step.
 pub(crate) fn map<T: Sync, R: Send + Clone + Default>(
@@ -17,7 +47,7 @@ pub(crate) fn map<T: Sync, R: Send + Clone + Default>(
     job: impl Fn(&T) -> R + Sync,
 ) -> Result<Vec<R>, Error> {
     let mut results = vec![R::default(); items.len()];
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let threads = threads();
     let batch = BATCH * threads;
     for (items, results) in items.chunks(batch).zip(results.chunks_mut(batch)) {
         let share = items.len().div_ceil(threads).max(BATCH / 8);

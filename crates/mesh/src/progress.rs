@@ -41,6 +41,18 @@ impl<'a> Ticker<'a> {
         self.say()
     }
 
+    /// For a stage that reports on its own, as so many steps of this one.
+    pub(crate) fn part(&mut self, steps: u64) -> impl FnMut(f32) -> ControlFlow<()> {
+        let start = self.done;
+        move |fraction| {
+            let now = start + (f64::from(fraction) * steps as f64) as u64;
+            match self.step(now.saturating_sub(self.done)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        }
+    }
+
     /// Ends the stage.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         self.done = self.total;

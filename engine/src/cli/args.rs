@@ -246,6 +246,9 @@ pub(super) struct MeshArgs {
     /// Folder of the files; without it `mesh` in the run folder, or beside the PLY file
     #[arg(short, long, value_name = "DIR")]
     pub(super) output: Option<PathBuf>,
+    /// How the surface is found [mesh.method]
+    #[arg(long, value_name = "METHOD", value_enum)]
+    pub(super) method: Option<MeshMethodName>,
     /// Files to write: ply, obj, glb, with commas between them [mesh.formats]
     #[arg(long, value_name = "FORMATS", value_delimiter = ',', value_enum)]
     pub(super) format: Vec<MeshFormatName>,
@@ -268,6 +271,25 @@ pub(super) struct MeshArgs {
     /// No progress line
     #[arg(short, long)]
     pub(super) quiet: bool,
+}
+
+/// Ways to a mesh as they are typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum MeshMethodName {
+    /// Depth of all views into voxels
+    Fusion,
+    /// Screened Poisson reconstruction, closed
+    Poisson,
+}
+
+impl MeshMethodName {
+    /// The word in `mesh.method`.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Fusion => "fusion",
+            Self::Poisson => "poisson",
+        }
+    }
 }
 
 /// Formats of meshes as they are typed.

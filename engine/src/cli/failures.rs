@@ -307,7 +307,11 @@ impl Failure for MeshError {
         match self {
             Self::NoViews | Self::NoGaussians | Self::NoSurface { .. } | Self::NothingLeft { .. } => Exit::Data,
             Self::Voxels { .. } => Exit::Config,
-            Self::DoesNotFit { .. } | Self::HostMemory { .. } | Self::Decimation { .. } => Exit::DoesNotFit,
+            Self::DoesNotFit { .. } | Self::HostMemory { .. } | Self::Decimation { .. } | Self::Neighbors(_) => {
+                Exit::DoesNotFit
+            }
+            Self::Poisson(kiln_mesh::Error::Memory { .. }) => Exit::DoesNotFit,
+            Self::Poisson(_) => Exit::Data,
             Self::Stopped => Exit::Interrupted,
             Self::Train(error) => error.exit(),
             Self::Memory(error) => error.exit(),
@@ -341,6 +345,17 @@ impl Failure for MeshError {
             Self::HostMemory { fitting_voxel, .. } => {
                 Some(format!("`--set mesh.voxel={}` fits", rounded_up(*fitting_voxel)))
             }
+            Self::Neighbors(_) => Some("`--set mesh.level=null` takes points without a density".to_owned()),
+            Self::Poisson(kiln_mesh::Error::Memory { .. }) => Some(
+                "`--set mesh.poisson_depth=9` takes a quarter of 10, `--set mesh.points=2000000` fewer points; \
+                 `mesh.poisson_depth=null` takes the depth that fits"
+                    .to_owned(),
+            ),
+            Self::Poisson(_) => Some(
+                "`mesh.box` and `mesh.far` say where points count; `kiln render --depth --normals` shows what views see; \
+                 `--method fusion` leaves open what nobody sees"
+                    .to_owned(),
+            ),
             Self::Decimation { .. } => {
                 Some("a larger `mesh.voxel` makes fewer triangles, `--set mesh.decimate=null` keeps them all".to_owned())
             }

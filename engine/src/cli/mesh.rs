@@ -120,7 +120,7 @@ pub(super) fn print_outlook(outlook: &MeshOutlook, out: &mut dyn Write) -> io::R
     writeln!(out, "  intersections   {:>12}", sizes.i_cap)?;
     writeln!(
         out,
-        "  bricks          {:>12}  at once; more go by in slabs",
+        "  bricks          {:>12}  at once; more go by in slabs, and colours of vertices in their bytes",
         sizes.bricks
     )?;
     writeln!(out, "memory, MiB")?;
@@ -145,10 +145,14 @@ fn summary(report: &MeshReport) -> String {
         1 => String::new(),
         n => format!(" in {n} slabs"),
     };
+    let from = match &report.poisson {
+        Some(row) => format!("{} points at Poisson depth {}", row.points, row.depth),
+        None => format!("{} bricks{slabs}", report.bricks),
+    };
     let seconds: f64 = report.stages.iter().map(|row| row.seconds).sum();
     format!(
-        "done: {} vertices, {} triangles, {} pieces, {} open edges, from {} bricks{slabs} and {} views in {seconds:.1} s",
-        surface.vertices, surface.triangles, surface.pieces, surface.open_edges, report.bricks, report.views
+        "done: {} vertices, {} triangles, {} pieces, {} open edges, from {from} and {} views in {seconds:.1} s",
+        surface.vertices, surface.triangles, surface.pieces, surface.open_edges, report.views
     )
 }
 

@@ -188,6 +188,9 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
 }
 
 fn mesh(args: MeshArgs) -> Result<Mesh, UsageError> {
+    let method = args
+        .method
+        .map(|method| from_flag("mesh.method", "--method", method.name().to_owned()));
     let formats: Vec<&str> = args.format.iter().map(|format| format.name()).collect();
     let formats =
         (!formats.is_empty()).then(|| from_flag("mesh.formats", "--format", format!("[{}]", formats.join(", "))));
@@ -205,7 +208,8 @@ fn mesh(args: MeshArgs) -> Result<Mesh, UsageError> {
         device: args.device,
         quiet: args.quiet,
     })?;
-    model.settings.inputs.overrides.extend(formats.into_iter().chain(cap));
+    let overrides = method.into_iter().chain(formats).chain(cap);
+    model.settings.inputs.overrides.extend(overrides);
     Ok(Mesh {
         model,
         output: args.output,

@@ -9,6 +9,8 @@ use crate::plugins::Checker;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mesh {
+    /// How the surface is found.
+    pub method: MeshMethod,
     /// Where there are voxels: auto = bounded where the training cameras look inward at nearly all of the model, else contracted.
     pub space: MeshSpace,
     /// Side of a voxel, world units; in contracted space of one in its ball. Null = what a pixel covers at the median depth.
@@ -24,6 +26,17 @@ pub struct Mesh {
     pub truncation: f32,
     /// Views that must have seen all corners of a cell before there may be a triangle in it; 1 to 100.
     pub min_views: u32,
+    /// Under `poisson`: density of the model at which points lie, 0.01 to 0.99; null = points where pixels have their
+    /// `depth`.
+    pub level: Option<f32>,
+    /// Under `poisson`: points that are taken of all views; 1000 to 1 000 000 000.
+    pub points: u32,
+    /// Under `poisson`: the finest lattice has 2 to the power of this cells along a side; 5 to 11. Null = at most 10, as
+    /// deep as points lie densely enough for and memory has room for.
+    pub poisson_depth: Option<u32>,
+    /// Under `poisson`: share of the vertices, those where points are thinnest, that are cut off; 0 to 0.99, 0 leaves the surface
+    /// closed.
+    pub density_quantile: f32,
     /// Keep so many pieces, those with the most triangles; null = all that `min_triangles` leaves.
     pub pieces: Option<u32>,
     /// Drop pieces of fewer triangles, and those below a thousandth of the largest one.
@@ -39,6 +52,16 @@ pub struct Mesh {
     pub texture: MeshTexture,
     /// Files that are written.
     pub formats: Vec<MeshFormat>,
+}
+
+/// `mesh.method`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MeshMethod {
+    /// Depth of all views into voxels: what views see, open elsewhere.
+    Fusion,
+    /// Screened Poisson reconstruction through the pixels of all views: closed, also where nobody looked.
+    Poisson,
 }
 
 /// `mesh.texture`
@@ -162,6 +185,14 @@ impl Mesh {
         }
         c.range("truncation", self.truncation, 2.0..=16.0);
         c.range("min_views", self.min_views, 1..=100);
+        if let Some(level) = self.level {
+            c.range("level", level, 0.01..=0.99);
+        }
+        c.range("points", self.points, 1000..=1_000_000_000);
+        if let Some(depth) = self.poisson_depth {
+            c.range("poisson_depth", depth, 5..=11);
+        }
+        c.range("density_quantile", self.density_quantile, 0.0..=0.99);
         if let Some(pieces) = self.pieces {
             c.range("pieces", pieces, 1..=1_000_000);
         }

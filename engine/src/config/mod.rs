@@ -36,7 +36,7 @@ pub use layers::{
     rules_of, to_yaml,
 };
 pub use lpips_choice::LpipsChoice;
-pub use mesh::{Decimate, Mesh, MeshDepth, MeshFormat, MeshSpace, MeshTexture, TextureKind};
+pub use mesh::{Decimate, Mesh, MeshDepth, MeshFormat, MeshMethod, MeshSpace, MeshTexture, TextureKind};
 pub use most_gaussians::MostGaussians;
 pub use profile::{
     Alpha, Background, Cull, Dataset, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model, ModelKind,

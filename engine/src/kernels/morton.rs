@@ -51,6 +51,20 @@ pub fn record(
     frame: &Frame,
     variants: &Variants,
 ) {
+    let (_, places) = record_places(program, shared, chunks, &w.sort, w.row, frame, variants);
+    move_all(program, shared, chunks, w, places);
+}
+
+/// Appends what finds the order of the Gaussians along the curve, of at most `capacity`: ids by place, and places by id.
+pub(super) fn record_places(
+    program: &mut Program,
+    shared: &Shared,
+    chunks: &[Chunk],
+    sort: &SortBuffers,
+    capacity: u32,
+    frame: &Frame,
+    variants: &Variants,
+) -> (Span, Span) {
     let block = sort_block(SORT_ARGS, variants);
     program.pass(
         &morton_begin::KERNEL,
@@ -78,7 +92,7 @@ pub fn record(
             morton_keys::Bind {
                 counters: shared.counters,
                 geometry: chunk.geometry,
-                keys: window(w.sort.keys[0], chunk),
+                keys: window(sort.keys[0], chunk),
             },
             push,
             shared.groups(Args::Chunk(chunk.index)),
@@ -87,24 +101,24 @@ pub fn record(
     let job = SortJob {
         counter: WORD_GAUSSIANS,
         args: SORT_ARGS,
-        capacity: w.row,
+        capacity,
         key_bits: CODE_BITS,
         index_payload: true,
     };
-    let sorted = radix_sort::record(program, shared, &w.sort, &job, variants);
-    let places = w.sort.keys[1 - sorted];
+    let sorted = radix_sort::record(program, shared, sort, &job, variants);
+    let (order, places) = (sort.values[sorted], sort.keys[1 - sorted]);
     program.pass(
         &morton_places::KERNEL,
         (),
         morton_places::Bind {
             counters: shared.counters,
-            order: w.sort.values[sorted],
+            order,
             places,
         },
         (),
         shared.groups(Args::Gaussians),
     );
-    move_all(program, shared, chunks, w, places);
+    (order, places)
 }
 
 /// Every attribute that follows a Gaussian, with its number of planes.

@@ -105,6 +105,7 @@ pub(crate) fn draw(
             far: profile.mesh.far.unwrap_or(f32::INFINITY),
             least_cosine: -1.0,
         },
+        level: None,
     };
     let plan = StagePlan::fit(
         &subject,

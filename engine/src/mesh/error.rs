@@ -5,6 +5,7 @@ use crate::eval::PictureError;
 use crate::export::ExportError;
 use crate::memory::{Budget, MIB, MemoryError};
 use crate::scene::SceneError;
+use crate::step::NeighborsRefused;
 use crate::train::TrainError;
 
 /// Anything that stops the making of a mesh.
@@ -70,6 +71,12 @@ pub enum MeshError {
         /// A voxel size, world units, that should fit.
         fitting_voxel: f64,
     },
+    /// No neighbours to make a density of.
+    #[error("no density of the model: {0}")]
+    Neighbors(#[from] NeighborsRefused),
+    /// Points that make no surface, or more than memory holds.
+    #[error("{0}")]
+    Poisson(kiln_mesh::Error),
     /// Cleaning took everything.
     #[error("nothing is left of the mesh: {unseen} triangles that no view sees and {pieces} small pieces were dropped")]
     NothingLeft {

@@ -3,21 +3,24 @@
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use kiln_mesh::march::{self, Bricks, Grid};
 use kiln_mesh::{Mesh, clean, cull, decimate, holes, pieces, topology};
 use sha2::{Digest as _, Sha256};
 
 use super::fusion::{check_host, integrated, slabs, touched};
-use super::report::{Dropped, MeshEvent, MeshProgress, MeshReport, MeshStage, StageRow, TextureRow};
-use super::stage::{DepthStage, StagePlan, StageSizes, Subject};
+use super::log::Log;
+use super::poisson::{self, PoissonRow};
+use super::report::{Dropped, MeshEvent, MeshReport, MeshStage, TextureRow};
+use super::stage::{COLOR_BRICKS, DepthStage, MOST_BRICKS, StagePlan, StageSizes, Subject};
 use super::texture::{BakeSettings, Layout, Textured, bake, write_textured};
 use super::{MeshError, Space, colors};
-use crate::config::{self, MeshDepth, MeshFormat, Profile, TextureKind};
+use crate::config::{self, MeshDepth, MeshFormat, MeshMethod, Profile, TextureKind};
 use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
 use crate::gaussians::Gaussians;
 use crate::kernels::fusion::Voxels;
+use crate::kernels::level::Level;
+use crate::kernels::morton::Frame;
 use crate::kernels::surface_depth::{DepthKind, Depths};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
@@ -34,8 +37,6 @@ const LEAST_SHARE: f64 = 0.001;
 const STEM: &str = "mesh";
 /// Name of the report beside the files.
 const REPORT_FILE: &str = "report.json";
-/// Parts that stages without items count in.
-const PARTS: u32 = 1000;
 
 /// Told how far the work is; [`ControlFlow::Break`] ends it.
 pub type Tell<'a> = &'a mut dyn FnMut(MeshEvent) -> ControlFlow<()>;
@@ -80,6 +81,16 @@ pub struct Made {
     pub files: Vec<PathBuf>,
     /// What happened.
     pub report: MeshReport,
+}
+
+/// A surface before colours and cleaning.
+struct Raw {
+    mesh: Mesh,
+    /// Triangles that were nothing to look at.
+    degenerate: usize,
+    bricks: usize,
+    slabs: usize,
+    poisson: Option<PoissonRow>,
 }
 
 impl MeshPlan {
@@ -166,14 +177,37 @@ impl<'a> MeshJob<'a> {
                 .map(|camera| [camera.width_px, camera.height_px])
                 .collect(),
             depths,
+            level: self.level(),
         };
-        let stage = StagePlan::fit(&subject, Some(&voxels), variants, budget, limits, faults)?;
+        let bricks = match options.method {
+            MeshMethod::Fusion => MOST_BRICKS,
+            MeshMethod::Poisson => COLOR_BRICKS,
+        };
+        let stage = StagePlan::fit(&subject, Some((&voxels, bricks)), variants, budget, limits, faults)?;
         Ok(MeshPlan {
             space,
             voxels,
             stage,
             budget,
         })
+    }
+
+    /// The level that points are taken on: twice as many pixels of each view look for it as there is to be points of one.
+    fn level(&self) -> Option<(Level, Frame)> {
+        let options = &self.profile.mesh;
+        let density = options.level.filter(|_| options.method == MeshMethod::Poisson)?;
+        let pixels = |(_, camera): &(String, Camera)| camera.width_px * camera.height_px;
+        let most = self.views.iter().map(pixels).max()?;
+        let level = Level {
+            candidates: options
+                .points
+                .div_ceil(count(self.views.len()))
+                .saturating_mul(2)
+                .min(most),
+            density,
+            far: options.far.unwrap_or(f32::INFINITY),
+        };
+        Some((level, Frame::new(self.scene.center(), self.scene.extent)))
     }
 
     /// Makes the mesh on the device of the plan and writes it into `folder`; `source` is the file of the model.
@@ -201,27 +235,14 @@ impl<'a> MeshJob<'a> {
         let mut log = Log::new(tell);
         let mut stage = DepthStage::new(stage, (self.profile, self.model, self.look), open, budget)?;
         let n = self.views.len();
-        let keys = {
-            let mut draw = self.drawing(&mut log, MeshStage::Touch, 1);
-            touched(&mut stage, &voxels, n, &mut draw)?
+        let raw = match options.method {
+            MeshMethod::Fusion => self.fused(&mut stage, &space, &voxels, memory.bricks, &mut log)?,
+            MeshMethod::Poisson => self.reconstructed(&mut stage, &space, &mut log)?,
         };
-        if keys.is_empty() {
-            return Err(self.no_surface(&space));
-        }
-        check_host(keys.len(), space.voxel())?;
-        log.bricks = keys.len() as u64;
-        log.end(MeshStage::Touch, None)?;
-        let slabs = slabs(keys.len(), memory.bricks);
-        let bricks = {
-            let mut draw = self.drawing(&mut log, MeshStage::Integrate, slabs);
-            integrated(&mut stage, &voxels, &keys, options.min_views, n, &mut draw)?
-        };
-        log.end(MeshStage::Integrate, None)?;
-        let (mesh, degenerate) = triangles(&space, &voxels, bricks, &mut log)?;
+        let mesh = raw.mesh;
         if mesh.triangles().is_empty() {
             return Err(self.no_surface(&space));
         }
-        log.end(MeshStage::March, Some(&mesh))?;
         let seen = {
             let mut draw = self.drawing(&mut log, MeshStage::Color, 1);
             colors::colors(&mut stage, &voxels, mesh.positions(), n, &mut draw)?
@@ -230,7 +251,7 @@ impl<'a> MeshJob<'a> {
         // The device is not needed any more, and decimation may want what it takes on a machine that shares memory.
         drop(stage);
         let (mesh, mut dropped) = cleaned(options, mesh, &seen, &mut log)?;
-        dropped.degenerate = degenerate;
+        dropped.degenerate = raw.degenerate;
         log.end(MeshStage::Clean, Some(&mesh))?;
         let (mesh, decimation_error) = decimated(options, space.voxel(), mesh, &mut log)?;
         let mesh = mesh.with_own_normals();
@@ -269,8 +290,9 @@ impl<'a> MeshJob<'a> {
             space,
             views: n,
             views_in_bands,
-            bricks: keys.len(),
-            slabs,
+            bricks: raw.bricks,
+            slabs: raw.slabs,
+            poisson: raw.poisson,
             memory,
             stages: log.rows,
             dropped,
@@ -292,6 +314,67 @@ impl<'a> MeshJob<'a> {
         write_json(&path, &report)?;
         files.push(path);
         Ok(Made { files, report })
+    }
+
+    /// Depth of all views into voxels, and the surface in these.
+    fn fused(
+        &self,
+        stage: &mut DepthStage<'a>,
+        space: &Space,
+        voxels: &Voxels,
+        pool: u32,
+        log: &mut Log<'_>,
+    ) -> Result<Raw, MeshError> {
+        let n = self.views.len();
+        let keys = {
+            let mut draw = self.drawing(log, MeshStage::Touch, 1);
+            touched(stage, voxels, n, &mut draw)?
+        };
+        if keys.is_empty() {
+            return Err(self.no_surface(space));
+        }
+        check_host(keys.len(), space.voxel())?;
+        log.bricks = keys.len() as u64;
+        log.end(MeshStage::Touch, None)?;
+        let slabs = slabs(keys.len(), pool);
+        let bricks = {
+            let mut draw = self.drawing(log, MeshStage::Integrate, slabs);
+            let min_views = self.profile.mesh.min_views;
+            integrated(stage, voxels, &keys, min_views, n, &mut draw)?
+        };
+        log.end(MeshStage::Integrate, None)?;
+        let (mesh, degenerate) = triangles(space, voxels, bricks, log)?;
+        log.end(MeshStage::March, Some(&mesh))?;
+        Ok(Raw {
+            mesh,
+            degenerate,
+            bricks: keys.len(),
+            slabs,
+            poisson: None,
+        })
+    }
+
+    /// Pixels of all views as points, and the surface through these.
+    fn reconstructed(&self, stage: &mut DepthStage<'a>, space: &Space, log: &mut Log<'_>) -> Result<Raw, MeshError> {
+        let options = &self.profile.mesh;
+        let cameras: Vec<&Camera> = self.views.iter().map(|(_, camera)| camera).collect();
+        let place = (space, self.scene.extent);
+        let points = poisson::points(stage, &cameras, place, (options.points, options.level), &mut |view| {
+            log.tell(MeshStage::Points, count(view), count(cameras.len()))
+        })?;
+        if points.is_empty() {
+            return Err(self.no_surface(space));
+        }
+        log.end(MeshStage::Points, None)?;
+        let (mesh, row) = poisson::surface(options, points, &mut log.part(MeshStage::Reconstruct))?;
+        log.end(MeshStage::Reconstruct, Some(&mesh))?;
+        Ok(Raw {
+            mesh,
+            degenerate: 0,
+            bricks: 0,
+            slabs: 0,
+            poisson: Some(row),
+        })
     }
 
     /// The mesh with a picture over it, from the photos of the training views.
@@ -353,60 +436,6 @@ impl<'a> MeshJob<'a> {
     fn no_surface(&self, space: &Space) -> MeshError {
         MeshError::NoSurface {
             space: space.to_string(),
-        }
-    }
-}
-
-/// Tells how far the work is, and remembers how long stages took.
-struct Log<'t> {
-    tell: Tell<'t>,
-    since: Instant,
-    rows: Vec<StageRow>,
-    /// Bricks near surfaces, once they are known.
-    bricks: u64,
-}
-
-impl<'t> Log<'t> {
-    fn new(tell: Tell<'t>) -> Self {
-        Self {
-            tell,
-            since: Instant::now(),
-            rows: Vec::new(),
-            bricks: 0,
-        }
-    }
-
-    fn tell(&mut self, stage: MeshStage, done: u32, total: u32) -> Result<(), MeshError> {
-        match (self.tell)(MeshEvent::Progress(MeshProgress { stage, done, total })) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(MeshError::Stopped),
-        }
-    }
-
-    /// For stages on the host.
-    fn part(&mut self, stage: MeshStage) -> impl FnMut(f32) -> ControlFlow<()> + '_ {
-        move |fraction| {
-            (self.tell)(MeshEvent::Progress(MeshProgress {
-                stage,
-                done: (fraction * PARTS as f32) as u32,
-                total: PARTS,
-            }))
-        }
-    }
-
-    fn end(&mut self, stage: MeshStage, mesh: Option<&Mesh>) -> Result<(), MeshError> {
-        let row = StageRow {
-            stage,
-            bricks: self.bricks,
-            seconds: self.since.elapsed().as_secs_f64(),
-            vertices: mesh.map_or(0, |mesh| mesh.positions().len() as u64),
-            triangles: mesh.map_or(0, |mesh| mesh.triangles().len() as u64),
-        };
-        self.since = Instant::now();
-        self.rows.push(row);
-        match (self.tell)(MeshEvent::Stage(row)) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(MeshError::Stopped),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! of meshes.
 //!
 //! Owns the way from a model to files: depth of every training view into sparse bricks of voxels in a fixed amount of device memory, marching cubes,
-//! colours, cleaning, files. Promises that what is allocated is what was planned; that a smaller budget gives the same bytes,
+//! colours, cleaning, files; or depth of every view as points with normals, and Poisson reconstruction through these. Promises that what is allocated is what was planned; that a smaller budget gives the same bytes,
 //! in more slabs; that equal input gives equal files; and that files appear whole or not at all. Refuses what cannot fit
 //! before it begins, with the key that would. What triangles are and how they are cleaned is `kiln-mesh`'s.
 //!
@@ -15,7 +15,9 @@ mod drawn_error;
 mod error;
 mod file;
 mod fusion;
+mod log;
 mod make;
+mod poisson;
 pub mod raster;
 mod report;
 mod scores;
@@ -29,6 +31,7 @@ pub use drawn_error::DrawnError;
 pub use error::MeshError;
 pub use file::MeshFile;
 pub use make::{Made, MeshOutlook, Tell};
+pub use poisson::PoissonRow;
 pub use report::{Dropped, MeshEvent, MeshProgress, MeshReport, MeshStage, StageRow, Surface, TextureRow};
 pub use scores::MeshScores;
 pub use space::Space;

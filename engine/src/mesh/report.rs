@@ -3,13 +3,17 @@
 use kiln_mesh::topology::Topology;
 use serde::Serialize;
 
-use super::{Space, StageSizes};
+use super::{PoissonRow, Space, StageSizes};
 use crate::config;
 
 /// Parts of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MeshStage {
+    /// Views give points.
+    Points,
+    /// Points become triangles.
+    Reconstruct,
     /// Views mark the bricks near what they see.
     Touch,
     /// Views go into the voxels.
@@ -33,6 +37,8 @@ impl MeshStage {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Points => "points",
+            Self::Reconstruct => "reconstruct",
             Self::Touch => "touch",
             Self::Integrate => "integrate",
             Self::March => "march",
@@ -166,6 +172,8 @@ pub struct MeshReport {
     pub bricks: usize,
     /// Slabs that they went by in.
     pub slabs: usize,
+    /// Points and what was made of them; none where there were voxels.
+    pub poisson: Option<PoissonRow>,
     /// What was planned and allocated.
     pub memory: StageSizes,
     /// What happened, in order.

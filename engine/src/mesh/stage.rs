@@ -10,6 +10,8 @@ use crate::config::Profile;
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::fusion::{BRICK_BYTES, Voxels};
+use crate::kernels::level::{Level, POINT_BYTES};
+use crate::kernels::morton::Frame;
 use crate::kernels::surface_depth::Depths;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Surface, Variants};
@@ -17,7 +19,9 @@ use crate::memory::{Budget, Gpu, MemoryError, Plan, PlanLimits};
 use crate::plan::{Faults, Look, OpenDevice};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::scene::Camera;
-use crate::step::{self, BAND_SLOTS, BandTensors, Capacities, Part, Parts, RecordBandTensors, StepTensors, Turns};
+use crate::step::{
+    self, BAND_SLOTS, BandTensors, Capacities, LevelTensors, Part, Parts, RecordBandTensors, StepTensors, Turns,
+};
 use crate::train::{BandRing, TrainError, uniforms};
 use crate::vk::{CompiledProgram, RecordOptions};
 
@@ -27,7 +31,9 @@ const KEY_BYTES: u64 = 4;
 /// Bricks of a part of the pool: 128 MiB, what the most modest drivers bind.
 const PART_BRICKS: u32 = 1 << 16;
 /// Most bricks there is room for at once; more go by in slabs.
-const MOST_BRICKS: u32 = 1 << 18;
+pub(super) const MOST_BRICKS: u32 = 1 << 18;
+/// Bricks whose bytes colours of vertices take turns in where there are no voxels: 16 MiB.
+pub(super) const COLOR_BRICKS: u32 = 1 << 13;
 /// Least visible records that are tried before a model is said not to fit.
 const LEAST_RECORDS: u32 = 1 << 12;
 
@@ -85,6 +91,15 @@ pub(crate) struct Subject {
     pub(crate) sizes_px: Vec<[u32; 2]>,
     /// Which depths count.
     pub(crate) depths: Depths,
+    /// A level of the density to take points on, and where the model is.
+    pub(crate) level: Option<(Level, Frame)>,
+}
+
+/// Points on a level of the density.
+struct LevelPlan {
+    tensors: LevelTensors,
+    prepare: Program,
+    points: Vec<Program>,
 }
 
 /// Everything a stage allocates and executes, as data.
@@ -95,6 +110,7 @@ pub(crate) struct StagePlan {
     bands: BandTensors,
     records: RecordBandTensors,
     pool: Option<Pool>,
+    level: Option<LevelPlan>,
     view: Program,
     clear: Program,
     parts: Parts,
@@ -140,12 +156,24 @@ impl StagePlan {
         let bands = BandTensors::new(&mut table, &capacities, variants);
         let records = RecordBandTensors::new(&mut table, &tensors, false);
         let pool = pool.map(|(voxels, bricks)| Pool::new(&mut table, voxels, bricks));
+        let level = match &subject.level {
+            None => None,
+            Some((level, frame)) => {
+                let level = LevelTensors::new(&mut table, &capacities, *level, variants)?;
+                Some(LevelPlan {
+                    prepare: step::prepare_levels(&tensors, &level, frame),
+                    points: step::level_points(&tensors, &level),
+                    tensors: level,
+                })
+            }
+        };
+        let level_tensors = level.as_ref().map(|level| &level.tensors);
         let mut view = Program::new("view with depth");
-        step::surface(&mut view, &tensors, subject.depths);
+        step::surface(&mut view, &tensors, subject.depths, level_tensors);
         // Whatever goes on from the view finds these.
         view.hold(&[tensors.pixels.image, surface.map]);
         let clear = step::clear_stall(&tensors);
-        let parts = step::surface_in_bands(&tensors, &bands, &records, subject.depths);
+        let parts = step::surface_in_bands(&tensors, &bands, &records, subject.depths, level_tensors);
         let mut plan = Self {
             table,
             tensors,
@@ -153,6 +181,7 @@ impl StagePlan {
             bands,
             records,
             pool,
+            level,
             view,
             clear,
             parts,
@@ -178,16 +207,21 @@ impl StagePlan {
         [&self.view, &self.clear]
             .into_iter()
             .chain(self.parts.values())
+            .chain(
+                self.level
+                    .iter()
+                    .flat_map(|level| level.points.iter().chain([&level.prepare])),
+            )
             .collect()
     }
 
-    /// The largest plan within the budget: with room for `voxels`, if there are to be any.
+    /// The largest plan within the budget: with room for so many bricks of `voxels`, if there are to be any.
     ///
     /// # Errors
     /// [`MeshError::DoesNotFit`] when not even one brick fits, [`MeshError::NoGaussians`], [`MeshError::NoViews`].
     pub(crate) fn fit(
         subject: &Subject,
-        voxels: Option<&Voxels>,
+        voxels: Option<(&Voxels, u32)>,
         variants: &Variants,
         budget: Budget,
         limits: PlanLimits,
@@ -206,12 +240,18 @@ impl StagePlan {
         };
         let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
         let n = subject.gaussians;
-        let most = voxels.map_or(0, |voxels| {
+        let most = voxels.map_or(0, |(voxels, most)| {
             let all = u32::try_from(voxels.all()).unwrap_or(u32::MAX);
-            faults.bricks.unwrap_or(MOST_BRICKS).min(all)
+            faults.bricks.unwrap_or(most).min(all)
         });
         let build = |v_cap: u32, i_cap: u32, bricks: u32| {
-            Self::new(subject, [v_cap, i_cap], voxels.map(|v| (v, bricks)), &variants, limits)
+            Self::new(
+                subject,
+                [v_cap, i_cap],
+                voxels.map(|(v, _)| (v, bricks)),
+                &variants,
+                limits,
+            )
         };
         let fits = |plan: &Self| plan.sizes.device_bytes <= budget.cap_bytes;
         let v_most = faults.v_cap.unwrap_or(n).min(n).min(bound(RECORD_BYTES));
@@ -272,6 +312,7 @@ pub(crate) struct DepthStage<'a> {
     forward: CompiledProgram,
     finish: CompiledProgram,
     ring: BandRing,
+    points: Vec<CompiledProgram>,
     pub(crate) gpu: Gpu,
     pub(crate) pool: Option<Pool>,
     /// Image, transmittance in the fourth place.
@@ -283,6 +324,8 @@ pub(crate) struct DepthStage<'a> {
     tensors: StepTensors,
     profile: &'a Profile,
     look: Look,
+    /// Points on a level, where they are wanted.
+    level: Option<LevelTensors>,
     /// Views drawn in bands.
     pub(crate) banded: u32,
 }
@@ -309,7 +352,12 @@ impl<'a> DepthStage<'a> {
             gpu.compile(program.unwrap_or(&none), options)
         };
         let part = |part| plan.parts.get(&part);
+        let points = plan.level.iter().flat_map(|level| &level.points);
+        let points: Vec<CompiledProgram> = points
+            .map(|program| compile(Some(program), 1))
+            .collect::<Result<_, _>>()?;
         let stage = Self {
+            points,
             view: compile(Some(&plan.view), 1)?,
             clear: compile(Some(&plan.clear), 1)?,
             prefix: compile(part(Part::Prefix), 1)?,
@@ -330,8 +378,12 @@ impl<'a> DepthStage<'a> {
             banded: 0,
             gpu: {
                 step::write_model(&mut gpu, &plan.tensors, model)?;
+                if let Some(level) = &plan.level {
+                    gpu.run(&level.prepare)?;
+                }
                 gpu
             },
+            level: plan.level.map(|level| level.tensors),
             tensors: plan.tensors,
         };
         Ok(stage)
@@ -409,5 +461,26 @@ impl<'a> DepthStage<'a> {
     pub(crate) fn read_map(&mut self, camera: &Camera) -> Result<Vec<[f32; 4]>, MeshError> {
         let pixels = camera.width_px as usize * camera.height_px as usize;
         Ok(self.gpu.read(&self.map, pixels)?)
+    }
+    /// Place and outward normal, world space, of the points of the view that was drawn last, by their pixels; none where no points
+    /// are planned.
+    ///
+    /// # Errors
+    /// [`MeshError::Memory`].
+    pub(crate) fn read_points(&mut self, camera: &Camera) -> Result<Vec<[[f32; 3]; 2]>, MeshError> {
+        let mut found = Vec::new();
+        let Some(level) = &self.level else {
+            return Ok(found);
+        };
+        let room = (level.points.bytes / POINT_BYTES) as usize;
+        let pixels = camera.width_px as usize * camera.height_px as usize;
+        let mut left = pixels.min(level.level.candidates as usize);
+        for program in &self.points {
+            self.gpu.run_compiled(program)?;
+            let batch: Vec<[[f32; 3]; 2]> = self.gpu.read(&level.points, left.min(room))?;
+            left -= batch.len();
+            found.extend(batch.into_iter().filter(|[_, normal]| *normal != [0.0; 3]));
+        }
+        Ok(found)
     }
 }

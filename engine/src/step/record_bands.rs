@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use super::bands::{band_lists, band_range, drawn, pack, pulled, running_sums, span};
 use super::passes::{coefficients, position_noise, records, status, targets, upload, upload_uniforms};
-use super::{BandTensors, Part, Parts, StepTensors, losses, surface};
+use super::{BandTensors, LevelTensors, Part, Parts, StepTensors, level, losses, surface};
 use crate::kernels::counters::WORD_VISIBLE;
 use crate::kernels::gradient_store::{self, InBand, Rows};
 use crate::kernels::surface_depth::Depths;
@@ -155,14 +155,24 @@ pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, 
     ])
 }
 
-/// Lists what draws a view with depth and normals with records in bands; the image and the depth map outlast the last part.
+/// Lists what draws a view as [`surface()`](super::surface()) does with records in bands; the image and the depth map outlast the
+/// last part.
 #[must_use]
-pub fn surface_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, depths: Depths) -> Parts {
+pub fn surface_in_bands(
+    t: &StepTensors,
+    b: &BandTensors,
+    r: &RecordBandTensors,
+    depths: Depths,
+    level: Option<&LevelTensors>,
+) -> Parts {
     let held = surface::outputs(t);
     let mut forward = Program::new("surface in bands, forward");
     forward.hold(&held);
     let lists = band_records(&mut forward, t, b, r);
     rasterize::record(&mut forward, &t.shared, &t.splats, &lists, &t.pixels, &t.variants);
+    if let Some(level) = level {
+        level::hits(&mut forward, t, level, (&r.inside, r.groups), &lists);
+    }
     forward.hold(&held);
 
     let mut finish = Program::new("surface in bands, finish");

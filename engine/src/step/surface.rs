@@ -1,6 +1,7 @@
 //! A view with depth and normals.
 
 use super::StepTensors;
+use super::level::{self, LevelTensors};
 use super::passes::{forward, status, upload_uniforms};
 use crate::kernels::surface_depth::{self, Depths};
 use crate::program::{Program, Span};
@@ -23,10 +24,14 @@ pub(super) fn depth_map(program: &mut Program, t: &StepTensors, depths: Depths) 
     }
 }
 
-/// Appends one view up to its depth map. A view that stalls has no depths.
-pub fn surface(program: &mut Program, t: &StepTensors, depths: Depths) {
+/// Appends one view up to its depth map, and to what its candidates show where points on a `level` are wanted. A view that
+/// stalls has no depths.
+pub fn surface(program: &mut Program, t: &StepTensors, depths: Depths, level: Option<&LevelTensors>) {
     upload_uniforms(program, t);
-    forward(program, t);
+    let lists = forward(program, t);
+    if let Some(level) = level {
+        level::hits(program, t, level, (&t.chunks, t.group_visible), &lists);
+    }
     depth_map(program, t, depths);
     status(program, t);
 }

@@ -12,6 +12,7 @@ mod losses;
 mod meshes;
 mod model;
 mod near_light;
+mod neighbors;
 mod plane_loss;
 mod poison;
 mod probe;

@@ -73,7 +73,6 @@ struct Passes {
     program: Program,
     tensors: StepTensors,
     surface: Surface,
-    io: PlaneLossIo,
 }
 
 impl Passes {
@@ -106,7 +105,6 @@ impl Passes {
             program,
             tensors,
             surface,
-            io,
         }
     }
 

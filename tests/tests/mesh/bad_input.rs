@@ -63,8 +63,29 @@ fn models_that_show_nothing_are_refused() {
         &["do not fit", "--set mesh.voxel="],
     );
     refused("ball.ply", &["--set", "mesh.voxel=-1"], 3, &["mesh.voxel", "above 0"]);
-    refused("ball.ply", &["--set", "mesh.level=0.3"], 3, &["mesh.level"]);
+    refused(
+        "ball.ply",
+        &["--set", "mesh.level=1.5"],
+        3,
+        &["mesh.level", "0.01 to 0.99"],
+    );
     refused("ball.ply", &["--set", "mesh.formats=[]"], 3, &["mesh.formats"]);
+    let poisson = ["--method", "poisson", "--set"];
+    let with = |setting: &'static str| [poisson[0], poisson[1], poisson[2], setting];
+    refused(
+        "ball.ply",
+        &with(empty_box),
+        4,
+        &["no view shows a surface", "mesh.box"],
+    );
+    refused("ball.ply", &with("mesh.poisson_depth=12"), 3, &["mesh.poisson_depth"]);
+    refused(
+        "ball.ply",
+        &with("mesh.density_quantile=1"),
+        3,
+        &["mesh.density_quantile"],
+    );
+    refused("ball.ply", &with("mesh.points=3"), 3, &["mesh.points"]);
     refused("ball.ply", &["--set", "strategy.kind=mcmc"], 2, &["strategy.kind"]);
     refused("ball.ply", &["--vram", "lots"], 2, &["6GiB"]);
     let (code, said) = mesh(&scratch.join("empty.ply"), &out, &[]);

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod fusion;
+mod level;
 mod program;
 mod solids;
 mod surface;

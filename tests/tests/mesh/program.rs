@@ -82,6 +82,101 @@ fn distances(mesh: &Mesh) -> Vec<f32> {
     mesh.positions().iter().map(off).collect()
 }
 
+/// Mean and largest distance from the ball of vertices in its upper half, and the mean angle of their normals, degrees. Nobody looks
+/// from below: only what is seen has to be where it is.
+fn seen_above(mesh: &Mesh) -> (f32, f32, f32) {
+    let (mut off, mut degrees) = (Vec::new(), Vec::new());
+    for ((distance, p), n) in distances(mesh)
+        .into_iter()
+        .zip(mesh.positions())
+        .zip(mesh.normals().unwrap())
+    {
+        if p[2] > CENTER[2] {
+            let outwards: f32 = (0..3).map(|a| (p[a] - CENTER[a]) * n[a]).sum();
+            let length = (0..3).map(|a| (p[a] - CENTER[a]).powi(2)).sum::<f32>().sqrt();
+            off.push(distance);
+            degrees.push((outwards / length).clamp(-1.0, 1.0).acos().to_degrees());
+        }
+    }
+    let mean = |list: &[f32]| list.iter().sum::<f32>() / list.len() as f32;
+    (mean(&off), off.iter().copied().fold(0.0, f32::max), mean(&degrees))
+}
+
+#[test]
+fn points_become_a_closed_ball() {
+    let scratch = Scratch::new("mesh-poisson");
+    let ply = scratch.join("ball.ply");
+    written(&ply, &ball());
+    let out = scratch.join("out");
+    let closed = [
+        "--method",
+        "poisson",
+        "--set",
+        "mesh.density_quantile=0",
+        "--set",
+        "mesh.cull_unseen=false",
+        "--set",
+        "mesh.poisson_depth=6",
+    ];
+    let (code, said) = mesh(&ply, &out, &closed);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("at Poisson depth 6"), "{said}");
+    let found = read(out.join("mesh.ply"));
+    let topology = topology::report(&found);
+    assert!(topology.is_closed() && topology.flipped_edges == 0, "{topology}");
+    assert_eq!((topology.pieces, topology.euler), (1, 2));
+    // Within a fiftieth of the radius and five degrees.
+    let (mean, most, degrees) = seen_above(&found);
+    println!("distances {mean}, at most {most}, normals {degrees} degrees off, {topology}");
+    assert!(
+        mean < 0.01 && most < 0.02 * RADIUS && degrees < 5.0,
+        "{mean} {most} {degrees}"
+    );
+    for ((p, n), color) in found
+        .positions()
+        .iter()
+        .zip(found.normals().unwrap())
+        .zip(found.colors().unwrap())
+    {
+        let up = p[2] - CENTER[2];
+        if up > 0.1 {
+            let outwards: f32 = (0..3).map(|a| (p[a] - CENTER[a]) * n[a]).sum();
+            assert!(outwards > 0.0 && color[0] > color[2], "{p:?} {n:?} {color:?}");
+        }
+    }
+    let report = json(&out.join("report.json"));
+    assert_eq!(report["poisson"]["depth"], 6, "{report}");
+    assert!(report["poisson"]["points"].as_u64().unwrap() > 10_000, "{report}");
+    assert_eq!(report["surface"]["open_edges"], 0);
+    let stages: Vec<&str> = report["stages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| s["stage"].as_str().unwrap())
+        .collect();
+    assert_eq!(stages, ["points", "reconstruct", "color", "clean", "write"]);
+    // The same again, also where views are drawn in bands.
+    let bytes = fs::read(out.join("mesh.ply")).unwrap();
+    for fault in ["bands=1", "bands=3", "i_cap=2500", "v_cap=1200"] {
+        let again = scratch.join(fault);
+        let (code, said) = mesh(&ply, &again, &[&closed[..], &["--fault", fault]].concat());
+        assert_eq!(code, Some(0), "{said}");
+        assert!(fs::read(again.join("mesh.ply")).unwrap() == bytes, "{fault}");
+    }
+    // Without a density, from the depth of pixels; with what is thin or unseen cut off it is open.
+    let depths = scratch.join("depths");
+    let (code, said) = mesh(&ply, &depths, &[&closed[..], &["--set", "mesh.level=null"]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    let depths = read(depths.join("mesh.ply"));
+    assert!(topology::report(&depths).is_closed());
+    let (mean, ..) = seen_above(&depths);
+    assert!(mean < 0.01, "{mean}");
+    let cut = scratch.join("cut");
+    let (code, said) = mesh(&ply, &cut, &["--method", "poisson", "--set", "mesh.poisson_depth=6"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(topology::report(&read(cut.join("mesh.ply"))).open_edges > 0);
+}
+
 #[test]
 fn a_ball_of_splats_becomes_a_ball() {
     let scratch = Scratch::new("mesh");
@@ -262,6 +357,16 @@ fn depth_and_normals_are_drawn() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_leaves_no_file() {
+    // Voxels, and cells, fine enough for minutes.
+    let fine = interrupted(&["--set", "mesh.voxel=0.003"], "touch");
+    assert!(fine["bricks"].as_u64().unwrap() > 1000, "{fine}");
+    let deep = ["--method", "poisson", "--set", "mesh.poisson_depth=10", "-r", "2"];
+    interrupted(&deep, "points");
+}
+
+/// Interrupts a run when its first stage is over, which has this name, and gives what was told of it.
+#[cfg(unix)]
+fn interrupted(more: &[&str], stage: &str) -> serde_json::Value {
     use std::io::BufRead as _;
     use std::process::Stdio;
     let scratch = Scratch::new("mesh-interrupt");
@@ -276,16 +381,11 @@ fn an_interrupt_leaves_no_file() {
         .arg(runs::scene())
         .arg("-o")
         .arg(&out);
-    // Voxels fine enough for minutes.
-    command.args(["--allow-cpu", "-q", "--json", "--set", "mesh.voxel=0.003"]);
+    command.args(["--allow-cpu", "-q", "--json"]).args(more);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let first: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-    assert_eq!(
-        (&first["type"], &first["stage"]),
-        (&"mesh_stage".into(), &"touch".into())
-    );
-    assert!(first["bricks"].as_u64().unwrap() > 1000, "{first}");
+    assert_eq!((&first["type"], &first["stage"]), (&"mesh_stage".into(), &stage.into()));
     let killed = Command::new("kill")
         .arg("-INT")
         .arg(child.id().to_string())
@@ -294,6 +394,7 @@ fn an_interrupt_leaves_no_file() {
     assert!(killed.success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "something is left");
+    first
 }
 
 /// `kiln train --mesh` ends with the mesh that `kiln mesh RUN` makes, and `kiln plan --mesh` says what it takes.

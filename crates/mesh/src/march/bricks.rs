@@ -117,7 +117,7 @@ pub fn bricks(bricks: &Bricks, grid: Grid, progress: Progress<'_>) -> Result<Mes
     bricks.check()?;
     let mut ticker = Ticker::new(progress, 2 * bricks.values.len() as u64);
     let mut marks: Vec<Marks> = Vec::with_capacity(bricks.keys.len());
-    let (mut positions, mut triangles) = (Vec::new(), Vec::new());
+    let mut positions = Vec::new();
     for (brick, key) in bricks.keys.iter().enumerate() {
         let values = bricks.with_halo(&bricks.neighbors(brick));
         let mut mark = Marks {
@@ -141,6 +141,8 @@ pub fn bricks(bricks: &Bricks, grid: Grid, progress: Progress<'_>) -> Result<Mes
         too_many(positions.len())?;
         ticker.step(BRICK_VOXELS as u64)?;
     }
+    // A closed surface has two triangles a vertex, less some.
+    let mut triangles = Vec::with_capacity(2 * positions.len());
     for (brick, mark) in marks.iter().enumerate() {
         ticker.step(BRICK_VOXELS as u64)?;
         let neighbors = bricks.neighbors(brick);

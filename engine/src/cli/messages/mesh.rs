@@ -7,6 +7,7 @@ use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
 use crate::scene::SceneError;
+use crate::step::NeighborsRefused;
 use crate::train::TrainError;
 
 #[test]
@@ -37,6 +38,17 @@ fn mesh() {
             available_bytes: 5 << 30,
             fitting_voxel: 0.012_34,
         },
+        MeshError::Neighbors(NeighborsRefused::Gaussians(40_000_000)),
+        MeshError::Poisson(kiln_mesh::Error::Memory {
+            what: "depth 11 of the reconstruction takes".to_owned(),
+            needed_bytes: 9 << 30,
+            most_bytes: 5 << 30,
+        }),
+        MeshError::Poisson(kiln_mesh::Error::Unfit {
+            job: "reconstruction",
+            found: "all points, 1, lie at one place".to_owned(),
+            hint: "give points along a surface",
+        }),
         MeshError::NothingLeft { pieces: 12, unseen: 3 },
         MeshError::Decimation {
             triangles: 40_000_000,
@@ -94,6 +106,8 @@ fn mesh() {
                 NoSurface,
                 DoesNotFit,
                 HostMemory,
+                Neighbors,
+                Poisson,
                 NothingLeft,
                 Decimation,
                 Stopped,

@@ -331,6 +331,11 @@ const _: () = {
     assert!(size_of::<Counters>() == 84);
 };
 
+// shaders/common/box_tree.glsl
+
+/// Centres or boxes in a box.
+pub const BOX_WIDTH: u32 = 32;
+
 // shaders/common/clear_state.glsl
 
 /// Planes of the statistics.

@@ -19,6 +19,7 @@ pub mod densify_scan;
 pub mod densify_score;
 pub mod densify_select_count;
 pub mod densify_select_pick;
+pub mod density_rows;
 pub mod emit;
 pub mod error_score;
 pub mod exposure;
@@ -33,6 +34,8 @@ pub mod gradient_store;
 pub mod guard_bands;
 pub mod histogram;
 pub mod intersection_scan;
+pub mod level_hits;
+pub mod level_points;
 pub mod loss_gradient;
 pub mod loss_gradient_strip;
 pub mod loss_reduce;
@@ -50,6 +53,9 @@ pub mod morton_begin;
 pub mod morton_keys;
 pub mod morton_places;
 pub mod move_rows;
+pub mod neighbor_boxes;
+pub mod neighbor_search;
+pub mod neighbor_take;
 pub mod opacity_reset;
 pub mod plane_gather;
 pub mod plane_loss;
@@ -61,6 +67,7 @@ pub mod rasterize;
 pub mod rasterize_backward;
 pub mod rasterize_backward_lanes;
 pub mod rasterize_lanes;
+pub mod record_ids;
 pub mod reorder;
 pub mod sort_count;
 pub mod sort_scan;
@@ -80,7 +87,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 127] = [
+pub static ALL: [&Shader; 135] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -103,6 +110,7 @@ pub static ALL: [&Shader; 127] = [
     &densify_score::KERNEL.shader,
     &densify_select_count::KERNEL.shader,
     &densify_select_pick::KERNEL.shader,
+    &density_rows::KERNEL.shader,
     &emit::KERNEL.shader,
     &error_score::KERNEL.shader,
     &exposure::KERNEL.shader,
@@ -128,6 +136,8 @@ pub static ALL: [&Shader; 127] = [
     &guard_bands::KERNEL.shader,
     &histogram::KERNEL.shader,
     &intersection_scan::KERNEL.shader,
+    &level_hits::KERNEL.shader,
+    &level_points::KERNEL.shader,
     &loss_gradient::KERNEL.shader,
     &loss_gradient::MASKED.shader,
     &loss_gradient_strip::KERNEL.shader,
@@ -149,6 +159,10 @@ pub static ALL: [&Shader; 127] = [
     &morton_places::KERNEL.shader,
     &move_rows::GATHER.shader,
     &move_rows::SCATTER.shader,
+    &neighbor_boxes::KERNEL.shader,
+    &neighbor_boxes::UPPER.shader,
+    &neighbor_search::KERNEL.shader,
+    &neighbor_take::KERNEL.shader,
     &opacity_reset::KERNEL.shader,
     &plane_gather::KERNEL.shader,
     &plane_loss::KERNEL.shader,
@@ -178,6 +192,7 @@ pub static ALL: [&Shader; 127] = [
     &rasterize_backward::COMPARE_EXCHANGE_SURFACE.shader,
     &rasterize_backward_lanes::KERNEL.shader,
     &rasterize_lanes::KERNEL.shader,
+    &record_ids::KERNEL.shader,
     &reorder::PUT.shader,
     &reorder::TAKE.shader,
     &sort_count::KERNEL.shader,

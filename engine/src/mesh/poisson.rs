@@ -1,0 +1,201 @@
+//! A closed surface through what views see: points on a level of the density, or their depths, with normals, and screened Poisson
+//! through these.
+
+use std::ops::ControlFlow;
+
+use kiln_mesh::Mesh;
+use kiln_mesh::poisson::{Depth, Options, reconstruct};
+use serde::Serialize;
+
+use super::stage::DepthStage;
+use super::{MeshError, Space};
+use crate::config;
+use crate::plan::available_bytes;
+use crate::scene::Camera;
+
+/// Largest depth of the finest lattice where it is not set.
+const CHOSEN_DEPTH: u32 = 10;
+/// Scene extents around the middle of contracted space beyond which points are left out (SuGaR).
+const REACH: f32 = 4.0;
+/// Bytes of a point with its normal.
+const POINT_BYTES: u64 = 24;
+
+/// What the surface was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PoissonRow {
+    /// Points, of all views.
+    pub points: u64,
+    /// Cells along a side of the cube around them are 2 to the power of this.
+    pub depth: u32,
+    /// Blocks of 8 x 8 x 8 nodes of all levels.
+    pub blocks: u64,
+    /// Host bytes of the reconstruction, points and normals not counted.
+    pub host_bytes: u64,
+}
+
+/// Points on surfaces with their outward normals, world space.
+#[derive(Debug, Default)]
+pub(super) struct Points {
+    positions: Vec<[f32; 3]>,
+    normals: Vec<[f32; 3]>,
+}
+
+impl Points {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+}
+
+/// Where points count: the box of bounded space, else four scene extents around its middle.
+fn bounds(space: &Space, extent: f32) -> [[f32; 3]; 2] {
+    match *space {
+        Space::Bounded { lower, upper, .. } => [lower, upper],
+        Space::Contracted { focus, radius, .. } => {
+            let reach = REACH * extent.max(radius);
+            [focus.map(|x| x - reach), focus.map(|x| x + reach)]
+        }
+    }
+}
+
+/// Refuses more points than host memory holds.
+///
+/// # Errors
+/// [`MeshError::Poisson`] when the points alone do not fit.
+fn check_host(points: u64) -> Result<(), MeshError> {
+    let needed_bytes = points * POINT_BYTES;
+    match available_bytes() {
+        Some(most_bytes) if needed_bytes > most_bytes => Err(MeshError::Poisson(kiln_mesh::Error::Memory {
+            what: format!("{points} points of views take"),
+            needed_bytes,
+            most_bytes,
+        })),
+        _ => Ok(()),
+    }
+}
+
+/// Draws all views and takes at most `most` points of them, as many of each view where it has them: those on the `level` of the
+/// density, or pixels with depth and normal. `next` is called with the number of each view.
+///
+/// # Errors
+/// What `next` says; [`MeshError::Poisson`] when points do not fit host memory; [`MeshError::Memory`], [`MeshError::Train`].
+pub(super) fn points(
+    stage: &mut DepthStage<'_>,
+    cameras: &[&Camera],
+    (space, extent): (&Space, f32),
+    (most, level): (u32, Option<f32>),
+    next: &mut dyn FnMut(usize) -> Result<(), MeshError>,
+) -> Result<Points, MeshError> {
+    let [lower, upper] = bounds(space, extent);
+    let pixels = |camera: &&Camera| u64::from(camera.width_px) * u64::from(camera.height_px);
+    let most = u64::from(most).min(cameras.iter().map(pixels).sum());
+    check_host(most)?;
+    let most = most as usize;
+    let mut points = Points::default();
+    points.positions.reserve_exact(most);
+    points.normals.reserve_exact(most);
+    for (view, camera) in cameras.iter().enumerate() {
+        next(view)?;
+        stage.draw(camera, None)?;
+        let is_in = |[p, _]: &[[f32; 3]; 2]| (0..3).all(|i| (lower[i]..=upper[i]).contains(&p[i]));
+        let mut seen = match level {
+            Some(_) => stage.read_points(camera)?,
+            None => {
+                let map = stage.read_map(camera)?.into_iter().enumerate();
+                map.filter_map(|(at, value)| point(camera, at, value)).collect()
+            }
+        };
+        seen.retain(is_in);
+        // What a view does not have is left for those after it. Of its own pixels evenly many are taken.
+        let left = most - points.positions.len();
+        let (count, share) = (seen.len(), left / (cameras.len() - view));
+        let taken = share.min(count);
+        let mut due = 0;
+        for [position, normal] in seen {
+            due += taken;
+            if due >= count {
+                due -= count;
+                points.positions.push(position);
+                points.normals.push(normal);
+            }
+        }
+    }
+    Ok(points)
+}
+
+/// Place and normal, world space, of a pixel with depth and normal.
+fn point(camera: &Camera, pixel: usize, [depth, normal @ ..]: [f32; 4]) -> Option<[[f32; 3]; 2]> {
+    if depth <= 0.0 || normal == [0.0; 3] {
+        return None;
+    }
+    let (x, y) = (pixel % camera.width_px as usize, pixel / camera.width_px as usize);
+    let at = [
+        depth * (x as f32 + 0.5 - camera.cx) / camera.fx,
+        depth * (y as f32 + 0.5 - camera.cy) / camera.fy,
+        depth,
+    ];
+    let r = &camera.rotation;
+    let to_world = |v: [f32; 3]| -> [f32; 3] { [0, 1, 2].map(|i| r[0][i] * v[0] + r[1][i] * v[1] + r[2][i] * v[2]) };
+    let off = to_world(at);
+    let position = camera.position();
+    Some([[0, 1, 2].map(|i| position[i] + off[i]), to_world(normal)])
+}
+
+/// The surface through the points.
+///
+/// # Errors
+/// [`MeshError::Poisson`] when memory is short or the points have no inside; [`MeshError::Stopped`].
+pub(super) fn surface(
+    options: &config::Mesh,
+    points: Points,
+    progress: &mut dyn FnMut(f32) -> ControlFlow<()>,
+) -> Result<(Mesh, PoissonRow), MeshError> {
+    let Points { positions, normals } = points;
+    let settings = Options {
+        depth: options
+            .poisson_depth
+            .map_or(Depth::AtMost(CHOSEN_DEPTH), Depth::Exactly),
+        density_quantile: options.density_quantile,
+        memory_bytes: available_bytes().unwrap_or(u64::MAX),
+        ..Options::default()
+    };
+    let found = reconstruct(&positions, &normals, None, &settings, progress).map_err(|error| match error {
+        kiln_mesh::Error::Stopped => MeshError::Stopped,
+        other => MeshError::Poisson(other),
+    })?;
+    let row = PoissonRow {
+        points: positions.len() as u64,
+        depth: found.depth,
+        blocks: found.blocks,
+        host_bytes: found.bytes,
+    };
+    Ok((found.mesh, row))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    #[test]
+    fn pixels_come_back_to_where_they_look() {
+        // Looks along x from (-4, 1, 2), y down is world -z.
+        let camera = Camera {
+            width_px: 40,
+            height_px: 30,
+            fx: 50.0,
+            fy: 60.0,
+            cx: 19.0,
+            cy: 16.0,
+            rotation: [[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]],
+            translation: [1.0, 2.0, 4.0],
+        };
+        assert_eq!(camera.position(), [-4.0, 1.0, 2.0]);
+        let (x, y) = (31, 7);
+        let [place, normal] = point(&camera, y * 40 + x, [5.0, 0.0, 0.0, -1.0]).unwrap();
+        let [column, row, depth] = camera.sees(place).unwrap();
+        assert!((column - 31.5).abs() < 1e-4 && (row - 7.5).abs() < 1e-4 && (depth - 5.0).abs() < 1e-5);
+        assert_eq!(normal, [-1.0, 0.0, 0.0]);
+        assert_eq!(point(&camera, 0, [0.0, 0.0, 0.0, -1.0]), None);
+        assert_eq!(point(&camera, 0, [1.0, 0.0, 0.0, 0.0]), None);
+    }
+}
