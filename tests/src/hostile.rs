@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kiln::config::{Inputs, extended_profile, resolve};
-use kiln::export::{read_camera_path, read_cameras, read_ply, summarize_file, summarize_ply};
+use kiln::export::{read_camera_path, read_cameras, read_model, read_ply, summarize_file, summarize_ply};
 use kiln::scene::{ImageOptions, SceneIndex, SceneOptions, Split, ViewId, decode, photo_bytes, read_points};
 use kiln::serve::{Listen, Server};
 use kiln::train::checkpoint;
@@ -214,6 +214,17 @@ pub fn delivered(input: &[u8]) {
     let path = prepared(&PLACE, "delivered", |_| {}).join(name);
     put(&path, bytes);
     let _ = summarize_file(&path);
+    if let Ok((model, _)) = read_model(&path) {
+        let rest = 3 * model.rest_coefficients();
+        assert_eq!(model.sh_rest.len(), rest * model.len());
+        let parts = [
+            model.quats.len(),
+            model.log_scales.len(),
+            model.sh0.len(),
+            model.filter_3d.len(),
+        ];
+        assert_eq!(parts, [model.len(); 4]);
+    }
 }
 
 /// A checkpoint. With a first byte of 1 the rest is a footer that gets its digest and 16 bytes of tensors before it;

@@ -90,7 +90,7 @@ fn damaged_models_end_with_exit_4() {
                 "none of its 40 images can be decoded",
                 "view_000.jpg (",
                 "and 37 more",
-                "PNG and JPEG are read",
+                "PNG, JPEG, WebP, TIFF and EXR are read",
             ],
         ),
         (

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::request::Export;
 use super::stored::boxed;
 use super::{Exit, Failure, UsageError};
-use crate::export::{Chosen, ExportError, Format, deliver, read_ply};
+use crate::export::{Chosen, ExportError, Format, deliver, read_model};
 use crate::run::{Location, RunError};
 
 /// Writes the file and prints its path to `out`.
@@ -30,7 +30,7 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
         let shown = output.display().to_string();
         return Err(boxed(UsageError::OverTheModel { shown }));
     }
-    let (model, comments) = read_ply(model_path).map_err(|e| boxed(RunError::from(e)))?;
+    let (model, comments) = read_model(model_path).map_err(|e| boxed(RunError::from(e)))?;
     let chosen = Chosen::new(&model, &request.subset).map_err(boxed)?;
     let delivered = deliver(&output, chosen, request.format, comments).map_err(boxed)?;
     let fail = |error| boxed(ExportError::new(Path::new("standard output"), error));

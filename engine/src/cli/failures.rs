@@ -182,7 +182,7 @@ const KNOBS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set 
 impl Failure for PlanError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Scene(_) | Self::Init(_) => Exit::Data,
+            Self::Scene(_) | Self::Ply(_) | Self::Init(_) => Exit::Data,
             Self::Lpips(error) => error.exit(),
             Self::Memory(error) => error.exit(),
             Self::Vulkan(error) => error.exit(),
@@ -222,7 +222,7 @@ impl Failure for PlanError {
             // Its message says what to do.
             Self::TooMuchBackground { .. } => None,
             Self::Scene(error) => error.hint(),
-            Self::Init(_) => None,
+            Self::Ply(_) | Self::Init(_) => None,
         }
     }
 }

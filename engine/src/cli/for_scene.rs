@@ -87,7 +87,7 @@ fn of_points(init: &Init) -> Option<String> {
     header.contains(" opacity").then(|| {
         format!(
             "{} is a trained model: the centres and colours of its Gaussians are taken, their shapes, opacities and other \
-             coefficients are not",
+             coefficients are not (`--init-model` takes them all)",
             options.path
         )
     })

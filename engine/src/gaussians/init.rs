@@ -30,6 +30,9 @@ pub enum InitError {
     /// There is nothing to start from.
     #[error("the scene has no points to start from; use random initialisation (init.kind: random)")]
     NoPoints,
+    /// A model without Gaussians.
+    #[error("the model of `init` has no Gaussians; name another")]
+    NoGaussians,
     /// A position is NaN or infinite.
     #[error("point {index} is at {position:?}; positions must be finite, export the points again")]
     NotFinite {

@@ -1,6 +1,7 @@
 //! Why a run cannot be planned.
 
 use crate::eval::lpips::LpipsError;
+use crate::export::PlyError;
 use crate::gaussians::init::InitError;
 use crate::memory::{Budget, MemoryError};
 use crate::scene::SceneError;
@@ -12,6 +13,9 @@ pub enum PlanError {
     /// Scene data.
     #[error(transparent)]
     Scene(#[from] SceneError),
+    /// A file that the initial model is to come from.
+    #[error(transparent)]
+    Ply(#[from] PlyError),
     /// The initial model.
     #[error(transparent)]
     Init(#[from] InitError),

@@ -3,6 +3,8 @@
 //! A first model is made in two parts. Places and sizes follow from poses and points, so that memory is planned for every
 //! Gaussian before a photo is decoded; the colours of the background come from photos, once they can be had.
 
+mod given;
+
 use std::path::Path;
 
 use super::background::{self, Choice, thousands};
@@ -30,7 +32,7 @@ pub struct FirstModel {
     colors: Vec<[u8; 3]>,
     /// What was chosen for the background, of kinds that have one.
     choice: Option<Choice>,
-    /// What the other points are.
+    /// What the others are, for people.
     source: &'static str,
     /// How many of them there were before `memory.max_gaussians` thinned them.
     offered: usize,
@@ -42,7 +44,8 @@ impl FirstModel {
     /// `memory.max_gaussians` it takes as many, evenly spread in their order.
     ///
     /// # Errors
-    /// [`PlanError::Scene`] when a file of points cannot be read, [`PlanError::Init`] when no Gaussian can be made,
+    /// [`PlanError::Scene`] when a file of points cannot be read, [`PlanError::Ply`] when one of a model cannot,
+    /// [`PlanError::Init`] when no Gaussian can be made,
     /// [`PlanError::TooMuchBackground`] when there would be more than the profile allows.
     pub fn new(profile: &Profile, scene: &SceneIndex) -> Result<Self, PlanError> {
         Self::with_at_most(profile, scene, u32::MAX)
@@ -55,7 +58,7 @@ impl FirstModel {
         let in_front = |count| init::frustum_points(&cameras(), scene.extent, count, seed);
         let (mut points, source, [opacity, size]): (Vec<Point>, _, [f32; 2]) = match &profile.init {
             Init::SfmPoints(options) if !scene.points.is_empty() => {
-                (scene.points.clone(), "sparse", [options.opacity, options.scale])
+                (scene.points.clone(), "sparse points", [options.opacity, options.scale])
             }
             Init::SfmPoints(options) => {
                 let points = match scene.kind {
@@ -64,16 +67,31 @@ impl FirstModel {
                     }
                     SceneKind::Colmap | SceneKind::Nerfstudio => in_front(init::RANDOM_POINTS),
                 };
-                (points, "random", [options.opacity, options.scale])
+                (points, "random points", [options.opacity, options.scale])
             }
             Init::RandomBox(options) => {
                 let points = init::random_points(options.count, options.half_side, seed);
-                (points, "random", [options.opacity, options.scale])
+                (points, "random points", [options.opacity, options.scale])
             }
-            Init::RandomFrustum(options) => (in_front(options.count), "random", [options.opacity, options.scale]),
+            Init::RandomFrustum(options) => (
+                in_front(options.count),
+                "random points",
+                [options.opacity, options.scale],
+            ),
             Init::Ply(options) => {
                 let points = read_points(Path::new(&options.path))?;
-                (points, "given", [options.opacity, options.scale])
+                (points, "given points", [options.opacity, options.scale])
+            }
+            Init::Model(options) => {
+                let (gaussians, offered) = given::read(Path::new(&options.path), profile)?;
+                return Ok(Self {
+                    gaussians: gaussians.taken(&order::of_first(&gaussians, scene)),
+                    background: Vec::new(),
+                    colors: Vec::new(),
+                    choice: None,
+                    source: "given Gaussians",
+                    offered,
+                });
             }
         };
         let offered = points.len();
@@ -86,7 +104,7 @@ impl FirstModel {
         let mut gaussians = init::from_points(&points, scene.extent, degree)?;
         let choice = profile.init.background().map(|asked| {
             // Random points reach into the background by themselves.
-            let known: &[Point] = if source == "random" { &[] } else { &points };
+            let known: &[Point] = if source == "random points" { &[] } else { &points };
             Choice::new(asked, profile, scene, points.len(), known, most)
         });
         let choice = choice.transpose()?;
@@ -183,12 +201,12 @@ impl FirstModel {
         let (all, background) = (self.gaussians.len(), self.background.len());
         let points = match all - background {
             kept if kept < self.offered => format!(
-                "{} of {} {} points (`memory.max_gaussians`)",
+                "{} of {} {} (`memory.max_gaussians`)",
                 thousands(kept),
                 thousands(self.offered),
                 self.source
             ),
-            kept => format!("{} {} points", thousands(kept), self.source),
+            kept => format!("{} {}", thousands(kept), self.source),
         };
         match background {
             0 => points,

@@ -4,7 +4,7 @@
 //! Mip-Splatting (Yu et al. 2024).
 
 use crate::config::{Background, Profile};
-use crate::plugins::{AdamOptions, Loss, Optimizer, Sink};
+use crate::plugins::{AdamOptions, Init, Loss, Optimizer, Sink};
 use crate::step::Terms;
 
 /// Parameter groups of the optimiser, as bits of [`Events::adam_skip_mask`].
@@ -48,9 +48,13 @@ pub struct Events {
     pub adam_skip_mask: u32,
 }
 
-/// Active SH degree: 0 at first, one more at every multiple of `schedule.sh_every`, at most `model.sh_degree`.
+/// Active SH degree: 0 at first, one more at every multiple of `schedule.sh_every`, at most `model.sh_degree`; all of it where the
+/// first model is a trained one.
 #[must_use]
 pub fn sh_degree_at(profile: &Profile, iteration: u32) -> u32 {
+    if matches!(profile.init, Init::Model(_)) {
+        return profile.model.sh_degree;
+    }
     (iteration / profile.schedule.sh_every.max(1)).min(profile.model.sh_degree)
 }
 
@@ -361,6 +365,8 @@ mod tests {
             assert_eq!(sh_degree_at(&profile, iteration), degree, "{iteration}");
         }
         assert_eq!(sh_degree_at(&recipe("mip", &[("model.sh_degree", "1")]), 5000), 1);
+        let going_on = recipe("default", &[("init", "{ kind: model, path: a.ply }")]);
+        assert_eq!(sh_degree_at(&going_on, 1), 3);
     }
 
     #[test]

@@ -12,6 +12,7 @@ family! {
         RandomBox(RandomBoxOptions) = "random_box", "uniform random points in a cube, for scenes without points";
         RandomFrustum(RandomFrustumOptions) = "random_frustum", "random points in front of the cameras, for scenes without points";
         Ply(PointsPlyOptions) = "ply", "one Gaussian a point of a PLY file";
+        Model(ModelOptions) = "model", "the Gaussians of a trained model, with all their parameters";
     }
 }
 
@@ -59,7 +60,7 @@ impl Init {
         match self {
             Self::SfmPoints(options) => Some(options.background),
             Self::Ply(options) => Some(options.background),
-            Self::RandomBox(_) | Self::RandomFrustum(_) => None,
+            Self::RandomBox(_) | Self::RandomFrustum(_) | Self::Model(_) => None,
         }
     }
 
@@ -68,7 +69,7 @@ impl Init {
         match self {
             Self::SfmPoints(options) => Some(&mut options.background),
             Self::Ply(options) => Some(&mut options.background),
-            Self::RandomBox(_) | Self::RandomFrustum(_) => None,
+            Self::RandomBox(_) | Self::RandomFrustum(_) | Self::Model(_) => None,
         }
     }
 }
@@ -172,5 +173,22 @@ impl Options for PointsPlyOptions {
         checker.range("opacity", self.opacity, 0.01..=0.99);
         checker.positive("scale", self.scale.into(), 10.0);
         check_background(self.background, checker);
+    }
+}
+
+/// Options of `model`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelOptions {
+    /// The file, in the scene's coordinates: a Gaussian splatting PLY of any program, compressed PLY, or SPZ. The first step
+    /// renders all its SH coefficients; everything else is as the settings say, so that learning rates, for one, start anew.
+    pub path: String,
+}
+
+impl Options for ModelOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.require("path", !self.path.is_empty(), "empty", || {
+            "the path of a model".to_owned()
+        });
     }
 }

@@ -13,7 +13,7 @@ use super::watch::device_budget;
 use super::{RunError, StoredError};
 use crate::config::{ModelKind, Profile};
 use crate::eval::{EvalFile, Picture};
-use crate::export::{RenderMode, read_camera_path, read_cameras, read_ply};
+use crate::export::{RenderMode, read_camera_path, read_cameras, read_model};
 use crate::gaussians::Gaussians;
 use crate::memory::Gpu;
 use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook};
@@ -138,7 +138,7 @@ impl<'a> Stored<'a> {
     /// # Errors
     /// [`RunError::Ply`] when the file holds no model.
     pub fn load(location: &Location, profile: &'a Profile, open: &'a OpenDevice) -> Result<Self, RunError> {
-        let (model, comments) = read_ply(&location.ply)?;
+        let (model, comments) = read_model(&location.ply)?;
         let filtered = model.filter_3d.iter().any(|filter| *filter != 0.0);
         let stated = [
             comments.render_mode.is_some() || filtered,

@@ -244,7 +244,7 @@ pub enum SceneError {
         looked_for: String,
     },
     /// An image file that cannot be decoded.
-    #[error("cannot decode {}: {detail}; PNG and JPEG are read, save the image again", path.display())]
+    #[error("cannot decode {}: {detail}; PNG, JPEG, WebP, TIFF and EXR are read, save the image again", path.display())]
     Image {
         /// The image.
         path: PathBuf,

@@ -31,7 +31,7 @@ const INPUT: &str = "input";
 /// Divisors that ready-made image folders come in.
 const READY_MADE: [u32; 3] = [2, 4, 8];
 /// What is read, for messages on files that cannot be.
-const READ: &str = "PNG and JPEG are read, save or copy them again";
+const READ: &str = "PNG, JPEG, WebP, TIFF and EXR are read, save or copy them again";
 /// Most entries of a scene's folder that are searched for images.
 const MOST_FOLDERS: usize = 1000;
 /// Training images narrower than this draw a warning, pixels.
@@ -212,6 +212,14 @@ impl Loader<'_> {
                 .push(format!("images are taken from {INPUT}: there is no folder {IMAGES}"));
             return Ok(input);
         }
+        // exports of one folder, where the photos lie beside the model
+        if !whole.exists()
+            && posed
+                .first()
+                .is_some_and(|image| is_there(&self.root.join(&image.name)))
+        {
+            return Ok(self.root.to_owned());
+        }
         let divisor = match self.resolution {
             Resolution::Divide(divisor) if READY_MADE.contains(&divisor) => divisor,
             _ => return Ok(whole),
@@ -379,8 +387,7 @@ impl Loader<'_> {
     fn folder_with(&self, names: &[String]) -> Option<String> {
         let first = names.first()?;
         let entries = std::fs::read_dir(self.root).into_iter().flatten().flatten();
-        let holds =
-            |folder: &PathBuf| folder.join(first).is_file() || Pairing::default().find(&folder.join(first)).is_some();
+        let holds = |folder: &PathBuf| is_there(&folder.join(first));
         let mut folders: Vec<PathBuf> = entries
             .take(MOST_FOLDERS)
             .map(|entry| entry.path())
@@ -511,6 +518,11 @@ impl Loader<'_> {
             resolution: self.resolution,
         })
     }
+}
+
+/// True for a photo that is there, under its own ending or another.
+fn is_there(path: &Path) -> bool {
+    path.is_file() || Pairing::default().find(path).is_some()
 }
 
 /// True when a file has the size of its camera divided by `divisor`, rounded either way.

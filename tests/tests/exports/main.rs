@@ -7,6 +7,7 @@ mod compressed_ply;
 mod glb;
 mod model;
 mod program;
+mod read_again;
 mod spz;
 mod spz_reader;
 mod training;

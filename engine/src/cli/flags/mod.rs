@@ -76,6 +76,12 @@ const SETTINGS: &[Flag] = &[
         "Start from the points of a PLY file",
     ),
     flag(
+        &["init-model"],
+        "init",
+        One("FILE", init_model),
+        "Start from a trained model (PLY, compressed PLY, SPZ)",
+    ),
+    flag(
         &["resolution", "r", "data-factor"],
         "dataset.resolution",
         One("N", whole::<i32>),
@@ -272,6 +278,10 @@ fn number<T: FromStr + Display>(value: &str) -> Result<String, String> {
 
 fn init_ply(path: &str) -> Result<String, String> {
     Ok(format!("{{ kind: ply, path: {} }}", quoted(path)))
+}
+
+fn init_model(path: &str) -> Result<String, String> {
+    Ok(format!("{{ kind: model, path: {} }}", quoted(path)))
 }
 
 /// Every how many views, or a file; 0 stands for the list that INRIA's trainer reads then.

@@ -49,6 +49,7 @@ fn lost(iteration: u32) -> DeviceLoss {
 fn plan() {
     let errors = vec![
         PlanError::Scene(SceneError::Resolution(0)),
+        PlanError::Ply(PlyError::NoVertices),
         PlanError::Init(InitError::NoPoints),
         PlanError::Memory(MemoryError::OverBudget {
             needed_bytes: 9 << 30,
@@ -111,6 +112,7 @@ fn plan() {
             errors,
             [
                 Scene,
+                Ply,
                 Init,
                 Memory,
                 Vulkan,
@@ -290,7 +292,8 @@ fn models() {
         PlyError::TooMany(5_000_000_000),
         PlyError::Missing("scale_0, rot_0".to_owned()),
         PlyError::Points,
-        PlyError::Delivered("an SPZ file"),
+        PlyError::Delivered("a GLB file"),
+        PlyError::Damaged("it is truncated".to_owned()),
         PlyError::RestCount(7),
         PlyError::Truncated {
             needed: 5_000_000,
@@ -304,7 +307,7 @@ fn models() {
     let mut examples = wrapped!(PlyError in RunError,
         ply,
         [
-            File, Io, Header, Format, NoVertices, List, TooMany, Missing, Points, Delivered, RestCount, Truncated,
+            File, Io, Header, Format, NoVertices, List, TooMany, Missing, Points, Delivered, Damaged, RestCount, Truncated,
             NotFinite
         ]
     );
@@ -331,6 +334,7 @@ fn models() {
     ));
     let init = vec![
         InitError::NoPoints,
+        InitError::NoGaussians,
         InitError::NotFinite {
             index: 3,
             position: [0.0, f32::NAN, 1.0],
@@ -338,7 +342,7 @@ fn models() {
         InitError::TooMany(5_000_000_000),
         InitError::ShDegree(4),
     ];
-    examples.extend(wrapped!(InitError in PlanError, init, [NoPoints, NotFinite, TooMany, ShDegree]));
+    examples.extend(wrapped!(InitError in PlanError, init, [NoPoints, NoGaussians, NotFinite, TooMany, ShDegree]));
     let lpips = vec![
         LpipsError::Weights {
             path: path("weights.safetensors"),

@@ -17,11 +17,12 @@ use crate::gaussians::ply_names::{SH_REST_PREFIX, rest_slot, rest_values};
 use crate::twins::sh::SH_C0;
 
 /// Gaussians that share ranges.
-const CHUNK: usize = 256;
+pub(super) const CHUNK: usize = 256;
 /// Logarithms of scales beyond this are cut, so that one of them does not spoil a chunk.
 const MOST_LOG_SCALE: f32 = 20.0;
 
-const RANGES: [&str; 18] = [
+/// Names of the ranges of a chunk.
+pub(super) const RANGES: [&str; 18] = [
     "min_x",
     "min_y",
     "min_z",
@@ -41,7 +42,8 @@ const RANGES: [&str; 18] = [
     "max_g",
     "max_b",
 ];
-const WORDS: [&str; 4] = ["packed_position", "packed_rotation", "packed_scale", "packed_color"];
+/// Names of the words of a Gaussian.
+pub(super) const WORDS: [&str; 4] = ["packed_position", "packed_rotation", "packed_scale", "packed_color"];
 
 /// Smallest and largest value of each axis.
 #[derive(Clone, Copy)]

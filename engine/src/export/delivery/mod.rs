@@ -1,4 +1,4 @@
-//! Model files to hand out: compressed PLY, SPZ, GLB, and PLY of a part of a model.
+//! Model files to hand out: compressed PLY, SPZ, GLB, and PLY of a part of a model; and models read out of them again.
 //!
 //! Owns the choice of Gaussians ([`Chosen`]) and the layouts of the formats. In every file the 3D filter is folded into
 //! opacity and scale. Promises that memory beside the model stays small, whatever its size: a few words a Gaussian for
@@ -14,10 +14,12 @@ mod glb;
 mod morton;
 mod ply;
 mod quantize;
+mod read;
 mod spz;
 mod summary;
 
 pub use chosen::Chosen;
 pub use error::DeliveryError;
 pub use format::{Delivered, Format, SpzVersion, deliver};
+pub use read::read_model;
 pub use summary::{FileError, FileSummary, summarize_file};

@@ -22,7 +22,7 @@ impl PlyComments {
     }
 
     /// What the lines of a file say; where two disagree the later one counts.
-    pub(super) fn of(lines: &[String]) -> Self {
+    pub(in super::super) fn of(lines: &[String]) -> Self {
         let mut comments = Self::default();
         for line in lines {
             if let Some(mode) = line.strip_prefix(RENDER_MODE) {

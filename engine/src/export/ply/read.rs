@@ -57,11 +57,12 @@ pub enum PlyError {
         "it holds points without shapes and opacities, no model; `kiln train SCENE --init-ply FILE` starts from points"
     )]
     Points,
-    /// A file for viewers.
-    #[error(
-        "it is {0}, a rounded copy for viewers, from which no model is read; name the run or the PLY file that it was made from"
-    )]
+    /// A file of splats of another format.
+    #[error("it is {0}, from which no model is read here; name the run, or a PLY file")]
     Delivered(&'static str),
+    /// A file for viewers that does not go on as it begins.
+    #[error("{0}; copy or export it again")]
+    Damaged(String),
     /// A number of `f_rest` properties that belongs to no degree.
     #[error("it has {0} f_rest properties; 0, 9, 24 or 45 in sequence are read (degree 0 to 3)")]
     RestCount(usize),

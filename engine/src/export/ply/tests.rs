@@ -163,7 +163,7 @@ fn altered(from: &str, to: &str) -> Vec<u8> {
 /// Files that people take for models.
 #[test]
 fn what_is_no_model_is_told_what_it_is() {
-    fails(b"NGSP\x04\0\0\0", "it is an SPZ file, a rounded copy for viewers");
+    fails(b"NGSP\x04\0\0\0", "it is an SPZ file, from which no model is read here");
     fails(b"\x1f\x8b\x08\0", "it is an SPZ file");
     fails(b"glTF\x02\0\0\0", "it is a GLB file");
     let header =

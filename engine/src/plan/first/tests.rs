@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::config::{Inputs, Override, resolve};
+use crate::export::{PlyComments, PlyFlavor, fuse, write_ply};
 use crate::plan::model::scene_options;
 use crate::plan::photos::image_options;
 use crate::scene::SceneIndex;
@@ -250,4 +251,80 @@ fn masked_pixels_give_no_colour_and_what_has_none_goes() {
         let counts = (0..CAMERAS).any(|photo| sees(photo).is_some_and(|[x, ..]| x >= 16.0));
         assert!(counts && point.color != GREY, "{point:?}");
     }
+}
+
+/// Every parameter of a trained model, whose background and degrees nobody touches.
+#[test]
+fn a_trained_model_comes_with_all_its_parameters() {
+    let scratch = ring(1.0, 50, 0);
+    let mut random = crate::scene::SplitMix64::new(3);
+    let mut between = |low: f32, high: f32| low + (high - low) * random.next_f32();
+    let mut model = Gaussians {
+        sh_degree: 2,
+        ..Gaussians::default()
+    };
+    for _ in 0..40 {
+        model.means.push([0; 3].map(|_| between(-1.0, 1.0)));
+        model.quats.push([0; 4].map(|_| between(-1.0, 1.0)));
+        model.log_scales.push([0; 3].map(|_| between(-4.0, -2.0)));
+        model.logit_opacities.push(between(-3.0, 3.0));
+        model.sh0.push([0; 3].map(|_| between(-1.0, 1.0)));
+        model.sh_rest.extend([0; 24].map(|_| between(-0.5, 0.5)));
+        model.filter_3d.push(between(0.0, 0.1));
+    }
+    model.quats[7] = [0.0; 4];
+    let path = scratch.path().join("trained.ply");
+    write_ply(&path, &model, PlyFlavor::Raw, PlyComments::default()).unwrap();
+    let init = format!("{{ kind: model, path: {:?} }}", path.to_str().unwrap());
+    let first = |settings: &[(&str, &str)]| {
+        let profile = profile(&[&[("init", init.as_str())], settings].concat());
+        FirstModel::new(&profile, &load(&scratch, &profile)).unwrap()
+    };
+    // along a curve, so that places change
+    let place_of = |first: &FirstModel, at: usize| {
+        let mean = first.gaussians.means[at];
+        model.means.iter().position(|other| *other == mean).unwrap()
+    };
+    let kept = first(&[
+        ("model.sh_degree", "2"),
+        ("model.kind", "mip"),
+        ("mip.filter_3d", "true"),
+    ]);
+    assert_eq!(kept.origin(), "40 given Gaussians");
+    assert!(kept.choice().is_none() && kept.background_points().next().is_none());
+    assert_eq!(kept.gaussians.len(), 40);
+    for at in 0..40 {
+        let from = place_of(&kept, at);
+        let one = |model: &Gaussians, at: usize| {
+            (
+                model.log_scales[at],
+                model.logit_opacities[at],
+                model.sh0[at],
+                model.sh_rest[24 * at..24 * (at + 1)].to_vec(),
+            )
+        };
+        assert_eq!(one(&kept.gaussians, at), one(&model, from));
+        let quat = if from == 7 {
+            [1.0, 0.0, 0.0, 0.0]
+        } else {
+            model.quats[from]
+        };
+        assert_eq!((kept.gaussians.quats[at], kept.gaussians.filter_3d[at]), (quat, 0.0));
+    }
+    // where there is no filter it is folded in
+    let classic = first(&[("model.sh_degree", "3"), ("model.kind", "classic")]);
+    assert_eq!(classic.gaussians.sh_rest.len(), 40 * 45);
+    for at in 0..40 {
+        let from = place_of(&classic, at);
+        let fused = fuse(
+            model.log_scales[from],
+            model.logit_opacities[from],
+            model.filter_3d[from],
+        );
+        assert_eq!(classic.gaussians.log_scales[at], fused.log_scales);
+        assert_eq!(classic.gaussians.logit_opacities[at], fused.logit_opacity);
+    }
+    let some = first(&[("memory.max_gaussians", "10")]);
+    assert_eq!(some.gaussians.len(), 10);
+    assert_eq!(some.origin(), "10 of 40 given Gaussians (`memory.max_gaussians`)");
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::json;
 use super::lens::{Distortion, Focal, Lens};
+use super::pairing::is_photo;
 use super::posed::{PosedImage, from_opengl, safe_name};
 use crate::scene::SceneError;
 
@@ -58,7 +59,7 @@ pub(in crate::scene) fn read(path: &Path) -> Result<Vec<PosedImage>, SceneError>
             ));
         };
         let mut name = safe_name(path, &frame.file_path)?;
-        if !has_image_extension(&name) {
+        if !is_photo(Path::new(&name)) {
             name.push_str(".png");
         }
         images.push(PosedImage {
@@ -69,13 +70,6 @@ pub(in crate::scene) fn read(path: &Path) -> Result<Vec<PosedImage>, SceneError>
         });
     }
     Ok(images)
-}
-
-/// True for names that end like the images that are read.
-pub(in crate::scene) fn has_image_extension(name: &str) -> bool {
-    let extension = Path::new(name).extension().and_then(|e| e.to_str());
-    let extension = extension.map(str::to_ascii_lowercase);
-    matches!(extension.as_deref(), Some("png" | "jpg" | "jpeg"))
 }
 
 #[cfg(test)]

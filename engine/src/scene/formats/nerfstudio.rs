@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::blender::has_image_extension;
 use super::json;
 use super::lens::{Distortion, Focal, Lens};
+use super::pairing::{ENDINGS, is_photo};
 use super::posed::{PosedImage, from_opengl, safe_name};
 use crate::scene::SceneError;
 
@@ -114,7 +114,7 @@ impl LensKeys<'_> {
     }
 }
 
-/// Reads the file. A name without an image extension gets the first of `.png`, `.jpg`, `.jpeg` that is there.
+/// Reads the file. A name without an image extension gets the first of those that is there.
 pub(in crate::scene) fn read(path: &Path) -> Result<Frames, SceneError> {
     let transforms: Transforms = json::read(path, "expected frames with file_path and transform_matrix")?;
     let root = path.parent().unwrap_or(Path::new("."));
@@ -145,11 +145,11 @@ pub(in crate::scene) fn read(path: &Path) -> Result<Frames, SceneError> {
 
 fn image_name(file: &Path, root: &Path, name: &str) -> Result<String, SceneError> {
     let name = safe_name(file, name)?;
-    if has_image_extension(&name) {
+    if is_photo(Path::new(&name)) {
         return Ok(name);
     }
     let with = |extension: &str| format!("{name}.{extension}");
-    let there = ["png", "jpg", "jpeg"].map(with).into_iter();
+    let there = ENDINGS.map(with).into_iter();
     let mut there = there.filter(|name| {
         let path: PathBuf = root.join(name);
         path.is_file()

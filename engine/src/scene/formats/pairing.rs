@@ -1,13 +1,14 @@
 //! Image files under another ending than the poses give them.
 //!
-//! Tools rename photos: `000.jpg` of a model is `000.JPG` or `000.png` in the folder. Owns the search for such a file: the
-//! same folder and stem, where case and ending may differ, when exactly one file answers.
+//! Tools rename photos: `000.jpg` of a model is `000.JPG` or `000.png` in the folder, and some models name them without any
+//! ending. Owns the search for such a file: the same folder and stem, where case and ending may differ, when exactly one file
+//! answers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Endings of files that are photos, in small letters.
-pub(in crate::scene) const ENDINGS: [&str; 3] = ["jpg", "jpeg", "png"];
+/// Endings of files that are photos, in small letters; the usual ones first.
+pub(in crate::scene) const ENDINGS: [&str; 7] = ["png", "jpg", "jpeg", "webp", "tif", "tiff", "exr"];
 /// Most files of a folder that are listed.
 const MOST_FILES: usize = 1_000_000;
 
@@ -20,7 +21,13 @@ pub(in crate::scene) struct Pairing {
 impl Pairing {
     /// The one photo that `path`, which is not there, may mean.
     pub(in crate::scene) fn find(&mut self, path: &Path) -> Option<PathBuf> {
-        let (folder, stem) = (path.parent()?, path.file_stem()?.to_str()?);
+        // a name without the ending of a photo has none, whatever dots are in it
+        let stem = if is_photo(path) {
+            path.file_stem()
+        } else {
+            path.file_name()
+        };
+        let (folder, stem) = (path.parent()?, stem?.to_str()?);
         let known = self
             .folders
             .entry(folder.to_owned())

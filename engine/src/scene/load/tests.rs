@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 mod damage;
+mod exports;
+mod formats;
 mod links;
 
 use super::*;

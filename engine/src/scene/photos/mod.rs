@@ -1,5 +1,7 @@
 //! From a file on disk to pixels at training resolution: headers, decoding, undistortion, resizing, the store of decoded photos.
 
+pub(super) mod display;
+pub(super) mod exr;
 pub(super) mod header;
 pub(super) mod images;
 pub(super) mod jpeg;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use image::{DynamicImage, ImageReader, Limits};
 
-use super::jpeg;
 use super::resize::{resize_nearest, resize_rgb};
 use super::upright::Upright;
+use super::{display, exr, jpeg};
 use crate::scene::{Alpha, MaskFile, Photo, SceneError, View, photo_bytes};
 
 /// What a decoder may need beside the picture itself, bytes.
@@ -17,8 +17,10 @@ const DECODER_SLACK_BYTES: u64 = 64 << 20;
 const DECODER_BYTES_PER_PIXEL: u64 = 16;
 /// A file may not be larger than its decoded picture by more than this, bytes (colour profiles, metadata).
 const FILE_SLACK_BYTES: u64 = 64 << 20;
-/// Bytes of a picture pixel while it is decoded: what progressive JPEG keeps of it, and the file.
+/// Bytes of a pixel while it is decoded, at least: what progressive JPEG keeps of it, and the file.
 const WORKING_BYTES_PER_PIXEL: u64 = 12;
+/// How often a pixel's bytes are there while it is decoded: in the file, in the decoder and in the picture.
+const WORKING_COPIES: u64 = 3;
 
 /// Everything that makes the photo of one view, so that a decoding thread needs nothing else.
 #[derive(Clone, Debug)]
@@ -65,6 +67,7 @@ impl Recipe {
     /// The most memory [`Recipe::cook`] needs at once, bytes; the photo is part of it.
     pub(in crate::scene) fn working_bytes(&self) -> u64 {
         let (file, source) = (area(self.upright.file_px), area(self.source_px));
+        let decoding = u64::from(self.upright.pixel_bytes) * WORKING_COPIES;
         // turning and undistorting hold the picture twice
         let upright = match self.upright.is_nothing() {
             true => 0,
@@ -74,7 +77,7 @@ impl Recipe {
         let mask = self.mask.as_ref().map_or(0, |mask| 2 * area(mask.size_px));
         // decoding, then the picture, the half-resized one and the result; or the result and the mask
         let result = self.photo_bytes();
-        (file * WORKING_BYTES_PER_PIXEL)
+        (file * decoding.max(WORKING_BYTES_PER_PIXEL))
             .max(upright)
             .max(source * 3 + between * 3 + 2 * result)
             .max(2 * result + mask)
@@ -132,7 +135,7 @@ fn area((width, height): (u32, u32)) -> u64 {
     u64::from(width) * u64::from(height)
 }
 
-/// A picture that must have `size_px`.
+/// A picture of 8 bits a channel that must have `size_px`.
 fn decode(path: &Path, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> {
     let bad = |detail: String| SceneError::Image {
         path: path.to_owned(),
@@ -141,6 +144,10 @@ fn decode(path: &Path, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> 
     let bytes = read_file(path, area(size_px))?;
     let picture = if jpeg::is_jpeg(&bytes) {
         jpeg::decode(&bytes, size_px).map_err(bad)?
+    } else if exr::is_exr(&bytes) {
+        exr::decode(&bytes, size_px).map_err(bad)?
+    } else if is_cut_webp(&bytes) {
+        return Err(bad("the file ends before its picture does; copy it again".to_owned()));
     } else {
         decode_other(path, bytes, size_px)?
     };
@@ -151,10 +158,20 @@ fn decode(path: &Path, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> 
             now.0, now.1, was.0, was.1
         )));
     }
-    Ok(picture)
+    Ok(display::to_8_bits(picture))
 }
 
-/// A picture of a format other than JPEG.
+/// True for the start of a WebP file that is longer, by its own account, than what is there; its decoder makes up the rest.
+fn is_cut_webp(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'R', b'I', b'F', b'F', a, b, c, d, rest @ ..] if rest.starts_with(b"WEBP") => {
+            u64::from(u32::from_le_bytes([*a, *b, *c, *d])) > rest.len() as u64
+        }
+        _ => false,
+    }
+}
+
+/// A picture of a format other than those.
 fn decode_other(path: &Path, bytes: Vec<u8>, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> {
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()

@@ -21,6 +21,8 @@ use crate::scene::{Intrinsics, SceneError};
 pub(in crate::scene) struct Upright {
     /// Width and height of the file's picture, pixels.
     pub(in crate::scene) file_px: (u32, u32),
+    /// Bytes of a pixel of it as the decoder gives it.
+    pub(in crate::scene) pixel_bytes: u32,
     /// How it is turned.
     pub(in crate::scene) turn: Orientation,
     /// How it is then undistorted.
@@ -101,6 +103,7 @@ impl Planner {
         let intrinsics = intrinsics(lens, size_px);
         let mut upright = Upright {
             file_px,
+            pixel_bytes: header.pixel_bytes,
             turn,
             lens: None,
         };
@@ -223,9 +226,8 @@ mod tests {
     #[test]
     fn files_are_turned_only_when_the_sizes_ask_for_it() {
         let tagged = |width, height, orientation| Header {
-            width,
-            height,
             orientation,
+            ..Header::of_size(width, height)
         };
         let turn = |header| plan(&LENS, header).unwrap().0.turn;
         assert_eq!(turn(tagged(840, 1297, Orientation::Rotate90)), Orientation::Rotate90);

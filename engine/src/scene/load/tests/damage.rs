@@ -74,7 +74,10 @@ fn whatever_cannot_be_decoded_is_named_and_left_out() {
         told.starts_with("4 of 5 images in ") && told.contains("b.jpg (the file is empty)"),
         "{told}"
     );
-    assert!(told.contains("and 1 more; PNG and JPEG are read"), "{told}");
+    assert!(
+        told.contains("and 1 more; PNG, JPEG, WebP, TIFF and EXR are read"),
+        "{told}"
+    );
     // none is left
     std::fs::remove_file(folder.path().join("images/a.jpg")).unwrap();
     folder.write("images/a.jpg", &whole[..20]);

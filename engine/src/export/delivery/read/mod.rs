@@ -1,0 +1,77 @@
+//! Models out of files, whoever wrote them: PLY, and with the rounding of their formats SPZ and compressed PLY.
+//!
+//! The format is known by content. Files for viewers have the 3D filter folded in, so that models out of them have none; opacities
+//! of 0 and 1, which have no logit, come back half a step inside. Memory grows with what a file holds, not with what it announces.
+
+mod compressed_ply;
+mod spz;
+
+use std::fs::File;
+use std::io::{BufReader, Read as _, Seek as _};
+use std::path::Path;
+
+use super::super::{PlyComments, PlyError, read_ply};
+use crate::gaussians::Gaussians;
+
+/// Reads a model and what the file says of how it is drawn.
+///
+/// # Errors
+/// [`PlyError::File`], naming the file and what is wrong.
+pub fn read_model(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
+    let named = |problem| PlyError::File {
+        path: path.to_owned(),
+        problem: Box::new(problem),
+    };
+    let open = || {
+        let mut file = File::open(path)?;
+        let mut start = Vec::new();
+        file.by_ref().take(4).read_to_end(&mut start)?;
+        file.rewind()?;
+        Ok((BufReader::with_capacity(1 << 18, file), start))
+    };
+    let (file, start) = open().map_err(|e| named(PlyError::Io(e)))?;
+    match &start[..] {
+        b"NGSP" => spz::read_frames(file).map_err(named),
+        [0x1f, 0x8b, ..] => spz::read_gzip(file).map_err(named),
+        _ => match compressed_ply::read(file).map_err(named)? {
+            Some(model) => Ok(model),
+            None => read_ply(path),
+        },
+    }
+}
+
+/// An opacity in 255 steps before the sigmoid.
+fn logit(steps: u8) -> f32 {
+    let steps = f64::from(steps).clamp(0.5, 254.5);
+    (steps / (255.0 - steps)).ln() as f32
+}
+
+/// The unit quaternion of three components and the place of the largest, which is positive.
+fn with_largest(place: usize, others: [f64; 3]) -> [f64; 4] {
+    let mut quat = [0.0; 4];
+    for (at, other) in (0..4).filter(|&at| at != place).zip(others) {
+        quat[at] = other;
+    }
+    quat[place & 3] = (1.0 - others.iter().map(|value| value * value).sum::<f64>())
+        .max(0.0)
+        .sqrt();
+    quat
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opacities_have_logits() {
+        assert_eq!(logit(0), -logit(255));
+        assert!(logit(0).is_finite() && logit(0) < logit(1));
+        assert!((logit(51) - 0.25_f32.ln()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_largest_component_is_what_is_left() {
+        assert_eq!(with_largest(2, [0.0, -0.6, 0.0]), [0.0, -0.6, 0.8, 0.0]);
+        assert_eq!(with_largest(0, [0.9, 0.9, 0.9]), [0.0, 0.9, 0.9, 0.9]);
+    }
+}
