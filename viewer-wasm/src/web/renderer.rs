@@ -6,6 +6,7 @@ use web_sys::{HtmlCanvasElement, WebGl2RenderingContext as Gl, WebGlTexture, Web
 
 use super::frusta::Frusta;
 use super::gl::{Program, Target};
+use super::mesh::{GpuMesh, MeshLook};
 use super::model::GpuModel;
 use crate::camera::{Lens, Pose};
 use crate::error_map::STOPS;
@@ -54,6 +55,7 @@ pub(super) struct Renderer {
     quads: WebGlVertexArrayObject,
     target: Option<Target>,
     pub(super) model: Option<GpuModel>,
+    pub(super) mesh: Option<GpuMesh>,
     pub(super) frusta: Frusta,
 }
 
@@ -83,13 +85,20 @@ impl Renderer {
             frusta: Frusta::new(&gl)?,
             target: None,
             model: None,
+            mesh: None,
             gl,
             canvas,
         })
     }
 
-    /// Draws onto the page.
-    pub(super) fn draw(&mut self, shot: &Shot, look: &Look, frusta: bool) -> Result<(), String> {
+    /// Draws onto the page; the mesh from a distance on.
+    pub(super) fn draw(
+        &mut self,
+        shot: &Shot,
+        look: &Look,
+        mesh: (&MeshLook, f32),
+        frusta: bool,
+    ) -> Result<(), String> {
         let size = [self.canvas.width(), self.canvas.height()];
         if self.target.as_ref().is_none_or(|target| target.size != size) {
             if let Some(old) = self.target.take() {
@@ -105,6 +114,9 @@ impl Renderer {
         gl.bind_framebuffer(Gl::FRAMEBUFFER, None);
         gl.viewport(0, 0, size[0] as i32, size[1] as i32);
         self.resolve_onto(&target.texture, look, true);
+        if let Some(surface) = &self.mesh {
+            surface.draw(gl, shot, mesh.0, mesh.1);
+        }
         if frusta {
             self.frusta.draw(gl, shot);
         }

@@ -6,6 +6,7 @@ use web_sys::HtmlCanvasElement;
 
 use super::app::{App, with};
 use super::dom;
+use super::mesh::MeshLook;
 use super::model::GpuModel;
 use super::photo::Photo;
 use super::renderer::{Look, Renderer, Shot};
@@ -47,6 +48,8 @@ pub(super) struct View {
     /// How its photograph lies over the splats, and how much of it.
     pub(super) photo: Photo,
     pub(super) photo_share: f64,
+    pub(super) mesh: MeshLook,
+    pub(super) mesh_name: String,
     pub(super) dirty: bool,
     pub(super) keys: Vec<String>,
     pub(super) sorter: Option<SortClient>,
@@ -103,6 +106,8 @@ impl View {
             through: None,
             photo: Photo::Off,
             photo_share: 0.5,
+            mesh: MeshLook::default(),
+            mesh_name: String::new(),
             dirty: true,
             keys: Vec::new(),
             sorter: None,
@@ -254,7 +259,9 @@ impl App {
         let (Some(shot), Some(renderer)) = (shot, &mut self.renderer) else {
             return;
         };
-        let drawn = renderer.draw(&shot, &self.view.look, self.view.frusta && self.view.through.is_none());
+        let frusta = self.view.frusta && self.view.through.is_none();
+        let near = self.view.navigator.reach() * 1e-3;
+        let drawn = renderer.draw(&shot, &self.view.look, (&self.view.mesh, near), frusta);
         let splats = renderer.model.as_ref().is_some_and(|model| model.drawn > 0);
         if splats && self.view.first_frame_ms.is_none() {
             self.view.first_frame_ms = Some(dom::now_ms() - self.view.began_ms);
@@ -394,6 +401,9 @@ impl App {
         if let Some(renderer) = &mut self.renderer {
             let models = view.incoming.take().into_iter().chain(renderer.model.take());
             models.for_each(|model| model.delete(&renderer.gl));
+            if let Some(mesh) = renderer.mesh.take() {
+                mesh.delete(&renderer.gl);
+            }
         }
         view.resort();
     }
