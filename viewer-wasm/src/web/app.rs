@@ -202,6 +202,7 @@ impl App {
                     .map_or(0, |mesh| mesh.n_triangles)
                     .to_string(),
             ),
+            ("coarse", view.coarse.to_string()),
             ("drawn", model.map_or(0, |model| model.drawn).to_string()),
             ("skipped", view.skipped.to_string()),
             ("sh_degree", model.map_or(0, |model| model.about.degree).to_string()),

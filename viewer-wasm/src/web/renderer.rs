@@ -91,25 +91,35 @@ impl Renderer {
         })
     }
 
-    /// Draws onto the page; the mesh from a distance on.
+    /// Draws onto the page; the mesh from a distance on, splats with half the pixels a side when `coarse`.
     pub(super) fn draw(
         &mut self,
         shot: &Shot,
         look: &Look,
         mesh: (&MeshLook, f32),
         frusta: bool,
+        coarse: bool,
     ) -> Result<(), String> {
         let size = [self.canvas.width(), self.canvas.height()];
-        if self.target.as_ref().is_none_or(|target| target.size != size) {
+        let drawn = if coarse {
+            size.map(|side| side.div_ceil(2))
+        } else {
+            size
+        };
+        let splat_shot = Shot {
+            lens: shot.lens.fitted(drawn),
+            ..*shot
+        };
+        if self.target.as_ref().is_none_or(|target| target.size != drawn) {
             if let Some(old) = self.target.take() {
                 old.delete(&self.gl);
             }
-            self.target = Some(Target::new(&self.gl, size, Gl::RGBA16F)?);
+            self.target = Some(Target::new(&self.gl, drawn, Gl::RGBA16F)?);
         }
         let Some(target) = self.target.take() else {
             return Ok(());
         };
-        self.splats(&target, shot, look);
+        self.splats(&target, &splat_shot, look);
         let gl = &self.gl;
         gl.bind_framebuffer(Gl::FRAMEBUFFER, None);
         gl.viewport(0, 0, size[0] as i32, size[1] as i32);
@@ -152,7 +162,13 @@ impl Renderer {
             style: Style::Depth,
             ..*look
         };
-        self.splats(&target, shot, &look);
+        let by = |axis: usize| target.size[axis] as f32 / shot.lens.size[axis] as f32;
+        let [x, y] = [x as f32 * by(0), y as f32 * by(1)].map(|v| v as u32);
+        let shot = Shot {
+            lens: shot.lens.fitted(target.size),
+            ..*shot
+        };
+        self.splats(&target, &shot, &look);
         let out = Float32Array::new_with_length(4);
         let view: &Object = out.as_ref();
         // The picture lies with its first row at the bottom.
