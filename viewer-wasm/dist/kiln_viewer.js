@@ -164,6 +164,9 @@ function __wbg_get_imports() {
         __wbg_bindVertexArray_cc64c48bf67ab8d4: function(arg0, arg1) {
             arg0.bindVertexArray(arg1);
         },
+        __wbg_blendFuncSeparate_6db2212299fd7f1e: function(arg0, arg1, arg2, arg3, arg4) {
+            arg0.blendFuncSeparate(arg1 >>> 0, arg2 >>> 0, arg3 >>> 0, arg4 >>> 0);
+        },
         __wbg_blendFunc_378a3be8ab6cb7d0: function(arg0, arg1, arg2) {
             arg0.blendFunc(arg1 >>> 0, arg2 >>> 0);
         },
@@ -238,6 +241,9 @@ function __wbg_get_imports() {
             const ret = arg0.closest(getStringFromWasm0(arg1, arg2));
             return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
         }, arguments); },
+        __wbg_colorMask_24c1b6c3ec53f8c8: function(arg0, arg1, arg2, arg3, arg4) {
+            arg0.colorMask(arg1 !== 0, arg2 !== 0, arg3 !== 0, arg4 !== 0);
+        },
         __wbg_compileShader_11eb6754e9b15970: function(arg0, arg1) {
             arg0.compileShader(arg1);
         },
@@ -257,6 +263,13 @@ function __wbg_get_imports() {
             const ret = arg0.createFramebuffer();
             return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
         },
+        __wbg_createObjectURL_45693a1454d24dac: function() { return handleError(function (arg0, arg1) {
+            const ret = URL.createObjectURL(arg1);
+            const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+            const len1 = WASM_VECTOR_LEN;
+            getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
+            getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
+        }, arguments); },
         __wbg_createProgram_ea784724f6f0074f: function(arg0) {
             const ret = arg0.createProgram();
             return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
@@ -296,6 +309,9 @@ function __wbg_get_imports() {
             const ret = arg0.decode();
             return ret;
         },
+        __wbg_deleteBuffer_673584ba5a55669d: function(arg0, arg1) {
+            arg0.deleteBuffer(arg1);
+        },
         __wbg_deleteFramebuffer_ffdb1bee4c92ae4c: function(arg0, arg1) {
             arg0.deleteFramebuffer(arg1);
         },
@@ -305,6 +321,9 @@ function __wbg_get_imports() {
         __wbg_deleteTexture_1653a9994a44215e: function(arg0, arg1) {
             arg0.deleteTexture(arg1);
         },
+        __wbg_deleteVertexArray_2589b74b67ba20c8: function(arg0, arg1) {
+            arg0.deleteVertexArray(arg1);
+        },
         __wbg_deltaMode_d2ba7673c0228446: function(arg0) {
             const ret = arg0.deltaMode;
             return ret;
@@ -312,6 +331,9 @@ function __wbg_get_imports() {
         __wbg_deltaY_37dc0a54748a91f4: function(arg0) {
             const ret = arg0.deltaY;
             return ret;
+        },
+        __wbg_depthFunc_04abd9f6ff980ba9: function(arg0, arg1) {
+            arg0.depthFunc(arg1 >>> 0);
         },
         __wbg_devicePixelRatio_90ee4024cee5d5f4: function(arg0) {
             const ret = arg0.devicePixelRatio;
@@ -366,6 +388,9 @@ function __wbg_get_imports() {
         },
         __wbg_framebufferTextureLayer_2f6e24e2dbf9b214: function(arg0, arg1, arg2, arg3, arg4, arg5) {
             arg0.framebufferTextureLayer(arg1 >>> 0, arg2 >>> 0, arg3, arg4, arg5);
+        },
+        __wbg_generateMipmap_41bc066b35a6cd3d: function(arg0, arg1) {
+            arg0.generateMipmap(arg1 >>> 0);
         },
         __wbg_getActiveUniform_4d82b7834e1b4ef8: function(arg0, arg1, arg2) {
             const ret = arg0.getActiveUniform(arg1, arg2 >>> 0);
@@ -724,6 +749,10 @@ function __wbg_get_imports() {
             const ret = arg0.length;
             return ret;
         },
+        __wbg_length_694310723930d77e: function(arg0) {
+            const ret = arg0.length;
+            return ret;
+        },
         __wbg_length_9aab85334c5daf3f: function(arg0) {
             const ret = arg0.length;
             return ret;
@@ -804,7 +833,7 @@ function __wbg_get_imports() {
                     const a = state0.a;
                     state0.a = 0;
                     try {
-                        return wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___js_sys_eba14873d9ade9be___Function_fn_wasm_bindgen_add5ba9ae41aa938___JsValue_____wasm_bindgen_add5ba9ae41aa938___sys__Undefined___js_sys_eba14873d9ade9be___Function_fn_wasm_bindgen_add5ba9ae41aa938___JsValue_____wasm_bindgen_add5ba9ae41aa938___sys__Undefined_______true_(a, state0.b, arg0, arg1);
+                        return wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___js_sys_577c715eb80593a1___Function_fn_wasm_bindgen_e339f1fdbde1a20e___JsValue_____wasm_bindgen_e339f1fdbde1a20e___sys__Undefined___js_sys_577c715eb80593a1___Function_fn_wasm_bindgen_e339f1fdbde1a20e___JsValue_____wasm_bindgen_e339f1fdbde1a20e___sys__Undefined_______true_(a, state0.b, arg0, arg1);
                     } finally {
                         state0.a = a;
                     }
@@ -831,6 +860,10 @@ function __wbg_get_imports() {
             const ret = new Float32Array(getArrayF32FromWasm0(arg0, arg1));
             return ret;
         },
+        __wbg_new_from_slice_b8daf545a41c6aa0: function(arg0, arg1) {
+            const ret = new Uint8Array(getArrayU8FromWasm0(arg0, arg1));
+            return ret;
+        },
         __wbg_new_with_length_01b143a7e5dd5a3e: function(arg0) {
             const ret = new Uint8Array(arg0 >>> 0);
             return ret;
@@ -841,6 +874,10 @@ function __wbg_get_imports() {
         },
         __wbg_new_with_options_4e2ed14ce2ee51dd: function() { return handleError(function (arg0, arg1, arg2) {
             const ret = new Worker(getStringFromWasm0(arg0, arg1), arg2);
+            return ret;
+        }, arguments); },
+        __wbg_new_with_u8_array_sequence_9cda61cd48ab1b97: function() { return handleError(function (arg0) {
+            const ret = new Blob(arg0);
             return ret;
         }, arguments); },
         __wbg_new_with_u8_clamped_array_and_sh_e5d757b60792d996: function() { return handleError(function (arg0, arg1, arg2, arg3) {
@@ -940,6 +977,12 @@ function __wbg_get_imports() {
         __wbg_resolve_dbf78ab4942478b0: function(arg0) {
             const ret = Promise.resolve(arg0);
             return ret;
+        },
+        __wbg_revokeObjectURL_52940372bc4245cf: function() { return handleError(function (arg0, arg1) {
+            URL.revokeObjectURL(getStringFromWasm0(arg0, arg1));
+        }, arguments); },
+        __wbg_scissor_17956d9d23dfe025: function(arg0, arg1, arg2, arg3, arg4) {
+            arg0.scissor(arg1, arg2, arg3, arg4);
         },
         __wbg_search_b8ba44c19bb02b19: function() { return handleError(function (arg0, arg1) {
             const ret = arg1.search;
@@ -1086,6 +1129,9 @@ function __wbg_get_imports() {
             const ret = arg0.target;
             return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
         },
+        __wbg_texImage2D_020b851378791551: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6) {
+            arg0.texImage2D(arg1 >>> 0, arg2, arg3, arg4 >>> 0, arg5 >>> 0, arg6);
+        }, arguments); },
         __wbg_texParameteri_e24e4fdc17153838: function(arg0, arg1, arg2, arg3) {
             arg0.texParameteri(arg1 >>> 0, arg2 >>> 0, arg3);
         },
@@ -1110,6 +1156,10 @@ function __wbg_get_imports() {
             var len1 = WASM_VECTOR_LEN;
             getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
             getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
+        },
+        __wbg_text_302c9b0fbcdc0030: function(arg0) {
+            const ret = arg0.text();
+            return ret;
         },
         __wbg_then_656f253a5dd7d8ea: function(arg0, arg1, arg2) {
             const ret = arg0.then(arg1, arg2);
@@ -1205,18 +1255,18 @@ function __wbg_get_imports() {
             return ret;
         },
         __wbindgen_generic_0000000000000001: function(arg0, arg1) {
-            // Cast intrinsic for `Closure(Closure { owned: true, function: Function { arguments: [Externref], shim_idx: 162, ret: Result(Unit), inner_ret: Some(Result(Unit)) }, mutable: true }) -> Externref`.
-            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___wasm_bindgen_add5ba9ae41aa938___JsValue__core_34bf945fbed1ecbd___result__Result_____wasm_bindgen_add5ba9ae41aa938___JsError___true_);
+            // Cast intrinsic for `Closure(Closure { owned: true, function: Function { arguments: [Externref], shim_idx: 158, ret: Result(Unit), inner_ret: Some(Result(Unit)) }, mutable: true }) -> Externref`.
+            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___wasm_bindgen_e339f1fdbde1a20e___JsValue__core_fafa5420d26920c8___result__Result_____wasm_bindgen_e339f1fdbde1a20e___JsError___true_);
             return ret;
         },
         __wbindgen_generic_0000000000000002: function(arg0, arg1) {
             // Cast intrinsic for `Closure(Closure { owned: true, function: Function { arguments: [F64], shim_idx: 22, ret: Unit, inner_ret: Some(Unit) }, mutable: true }) -> Externref`.
-            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___f64______true_);
+            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___f64______true_);
             return ret;
         },
         __wbindgen_generic_0000000000000003: function(arg0, arg1) {
             // Cast intrinsic for `Closure(Closure { owned: true, function: Function { arguments: [NamedExternref("Event")], shim_idx: 21, ret: Unit, inner_ret: Some(Unit) }, mutable: true }) -> Externref`.
-            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_3ed89ba559e15776___features__gen_Event__Event______true_);
+            const ret = makeMutClosure(arg0, arg1, wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___web_sys_461447dc9a373eb8___features__gen_Event__Event______true_);
             return ret;
         },
         __wbindgen_generic_0000000000000004: function(arg0) {
@@ -1244,23 +1294,23 @@ function __wbg_get_imports() {
     };
 }
 
-function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_3ed89ba559e15776___features__gen_Event__Event______true_(arg0, arg1, arg2) {
-    wasm.wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___web_sys_3ed89ba559e15776___features__gen_Event__Event______true_(arg0, arg1, arg2);
+function wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___web_sys_461447dc9a373eb8___features__gen_Event__Event______true_(arg0, arg1, arg2) {
+    wasm.wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___web_sys_461447dc9a373eb8___features__gen_Event__Event______true_(arg0, arg1, arg2);
 }
 
-function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___wasm_bindgen_add5ba9ae41aa938___JsValue__core_34bf945fbed1ecbd___result__Result_____wasm_bindgen_add5ba9ae41aa938___JsError___true_(arg0, arg1, arg2) {
-    const ret = wasm.wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___wasm_bindgen_add5ba9ae41aa938___JsValue__core_34bf945fbed1ecbd___result__Result_____wasm_bindgen_add5ba9ae41aa938___JsError___true_(arg0, arg1, arg2);
+function wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___wasm_bindgen_e339f1fdbde1a20e___JsValue__core_fafa5420d26920c8___result__Result_____wasm_bindgen_e339f1fdbde1a20e___JsError___true_(arg0, arg1, arg2) {
+    const ret = wasm.wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___wasm_bindgen_e339f1fdbde1a20e___JsValue__core_fafa5420d26920c8___result__Result_____wasm_bindgen_e339f1fdbde1a20e___JsError___true_(arg0, arg1, arg2);
     if (ret[1]) {
         throw takeFromExternrefTable0(ret[0]);
     }
 }
 
-function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___js_sys_eba14873d9ade9be___Function_fn_wasm_bindgen_add5ba9ae41aa938___JsValue_____wasm_bindgen_add5ba9ae41aa938___sys__Undefined___js_sys_eba14873d9ade9be___Function_fn_wasm_bindgen_add5ba9ae41aa938___JsValue_____wasm_bindgen_add5ba9ae41aa938___sys__Undefined_______true_(arg0, arg1, arg2, arg3) {
-    wasm.wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___js_sys_eba14873d9ade9be___Function_fn_wasm_bindgen_add5ba9ae41aa938___JsValue_____wasm_bindgen_add5ba9ae41aa938___sys__Undefined___js_sys_eba14873d9ade9be___Function_fn_wasm_bindgen_add5ba9ae41aa938___JsValue_____wasm_bindgen_add5ba9ae41aa938___sys__Undefined_______true_(arg0, arg1, arg2, arg3);
+function wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___js_sys_577c715eb80593a1___Function_fn_wasm_bindgen_e339f1fdbde1a20e___JsValue_____wasm_bindgen_e339f1fdbde1a20e___sys__Undefined___js_sys_577c715eb80593a1___Function_fn_wasm_bindgen_e339f1fdbde1a20e___JsValue_____wasm_bindgen_e339f1fdbde1a20e___sys__Undefined_______true_(arg0, arg1, arg2, arg3) {
+    wasm.wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___js_sys_577c715eb80593a1___Function_fn_wasm_bindgen_e339f1fdbde1a20e___JsValue_____wasm_bindgen_e339f1fdbde1a20e___sys__Undefined___js_sys_577c715eb80593a1___Function_fn_wasm_bindgen_e339f1fdbde1a20e___JsValue_____wasm_bindgen_e339f1fdbde1a20e___sys__Undefined_______true_(arg0, arg1, arg2, arg3);
 }
 
-function wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___f64______true_(arg0, arg1, arg2) {
-    wasm.wasm_bindgen_add5ba9ae41aa938___convert__closures_____invoke___f64______true_(arg0, arg1, arg2);
+function wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___f64______true_(arg0, arg1, arg2) {
+    wasm.wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___f64______true_(arg0, arg1, arg2);
 }
 
 

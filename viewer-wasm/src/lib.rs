@@ -25,6 +25,7 @@ mod run;
 mod sort;
 mod splat;
 mod style;
+mod surface;
 mod web;
 mod wipe;
 

@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(dropout, [0.0, 0.05, 0.2]);
         // In extents of the scene, which is 4 here.
         let surface = [1, 6999, 7000, 30_000].map(|i| at("surface", &[], i));
-        assert!(surface.iter().all(|u| u.flat_weight == 25.0));
+        assert!(surface.iter().all(|u| u.flat_weight == 2.5));
         assert_eq!(surface.map(|u| u.normals_weight), [0.0, 0.0, 0.05, 0.05]);
         let losses = "[{ kind: l1 }, { kind: exposure, lr: 0.02, lr_end: 0.002, hold: 0.5 }]";
         let u = at("default", &[("losses", losses)], 30_000);

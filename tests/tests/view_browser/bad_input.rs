@@ -41,7 +41,7 @@ const CASES: &[Case] = &[
     Case {
         name: "not-a-ply",
         breaks: |run| fs::write(model(run), "<!doctype html><p>no model here</p>").unwrap(),
-        words: "no file of splats",
+        words: "neither splats nor a mesh",
         drawn: false,
     },
     Case {

@@ -6,18 +6,29 @@ use std::path::Path;
 use kiln_tests::browser::Page;
 use kiln_tests::browser::pixels::difference;
 use kiln_tests::runs;
+use kiln_tests::view::View;
 
 use crate::splats::{picture, renders};
-use crate::stage::{ITERATIONS, Stage, assert_content, drawn, keep, messages, status};
+use crate::stage::{ITERATIONS, Stage, assert_content, drawn, keep, messages, ready, status, window};
 
 /// Drops a file of these bytes onto the canvas.
 fn drop_bytes(page: &Page, name: &str, bytes: &[u8]) {
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    drop_files(page, &[(name, bytes)]);
+}
+
+fn drop_files(page: &Page, files: &[(&str, &[u8])]) {
+    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, bytes)| [(*name).to_owned(), hex(bytes)])
+        .collect();
     page.run(&format!(
-        "const bytes = Uint8Array.from({hex:?}.match(/../g) ?? [], pair => parseInt(pair, 16)); \
-         const data = new DataTransfer(); data.items.add(new File([bytes], {name:?})); \
+        "const data = new DataTransfer(); for (const [name, hex] of {}) {{ \
+         const bytes = Uint8Array.from(hex.match(/../g) ?? [], pair => parseInt(pair, 16)); \
+         data.items.add(new File([bytes], name)); }} \
          for (const kind of ['dragenter', 'dragover', 'drop']) document.getElementById('view').dispatchEvent( \
-         new DragEvent(kind, {{ dataTransfer: data, bubbles: true, cancelable: true }}));"
+         new DragEvent(kind, {{ dataTransfer: data, bubbles: true, cancelable: true }}));",
+        serde_json::Value::from_iter(files.into_iter().map(Vec::from))
     ));
 }
 
@@ -90,7 +101,8 @@ fn points_and_splat_files_are_opened() {
     assert_content(&page);
     for (name, bytes, words) in [
         ("a.sog", b"PK\x03\x04more".as_slice(), "splat-transform"),
-        ("a.obj", b"v 0 0 0\n", "mesh"),
+        ("a.obj", b"v 0 0 0\n", "no triangles"),
+        ("a.stl", b"solid x\n", "Blender"),
         ("cut.spz", b"\x1f\x8b\x08\0\0\0\0\0\0\xff", "gzip"),
         (
             "text.ply",
@@ -133,5 +145,73 @@ fn a_model_from_elsewhere_is_framed_and_turned() {
     page.wait("JSON.parse(kiln.status()).shown === 'saved'");
     drawn(&page);
     page.wait("JSON.parse(kiln.status()).drawn > 0.5 * JSON.parse(kiln.status()).splats");
+    assert_content(&page);
+}
+
+/// Colour of the middle of the canvas, as the screen shows it.
+fn middle(page: &Page, folder: &Path) -> [u8; 3] {
+    let place = page.eval(
+        "(r => [r.left + r.width / 2, r.top + r.height / 2])(document.getElementById('view').getBoundingClientRect())",
+    );
+    let [x, y]: [f64; 2] = serde_json::from_value(place).unwrap();
+    let _ =
+        page.eval("new Promise(end => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(end, 300))))");
+    let file = folder.join("middle.png");
+    page.screenshot(&file);
+    image::open(file).unwrap().to_rgb8().get_pixel(x as u32, y as u32).0
+}
+
+#[test]
+fn meshes_are_drawn_alone_and_over_splats() {
+    let stage = Stage::shared();
+    let root = stage.scratch.join("meshes");
+    fs::create_dir_all(&root).unwrap();
+    // A blue square in text, alone on a page without runs.
+    let ply = "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n\
+               property uchar red\nproperty uchar green\nproperty uchar blue\nelement face 1\n\
+               property list uchar int vertex_indices\nend_header\n\
+               100 0 0 0 0 255\n102 0 0 0 0 255\n102 2 0 0 0 255\n100 2 0 0 0 255\n4 0 1 2 3\n";
+    let empty = View::start(&root);
+    let page = window();
+    page.go(&empty.url);
+    ready(&page);
+    drop_bytes(&page, "square.ply", ply.as_bytes());
+    page.wait("JSON.parse(kiln.status()).triangles === 2");
+    assert_eq!(middle(&page, &root), [0, 0, 255], "framed, and in its colours");
+    assert_content(&page);
+
+    // A square with a red picture beside it, which comes with its library, over the model of a run.
+    let obj = "mtllib q.mtl\nv -50 -50 0\nv 50 -50 0\nv 50 50 0\nv -50 50 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n\
+               usemtl m\nf 1/1 2/2 3/3 4/4\nf 4/4 3/3 2/2 1/1\n";
+    let mut red = std::io::Cursor::new(Vec::new());
+    image::RgbImage::from_pixel(4, 4, image::Rgb([250, 10, 20]))
+        .write_to(&mut red, image::ImageFormat::Png)
+        .unwrap();
+    let page = stage.page("");
+    drawn(&page);
+    let splats = status(&page)["splats"].clone();
+    drop_files(
+        &page,
+        &[
+            ("other.png", b"no picture"),
+            ("q.mtl", b"newmtl m\nmap_Kd red.png\n"),
+            ("red.png", red.get_ref()),
+            ("q.obj", obj.as_bytes()),
+        ],
+    );
+    page.wait("JSON.parse(kiln.status()).triangles === 4");
+    assert_eq!(status(&page)["splats"], splats, "the splats stay");
+    page.click("#mesh-places [data-value=alone]");
+    // A camera that sees the square from above, whichever way it looks.
+    page.wait("!document.getElementById('mesh-block').hidden");
+    let red_seen = || {
+        let [r, g, b] = middle(&page, &root);
+        r > 200 && g < 60 && b < 60
+    };
+    assert!(red_seen(), "{:?}", middle(&page, &root));
+    keep(&page, "mesh");
+    page.click("[data-act=mesh-remove]");
+    page.wait("JSON.parse(kiln.status()).triangles === 0");
+    assert!(!red_seen(), "it is gone");
     assert_content(&page);
 }

@@ -189,9 +189,10 @@ impl Compiler {
         command.env("RUSTC", &self.rustc).env_remove("RUSTUP_TOOLCHAIN");
         if let Some(source) = &self.std_source {
             flags += &format!(" --remap-path-prefix={}=std", source.display());
-            // Places of panics and values for debugging are text that nobody sees in a browser.
-            flags += " -Zlocation-detail=none -Zfmt-debug=none";
-            command.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
+            // What a panic says, and values for debugging, are text that nobody sees in a browser.
+            flags += " -Zlocation-detail=none -Zfmt-debug=none -Zunstable-options -Cpanic=immediate-abort";
+            command.args(["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=optimize_for_size"]);
+            command.env("RUSTC_BOOTSTRAP", "1");
             if let Some(linker) = linker() {
                 command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
             }

@@ -1,4 +1,4 @@
-//! Files of splats of any kind that people have: which kind one is, and how it becomes batches for the GPU.
+//! Files of splats and meshes of any kind that people have: which kind one is, and how it becomes batches for the GPU.
 //!
 //! Owns the choice by the first bytes, or by the name where a format has no mark of its own. PLY is read as it arrives;
 //! others are held as a whole, up to [`MAX_WHOLE_BYTES`], and read at their end. Values come out in the axes of PLY files
@@ -6,15 +6,19 @@
 
 mod glb;
 mod gltf;
+pub(crate) mod mesh;
 mod splat_file;
 mod spz;
 
 use crate::pack::Layout;
 use crate::ply::{Batch, Filter, Model, PlyStream, Refusal};
 use crate::splat::Splat;
+use crate::surface::Surface;
 
 /// Largest file other than PLY, and the most that a compressed one may hold, bytes.
 const MAX_WHOLE_BYTES: usize = 512 << 20;
+/// Most bytes in which the end of a PLY header is looked for.
+const MOST_HEADER_BYTES: usize = 64 << 10;
 /// Bytes by which a file is known.
 const MARK_BYTES: usize = 4;
 
@@ -23,6 +27,9 @@ const MARK_BYTES: usize = 4;
 enum Whole {
     Spz,
     Glb,
+    /// PLY with faces.
+    MeshPly,
+    Obj,
     /// `.splat`: 32 bytes a splat and nothing else.
     Splat,
 }
@@ -31,6 +38,8 @@ enum Whole {
 enum Kind {
     /// Not known yet.
     New,
+    /// PLY whose header is not whole: of splats, points or a mesh.
+    SomePly,
     Ply(Box<PlyStream>),
     Whole(Whole),
 }
@@ -42,6 +51,7 @@ pub(crate) struct Reader {
     kind: Kind,
     held: Vec<u8>,
     whole: Option<Collected>,
+    surface: Option<Surface>,
 }
 
 impl Reader {
@@ -52,6 +62,7 @@ impl Reader {
             kind: Kind::New,
             held: Vec::new(),
             whole: None,
+            surface: None,
         }
     }
 
@@ -72,6 +83,11 @@ impl Reader {
         self.held.extend_from_slice(bytes);
         if matches!(self.kind, Kind::New) && self.held.len() >= MARK_BYTES {
             self.kind = self.kind_of()?;
+        }
+        if matches!(self.kind, Kind::SomePly)
+            && let Some(kind) = ply_kind(&self.held)
+        {
+            self.kind = kind;
             if let Kind::Ply(ply) = &mut self.kind {
                 return ply.push(&std::mem::take(&mut self.held));
             }
@@ -91,19 +107,17 @@ impl Reader {
                 );
             }
             // A header of PLY is told by its reader, which says what is wrong with it.
-            [b'p', b'l', b'y', ..] => Kind::Ply(Box::default()),
+            [b'p', b'l', b'y', ..] => Kind::SomePly,
             _ if is(".splat") => Kind::Whole(Whole::Splat),
             _ if is(".ksplat") || is(".sog") || is(".lcc") => {
                 return Err("this format is not opened; `splat-transform FILE out.ply` makes a PLY of it".to_owned());
             }
-            _ if is(".obj") || is(".stl") || is(".fbx") || is(".gltf") => {
-                return Err("this is a mesh, and splats and points are opened".to_owned());
+            _ if is(".obj") => Kind::Whole(Whole::Obj),
+            _ if is(".stl") || is(".fbx") || is(".gltf") || is(".dae") => {
+                return Err("of meshes, OBJ, GLB and PLY are opened; Blender or MeshLab write them".to_owned());
             }
             _ => {
-                return Err(
-                    "this is no file of splats; PLY, SPZ, GLB with KHR_gaussian_splatting and .splat are opened"
-                        .to_owned(),
-                );
+                return Err("this is neither splats nor a mesh; PLY, SPZ, GLB, .splat and OBJ are opened".to_owned());
             }
         })
     }
@@ -132,6 +146,11 @@ impl Reader {
         }
     }
 
+    /// The mesh that the file held instead of splats.
+    pub(crate) fn take_surface(&mut self) -> Option<Surface> {
+        self.surface.take()
+    }
+
     /// The batches that are full.
     pub(crate) fn take_ready(&mut self) -> Vec<Batch> {
         match &mut self.kind {
@@ -149,19 +168,59 @@ impl Reader {
     /// # Errors
     /// A [`Refusal`] when it holds nothing that can be drawn.
     pub(crate) fn finish(&mut self) -> Result<Option<String>, Refusal> {
+        if matches!(self.kind, Kind::SomePly) {
+            let mut ply = Box::<PlyStream>::default();
+            ply.push(&std::mem::take(&mut self.held))?;
+            self.kind = Kind::Ply(ply);
+        }
         let kind = match &mut self.kind {
             Kind::Ply(ply) => return ply.finish(),
-            Kind::New => return Err("the file is empty, or only the beginning of one".to_owned()),
+            Kind::New | Kind::SomePly => return Err("the file is empty, or only the beginning of one".to_owned()),
             Kind::Whole(kind) => *kind,
         };
         let bytes = std::mem::take(&mut self.held);
+        let is_mesh = match kind {
+            Whole::Glb => !glb::holds_splats(&bytes),
+            Whole::MeshPly | Whole::Obj => true,
+            Whole::Spz | Whole::Splat => false,
+        };
+        if is_mesh {
+            let surface = match kind {
+                Whole::Glb => glb::read_mesh(&bytes)?,
+                Whole::Obj => mesh::read_obj(&bytes)?,
+                _ => mesh::read_ply(&bytes)?,
+            };
+            if surface.n_triangles() == 0 {
+                return Err("the mesh has no triangles".to_owned());
+            }
+            self.surface = Some(surface);
+            return Ok(None);
+        }
         self.whole = Some(match kind {
+            Whole::MeshPly | Whole::Obj => return Ok(None),
             Whole::Spz => spz::read(&bytes)?,
             Whole::Glb => glb::read(&bytes)?,
             Whole::Splat => splat_file::read(&bytes)?,
         });
         Ok(None)
     }
+}
+
+/// Whether a PLY file is a mesh, once its header is whole or too long for one.
+fn ply_kind(held: &[u8]) -> Option<Kind> {
+    let head = &held[..held.len().min(MOST_HEADER_BYTES)];
+    let text = String::from_utf8_lossy(head);
+    let Some((header, _)) = text.split_once("end_header") else {
+        return (held.len() >= MOST_HEADER_BYTES).then(|| Kind::Ply(Box::default()));
+    };
+    let faces = header
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("element face "));
+    let is_mesh = faces.into_iter().any(|count| count.trim() != "0") && !header.contains("f_dc_0");
+    Some(match is_mesh {
+        true => Kind::Whole(Whole::MeshPly),
+        false => Kind::Ply(Box::default()),
+    })
 }
 
 /// Splats of a file that was read as a whole.

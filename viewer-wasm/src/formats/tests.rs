@@ -118,11 +118,62 @@ fn glb_with_the_extension_is_read_and_meshes_are_named() {
             .unwrap_err()
             .contains("cut off")
     );
-    assert!(
-        read("x.glb", &glb("KHR_materials_unlit"), 9)
-            .unwrap_err()
-            .contains("mesh")
-    );
+    // Without the extension it is read as a mesh, and this one is none.
+    assert!(read("x.glb", &glb("KHR_materials_unlit"), 9).is_err());
+}
+
+#[test]
+fn meshes_are_told_from_points_and_splats() {
+    let header = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n";
+    let faces = "element face 1\nproperty list uchar int vertex_indices\nend_header\n";
+    let whole = format!("{header}{faces}0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n");
+    for piece in [1, 7, 1000] {
+        let (mut reader, batches) = read("a.ply", whole.as_bytes(), piece).unwrap();
+        let surface = reader.take_surface().unwrap();
+        assert_eq!((surface.n_triangles(), batches.len(), reader.model()), (1, 0, None));
+    }
+    let obj = b"mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+    let (mut reader, _) = read("A.OBJ", obj, 5).unwrap();
+    assert_eq!(reader.take_surface().unwrap().library.as_deref(), Some("a.mtl"));
+    assert!(read("a.obj", b"v 0 0 0\nf 1 2 3\n", 99).is_err());
+}
+
+#[test]
+fn meshes_that_the_library_writes_are_read_the_same() {
+    let positions = vec![[0.0, 0.0, 1.0], [1.0, 0.0, 2.0], [0.0, 1.0, 3.0], [1.0, 1.0, 4.0]];
+    let mesh = kiln_mesh::Mesh::new(positions.clone(), vec![[0, 1, 2], [2, 1, 3]]).unwrap();
+    let mesh = mesh.with_colors(vec![[1.0, 0.5, 0.25]; 4]).unwrap().with_own_normals();
+    let mut files: [(&str, Vec<u8>); 3] = [("a.ply", Vec::new()), ("a.obj", Vec::new()), ("a.glb", Vec::new())];
+    kiln_mesh::ply::write(&mesh, &[], &mut files[0].1).unwrap();
+    kiln_mesh::obj::write(&mesh, None, &mut files[1].1).unwrap();
+    kiln_mesh::glb::write(&mesh, None, &mut files[2].1).unwrap();
+    let wanted: Vec<f32> = [0, 1, 2, 2, 1, 3].iter().flat_map(|at| positions[*at]).collect();
+    for (name, bytes) in &files {
+        let surface = read(name, bytes, 97).unwrap().0.take_surface().unwrap();
+        assert_eq!(surface.positions, wanted, "{name}");
+        assert!(surface.has_colors && !surface.has_uvs, "{name}");
+        assert_eq!(surface.corners[20], 255, "{name}");
+        assert!(
+            surface.corners[21].abs_diff(128) <= 1 && surface.corners[22].abs_diff(64) <= 1,
+            "{name}"
+        );
+        let longest = surface.corners[24..27]
+            .iter()
+            .map(|byte| byte.cast_signed().unsigned_abs())
+            .max();
+        assert!(longest > Some(60), "{name} has normals");
+        // Cut off anywhere, it is refused or shorter, and never more than that.
+        for cut in [bytes.len() / 3, bytes.len() / 2, bytes.len() - 1] {
+            if let Ok((mut reader, _)) = read(name, &bytes[..cut], 1000) {
+                assert!(
+                    reader.take_surface().is_none_or(|surface| surface.n_triangles() <= 2),
+                    "{name}"
+                );
+            }
+        }
+    }
+    let library = "newmtl m\nKd 1 1 1\nmap_Kd -s 1 1 1 tex.png\nmap_Kd b c.jpg\n";
+    assert_eq!(mesh::pictures(library), ["tex.png", "b c.jpg"]);
 }
 
 #[test]
@@ -130,8 +181,9 @@ fn what_is_not_opened_is_named_with_what_converts_it() {
     for (name, bytes, words) in [
         ("a.sog", b"PK\x03\x04xyz".as_slice(), "splat-transform"),
         ("a.ksplat", b"\0\x01abcdef", "splat-transform"),
-        ("a.obj", b"v 0 0 0\n", "mesh"),
-        ("a.txt", b"hello there", "no file of splats"),
+        ("a.obj", b"v 0 0 0\n", "no triangles"),
+        ("a.stl", b"solid x\n", "OBJ, GLB and PLY"),
+        ("a.txt", b"hello there", "neither splats nor a mesh"),
         ("a.spz", b"NGSP\x03\0\0\0", "cut off"),
         ("a.ply", b"ply\nformat ascii 1.0\nend_header\n", "kiln export"),
         ("a.ply", b"p", "empty"),

@@ -2,12 +2,15 @@
 
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{DragEvent, Element, Event, File, HtmlDialogElement, HtmlInputElement, HtmlSelectElement, MouseEvent};
+use web_sys::{
+    DragEvent, Element, Event, File, FileList, HtmlDialogElement, HtmlInputElement, HtmlSelectElement, MouseEvent,
+};
 
 use super::app::{App, with};
 use super::loading::Source;
 use super::photo::Photo;
 use super::runs::read_evaluation;
+use super::surfaces::is_beside;
 use super::{dom, pointer};
 use crate::address::Tab;
 use crate::navigate::Mode;
@@ -36,9 +39,7 @@ pub(super) fn listen() {
             let value = match &input {
                 Some(input) if input.type_() == "checkbox" => input.checked().to_string(),
                 Some(input) if input.type_() == "file" => {
-                    if let Some(file) = input.files().and_then(|files| files.get(0)) {
-                        with(|app| app.open_local(file));
-                    }
+                    with(|app| app.open_local(input.files()));
                     return;
                 }
                 Some(input) => input.value(),
@@ -57,14 +58,11 @@ pub(super) fn listen() {
         dom::on(&document, kind, move |event: DragEvent| {
             event.prevent_default();
             dom::show("drop", false);
-            let file = event
-                .data_transfer()
-                .and_then(|data| data.files())
-                .and_then(|files| files.get(0));
-            if let Some(file) = file.filter(|_| event.type_() == "drop") {
+            let files = event.data_transfer().and_then(|data| data.files());
+            if event.type_() == "drop" {
                 with(|app| {
                     app.show_tab(Tab::Splats);
-                    app.open_local(file);
+                    app.open_local(files);
                 });
             }
         });
@@ -92,10 +90,16 @@ fn named(target: Option<web_sys::EventTarget>, attribute: &str) -> Option<(Strin
 }
 
 impl App {
-    /// Shows a file of the reader, and stays with it.
-    fn open_local(&mut self, file: File) {
-        self.view.follow = false;
-        self.open_model(Source::Local(file));
+    /// Shows a file of the reader, with those that belong to it, and stays with it.
+    fn open_local(&mut self, files: Option<FileList>) {
+        let files = files
+            .into_iter()
+            .flat_map(|files| (0..files.length()).filter_map(move |at| files.get(at)));
+        let (beside, mut main): (Vec<File>, Vec<File>) = files.partition(is_beside);
+        if !main.is_empty() {
+            self.view.follow = false;
+            self.open_model(Source::Local(main.swap_remove(0), beside));
+        }
     }
 
     /// Draws something else of each splat.
@@ -147,6 +151,8 @@ impl App {
                 self.switch_run(value.to_owned());
                 self.show_tab(Tab::Splats);
             }
+            "mesh-place" => self.set_mesh(act, value),
+            "mesh-remove" => self.drop_mesh(),
             "runs-sort" => self.sort_table(value),
             "overlay" => self.toggle_overlay(value.to_owned()),
             "chart-log" | "chart-reset" => self.chart_action(act, value),
@@ -173,6 +179,7 @@ impl App {
                 self.view.dirty = true;
                 self.touch();
             }
+            ("mesh-style" | "mesh-wires", false) | ("mesh-share", true) => self.set_mesh(name, value),
             ("style", false) => self.set_style(Style::of_name(value)),
             ("frusta", false) => {
                 self.view.frusta = value == "true";

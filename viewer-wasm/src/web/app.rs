@@ -194,6 +194,15 @@ impl App {
             ("shown", quoted(view.subject.word())),
             ("follows", self.follows().to_string()),
             ("splats", model.map_or(0, |model| model.loaded).to_string()),
+            (
+                "triangles",
+                self.renderer
+                    .as_ref()
+                    .and_then(|renderer| renderer.mesh.as_ref())
+                    .map_or(0, |mesh| mesh.n_triangles)
+                    .to_string(),
+            ),
+            ("coarse", view.coarse.to_string()),
             ("drawn", model.map_or(0, |model| model.drawn).to_string()),
             ("skipped", view.skipped.to_string()),
             ("sh_degree", model.map_or(0, |model| model.about.degree).to_string()),

@@ -138,7 +138,7 @@ impl Target {
         gl.bind_texture(Gl::TEXTURE_2D, Some(&texture));
         gl.tex_storage_2d(Gl::TEXTURE_2D, 1, format, size[0] as i32, size[1] as i32);
         for name in [Gl::TEXTURE_MIN_FILTER, Gl::TEXTURE_MAG_FILTER] {
-            gl.tex_parameteri(Gl::TEXTURE_2D, name, Gl::NEAREST as i32);
+            gl.tex_parameteri(Gl::TEXTURE_2D, name, Gl::LINEAR as i32);
         }
         let frame = gl.create_framebuffer().ok_or("the browser gave no framebuffer")?;
         gl.bind_framebuffer(Gl::FRAMEBUFFER, Some(&frame));

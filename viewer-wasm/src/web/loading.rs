@@ -8,10 +8,12 @@ use super::dom;
 use super::model::GpuModel;
 use super::net::{ByteStream, NetError};
 use super::subject::Subject;
+use super::surfaces;
 use crate::formats::Reader;
 use crate::framing::Sample;
 use crate::html::count;
 use crate::ply::{self, Batch, Model};
+use crate::surface::Surface;
 
 /// Above this many bytes the old model goes before the new one comes.
 const BOTH_BYTES: u64 = 512 << 20;
@@ -25,29 +27,29 @@ pub(super) enum Source {
         url: String,
         bytes: u64,
     },
-    /// A file that was dropped or chosen.
-    Local(File),
+    /// A file that was dropped or chosen, and what came with it.
+    Local(File, Vec<File>),
 }
 
 impl Source {
     fn name(&self) -> String {
         match self {
             Self::Server { name, .. } => name.clone(),
-            Self::Local(file) => file.name(),
+            Self::Local(file, _) => file.name(),
         }
     }
 
     fn subject(&self) -> Subject {
         match self {
             Self::Server { subject, .. } => subject.clone(),
-            Self::Local(file) => Subject::File(file.name(), file.size() as u64),
+            Self::Local(file, _) => Subject::File(file.name(), file.size() as u64),
         }
     }
 
     async fn open(&self) -> Result<ByteStream, NetError> {
         match self {
             Self::Server { url, subject, .. } => ByteStream::open(url, matches!(subject, Subject::Live(_))).await,
-            Self::Local(file) => ByteStream::of_file(file).await,
+            Self::Local(file, _) => ByteStream::of_file(file).await,
         }
     }
 }
@@ -65,8 +67,18 @@ impl App {
         let generation = self.view.reading;
         spawn_local(async move {
             let name = source.name();
-            let result = read(generation, &source).await;
-            with(|app| app.finish_model(generation, &name, result));
+            let mut result = read(generation, &source).await;
+            let surface = result.as_mut().ok().and_then(|outcome| outcome.surface.take());
+            if let Some(surface) = surface {
+                with(|app| app.end_reading(generation));
+                let beside = match &source {
+                    Source::Local(_, beside) => beside.as_slice(),
+                    Source::Server { .. } => &[],
+                };
+                surfaces::show(generation, &name, surface, beside).await;
+            } else {
+                with(|app| app.finish_model(generation, &name, result));
+            }
         });
     }
 
@@ -128,6 +140,15 @@ impl App {
         }
     }
 
+    /// What was read is no model: the one on the screen stays.
+    fn end_reading(&mut self, generation: u32) {
+        if generation == self.view.reading {
+            self.view.progress = None;
+            self.view.coming = self.view.subject.clone();
+            self.show_progress();
+        }
+    }
+
     fn finish_model(&mut self, generation: u32, name: &str, result: Result<Outcome, String>) {
         if generation != self.view.reading {
             return;
@@ -182,7 +203,10 @@ impl App {
         dom::show("progress", self.view.is_loading());
         let share = self.view.progress.unwrap_or(0.0);
         dom::style("progress-bar", "width", &format!("{:.1}%", share * 100.0));
-        let nothing = self.renderer.as_ref().is_none_or(|renderer| renderer.model.is_none());
+        let nothing = self
+            .renderer
+            .as_ref()
+            .is_none_or(|renderer| renderer.model.is_none() && renderer.mesh.is_none());
         let waits = self.runs.first().is_some_and(|run| run.info.is_running());
         dom::show("empty", nothing && !self.view.is_loading());
         dom::show("choose", !waits);
@@ -194,13 +218,14 @@ struct Outcome {
     splats: u32,
     skipped: u32,
     warning: Option<String>,
+    surface: Option<Surface>,
 }
 
 async fn read(generation: u32, source: &Source) -> Result<Outcome, String> {
     let current = || with(|app| app.view.reading == generation).unwrap_or(true);
     let stated = match source {
         Source::Server { bytes, .. } => *bytes,
-        Source::Local(file) => file.size() as u64,
+        Source::Local(file, _) => file.size() as u64,
     };
     if stated > ply::MAX_BYTES {
         return Err(ply::too_large(stated));
@@ -244,6 +269,7 @@ async fn read(generation: u32, source: &Source) -> Result<Outcome, String> {
         splats: reader.len(),
         skipped: reader.skipped(),
         warning,
+        surface: reader.take_surface(),
     })
 }
 

@@ -10,6 +10,7 @@ mod gl;
 mod link;
 mod live;
 mod loading;
+mod mesh;
 mod model;
 mod net;
 mod photo;
@@ -21,6 +22,7 @@ mod sidebar;
 mod sorting;
 mod splats;
 mod subject;
+mod surfaces;
 mod table;
 
 use js_sys::Promise;

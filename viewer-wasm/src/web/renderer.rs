@@ -6,6 +6,7 @@ use web_sys::{HtmlCanvasElement, WebGl2RenderingContext as Gl, WebGlTexture, Web
 
 use super::frusta::Frusta;
 use super::gl::{Program, Target};
+use super::mesh::{GpuMesh, MeshLook};
 use super::model::GpuModel;
 use crate::camera::{Lens, Pose};
 use crate::error_map::STOPS;
@@ -54,6 +55,7 @@ pub(super) struct Renderer {
     quads: WebGlVertexArrayObject,
     target: Option<Target>,
     pub(super) model: Option<GpuModel>,
+    pub(super) mesh: Option<GpuMesh>,
     pub(super) frusta: Frusta,
 }
 
@@ -83,28 +85,48 @@ impl Renderer {
             frusta: Frusta::new(&gl)?,
             target: None,
             model: None,
+            mesh: None,
             gl,
             canvas,
         })
     }
 
-    /// Draws onto the page.
-    pub(super) fn draw(&mut self, shot: &Shot, look: &Look, frusta: bool) -> Result<(), String> {
+    /// Draws onto the page; the mesh from a distance on, splats with half the pixels a side when `coarse`.
+    pub(super) fn draw(
+        &mut self,
+        shot: &Shot,
+        look: &Look,
+        mesh: (&MeshLook, f32),
+        frusta: bool,
+        coarse: bool,
+    ) -> Result<(), String> {
         let size = [self.canvas.width(), self.canvas.height()];
-        if self.target.as_ref().is_none_or(|target| target.size != size) {
+        let drawn = if coarse {
+            size.map(|side| side.div_ceil(2))
+        } else {
+            size
+        };
+        let splat_shot = Shot {
+            lens: shot.lens.fitted(drawn),
+            ..*shot
+        };
+        if self.target.as_ref().is_none_or(|target| target.size != drawn) {
             if let Some(old) = self.target.take() {
                 old.delete(&self.gl);
             }
-            self.target = Some(Target::new(&self.gl, size, Gl::RGBA16F)?);
+            self.target = Some(Target::new(&self.gl, drawn, Gl::RGBA16F)?);
         }
         let Some(target) = self.target.take() else {
             return Ok(());
         };
-        self.splats(&target, shot, look);
+        self.splats(&target, &splat_shot, look);
         let gl = &self.gl;
         gl.bind_framebuffer(Gl::FRAMEBUFFER, None);
         gl.viewport(0, 0, size[0] as i32, size[1] as i32);
         self.resolve_onto(&target.texture, look, true);
+        if let Some(surface) = &self.mesh {
+            surface.draw(gl, shot, mesh.0, mesh.1);
+        }
         if frusta {
             self.frusta.draw(gl, shot);
         }
@@ -140,7 +162,13 @@ impl Renderer {
             style: Style::Depth,
             ..*look
         };
-        self.splats(&target, shot, &look);
+        let by = |axis: usize| target.size[axis] as f32 / shot.lens.size[axis] as f32;
+        let [x, y] = [x as f32 * by(0), y as f32 * by(1)].map(|v| v as u32);
+        let shot = Shot {
+            lens: shot.lens.fitted(target.size),
+            ..*shot
+        };
+        self.splats(&target, &shot, &look);
         let out = Float32Array::new_with_length(4);
         let view: &Object = out.as_ref();
         // The picture lies with its first row at the bottom.

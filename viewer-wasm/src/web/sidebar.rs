@@ -19,6 +19,7 @@ impl App {
     pub(super) fn show_side(&mut self) {
         self.show_models();
         self.show_photo();
+        self.show_mesh();
         let view = &self.view;
         let degree = self
             .renderer
@@ -166,7 +167,7 @@ impl App {
     }
 }
 
-fn button(act: &str, value: &str, title: &str, on: bool, more: &str) -> String {
+pub(super) fn button(act: &str, value: &str, title: &str, on: bool, more: &str) -> String {
     format!(
         "<button type=\"button\" data-act=\"{act}\" data-value=\"{value}\" aria-pressed=\"{on}\"{more}>{title}</button>"
     )

@@ -6,6 +6,7 @@ use web_sys::HtmlCanvasElement;
 
 use super::app::{App, with};
 use super::dom;
+use super::mesh::MeshLook;
 use super::model::GpuModel;
 use super::photo::Photo;
 use super::renderer::{Look, Renderer, Shot};
@@ -25,6 +26,10 @@ use crate::style::Style;
 const JOURNEY_S: f32 = 0.5;
 /// Splats over a pixel at the bright end of their scale.
 const MOST_COUNTED: f32 = 255.0;
+/// A camera that has not moved for so long rests.
+const REST_MS: f64 = 200.0;
+/// Frames that take longer have fewer pixels while the camera moves.
+const SLOW_MS: f64 = 40.0;
 /// Most pixels a side of the page's canvas has per CSS pixel.
 const MAX_RATIO: f64 = 2.0;
 
@@ -47,6 +52,8 @@ pub(super) struct View {
     /// How its photograph lies over the splats, and how much of it.
     pub(super) photo: Photo,
     pub(super) photo_share: f64,
+    pub(super) mesh: MeshLook,
+    pub(super) mesh_name: String,
     pub(super) dirty: bool,
     pub(super) keys: Vec<String>,
     pub(super) sorter: Option<SortClient>,
@@ -69,6 +76,9 @@ pub(super) struct View {
     framed: bool,
     /// The camera was moved by hand, and the address does not say so yet.
     pub(super) moved: bool,
+    /// When the camera moved last, and whether fewer pixels are drawn for that.
+    turned_ms: Option<f64>,
+    pub(super) coarse: bool,
     pub(super) sorts: u32,
     pub(super) sort_ms: Option<f64>,
     pub(super) frame_ms: Option<f64>,
@@ -103,6 +113,8 @@ impl View {
             through: None,
             photo: Photo::Off,
             photo_share: 0.5,
+            mesh: MeshLook::default(),
+            mesh_name: String::new(),
             dirty: true,
             keys: Vec::new(),
             sorter: None,
@@ -119,6 +131,8 @@ impl View {
             last_frame_ms: 0.0,
             framed: false,
             moved: false,
+            turned_ms: None,
+            coarse: false,
             sorts: 0,
             sort_ms: None,
             frame_ms: None,
@@ -232,11 +246,13 @@ impl App {
         let seconds = (gone_ms / 1000.0).min(0.1) as f32;
         let flown = self.fly_by_keys(seconds);
         if self.view.navigator.advance(seconds) || flown {
+            self.view.turned_ms = Some(dom::now_ms());
             self.view.dirty = true;
         }
         self.ask_for_order();
         let was_drawing = self.view.last_frame_ms > 0.0;
         self.view.last_frame_ms = 0.0;
+        self.choose_pixels();
         if !std::mem::take(&mut self.view.dirty) {
             self.settle();
             return;
@@ -254,7 +270,15 @@ impl App {
         let (Some(shot), Some(renderer)) = (shot, &mut self.renderer) else {
             return;
         };
-        let drawn = renderer.draw(&shot, &self.view.look, self.view.frusta && self.view.through.is_none());
+        let frusta = self.view.frusta && self.view.through.is_none();
+        let near = self.view.navigator.reach() * 1e-3;
+        let drawn = renderer.draw(
+            &shot,
+            &self.view.look,
+            (&self.view.mesh, near),
+            frusta,
+            self.view.coarse,
+        );
         let splats = renderer.model.as_ref().is_some_and(|model| model.drawn > 0);
         if splats && self.view.first_frame_ms.is_none() {
             self.view.first_frame_ms = Some(dom::now_ms() - self.view.began_ms);
@@ -263,6 +287,18 @@ impl App {
             self.say("webgl", &why);
         }
         self.show_hud();
+    }
+
+    /// Draws fewer pixels while the camera moves on a device that is slow at all of them.
+    fn choose_pixels(&mut self) {
+        let view = &mut self.view;
+        let moves = view.turned_ms.is_some_and(|turned| dom::now_ms() - turned < REST_MS);
+        // What began coarse stays so until it rests: the next frames are quick because of it.
+        let coarse = moves && (view.coarse || view.frame_ms.is_some_and(|ms| ms > SLOW_MS));
+        if coarse != view.coarse {
+            view.coarse = coarse;
+            view.dirty = true;
+        }
     }
 
     fn fly_by_keys(&mut self, seconds: f32) -> bool {
@@ -281,6 +317,7 @@ impl App {
     pub(super) fn left_camera(&mut self) {
         self.view.dirty = true;
         self.view.moved = true;
+        self.view.turned_ms = Some(dom::now_ms());
         self.touch();
         if self.view.through.take().is_some() {
             self.address.camera = None;
@@ -394,6 +431,9 @@ impl App {
         if let Some(renderer) = &mut self.renderer {
             let models = view.incoming.take().into_iter().chain(renderer.model.take());
             models.for_each(|model| model.delete(&renderer.gl));
+            if let Some(mesh) = renderer.mesh.take() {
+                mesh.delete(&renderer.gl);
+            }
         }
         view.resort();
     }

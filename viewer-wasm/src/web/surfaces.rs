@@ -1,0 +1,170 @@
+//! Opening a mesh, and the part of the panel that is about it.
+
+use wasm_bindgen::prelude::*;
+use web_sys::{Blob, File, Url};
+
+use super::app::{App, with};
+use super::dom;
+use super::mesh::{GpuMesh, MeshLook, Place};
+use super::runs::decoded;
+use super::sidebar::button;
+use crate::formats::mesh::pictures;
+use crate::framing::Sample;
+use crate::html::count;
+use crate::surface::Surface;
+
+/// Endings of pictures that colour a mesh.
+const PICTURES: [&str; 4] = [".png", ".jpg", ".jpeg", ".webp"];
+
+fn ends(file: &File, endings: &[&str]) -> bool {
+    let name = file.name().to_ascii_lowercase();
+    endings.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a file goes with a mesh and is not one.
+pub(super) fn is_beside(file: &File) -> bool {
+    ends(file, &PICTURES) || ends(file, &[".mtl"])
+}
+
+/// Shows a mesh with its picture: in the file, or among those that came with it.
+pub(super) async fn show(generation: u32, name: &str, surface: Surface, beside: &[File]) {
+    let picture = picture_of(&surface, beside).await;
+    let mut image = None;
+    if let Some(blob) = &picture
+        && let Ok(url) = Url::create_object_url_with_blob(blob)
+    {
+        image = decoded(&url).await;
+        let _ = Url::revoke_object_url(&url);
+    }
+    let remark = match (&surface.library, &picture, &image) {
+        (_, Some(_), None) => Some("its picture cannot be decoded by this browser".to_owned()),
+        (Some(library), None, _) if surface.has_uvs => Some(format!(
+            "drop {library} and its picture together with it to see its colours"
+        )),
+        _ => None,
+    };
+    with(|app| {
+        if app.view.reading == generation {
+            app.take_surface(name, &surface, image.as_ref(), remark);
+        }
+    });
+}
+
+async fn picture_of(surface: &Surface, beside: &[File]) -> Option<Blob> {
+    if let Some(bytes) = &surface.picture {
+        let parts = js_sys::Array::of1(&js_sys::Uint8Array::from(bytes.as_slice()));
+        return Blob::new_with_u8_array_sequence(&parts).ok();
+    }
+    let mut named = Vec::new();
+    if let Some(library) = beside.iter().find(|file| ends(file, &[".mtl"])) {
+        let text = wasm_bindgen_futures::JsFuture::from(library.text()).await.ok()?;
+        named = pictures(&text.as_string()?);
+    }
+    let is_named = |file: &&File| {
+        let leaf = |path: &String| path.rsplit(['/', '\\']).next() == Some(file.name().as_str());
+        named.iter().any(leaf)
+    };
+    let mut pictures = beside.iter().filter(|file| ends(file, &PICTURES));
+    let found = pictures.clone().find(is_named).or_else(|| pictures.next());
+    found.map(|file| file.clone().unchecked_into())
+}
+
+impl App {
+    fn take_surface(
+        &mut self,
+        name: &str,
+        surface: &Surface,
+        image: Option<&web_sys::HtmlImageElement>,
+        remark: Option<String>,
+    ) {
+        let Some(renderer) = &mut self.renderer else {
+            return;
+        };
+        match GpuMesh::new(&renderer.gl, surface, image) {
+            Ok(mesh) => {
+                if let Some(old) = renderer.mesh.replace(mesh) {
+                    old.delete(&renderer.gl);
+                }
+                // Without splats there is nothing that it could be compared with.
+                let alone = renderer.model.is_none();
+                self.view.mesh_name = name.to_owned();
+                self.view.mesh = MeshLook {
+                    place: if alone { Place::Alone } else { Place::Over },
+                    shaded: !surface.has_colors && image.is_none(),
+                    ..MeshLook::default()
+                };
+                self.view.sample = Sample::new(surface.n_triangles() * 3);
+                self.view.sample.add(&surface.positions);
+                self.frame_model();
+                self.unsay("model");
+                if let Some(remark) = remark {
+                    self.say("model", &format!("{name}: {remark}."));
+                }
+            }
+            Err(why) => self.say("model", &format!("{name}: {why}.")),
+        }
+        self.view.dirty = true;
+        self.show_progress();
+        self.show_side();
+    }
+
+    /// Takes the mesh off the screen.
+    pub(super) fn drop_mesh(&mut self) {
+        if let Some(renderer) = &mut self.renderer
+            && let Some(mesh) = renderer.mesh.take()
+        {
+            mesh.delete(&renderer.gl);
+        }
+        self.view.dirty = true;
+        self.show_progress();
+        self.show_side();
+    }
+
+    /// Draws the panel's part anew.
+    pub(super) fn show_mesh(&self) {
+        let mesh = self.renderer.as_ref().and_then(|renderer| renderer.mesh.as_ref());
+        dom::show("mesh-block", mesh.is_some());
+        let Some(mesh) = mesh else {
+            return;
+        };
+        let look = &self.view.mesh;
+        let triangles = count(f64::from(mesh.n_triangles));
+        dom::set_text(
+            "mesh-value",
+            &format!("{} · {triangles} triangles", self.view.mesh_name),
+        );
+        let places = Place::ALL.map(|(place, id, title)| button("mesh-place", id, title, place == look.place, ""));
+        dom::set_html("mesh-places", &places.concat());
+        dom::select(
+            "mesh-style",
+            match (look.normals, look.shaded) {
+                (true, _) => "normals",
+                (false, true) => "shaded",
+                (false, false) => "colours",
+            },
+        );
+        if let Some(wires) = dom::input_by_id("mesh-wires") {
+            wires.set_checked(look.wires);
+        }
+        if let Some(share) = dom::input_by_id("mesh-share") {
+            share.set_value(&format!("{:.2}", look.share));
+            share.set_disabled(look.place == Place::Alone);
+        }
+    }
+
+    /// Takes a choice about the mesh.
+    pub(super) fn set_mesh(&mut self, what: &str, value: &str) {
+        let look = &mut self.view.mesh;
+        match what {
+            "mesh-place" => {
+                look.place = Place::of_name(value);
+                look.share = if look.place == Place::Wipe { 0.5 } else { 1.0 };
+            }
+            "mesh-style" => (look.normals, look.shaded) = (value == "normals", value == "shaded"),
+            "mesh-share" => look.share = crate::number::parse(value).map_or(1.0, |share| share.clamp(0.0, 1.0)) as f32,
+            _ => look.wires = value == "true",
+        }
+        self.view.dirty = true;
+        self.show_mesh();
+    }
+}
