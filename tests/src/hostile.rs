@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     ("colmap_bin", colmap_bin),
     ("colmap_txt", colmap_txt),
     ("transforms", transforms),
@@ -30,6 +30,7 @@ pub const TARGETS: [Target; 9] = [
     ("checkpoint", checkpoint),
     ("config", config),
     ("masks", masks),
+    ("depths", depths),
     ("http", http),
 ];
 
@@ -291,7 +292,56 @@ pub fn masks(input: &[u8]) {
         if let Ok(photo) = decode(&scene, id, background) {
             let camera = &scene.train[0].camera;
             let pixels = u64::from(camera.width_px) * u64::from(camera.height_px);
-            assert_eq!(photo.bytes().len() as u64, photo_bytes(pixels, scene.masked));
+            assert_eq!(photo.bytes().len() as u64, photo_bytes(pixels, scene.parts()));
+        }
+    }
+}
+
+/// Kinds of depth maps.
+const DEPTH_ENDINGS: [&str; 3] = ["png", "exr", "npy"];
+
+/// A depth map of a photo that shows twelve points; the first byte names its kind.
+pub fn depths(input: &[u8]) {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    let Some((kind, bytes)) = input.split_first() else {
+        return;
+    };
+    let root = prepared(&PLACE, "depths", |root| {
+        pictures(root);
+        let text = r#"{"fl_x":4,"w":4,"h":3,"ply_file_path":"points.ply","frames":[
+            {"file_path":"images/a.png","transform_matrix":[[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}]}"#;
+        put(&root.join("transforms.json"), text.as_bytes());
+        let mut points =
+            "ply\nformat ascii 1.0\nelement vertex 12\nproperty float x\nproperty float y\nproperty float z\n\
+                          end_header\n"
+                .to_owned();
+        for pixel in 0..12_u8 {
+            // one in each pixel, at depths from 4 on; these cameras look along -z
+            let [column, row] = [pixel % 4, pixel / 4].map(f32::from);
+            let depth = 4.0 + f32::from(pixel);
+            let [x, y] = [(column - 1.5) / 4.0 * depth, (1.0 - row) / 4.0 * depth];
+            points += &format!("{x} {y} {}\n", -depth);
+        }
+        put(&root.join("points.ply"), points.as_bytes());
+        for ending in DEPTH_ENDINGS {
+            fs::create_dir_all(root.join(ending)).expect("a temporary folder");
+        }
+    });
+    // a folder of each, because files stay
+    let ending = DEPTH_ENDINGS[usize::from(*kind) % DEPTH_ENDINGS.len()];
+    put(&root.join(ending).join(format!("a.{ending}")), bytes);
+    let options = SceneOptions {
+        eval: false,
+        depths: Some(ending.into()),
+        ..SceneOptions::default()
+    };
+    if let Some(scene) = load(root, &options) {
+        let id = ViewId {
+            split: Split::Train,
+            index: 0,
+        };
+        if let Ok(photo) = decode(&scene, id, ImageOptions::default().background) {
+            assert_eq!(photo.depths().map(<[_]>::len), Some(1 + 4 * 3));
         }
     }
 }

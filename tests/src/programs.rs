@@ -4,6 +4,7 @@ use kiln::eval::lpips::{DEFAULT_BUDGET_BYTES, LpipsTensors};
 use kiln::gaussians::layout::Storage;
 use kiln::gaussians::morton::Frame;
 use kiln::kernels::camera_cull::Limits;
+use kiln::kernels::depth_loss::DepthWeight;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::fusion::{self, Voxels};
 use kiln::kernels::level::Level;
@@ -59,6 +60,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
             alpha: capacities.masked,
             exposure: capacities.masked,
             normals: false,
+            depth: None,
         };
         capacities.storage = match capacities.storage {
             Storage::Exact => Storage::Half,
@@ -185,6 +187,7 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
     capacities.storage = storage;
     capacities.masked = storage == Storage::Half;
     capacities.losses.normals = true;
+    capacities.losses.depth = Some(DepthWeight::default());
     let variants = Variants {
         reduction,
         sort_subgroup: 0,

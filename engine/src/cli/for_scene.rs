@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::{Failure, Settings};
 use crate::config::{Facts, Inputs, LpipsChoice, Profile, resolve, resolve_for, rules_of};
-use crate::plan::scene_options;
+use crate::plan::training_options;
 use crate::plugins::Init;
 use crate::scene::SceneIndex;
 
@@ -35,7 +35,7 @@ pub(super) struct ForScene {
 pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
     let profile = resolve(inputs).map_err(boxed)?;
     let path = Settings::scene(&profile).map_err(boxed)?;
-    let options = scene_options(&profile).map_err(boxed)?;
+    let options = training_options(&profile).map_err(boxed)?;
     let opened = Instant::now();
     let init = profile.init.clone();
     let mut scene = SceneIndex::load(&path, &options).map_err(boxed)?;
@@ -49,7 +49,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
         });
     }
     let (profile, adaptations) = resolve_for(inputs, &Facts::of(&scene, profile.schedule.iterations)).map_err(boxed)?;
-    let adapted_options = scene_options(&profile).map_err(boxed)?;
+    let adapted_options = training_options(&profile).map_err(boxed)?;
     if adapted_options != options {
         scene = SceneIndex::load(&path, &adapted_options).map_err(boxed)?;
     }

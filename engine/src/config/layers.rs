@@ -135,6 +135,7 @@ pub fn rules_of(inputs: &Inputs) -> Result<Vec<String>, ConfigError> {
 fn finished(mut tree: Node, inputs: &Inputs) -> Result<Profile, ConfigError> {
     tree.take("extends");
     let mut profile: Profile = read(&tree).map_err(named_elsewhere)?;
+    rules::add_depth_loss(&mut profile);
     reject_problems(&profile, &tree)?;
     if let Some(factor) = inputs.steps_scaler {
         if !(factor > 0.0 && factor <= 1000.0) {

@@ -111,6 +111,8 @@ pub struct Dataset {
     /// Masks: `auto` = in the scene's `masks` folder or beside the images where there are any; `off`; else a folder. White
     /// pixels count; black ones carry no loss and are left out of the metrics.
     pub masks: String,
+    /// Folder of depth maps of training photos, inside the scene; null = none. Adds the loss `depth` where it is not listed.
+    pub depths: Option<String>,
     /// What an image's alpha channel is.
     pub alpha: Alpha,
     /// Read files that links lead out of the scene folder.

@@ -2,7 +2,7 @@
 
 use super::DeviceChoice;
 use super::profile::{Memory, Mip, Profile, Schedule};
-use crate::plugins::{Checker, DeferredSh, Loss, Optimizer};
+use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, Optimizer};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
@@ -26,6 +26,8 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.require("masks", !profile.dataset.masks.is_empty(), "empty", || {
             "auto, off or a folder".to_owned()
         });
+        let depths = profile.dataset.depths.as_deref();
+        c.require("depths", depths != Some(""), "empty", || "null or a folder".to_owned());
     });
     c.within("model", |c| {
         c.range("sh_degree", profile.model.sh_degree, 0..=3);
@@ -67,12 +69,18 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             "auto or off, because `train.deterministic` is on: a save would show in later bytes".to_owned()
         });
     });
-    let with_normals = profile.losses.iter().any(|loss| matches!(loss, Loss::Normals(_)));
+    let with_planes = profile
+        .losses
+        .iter()
+        .find(|loss| matches!(loss, Loss::Normals(_) | Loss::Depth(_)));
     c.within("optimizer", |c| {
         let Optimizer::AdamFused(adam) = &profile.optimizer;
         let on = adam.deferred_sh == DeferredSh::On;
-        c.require("deferred_sh", !(on && with_normals), "on", || {
-            "auto or off, because of the loss `normals`: it needs every Gaussian's colour up to date".to_owned()
+        c.require("deferred_sh", !(on && with_planes.is_some()), "on", || {
+            format!(
+                "auto or off, because of the loss `{}`: it needs every Gaussian's colour up to date",
+                with_planes.map_or("normals", Loss::kind)
+            )
         });
     });
     c.within("losses", |c| check_list(&profile.losses, c, |loss, c| loss.check(c)));
@@ -87,6 +95,16 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.within("losses", |c| {
             c.within(i, |c| {
                 c.require("kind", !twice, loss.kind(), || "each loss once".to_owned())
+            });
+        });
+    }
+    for (i, loss) in profile.losses.iter().enumerate() {
+        let blind = matches!(loss, Loss::Depth(_)) && profile.dataset.depths.is_none();
+        c.within("losses", |c| {
+            c.within(i, |c| {
+                c.require("kind", !blind, "depth", || {
+                    "depth together with `dataset.depths`, its maps".to_owned()
+                })
             });
         });
     }
@@ -114,6 +132,14 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         }
     });
     c.within("sinks", |c| check_list(&profile.sinks, c, |sink, c| sink.check(c)));
+}
+
+/// Depth maps are there to be compared with.
+pub(super) fn add_depth_loss(profile: &mut Profile) {
+    let listed = profile.losses.iter().any(|loss| matches!(loss, Loss::Depth(_)));
+    if profile.dataset.depths.is_some() && !listed {
+        profile.losses.push(Loss::Depth(DepthOptions::default()));
+    }
 }
 
 fn check_list<T>(items: &[T], c: &mut Checker, check: impl Fn(&T, &mut Checker)) {
@@ -230,8 +256,10 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
         }
     }
     for loss in &mut profile.losses {
-        if let Loss::Normals(normals) = loss {
-            scale(&mut normals.from);
+        match loss {
+            Loss::Normals(options) => scale(&mut options.from),
+            Loss::Depth(options) => scale(&mut options.from),
+            _ => {}
         }
     }
     let Optimizer::AdamFused(adam) = &mut profile.optimizer;

@@ -9,6 +9,7 @@ pub mod conv3x3;
 pub mod counters;
 pub mod cull;
 pub mod densify;
+pub mod depth_loss;
 pub mod error_guided;
 pub mod exposure;
 pub mod filter_3d;

@@ -57,7 +57,7 @@ impl BytesPer {
             }
             let mut table = TensorTable::default();
             let tensors = StepTensors::new(&mut table, &c, variants);
-            if c.losses.normals {
+            if c.losses.surfaces() {
                 let _: StepTensors = tensors.for_surface_steps(&mut table);
             }
             let mut bytes: BTreeMap<String, (Class, u64)> = BTreeMap::new();

@@ -145,7 +145,7 @@ fn deferred_steps(profile: &Profile, variants: &Variants) -> u32 {
     let Optimizer::AdamFused(adam) = &profile.optimizer;
     let on = match adam.deferred_sh {
         // Projection and update of steps that look at surfaces know no colours that wait.
-        DeferredSh::Auto if losses::extra(profile).normals => false,
+        DeferredSh::Auto if losses::extra(profile).surfaces() => false,
         DeferredSh::Auto => variants.reduction != Reduction::Segmented && !profile.train.deterministic,
         DeferredSh::On => true,
         DeferredSh::Off => false,

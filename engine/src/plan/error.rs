@@ -117,6 +117,9 @@ pub enum LossError {
     /// The coverage loss without masks.
     #[error("the loss `alpha` compares with masks, and the scene has none")]
     NoMasks,
+    /// Depth maps and their loss, one without the other.
+    #[error("the loss `depth` compares with depth maps, and of these two the run has one")]
+    NoDepths,
     /// A background that changes behind photos that are blended over one.
     #[error("`model.background` is random, and photos with transparent pixels are blended over one colour once")]
     Blended,
@@ -127,10 +130,12 @@ pub enum LossError {
     Scores,
     /// Images that no pass can bind whole.
     #[error(
-        "the loss `normals` takes images of at most {most} pixels on this device, whose passes can bind no more at once, and \
+        "the loss `{loss}` takes images of at most {most} pixels on this device, whose passes can bind no more at once, and \
          the largest has {pixels}"
     )]
-    NormalsTooLarge {
+    SurfacesTooLarge {
+        /// The loss.
+        loss: &'static str,
         /// Of the largest image.
         pixels: u64,
         /// That fit a binding.
@@ -146,10 +151,11 @@ impl LossError {
             Self::NoMasks => {
                 "`dataset.masks` names their folder; `dataset.alpha: mask` takes them from transparent photos"
             }
+            Self::NoDepths => "`dataset.depths` names the folder of the maps",
             Self::Blended => {
                 "`dataset.alpha: mask` leaves transparent pixels out, `ignore` takes their colours as they are stored"
             }
-            Self::NormalsTooLarge { .. } => "`dataset.resolution` makes images smaller",
+            Self::SurfacesTooLarge { .. } => "`dataset.resolution` makes images smaller",
             Self::Scores => "take the loss out, or choose another `strategy.kind`, `mcmc` for instance",
         }
     }

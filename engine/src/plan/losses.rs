@@ -2,6 +2,7 @@
 
 use super::{LossError, PlanError};
 use crate::config::{Background, Profile};
+use crate::kernels::depth_loss::DepthWeight;
 use crate::kernels::exposure;
 use crate::kernels::views::IMAGE_BYTES;
 use crate::memory::{Gpu, MemoryError, PlanLimits};
@@ -23,8 +24,12 @@ pub(super) fn check(profile: &Profile, scene: &SceneIndex, limits: PlanLimits) -
     }
     let pixels = scene.views().map(|(_, view)| view.pixels()).max().unwrap_or(0);
     let most = limits.binding_bytes / IMAGE_BYTES;
-    if extra.normals && pixels > most {
-        return Err(LossError::NormalsTooLarge { pixels, most }.into());
+    if extra.surfaces() && pixels > most {
+        let loss = if extra.normals { "normals" } else { "depth" };
+        return Err(LossError::SurfacesTooLarge { loss, pixels, most }.into());
+    }
+    if extra.depth.is_some() != scene.parts().depths {
+        return Err(LossError::NoDepths.into());
     }
     let blended = scene.train.iter().any(|view| view.alpha == Alpha::Composite);
     if profile.model.background == Background::Random && blended {
@@ -40,6 +45,13 @@ pub(super) fn extra(profile: &Profile) -> ExtraLosses {
         alpha: has(|loss| matches!(loss, Loss::Alpha(_)) && loss.weight() > 0.0),
         exposure: has(|loss| matches!(loss, Loss::Exposure(_))),
         normals: has(|loss| matches!(loss, Loss::Normals(_)) && loss.weight() > 0.0),
+        depth: profile.losses.iter().find_map(|loss| match loss {
+            Loss::Depth(options) if options.weight > 0.0 => Some(DepthWeight {
+                start: options.weight,
+                decay: (options.weight_end / options.weight).ln() / profile.schedule.iterations.max(1) as f32,
+            }),
+            _ => None,
+        }),
     }
 }
 

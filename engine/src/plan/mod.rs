@@ -40,7 +40,7 @@ pub use first::{FirstModel, plan_first};
 pub use host_memory::available_bytes;
 pub use jobs::{CullTime, Job, Jobs, NoJob};
 pub use kernel_timing::KernelTiming;
-pub use model::{gib_to_bytes, scene_options};
+pub use model::{gib_to_bytes, scene_options, training_options};
 pub use open::{OpenDevice, layout_of, list_devices, open_device, variants_for};
 pub use photos::{image_host_bytes, plan_with_photos};
 pub use planning::{ArenaUse, Measures, PlanReport, TrainPlan, plan, step_extras};

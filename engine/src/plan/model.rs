@@ -2,7 +2,8 @@
 
 use super::PlanError;
 use crate::config::{self, Profile};
-use crate::scene::{Alpha, AlphaChoice, HoldOut, MaskChoice, Resolution, SceneOptions};
+use crate::plugins::Loss;
+use crate::scene::{Alpha, AlphaChoice, HoldOut, MOST_FIT_POINTS, MaskChoice, Resolution, SceneOptions};
 
 /// How the scene is read.
 ///
@@ -31,8 +32,27 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
         },
         follow_links: profile.dataset.follow_links,
         respect_principal_point: profile.dataset.respect_principal_point,
-        // Nothing that trains looks at tracks.
+        depths: None,
         seen_points: 0,
+    })
+}
+
+/// How the scene is read for training, which alone looks at depth maps.
+///
+/// # Errors
+/// See [`scene_options`].
+pub fn training_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
+    let looks = |loss: &Loss| matches!(loss, Loss::Depth(options) if options.weight > 0.0);
+    let depths = profile
+        .dataset
+        .depths
+        .as_ref()
+        .filter(|_| profile.losses.iter().any(looks));
+    Ok(SceneOptions {
+        depths: depths.map(Into::into),
+        // maps are fitted to the points that their photos are known to show
+        seen_points: if depths.is_some() { MOST_FIT_POINTS } else { 0 },
+        ..scene_options(profile)?
     })
 }
 

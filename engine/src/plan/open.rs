@@ -7,6 +7,7 @@ use crate::config::{self, Profile};
 use crate::kernels::SURFACE_BINDINGS;
 use crate::kernels::views::{Reduction, Threads, Variants};
 use crate::memory::Layout;
+use crate::plugins::Loss;
 use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
 
 /// An opened device and what was decided about it.
@@ -78,10 +79,11 @@ pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, Plan
 ///
 /// # Errors
 /// [`PlanError::NoDevice`] when the fault `reduction` asks for what the device or `train.deterministic` excludes, and when
-/// the loss `normals` wants more of the device than it has.
+/// the loss `normals` or `depth` wants more of the device than it has.
 pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults) -> Result<Variants, PlanError> {
-    if profile.losses.iter().any(|loss| loss.kind() == "normals") {
-        enough_buffers(caps)?;
+    let of_planes = |loss: &&Loss| matches!(loss, Loss::Normals(_) | Loss::Depth(_));
+    if let Some(loss) = profile.losses.iter().find(of_planes) {
+        enough_buffers(caps, loss.kind())?;
     }
     let cpu = caps.kind == DeviceKind::Cpu;
     let fast = tier == Tier::Fast;
@@ -123,12 +125,12 @@ pub(super) fn rendering_variants(caps: &Caps, tier: Tier, faults: &Faults) -> Va
 }
 
 /// Holds the device against the steps that train planes.
-fn enough_buffers(caps: &Caps) -> Result<(), PlanError> {
+fn enough_buffers(caps: &Caps, loss: &str) -> Result<(), PlanError> {
     if caps.max_bindings >= SURFACE_BINDINGS {
         return Ok(());
     }
     Err(PlanError::NoDevice(format!(
-        "`losses` has `normals`, whose passes bind {SURFACE_BINDINGS} storage buffers, and `{}` takes {} \
+        "`losses` has `{loss}`, whose passes bind {SURFACE_BINDINGS} storage buffers, and `{}` takes {} \
          (maxPerStageDescriptorStorageBuffers): take the loss out, with another recipe than `surface` for instance, or choose \
          another device with `device.select`",
         caps.name, caps.max_bindings
@@ -231,7 +233,7 @@ mod tests {
         let mut caps = device(DeviceKind::Discrete, 32, true, true);
         for (buffers, enough) in [(16, false), (18, false), (19, true), (1 << 20, true)] {
             caps.max_bindings = buffers;
-            let found = enough_buffers(&caps);
+            let found = enough_buffers(&caps, "normals");
             assert_eq!(found.is_ok(), enough, "{buffers}");
             let text = found.err().map(|error| error.to_string()).unwrap_or_default();
             let takes = format!("takes {buffers}");

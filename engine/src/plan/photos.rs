@@ -42,11 +42,8 @@ pub fn plan_with_photos<T>(
     if profile.dataset.residency != Residency::Auto {
         return make_plan(profile);
     }
-    let photos: u64 = scene
-        .train
-        .iter()
-        .map(|view| photo_bytes(view.pixels(), scene.masked))
-        .sum();
+    let parts = scene.parts();
+    let photos: u64 = scene.train.iter().map(|view| photo_bytes(view.pixels(), parts)).sum();
     if photos <= cap_bytes / SHARE {
         profile.dataset.residency = Residency::Device;
         match make_plan(profile) {

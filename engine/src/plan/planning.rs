@@ -107,7 +107,7 @@ impl TrainPlan {
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut jobs = Jobs::default();
-        let with_surfaces = capacities.losses.normals;
+        let with_surfaces = capacities.losses.surfaces();
         let surfaces = with_surfaces.then(|| tensors.for_surface_steps(&mut table));
         let steps = [(Terms::Image, Some(&tensors)), (Terms::Surface, surfaces.as_ref())];
         let steps = steps.map(|(terms, tensors)| Some((terms, tensors?)));
@@ -316,11 +316,12 @@ pub fn plan(
     losses::check(profile, scene, limits)?;
     let initial = demand.gaussians;
     let wanted = ceiling(profile, scene).1.max(initial);
+    let parts = scene.parts();
     let resident_bytes: Vec<u64> = match profile.dataset.residency {
         Residency::Device => scene
             .train
             .iter()
-            .map(|view| photo_bytes(view.pixels(), scene.masked))
+            .map(|view| photo_bytes(view.pixels(), parts))
             .collect(),
         Residency::Auto | Residency::Host | Residency::Stream => Vec::new(),
     };

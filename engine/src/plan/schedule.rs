@@ -67,12 +67,15 @@ pub(crate) fn sh_share_at(profile: &Profile, iteration: u32) -> f64 {
 /// What is left of the learning rates that cool down, after the last step.
 const COOLED_TO: f64 = 0.1;
 
-/// What the loss of a step looks at: surfaces too from the iteration that the loss `normals` names.
+/// What the loss of a step looks at: surfaces too from the iteration that the loss `normals` or `depth` names.
 #[must_use]
 pub fn terms_at(profile: &Profile, iteration: u32) -> Terms {
-    let normals =
-        |loss: &Loss| matches!(loss, Loss::Normals(options) if options.weight > 0.0 && iteration >= options.from);
-    if profile.losses.iter().any(normals) {
+    let of_planes = |loss: &Loss| match loss {
+        Loss::Normals(options) => options.weight > 0.0 && iteration >= options.from,
+        Loss::Depth(options) => options.weight > 0.0 && iteration >= options.from,
+        _ => false,
+    };
+    if profile.losses.iter().any(of_planes) {
         Terms::Surface
     } else {
         Terms::Image

@@ -12,6 +12,7 @@ family! {
         Dssim(DssimOptions) = "dssim", "1 - SSIM with an 11x11 Gaussian window, zero padded";
         Alpha(AlphaOptions) = "alpha", "mean absolute difference between coverage and the photo's mask; needs masks";
         Normals(NormalsOptions) = "normals", "disagreement between blended normals and the normals of the depth map, away from edges of the photo: surfaces for meshes";
+        Depth(DepthOptions) = "depth", "disagreement between a render's inverse depth and the photo's depth map; needs `dataset.depths`";
         Exposure(ExposureOptions) = "exposure", "no term: each photo's own affine map of colours, learnt between image and loss";
     }
 }
@@ -25,6 +26,7 @@ impl Loss {
             Self::Dssim(options) => options.weight,
             Self::Alpha(options) => options.weight,
             Self::Normals(options) => options.weight,
+            Self::Depth(options) => options.weight,
             Self::Exposure(_) => 0.0,
         }
     }
@@ -112,6 +114,36 @@ impl Default for NormalsOptions {
 impl Options for NormalsOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("weight", self.weight, 0.0..=10.0);
+        checker.range("from", self.from, 0..=10_000_000);
+    }
+}
+
+/// Options of `depth`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DepthOptions {
+    /// Weight in the sum at the first iteration; 0 to 10.
+    pub weight: f32,
+    /// And at the last, log-linear between; 0.000001 to 10.
+    pub weight_end: f32,
+    /// First iteration that has the term; 0 to 10 000 000. The steps before it cost what they cost without it.
+    pub from: u32,
+}
+
+impl Default for DepthOptions {
+    fn default() -> Self {
+        Self {
+            weight: 1.0,
+            weight_end: 0.01,
+            from: 500,
+        }
+    }
+}
+
+impl Options for DepthOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("weight", self.weight, 0.0..=10.0);
+        checker.range("weight_end", self.weight_end, 1e-6..=10.0);
         checker.range("from", self.from, 0..=10_000_000);
     }
 }

@@ -22,7 +22,7 @@ pub use error_guided::{ErrorGuidedDensify, ErrorGuidedOptions, ErrorGuidedPrune,
 pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, is_box};
 pub use family::{Entry, Family, Options};
 pub use init::{Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
-pub use losses::{AlphaOptions, DssimOptions, ExposureOptions, L1Options, Loss};
+pub use losses::{AlphaOptions, DepthOptions, DssimOptions, ExposureOptions, L1Options, Loss};
 pub use mcmc::{McmcDensify, McmcOptions};
 pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};
 pub use registry::families;

@@ -14,7 +14,7 @@ use crate::mesh::MeshFile;
 use crate::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, DrawSizes, DrawTensors};
 use crate::plan::{OpenDevice, ViewSums, background, gib_to_bytes};
 use crate::program::{Class, Program, Span, Tag, TensorTable, fold_groups};
-use crate::scene::{Camera, Photo, photo_bytes};
+use crate::scene::{Camera, Photo, PhotoParts, photo_bytes};
 use crate::vk::{CompiledProgram, RecordOptions};
 
 /// Samples along each side of a pixel.
@@ -60,7 +60,12 @@ impl MeasureIo {
         let sums = small("sums", 4 * u64::from(METRIC_WORDS) * tiles[0] * tiles[1]);
         Self {
             image: table.add("mesh/image", Class::Persistent, Tag::Pixels, 16 * pixels),
-            target: table.add("mesh/photo", Class::Images, Tag::Images, photo_bytes(pixels, masked)),
+            target: table.add(
+                "mesh/photo",
+                Class::Images,
+                Tag::Images,
+                photo_bytes(pixels, PhotoParts::of_mask(masked)),
+            ),
             sums,
             shared,
         }

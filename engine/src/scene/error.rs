@@ -243,6 +243,27 @@ pub enum SceneError {
         /// File names that the first image's mask may have.
         looked_for: String,
     },
+    /// Depth maps were asked for and there are none.
+    #[error(
+        "no depth map in {} belongs to any of the {images} training photos; looked for {looked_for}; name another folder \
+         (dataset.depths)", folder.display()
+    )]
+    NoDepths {
+        /// The folder.
+        folder: PathBuf,
+        /// Training photos.
+        images: usize,
+        /// File names that the first photo's map may have.
+        looked_for: String,
+    },
+    /// A depth map that cannot be used.
+    #[error("the depth map {} cannot be used: {detail}", path.display())]
+    DepthMap {
+        /// The file, or the folder where none can be used.
+        path: PathBuf,
+        /// Why.
+        detail: String,
+    },
     /// An image file that cannot be decoded.
     #[error("cannot decode {}: {detail}; PNG, JPEG, WebP, TIFF and EXR are read, save the image again", path.display())]
     Image {
@@ -274,7 +295,7 @@ impl SceneError {
     /// The reason alone, for lists of files.
     pub(super) fn short(&self) -> String {
         match self {
-            Self::Image { detail, .. } => detail.clone(),
+            Self::Image { detail, .. } | Self::DepthMap { detail, .. } => detail.clone(),
             Self::Io { reason, .. } => reason.to_string(),
             other => other.to_string(),
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::options::{SceneKind, SceneOptions};
 use super::view::{Split, View, ViewId};
-use super::{Near, Point, Resolution, SceneError, SeenPoint, load};
+use super::{Near, PhotoParts, Point, Resolution, SceneError, SeenPoint, load};
 
 /// Poses, sizes and points of a data set.
 #[derive(Clone, Debug)]
@@ -129,6 +129,15 @@ impl SceneIndex {
         }
         let count = self.train.len().max(1) as f64;
         sum.map(|total| (total / count) as f32)
+    }
+
+    /// What photos carry beside their colours.
+    #[must_use]
+    pub fn parts(&self) -> PhotoParts {
+        PhotoParts {
+            masked: self.masked,
+            depths: self.train.iter().any(|view| view.depth.is_some()),
+        }
     }
 
     /// Bytes of host memory that the points of the photos take.

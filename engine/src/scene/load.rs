@@ -22,7 +22,7 @@ use super::photos::header;
 use super::photos::header::Header;
 use super::photos::upright::Planner;
 use super::view::{self, Alpha, View};
-use super::{Near, Point, Resolution, SceneError, masks, seen, split};
+use super::{Near, Point, Resolution, SceneError, depths, masks, seen, split};
 
 /// Image folder of COLMAP data sets unless told otherwise.
 const IMAGES: &str = "images";
@@ -484,6 +484,10 @@ impl Loader<'_> {
         }
         for view in train.iter_mut().filter(|view| !view.seen.is_empty()) {
             view.seen = seen::in_picture(&view.seen, &view.camera, near.plane(extent));
+        }
+        if let Some(folder) = &self.options.depths {
+            let told = (&mut self.notices, &mut self.warnings);
+            depths::attach(&mut train, self.root, folder, &points, &self.fence, told.0, told.1)?;
         }
         let cameras: Vec<CameraUse> = self.cameras.into_iter().map(|(_, camera)| camera).collect();
         self.notices.extend(crop_notices(&cameras));

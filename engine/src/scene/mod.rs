@@ -7,6 +7,7 @@
 
 mod camera;
 pub mod capture;
+mod depths;
 mod error;
 mod evenly;
 mod exposures;
@@ -33,6 +34,7 @@ mod view;
 
 pub use camera::{Camera, Intrinsics};
 pub use capture::Capture;
+pub use depths::{DepthFit, DepthMap, MOST_FIT_POINTS, Meaning};
 pub use error::SceneError;
 pub use evenly::evenly;
 pub use exposures::exposure_spread;
@@ -42,7 +44,7 @@ pub use near::{DEFAULT_NEAR_Z, Near};
 pub use nearest::nearest_point_depth;
 pub use options::{AlphaChoice, HoldOut, MaskChoice, SceneKind, SceneOptions};
 pub use photos::images::{ImageOptions, ImageStore, LoadReport, decode, estimate_host_bytes};
-pub use photos::photo::{Photo, photo_bytes};
+pub use photos::photo::{Photo, PhotoParts, photo_bytes};
 pub use photos::resize::resize_rgb;
 pub use point::Point;
 pub use random::SplitMix64;

@@ -94,6 +94,8 @@ pub struct SceneOptions {
     pub alpha: AlphaChoice,
     /// Where masks are looked for.
     pub masks: MaskChoice,
+    /// Folder of depth maps, relative to the scene's; there must be some. None when absent.
+    pub depths: Option<PathBuf>,
     /// Most points that are kept of those each training photo shows; 0 for none.
     pub seen_points: u32,
 }
@@ -109,6 +111,7 @@ impl Default for SceneOptions {
             respect_principal_point: true,
             alpha: AlphaChoice::Auto,
             masks: MaskChoice::Auto,
+            depths: None,
             seen_points: 0,
         }
     }

@@ -102,6 +102,7 @@ impl SceneReport {
         });
         let crops = scene.cameras.iter().filter_map(|camera| camera.lost.map(rounded));
         let points = scene.points.iter().map(|point| point.position);
+        let parts = scene.parts();
         Self {
             kind: scene.kind.name().to_owned(),
             root: scene.root.display().to_string(),
@@ -115,7 +116,7 @@ impl SceneReport {
             train_views: scene.train.len(),
             test_views: scene.test.len(),
             training_sizes: sizes(views()),
-            image_bytes: views().map(|view| photo_bytes(view.pixels(), scene.masked)).sum(),
+            image_bytes: views().map(|view| photo_bytes(view.pixels(), parts)).sum(),
             points: scene.points.len(),
             points_box: bounds(points),
             cameras_box: bounds(views().map(|view| view.camera.position())).unwrap_or_default(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::depths::DepthMap;
 use super::formats::posed::PosedImage;
 use super::photos::header::Header;
 use super::photos::upright::{Planner, Upright};
@@ -85,6 +86,8 @@ pub struct View {
     pub(super) upright: Upright,
     /// The file that says which pixels count.
     pub mask: Option<MaskFile>,
+    /// What is known of the photo's depths; only of training views, where maps are asked for.
+    pub depth: Option<DepthMap>,
     /// Points of the sparse model that the photo shows, inside of it; empty unless asked for, and in test views.
     pub seen: Arc<[SeenPoint]>,
 }
@@ -121,6 +124,7 @@ impl View {
             alpha,
             upright,
             mask: None,
+            depth: None,
             seen: Arc::default(),
         })
     }

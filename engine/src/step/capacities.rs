@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::gaussians::layout::{CHUNK, StatePlanes, Storage};
 use crate::kernels::catch_up::ROW_BYTES;
+use crate::kernels::depth_loss::DepthWeight;
 use crate::kernels::swaths::Swaths;
 use crate::kernels::uniforms::TILE_PX;
-use crate::scene::photo_bytes;
+use crate::scene::{PhotoParts, photo_bytes};
 
 /// Losses that need tensors of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,16 @@ pub struct ExtraLosses {
     pub exposure: bool,
     /// Agreement of blended planes and the depth map, from some iteration on.
     pub normals: bool,
+    /// Agreement of renders and photos' depth maps, from some iteration on; photos then carry them.
+    pub depth: Option<DepthWeight>,
+}
+
+impl ExtraLosses {
+    /// True where some steps train the planes of Gaussians.
+    #[must_use]
+    pub const fn surfaces(&self) -> bool {
+        self.normals || self.depth.is_some()
+    }
 }
 
 /// Sizes from which every tensor follows.
@@ -154,10 +165,18 @@ impl Capacities {
         32 - self.max_tiles.leading_zeros()
     }
 
+    /// What photos carry.
+    fn parts(&self) -> PhotoParts {
+        PhotoParts {
+            masked: self.masked,
+            depths: self.losses.depth.is_some(),
+        }
+    }
+
     /// Bytes of one ground-truth slot: a photo of the largest size in whole units.
     #[must_use]
     pub fn image_bytes(&self) -> u64 {
-        Self::whole_units(photo_bytes(self.max_pixels.into(), self.masked))
+        Self::whole_units(photo_bytes(self.max_pixels.into(), self.parts()))
     }
 
     /// Bytes rounded up to the 16 that tensors are made of.

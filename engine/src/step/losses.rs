@@ -3,10 +3,11 @@
 //! What a profile does not ask for has no tensor and no pass here.
 
 use super::{Capacities, StepTensors};
+use crate::kernels::depth_loss::DepthWeight;
 use crate::kernels::exposure::Exposures;
 use crate::kernels::plane_loss::PlaneLossIo;
 use crate::kernels::views::{Intersections, Pixels};
-use crate::kernels::{alpha_loss, exposure, loss, plane_loss, rasterize_backward, surface_depth};
+use crate::kernels::{alpha_loss, depth_loss, exposure, loss, plane_loss, rasterize_backward, surface_depth};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 
 /// Tensors of the losses that need some of their own.
@@ -18,6 +19,8 @@ pub struct ExtraTensors {
     pub exposures: Option<Exposures>,
     /// Loss of surfaces; only in steps that draw them.
     pub plane_loss: Option<PlaneLossIo>,
+    /// Weight of the loss of depth maps; only in steps that draw surfaces.
+    pub depth_weight: Option<DepthWeight>,
 }
 
 impl ExtraTensors {
@@ -58,6 +61,7 @@ impl ExtraTensors {
             alpha_sums,
             exposures,
             plane_loss: None,
+            depth_weight: None,
         }
     }
 }
@@ -76,10 +80,30 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     if let Some(sums) = t.extra.alpha_sums {
         alpha_loss::record(program, &t.shared, pixels, sums);
     }
-    if let Some((surface, io)) = pixels.surface.zip(t.extra.plane_loss) {
-        let max_pixels = t.capacities.max_pixels;
-        surface_depth::record(program, &t.shared, pixels, &surface, plane_loss::PLANES, max_pixels);
+    let ExtraTensors {
+        plane_loss: planes,
+        depth_weight,
+        ..
+    } = t.extra;
+    let Some(surface) = pixels.surface.filter(|_| planes.is_some() || depth_weight.is_some()) else {
+        return;
+    };
+    let max_pixels = t.capacities.max_pixels;
+    surface_depth::record(program, &t.shared, pixels, &surface, plane_loss::PLANES, max_pixels);
+    if let Some(io) = planes {
         plane_loss::record(program, &t.shared, pixels, &surface, &io);
+    }
+    if let Some(weight) = depth_weight {
+        // Sums are free once the other losses are reduced.
+        depth_loss::record(
+            program,
+            &t.shared,
+            pixels,
+            &surface,
+            t.loss_sums,
+            weight,
+            planes.is_none(),
+        );
     }
 }
 

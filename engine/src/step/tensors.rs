@@ -149,6 +149,7 @@ impl StepTensors {
             // Free once the image losses are reduced.
             sums: self.loss_sums,
         });
+        tensors.extra.depth_weight = self.capacities.losses.depth;
         tensors
     }
 

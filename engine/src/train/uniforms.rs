@@ -6,7 +6,6 @@ use crate::plan::schedule::{self, Events, group};
 use crate::plan::{Look, background};
 use crate::plugins::{AdamOptions, Loss, Optimizer, Regularizer};
 use crate::scene::Camera;
-use crate::step::Terms;
 use crate::twins::rng;
 
 /// Id of the background among those that draw random numbers; no Gaussian has so high a one.
@@ -130,10 +129,11 @@ pub(super) fn train(
     u.flat_weight = term(|r| matches!(r, Regularizer::Flat(_))) / extent;
     u.weights[3] = weight(|l| matches!(l, Loss::Alpha(_)));
     u.flags |= if u.weights[3] > 0.0 { flags::ALPHA_GRADIENT } else { 0 };
-    u.normals_weight = match schedule::terms_at(profile, iteration) {
-        Terms::Surface => weight(|l| matches!(l, Loss::Normals(_))),
-        Terms::Image => 0.0,
-    };
+    let normals = profile.losses.iter().find_map(|loss| match loss {
+        Loss::Normals(options) if iteration >= options.from => Some(options.weight),
+        _ => None,
+    });
+    u.normals_weight = normals.unwrap_or(0.0);
     [u.camera_position[3], u.exposure_hold] = exposure(profile, iteration);
     u.dropout = dropout(profile, iteration);
     if profile.model.background == Background::Random {

@@ -5,6 +5,7 @@ mod capacity;
 mod deferred;
 mod densify;
 mod depth;
+mod depth_loss;
 mod foreign;
 mod heal;
 mod kernel_timing;

@@ -113,6 +113,7 @@ fn masks_coverage_and_exposures_in_swaths() {
             alpha: true,
             exposure: true,
             normals: false,
+            depth: None,
         };
         c
     };

@@ -5,6 +5,7 @@ mod bytes;
 mod crash;
 mod cull;
 mod deferred;
+mod depth_maps;
 mod deterministic;
 mod guard;
 mod images;

@@ -70,6 +70,12 @@ const SETTINGS: &[Flag] = &[
         "Image folder inside the scene",
     ),
     flag(
+        &["depths", "d"],
+        "dataset.depths",
+        One("FOLDER", text),
+        "Train on the depth maps in a folder of the scene",
+    ),
+    flag(
         &["init-ply"],
         "init",
         One("FILE", init_ply),

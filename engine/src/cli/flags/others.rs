@@ -26,8 +26,7 @@ pub(super) enum Row {
 use Row::{Does, Refused, RefusedWith, Sets};
 
 const SCALES: &str = "training on several image scales at once is not supported; `dataset.resolution` picks one";
-const NO_DEPTHS: &str =
-    "maps of depth are not trained on; `init.background` and `model.near` are what holds floaters off";
+const DEPTH_WEIGHT: &str = "`losses: [..., { kind: depth, weight: 1, weight_end: 0.01 }]` in the configuration file sets it; see the guide `recipes`";
 const EXPOSURE: &str = "`losses: [{ kind: exposure }]` in the configuration file fits an affine map of colours for each photo; see \
                         the guide `recipes`";
 const NO_JITTER: &str =
@@ -64,10 +63,11 @@ pub(super) const GAUSSIANS: &[Row] = &[
     Sets("--white_background"),
     Sets("--kernel_size 0.1"),
     Sets("--antialiasing"),
+    Sets("-d depths"),
     Refused(
-        &["-d", "--depths", "--depth_l1_weight_init", "--depth_l1_weight_final"],
-        "-d depths",
-        NO_DEPTHS,
+        &["--depth_l1_weight_init", "--depth_l1_weight_final"],
+        "--depth_l1_weight_init 0.5",
+        DEPTH_WEIGHT,
     ),
     Refused(
         &[

@@ -112,6 +112,15 @@ fn data_sets() {
             images: 185,
             looked_for: "1.png, 1.jpg.png".to_owned(),
         },
+        SceneError::NoDepths {
+            folder: path("garden/depths"),
+            images: 162,
+            looked_for: "1.png, 1.exr, 1.npy".to_owned(),
+        },
+        SceneError::DepthMap {
+            path: path("garden/depths/1.png"),
+            detail: "the median point is 40 % off".to_owned(),
+        },
         SceneError::Image {
             path: path("garden/images/1.jpg"),
             detail: "the file ends early".to_owned(),
@@ -142,6 +151,8 @@ fn data_sets() {
             MaskSize,
             AllMasked,
             NoMasks,
+            NoDepths,
+            DepthMap,
             Image,
             Resolution,
             NoSuchView,

@@ -59,9 +59,11 @@ fn plan() {
         PlanError::Vulkan(VkError::Timeout("step".to_owned(), 60)),
         PlanError::Lpips(LpipsError::Budget { budget_bytes: 1 << 20 }),
         PlanError::Loss(LossError::NoMasks),
+        PlanError::Loss(LossError::NoDepths),
         PlanError::Loss(LossError::Blended),
         PlanError::Loss(LossError::Scores),
-        PlanError::Loss(LossError::NormalsTooLarge {
+        PlanError::Loss(LossError::SurfacesTooLarge {
+            loss: "normals",
             pixels: 24_000_000,
             most: 8_388_608,
         }),

@@ -20,6 +20,7 @@ pub mod densify_score;
 pub mod densify_select_count;
 pub mod densify_select_pick;
 pub mod density_rows;
+pub mod depth_loss;
 pub mod emit;
 pub mod error_score;
 pub mod exposure;
@@ -87,7 +88,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 135] = [
+pub static ALL: [&Shader; 138] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -111,6 +112,9 @@ pub static ALL: [&Shader; 135] = [
     &densify_select_count::KERNEL.shader,
     &densify_select_pick::KERNEL.shader,
     &density_rows::KERNEL.shader,
+    &depth_loss::KERNEL.shader,
+    &depth_loss::MASKED.shader,
+    &depth_loss::REDUCE.shader,
     &emit::KERNEL.shader,
     &error_score::KERNEL.shader,
     &exposure::KERNEL.shader,

@@ -13,7 +13,7 @@ use crate::memory::{Gpu, MemoryError, Plan};
 use crate::mesh::DrawnError;
 use crate::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, Coat, DrawSizes, DrawTensors, Texture};
 use crate::program::{Class, Program, Tag, TensorTable};
-use crate::scene::{Camera, Photo, photo_bytes};
+use crate::scene::{Camera, Photo, PhotoParts, photo_bytes};
 use crate::vk::{CompiledProgram, Device, RecordOptions};
 
 /// Most texels of a batch: bindings of 64 MiB.
@@ -221,7 +221,7 @@ fn planned(
             "bake/photo",
             Class::Images,
             Tag::Images,
-            photo_bytes(pixels, settings.masked),
+            photo_bytes(pixels, PhotoParts::of_mask(settings.masked)),
         ),
         sums: table.add("bake/sums", Class::Persistent, Tag::Other, bytes),
     };

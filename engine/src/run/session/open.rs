@@ -10,7 +10,7 @@ use crate::kernels::views::Variants;
 use crate::memory::Gpu;
 use crate::plan::{
     Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
-    image_host_bytes, plan, plan_first, plan_with_photos, scene_options,
+    image_host_bytes, plan, plan_first, plan_with_photos, training_options,
 };
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
@@ -44,7 +44,7 @@ impl Session {
             Some(loaded) => loaded,
             None => {
                 let opened = Instant::now();
-                (SceneIndex::load(&path, &scene_options(&profile)?)?, opened)
+                (SceneIndex::load(&path, &training_options(&profile)?)?, opened)
             }
         };
         let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some() || overwrite);

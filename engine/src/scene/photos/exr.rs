@@ -102,6 +102,22 @@ pub(in crate::scene) fn decode(bytes: &[u8], size_px: (u32, u32)) -> Result<Dyna
     picture.ok_or_else(|| "its picture data is shorter than its size".to_owned())
 }
 
+/// One channel of a file that must have this size: the first of `names` that it has, or the only one.
+///
+/// # Errors
+/// What is wrong with the file, for people.
+pub(in crate::scene) fn plane(bytes: &[u8], size_px: (u32, u32), names: &[&str]) -> Result<Vec<f32>, String> {
+    let channels = planes(bytes, size_px)?;
+    let named = names
+        .iter()
+        .find_map(|name| channels.iter().find(|channel| channel.name.eq(name)));
+    let only = || channels.first().filter(|_| channels.len() == 1);
+    let channel = named
+        .or_else(only)
+        .ok_or_else(|| format!("it has none of the channels {}", names.join(", ")))?;
+    Ok(channel.sample_data.values_as_f32().collect())
+}
+
 /// All channels of the first flat part, each a plane of this size.
 fn planes(bytes: &[u8], size_px: (u32, u32)) -> Result<Vec<AnyChannel<FlatSamples>>, String> {
     let (width, height, _) = size(Cursor::new(bytes))?;

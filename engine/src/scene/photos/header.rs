@@ -149,9 +149,7 @@ fn read(path: &Path, fence: &Fence) -> Found {
             decoder.color_type().bytes_per_pixel().into(),
         )
     };
-    let sides = 1..=MAX_SIDE_PX;
-    let pixels = u64::from(width) * u64::from(height);
-    if !sides.contains(&width) || !sides.contains(&height) || pixels > MAX_PIXELS {
+    if !is_possible((width, height)) {
         return Err(bad(format!(
             "its size of {width}x{height} pixels is outside 1..={MAX_SIDE_PX} or above 2^28 pixels"
         )));
@@ -162,6 +160,13 @@ fn read(path: &Path, fence: &Fence) -> Found {
         orientation,
         pixel_bytes,
     }))
+}
+
+/// True for sizes that an image may have.
+pub(in crate::scene) fn is_possible((width, height): (u32, u32)) -> bool {
+    let sides = 1..=MAX_SIDE_PX;
+    let pixels = u64::from(width) * u64::from(height);
+    sides.contains(&width) && sides.contains(&height) && pixels <= MAX_PIXELS
 }
 
 /// Size and orientation of a JPEG file after its first two bytes; `None` when picture data comes before any size.

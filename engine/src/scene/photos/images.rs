@@ -250,13 +250,13 @@ pub fn decode(scene: &SceneIndex, id: ViewId, background: [f32; 3]) -> Result<Ph
     };
     let view = views.get(id.index);
     let view = view.ok_or(SceneError::NoSuchView(id.split.name(), id.index))?;
-    Recipe::new(view, background, scene.masked).cook()
+    Recipe::new(view, background, scene.parts()).cook()
 }
 
 fn recipes(scene: &SceneIndex, background: [f32; 3]) -> Vec<Recipe> {
     scene
         .views()
-        .map(|(_, view)| Recipe::new(view, background, scene.masked))
+        .map(|(_, view)| Recipe::new(view, background, scene.parts()))
         .collect()
 }
 

@@ -3,34 +3,67 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// An image: `3 * width * height` bytes of RGB, rows from the top, which is what it dereferences to; then, in scenes with
-/// masks, zeros up to a multiple of four bytes and one byte a pixel, 255 where the pixel counts and 0 where it does not.
-/// Copies share their bytes.
+/// An image: `3 * width * height` bytes of RGB, rows from the top, which is what it dereferences to. Behind it, each after zeros up
+/// to a multiple of four bytes: in scenes with masks one byte a pixel, 255 where the pixel counts and 0 where it does not; in scenes
+/// with depth maps a word for the unit of inverse depth and one for each pixel, little-endian. Copies share their bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Photo {
     bytes: Arc<Vec<u8>>,
     rgb_bytes: usize,
+    parts: PhotoParts,
+}
+
+/// What a photo carries beside its colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhotoParts {
+    /// A mask.
+    pub masked: bool,
+    /// Depths.
+    pub depths: bool,
+}
+
+impl PhotoParts {
+    /// A mask or none, and nothing else.
+    #[must_use]
+    pub const fn of_mask(masked: bool) -> Self {
+        Self { masked, depths: false }
+    }
 }
 
 impl Photo {
     /// Joins colours and, in a scene with masks, the mask.
     #[must_use]
-    pub fn new(mut rgb: Vec<u8>, mask: Option<&[u8]>) -> Self {
+    pub fn new(rgb: Vec<u8>, mask: Option<&[u8]>) -> Self {
+        Self::with_depths(rgb, mask, None)
+    }
+
+    /// The same, and in a scene with depth maps the unit of inverse depth and the pixels' words.
+    #[must_use]
+    pub fn with_depths(mut rgb: Vec<u8>, mask: Option<&[u8]>, depths: Option<&[u32]>) -> Self {
         let rgb_bytes = rgb.len();
+        let parts = PhotoParts {
+            masked: mask.is_some(),
+            depths: depths.is_some(),
+        };
+        let bytes = photo_bytes(rgb_bytes as u64 / 3, parts);
+        rgb.reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX) - rgb_bytes);
         if let Some(mask) = mask {
-            let start = rgb_bytes.next_multiple_of(4);
-            rgb.reserve_exact(start + mask.len() - rgb_bytes);
-            rgb.resize(start, 0);
+            rgb.resize(rgb_bytes.next_multiple_of(4), 0);
             rgb.extend_from_slice(mask);
+        }
+        if let Some(words) = depths {
+            rgb.resize(rgb.len().next_multiple_of(4), 0);
+            rgb.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         }
         rgb.shrink_to_fit();
         Self {
             bytes: Arc::new(rgb),
             rgb_bytes,
+            parts,
         }
     }
 
-    /// Colours, padding and mask, see [`photo_bytes`].
+    /// Colours, padding, mask and depths, see [`photo_bytes`].
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -39,9 +72,17 @@ impl Photo {
     /// The mask, in scenes that have masks.
     #[must_use]
     pub fn mask(&self) -> Option<&[u8]> {
-        self.bytes
-            .get(self.rgb_bytes.next_multiple_of(4)..)
-            .filter(|mask| !mask.is_empty())
+        let start = self.rgb_bytes.next_multiple_of(4);
+        let mask = self.bytes.get(start..start + self.rgb_bytes / 3);
+        mask.filter(|_| self.parts.masked)
+    }
+
+    /// Unit and words of depth, in scenes that have depth maps.
+    #[must_use]
+    pub fn depths(&self) -> Option<&[[u8; 4]]> {
+        let (_, words) = self.bytes.as_rchunks::<4>();
+        let start = words.len().checked_sub(self.rgb_bytes / 3 + 1)?;
+        words.get(start..).filter(|_| self.parts.depths)
     }
 
     /// True when both share their bytes.
@@ -59,29 +100,48 @@ impl Deref for Photo {
     }
 }
 
-/// Bytes of the [`Photo`] of so many pixels, with or without a mask.
+/// Bytes of the [`Photo`] of so many pixels with these parts.
 #[must_use]
-pub const fn photo_bytes(pixels: u64, masked: bool) -> u64 {
-    if masked {
-        (3 * pixels).next_multiple_of(4) + pixels
-    } else {
-        3 * pixels
+pub const fn photo_bytes(pixels: u64, parts: PhotoParts) -> u64 {
+    let mut bytes = 3 * pixels;
+    if parts.masked {
+        bytes = bytes.next_multiple_of(4) + pixels;
     }
+    if parts.depths {
+        bytes = bytes.next_multiple_of(4) + 4 * (pixels + 1);
+    }
+    bytes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const fn parts(masked: bool, depths: bool) -> PhotoParts {
+        PhotoParts { masked, depths }
+    }
+
     #[test]
-    fn masks_follow_the_colours_in_whole_words() {
+    fn masks_and_depths_follow_the_colours_in_whole_words() {
         let plain = Photo::new(vec![1, 2, 3], None);
-        assert_eq!((&plain[..], plain.mask()), (&[1, 2, 3][..], None));
-        assert_eq!(plain.bytes().len() as u64, photo_bytes(1, false));
+        assert_eq!((&plain[..], plain.mask(), plain.depths()), (&[1, 2, 3][..], None, None));
+        assert_eq!(plain.bytes().len() as u64, photo_bytes(1, parts(false, false)));
         let masked = Photo::new(vec![7; 9], Some(&[255, 0, 255]));
         assert_eq!((masked.len(), masked.mask()), (9, Some(&[255, 0, 255][..])));
         assert_eq!(masked.bytes()[9..12], [0, 0, 0]);
-        assert_eq!(masked.bytes().len() as u64, photo_bytes(3, true));
+        assert_eq!(masked.bytes().len() as u64, photo_bytes(3, parts(true, false)));
+        let words = [9, 1, 2, 0x0403_0201];
+        for mask in [None, Some(&[255, 0, 255][..])] {
+            let deep = Photo::with_depths(vec![7; 9], mask, Some(&words));
+            assert_eq!(
+                (deep.mask(), deep.bytes().len() as u64),
+                (mask, photo_bytes(3, parts(mask.is_some(), true)))
+            );
+            assert_eq!(
+                deep.depths().map(|words| words.concat()),
+                Some(words.map(u32::to_le_bytes).concat())
+            );
+        }
         assert!(plain.is_same(&plain.clone()) && !plain.is_same(&Photo::new(vec![1, 2, 3], None)));
     }
 }

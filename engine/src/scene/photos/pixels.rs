@@ -9,7 +9,8 @@ use image::{DynamicImage, ImageReader, Limits};
 use super::resize::{resize_nearest, resize_rgb};
 use super::upright::Upright;
 use super::{display, exr, jpeg};
-use crate::scene::{Alpha, MaskFile, Photo, SceneError, View, photo_bytes};
+use crate::scene::depths::{self, DepthMap};
+use crate::scene::{Alpha, MaskFile, Photo, PhotoParts, SceneError, View, photo_bytes};
 
 /// What a decoder may need beside the picture itself, bytes.
 const DECODER_SLACK_BYTES: u64 = 64 << 20;
@@ -35,13 +36,14 @@ pub(in crate::scene) struct Recipe {
     /// Colour behind transparent pixels, 0..=1.
     background: [f32; 3],
     mask: Option<MaskFile>,
-    /// The photo carries a mask, also where no file has one.
-    masked: bool,
+    depth: Option<DepthMap>,
+    /// What the photo carries, also where no file has it.
+    parts: PhotoParts,
 }
 
 impl Recipe {
-    /// The recipe of a view in a scene that has masks or not.
-    pub(in crate::scene) fn new(view: &View, background: [f32; 3], masked: bool) -> Self {
+    /// The recipe of a view in a scene whose photos have these parts.
+    pub(in crate::scene) fn new(view: &View, background: [f32; 3], parts: PhotoParts) -> Self {
         Self {
             image: view.image_path.clone(),
             upright: view.upright.clone(),
@@ -50,7 +52,8 @@ impl Recipe {
             alpha: view.alpha,
             background,
             mask: view.mask.clone(),
-            masked,
+            depth: view.depth.clone(),
+            parts,
         }
     }
 
@@ -61,7 +64,7 @@ impl Recipe {
 
     /// Bytes of the photo.
     pub(in crate::scene) fn photo_bytes(&self) -> u64 {
-        photo_bytes(area(self.size_px), self.masked)
+        photo_bytes(area(self.size_px), self.parts)
     }
 
     /// The most memory [`Recipe::cook`] needs at once, bytes; the photo is part of it.
@@ -75,12 +78,17 @@ impl Recipe {
         };
         let between = area((self.size_px.0, self.source_px.1));
         let mask = self.mask.as_ref().map_or(0, |mask| 2 * area(mask.size_px));
+        let depth = self
+            .depth
+            .as_ref()
+            .map_or(0, |depth| depths::WORKING_BYTES_PER_PIXEL * area(depth.file.size_px));
         // decoding, then the picture, the half-resized one and the result; or the result and the mask
         let result = self.photo_bytes();
         (file * decoding.max(WORKING_BYTES_PER_PIXEL))
             .max(upright)
             .max(source * 3 + between * 3 + 2 * result)
             .max(2 * result + mask)
+            .max(2 * result + depth)
     }
 
     /// Decodes: alpha as the view asks, then resized; the mask takes the nearest of its own pixels.
@@ -102,9 +110,13 @@ impl Recipe {
                 detail: format!("it cannot be resized to {:?}", self.size_px),
             })?
         };
-        if !self.masked {
-            return Ok(Photo::new(rgb, None));
-        }
+        let mask = self.parts.masked.then(|| self.mask(stored_opaque)).transpose()?;
+        let depths = self.parts.depths.then(|| self.depths()).transpose()?;
+        Ok(Photo::with_depths(rgb, mask.as_deref(), depths.as_deref()))
+    }
+
+    /// 255 where a pixel at training resolution counts, else 0.
+    fn mask(&self, stored_opaque: Option<Vec<u8>>) -> Result<Vec<u8>, SceneError> {
         let mut mask = match stored_opaque {
             Some(opaque) => resize_nearest(&self.upright.mask(opaque), self.source_px, self.size_px),
             None => vec![u8::MAX; usize::try_from(area(self.size_px)).unwrap_or(usize::MAX)],
@@ -127,7 +139,20 @@ impl Recipe {
                 path: self.image.clone(),
             });
         }
-        Ok(Photo::new(rgb, Some(&mask)))
+        Ok(mask)
+    }
+
+    /// The unit of inverse depth, as bits, and a word for each pixel at training resolution.
+    fn depths(&self) -> Result<Vec<u32>, SceneError> {
+        let pixels = usize::try_from(area(self.size_px)).unwrap_or(usize::MAX);
+        match &self.depth {
+            Some(depth) => {
+                let mut words = vec![(depth.fit.unit as f32).to_bits()];
+                words.extend(depth.words(&self.upright, self.source_px, self.size_px)?);
+                Ok(words)
+            }
+            None => Ok(vec![0; pixels + 1]),
+        }
     }
 }
 
@@ -136,7 +161,7 @@ fn area((width, height): (u32, u32)) -> u64 {
 }
 
 /// A picture of 8 bits a channel that must have `size_px`.
-fn decode(path: &Path, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> {
+pub(in crate::scene) fn decode(path: &Path, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> {
     let bad = |detail: String| SceneError::Image {
         path: path.to_owned(),
         detail,
@@ -172,7 +197,11 @@ fn is_cut_webp(bytes: &[u8]) -> bool {
 }
 
 /// A picture of a format other than those.
-fn decode_other(path: &Path, bytes: Vec<u8>, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> {
+pub(in crate::scene) fn decode_other(
+    path: &Path,
+    bytes: Vec<u8>,
+    size_px: (u32, u32),
+) -> Result<DynamicImage, SceneError> {
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
         .map_err(|e| SceneError::io(path, "read", e))?;
@@ -198,7 +227,7 @@ fn read_mask(file: &MaskFile) -> Result<Vec<u8>, SceneError> {
 }
 
 /// Reads a whole file that should hold a picture of so many pixels.
-fn read_file(path: &Path, pixels: u64) -> Result<Vec<u8>, SceneError> {
+pub(in crate::scene) fn read_file(path: &Path, pixels: u64) -> Result<Vec<u8>, SceneError> {
     let io = |action| move |e| SceneError::io(path, action, e);
     let file = File::open(path).map_err(io("open"))?;
     let size = file.metadata().map_err(io("inspect"))?.len();

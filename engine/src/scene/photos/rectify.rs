@@ -146,7 +146,7 @@ impl Rectification {
     }
 
     /// The place in the original, pixels, of a place in the pinhole's picture.
-    fn source_of(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+    pub(in crate::scene) fn source_of(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let ray = [
             (x - self.pinhole.cx) / self.pinhole.fx,
             (y - self.pinhole.cy) / self.pinhole.fy,

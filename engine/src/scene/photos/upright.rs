@@ -50,6 +50,22 @@ impl Upright {
         picture.apply_orientation(self.turn);
     }
 
+    /// The place in the stored picture, pixels, of a place in the turned and undistorted one.
+    pub(in crate::scene) fn stored_place(&self, place: [f64; 2]) -> [f64; 2] {
+        let [x, y] = self.lens.as_ref().map_or(place, |lens| lens.source_of(place));
+        let [width, height] = [self.file_px.0, self.file_px.1].map(f64::from);
+        match self.turn {
+            Orientation::NoTransforms => [x, y],
+            Orientation::Rotate90 => [y, height - x],
+            Orientation::Rotate180 => [width - x, height - y],
+            Orientation::Rotate270 => [width - y, x],
+            Orientation::FlipHorizontal => [width - x, y],
+            Orientation::FlipVertical => [x, height - y],
+            Orientation::Rotate90FlipH => [y, x],
+            Orientation::Rotate270FlipH => [width - y, height - x],
+        }
+    }
+
     /// Undistorts rows of a turned picture, `C` bytes a pixel.
     pub(in crate::scene) fn undistort<const C: usize>(&self, pixels: Vec<u8>) -> Vec<u8> {
         match &self.lens {
@@ -257,6 +273,27 @@ mod tests {
         let (_, camera, _) = plan(&lens, Header::of_size(20, 10)).unwrap();
         assert!((camera.fx - 10.0 / 0.5_f64.tan()).abs() < 1e-12 && camera.fx == camera.fy);
         assert_eq!((camera.cx, camera.cy), (10.0, 5.0));
+    }
+
+    /// Every pixel of a turned picture is where it came from.
+    #[test]
+    fn places_are_those_of_turned_pixels() {
+        let stored = image::RgbImage::from_fn(4, 3, |x, y| image::Rgb([x as u8, y as u8, 0]));
+        for tag in 1..=8 {
+            let turn = Orientation::from_exif(tag).unwrap();
+            let upright = Upright {
+                file_px: (4, 3),
+                pixel_bytes: 3,
+                turn,
+                lens: None,
+            };
+            let mut picture = DynamicImage::from(stored.clone());
+            upright.turn(&mut picture);
+            for (x, y, pixel) in picture.into_rgb8().enumerate_pixels() {
+                let [column, row] = upright.stored_place([f64::from(x) + 0.5, f64::from(y) + 0.5]);
+                assert_eq!([column as u8, row as u8], [pixel.0[0], pixel.0[1]], "{turn:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,72 @@
+//! Loss of depth maps: `w mean t rho(1 / (u z) - m)`, the disagreement between a render's inverse depth and a map's m, in the photo's
+//! unit u, as far as the map is trusted. `rho(r) = c |r| / (c + |r|)` bounds what wrong parts of a map can pull.
+//!
+//! The depth z is where rays meet blended planes, as in [`super::plane_loss`]; the gradient goes to these planes.
+
+use serde::{Deserialize, Serialize};
+
+use super::counters::Args;
+use super::generated::depth_loss;
+use super::views::{Pixels, Shared, Surface};
+use crate::program::{Program, Span};
+
+/// Weight of the loss: `start * exp(decay * iteration)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DepthWeight {
+    /// At iteration 0.
+    pub start: f32,
+    /// Logarithm of the factor of a step.
+    pub decay: f32,
+}
+
+/// Weights come from checked settings: none is NaN.
+impl Eq for DepthWeight {}
+
+/// Appends all passes behind those of [`super::surface_depth`], and of [`super::plane_loss`] unless `alone`; `sums` has a word a tile,
+/// and the photo's words of depth lie behind its colours and mask. Images fit a binding.
+pub fn record(
+    program: &mut Program,
+    shared: &Shared,
+    pixels: &Pixels,
+    surface: &Surface,
+    sums: Span,
+    weight: DepthWeight,
+    alone: bool,
+) {
+    let push = depth_loss::Push {
+        start_weight: weight.start,
+        decay: weight.decay,
+        alone: alone.into(),
+    };
+    let loss = if pixels.masked {
+        &depth_loss::MASKED
+    } else {
+        &depth_loss::KERNEL
+    };
+    program.pass(
+        loss,
+        (),
+        depth_loss::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            target: pixels.target,
+            surface_plane: surface.plane,
+            depth_map: surface.map,
+            surface_gradient: surface.gradient,
+            depth_sums: sums,
+        },
+        push,
+        shared.groups(Args::Tiles),
+    );
+    program.pass(
+        &depth_loss::REDUCE,
+        (),
+        depth_loss::ReduceBind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            depth_sums: sums,
+        },
+        push,
+        shared.groups(Args::One),
+    );
+}

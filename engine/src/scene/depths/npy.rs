@@ -1,0 +1,207 @@
+//! Arrays of NumPy: one plane of numbers in a `.npy` file.
+//!
+//! Reads little-endian floats of 16, 32 and 64 bits and unsigned integers of 8, 16 and 32, rows first, of two dimensions or of three
+//! where one is 1. Refuses everything else by name.
+
+use exr::prelude::f16;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+/// Longest header that is read, bytes.
+const MOST_HEADER_BYTES: usize = 1 << 16;
+
+/// A file's header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) size_px: (u32, u32),
+    /// The type's name, such as `<f4`.
+    kind: Kind,
+    /// Where the numbers begin.
+    start: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    F16,
+    F32,
+    F64,
+    U8,
+    U16,
+    U32,
+}
+
+impl Kind {
+    const fn bytes(self) -> usize {
+        match self {
+            Self::U8 => 1,
+            Self::F16 | Self::U16 => 2,
+            Self::F32 | Self::U32 => 4,
+            Self::F64 => 8,
+        }
+    }
+}
+
+impl Header {
+    /// Reads the start of a file.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
+        let cut = || "its header is cut short".to_owned();
+        let rest = bytes.strip_prefix(MAGIC).ok_or("it is no NumPy array")?;
+        let (length, rest, before) = match rest {
+            [1, _, a, b, rest @ ..] => (usize::from(u16::from_le_bytes([*a, *b])), rest, 10),
+            [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest, 12),
+            [1..=3, ..] | [] => return Err(cut()),
+            [version, ..] => return Err(format!("its format is version {version}, 1 to 3 are read")),
+        };
+        if length > MOST_HEADER_BYTES {
+            return Err(format!("its header has {length} bytes"));
+        }
+        let text = std::str::from_utf8(rest.get(..length).ok_or_else(cut)?).map_err(|_| "its header is no text")?;
+        let value = |key: &str| {
+            text.split_once(&format!("'{key}':"))
+                .map(|(_, after)| after.trim_start())
+        };
+        let quoted = value("descr").and_then(|after| after.strip_prefix('\'')?.split('\'').next());
+        let kind = match quoted.unwrap_or("a structure") {
+            "<f2" => Kind::F16,
+            "<f4" => Kind::F32,
+            "<f8" => Kind::F64,
+            "|u1" => Kind::U8,
+            "<u2" => Kind::U16,
+            "<u4" => Kind::U32,
+            other => {
+                return Err(format!(
+                    "it holds {other}; floats and unsigned integers are read, little-endian"
+                ));
+            }
+        };
+        if !value("fortran_order").is_some_and(|after| after.starts_with("False")) {
+            return Err("its columns come first; save it with rows first".to_owned());
+        }
+        let shape = value("shape").and_then(|after| after.strip_prefix('(')?.split(')').next());
+        let sides: Option<Vec<u32>> = shape
+            .unwrap_or_default()
+            .split(',')
+            .map(str::trim)
+            .filter(|side| !side.is_empty())
+            .map(|side| side.parse().ok())
+            .collect();
+        let size_px = match sides.as_deref() {
+            Some(&[height, width] | &[1, height, width] | &[height, width, 1]) => (width, height),
+            _ => {
+                return Err(format!(
+                    "its shape is ({}); rows and columns are read",
+                    shape.unwrap_or_default()
+                ));
+            }
+        };
+        Ok(Self {
+            size_px,
+            kind,
+            start: before + length,
+        })
+    }
+
+    /// The numbers of a whole file.
+    ///
+    /// # Errors
+    /// When there are not as many as the header says.
+    pub(super) fn values(&self, bytes: &[u8]) -> Result<Vec<f32>, String> {
+        let (width, height) = self.size_px;
+        let size = self.kind.bytes() * width as usize * height as usize;
+        let data = bytes.get(self.start..).and_then(|data| data.get(..size));
+        let data = data.ok_or("the file ends before its numbers do; copy it again")?;
+        Ok(match self.kind {
+            Kind::U8 => data.iter().map(|value| f32::from(*value)).collect(),
+            Kind::U16 => data
+                .as_chunks()
+                .0
+                .iter()
+                .map(|b| f32::from(u16::from_le_bytes(*b)))
+                .collect(),
+            Kind::U32 => data
+                .as_chunks()
+                .0
+                .iter()
+                .map(|b| u32::from_le_bytes(*b) as f32)
+                .collect(),
+            Kind::F16 => data
+                .as_chunks()
+                .0
+                .iter()
+                .map(|b| f16::from_le_bytes(*b).to_f32())
+                .collect(),
+            Kind::F32 => data.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
+            Kind::F64 => data
+                .as_chunks()
+                .0
+                .iter()
+                .map(|b| f64::from_le_bytes(*b) as f32)
+                .collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    /// A file as NumPy writes it.
+    pub(in crate::scene) fn file(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+        let mut text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
+        while (10 + text.len() + 1) % 64 != 0 {
+            text.push(' ');
+        }
+        text.push('\n');
+        let length = (text.len() as u16).to_le_bytes();
+        [MAGIC, &[1, 0], &length, text.as_bytes(), data].concat()
+    }
+
+    fn read(bytes: &[u8]) -> Result<((u32, u32), Vec<f32>), String> {
+        let header = Header::read(bytes)?;
+        Ok((header.size_px, header.values(bytes)?))
+    }
+
+    #[test]
+    fn planes_of_every_type() {
+        let wanted = ((3, 2), vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        let bytes = |each: fn(u8) -> Vec<u8>| (0..6).flat_map(each).collect::<Vec<u8>>();
+        for (descr, data) in [
+            ("|u1", bytes(|n| vec![n])),
+            ("<u2", bytes(|n| u16::from(n).to_le_bytes().into())),
+            ("<u4", bytes(|n| u32::from(n).to_le_bytes().into())),
+            ("<f2", bytes(|n| f16::from_f32(n.into()).to_le_bytes().into())),
+            ("<f4", bytes(|n| f32::from(n).to_le_bytes().into())),
+            ("<f8", bytes(|n| f64::from(n).to_le_bytes().into())),
+        ] {
+            for shape in ["(2, 3)", "(1, 2, 3)", "(2, 3, 1)"] {
+                assert_eq!(
+                    read(&file(descr, "False", shape, &data)).unwrap(),
+                    wanted,
+                    "{descr} {shape}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_plane_says_why() {
+        let fails = |bytes: Vec<u8>, needle: &str| {
+            let told = read(&bytes).unwrap_err();
+            assert!(told.contains(needle), "{told}");
+        };
+        let data = [0; 24];
+        fails(b"PK".to_vec(), "no NumPy array");
+        fails(file(">f4", "False", "(2, 3)", &data), ">f4");
+        fails(file("<f4", "True", "(2, 3)", &data), "columns");
+        fails(file("<f4", "False", "(6,)", &data), "(6,)");
+        fails(file("<f4", "False", "(2, 3)", &data[..23]), "ends before");
+        fails(file("<f4", "False", "(99999999, 99999999)", &data), "ends before");
+        let whole = file("<f4", "False", "(2, 3)", &data);
+        for kept in 0..whole.len() {
+            assert!(read(&whole[..kept]).is_err(), "{kept}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Depth maps of a made scene: a plane and a wall behind it, in every kind of file.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use std::fmt::Write as _;
+
+use super::npy::tests::file as npy;
+use super::*;
+use crate::scene::scratch::Scratch;
+use crate::scene::{ImageOptions, ImageStore, SceneIndex, SceneOptions, Split, ViewId};
+
+const WIDTH: u32 = 40;
+const HEIGHT: u32 = 30;
+const PHOTOS: u32 = 3;
+
+/// Depth of a pixel.
+fn depth(x: u32, y: u32) -> f64 {
+    if x < 20 { 2.0 + 0.05 * f64::from(y) } else { 7.0 }
+}
+
+/// Three photos from one place, one in front of another, and the points that they show: every other pixel's.
+fn scene() -> Scratch {
+    let folder = Scratch::new();
+    folder.write(
+        "sparse/0/cameras.txt",
+        format!("1 PINHOLE {WIDTH} {HEIGHT} 30 30 20 15\n"),
+    );
+    let images: String = (1..=PHOTOS)
+        .map(|n| format!("{n} 1 0 0 0 0 0 0 1 p{n}.png\n\n"))
+        .collect();
+    folder.write("sparse/0/images.txt", images);
+    let mut points = String::new();
+    for y in (0..HEIGHT).step_by(2) {
+        for x in (0..WIDTH).step_by(2) {
+            let z = depth(x, y);
+            let [px, py] = [
+                (f64::from(x) + 0.5 - 20.0) / 30.0 * z,
+                (f64::from(y) + 0.5 - 15.0) / 30.0 * z,
+            ];
+            writeln!(points, "{} {px} {py} {z} 9 9 9 0.5 1 0", 1 + x + WIDTH * y).unwrap();
+        }
+    }
+    folder.write("sparse/0/points3D.txt", points);
+    for n in 1..=PHOTOS {
+        folder.write_png(
+            &format!("images/p{n}.png"),
+            WIDTH,
+            HEIGHT,
+            3,
+            &vec![90; (WIDTH * HEIGHT * 3) as usize],
+        );
+    }
+    folder
+}
+
+fn options() -> SceneOptions {
+    SceneOptions {
+        eval: false,
+        depths: Some("depths".into()),
+        ..SceneOptions::default()
+    }
+}
+
+fn pixels() -> impl Iterator<Item = (u32, u32)> {
+    (0..HEIGHT).flat_map(|y| (0..WIDTH).map(move |x| (x, y)))
+}
+
+/// A 16-bit PNG of the depths through `value`.
+fn png(folder: &Scratch, name: &str, value: impl Fn(f64) -> f64) {
+    let values: Vec<u16> = pixels().map(|(x, y)| value(depth(x, y)).round() as u16).collect();
+    let path = folder.write(name, []);
+    image::ImageBuffer::<image::Luma<u16>, _>::from_raw(WIDTH, HEIGHT, values)
+        .unwrap()
+        .save(path)
+        .unwrap();
+}
+
+/// Depths that the words of a photo say, 0 for none.
+fn depths_of(scene: &SceneIndex, index: usize) -> Vec<f64> {
+    let store = ImageStore::open(scene, ImageOptions::default()).unwrap();
+    let split = Split::Train;
+    let photo = store.get(ViewId { split, index }).unwrap();
+    let [unit, words @ ..] = photo.depths().unwrap() else {
+        unreachable!("a unit comes first")
+    };
+    let unit = f64::from(f32::from_le_bytes(*unit));
+    let depth = |word: &[u8; 4]| match u32::from_le_bytes(*word) {
+        0 => 0.0,
+        word => 1.0 / (unit * f64::from(word & 0xffff) / STEPS),
+    };
+    words.iter().map(depth).collect()
+}
+
+fn agree(found: &[f64], most: f64) {
+    assert_eq!(found.len(), (WIDTH * HEIGHT) as usize);
+    for ((x, y), found) in pixels().zip(found) {
+        assert!(
+            (found / depth(x, y) - 1.0).abs() < most,
+            "{x} {y}: {found} instead of {}",
+            depth(x, y)
+        );
+    }
+}
+
+#[test]
+fn maps_of_every_kind_say_the_same_depths() {
+    let folder = scene();
+    // what a network makes, a phone's millimetres, and metres in another unit
+    png(&folder, "depths/p1.png", |z| 60_000.0 / z + 2000.0);
+    png(&folder, "depths/p2.png", |z| 1370.0 * z);
+    let metres: Vec<u8> = pixels()
+        .flat_map(|(x, y)| ((0.4 * depth(x, y)) as f32).to_le_bytes())
+        .collect();
+    folder.write("depths/p3.npy", npy("<f4", "False", "(30, 40)", &metres));
+    let scene = SceneIndex::load(folder.path(), &options()).unwrap();
+    let meaning = |at: usize| scene.train[at].depth.as_ref().unwrap().fit.meaning;
+    assert_eq!(
+        [0, 1, 2].map(meaning),
+        [Meaning::Inverse, Meaning::Depth, Meaning::Depth]
+    );
+    assert!(scene.parts().depths);
+    for at in 0..3 {
+        agree(&depths_of(&scene, at), 2e-3);
+    }
+    let told = scene
+        .notices
+        .iter()
+        .find(|notice| notice.starts_with("depth maps of 3 of 3"))
+        .unwrap();
+    assert!(
+        told.contains("1 of inverse depth; the median point is 0.0 % off"),
+        "{told}"
+    );
+    // only who asks for maps has them
+    let plain = SceneOptions {
+        depths: None,
+        ..options()
+    };
+    assert!(!SceneIndex::load(folder.path(), &plain).unwrap().parts().depths);
+}
+
+#[test]
+fn maps_that_do_not_follow_the_points_are_left_out() {
+    let folder = scene();
+    png(&folder, "depths/p1.png", |z| 1370.0 * z);
+    // a constant, and nothing
+    png(&folder, "depths/p2.png", |_| 900.0);
+    folder.write("depths/p3.exr", "no map");
+    let scene = SceneIndex::load(folder.path(), &options()).unwrap();
+    let with: Vec<bool> = scene.train.iter().map(|view| view.depth.is_some()).collect();
+    assert_eq!(with, [true, false, false]);
+    let told = scene
+        .warnings
+        .iter()
+        .find(|warning| warning.contains("are left out"))
+        .unwrap();
+    assert!(
+        told.starts_with("2 of 3 depth maps") && told.contains("p2.png (") && told.contains("p3.png ("),
+        "{told}"
+    );
+    // photos without a map carry nothing in its place
+    assert!(depths_of_none(&scene, 1));
+    std::fs::remove_file(folder.path().join("depths/p1.png")).unwrap();
+    let error = SceneIndex::load(folder.path(), &options()).unwrap_err().to_string();
+    assert!(error.contains("none of 2 maps can be used"), "{error}");
+    std::fs::remove_dir_all(folder.path().join("depths")).unwrap();
+    let error = SceneIndex::load(folder.path(), &options()).unwrap_err().to_string();
+    assert!(error.contains("looked for p1.png, p1.exr, p1.npy"), "{error}");
+}
+
+fn depths_of_none(scene: &SceneIndex, index: usize) -> bool {
+    let store = ImageStore::open(scene, ImageOptions::default()).unwrap();
+    let split = Split::Train;
+    let photo = store.get(ViewId { split, index }).unwrap();
+    photo.depths().unwrap().iter().all(|word| *word == [0; 4])
+}
+
+/// A fifth of the map is something else, and the rest keeps its meaning.
+#[test]
+fn a_fifth_of_nonsense_does_not_move_the_rest() {
+    let folder = scene();
+    for n in 1..=PHOTOS {
+        let values: Vec<u16> = pixels()
+            .map(|(x, y)| match (x * 7 + y * 3 + n) % 5 {
+                0 => (500 + 97 * ((x * 31 + y * 17) % 90)) as u16,
+                _ => (1370.0 * depth(x, y)).round() as u16,
+            })
+            .collect();
+        let path = folder.write(&format!("depths/p{n}.png"), []);
+        image::ImageBuffer::<image::Luma<u16>, _>::from_raw(WIDTH, HEIGHT, values)
+            .unwrap()
+            .save(path)
+            .unwrap();
+    }
+    let scene = SceneIndex::load(folder.path(), &options()).unwrap();
+    for at in 0..3 {
+        let found = depths_of(&scene, at);
+        let sound = pixels()
+            .zip(&found)
+            .filter(|((x, y), _)| !(x * 7 + y * 3 + at as u32 + 1).is_multiple_of(5));
+        for ((x, y), found) in sound {
+            assert!((found / depth(x, y) - 1.0).abs() < 5e-3, "{x} {y}: {found}");
+        }
+    }
+}
+
+#[test]
+fn inria_params_and_confidence_are_respected() {
+    let folder = scene();
+    for n in 1..=PHOTOS {
+        png(&folder, &format!("depths/p{n}.png"), |z| 30_000.0 / z);
+    }
+    let scale = 65_536.0 / 30_000.0;
+    let params = format!(
+        r#"{{"p1":{{"scale":{scale},"offset":0}},"p2":{{"scale":{},"offset":0}},"p3":{{"scale":{scale},"offset":0}}}}"#,
+        9.0 * scale
+    );
+    folder.write("sparse/0/depth_params.json", params);
+    let mut trust = vec![255; (WIDTH * HEIGHT) as usize];
+    trust[7] = 0;
+    let path = folder.write("depths/p1.confidence.png", []);
+    image::GrayImage::from_raw(WIDTH, HEIGHT, trust)
+        .unwrap()
+        .save(path)
+        .unwrap();
+    let scene = SceneIndex::load(folder.path(), &options()).unwrap();
+    assert!(scene.train[1].depth.is_none() && scene.warnings.iter().any(|told| told.contains("far from the others'")));
+    let found = depths_of(&scene, 2);
+    agree(&found, 2e-3);
+    let store = ImageStore::open(&scene, ImageOptions::default()).unwrap();
+    let split = Split::Train;
+    let photo = store.get(ViewId { split, index: 0 }).unwrap();
+    let words = photo.depths().unwrap();
+    assert_eq!((words[1 + 7][2], words[1 + 8][2]), (0, 255));
+}
