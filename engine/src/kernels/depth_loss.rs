@@ -33,6 +33,10 @@ pub fn record(
     weight: DepthWeight,
     alone: bool,
 ) {
+    if alone {
+        // This loss wants nothing of normals and of the coverage.
+        program.fill(surface.normal_gradient, 0);
+    }
     let push = depth_loss::Push {
         start_weight: weight.start,
         decay: weight.decay,
