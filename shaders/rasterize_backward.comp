@@ -106,27 +106,29 @@ layout(push_constant) uniform Push {
 
 #include "common/columns.glsl"
 
-// Gradient state of a pixel: transmittance behind the current splat, colour composed behind it.
+// Gradient state of a pixel: transmittance behind the current splat, and what is composed behind it.
+#ifdef SURFACE
+struct PixelState {
+    float transmittance;
+    float behind;   // colours, planes and background by their gradients: one number, or registers do not suffice
+    vec4 by_plane;  // d loss / d blended plane
+};
+#define NO_STATE PixelState(1.0, 0.0, vec4(0.0))
+#else
 struct PixelState {
     float transmittance;
     vec3 behind;
-#ifdef SURFACE
-    vec4 by_plane;       // d loss / d blended plane
-    float plane_behind;  // what is blended behind the current splat's plane; its product with that is all that matters
-#endif
 };
-
-#ifdef SURFACE
-#define NO_STATE PixelState(1.0, vec3(0.0), vec4(0.0), 0.0)
-#else
 #define NO_STATE PixelState(1.0, vec3(0.0))
 #endif
 
 // One splat's share at one pixel; zeros when the splat does not touch the pixel.
-void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 center, vec4 value, float background,
+void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 center, vec4 value,
                     bool counts, inout PixelState s, out vec4 a, out vec3 b, out vec4 c
 #ifdef SURFACE
                     , vec4 plane, out vec4 plane_share
+#else
+                    , float background
 #endif
 ) {
     vec3 g = value.rgb;
@@ -143,13 +145,14 @@ void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 cente
     s.transmittance *= keep;
     float weight = alpha * s.transmittance;
     c = vec4(weight * g, SCORES != 0u ? weight * value.w : 0.0);
+#ifdef SURFACE
+    float ahead = dot(rgb, g) + dot(plane, s.by_plane) - s.behind;
+    float d_alpha = s.transmittance * ahead;
+    s.behind += alpha * ahead;
+    plane_share = weight * s.by_plane;
+#else
     float d_alpha = s.transmittance * dot(rgb - s.behind, g) - background * keep;
     s.behind = alpha * rgb + (1.0 - alpha) * s.behind;
-#ifdef SURFACE
-    float ahead = dot(plane, s.by_plane) - s.plane_behind;
-    d_alpha += s.transmittance * ahead;
-    s.plane_behind += alpha * ahead;
-    plane_share = weight * s.by_plane;
 #endif
     float d_power = position.w * e * d_alpha;
     vec2 d_mean = -d_power * vec2(conic.x * d.x + conic.y * d.y, conic.y * d.x + conic.z * d.y);
@@ -184,25 +187,28 @@ void main() {
     uvec2 range = tile_ranges[tile];
     PixelState state[16];
     vec4 g[16];
+#ifndef SURFACE
     float background[16];
+#endif
     uint last[16];
     uint last_any = 0u;
     vec2 center[16];
 #ifdef SURFACE
-#define LOAD_SURFACE(R) state[R].by_plane = surface_gradient[index]; \
-    background[R] -= state[R].transmittance * normal_gradient[index].w;
+#define LOAD_BEHIND(R) state[R].by_plane = surface_gradient[index]; \
+    state[R].behind = background_gradient(index) - normal_gradient[index].w;
+#define NO_BACKGROUND(R)
 #else
-#define LOAD_SURFACE(R)
+#define LOAD_BEHIND(R) background[R] = state[R].transmittance * background_gradient(index);
+#define NO_BACKGROUND(R) background[R] = 0.0;
 #endif
 #define LOAD(R) center[R] = vec2(x, origin.y + R); \
-    last[R] = 0u; state[R] = NO_STATE; g[R] = vec4(0.0); background[R] = 0.0; \
+    last[R] = 0u; state[R] = NO_STATE; g[R] = vec4(0.0); NO_BACKGROUND(R) \
     if (R < rows && x < u.width) { \
         uint index = (origin.y + R) * u.width + x - swath_base; \
         last[R] = last_contributor[index]; \
         state[R].transmittance = image[index].a; \
         g[R] = gradient_at(index); \
-        background[R] = state[R].transmittance * background_gradient(index); \
-        LOAD_SURFACE(R) \
+        LOAD_BEHIND(R) \
         last_any = max(last_any, last[R]); \
     }
     EACH_ROW(LOAD)
@@ -238,17 +244,16 @@ void main() {
 #ifdef SURFACE
             vec4 plane = splat_plane[v];
             vec4 total_d = vec4(0.0);
-#define PLANE_SHARE , plane, d
+#define BEHIND(R) plane, d
 #define ADD_PLANE_SHARE total_d += d;
 #else
-#define PLANE_SHARE
+#define BEHIND(R) background[R]
 #define ADD_PLANE_SHARE
 #endif
 #define ADD(R) { \
                 vec4 a, c, d; \
                 vec3 b; \
-                splat_gradient(position, conic, scaled, rgb, center[R], g[R], background[R], at <= last[R], state[R], a, b, \
-                               c PLANE_SHARE); \
+                splat_gradient(position, conic, scaled, rgb, center[R], g[R], at <= last[R], state[R], a, b, c, BEHIND(R)); \
                 total_a += a; \
                 total_b += b; \
                 total_c += c; \

@@ -208,7 +208,8 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
 /// # Panics
 /// When there are no neighbours of a few Gaussians.
 fn surfaces(threads: Threads) -> Vec<Program> {
-    let capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
+    // So many that boxes of neighbours have boxes above them.
+    let capacities = Capacities::new(2000, 2000, 6000, 3, [(64, 48)]);
     let variants = Variants {
         reduction: Reduction::Atomic,
         sort_subgroup: 0,
