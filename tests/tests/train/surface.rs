@@ -172,10 +172,10 @@ fn memory_is_as_listed() {
             ("surface/depth", 8 * px),
             ("surface/map", 16 * px),
             ("surface/gradient", 16 * px),
+            ("surface/normal_gradient", 16 * px),
             ("surface/gradient_d", 16 * v),
             ("surface/partial_d", 16 * partials),
             ("surface/steepest", 16),
-            ("surface/normal_gradient", 16 * px),
         ];
         assert_eq!(of(&with), wanted.map(|(name, bytes)| (name.to_owned(), bytes)));
         assert!(with.jobs.get(Job::Step(Terms::Surface, 0)).is_some());
