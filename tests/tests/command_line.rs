@@ -478,7 +478,8 @@ fn colmap_is_run_when_it_is_asked_for() {
     assert!(eval.contains("test       5"), "{eval}");
     // a GPU that it cannot use, then photos that do not overlap, then a crash
     let broken = "#!/bin/sh\nif [ \"$2\" = -h ]; then echo '  --SiftExtraction.use_gpu arg'; exit 0; fi\n\
-        case \"$*\" in *mapper*|*use_gpu*) echo tried; exit 0;; esac\necho no display >&2\nexit 3\n";
+        case \"$*\" in *mapper*) echo 'ERROR: failed to create sparse model'; exit 1;; *use_gpu*) echo tried; exit 0;; esac\n\
+        echo no display >&2\nexit 3\n";
     install(broken);
     let (code, said) = train("broken", &with_bin, &["--colmap"]);
     assert_eq!(code, Some(4), "{said}");
