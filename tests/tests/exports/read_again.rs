@@ -214,7 +214,7 @@ fn cut_files_are_errors() {
     ];
     for format in formats {
         let scratch = Scratch::new("read-cut");
-        let path = written(&scratch, &random(40, 1, 7), format);
+        let path = written(&scratch, &random(6, 1, 7), format);
         let whole = fs::read(&path).expect("the file");
         for kept in 0..whole.len() {
             fs::write(&path, &whole[..kept]).expect("a file");

@@ -227,7 +227,11 @@ fn killed_runs_go_on_to_the_same_bytes() {
     );
     // Every second round begins with a death at a file operation, unless the clock lets it take fewer of them; random moments may
     // come too late.
-    let least = if number(INTERVAL).is_some() { rounds / 4 } else { rounds / 2 };
+    let least = if number(INTERVAL).is_some() {
+        rounds / 4
+    } else {
+        rounds / 2
+    };
     assert!(injected >= least, "hardly anything was killed");
 }
 
@@ -243,6 +247,21 @@ fn limited(mut command: Command, kib: u64) -> (Option<i32>, String) {
         .args(command.get_args());
     command = shell;
     runs::outcome(&mut command)
+}
+
+/// Files below a folder that were being written.
+#[cfg(unix)]
+fn half_written(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(half_written(&path));
+        } else if path.extension().is_some_and(|ending| ending == "tmp") {
+            found.push(path);
+        }
+    }
+    found
 }
 
 #[cfg(unix)]
@@ -284,6 +303,7 @@ fn a_full_disk_loses_nothing_and_is_told() {
     assert_eq!(fs::read(&first).unwrap(), before);
     assert_eq!(json(&root.join("run.json"))["status"], "failed");
     assert_eq!(runs::checkpoints(&root).len(), 1, "half a file was left behind");
+    assert_eq!(half_written(&root), [PathBuf::new(); 0]);
 
     // Enough for models, not for a checkpoint: the run goes on to its end without one.
     let (code, text) = limited(
