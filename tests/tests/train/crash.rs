@@ -303,7 +303,7 @@ fn a_full_disk_loses_nothing_and_is_told() {
     assert_eq!(fs::read(&first).unwrap(), before);
     assert_eq!(json(&root.join("run.json"))["status"], "failed");
     assert_eq!(runs::checkpoints(&root).len(), 1, "half a file was left behind");
-    assert_eq!(half_written(&root), [PathBuf::new(); 0]);
+    assert!(half_written(&root).is_empty(), "half a file was left behind");
 
     // Enough for models, not for a checkpoint: the run goes on to its end without one.
     let (code, text) = limited(
