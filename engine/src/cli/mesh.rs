@@ -19,11 +19,16 @@ use crate::run::interrupt::{Interrupt, Signal};
 /// Anything that keeps the mesh from being made; the caller prints it.
 pub fn run(request: Mesh, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
-    make(request, out, &interrupt)
+    make(request, out, &mut |_| {}, &interrupt)
 }
 
-/// The same in a process that listens to signals already.
-pub(super) fn make(request: Mesh, out: &mut dyn Write, interrupt: &Interrupt) -> Result<Exit, Box<dyn Failure>> {
+/// The same in a process that listens to signals already; `stage` is told of each part that is done.
+pub(super) fn make(
+    request: Mesh,
+    out: &mut dyn Write,
+    stage: &mut dyn FnMut(&StageRow),
+    interrupt: &Interrupt,
+) -> Result<Exit, Box<dyn Failure>> {
     let Mesh {
         model,
         output,
@@ -45,10 +50,12 @@ pub(super) fn make(request: Mesh, out: &mut dyn Write, interrupt: &Interrupt) ->
     let mut tell = |event: MeshEvent| {
         match event {
             MeshEvent::Progress(progress) => shown.show(progress),
-            MeshEvent::Stage(row) if json => {
-                let _ = writeln!(out, "{}", stage_line(&row));
+            MeshEvent::Stage(row) => {
+                stage(&row);
+                if json {
+                    let _ = writeln!(out, "{}", stage_line(&row));
+                }
             }
-            MeshEvent::Stage(_) => {}
         }
         match interrupt.signal() {
             None => ControlFlow::Continue(()),

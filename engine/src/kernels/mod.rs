@@ -10,6 +10,7 @@ pub mod counters;
 pub mod cull;
 pub mod densify;
 pub mod depth_loss;
+pub mod depth_mask;
 pub mod error_guided;
 pub mod exposure;
 pub mod filter_3d;

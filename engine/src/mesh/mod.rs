@@ -17,6 +17,7 @@ mod file;
 mod fusion;
 mod log;
 mod make;
+mod photos;
 mod poisson;
 pub mod raster;
 mod report;

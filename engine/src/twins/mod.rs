@@ -22,6 +22,7 @@ pub mod codes;
 pub mod conv3x3;
 pub mod densify;
 pub mod depth_loss;
+pub mod depth_mask;
 pub mod dropout;
 pub mod error_guided;
 pub mod exposure;

@@ -21,6 +21,7 @@ pub mod densify_select_count;
 pub mod densify_select_pick;
 pub mod density_rows;
 pub mod depth_loss;
+pub mod depth_mask;
 pub mod emit;
 pub mod error_score;
 pub mod exposure;
@@ -88,7 +89,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 138] = [
+pub static ALL: [&Shader; 139] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -115,6 +116,7 @@ pub static ALL: [&Shader; 138] = [
     &depth_loss::KERNEL.shader,
     &depth_loss::MASKED.shader,
     &depth_loss::REDUCE.shader,
+    &depth_mask::KERNEL.shader,
     &emit::KERNEL.shader,
     &error_score::KERNEL.shader,
     &exposure::KERNEL.shader,
