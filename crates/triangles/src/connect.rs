@@ -3,7 +3,7 @@
 use kiln_mesh::restricted::{self, Found, Options};
 use kiln_mesh::{Mesh, Progress};
 
-use crate::model::renamed;
+use crate::triangles::renamed;
 use crate::{Error, Triangles};
 
 /// What takes the place of all triangles. Their maxima begin anew.

@@ -41,7 +41,13 @@ pub enum Error {
         /// Triangles before.
         triangles: usize,
     },
-    /// Connecting the vertices failed.
+    /// A mesh that is no model.
+    #[error("it is a mesh and no model of triangles: {what}")]
+    NoModel {
+        /// What is missing.
+        what: String,
+    },
+    /// The mesh cannot be made, read or written.
     #[error(transparent)]
     Mesh(#[from] kiln_mesh::Error),
 }

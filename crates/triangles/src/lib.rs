@@ -13,7 +13,6 @@
 mod adjacency;
 mod connect;
 mod error;
-mod export;
 mod model;
 pub mod opacity;
 mod prune;
@@ -22,6 +21,7 @@ mod sample;
 pub mod schedule;
 mod split;
 pub mod start;
+mod triangles;
 
 #[cfg(test)]
 mod soups;
@@ -29,7 +29,7 @@ mod soups;
 pub use adjacency::Adjacency;
 pub use connect::Connected;
 pub use error::Error;
-pub use export::mesh;
-pub use model::{Triangles, host_bytes};
+pub use model::{Model, is_value};
 pub use prune::Pruned;
 pub use split::Split;
+pub use triangles::{Triangles, host_bytes};

@@ -1,7 +1,7 @@
 //! Triangles that are faint, huge or unimportant go, and vertices with them that nobody has.
 
-use crate::model::renamed;
 use crate::schedule::PruneRule;
+use crate::triangles::renamed;
 use crate::{Error, Triangles};
 
 /// What is left.
