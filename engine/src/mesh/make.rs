@@ -34,9 +34,9 @@ const LEAST_COSINE: f32 = 0.173_648_18;
 /// Pieces below this share of the largest one go.
 const LEAST_SHARE: f64 = 0.001;
 /// Name of the files, before their endings.
-const STEM: &str = "mesh";
+pub(super) const STEM: &str = "mesh";
 /// Name of the report beside the files.
-const REPORT_FILE: &str = "report.json";
+pub(super) const REPORT_FILE: &str = "report.json";
 
 /// Told how far the work is; [`ControlFlow::Break`] ends it.
 pub type Tell<'a> = &'a mut dyn FnMut(MeshEvent) -> ControlFlow<()>;
@@ -548,7 +548,7 @@ fn decimated(
     Ok((mesh, Some(done.error)))
 }
 
-fn write(mesh: &Mesh, format: MeshFormat, path: &Path) -> Result<(), MeshError> {
+pub(super) fn write(mesh: &Mesh, format: MeshFormat, path: &Path) -> Result<(), MeshError> {
     let comments = [format!("kiln {}", env!("CARGO_PKG_VERSION"))];
     write_atomic(path, |file| {
         let written = match format {
