@@ -44,6 +44,7 @@ pub mod swaths;
 pub mod tile_intersect;
 pub mod tile_ranges;
 pub mod tile_survey;
+pub mod triangles;
 pub mod uniforms;
 pub mod update;
 pub mod vertex_colors;

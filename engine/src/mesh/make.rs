@@ -37,9 +37,9 @@ const LEAST_SHARE: f64 = 0.001;
 /// Contracted distance that vertices keep to.
 const WORLD_REACH: f64 = 1.998;
 /// Name of the files, before their endings.
-const STEM: &str = "mesh";
+pub(super) const STEM: &str = "mesh";
 /// Name of the report beside the files.
-const REPORT_FILE: &str = "report.json";
+pub(super) const REPORT_FILE: &str = "report.json";
 
 /// Told how far the work is; [`ControlFlow::Break`] ends it.
 pub type Tell<'a> = &'a mut dyn FnMut(MeshEvent) -> ControlFlow<()>;
@@ -588,7 +588,7 @@ fn nearest_in_world(voxels: &Voxels, q: [f64; 3]) -> [f32; 3] {
     point.unwrap_or(voxels.origin.map(f64::from)).map(|x| x as f32)
 }
 
-fn write(mesh: &Mesh, format: MeshFormat, path: &Path) -> Result<(), MeshError> {
+pub(super) fn write(mesh: &Mesh, format: MeshFormat, path: &Path) -> Result<(), MeshError> {
     let comments = [format!("kiln {}", env!("CARGO_PKG_VERSION"))];
     write_atomic(path, |file| {
         let written = match format {

@@ -65,6 +65,7 @@ pub mod surface;
 pub mod tile_intersect;
 pub mod tile_ranges;
 pub mod tile_survey;
+pub mod triangles;
 pub mod vertex_colors;
 
 /// Side of a square tile, pixels.
