@@ -89,7 +89,9 @@ fn mesh() {
         )),
         MeshError::Model {
             path: path("triangles.ply"),
-            source: kiln_triangles::Error::NoModel { what: "no weights".to_owned() },
+            source: kiln_triangles::Error::NoModel {
+                what: "no weights".to_owned(),
+            },
         },
         MeshError::Texture(DrawnError::Host(kiln_mesh::Error::TooMany {
             what: "charts",
