@@ -113,6 +113,8 @@ pub struct Dataset {
     pub masks: String,
     /// Folder of depth maps of training photos, inside the scene; null = none. Adds the loss `depth` where it is not listed.
     pub depths: Option<String>,
+    /// How much of pictures that a lens bent is shown.
+    pub undistort: Undistort,
     /// What an image's alpha channel is.
     pub alpha: Alpha,
     /// Read files that links lead out of the scene folder.
@@ -145,6 +147,16 @@ impl Residency {
             Self::Stream => "stream",
         }
     }
+}
+
+/// `dataset.undistort`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Undistort {
+    /// The largest rectangle without an empty pixel.
+    Inside,
+    /// All of them, as far as twice the original's sides reach, with what is empty masked: for fisheyes.
+    Whole,
 }
 
 /// `dataset.alpha`

@@ -149,6 +149,8 @@ fn core(mut profile: Value) -> Value {
         "dataset.path",
         "dataset.residency",
         "dataset.cache_gib",
+        // Another picture is another camera, and so another scene.
+        "dataset.undistort",
         // Degree and storage have messages of their own.
         "model.sh_degree",
         "memory",
