@@ -78,6 +78,7 @@ layout(push_constant) uniform Push {
 #include "common/gaussian.glsl"
 #include "common/projection.glsl"
 #include "common/plane.glsl"
+#include "common/camera_backward.glsl"
 #include "common/tiles.glsl"
 #include "common/sh.glsl"
 #include "common/rng.glsl"
@@ -113,58 +114,17 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
 #endif
 ) {
     Gradient out_g;
-    // Through the inverse: dL/dLambda = -K Gc K with the symmetric Gc of the conic's three numbers; K is the adjugate
-    // over a determinant that is kept from vanishing.
-    vec3 k = vec3(p.lambda.z, -p.lambda.y, p.lambda.x);
-    vec3 gc = vec3(d_conic.x, 0.5 * d_conic.y, d_conic.z);
-    vec2 r0 = vec2(k.x * gc.x + k.y * gc.y, k.x * gc.y + k.y * gc.z);
-    vec2 r1 = vec2(k.y * gc.x + k.z * gc.y, k.y * gc.y + k.z * gc.z);
-    vec3 d = -vec3(r0.x * k.x + r0.y * k.y, r0.x * k.y + r0.y * k.z, r1.x * k.y + r1.y * k.z) /
-             (p.det * p.det + 1e-7);
+#ifdef SURFACE
+    CameraGradient c = camera_backward(g, p, d_mean_px, d_conic, d_opacity, d_plane);
+#else
+    CameraGradient c = camera_backward(g, p, d_mean_px, d_conic, d_opacity);
+#endif
     float filtered_opacity = p.sigmoid_opacity * p.compensation;
     float d_filtered = p.coef * opacity_gain() * d_opacity;
-    if ((u.flags & FLAG_CLASSIC) == 0u && p.coef > 0.0) {
-        float d_coef = d_opacity * (p.opacity / (p.coef + 1e-6));
-        float d_ratio = d_coef / (2.0 * (p.coef + 1e-6));
-        float d_det0 = d_ratio / (p.det1 + 1e-6);
-        float d_det1 = -d_ratio * p.det0 / (p.det1 * p.det1 + 1e-6);
-        d += d_det0 * vec3(p.cov.z, -p.cov.y, p.cov.x) + d_det1 * vec3(p.lambda.z, -p.lambda.y, p.lambda.x);
-    }
-    mat3 q = mat3(p.rotation[0] * p.scale.x, p.rotation[1] * p.scale.y, p.rotation[2] * p.scale.z);
-    vec3 t0 = p.row0 * q;
-    vec3 t1 = p.row1 * q;
-    vec3 d_t0 = 2.0 * (d.x * t0 + d.y * t1);
-    vec3 d_t1 = 2.0 * (d.y * t0 + d.z * t1);
-    vec3 d_row0 = q * d_t0;
-    vec3 d_row1 = q * d_t1;
-    mat3 d_q = mat3(p.row0 * d_t0.x + p.row1 * d_t1.x, p.row0 * d_t0.y + p.row1 * d_t1.y,
-                    p.row0 * d_t0.z + p.row1 * d_t1.z);
-
-    // Through the Jacobian to the camera-space mean. Its third column is -f slope / z; a slope that is clamped is constant.
-    vec3 w0 = u.view_row0.xyz, w1 = u.view_row1.xyz, w2 = u.view_row2.xyz;
-    float fx = u.intrinsics.x, fy = u.intrinsics.y;
-    float inv_z = 1.0 / p.t.z;
-    float inv_z2 = inv_z * inv_z;
-    float j00 = dot(d_row0, w0), j02 = dot(d_row0, w2), j11 = dot(d_row1, w1), j12 = dot(d_row1, w2);
-    vec3 d_t = vec3(-fx * inv_z2 * j02 * p.slope_free.x, -fy * inv_z2 * j12 * p.slope_free.y,
-                    inv_z2 * (-fx * j00 - fy * j11 + (1.0 + p.slope_free.x) * fx * p.slope.x * j02 +
-                              (1.0 + p.slope_free.y) * fy * p.slope.y * j12));
-    d_t.x += fx * inv_z * d_mean_px.x;
-    d_t.y += fy * inv_z * d_mean_px.y;
-    d_t.z -= inv_z2 * (fx * p.t.x * d_mean_px.x + fy * p.t.y * d_mean_px.y);
-#ifdef SURFACE
-    // Through d = -n . t and n = turn W R e_k; axis k and sign are constants of the step.
-    vec3 thin = thinnest(g.log_scale);
-    float turn;
-    vec3 normal = turned_plane(p, thin, turn).xyz;
-    vec3 d_normal = turn * (d_plane.xyz - d_plane.w * p.t);
-    vec3 d_axis = w0 * d_normal.x + w1 * d_normal.y + w2 * d_normal.z;
-    d_t -= d_plane.w * normal;
-#endif
-    out_g.mean = w0 * d_t.x + w1 * d_t.y + w2 * d_t.z;
+    out_g.mean = u.view_row0.xyz * c.t.x + u.view_row1.xyz * c.t.y + u.view_row2.xyz * c.t.z;
 
     // Scales: through the 3D filter, and through its opacity compensation.
-    vec3 d_scale = vec3(dot(p.rotation[0], d_q[0]), dot(p.rotation[1], d_q[1]), dot(p.rotation[2], d_q[2]));
+    vec3 d_scale = vec3(dot(p.rotation[0], c.shape[0]), dot(p.rotation[1], c.shape[1]), dot(p.rotation[2], c.shape[2]));
     out_g.log_scale = d_scale * p.scale_raw;
     if (g.filter_3d != 0.0) {
         vec3 variance = p.scale * p.scale;
@@ -174,9 +134,9 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
     out_g.logit = d_filtered * p.compensation * p.sigmoid_opacity * (1.0 - p.sigmoid_opacity);
 
     // Rotation: m[c][r] is row r, column c.
-    mat3 m = mat3(d_q[0] * p.scale.x, d_q[1] * p.scale.y, d_q[2] * p.scale.z);
+    mat3 m = mat3(c.shape[0] * p.scale.x, c.shape[1] * p.scale.y, c.shape[2] * p.scale.z);
 #ifdef SURFACE
-    m += outerProduct(d_axis, thin);
+    m += outerProduct(c.axis, c.thin);
 #endif
     float norm = length(g.quat);
     vec4 n = g.quat / norm;

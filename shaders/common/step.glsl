@@ -38,7 +38,8 @@ struct StepUniforms {
     float exposure_hold;   // weight in the loss of half an exposure's squared distance from the identity
     float normals_weight;  // weight of the disagreement between blended planes and the depth map's normals
     float flat_weight;     // weight of the mean over visible Gaussians of the least standard deviation, per world unit
-    uint reserved[2];      // fills the block up to whole vectors: the table of learning rates lies behind it
+    float pose_rate;       // learning rate of the camera's correction, radians and extents; 0 = it stays
+    float pose_extent;     // unit of that correction's shifts, world units
 };
 
 // Bits of `flags`.
@@ -47,6 +48,7 @@ const uint FLAG_CLASSIC = 2u;     // plain dilation without opacity compensation
 const uint FLAG_UPDATE = 8u;      // the optimiser runs
 const uint FLAG_COUNT_FAINT = 64u;  // steps count in which a Gaussian is on screen but too faint for any pixel
 const uint FLAG_SCORES = 256u;    // statistics are those of scores: errors and largest weights, see `adds_errors`
+const uint FLAG_POSES = 1024u;    // the camera is corrected by what was learnt for the view
 const uint FLAG_NEAR = 512u;      // records of near Gaussians are white, all others black: the render is the weight of the near ones
 
 // Statistics of scores take turns: even iterations add the pixels' errors, splatted back onto Gaussians by their blending

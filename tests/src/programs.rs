@@ -62,6 +62,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
             normals: false,
             depth: None,
         };
+        capacities.poses = if capacities.masked { 2 } else { 0 };
         capacities.storage = match capacities.storage {
             Storage::Exact => Storage::Half,
             Storage::Half => Storage::Compact,
@@ -188,6 +189,7 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
     capacities.masked = storage == Storage::Half;
     capacities.losses.normals = true;
     capacities.losses.depth = Some(DepthWeight::default());
+    capacities.poses = 2;
     let variants = Variants {
         reduction,
         sort_subgroup: 0,

@@ -40,7 +40,7 @@ pub use mesh::{Decimate, Mesh, MeshDepth, MeshFormat, MeshMethod, MeshSpace, Mes
 pub use most_gaussians::MostGaussians;
 pub use profile::{
     Alpha, Background, Cull, Dataset, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model, ModelKind,
-    OnFull, OnSpill, PlateauMetric, Profile, Residency, ResolutionPhase, Run, Schedule, Train,
+    OnFull, OnSpill, PlateauMetric, Profile, RefinePoses, Residency, ResolutionPhase, Run, Schedule, Train, Undistort,
 };
 pub use schema::schema_json;
 

@@ -46,6 +46,13 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             0.0..=10_000.0,
         );
         c.range("dropout", profile.train.dropout, 0.0..=0.5);
+        if let Some(poses) = profile.train.refine_poses {
+            c.within("refine_poses", |c| {
+                c.range("lr", poses.lr, 1e-6..=0.1);
+                c.range("lr_end", poses.lr_end, 1e-8..=0.1);
+                c.range("test_steps", poses.test_steps, 0..=10_000);
+            });
+        }
     });
     c.within("eval", |c| {
         c.range("views_logged", profile.eval.views_logged, 0..=10_000);

@@ -32,6 +32,7 @@ pub mod move_rows;
 pub mod neighbors;
 pub mod opacity_reset;
 pub mod plane_loss;
+pub mod pose;
 pub mod position_noise;
 pub mod prepare_args;
 pub mod probe;

@@ -3,8 +3,8 @@
 use super::{LossError, PlanError};
 use crate::config::{Background, Profile};
 use crate::kernels::depth_loss::DepthWeight;
-use crate::kernels::exposure;
 use crate::kernels::views::IMAGE_BYTES;
+use crate::kernels::{exposure, pose};
 use crate::memory::{Gpu, MemoryError, PlanLimits};
 use crate::plugins::Loss;
 use crate::scene::{Alpha, SceneIndex};
@@ -61,7 +61,14 @@ pub(super) fn extra(profile: &Profile) -> ExtraLosses {
 /// [`MemoryError`] when the device refuses.
 pub(crate) fn start(gpu: &mut Gpu, tensors: &StepTensors) -> Result<(), MemoryError> {
     if let Some(exposures) = &tensors.extra.exposures {
-        gpu.write(&exposures.state, &exposure::start(tensors.capacities.cameras))?;
+        let c = &tensors.capacities;
+        gpu.write(&exposures.state, &exposure::start(c.cameras.max(c.poses)))?;
+    }
+    if let Some(poses) = &tensors.extra.poses {
+        gpu.write(
+            &poses.state,
+            &vec![0.0_f32; tensors.capacities.poses as usize * pose::WORDS],
+        )?;
     }
     Ok(())
 }

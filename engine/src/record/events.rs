@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::evaluated_view::EvaluatedView;
 use super::findings::{MemoryPlace, PressureChange, SpillEvidence};
 use crate::config::{LpipsRange, PlateauMetric};
-use crate::eval::{EvalFile, Means, Spread};
+use crate::eval::{EvalFile, Means, PoseSource, Spread};
 use crate::export::{milliseconds, null_as_nan};
 use crate::kernels::counters::Stall;
 use crate::kernels::histogram::BINS;
@@ -213,6 +213,9 @@ pub struct EvalRow {
     pub cc_psnr: Option<f64>,
     /// Range the images had when they entered the LPIPS network.
     pub lpips_range: LpipsRange,
+    /// Where cameras are; there when they are not where the data set says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poses: Option<PoseSource>,
     /// What the means hide.
     #[serde(flatten)]
     pub spread: Spread,
@@ -247,6 +250,7 @@ impl EvalRow {
                 lpips,
                 cc_psnr,
                 lpips_range: eval.lpips_range,
+                poses: eval.poses,
                 spread: report.spread.clone(),
                 gaussians: eval.gaussians,
                 t_s: eval.t_s,

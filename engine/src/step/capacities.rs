@@ -72,6 +72,9 @@ pub struct Capacities {
     /// What losses need beside the image gradient.
     #[serde(default)]
     pub losses: ExtraLosses,
+    /// Views whose cameras are corrected, training views first; 0 = none are.
+    #[serde(default)]
+    pub poses: u32,
 }
 
 impl Capacities {
@@ -113,6 +116,7 @@ impl Capacities {
             slots: Self::SLOTS,
             masked: false,
             losses: ExtraLosses::default(),
+            poses: 0,
         }
     }
 

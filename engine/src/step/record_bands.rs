@@ -247,6 +247,7 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
     gradient_store::record_check(&mut finish, s, &t.chunks, &r.store, t.group_visible);
     for (chunk, rows) in t.chunks.iter().zip(&r.store) {
         let chunk = std::slice::from_ref(chunk);
+        losses::pose_gradient(&mut finish, t, chunk, r.group_rows, &rows.as_splats(splats));
         update::record(
             &mut finish,
             s,

@@ -3,6 +3,7 @@
 mod deferred;
 mod events;
 mod heal;
+mod poses;
 mod replay;
 mod results;
 mod staging;

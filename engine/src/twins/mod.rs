@@ -45,6 +45,7 @@ pub mod morton;
 pub mod neighbors;
 pub mod opacity_reset;
 pub mod plane_loss;
+pub mod pose;
 pub mod position_noise;
 pub mod probe;
 pub mod project;

@@ -16,6 +16,7 @@ mod near_light;
 mod neighbors;
 mod plane_loss;
 mod poison;
+mod poses;
 mod probe;
 mod records;
 mod resident;

@@ -14,6 +14,7 @@ mod losses;
 mod order;
 mod parity;
 mod plan;
+mod poses;
 mod program;
 mod resume;
 mod run;

@@ -20,6 +20,7 @@ pub mod steps;
 pub mod system;
 pub mod test;
 pub mod viewer;
+pub mod windows;
 
 use std::fmt::Display;
 use std::io::Write;

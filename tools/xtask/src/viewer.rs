@@ -53,7 +53,7 @@ pub fn verify(root: &Path) -> Result<()> {
 
 fn build(root: &Path) -> Result<()> {
     let sources = bundle::sources(root)?;
-    let compiler = Compiler::find()?;
+    let compiler = Compiler::find(TARGET)?;
     let module = compiler.build(root)?;
     let fresh = fresh_folder(root)?;
     let bindgen = bind(root, &module, &fresh)?;
@@ -151,20 +151,21 @@ fn target_folder(root: &Path) -> PathBuf {
     set.map_or_else(|| root.join("target"), |folder| root.join(folder))
 }
 
-/// A Rust compiler with a standard library for browsers, or the sources of one.
-struct Compiler {
-    cargo: PathBuf,
-    rustc: PathBuf,
+/// A Rust compiler with a standard library for another target, or the sources of one.
+pub(crate) struct Compiler {
+    pub(crate) cargo: PathBuf,
+    pub(crate) rustc: PathBuf,
     version: String,
     /// Folder of the standard library's sources, which is then built too.
-    std_source: Option<PathBuf>,
+    pub(crate) std_source: Option<PathBuf>,
 }
 
 impl Compiler {
-    fn find() -> Result<Self> {
+    /// One that can build for `target`.
+    pub(crate) fn find(target: &str) -> Result<Self> {
         let rustc = PathBuf::from(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
         let sysroot = PathBuf::from(said(Command::new(&rustc).args(["--print", "sysroot"]))?);
-        if sysroot.join("lib/rustlib").join(TARGET).join("lib").is_dir() {
+        if sysroot.join("lib/rustlib").join(target).join("lib").is_dir() {
             let cargo = PathBuf::from(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
             return Self::new(cargo, rustc, None);
         }
@@ -175,7 +176,7 @@ impl Compiler {
             return Self::new(cargo, rustc, Some(std_source));
         }
         Err(Failure::set_up(format!(
-            "no Rust compiler here can build for browsers\nhint: `rustup target add {TARGET}`, or on Debian \
+            "no Rust compiler here can build for {target}\nhint: `rustup target add {target}`, or on Debian \
              `sudo apt-get install -y rustc-web cargo-web rust-web-src`"
         )))
     }

@@ -168,6 +168,12 @@ const SETTINGS: &[Flag] = &[
         "Seed of every random choice",
     ),
     flag(
+        &["refine-poses", "pose-opt"],
+        "train.refine_poses",
+        Switch("{}"),
+        "Correct the cameras' poses while training",
+    ),
+    flag(
         &["max-gaussians", "cap-max", "max-cap", "max-splats"],
         "memory.max_gaussians",
         One("N", whole::<u32>),

@@ -213,8 +213,10 @@ pub struct StepUniforms {
     pub normals_weight: f32,
     /// Weight of the mean over visible Gaussians of the least standard deviation, per world unit.
     pub flat_weight: f32,
-    /// Fills the block up to whole vectors: the table of learning rates lies behind it.
-    pub reserved: [u32; 2],
+    /// Learning rate of the camera's correction, radians and extents; 0 = it stays.
+    pub pose_rate: f32,
+    /// Unit of that correction's shifts, world units.
+    pub pose_extent: f32,
 }
 
 const _: () = {
@@ -254,7 +256,8 @@ const _: () = {
     assert!(offset_of!(StepUniforms, exposure_hold) == 284);
     assert!(offset_of!(StepUniforms, normals_weight) == 288);
     assert!(offset_of!(StepUniforms, flat_weight) == 292);
-    assert!(offset_of!(StepUniforms, reserved) == 296);
+    assert!(offset_of!(StepUniforms, pose_rate) == 296);
+    assert!(offset_of!(StepUniforms, pose_extent) == 300);
     assert!(size_of::<StepUniforms>() == 304);
 };
 
@@ -451,6 +454,8 @@ pub const FLAG_UPDATE: u32 = 8;
 pub const FLAG_COUNT_FAINT: u32 = 64;
 /// Statistics are those of scores: errors and largest weights, see `adds_errors`.
 pub const FLAG_SCORES: u32 = 256;
+/// The camera is corrected by what was learnt for the view.
+pub const FLAG_POSES: u32 = 1024;
 /// Records of near Gaussians are white, all others black: the render is the weight of the near ones.
 pub const FLAG_NEAR: u32 = 512;
 /// The image gradient's fourth component is that of the final transmittance.

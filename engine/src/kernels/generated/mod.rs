@@ -61,6 +61,7 @@ pub mod neighbor_take;
 pub mod opacity_reset;
 pub mod plane_gather;
 pub mod plane_loss;
+pub mod pose;
 pub mod position_noise;
 pub mod prepare_args;
 pub mod probe;
@@ -101,7 +102,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 158] = [
+pub static ALL: [&Shader; 162] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -188,6 +189,10 @@ pub static ALL: [&Shader; 158] = [
     &plane_loss::MASKED.shader,
     &plane_loss::REDUCE.shader,
     &plane_loss::MASKED_EDGES.shader,
+    &pose::KERNEL.shader,
+    &pose::UPDATE.shader,
+    &pose::GRADIENT.shader,
+    &pose::GRADIENT_SURFACE.shader,
     &position_noise::KERNEL.shader,
     &prepare_args::KERNEL.shader,
     &probe::KERNEL.shader,

@@ -66,6 +66,7 @@ fn evaluation_rows() {
         lpips: None,
         cc_psnr: None,
         lpips_range: LpipsRange::ZeroOne,
+        poses: None,
         spread: Spread {
             median: Some(28.0),
             worst: Some(NamedView {

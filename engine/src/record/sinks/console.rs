@@ -508,6 +508,7 @@ mod tests {
             lpips: None,
             cc_psnr: None,
             lpips_range: crate::config::LpipsRange::ZeroOne,
+            poses: None,
             spread: crate::eval::Spread {
                 median: Some(29.0),
                 worst: Some(crate::eval::NamedView {

@@ -34,8 +34,12 @@ use crate::program::Span;
 use crate::scene::{SceneIndex, ViewSampler};
 use crate::step::{Capacities, StepTensors};
 
-/// Name of the exposures of the training views in a checkpoint.
-const EXPOSURES: &str = "exposures";
+/// What is learnt beside the model, with its name in a checkpoint.
+fn learnt(tensors: &StepTensors) -> impl Iterator<Item = (&'static str, Span)> {
+    let exposures = tensors.extra.exposures.map(|exposures| ("exposures", exposures.state));
+    let poses = tensors.extra.poses.map(|poses| ("poses", poses.state));
+    exposures.into_iter().chain(poses)
+}
 
 /// Host-side state of a run at a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -145,6 +149,8 @@ fn core(mut profile: Value) -> Value {
         "dataset.path",
         "dataset.residency",
         "dataset.cache_gib",
+        // Another picture is another camera, and so another scene.
+        "dataset.undistort",
         // Degree and storage have messages of their own.
         "model.sh_degree",
         "memory",
@@ -243,8 +249,8 @@ pub(super) fn write(
 ) -> Result<PathBuf, crate::train::TrainError> {
     let layout: Vec<_> = tensors.chunks.first().map(|c| groups(c).to_vec()).unwrap_or_default();
     let planes: u64 = layout.iter().map(|(_, _, planes)| u64::from(*planes)).sum();
-    let learnt = tensors.extra.exposures.map_or(0, |exposures| exposures.state.bytes);
-    let bytes = 4 * planes * u64::from(state.gaussians) + learnt;
+    let beside: u64 = learnt(tensors).map(|(_, state)| state.bytes).sum();
+    let bytes = 4 * planes * u64::from(state.gaussians) + beside;
     let mut device_error = None;
     folder::write(disk_of_process(), folder, state.iteration, bytes, state, |writer| {
         for (group, (name, _, planes)) in layout.iter().enumerate() {
@@ -264,13 +270,15 @@ pub(super) fn write(
                 }
             }
         }
-        if let Some(exposures) = &tensors.extra.exposures {
-            writer.begin(EXPOSURES);
-            match gpu.download(&exposures.state) {
+        for (name, state) in learnt(tensors) {
+            writer.begin(name);
+            match gpu.download(&state) {
                 Ok(values) => writer.put(&values)?,
                 Err(error) => {
                     device_error = Some(error);
-                    return Err(io::Error::other("the device failed while the exposures were read back"));
+                    return Err(io::Error::other(format!(
+                        "the device failed while the {name} were read back"
+                    )));
                 }
             }
         }
@@ -383,11 +391,11 @@ impl OpenCheckpoint {
                 }
             }
         }
-        if let Some(exposures) = &tensors.extra.exposures {
+        for (name, state) in learnt(tensors) {
             let mut values = Vec::new();
             let take = |_, piece: &[u8]| values.extend_from_slice(piece);
-            self.reader.read(EXPOSURES, exposures.state.bytes, take)?;
-            gpu.upload(&exposures.state, &values)?;
+            self.reader.read(name, state.bytes, take)?;
+            gpu.upload(&state, &values)?;
         }
         let counters = Counters {
             gaussians: n,

@@ -39,7 +39,7 @@ impl Trainer {
         Ok(self.draw(&block, true)?.image.unwrap_or_default())
     }
 
-    fn block_for(&self, camera: &Camera) -> StepUniforms {
+    pub(super) fn block_for(&self, camera: &Camera) -> StepUniforms {
         let look = Look::of(&self.profile, schedule::sh_degree_at(&self.profile, self.iteration));
         let mut block = uniforms::render(&self.profile, camera, &look);
         // A densification that waits draws its samples by seed and iteration from this block.

@@ -204,6 +204,7 @@ fn evaluations_histograms_and_images() {
             lpips: None,
             cc_psnr: None,
             lpips_range: LpipsRange::ZeroOne,
+            poses: None,
             spread: Spread {
                 median: Some(28.0),
                 worst: Some(NamedView {
