@@ -15,7 +15,7 @@ use std::mem::offset_of;
 use std::ops::Range;
 
 use super::passes::{intersect, status, targets, update, upload, upload_uniforms, visible};
-use super::{Capacities, Part, Parts, StepTensors, losses};
+use super::{Capacities, DensityTensors, Part, Parts, StepTensors, density, losses};
 use crate::kernels::counters::Args;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
@@ -120,7 +120,8 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(Span, Span)]) -> Parts 
     backward.hold(&all);
 
     let mut finish = Program::new(t.named("banded step, finish"));
-    finish.hold(&[&records[..], &sums].concat());
+    finish.hold(&[&records[..], &sums, &seen(t)].concat());
+    density::record(&mut finish, t);
     rasterize_backward::record_check(&mut finish, s, splats);
     update(&mut finish, t);
     status(&mut finish, t);
@@ -183,7 +184,15 @@ pub(super) fn pulled(t: &StepTensors) -> Vec<Span> {
         .iter()
         .flat_map(|surface| [surface.gradient, surface.normal_gradient]);
     let image = [pixels.image, pixels.last_contributor, pixels.gradient];
-    image.into_iter().chain(surface).collect()
+    image.into_iter().chain(surface).chain(seen(t)).collect()
+}
+
+/// What the terms of the density see of the view, after all bands.
+pub(super) fn seen(t: &StepTensors) -> Vec<Span> {
+    t.density
+        .iter()
+        .flat_map(|density| DensityTensors::seen(density, &t.pixels))
+        .collect()
 }
 
 /// Gradients of the records.

@@ -209,12 +209,14 @@ pub struct StepUniforms {
     pub dropout: f32,
     /// Weight in the loss of half an exposure's squared distance from the identity.
     pub exposure_hold: f32,
-    /// Weight of the disagreement between blended planes and the depth map's normals.
+    /// Weight of the disagreement between blended planes or normals and the depth map's normals.
     pub normals_weight: f32,
     /// Weight of the mean over visible Gaussians of the least standard deviation, per world unit.
     pub flat_weight: f32,
+    /// Weight of the mean entropy of visible Gaussians' opacities.
+    pub entropy_weight: f32,
     /// Fills the block up to whole vectors: the table of learning rates lies behind it.
-    pub reserved: [u32; 2],
+    pub reserved: u32,
 }
 
 const _: () = {
@@ -254,7 +256,8 @@ const _: () = {
     assert!(offset_of!(StepUniforms, exposure_hold) == 284);
     assert!(offset_of!(StepUniforms, normals_weight) == 288);
     assert!(offset_of!(StepUniforms, flat_weight) == 292);
-    assert!(offset_of!(StepUniforms, reserved) == 296);
+    assert!(offset_of!(StepUniforms, entropy_weight) == 296);
+    assert!(offset_of!(StepUniforms, reserved) == 300);
     assert!(size_of::<StepUniforms>() == 304);
 };
 
@@ -302,8 +305,14 @@ pub struct Counters {
     pub ssim: f32,
     /// Gaussians that the last cull removed.
     pub culled: u32,
-    /// Mean disagreement between blended planes and the depth map's normals.
+    /// Mean disagreement between blended planes or normals and the depth map's normals.
     pub normals: f32,
+    /// Samples of the density in this step.
+    pub density_samples: u32,
+    /// Their mean distance from the density of a surface.
+    pub density: f32,
+    /// Mean squared distance of normals from those around.
+    pub density_normals: f32,
 }
 
 const _: () = {
@@ -328,7 +337,10 @@ const _: () = {
     assert!(offset_of!(Counters, ssim) == 72);
     assert!(offset_of!(Counters, culled) == 76);
     assert!(offset_of!(Counters, normals) == 80);
-    assert!(size_of::<Counters>() == 84);
+    assert!(offset_of!(Counters, density_samples) == 84);
+    assert!(offset_of!(Counters, density) == 88);
+    assert!(offset_of!(Counters, density_normals) == 92);
+    assert!(size_of::<Counters>() == 96);
 };
 
 // shaders/common/box_tree.glsl
@@ -415,6 +427,10 @@ pub const FLAG_SCORES: u32 = 256;
 pub const FLAG_NEAR: u32 = 512;
 /// The image gradient's fourth component is that of the final transmittance.
 pub const FLAG_ALPHA_GRADIENT: u32 = 4096;
+/// Terms of the density take part in this step.
+pub const FLAG_DENSITY: u32 = 8192;
+/// The fourth value of planes is the depth of their centre, not their distance from the camera.
+pub const FLAG_PLANE_DEPTHS: u32 = 16384;
 /// Significant bits of a depth key, see `project`.
 pub const DEPTH_KEY_BITS: u32 = 24;
 /// Centres.
@@ -468,3 +484,5 @@ pub const DEPTH_PLANE: u32 = 0;
 pub const DEPTH_MEDIAN: u32 = 1;
 /// Mean of the splats' depths by their blending weights.
 pub const DEPTH_EXPECTED: u32 = 2;
+/// Their sum, whatever the coverage; planes are with `FLAG_PLANE_DEPTHS`.
+pub const DEPTH_BLENDED: u32 = 3;
