@@ -20,4 +20,5 @@ mod run;
 mod scale;
 mod storage;
 mod strategies;
+mod sugar;
 mod surface;
