@@ -132,7 +132,6 @@ fn steps_with_terms_of_the_density_give_the_same_bytes_in_bands() {
     let image = "[{ kind: l1 }, { kind: dssim }]";
     for (variant, losses) in [
         ("density", image),
-        ("density", blended),
         ("sdf", image),
         ("sdf", blended),
     ] {

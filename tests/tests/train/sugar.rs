@@ -4,7 +4,9 @@
 use kiln::export::read_ply;
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
-use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
+use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, profile, train_scene};
+
+use super::losses::solids;
 
 /// A coarse stage from iteration 30 on, with its terms from 50 on.
 const COARSE: [(&str, &str); 4] = [
@@ -84,6 +86,44 @@ fn adam_starts_anew_where_it_is_told() {
     let anew = run("anew", "{ start: 30, stages: [coarse] }");
     assert!(kept == plain);
     assert!(anew[0] == plain[0] && anew[1] != plain[1]);
+}
+
+/// What the terms are for: fewer Gaussians are half there, and the density gets nearer to that of surfaces.
+#[test]
+fn opacities_decide_and_the_density_is_that_of_surfaces() {
+    let scratch = Scratch::new("sugar-terms");
+    solids(&scratch.join("scene"));
+    let run = |name: &str, regularizers: &str| {
+        let own = [
+            ("dataset.resolution", "-1"),
+            ("dataset.masks", "\"off\""),
+            ("train.deterministic", "true"),
+            ("schedule.iterations", "150"),
+            ("schedule.test", "[150]"),
+            ("regularizers", regularizers),
+        ];
+        let profile = profile(&scratch.join(name), &[QUICK, &own]);
+        train_scene(profile, scratch.join("scene"), None, &Interrupt::unattached()).unwrap();
+        let ply = scratch.join(&format!("{name}/point_cloud/iteration_150/point_cloud_raw.ply"));
+        let (model, _) = read_ply(&ply).unwrap();
+        let half = model.logit_opacities.iter().filter(|logit| logit.abs() < 2.2).count();
+        half as f64 / model.len() as f64
+    };
+    let without = run("without", "[]");
+    let with = run("with", "[{ kind: entropy, weight: 0.5, from: 60, until: 200 }]");
+    assert!(
+        with < 0.9 * without,
+        "{with} of the Gaussians are half there, {without} without the term"
+    );
+    run(
+        "density",
+        "[{ kind: density, weight: 1, samples: 4000, k: 8, rebuild: 20, from: 60, prune: 0.05 }]",
+    );
+    let rows = runs::rows(&scratch.join("density/metrics.jsonl"));
+    let terms: Vec<f64> = rows.iter().filter_map(|row| row["density"].as_f64()).collect();
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let (first, last) = (mean(&terms[..10]), mean(&terms[terms.len() - 10..]));
+    assert!(last < 0.9 * first, "{first} at first, {last} in the end");
 }
 
 /// A run from the model of another begins with that model, at the iteration where the coarse stage starts.
