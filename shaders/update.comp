@@ -10,6 +10,12 @@
 // kiln-variant: surface SURFACE=1
 // kiln-variant: half_surface HALF=1 SURFACE=1
 // kiln-variant: compact_surface COMPACT=1 SURFACE=1
+// kiln-variant: dense DENSE=1
+// kiln-variant: half_dense HALF=1 DENSE=1
+// kiln-variant: compact_dense COMPACT=1 DENSE=1
+// kiln-variant: surface_dense SURFACE=1 DENSE=1
+// kiln-variant: half_surface_dense HALF=1 SURFACE=1 DENSE=1
+// kiln-variant: compact_surface_dense COMPACT=1 SURFACE=1 DENSE=1
 // Projection backward, densification statistics and Adam (Kingma & Ba 2015) for every Gaussian of a chunk, in one pass:
 // no parameter gradient ever reaches memory.
 //
@@ -19,7 +25,8 @@
 // `deferred` variants leave the colours of Gaussians out of view alone and give those in view the steps that they missed first.
 // In them SH takes a step when neither of its groups is skipped.
 //
-// `surface` variants take the gradients of planes on to centres and rotations.
+// `surface` variants take the gradients of planes on to centres and rotations, `dense` ones those of the terms of the density,
+// which Gaussians out of view have too.
 #if defined(HALF) || defined(COMPACT)
 #define CODES
 #endif
@@ -62,6 +69,13 @@ layout(set = 0, binding = 14, std430) readonly restrict buffer GradientB { vec4 
 layout(set = 0, binding = 15, std430) readonly restrict buffer GradientC { vec4 gradient_c[]; };
 #ifdef SURFACE
 layout(set = 0, binding = 16, std430) readonly restrict buffer GradientD { vec4 gradient_d[]; };
+#ifdef DENSE
+layout(set = 0, binding = 17, std430) readonly restrict buffer TermGradient { float term_gradient[]; };
+#endif
+#else
+#ifdef DENSE
+layout(set = 0, binding = 16, std430) readonly restrict buffer TermGradient { float term_gradient[]; };
+#endif
 #endif
 
 layout(push_constant) uniform Push {
@@ -210,8 +224,15 @@ void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream
 }
 #endif
 
+// Derivative of the binary entropy by the probability.
+float entropy_slope(float p) {
+    const float tiny = 1e-10;
+    float q = 1.0 - p;
+    return -log(p + tiny) - p / (p + tiny) + log(q + tiny) + q / (q + tiny);
+}
+
 // Gradients of the terms of the loss that look at parameters: w mean(sigma(o)) and w mean(s), over all Gaussians and axes, and
-// w mean(min s) over the visible ones.
+// w mean(min s) and the w mean entropy of sigma(o) over the visible ones.
 void regularize(uint i, bool visible, inout Gradient gradient) {
     float inverse_count = 1.0 / float(counters.gaussians);
     if (u.opacity_weight != 0.0) {
@@ -223,6 +244,10 @@ void regularize(uint i, bool visible, inout Gradient gradient) {
                               geometry[(PLANE_SCALES + 2u) * stride + i]));
         gradient.log_scale += u.scale_weight * inverse_count / 3.0 * scale;
     }
+    if (u.entropy_weight != 0.0 && visible) {
+        float opacity = 1.0 / (1.0 + exp(-geometry[PLANE_OPACITY * stride + i]));
+        gradient.logit += u.entropy_weight / float(counters.visible) * entropy_slope(opacity) * opacity * (1.0 - opacity);
+    }
     if (u.flat_weight != 0.0 && visible) {
         vec3 log_scale = vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],
                               geometry[(PLANE_SCALES + 2u) * stride + i]);
@@ -230,6 +255,42 @@ void regularize(uint i, bool visible, inout Gradient gradient) {
         gradient.log_scale += u.flat_weight / float(counters.visible) * exp(dot(thin, log_scale)) * thin;
     }
 }
+
+#ifdef DENSE
+// Takes the gradients of the density's terms, which are by deviations and opacity with the 3D filter, on to the parameters.
+void add_terms(uint i, inout Gradient gradient) {
+    if ((u.flags & FLAG_DENSITY) == 0u) {
+        return;
+    }
+    float term[10];
+    [[unroll]] for (uint j = 0u; j < 10u; ++j) {
+        term[j] = term_gradient[j * stride + i];
+    }
+    Gaussian g = load_gaussian(i);
+    gradient.mean += vec3(term[0], term[1], term[2]);
+    vec3 turn = vec3(term[3], term[4], term[5]);
+    float norm = length(g.quat);
+    vec4 n = g.quat / norm;
+    gradient.quat += 2.0 / norm * vec4(-dot(turn, n.yzw), turn * n.x + cross(turn, n.yzw));
+    vec3 by_log = vec3(term[6], term[7], term[8]);
+    float sigmoid = 1.0 / (1.0 + exp(-g.logit));
+    float compensation = 1.0;
+    if (g.filter_3d != 0.0) {
+        vec3 raw = exp(2.0 * g.log_scale);
+        vec3 variance = raw + g.filter_3d * g.filter_3d;
+        vec3 kept = raw / variance;
+        compensation = sqrt(kept.x * kept.y * kept.z);
+        by_log = by_log * kept + (term[9] * sigmoid * compensation) * (1.0 - kept);
+    }
+    gradient.log_scale += by_log;
+    gradient.logit += term[9] * compensation * sigmoid * (1.0 - sigmoid);
+}
+
+bool bad_geometry(Gradient gradient) {
+    return bad(dot(gradient.mean, gradient.mean) + dot(gradient.quat, gradient.quat) +
+               dot(gradient.log_scale, gradient.log_scale) + gradient.logit * gradient.logit);
+}
+#endif
 
 void update(uint group, uint lane, uint i) {
     uint word = visible_mask[group * 8u + (lane >> 5)];
@@ -289,6 +350,10 @@ void update(uint group, uint lane, uint i) {
         gradient.mean += (d_direction - direction * dot(direction, d_direction)) * inv_distance;
 #endif
 
+#ifdef DENSE
+        add_terms(i, gradient);
+#endif
+
         // Known before anything is written: what is not finite moves nothing. Squares, because the second moment holds squares.
         float check = dot(gradient.mean, gradient.mean) + dot(gradient.quat, gradient.quat) +
                       dot(gradient.log_scale, gradient.log_scale) + gradient.logit * gradient.logit +
@@ -320,6 +385,15 @@ void update(uint group, uint lane, uint i) {
         }
     }
 
+#ifdef DENSE
+    if (!visible) {
+        add_terms(i, gradient);
+        if (bad_geometry(gradient)) {
+            atomicAdd(counters.skipped, 1u);
+            return;
+        }
+    }
+#endif
     regularize(i, visible, gradient);
 
 #ifdef CODES

@@ -64,13 +64,18 @@ CameraGradient camera_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_
     c.thin = thinnest(g.log_scale);
     float turn;
     vec3 normal = turned_plane(p, c.thin, turn).xyz;
-    vec3 d_normal = turn * (d_plane.xyz - d_plane.w * p.t);
+    vec3 d_normal = turn * d_plane.xyz;
+    if ((u.flags & FLAG_PLANE_DEPTHS) != 0u) {
+        c.t.z += d_plane.w;
+    } else {
+        d_normal -= (turn * d_plane.w) * p.t;
+        c.t -= d_plane.w * normal;
+    }
     c.axis = w0 * d_normal.x + w1 * d_normal.y + w2 * d_normal.z;
     vec3 axis = p.rotation * c.thin;
     c.turn_0 += d_normal.x * axis;
     c.turn_1 += d_normal.y * axis;
     c.turn_2 += d_normal.z * axis;
-    c.t -= d_plane.w * normal;
 #endif
     return c;
 }

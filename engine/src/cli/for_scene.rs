@@ -1,13 +1,14 @@
 //! The settings of a run on its scene: what every command uses that trains or plans.
 
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::{Failure, Settings};
 use crate::config::{Facts, Inputs, LpipsChoice, Profile, resolve, resolve_for, rules_of};
 use crate::plan::training_options;
-use crate::plugins::Init;
+use crate::plugins::{Init, ModelOptions};
+use crate::run::{Location, RunError};
 use crate::scene::SceneIndex;
 
 /// Bytes of a PLY file that hold its header.
@@ -33,7 +34,8 @@ pub(super) struct ForScene {
 /// # Errors
 /// Whatever is wrong with settings or scene; the caller prints it.
 pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
-    let profile = resolve(inputs).map_err(boxed)?;
+    let mut profile = resolve(inputs).map_err(boxed)?;
+    settle_from(&mut profile)?;
     let path = Settings::scene(&profile).map_err(boxed)?;
     let options = training_options(&profile).map_err(boxed)?;
     let opened = Instant::now();
@@ -48,7 +50,9 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
             adapted: of_points(&init).into_iter().chain(past_the_end(inputs)).collect(),
         });
     }
-    let (profile, adaptations) = resolve_for(inputs, &Facts::of(&scene, profile.schedule.iterations)).map_err(boxed)?;
+    let facts = Facts::of(&scene, profile.schedule.iterations);
+    let (mut profile, adaptations) = resolve_for(inputs, &facts).map_err(boxed)?;
+    settle_from(&mut profile)?;
     let adapted_options = training_options(&profile).map_err(boxed)?;
     if adapted_options != options {
         scene = SceneIndex::load(&path, &adapted_options).map_err(boxed)?;
@@ -65,6 +69,29 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
             .chain(past_the_end(inputs))
             .collect(),
     })
+}
+
+/// The file of the model that `sugar.from` names: of a run the model of the iteration that the coarse stage starts from, or else
+/// the last one.
+///
+/// # Errors
+/// When there is none.
+fn settle_from(profile: &mut Profile) -> Result<(), Box<dyn Failure>> {
+    let Some((from, start)) = profile
+        .sugar
+        .as_ref()
+        .and_then(|sugar| Some((sugar.from.clone()?, sugar.start)))
+    else {
+        return Ok(());
+    };
+    let target = Path::new(&from);
+    let found = Location::find(target, Some(start)).or_else(|_| Location::find(target, None));
+    let location = found.map_err(|error| boxed(RunError::from(error)))?;
+    let path = std::path::absolute(&location.ply).unwrap_or(location.ply);
+    profile.init = Init::Model(ModelOptions {
+        path: path.display().to_string(),
+    });
+    Ok(())
 }
 
 /// Says what is wrong with the place of a scene before anything else is looked at.

@@ -20,6 +20,7 @@ mod profile;
 mod read;
 mod rules;
 mod schema;
+mod sugar;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -43,5 +44,6 @@ pub use profile::{
     OnFull, OnSpill, PlateauMetric, Profile, RefinePoses, Residency, ResolutionPhase, Run, Schedule, Train, Undistort,
 };
 pub use schema::schema_json;
+pub use sugar::{Sugar, SugarRegularizer, SugarStage};
 
 pub use crate::gaussians::layout::Storage;

@@ -6,9 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MostGaussians, Validation};
+use super::{DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MostGaussians, Sugar, Validation};
 use crate::gaussians::layout::Storage;
-use crate::plugins::{Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
+use crate::plugins::{DensityOptions, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
 use crate::scene::SceneIndex;
 
 /// Settings of a run.
@@ -45,6 +45,8 @@ pub struct Profile {
     pub cull: Cull,
     /// How the model becomes a triangle mesh.
     pub mesh: Mesh,
+    /// The stages of SuGaR; null = this is none of its runs.
+    pub sugar: Option<Sugar>,
     /// How gradients become steps.
     pub optimizer: Optimizer,
     /// Terms of the image loss.
@@ -69,6 +71,15 @@ impl Profile {
     #[must_use]
     pub fn corrects_colors(&self) -> bool {
         self.losses.iter().any(|loss| matches!(loss, Loss::Exposure(_)))
+    }
+
+    /// Options of the terms of the density, where there are any with a weight.
+    #[must_use]
+    pub fn density(&self) -> Option<&DensityOptions> {
+        self.regularizers.iter().find_map(|term| match term {
+            Regularizer::Density(options) if options.weight > 0.0 || options.normal > 0.0 => Some(options),
+            _ => None,
+        })
     }
 
     /// True when the model has a 3D smoothing filter.

@@ -37,8 +37,8 @@ impl Group {
 pub mod flags {
     pub use super::common::{
         FLAG_ALPHA_GRADIENT as ALPHA_GRADIENT, FLAG_CLASSIC as CLASSIC, FLAG_COUNT_FAINT as COUNT_FAINT,
-        FLAG_NEAR as NEAR, FLAG_POSES as POSES, FLAG_SCORES as SCORES, FLAG_STATISTICS as STATISTICS,
-        FLAG_UPDATE as UPDATE,
+        FLAG_DENSITY as DENSITY, FLAG_NEAR as NEAR, FLAG_PLANE_DEPTHS as PLANE_DEPTHS, FLAG_POSES as POSES,
+        FLAG_SCORES as SCORES, FLAG_STATISTICS as STATISTICS, FLAG_UPDATE as UPDATE,
     };
 }
 
@@ -100,6 +100,10 @@ impl StepUniforms {
             flat_weight: 0.0,
             pose_rate: 0.0,
             pose_extent: 1.0,
+            entropy_weight: 0.0,
+            reserved_0: 0,
+            reserved_1: 0,
+            reserved_2: 0,
         }
     }
 }

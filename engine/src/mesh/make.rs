@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use kiln_mesh::march::{self, Bricks, Grid};
-use kiln_mesh::{Mesh, clean, cull, decimate, holes, pieces, topology};
+use kiln_mesh::{Mesh, clean, cull, decimate, holes, nearest, pieces, topology};
 use sha2::{Digest as _, Sha256};
 
 use super::fusion::{check_host, integrated, slabs, touched};
@@ -92,6 +92,8 @@ struct Raw {
     bricks: usize,
     slabs: usize,
     poisson: Option<PoissonRow>,
+    /// Points that vertices move to in the end.
+    points: Option<nearest::Points>,
 }
 
 impl MeshPlan {
@@ -259,6 +261,17 @@ impl<'a> MeshJob<'a> {
         let (mesh, dropped) = cleaned(options, mesh, &seen, &mut log)?;
         log.end(MeshStage::Clean, Some(&mesh))?;
         let (mesh, decimation_error) = decimated(options, &voxels, mesh, &mut log)?;
+        let mesh = match &raw.points {
+            Some(points) => {
+                let mesh = poisson::projected(&mesh, points, &mut log.part(MeshStage::Project))?;
+                log.end(MeshStage::Project, Some(&mesh))?;
+                mesh
+            }
+            None => mesh,
+        };
+        if mesh.triangles().is_empty() {
+            return Err(self.no_surface(&space));
+        }
         let mesh = mesh.with_own_normals();
         let textured = match options.texture.layout() {
             Some(layout) if options.formats.iter().any(holds_picture) => {
@@ -355,6 +368,7 @@ impl<'a> MeshJob<'a> {
             bricks: keys.len(),
             slabs,
             poisson: None,
+            points: None,
         })
     }
 
@@ -381,6 +395,7 @@ impl<'a> MeshJob<'a> {
         }
         log.points = points.len() as u64;
         log.end(MeshStage::Points, None)?;
+        let tree = options.project.then(|| points.tree()).transpose()?;
         let (mesh, row) = poisson::surface(options, points, &mut log.part(MeshStage::Reconstruct))?;
         log.end(MeshStage::Reconstruct, Some(&mesh))?;
         Ok(Raw {
@@ -388,6 +403,7 @@ impl<'a> MeshJob<'a> {
             bricks: 0,
             slabs: 0,
             poisson: Some(row),
+            points: tree,
         })
     }
 

@@ -26,6 +26,8 @@ pub enum MeshStage {
     Clean,
     /// Triangles become fewer.
     Decimate,
+    /// Vertices move to points.
+    Project,
     /// Photos colour the texture.
     Texture,
     /// Files are written.
@@ -45,6 +47,7 @@ impl MeshStage {
             Self::Color => "color",
             Self::Clean => "clean",
             Self::Decimate => "decimate",
+            Self::Project => "project",
             Self::Texture => "texture",
             Self::Write => "write",
         }

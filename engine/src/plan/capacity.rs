@@ -122,7 +122,7 @@ pub(super) fn capacities(
     );
     c.binding_bytes = limits.binding_bytes;
     c.masked = scene.masked;
-    c.losses = losses::extra(profile);
+    c.losses = losses::extra(profile, scene.extent);
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred_steps(profile, variants);
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
@@ -149,7 +149,7 @@ fn deferred_steps(profile: &Profile, variants: &Variants) -> u32 {
     let Optimizer::AdamFused(adam) = &profile.optimizer;
     let on = match adam.deferred_sh {
         // Projection and update of steps that look at surfaces know no colours that wait.
-        DeferredSh::Auto if losses::extra(profile).surfaces() => false,
+        DeferredSh::Auto if losses::extra(profile, 1.0).wants_all_colors() || profile.adam_restart().is_some() => false,
         DeferredSh::Auto => variants.reduction != Reduction::Segmented && !profile.train.deterministic,
         DeferredSh::On => true,
         DeferredSh::Off => false,

@@ -166,6 +166,12 @@ pub struct TrainRow {
     /// null when not finite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub normals: Option<f32>,
+    /// Mean distance of the density around samples from that of a surface; only in steps with the regularizer `density`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub density: Option<f32>,
+    /// Mean squared distance of the normals at samples from those around; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub density_normals: Option<f32>,
     /// Gaussians in the model.
     pub gaussians: u32,
     /// Gaussians visible in the step.

@@ -22,7 +22,7 @@ use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::memory::MIB;
-use crate::plan::{CapacitySource, OpenDevice};
+use crate::plan::{CapacitySource, OpenDevice, schedule};
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::events::{Event, EventRow, RunEvent, Start, TrainRow};
 use crate::record::pictures::PictureWriter;
@@ -158,7 +158,7 @@ impl Session {
                 available_bytes,
             },
         )?;
-        if !self.phase.is_full() && self.trainer.iteration() == 0 {
+        if !self.phase.is_full() && self.trainer.iteration() == self.profile.iterations_before() {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
         let report = self.trainer.report();
@@ -309,12 +309,15 @@ impl Session {
         let StepStatus { iteration, counters } = status;
         let t = self.watch.elapsed(self.now());
         let its = self.rate.step(iteration, t);
+        let dense = schedule::density_at(&self.profile, iteration);
         #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
         let row = TrainRow {
             it: iteration,
             loss: counters.loss,
             l1: counters.l1,
-            normals: self.trainer.looks_at_surfaces(iteration).then_some(counters.normals),
+            normals: self.trainer.looks_at_normals(iteration).then_some(counters.normals),
+            density: dense.then_some(counters.density),
+            density_normals: dense.then_some(counters.density_normals),
             gaussians: counters.gaussians,
             visible: counters.visible,
             intersections: counters.intersections,

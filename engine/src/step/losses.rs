@@ -100,7 +100,8 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
         return;
     };
     let max_pixels = t.capacities.max_pixels;
-    surface_depth::record(program, &t.shared, pixels, &surface, plane_loss::PLANES, max_pixels);
+    let depths = planes.map_or(plane_loss::PLANES, |io| io.kind.depths());
+    surface_depth::record(program, &t.shared, pixels, &surface, depths, max_pixels);
     if let Some(io) = planes {
         plane_loss::record(program, &t.shared, pixels, &surface, &io);
     }

@@ -1,6 +1,6 @@
 //! Order of a step: project, sort, rasterise, loss, backward, update.
 
-use super::{StepTensors, losses, triangles};
+use super::{StepTensors, density, losses, triangles};
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
 use crate::kernels::project::DEPTH_KEY_BITS;
@@ -176,11 +176,17 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
                 t.group_visible,
                 &t.splats,
                 coefficients(t),
+                term_gradients(t),
             );
         }
     }
     losses::update(program, t);
     position_noise(program, t);
+}
+
+/// Where the gradients of the density's terms are, by chunk.
+pub(super) fn term_gradients(t: &StepTensors) -> impl Fn(&Chunk) -> Option<Span> {
+    move |chunk| t.density.as_ref()?.gradient(chunk)
 }
 
 /// Appends the noise on the centres that follows every update, where there is one.
@@ -239,6 +245,7 @@ fn rest_of_step(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     losses::record(program, t, pixels);
     clear_gradients(program, t);
     losses::gradients(program, t, &intersections, pixels);
+    density::record(program, t);
     check_gradients(program, t);
     update(program, t);
     status(program, t);

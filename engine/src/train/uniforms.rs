@@ -152,13 +152,32 @@ pub(super) fn train(
     // Scenes have no unit of length: sizes are measured in extents.
     u.scale_weight = term(|r| matches!(r, Regularizer::Scale(_))) / extent;
     u.flat_weight = term(|r| matches!(r, Regularizer::Flat(_))) / extent;
+    u.entropy_weight = profile
+        .regularizers
+        .iter()
+        .map(|term| match term {
+            Regularizer::Entropy(options) if (options.from..options.until).contains(&iteration) => options.weight,
+            _ => 0.0,
+        })
+        .sum();
+    u.flags |= if schedule::density_at(profile, iteration) {
+        flags::DENSITY
+    } else {
+        0
+    };
     u.weights[3] = weight(|l| matches!(l, Loss::Alpha(_)));
     u.flags |= if u.weights[3] > 0.0 { flags::ALPHA_GRADIENT } else { 0 };
     let normals = profile.losses.iter().find_map(|loss| match loss {
         Loss::Normals(options) if iteration >= options.from => Some(options.weight),
+        Loss::DnConsistency(options) if iteration >= options.from => Some(options.weight),
         _ => None,
     });
     u.normals_weight = normals.unwrap_or(0.0);
+    u.flags |= if weight(|l| matches!(l, Loss::DnConsistency(_))) > 0.0 {
+        flags::PLANE_DEPTHS
+    } else {
+        0
+    };
     [u.camera_position[3], u.exposure_hold] = exposure(profile, iteration);
     u.dropout = dropout(profile, iteration);
     if let Some(rate) = pose_rate(profile, iteration, events.adam_skip_mask) {

@@ -21,6 +21,7 @@ pub mod catch_up;
 pub mod codes;
 pub mod conv3x3;
 pub mod densify;
+pub mod density_terms;
 pub mod depth_loss;
 pub mod depth_mask;
 pub mod dropout;

@@ -4,6 +4,7 @@ mod bands;
 mod capacity;
 mod deferred;
 mod densify;
+mod density;
 mod depth;
 mod depth_loss;
 mod foreign;

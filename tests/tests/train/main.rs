@@ -21,4 +21,5 @@ mod run;
 mod scale;
 mod storage;
 mod strategies;
+mod sugar;
 mod surface;

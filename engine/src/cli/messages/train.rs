@@ -62,6 +62,12 @@ fn plan() {
         PlanError::Loss(LossError::NoDepths),
         PlanError::Loss(LossError::Blended),
         PlanError::Loss(LossError::Scores),
+        PlanError::Loss(LossError::TooDense {
+            gaussians: 3_000_000,
+            k: 16,
+            most: 2_097_152,
+            fitting: Some(11),
+        }),
         PlanError::Loss(LossError::SurfacesTooLarge {
             loss: "normals",
             pixels: 24_000_000,

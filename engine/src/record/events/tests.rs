@@ -9,6 +9,8 @@ fn train() -> TrainRow {
         loss: 0.214,
         l1: 0.1,
         normals: None,
+        density: None,
+        density_normals: None,
         gaussians: 7000,
         visible: 900,
         intersections: 5000,
@@ -38,6 +40,8 @@ fn numbers_that_are_not_finite_become_null_and_come_back() {
         loss: f32::NAN,
         l1: f32::INFINITY,
         normals: None,
+        density: None,
+        density_normals: None,
         its: None,
         ..train()
     };

@@ -381,6 +381,8 @@ mod tests {
             loss: 0.2141,
             l1: 0.1,
             normals: None,
+            density: None,
+            density_normals: None,
             gaussians: 7000,
             visible: 1,
             intersections: 1,

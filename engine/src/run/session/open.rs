@@ -113,7 +113,7 @@ impl Session {
         });
         let mut guard = Guard::new(&open, &profile);
         let (device_bytes, host_bytes) = (report.device_bytes, report.host_bytes);
-        let phase = Phase::at(&profile, &scene, 1)?;
+        let phase = Phase::at(&profile, &scene, profile.iterations_before() + 1)?;
         if let Some(first) = &mut first {
             first.colour(&phase.scene, &phase.store);
         }

@@ -27,6 +27,7 @@ use super::uniforms::GroupSteps;
 use crate::config::Profile;
 use crate::export::disk_of_process;
 use crate::kernels::counters::Counters;
+use crate::kernels::neighbors::Part;
 use crate::kernels::views::{Chunk, Variants};
 use crate::memory::{Gpu, MemoryError};
 use crate::plugins::Auto;
@@ -40,6 +41,9 @@ fn learnt(tensors: &StepTensors) -> impl Iterator<Item = (&'static str, Span)> {
     let poses = tensors.extra.poses.map(|poses| ("poses", poses.state));
     exposures.into_iter().chain(poses)
 }
+
+/// Name of the neighbours that the terms of the density go by: those of the last search, not of the centres as they are.
+const NEIGHBORS: &str = "neighbors";
 
 /// Host-side state of a run at a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -68,6 +72,9 @@ pub struct CheckpointState {
     pub capacities: Capacities,
     /// Kernel variants of the run.
     pub variants: Variants,
+    /// The neighbours of Gaussians are known.
+    #[serde(default)]
+    pub neighbors: bool,
     /// Digest of the scene's views and points.
     pub scene: String,
     /// The resolved profile, see [`settings`].
@@ -236,6 +243,20 @@ fn groups(chunk: &Chunk) -> [(&'static str, Span, u32); 8] {
     ]
 }
 
+/// Where the neighbours of the Gaussians there are lie, in their order; nowhere where they are not known.
+fn neighbors(tensors: &StepTensors, state: &CheckpointState) -> Vec<Span> {
+    let found = tensors.density.as_ref().filter(|_| state.neighbors);
+    let Some(found) = found.map(|density| &density.neighbors) else {
+        return Vec::new();
+    };
+    let parts = found.parts.iter().filter(|part| part.first < state.gaussians);
+    let used = |part: &Part| {
+        let count = (state.gaussians - part.first).min(part.count);
+        part.neighbors.slice(0, 4 * u64::from(found.k) * u64::from(count))
+    };
+    parts.map(used).collect()
+}
+
 /// Writes a checkpoint; the one before it stays, older ones go.
 ///
 /// # Errors
@@ -250,7 +271,9 @@ pub(super) fn write(
     let layout: Vec<_> = tensors.chunks.first().map(|c| groups(c).to_vec()).unwrap_or_default();
     let planes: u64 = layout.iter().map(|(_, _, planes)| u64::from(*planes)).sum();
     let beside: u64 = learnt(tensors).map(|(_, state)| state.bytes).sum();
-    let bytes = 4 * planes * u64::from(state.gaussians) + beside;
+    let neighbors = neighbors(tensors, state);
+    let neighbor_bytes: u64 = neighbors.iter().map(|span| span.bytes).sum();
+    let bytes = 4 * planes * u64::from(state.gaussians) + beside + neighbor_bytes;
     let mut device_error = None;
     folder::write(disk_of_process(), folder, state.iteration, bytes, state, |writer| {
         for (group, (name, _, planes)) in layout.iter().enumerate() {
@@ -267,6 +290,18 @@ pub(super) fn write(
                             return Err(io::Error::other("the device failed while the model was read back"));
                         }
                     }
+                }
+            }
+        }
+        if !neighbors.is_empty() {
+            writer.begin(NEIGHBORS);
+        }
+        for part in &neighbors {
+            match gpu.download(part) {
+                Ok(values) => writer.put(&values)?,
+                Err(error) => {
+                    device_error = Some(error);
+                    return Err(io::Error::other("the device failed while neighbours were read back"));
                 }
             }
         }
@@ -389,6 +424,19 @@ impl OpenCheckpoint {
                         gpu.upload(&view.slice(at, bytes as u64), part)?;
                     }
                 }
+            }
+        }
+        let neighbors = neighbors(tensors, self.state());
+        if !neighbors.is_empty() {
+            let bytes = neighbors.iter().map(|span| span.bytes).sum();
+            let mut values = Vec::new();
+            self.reader
+                .read(NEIGHBORS, bytes, |_, piece| values.extend_from_slice(piece))?;
+            let mut rest = &values[..];
+            for part in &neighbors {
+                let (here, behind) = rest.split_at(rest.len().min(part.bytes as usize));
+                gpu.upload(part, here)?;
+                rest = behind;
             }
         }
         for (name, state) in learnt(tensors) {

@@ -189,6 +189,7 @@ impl Trainer {
             skipped_steps: self.banding.skipped,
             capacities: self.report.capacities,
             variants: self.tensors.variants,
+            neighbors: schedule::knows_neighbors(&self.profile, self.iteration),
             scene: scene_digest(scene),
             profile: checkpoint::settings(&self.profile),
         };
@@ -210,6 +211,11 @@ impl Trainer {
         self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;
         self.held = None;
+        if from.state().neighbors
+            && let Some(program) = self.jobs.get(Job::KnowNeighbors)
+        {
+            self.gpu.run_compiled(program)?;
+        }
         self.restart_deferred()
     }
 }

@@ -75,6 +75,8 @@ fn train(it: u32) -> RunEvent {
         loss: 0.5,
         l1: 0.25,
         normals: None,
+        density: None,
+        density_normals: None,
         gaussians: 7500,
         visible: 3000,
         intersections: 9,
