@@ -9,8 +9,10 @@
 //! Conventions: coordinates in scene units, triangles counter-clockwise seen from outside, texture coordinates with
 //! their origin in the upper left corner of the picture, colours as photos encode them (sRGB).
 
+mod boxes;
 pub mod charts;
 pub mod clean;
+mod crossing;
 pub mod cull;
 mod curve;
 pub mod decimate;
@@ -32,6 +34,7 @@ pub mod poisson;
 mod polygon;
 mod progress;
 mod random;
+pub mod restricted;
 pub mod sample;
 pub mod score;
 mod sets;

@@ -7,6 +7,7 @@ use kiln_mesh::poisson::{Depth, Options, reconstruct};
 use kiln_mesh::{Mesh, clean, nearest};
 use serde::Serialize;
 
+use super::photos::Photos;
 use super::stage::DepthStage;
 use super::{MeshError, Space};
 use crate::config;
@@ -52,6 +53,10 @@ impl Points {
     pub(super) fn tree(&self) -> Result<nearest::Points, MeshError> {
         nearest::Points::new(&self.positions).map_err(MeshError::Poisson)
     }
+
+    pub(super) const fn len(&self) -> usize {
+        self.positions.len()
+    }
 }
 
 /// Where points count: the box of bounded space, else four scene extents around its middle.
@@ -89,6 +94,7 @@ fn check_host(points: u64) -> Result<(), MeshError> {
 pub(super) fn points(
     stage: &mut DepthStage<'_>,
     cameras: &[&Camera],
+    masks: Option<&Photos>,
     (space, extent): (&Space, f32),
     (most, level): (u32, Option<f32>),
     next: &mut dyn FnMut(usize) -> Result<(), MeshError>,
@@ -103,8 +109,19 @@ pub(super) fn points(
     points.normals.reserve_exact(most);
     for (view, camera) in cameras.iter().enumerate() {
         next(view)?;
-        stage.draw(camera, None)?;
+        let photo = masks.map(|photos| photos.get(view)).transpose()?;
+        let mask = photo.as_ref().and_then(|photo| photo.mask());
+        stage.draw(camera, mask, None)?;
         let is_in = |[p, _]: &[[f32; 3]; 2]| (0..3).all(|i| (lower[i]..=upper[i]).contains(&p[i]));
+        let counts = |[p, _]: &[[f32; 3]; 2]| {
+            let at = |[x, y, _]: [f32; 3]| y as usize * camera.width_px as usize + x as usize;
+            mask.is_none_or(|mask| {
+                camera
+                    .sees(*p)
+                    .and_then(|seen| mask.get(at(seen)))
+                    .is_some_and(|&m| m != 0)
+            })
+        };
         let mut seen = match level {
             Some(_) => stage.read_points(camera)?,
             None => {
@@ -112,7 +129,7 @@ pub(super) fn points(
                 map.filter_map(|(at, value)| point(camera, at, value)).collect()
             }
         };
-        seen.retain(is_in);
+        seen.retain(|point| is_in(point) && counts(point));
         // What a view does not have is left for those after it. Of its own pixels evenly many are taken.
         let left = most - points.positions.len();
         let (count, share) = (seen.len(), left / (cameras.len() - view));
@@ -148,8 +165,7 @@ fn point(camera: &Camera, pixel: usize, [depth, normal @ ..]: [f32; 4]) -> Optio
     Some([[0, 1, 2].map(|i| position[i] + off[i]), to_world(normal)])
 }
 
-/// The mesh with every vertex at the point nearest to it, without the triangles that are nothing to look at then, and how many
-/// these were.
+/// The mesh with every vertex at the point nearest to it, without the triangles that are nothing to look at then.
 ///
 /// # Errors
 /// [`MeshError::Stopped`]; [`MeshError::Poisson`].
@@ -157,7 +173,7 @@ pub(super) fn projected(
     mesh: &Mesh,
     tree: &nearest::Points,
     progress: &mut dyn FnMut(f32) -> ControlFlow<()>,
-) -> Result<(Mesh, usize), MeshError> {
+) -> Result<Mesh, MeshError> {
     let total = mesh.positions().len().max(1);
     let mut positions = Vec::with_capacity(mesh.positions().len());
     for (at, &position) in mesh.positions().iter().enumerate() {
@@ -172,8 +188,7 @@ pub(super) fn projected(
         Some(colors) => moved.with_colors(colors.to_vec()).map_err(MeshError::Poisson)?,
         None => moved,
     };
-    let (mesh, dropped) = clean::faces(moved);
-    Ok((clean::unreferenced(mesh).0, dropped.degenerate + dropped.duplicate))
+    Ok(clean::unreferenced(clean::faces(moved).0).0)
 }
 
 /// The surface through the points.

@@ -25,6 +25,7 @@ pub mod density_rows;
 pub mod density_sum;
 pub mod density_terms;
 pub mod depth_loss;
+pub mod depth_mask;
 pub mod emit;
 pub mod error_score;
 pub mod exposure;
@@ -89,6 +90,18 @@ pub mod tile_order;
 pub mod tile_ranges;
 pub mod tile_sum;
 pub mod tile_survey;
+pub mod triangle_backward;
+pub mod triangle_band;
+pub mod triangle_cull;
+pub mod triangle_emit;
+pub mod triangle_finish;
+pub mod triangle_fold;
+pub mod triangle_gather;
+pub mod triangle_normals;
+pub mod triangle_project;
+pub mod triangle_rasterize;
+pub mod triangle_terms;
+pub mod triangle_update;
 pub mod update;
 pub mod vertex_colors;
 pub mod visible_scan;
@@ -96,7 +109,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 161] = [
+pub static ALL: [&Shader; 183] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -129,6 +142,7 @@ pub static ALL: [&Shader; 161] = [
     &depth_loss::KERNEL.shader,
     &depth_loss::MASKED.shader,
     &depth_loss::REDUCE.shader,
+    &depth_mask::KERNEL.shader,
     &emit::KERNEL.shader,
     &error_score::KERNEL.shader,
     &exposure::KERNEL.shader,
@@ -241,6 +255,25 @@ pub static ALL: [&Shader; 161] = [
     &tile_ranges::KERNEL.shader,
     &tile_sum::KERNEL.shader,
     &tile_survey::KERNEL.shader,
+    &triangle_backward::KERNEL.shader,
+    &triangle_backward::EXACT.shader,
+    &triangle_band::KERNEL.shader,
+    &triangle_band::HISTOGRAM.shader,
+    &triangle_cull::KERNEL.shader,
+    &triangle_cull::RECORDS.shader,
+    &triangle_emit::KERNEL.shader,
+    &triangle_finish::KERNEL.shader,
+    &triangle_fold::KERNEL.shader,
+    &triangle_fold::EXACT.shader,
+    &triangle_gather::KERNEL.shader,
+    &triangle_normals::KERNEL.shader,
+    &triangle_normals::REDUCE.shader,
+    &triangle_project::KERNEL.shader,
+    &triangle_rasterize::KERNEL.shader,
+    &triangle_terms::KERNEL.shader,
+    &triangle_terms::REDUCE.shader,
+    &triangle_update::KERNEL.shader,
+    &triangle_update::EXACT.shader,
     &update::KERNEL.shader,
     &update::HALF.shader,
     &update::DENSE.shader,
