@@ -130,11 +130,7 @@ fn steps_with_terms_of_the_density_give_the_same_bytes_in_bands() {
     };
     let blended = "[{ kind: l1 }, { kind: dssim }, { kind: dn_consistency, weight: 0.5, from: 4 }]";
     let image = "[{ kind: l1 }, { kind: dssim }]";
-    for (variant, losses) in [
-        ("density", image),
-        ("sdf", image),
-        ("sdf", blended),
-    ] {
+    for (variant, losses) in [("density", image), ("sdf", image), ("sdf", blended)] {
         let terms = terms(variant);
         let own = [("regularizers", terms.as_str()), ("losses", losses)];
         let run = |settings: &[(&str, &str)]| {
