@@ -601,7 +601,11 @@ pub fn record_update(
             },
             Groups::cover(chunk.stride, 256),
         );
-        let kernel = if exact { &triangle_update::EXACT } else { &triangle_update::KERNEL };
+        let kernel = if exact {
+            &triangle_update::EXACT
+        } else {
+            &triangle_update::KERNEL
+        };
         program.pass(
             kernel,
             (),

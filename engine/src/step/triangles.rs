@@ -66,8 +66,7 @@ impl TriangleTensors {
             group_visible: t.group_visible,
         };
         let vertex_total = table.add("small/vertex_total", Class::Small, Tag::Other, 16);
-        let mut arena =
-            |name: &str, tag, bytes: u64| table.add(format!("triangles/{name}"), Class::Arena, tag, bytes);
+        let mut arena = |name: &str, tag, bytes: u64| table.add(format!("triangles/{name}"), Class::Arena, tag, bytes);
         let n = u64::from(n);
         let screen = Screen {
             screen: arena("vertex_screen", Tag::Visible, 16 * n),
@@ -126,7 +125,11 @@ fn chunks(table: &mut TensorTable, n: u32, chunk: u32, sh_degree: u32, training:
         let stride = (n - first).min(chunk);
         let mut planes = |name: &str, tag, planes: u32, wanted: bool| {
             // Bound nowhere when not training, but a tensor has at least a word.
-            let words = if wanted { u64::from(planes) * u64::from(stride) } else { 1 };
+            let words = if wanted {
+                u64::from(planes) * u64::from(stride)
+            } else {
+                1
+            };
             table.add(format!("model/{name}[{index}]"), Class::Persistent, tag, 4 * words)
         };
         let colors = layout::sh_planes(sh_degree);
@@ -221,7 +224,12 @@ pub(super) fn update(program: &mut Program, t: &StepTensors, own: &TriangleTenso
 
 /// What later parts of a banded step read of the records.
 pub(super) fn held(own: &TriangleTensors) -> [Span; 4] {
-    [own.records.record, own.records.corners, own.screen.screen, own.screen.color]
+    [
+        own.records.record,
+        own.records.corners,
+        own.screen.screen,
+        own.screen.color,
+    ]
 }
 
 /// Gradients of the records.

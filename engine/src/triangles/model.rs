@@ -64,7 +64,9 @@ impl TriangleModel {
         }
         let missing = |t: &&[u32; 3]| t.iter().any(|&v| v as usize >= n);
         if let Some(triangle) = self.triangles.iter().find(missing) {
-            return Some(format!("triangle {triangle:?} names a vertex that does not exist, of {n}"));
+            return Some(format!(
+                "triangle {triangle:?} names a vertex that does not exist, of {n}"
+            ));
         }
         let finite = |values: &[f32]| values.iter().all(|v| v.is_finite());
         let numbers = finite(self.positions.as_flattened())
