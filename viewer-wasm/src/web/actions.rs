@@ -39,7 +39,10 @@ pub(super) fn listen() {
             let value = match &input {
                 Some(input) if input.type_() == "checkbox" => input.checked().to_string(),
                 Some(input) if input.type_() == "file" => {
-                    with(|app| app.open_local(input.files()));
+                    // Both events tell of it; it is opened once.
+                    if !live {
+                        with(|app| app.open_local(input.files()));
+                    }
                     return;
                 }
                 Some(input) => input.value(),
