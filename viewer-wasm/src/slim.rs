@@ -31,7 +31,7 @@ const fn pass(source: &[u8], out: &mut [u8]) -> usize {
         let stays = if ends {
             !starts
         } else {
-            !comment && !(starts && byte == b' ')
+            !(comment || starts && byte == b' ')
         };
         if stays {
             if kept < out.len() {

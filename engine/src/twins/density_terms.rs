@@ -326,8 +326,8 @@ fn sample<R: Real>(
         let by_amount = by_density * amount;
         row.center = add(row.center, scale(steep, by_amount));
         row.turn = add(row.turn, scale(cross(offset, steep), by_amount));
-        for i in 0..3 {
-            row.log_scale[i] += by_amount * v[i] * v[i];
+        for (by_log, v) in row.log_scale.iter_mut().zip(v) {
+            *by_log += by_amount * v * v;
         }
         row.log_scale[axis_of] += by_beta / found * smallest;
         row.opacity += by_density * bell;
