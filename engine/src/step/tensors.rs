@@ -123,7 +123,14 @@ impl StepTensors {
     #[must_use]
     pub fn new(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
         let resident = ResidentImages::default();
-        Self::with_state(table, capacities, variants, resident, StepExtras::default(), State::Trained)
+        Self::with_state(
+            table,
+            capacities,
+            variants,
+            resident,
+            StepExtras::default(),
+            State::Trained,
+        )
     }
 
     /// The same with what a strategy wants, and for training images that stay on the device, which are in `table` already.
@@ -142,7 +149,14 @@ impl StepTensors {
     #[must_use]
     pub fn for_rendering(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
         let resident = ResidentImages::default();
-        Self::with_state(table, capacities, variants, resident, StepExtras::default(), State::Rendered)
+        Self::with_state(
+            table,
+            capacities,
+            variants,
+            resident,
+            StepExtras::default(),
+            State::Rendered,
+        )
     }
 
     /// The same as [`StepTensors::for_rendering`], and renders come with depth and normals.
@@ -170,7 +184,8 @@ impl StepTensors {
         let extras = StepExtras::default();
         let mut tensors = Self::with_state(table, capacities, &variants, resident, extras, State::Other);
         let px = u64::from(capacities.max_pixels);
-        let mut arena = |name: &str, bytes| table.add(format!("triangles/{name}"), Class::Arena, Tag::Pixels, bytes * px);
+        let mut arena =
+            |name: &str, bytes| table.add(format!("triangles/{name}"), Class::Arena, Tag::Pixels, bytes * px);
         let depth = arena("depth", 8);
         let gradient = arena("gradient", 16);
         tensors.pixels.surface = Some(Surface {

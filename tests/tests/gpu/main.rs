@@ -25,4 +25,5 @@ mod storage;
 mod surfaces;
 mod swaths;
 mod training;
+mod triangles;
 mod uhd;

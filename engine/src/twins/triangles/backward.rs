@@ -77,7 +77,9 @@ fn backward_sample<R: Real>(
     let mut behind = dot(background, g.rgb) + g.transmittance;
     for &index in list.iter().rev() {
         let facet = &facets[index as usize];
-        let Some(cover) = coverage(facet, p, sigma) else { continue };
+        let Some(cover) = coverage(facet, p, sigma) else {
+            continue;
+        };
         let alpha = cover.alpha.min(most);
         transmittance = transmittance / (R::ONE - alpha);
         let weight = alpha * transmittance;
@@ -118,7 +120,11 @@ fn finish<R: Real>(facet: &Facet<R>, g: &mut FacetGradient<R>, lens: Lens<R>) {
     let raw = raw_normal(p);
     let length = norm(raw);
     let unit = raw.map(|v| v / length);
-    let towards = if dot(unit, facet.normal) < R::ZERO { -R::ONE } else { R::ONE };
+    let towards = if dot(unit, facet.normal) < R::ZERO {
+        -R::ONE
+    } else {
+        R::ONE
+    };
     let by_raw = normalize_backward(unit, length, g.normal.map(|v| v * towards));
     let by_first = cross(sub(p[2], p[0]), by_raw);
     let by_second = cross(by_raw, sub(p[1], p[0]));

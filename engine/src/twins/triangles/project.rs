@@ -108,12 +108,7 @@ pub(super) fn raw_normal<R: Real>(p: [Vec3<R>; 3]) -> Vec3<R> {
 
 /// The triangle as it is drawn; `None` when it is not.
 #[must_use]
-pub fn facet<R: Real>(
-    id: u32,
-    corners: [&Projected<R>; 3],
-    view: &View<R>,
-    settings: &Settings,
-) -> Option<Facet<R>> {
+pub fn facet<R: Real>(id: u32, corners: [&Projected<R>; 3], view: &View<R>, settings: &Settings) -> Option<Facet<R>> {
     let depths = corners.map(|c| c.z);
     let third = R::of(1.0 / 3.0);
     let depth = (depths[0] + depths[1] + depths[2]) * third;
@@ -144,7 +139,9 @@ pub fn facet<R: Real>(
     let outline = Outline::new(corners.map(|c| c.point));
     let (focal, principal) = lens;
     let middle: [R; 2] = std::array::from_fn(|i| focal[i] * (centre[i] / centre[2]) + principal[i]);
-    let reach = corners.iter().fold(R::ZERO, |most, c| most.max(norm(sub(c.point, middle))));
+    let reach = corners
+        .iter()
+        .fold(R::ZERO, |most, c| most.max(norm(sub(c.point, middle))));
     let size = reach.ceil();
     let least = R::of(SIZE_MIN);
     if !(size <= R::of(SIZE_MAX) && size >= least && outline.radius >= least) {

@@ -122,7 +122,9 @@ pub fn blend_sample<R: Real>(
     let mut last = 0;
     for (place, &index) in list.iter().enumerate() {
         let facet = &facets[index as usize];
-        let Some(cover) = coverage(facet, p, sigma) else { continue };
+        let Some(cover) = coverage(facet, p, sigma) else {
+            continue;
+        };
         let behind = out.transmittance * (R::ONE - cover.alpha);
         if behind < R::of(TRANSMITTANCE_MIN) {
             break;

@@ -22,7 +22,8 @@ pub(super) struct Model {
 }
 
 fn model(seed: u32, opacities: [f64; 2]) -> Model {
-    let between = |[low, high]: [f64; 2], id: u32, channel: u32| low + (high - low) * uniform::<f64>(seed, 1, id, channel);
+    let between =
+        |[low, high]: [f64; 2], id: u32, channel: u32| low + (high - low) * uniform::<f64>(seed, 1, id, channel);
     let vertex = |id: u32, position: Vec3<f64>| Vertex {
         position: std::array::from_fn(|i| position[i] + 0.1 * normal::<f64>(seed, 2, id, i as u32)),
         weight: logit(between(opacities, id, 20)),
@@ -149,7 +150,10 @@ fn exact_gradients_follow_differences() {
         let facets = backward(&drawn, &m.view, &s, BACKGROUND, &by_pixel);
         let exact = vertex_gradients(&m, &s, &drawn, &facets);
         let (compared, skipped) = compare(&m, &exact, &|vertices| total(vertices, &m, &s, &by_pixel));
-        assert!(compared[0] > 120 && compared[1] > 20 && compared[2] > 1000, "{compared:?}");
+        assert!(
+            compared[0] > 120 && compared[1] > 20 && compared[2] > 1000,
+            "{compared:?}"
+        );
         // Windows have a threshold at every border of a triangle and a ridge between its edges.
         assert!(skipped < 60, "{skipped} passed over");
     }
@@ -188,14 +192,25 @@ fn terms_of_vertices_follow_differences() {
     let exact: Vec<_> = all
         .map(|((vertex, seen), g)| vertex_backward(vertex, seen, g, &m.view, &s))
         .collect();
-    let counted = drawn.projected.iter().filter(|p| depth_off(p, &m.view, 2, &median, 0.5).is_some());
+    let counted = drawn
+        .projected
+        .iter()
+        .filter(|p| depth_off(p, &m.view, 2, &median, 0.5).is_some());
     assert!(counted.count() > 10);
     let (compared, skipped) = compare(&m, &exact, &loss);
-    assert!(compared[0] > 20 && compared[1] == m.vertices.len() && skipped < 10, "{compared:?} {skipped}");
+    assert!(
+        compared[0] > 20 && compared[1] == m.vertices.len() && skipped < 10,
+        "{compared:?} {skipped}"
+    );
 }
 
 /// The published gradients of facets, written out sample by sample over all triangles.
-fn transcribed(m: &Model, s: &Settings, drawn: &Scene<f64>, by_pixel: &[PixelGradient<f64>]) -> Vec<FacetGradient<f64>> {
+fn transcribed(
+    m: &Model,
+    s: &Settings,
+    drawn: &Scene<f64>,
+    by_pixel: &[PixelGradient<f64>],
+) -> Vec<FacetGradient<f64>> {
     let mut out = vec![FacetGradient::ZERO; drawn.facets.len()];
     let mut order: Vec<usize> = (0..drawn.facets.len()).collect();
     order.sort_by(|a, b| drawn.facets[*a].depth.total_cmp(&drawn.facets[*b].depth));
@@ -291,7 +306,10 @@ fn published_gradients_are_the_formulas() {
         for (found, wanted) in found.iter().zip(&wanted) {
             assert_eq!((found.radius, found.normal), (0.0, [0.0; 3]));
             for (found, wanted) in flat(found).into_iter().zip(flat(wanted)) {
-                assert!((found - wanted).abs() <= 1e-9 * wanted.abs() + 1e-12, "{found:e} {wanted:e}");
+                assert!(
+                    (found - wanted).abs() <= 1e-9 * wanted.abs() + 1e-12,
+                    "{found:e} {wanted:e}"
+                );
                 large += usize::from(wanted.abs() > 1e-4);
             }
         }

@@ -174,7 +174,9 @@ pub fn vertex_terms<R: Real>(
         .iter()
         .zip(corners)
         .map(|(seen, &count)| {
-            (count > 0).then(|| depth_off(seen, view, samples, median, terms.depth_most)).flatten()
+            (count > 0)
+                .then(|| depth_off(seen, view, samples, median, terms.depth_most))
+                .flatten()
         })
         .collect();
     let counted = offs.iter().flatten().count().max(1);
