@@ -148,7 +148,7 @@ fn chunks(table: &mut TensorTable, n: u32, chunk: u32, sh_degree: u32, training:
 }
 
 /// Pixels with what is blended beside colours, which triangles always have.
-fn drawn<'a>(pixels: &'a Pixels) -> Option<(&'a Pixels, &'a Surface)> {
+fn drawn(pixels: &Pixels) -> Option<(&Pixels, &Surface)> {
     Some((pixels, pixels.surface.as_ref()?))
 }
 

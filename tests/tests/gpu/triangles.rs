@@ -1,21 +1,25 @@
 //! Steps of triangles against their twins: picture, maxima, gradients, update; the same bytes twice and in bands.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+use std::ops::ControlFlow;
+
 use kiln::kernels::counters::{Counters, Stall};
 use kiln::kernels::triangles::{TriangleUniforms, VertexChunk, flags};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::Reduction;
 use kiln::memory::Gpu as Device;
+use kiln::plan::triangles;
 use kiln::program::{Program, Span, TensorTable};
 use kiln::scene::Camera;
 use kiln::step::{
     BandTensors, Capacities, Part, Parts, ResidentImages, StepTensors, TriangleSizes, banded, clear_stall,
     evaluate_view, pack_bands, read_state, train_step, write_state,
 };
-use kiln::triangles::{State, TriangleModel};
+use kiln::triangles::{Limits, State, TriangleModel};
 use kiln::twins::adam::{Adam, GroupStep};
 use kiln::twins::gaussian::View;
 use kiln::twins::loss::{Weights, loss};
+use kiln::twins::rng::uniform;
 use kiln::twins::step::target_from_u8;
 use kiln::twins::triangles::backward::{PixelGradient, backward};
 use kiln::twins::triangles::normals::normals_loss;
@@ -26,6 +30,7 @@ use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, Keep, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{BACKGROUND, RATES, uniforms};
+use kiln_triangles::schedule::{Rates, Settings as Schedule, SplitRule};
 
 /// 3 by 2 tiles, of which the right column and the bottom row are cut.
 const SIZE: [u32; 2] = [43, 29];
@@ -41,15 +46,20 @@ fn a_scene() -> Scene {
     }
 }
 
-fn tensors(table: &mut TensorTable, model: &TriangleModel, i_cap: u32, exact: bool) -> StepTensors {
-    let triangles = model.triangles.len() as u32;
-    let capacities = Capacities::new(triangles, triangles, i_cap, model.degree, [(SIZE[0], SIZE[1])]);
+fn tensors(table: &mut TensorTable, [n, triangles]: [usize; 2], degree: u32, i_cap: u32, exact: bool) -> StepTensors {
+    let triangles = triangles as u32;
+    let capacities = Capacities::new(triangles, triangles, i_cap, degree, [(SIZE[0], SIZE[1])]);
     let sizes = TriangleSizes {
-        vertices: model.positions.len() as u32,
+        vertices: n as u32,
         exact,
     };
     let kinds = variants(Reduction::Segmented);
     StepTensors::for_triangles(table, &capacities, sizes, &kinds, ResidentImages::default())
+}
+
+/// Vertices and triangles of a model.
+fn counts(model: &TriangleModel) -> [usize; 2] {
+    [model.positions.len(), model.triangles.len()]
 }
 
 const TERMS: VertexTerms = VertexTerms {
@@ -114,7 +124,7 @@ fn a_step_follows_the_twins() {
         let what = |name: &str| format!("{name}, {samples} samples, exact: {exact}");
         let model = TriangleModel { sigma, ..model.clone() };
         let mut table = TensorTable::default();
-        let tensors = tensors(&mut table, &model, 2000, exact);
+        let tensors = tensors(&mut table, counts(&model), model.degree, 2000, exact);
         let own = tensors.triangles.clone().unwrap();
         let (pixels, surface) = (tensors.pixels, tensors.pixels.surface.unwrap());
         let keeps = [
@@ -309,8 +319,12 @@ struct Banded {
 
 impl Banded {
     fn new(model: &TriangleModel, i_cap: u32) -> Self {
+        Self::with_room(counts(model), model.degree, i_cap)
+    }
+
+    fn with_room(room: [usize; 2], degree: u32, i_cap: u32) -> Self {
         let mut table = TensorTable::default();
-        let tensors = tensors(&mut table, model, i_cap, false);
+        let tensors = tensors(&mut table, room, degree, i_cap, false);
         let bands = BandTensors::new(&mut table, &tensors.capacities, &tensors.variants);
         let whole = train_step(&tensors);
         let drawn = evaluate_view(&tensors, &[]);
@@ -389,6 +403,11 @@ impl Banded {
                 self.in_bands(&[], u.band_end);
             }
         }
+        self.words()
+    }
+
+    /// Everything that training leaves.
+    fn words(&mut self) -> Vec<u32> {
         let own = self.tensors.triangles.clone().unwrap();
         let c = own.chunks[0];
         let all = [c.geometry, c.geometry_m, c.geometry_v, c.sh, c.sh_m, c.sh_v];
@@ -477,7 +496,7 @@ fn a_stalled_step_leaves_the_model_alone() {
     for (shift, stall) in [(0.0, 3), (4.0e4, 0)] {
         model.sh0[12][1] = if stall == 3 { f32::NAN } else { 0.2 };
         let mut table = TensorTable::default();
-        let tensors = tensors(&mut table, &model, 2000, false);
+        let tensors = tensors(&mut table, counts(&model), model.degree, 2000, false);
         let mut gpu = Gpu::of(table, tensors.clone(), train_step(&tensors), |_| Vec::new());
         write_state(&mut gpu.device, &gpu.tensors, &State::new(model.clone())).unwrap();
         let (mut u, block) = blocks(&a_scene(), &model, 1);
@@ -491,4 +510,121 @@ fn a_stalled_step_leaves_the_model_alone() {
         assert_eq!(equal, stall != 0);
         gpu.assert_valid();
     }
+}
+
+/// Events every six iterations, in a run of 24.
+fn schedule() -> Schedule {
+    Schedule {
+        iterations: 24,
+        every: 6,
+        split: [2, 16],
+        splitting: SplitRule {
+            growth: 1.2,
+            largest: 1,
+            least_area: 0.0,
+        },
+        prune_from: 8,
+        prune_opacity: 0.05,
+        prune_views: 0,
+        floor: [10, 200],
+        connect: false,
+        sigma: [1.0, 0.6],
+        supersample: vec![(16, 2)],
+        degree_every: 8,
+        rates: Rates {
+            color: 0.05,
+            ..Schedule::outdoor().rates
+        },
+        ..Schedule::outdoor()
+    }
+}
+
+/// A grey model learns a picture through prunings, splits and rises of the floor; what was read after half of them goes on to the
+/// same bytes.
+#[test]
+fn training_goes_through_events_and_on_from_its_state() {
+    let truth = a_scene().triangles(5, 14);
+    let settings = schedule();
+    let most = [truth.positions.len() + 12, 400];
+    let mut rig = Banded::with_room(most, truth.degree, 4000);
+    let rings = rig.tensors.rings;
+    let camera = a_scene().camera();
+    write_state(&mut rig.gpu, &rig.tensors, &State::new(truth.clone())).unwrap();
+    let picture = StepUniforms::for_camera(&camera, BACKGROUND, 0.0);
+    let shown = TriangleUniforms {
+        flags: 0,
+        ..triangles::block(&settings, 1, truth.positions.len() as u32, truth.floor)
+    };
+    rig.put(
+        &rings.uniforms,
+        &[bytemuck::bytes_of(&picture), bytemuck::bytes_of(&shown)].concat(),
+    );
+    rig.gpu.run(&rig.drawn).unwrap();
+    let image: Vec<[f32; 4]> = rig
+        .gpu
+        .read(&rig.tensors.pixels.image, (SIZE[0] * SIZE[1]) as usize)
+        .unwrap();
+    let bytes = image
+        .iter()
+        .flat_map(|p| [p[0], p[1], p[2]].map(|v| (255.0 * v.clamp(0.0, 1.0)) as u8));
+    rig.put(&rings.images, &bytes.collect::<Vec<_>>());
+
+    let mut model = truth;
+    model.sh0.fill([0.0; 3]);
+    model.sh_rest.fill(0.0);
+    model.floor = 0.0;
+    let limits = Limits {
+        vertices: most[0] as u32,
+        triangles: most[1] as u32,
+        memory_bytes: 1 << 28,
+        orient: true,
+    };
+    let (mut losses, mut events) = (Vec::new(), [0; 3]);
+    let mut train = |rig: &mut Banded, start: State, iterations: std::ops::RangeInclusive<u32>| {
+        let mut state = start;
+        write_state(&mut rig.gpu, &rig.tensors, &state).unwrap();
+        for iteration in iterations {
+            let mut u = picture;
+            triangles::train(&mut u, &settings, iteration, iteration);
+            let block = triangles::block(
+                &settings,
+                iteration,
+                state.model.positions.len() as u32,
+                state.model.floor,
+            );
+            assert_eq!(state.model.floor, settings.floor_at(iteration));
+            rig.put(
+                &rings.uniforms,
+                &[bytemuck::bytes_of(&u), bytemuck::bytes_of(&block)].concat(),
+            );
+            rig.gpu.run(&rig.whole).unwrap();
+            let counters: Vec<Counters> = rig.gpu.read(&rig.tensors.shared.counters, 1).unwrap();
+            assert_eq!(counters[0].stall(), None);
+            losses.push(counters[0].loss);
+            let after = settings.after(iteration, 1);
+            if after.prune.is_some() || after.split.is_some() || after.floor.is_some() {
+                let (n, numbers) = (state.model.positions.len() as u32, [state.model.floor, 0.0]);
+                state = read_state(&mut rig.gpu, &rig.tensors, n, numbers).unwrap();
+                let draw = |id| uniform::<f32>(1, iteration, id, 0);
+                let changes = state
+                    .apply(&after, &limits, draw, &mut |_| ControlFlow::Continue(()))
+                    .unwrap();
+                events[0] += changes.pruned;
+                events[1] += changes.added;
+                events[2] += usize::from(after.floor.is_some());
+                assert!(state.model.positions.len() <= most[0]);
+                write_state(&mut rig.gpu, &rig.tensors, &state).unwrap();
+            }
+        }
+        let n = state.model.positions.len() as u32;
+        read_state(&mut rig.gpu, &rig.tensors, n, [state.model.floor, 0.0]).unwrap()
+    };
+    let half = train(&mut rig, State::new(model), 1..=12);
+    let whole = train(&mut rig, half.clone(), 13..=24);
+    let again = train(&mut rig, half, 13..=24);
+    assert!(whole == again, "the same from its state");
+    assert!(events[1] > 0 && events[2] > 0, "{events:?}");
+    let [first, last] = [losses[0], losses[23]];
+    assert!(last < 0.8 * first, "{losses:?}");
+    assert_valid(rig.gpu.device());
 }
