@@ -5,6 +5,8 @@
 // kiln-variant: reduce REDUCE=1
 // kiln-variant: masked MASKED=1
 // kiln-variant: masked_edges MASKED=1 EDGES=1
+// kiln-variant: plain PLAIN=1
+// kiln-variant: masked_plain MASKED=1 PLAIN=1
 // Agreement of blended planes and the depth map (Huang et al. 2024, eq. 14): mean over all pixels of  g (A - N . n)  with the
 // blended normal N, the coverage A, and the normal n of the depth map; pixels without n have none. The weight g = (1 - e)^2
 // forgets edges of the photo: e is the gradient of its grey over the steepest one (as Chen et al. 2024).
@@ -12,6 +14,9 @@
 // `edges`, a tile a group: the steepest gradient of the photo. Plain variant, a tile a group: the tile's sum, and what the
 // loss wants of each normal n = c / |c| through c, from which `plane_gather` has the rest. `reduce`, one group: adds the sums
 // in a fixed order and the weighted mean to the loss. Pixels that the photo's mask leaves out have no weight.
+//
+// `plain` variants are SuGaR's depth-normal consistency (Guedon and Lepetit 2024, released code): mean over all pixels of 1 - M . n,
+// where M has the blended normal's x and y and is of length 1 towards the camera; pixels without n count 1.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
@@ -26,6 +31,14 @@ layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Co
 layout(set = 0, binding = 2, std430) readonly restrict buffer Target { uint target[]; };
 #ifdef EDGES
 layout(set = 0, binding = 3, std430) restrict buffer Steepest { uint steepest[]; };  // bits of the largest gradient
+#elif defined(PLAIN)
+layout(set = 0, binding = 3, std430) writeonly restrict buffer SurfaceGradient { vec4 surface_gradient[]; };  // by N; 0
+layout(set = 0, binding = 4, std430) readonly restrict buffer SurfacePlane { vec4 surface_plane[]; };
+layout(set = 0, binding = 5, std430) readonly restrict buffer DepthMap { vec4 depth_map[]; };
+layout(set = 0, binding = 6, std430) writeonly restrict buffer NormalGradient { vec4 normal_gradient[]; };  // d loss / d c; 0
+layout(set = 0, binding = 7, std430) writeonly restrict buffer PlaneSums { float plane_sums[]; };
+#include "common/surface.glsl"
+#include "common/crossing.glsl"
 #else
 layout(set = 0, binding = 3, std430) readonly restrict buffer Steepest { uint steepest[]; };  // bits of the largest gradient
 layout(set = 0, binding = 4, std430) readonly restrict buffer Image { vec4 image[]; };
@@ -47,6 +60,10 @@ bool counts(uint pixel) {
     return true;
 #endif
 }
+
+#ifdef PLAIN
+const float LEAST_LEFT = 1e-6;
+#endif
 
 // Grey of a pixel of the photo, Rec. 601.
 float grey(uint pixel) {
@@ -117,6 +134,30 @@ void main() {
         atomicMax(steepest[0], floatBitsToUint(value));
     }
 #else
+#ifdef PLAIN
+    if (pixel.x < u.width && pixel.y < u.height) {
+        vec3 by_crossing = vec3(0.0);
+        vec2 by_blended = vec2(0.0);
+        if (counts(at)) {
+            vec3 normal = depth_map[at].yzw;
+            vec2 flat_part = surface_plane[at].xy;
+            float left = 1.0 - dot(flat_part, flat_part);
+            // Where x and y alone are as long as a normal, there is nothing left for z, and no slope that means anything.
+            float towards = left > LEAST_LEFT ? sqrt(left) : 0.0;
+            vec3 blended = vec3(flat_part, -towards);
+            value = 1.0 - dot(blended, normal);
+            if (normal != vec3(0.0)) {
+                float weight = 3.0 * u.weights.z * u.normals_weight;
+                by_blended = -weight * (normal.xy + (towards > 0.0 ? normal.z / towards : 0.0) * flat_part);
+                vec3 c = crossing(pixel);
+                float turn = dot(c, normal) < 0.0 ? -1.0 : 1.0;
+                by_crossing = (-weight * turn / length(c)) * (blended - dot(blended, normal) * normal);
+            }
+        }
+        normal_gradient[at] = vec4(by_crossing, 0.0);
+        surface_gradient[at] = vec4(by_blended, 0.0, 0.0);
+    }
+#else
     if (pixel.x < u.width && pixel.y < u.height) {
         vec4 gradient = vec4(0.0);
         vec3 normal = depth_map[at].yzw;
@@ -134,6 +175,7 @@ void main() {
         }
         normal_gradient[at] = gradient;
     }
+#endif
     value = group_join(value);
     if (lane == 0u) {
         plane_sums[tile] = value;

@@ -25,6 +25,10 @@ layout(push_constant) uniform Push {
 
 float depth_at(ivec2 pixel) {
     uint at = uint(pixel.y) * u.width + uint(pixel.x);
+    if (kind == DEPTH_BLENDED) {
+        float z = surface_plane[at].w;
+        return z > 0.0 && z <= far ? z : 0.0;
+    }
     float coverage = 1.0 - image[at].w;
     if (!(coverage > LEAST_COVERAGE)) {
         return 0.0;

@@ -10,6 +10,12 @@
 // kiln-variant: surface SURFACE=1
 // kiln-variant: half_surface HALF=1 SURFACE=1
 // kiln-variant: compact_surface COMPACT=1 SURFACE=1
+// kiln-variant: dense DENSE=1
+// kiln-variant: half_dense HALF=1 DENSE=1
+// kiln-variant: compact_dense COMPACT=1 DENSE=1
+// kiln-variant: surface_dense SURFACE=1 DENSE=1
+// kiln-variant: half_surface_dense HALF=1 SURFACE=1 DENSE=1
+// kiln-variant: compact_surface_dense COMPACT=1 SURFACE=1 DENSE=1
 // Projection backward, densification statistics and Adam (Kingma & Ba 2015) for every Gaussian of a chunk, in one pass:
 // no parameter gradient ever reaches memory.
 //
@@ -19,7 +25,8 @@
 // `deferred` variants leave the colours of Gaussians out of view alone and give those in view the steps that they missed first.
 // In them SH takes a step when neither of its groups is skipped.
 //
-// `surface` variants take the gradients of planes on to centres and rotations.
+// `surface` variants take the gradients of planes on to centres and rotations, `dense` ones those of the terms of the density,
+// which Gaussians out of view have too.
 #if defined(HALF) || defined(COMPACT)
 #define CODES
 #endif
@@ -62,6 +69,13 @@ layout(set = 0, binding = 14, std430) readonly restrict buffer GradientB { vec4 
 layout(set = 0, binding = 15, std430) readonly restrict buffer GradientC { vec4 gradient_c[]; };
 #ifdef SURFACE
 layout(set = 0, binding = 16, std430) readonly restrict buffer GradientD { vec4 gradient_d[]; };
+#ifdef DENSE
+layout(set = 0, binding = 17, std430) readonly restrict buffer TermGradient { float term_gradient[]; };
+#endif
+#else
+#ifdef DENSE
+layout(set = 0, binding = 16, std430) readonly restrict buffer TermGradient { float term_gradient[]; };
+#endif
 #endif
 
 layout(push_constant) uniform Push {
@@ -78,6 +92,7 @@ layout(push_constant) uniform Push {
 #include "common/gaussian.glsl"
 #include "common/projection.glsl"
 #include "common/plane.glsl"
+#include "common/camera_backward.glsl"
 #include "common/tiles.glsl"
 #include "common/sh.glsl"
 #include "common/rng.glsl"
@@ -113,58 +128,17 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
 #endif
 ) {
     Gradient out_g;
-    // Through the inverse: dL/dLambda = -K Gc K with the symmetric Gc of the conic's three numbers; K is the adjugate
-    // over a determinant that is kept from vanishing.
-    vec3 k = vec3(p.lambda.z, -p.lambda.y, p.lambda.x);
-    vec3 gc = vec3(d_conic.x, 0.5 * d_conic.y, d_conic.z);
-    vec2 r0 = vec2(k.x * gc.x + k.y * gc.y, k.x * gc.y + k.y * gc.z);
-    vec2 r1 = vec2(k.y * gc.x + k.z * gc.y, k.y * gc.y + k.z * gc.z);
-    vec3 d = -vec3(r0.x * k.x + r0.y * k.y, r0.x * k.y + r0.y * k.z, r1.x * k.y + r1.y * k.z) /
-             (p.det * p.det + 1e-7);
+#ifdef SURFACE
+    CameraGradient c = camera_backward(g, p, d_mean_px, d_conic, d_opacity, d_plane);
+#else
+    CameraGradient c = camera_backward(g, p, d_mean_px, d_conic, d_opacity);
+#endif
     float filtered_opacity = p.sigmoid_opacity * p.compensation;
     float d_filtered = p.coef * opacity_gain() * d_opacity;
-    if ((u.flags & FLAG_CLASSIC) == 0u && p.coef > 0.0) {
-        float d_coef = d_opacity * (p.opacity / (p.coef + 1e-6));
-        float d_ratio = d_coef / (2.0 * (p.coef + 1e-6));
-        float d_det0 = d_ratio / (p.det1 + 1e-6);
-        float d_det1 = -d_ratio * p.det0 / (p.det1 * p.det1 + 1e-6);
-        d += d_det0 * vec3(p.cov.z, -p.cov.y, p.cov.x) + d_det1 * vec3(p.lambda.z, -p.lambda.y, p.lambda.x);
-    }
-    mat3 q = mat3(p.rotation[0] * p.scale.x, p.rotation[1] * p.scale.y, p.rotation[2] * p.scale.z);
-    vec3 t0 = p.row0 * q;
-    vec3 t1 = p.row1 * q;
-    vec3 d_t0 = 2.0 * (d.x * t0 + d.y * t1);
-    vec3 d_t1 = 2.0 * (d.y * t0 + d.z * t1);
-    vec3 d_row0 = q * d_t0;
-    vec3 d_row1 = q * d_t1;
-    mat3 d_q = mat3(p.row0 * d_t0.x + p.row1 * d_t1.x, p.row0 * d_t0.y + p.row1 * d_t1.y,
-                    p.row0 * d_t0.z + p.row1 * d_t1.z);
-
-    // Through the Jacobian to the camera-space mean. Its third column is -f slope / z; a slope that is clamped is constant.
-    vec3 w0 = u.view_row0.xyz, w1 = u.view_row1.xyz, w2 = u.view_row2.xyz;
-    float fx = u.intrinsics.x, fy = u.intrinsics.y;
-    float inv_z = 1.0 / p.t.z;
-    float inv_z2 = inv_z * inv_z;
-    float j00 = dot(d_row0, w0), j02 = dot(d_row0, w2), j11 = dot(d_row1, w1), j12 = dot(d_row1, w2);
-    vec3 d_t = vec3(-fx * inv_z2 * j02 * p.slope_free.x, -fy * inv_z2 * j12 * p.slope_free.y,
-                    inv_z2 * (-fx * j00 - fy * j11 + (1.0 + p.slope_free.x) * fx * p.slope.x * j02 +
-                              (1.0 + p.slope_free.y) * fy * p.slope.y * j12));
-    d_t.x += fx * inv_z * d_mean_px.x;
-    d_t.y += fy * inv_z * d_mean_px.y;
-    d_t.z -= inv_z2 * (fx * p.t.x * d_mean_px.x + fy * p.t.y * d_mean_px.y);
-#ifdef SURFACE
-    // Through d = -n . t and n = turn W R e_k; axis k and sign are constants of the step.
-    vec3 thin = thinnest(g.log_scale);
-    float turn;
-    vec3 normal = turned_plane(p, thin, turn).xyz;
-    vec3 d_normal = turn * (d_plane.xyz - d_plane.w * p.t);
-    vec3 d_axis = w0 * d_normal.x + w1 * d_normal.y + w2 * d_normal.z;
-    d_t -= d_plane.w * normal;
-#endif
-    out_g.mean = w0 * d_t.x + w1 * d_t.y + w2 * d_t.z;
+    out_g.mean = u.view_row0.xyz * c.t.x + u.view_row1.xyz * c.t.y + u.view_row2.xyz * c.t.z;
 
     // Scales: through the 3D filter, and through its opacity compensation.
-    vec3 d_scale = vec3(dot(p.rotation[0], d_q[0]), dot(p.rotation[1], d_q[1]), dot(p.rotation[2], d_q[2]));
+    vec3 d_scale = vec3(dot(p.rotation[0], c.shape[0]), dot(p.rotation[1], c.shape[1]), dot(p.rotation[2], c.shape[2]));
     out_g.log_scale = d_scale * p.scale_raw;
     if (g.filter_3d != 0.0) {
         vec3 variance = p.scale * p.scale;
@@ -174,9 +148,9 @@ Gradient project_backward(Gaussian g, Projection p, vec2 d_mean_px, vec3 d_conic
     out_g.logit = d_filtered * p.compensation * p.sigmoid_opacity * (1.0 - p.sigmoid_opacity);
 
     // Rotation: m[c][r] is row r, column c.
-    mat3 m = mat3(d_q[0] * p.scale.x, d_q[1] * p.scale.y, d_q[2] * p.scale.z);
+    mat3 m = mat3(c.shape[0] * p.scale.x, c.shape[1] * p.scale.y, c.shape[2] * p.scale.z);
 #ifdef SURFACE
-    m += outerProduct(d_axis, thin);
+    m += outerProduct(c.axis, c.thin);
 #endif
     float norm = length(g.quat);
     vec4 n = g.quat / norm;
@@ -250,8 +224,15 @@ void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream
 }
 #endif
 
+// Derivative of the binary entropy by the probability.
+float entropy_slope(float p) {
+    const float tiny = 1e-10;
+    float q = 1.0 - p;
+    return -log(p + tiny) - p / (p + tiny) + log(q + tiny) + q / (q + tiny);
+}
+
 // Gradients of the terms of the loss that look at parameters: w mean(sigma(o)) and w mean(s), over all Gaussians and axes, and
-// w mean(min s) over the visible ones.
+// w mean(min s) and the w mean entropy of sigma(o) over the visible ones.
 void regularize(uint i, bool visible, inout Gradient gradient) {
     float inverse_count = 1.0 / float(counters.gaussians);
     if (u.opacity_weight != 0.0) {
@@ -263,6 +244,10 @@ void regularize(uint i, bool visible, inout Gradient gradient) {
                               geometry[(PLANE_SCALES + 2u) * stride + i]));
         gradient.log_scale += u.scale_weight * inverse_count / 3.0 * scale;
     }
+    if (u.entropy_weight != 0.0 && visible) {
+        float opacity = 1.0 / (1.0 + exp(-geometry[PLANE_OPACITY * stride + i]));
+        gradient.logit += u.entropy_weight / float(counters.visible) * entropy_slope(opacity) * opacity * (1.0 - opacity);
+    }
     if (u.flat_weight != 0.0 && visible) {
         vec3 log_scale = vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],
                               geometry[(PLANE_SCALES + 2u) * stride + i]);
@@ -270,6 +255,42 @@ void regularize(uint i, bool visible, inout Gradient gradient) {
         gradient.log_scale += u.flat_weight / float(counters.visible) * exp(dot(thin, log_scale)) * thin;
     }
 }
+
+#ifdef DENSE
+// Takes the gradients of the density's terms, which are by deviations and opacity with the 3D filter, on to the parameters.
+void add_terms(uint i, inout Gradient gradient) {
+    if ((u.flags & FLAG_DENSITY) == 0u) {
+        return;
+    }
+    float term[10];
+    [[unroll]] for (uint j = 0u; j < 10u; ++j) {
+        term[j] = term_gradient[j * stride + i];
+    }
+    Gaussian g = load_gaussian(i);
+    gradient.mean += vec3(term[0], term[1], term[2]);
+    vec3 turn = vec3(term[3], term[4], term[5]);
+    float norm = length(g.quat);
+    vec4 n = g.quat / norm;
+    gradient.quat += 2.0 / norm * vec4(-dot(turn, n.yzw), turn * n.x + cross(turn, n.yzw));
+    vec3 by_log = vec3(term[6], term[7], term[8]);
+    float sigmoid = 1.0 / (1.0 + exp(-g.logit));
+    float compensation = 1.0;
+    if (g.filter_3d != 0.0) {
+        vec3 raw = exp(2.0 * g.log_scale);
+        vec3 variance = raw + g.filter_3d * g.filter_3d;
+        vec3 kept = raw / variance;
+        compensation = sqrt(kept.x * kept.y * kept.z);
+        by_log = by_log * kept + (term[9] * sigmoid * compensation) * (1.0 - kept);
+    }
+    gradient.log_scale += by_log;
+    gradient.logit += term[9] * compensation * sigmoid * (1.0 - sigmoid);
+}
+
+bool bad_geometry(Gradient gradient) {
+    return bad(dot(gradient.mean, gradient.mean) + dot(gradient.quat, gradient.quat) +
+               dot(gradient.log_scale, gradient.log_scale) + gradient.logit * gradient.logit);
+}
+#endif
 
 void update(uint group, uint lane, uint i) {
     uint word = visible_mask[group * 8u + (lane >> 5)];
@@ -329,6 +350,10 @@ void update(uint group, uint lane, uint i) {
         gradient.mean += (d_direction - direction * dot(direction, d_direction)) * inv_distance;
 #endif
 
+#ifdef DENSE
+        add_terms(i, gradient);
+#endif
+
         // Known before anything is written: what is not finite moves nothing. Squares, because the second moment holds squares.
         float check = dot(gradient.mean, gradient.mean) + dot(gradient.quat, gradient.quat) +
                       dot(gradient.log_scale, gradient.log_scale) + gradient.logit * gradient.logit +
@@ -360,6 +385,15 @@ void update(uint group, uint lane, uint i) {
         }
     }
 
+#ifdef DENSE
+    if (!visible) {
+        add_terms(i, gradient);
+        if (bad_geometry(gradient)) {
+            atomicAdd(counters.skipped, 1u);
+            return;
+        }
+    }
+#endif
     regularize(i, visible, gradient);
 
 #ifdef CODES

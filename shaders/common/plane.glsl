@@ -16,7 +16,9 @@ vec4 turned_plane(Projection p, vec3 thin, out float turn) {
     return turn * vec4(normal, distance);
 }
 
+// What is blended for a Gaussian: its plane, or with `FLAG_PLANE_DEPTHS` the plane's normal and the depth of the centre.
 vec4 plane_of(Gaussian g, Projection p) {
     float turn;
-    return turned_plane(p, thinnest(g.log_scale), turn);
+    vec4 plane = turned_plane(p, thinnest(g.log_scale), turn);
+    return (u.flags & FLAG_PLANE_DEPTHS) != 0u ? vec4(plane.xyz, p.t.z) : plane;
 }

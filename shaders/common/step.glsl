@@ -36,9 +36,14 @@ struct StepUniforms {
     float near_z;          // centres must lie beyond this depth to be drawn, world units
     float dropout;         // share of the Gaussians that this step leaves out, below 1; 0 = none
     float exposure_hold;   // weight in the loss of half an exposure's squared distance from the identity
-    float normals_weight;  // weight of the disagreement between blended planes and the depth map's normals
+    float normals_weight;  // weight of the disagreement between blended planes or normals and the depth map's normals
     float flat_weight;     // weight of the mean over visible Gaussians of the least standard deviation, per world unit
-    uint reserved[2];      // fills the block up to whole vectors: the table of learning rates lies behind it
+    float pose_rate;       // learning rate of the camera's correction, radians and extents; 0 = it stays
+    float pose_extent;     // unit of that correction's shifts, world units
+    float entropy_weight;  // weight of the mean entropy of visible Gaussians' opacities
+    uint reserved_0;       // fill the block up to whole vectors: the table of learning rates lies behind it
+    uint reserved_1;       // see above
+    uint reserved_2;       // see above
 };
 
 // Bits of `flags`.
@@ -47,6 +52,7 @@ const uint FLAG_CLASSIC = 2u;     // plain dilation without opacity compensation
 const uint FLAG_UPDATE = 8u;      // the optimiser runs
 const uint FLAG_COUNT_FAINT = 64u;  // steps count in which a Gaussian is on screen but too faint for any pixel
 const uint FLAG_SCORES = 256u;    // statistics are those of scores: errors and largest weights, see `adds_errors`
+const uint FLAG_POSES = 1024u;    // the camera is corrected by what was learnt for the view
 const uint FLAG_NEAR = 512u;      // records of near Gaussians are white, all others black: the render is the weight of the near ones
 
 // Statistics of scores take turns: even iterations add the pixels' errors, splatted back onto Gaussians by their blending
@@ -56,6 +62,9 @@ bool adds_errors(uint iteration) {
 }
 
 const uint FLAG_ALPHA_GRADIENT = 4096u;  // the image gradient's fourth component is that of the final transmittance
+
+const uint FLAG_DENSITY = 8192u;  // terms of the density take part in this step
+const uint FLAG_PLANE_DEPTHS = 16384u;  // the fourth value of planes is the depth of their centre, not their distance from the camera
 
 const uint DEPTH_KEY_BITS = 24u;  // significant bits of a depth key, see `project`
 
@@ -89,7 +98,10 @@ struct Counters {
     float l1;                   // mean absolute error
     float ssim;                 // mean SSIM
     uint culled;                // Gaussians that the last cull removed
-    float normals;              // mean disagreement between blended planes and the depth map's normals
+    float normals;              // mean disagreement between blended planes or normals and the depth map's normals
+    uint density_samples;       // samples of the density in this step
+    float density;              // their mean distance from the density of a surface
+    float density_normals;      // mean squared distance of normals from those around
 };
 
 // Reasons of a stall.

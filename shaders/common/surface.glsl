@@ -9,6 +9,7 @@ const float LEAST_COVERAGE = 0.5;
 const uint DEPTH_PLANE = 0u;     // where the ray meets the blended plane
 const uint DEPTH_MEDIAN = 1u;    // where half the light is blocked
 const uint DEPTH_EXPECTED = 2u;  // mean of the splats' depths by their blending weights
+const uint DEPTH_BLENDED = 3u;   // their sum, whatever the coverage; planes are with `FLAG_PLANE_DEPTHS`
 
 // Ray through the centre of a pixel, camera space, z = 1.
 vec3 pixel_ray(vec2 pixel) {

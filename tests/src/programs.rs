@@ -4,6 +4,7 @@ use kiln::eval::lpips::{DEFAULT_BUDGET_BYTES, LpipsTensors};
 use kiln::gaussians::layout::Storage;
 use kiln::gaussians::morton::Frame;
 use kiln::kernels::camera_cull::Limits;
+use kiln::kernels::density_terms::DensityTerms;
 use kiln::kernels::depth_loss::DepthWeight;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::fusion::{self, Voxels};
@@ -19,8 +20,8 @@ use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, LevelTensors, RecordBandTensors, ReorderTensors,
-    ResidentImages, STAGING_BYTES, StepTensors, TriangleSizes, banded, banded_records, evaluate_view, level_points,
-    prepare_levels, reorder, surface, train_step,
+    ResidentImages, STAGING_BYTES, StepTensors, TriangleSizes, banded, banded_records, evaluate_view, find_neighbors,
+    forget_moments, know_neighbors, level_points, prepare_levels, reorder, surface, train_step,
 };
 use kiln_mesh::Mesh;
 
@@ -59,9 +60,9 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         capacities.losses = ExtraLosses {
             alpha: capacities.masked,
             exposure: capacities.masked,
-            normals: false,
-            depth: None,
+            ..ExtraLosses::default()
         };
+        capacities.poses = if capacities.masked { 2 } else { 0 };
         capacities.storage = match capacities.storage {
             Storage::Exact => Storage::Half,
             Storage::Half => Storage::Compact,
@@ -142,6 +143,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         (Reduction::CompareExchange, Threads::Pixels, Storage::Compact),
     ] {
         lists.push((reduction, trained_surfaces(reduction, threads, storage)));
+        lists.push((reduction, dense(reduction, threads, storage)));
     }
     let mut table = TensorTable::default();
     let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("a workspace");
@@ -210,6 +212,7 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
     capacities.masked = storage == Storage::Half;
     capacities.losses.normals = true;
     capacities.losses.depth = Some(DepthWeight::default());
+    capacities.poses = 2;
     let variants = Variants {
         reduction,
         sort_subgroup: 0,
@@ -223,6 +226,39 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
     programs.extend(banded(&t, &bands, &[]).into_values());
     programs.extend(banded_records(&t, &bands, &records, &[]).into_values());
     programs
+}
+
+/// Steps with terms of the density, which look at surfaces too or do not, and what they need.
+fn dense(reduction: Reduction, threads: Threads, storage: Storage) -> Vec<Program> {
+    let variants = Variants {
+        reduction,
+        sort_subgroup: 0,
+        threads,
+    };
+    let steps = |sdf: bool| {
+        let mut capacities = Capacities::new(2000, 2000, 6000, 3, [(64, 48)]);
+        capacities.storage = storage;
+        capacities.masked = storage == Storage::Half;
+        capacities.losses.consistency = sdf;
+        capacities.losses.density = Some(DensityTerms {
+            sdf,
+            weight: 0.2,
+            normal: 0.2,
+            samples: 1000,
+            k: 16,
+            extent: 1.0,
+        });
+        let mut table = TensorTable::default();
+        let t = StepTensors::new(&mut table, &capacities, &variants);
+        let t = if sdf { t.for_surface_steps(&mut table) } else { t };
+        let frame = Frame::new([0.0; 3], 1.0);
+        let neighbors = find_neighbors(&t, &frame).into_iter().chain(know_neighbors(&t));
+        [train_step(&t), forget_moments(&t)]
+            .into_iter()
+            .chain(neighbors)
+            .collect::<Vec<_>>()
+    };
+    [false, true].into_iter().flat_map(steps).collect()
 }
 
 /// What depth, neighbours and meshes record.

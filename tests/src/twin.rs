@@ -71,6 +71,7 @@ impl Twin {
                 sh_degree: model.sh_degree,
                 tight_tiles: true,
                 dropout: None,
+                plane_depths: false,
             },
             normals: 0.0,
             flat: 0.0,

@@ -4,7 +4,7 @@ use kiln_mesh::restricted::{self, Found, Options};
 use kiln_mesh::{Mesh, Progress};
 
 use crate::triangles::renamed;
-use crate::{Error, Triangles};
+use crate::{Error, Limits, Triangles};
 
 /// What takes the place of all triangles. Their maxima begin anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,25 +35,18 @@ impl Connected {
 
 impl Triangles<'_> {
     /// Connects the vertices along the surface that the triangles are now (see [`restricted`]). Vertices that are not on it go.
-    /// Beyond `most_triangles` those are left out that go through the faintest triangles. With `orient`, triangles that meet
-    /// at an edge agree about which side is out.
+    /// Beyond the limit those are left out that go through the faintest triangles.
     ///
     /// # Errors
-    /// [`Error::Mesh`]: more memory than `memory_bytes`, vertices that are not finite or lie in a plane, stopped.
+    /// [`Error::Mesh`]: more memory than the limit, vertices that are not finite or lie in a plane, stopped.
     /// [`Error::Unconnected`] where nothing is.
-    pub fn connect(
-        &self,
-        most_triangles: u32,
-        memory_bytes: u64,
-        orient: bool,
-        progress: Progress<'_>,
-    ) -> Result<Connected, Error> {
+    pub fn connect(&self, limits: &Limits, progress: Progress<'_>) -> Result<Connected, Error> {
         let brightness: Vec<f32> = self.triangles.iter().map(|&t| self.opacity(t) as f32).collect();
         let options = Options {
-            most_triangles,
+            most_triangles: limits.triangles,
             brightness: &brightness,
-            memory_bytes,
-            orient,
+            memory_bytes: limits.memory_bytes,
+            orient: limits.orient,
         };
         let mesh = Mesh::new(self.positions.to_vec(), self.triangles.to_vec())?;
         let (mesh, found) = restricted::surface(mesh, &options, progress)?;
@@ -78,6 +71,13 @@ mod tests {
 
     use super::*;
     use crate::soups::{Soup, uniform};
+
+    const LIMITS: Limits = Limits {
+        vertices: u32::MAX,
+        triangles: u32::MAX,
+        memory_bytes: u64::MAX,
+        orient: true,
+    };
 
     fn on(_: f32) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn loose_triangles_become_one_piece() {
         let soup = loose();
-        let found = soup.read().connect(u32::MAX, u64::MAX, true, &mut on).unwrap();
+        let found = soup.read().connect(&LIMITS, &mut on).unwrap();
         // A closed surface of 4 * 64 triangles has 130 vertices.
         assert!((120..=130).contains(&found.vertices.len()), "{}", found.vertices.len());
         assert!(found.vertices.is_sorted() && found.warning().is_none());
@@ -125,8 +125,17 @@ mod tests {
     #[test]
     fn room_is_kept_and_said() {
         let soup = loose();
-        let all = soup.read().connect(u32::MAX, u64::MAX, true, &mut on).unwrap();
-        let few = soup.read().connect(100, u64::MAX, true, &mut on).unwrap();
+        let all = soup.read().connect(&LIMITS, &mut on).unwrap();
+        let few = soup
+            .read()
+            .connect(
+                &Limits {
+                    triangles: 100,
+                    ..LIMITS
+                },
+                &mut on,
+            )
+            .unwrap();
         assert_eq!(few.triangles.len(), 100);
         let warning = few.warning().unwrap();
         let left = all.triangles.len() - 100;
@@ -139,18 +148,27 @@ mod tests {
     #[test]
     fn what_cannot_be_connected_is_said() {
         let flat = Soup::strip(9);
-        let error = flat.read().connect(u32::MAX, u64::MAX, true, &mut on).unwrap_err();
+        let error = flat.read().connect(&LIMITS, &mut on).unwrap_err();
         assert!(error.to_string().contains("lie in a plane"), "{error}");
-        let error = loose().read().connect(u32::MAX, 1000, true, &mut on).unwrap_err();
+        let error = loose()
+            .read()
+            .connect(
+                &Limits {
+                    memory_bytes: 1000,
+                    ..LIMITS
+                },
+                &mut on,
+            )
+            .unwrap_err();
         assert!(matches!(error, Error::Mesh(kiln_mesh::Error::Memory { .. })), "{error}");
         let mut odd = loose();
         odd.positions[5][1] = f32::INFINITY;
-        let error = odd.read().connect(u32::MAX, u64::MAX, true, &mut on).unwrap_err();
+        let error = odd.read().connect(&LIMITS, &mut on).unwrap_err();
         assert!(error.to_string().contains("position 5"), "{error}");
         // One tetrahedron has no dual edge.
         let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let single = Soup::new(corners.to_vec(), vec![[0, 1, 2]]);
-        let error = single.read().connect(u32::MAX, u64::MAX, true, &mut on).unwrap_err();
+        let error = single.read().connect(&LIMITS, &mut on).unwrap_err();
         assert!(matches!(error, Error::Unconnected { triangles: 1 }), "{error}");
     }
 }

@@ -21,6 +21,7 @@ mod sample;
 pub mod schedule;
 mod split;
 pub mod start;
+mod state;
 mod triangles;
 
 #[cfg(test)]
@@ -32,4 +33,5 @@ pub use error::Error;
 pub use model::{Model, is_value};
 pub use prune::Pruned;
 pub use split::Split;
+pub use state::{Happened, Limits, State};
 pub use triangles::{Triangles, host_bytes};

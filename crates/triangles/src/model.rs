@@ -4,6 +4,7 @@ use std::io::{BufRead, Write};
 
 use kiln_mesh::Mesh;
 use kiln_mesh::ply::{self, Values};
+use kiln_ply::Header;
 
 use crate::Error;
 
@@ -111,6 +112,17 @@ impl Model {
         Ok(ply::write_with(&self.mesh()?, &more, out)?)
     }
 
+    /// Whether the header of a PLY file, of which these are the first bytes, is that of a model.
+    #[must_use]
+    pub fn is_header_of_one(bytes: &[u8]) -> bool {
+        let header = Header::parse(bytes).ok().flatten();
+        header.is_some_and(|(header, _)| {
+            let says = |begin: &str| header.comments.iter().any(|comment| comment.starts_with(begin));
+            let has_faces = header.elements.iter().any(|element| element.name == "face");
+            has_faces && says(FLOOR) && says(SIGMA)
+        })
+    }
+
     /// Reads what [`Model::write`] wrote.
     ///
     /// # Errors
@@ -205,6 +217,7 @@ mod tests {
             let mut bytes = Vec::new();
             model.write(&["of a test".to_owned()], &mut bytes).unwrap();
             assert_eq!(Model::read(&bytes[..]).unwrap(), model);
+            assert!(Model::is_header_of_one(&bytes));
             // For others it is a mesh.
             let mesh = ply::read(&bytes[..]).unwrap();
             assert_eq!(mesh.triangles(), model.triangles);
@@ -236,6 +249,7 @@ mod tests {
         let mut plain = Vec::new();
         ply::write(&model.mesh().unwrap(), &[], &mut plain).unwrap();
         assert!(Model::read(&plain[..]).unwrap_err().to_string().contains("no `f_dc_0`"));
+        assert!(!Model::is_header_of_one(&plain) && !Model::is_header_of_one(b"ply\n"));
     }
 
     #[test]

@@ -115,6 +115,8 @@ const HIGHEST_FLOOR: f32 = 0.9999;
 const LOWEST_FLOOR: f64 = 0.1;
 /// Opacity of vertices at the start, where there is no floor yet.
 pub const START_OPACITY: f64 = 0.28;
+/// The floor at which a finished model is drawn and measured.
+pub const FINAL_FLOOR: f32 = 0.999;
 /// What goes at the end: triangles that are never at least half of a pixel.
 pub const FINAL_RULE: PruneRule = PruneRule {
     opacity: 0.0,
@@ -428,7 +430,7 @@ mod tests {
             ..Settings::outdoor()
         };
         assert_eq!(when(&short, |after| after.floor.is_some()), every_500(5500, 7000));
-        assert_eq!(short.after(7000, 7000).clear_importance, false);
+        assert!(!short.after(7000, 7000).clear_importance);
         let odd = Settings {
             iterations: 0,
             every: 1,
@@ -440,6 +442,6 @@ mod tests {
         assert_eq!(odd.supersample_at(5), 1);
         assert!(odd.sigma_at(3).is_finite() && odd.position_rate_at(3).is_finite());
         assert_eq!(odd.degree_at(7), 3);
-        assert_eq!(odd.after(10, u32::MAX).clear_importance, false);
+        assert!(!odd.after(10, u32::MAX).clear_importance);
     }
 }

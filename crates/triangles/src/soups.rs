@@ -39,7 +39,7 @@ impl Soup {
     pub(crate) fn strip(triangles: u32) -> Self {
         let positions = (0..triangles + 2).map(|v| [v as f32 * 0.5, (v % 2) as f32, 0.0]);
         let triangle = |t: u32| {
-            if t % 2 == 0 {
+            if t.is_multiple_of(2) {
                 [t, t + 2, t + 1]
             } else {
                 [t, t + 1, t + 2]

@@ -311,7 +311,7 @@ impl Failure for MeshError {
                 Exit::DoesNotFit
             }
             Self::Poisson(kiln_mesh::Error::Memory { .. }) => Exit::DoesNotFit,
-            Self::Poisson(_) => Exit::Data,
+            Self::Poisson(_) | Self::Model { .. } => Exit::Data,
             Self::Stopped => Exit::Interrupted,
             Self::Train(error) => error.exit(),
             Self::Memory(error) => error.exit(),
@@ -324,7 +324,7 @@ impl Failure for MeshError {
     }
     fn hint(&self) -> Option<String> {
         match self {
-            Self::NoViews | Self::NoGaussians | Self::Stopped => None,
+            Self::NoViews | Self::NoGaussians | Self::Stopped | Self::Model { .. } => None,
             Self::Voxels { least, .. } => Some(format!("`--set mesh.voxel={}` fits", rounded_up(*least))),
             Self::NoSurface { .. } => Some(
                 "`--set mesh.space=contracted` has voxels everywhere; `mesh.box` and `mesh.far` say where else; `kiln render \

@@ -8,8 +8,8 @@ use super::adapt::{self, Adaptation, Facts, Rule};
 use super::error::{At, ConfigError, nearest};
 use super::profile::Profile;
 use super::read::read;
-use super::rules;
 use super::tree::{MAX_BYTES, Node, Value};
+use super::{rules, sugar};
 use crate::plugins::Checker;
 
 /// A configuration file compiled into the program.
@@ -53,7 +53,7 @@ pub const DEFAULT: Shipped = Shipped {
 /// Shipped profiles: budgets and capacities, smallest card first.
 pub const PROFILES: [Shipped; 4] = shipped!["profiles/8gb", "profiles/16gb", "profiles/24gb", "profiles/cpu"];
 /// Shipped recipes: training settings.
-pub const RECIPES: [Shipped; 8] = shipped![
+pub const RECIPES: [Shipped; 10] = shipped![
     "recipes/default",
     "recipes/mip",
     "recipes/quality",
@@ -61,6 +61,8 @@ pub const RECIPES: [Shipped; 8] = shipped![
     "recipes/draft",
     "recipes/mcmc",
     "recipes/surface",
+    "recipes/sugar",
+    "recipes/sugar_light",
     "recipes/demo"
 ];
 /// The recipe used when none is named.
@@ -136,6 +138,7 @@ fn finished(mut tree: Node, inputs: &Inputs) -> Result<Profile, ConfigError> {
     tree.take("extends");
     let mut profile: Profile = read(&tree).map_err(named_elsewhere)?;
     rules::add_depth_loss(&mut profile);
+    sugar::apply(&mut profile);
     reject_problems(&profile, &tree)?;
     if let Some(factor) = inputs.steps_scaler {
         if !(factor > 0.0 && factor <= 1000.0) {

@@ -37,6 +37,10 @@ pub struct Mesh {
     /// Under `poisson`: share of the vertices, those where points are thinnest, that are cut off; 0 to 0.99, 0 leaves the surface
     /// closed.
     pub density_quantile: f32,
+    /// Under `poisson`: move every vertex to the point nearest to it in the end, as SuGaR does; for surfaces that a quantile has cut,
+    /// because vertices far from all points go to the rims of what was seen.
+    #[serde(default)]
+    pub project: bool,
     /// Keep so many pieces, those with the most triangles; null = all that `min_triangles` leaves.
     pub pieces: Option<u32>,
     /// Drop pieces of fewer triangles, and those below a thousandth of the largest one.

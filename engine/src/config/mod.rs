@@ -20,6 +20,7 @@ mod profile;
 mod read;
 mod rules;
 mod schema;
+mod sugar;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -40,8 +41,9 @@ pub use mesh::{Decimate, Mesh, MeshDepth, MeshFormat, MeshMethod, MeshSpace, Mes
 pub use most_gaussians::MostGaussians;
 pub use profile::{
     Alpha, Background, Cull, Dataset, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model, ModelKind,
-    OnFull, OnSpill, PlateauMetric, Profile, Residency, ResolutionPhase, Run, Schedule, Train,
+    OnFull, OnSpill, PlateauMetric, Profile, RefinePoses, Residency, ResolutionPhase, Run, Schedule, Train, Undistort,
 };
 pub use schema::schema_json;
+pub use sugar::{Sugar, SugarRegularizer, SugarStage};
 
 pub use crate::gaussians::layout::Storage;

@@ -6,9 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MostGaussians, Validation};
+use super::{DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MostGaussians, Sugar, Validation};
 use crate::gaussians::layout::Storage;
-use crate::plugins::{Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
+use crate::plugins::{DensityOptions, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
 use crate::scene::SceneIndex;
 
 /// Settings of a run.
@@ -45,6 +45,8 @@ pub struct Profile {
     pub cull: Cull,
     /// How the model becomes a triangle mesh.
     pub mesh: Mesh,
+    /// The stages of SuGaR; null = this is none of its runs.
+    pub sugar: Option<Sugar>,
     /// How gradients become steps.
     pub optimizer: Optimizer,
     /// Terms of the image loss.
@@ -69,6 +71,15 @@ impl Profile {
     #[must_use]
     pub fn corrects_colors(&self) -> bool {
         self.losses.iter().any(|loss| matches!(loss, Loss::Exposure(_)))
+    }
+
+    /// Options of the terms of the density, where there are any with a weight.
+    #[must_use]
+    pub fn density(&self) -> Option<&DensityOptions> {
+        self.regularizers.iter().find_map(|term| match term {
+            Regularizer::Density(options) if options.weight > 0.0 || options.normal > 0.0 => Some(options),
+            _ => None,
+        })
     }
 
     /// True when the model has a 3D smoothing filter.
@@ -113,6 +124,8 @@ pub struct Dataset {
     pub masks: String,
     /// Folder of depth maps of training photos, inside the scene; null = none. Adds the loss `depth` where it is not listed.
     pub depths: Option<String>,
+    /// How much of pictures that a lens bent is shown.
+    pub undistort: Undistort,
     /// What an image's alpha channel is.
     pub alpha: Alpha,
     /// Read files that links lead out of the scene folder.
@@ -145,6 +158,16 @@ impl Residency {
             Self::Stream => "stream",
         }
     }
+}
+
+/// `dataset.undistort`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Undistort {
+    /// The largest rectangle without an empty pixel.
+    Inside,
+    /// All of them, as far as twice the original's sides reach, with what is empty masked: for fisheyes.
+    Whole,
 }
 
 /// `dataset.alpha`
@@ -362,6 +385,31 @@ pub struct Train {
     /// Share of the Gaussians that the last step leaves out at random, the others being that much more opaque; it rises from
     /// 0 at the start (DropGaussian, Park et al. 2025). 0 to 0.5, 0 = none.
     pub dropout: f32,
+    /// Correct the poses of the training cameras while training, and move test cameras to their photos before they are measured;
+    /// null = poses are as given.
+    pub refine_poses: Option<RefinePoses>,
+}
+
+/// `train.refine_poses`
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RefinePoses {
+    /// Learning rate of a camera's turn, radians, and shift, scene extents, at the start; 0.000001 to 0.1.
+    pub lr: f32,
+    /// And at the last step, log-linear between; 0.00000001 to 0.1.
+    pub lr_end: f32,
+    /// Steps that move a test camera to its photo before each evaluation; 0 to 10 000, 0 = test poses are as given.
+    pub test_steps: u32,
+}
+
+impl Default for RefinePoses {
+    fn default() -> Self {
+        Self {
+            lr: 1e-3,
+            lr_end: 1e-5,
+            test_steps: 100,
+        }
+    }
 }
 
 /// `eval`

@@ -2,7 +2,7 @@
 
 use super::DeviceChoice;
 use super::profile::{Memory, Mip, Profile, Schedule};
-use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, Optimizer};
+use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, Optimizer, Regularizer};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
@@ -46,6 +46,13 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             0.0..=10_000.0,
         );
         c.range("dropout", profile.train.dropout, 0.0..=0.5);
+        if let Some(poses) = profile.train.refine_poses {
+            c.within("refine_poses", |c| {
+                c.range("lr", poses.lr, 1e-6..=0.1);
+                c.range("lr_end", poses.lr_end, 1e-8..=0.1);
+                c.range("test_steps", poses.test_steps, 0..=10_000);
+            });
+        }
     });
     c.within("eval", |c| {
         c.range("views_logged", profile.eval.views_logged, 0..=10_000);
@@ -59,6 +66,9 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         }
     });
     c.within("mesh", |c| profile.mesh.check(c));
+    if let Some(sugar) = &profile.sugar {
+        c.within("sugar", |c| sugar.check(profile.schedule.iterations, c));
+    }
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));
     c.within("optimizer", |c| {
@@ -72,7 +82,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     let with_planes = profile
         .losses
         .iter()
-        .find(|loss| matches!(loss, Loss::Normals(_) | Loss::Depth(_)));
+        .find(|loss| matches!(loss, Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_)));
     c.within("optimizer", |c| {
         let Optimizer::AdamFused(adam) = &profile.optimizer;
         let on = adam.deferred_sh == DeferredSh::On;
@@ -81,6 +91,16 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
                 "auto or off, because of the loss `{}`: it needs every Gaussian's colour up to date",
                 with_planes.map_or("normals", Loss::kind)
             )
+        });
+    });
+    c.within("optimizer", |c| {
+        let Optimizer::AdamFused(adam) = &profile.optimizer;
+        let on = adam.deferred_sh == DeferredSh::On;
+        c.require("deferred_sh", !(on && profile.density().is_some()), "on", || {
+            "auto or off, because of the regularizer `density`: its update knows no colours that wait".to_owned()
+        });
+        c.require("deferred_sh", !(on && profile.adam_restart().is_some()), "on", || {
+            "auto or off, because of `sugar`: colours that wait cannot start anew".to_owned()
         });
     });
     c.within("losses", |c| check_list(&profile.losses, c, |loss, c| loss.check(c)));
@@ -95,6 +115,17 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.within("losses", |c| {
             c.within(i, |c| {
                 c.require("kind", !twice, loss.kind(), || "each loss once".to_owned())
+            });
+        });
+    }
+    let blends_depths = profile.losses.iter().any(|loss| matches!(loss, Loss::DnConsistency(_)));
+    for (i, loss) in profile.losses.iter().enumerate() {
+        let other = blends_depths && matches!(loss, Loss::Normals(_) | Loss::Depth(_));
+        c.within("losses", |c| {
+            c.within(i, |c| {
+                c.require("kind", !other, loss.kind(), || {
+                    "not together with `dn_consistency`: that one blends depths where this one blends planes".to_owned()
+                })
             });
         });
     }
@@ -258,9 +289,26 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
     for loss in &mut profile.losses {
         match loss {
             Loss::Normals(options) => scale(&mut options.from),
+            Loss::DnConsistency(options) => scale(&mut options.from),
             Loss::Depth(options) => scale(&mut options.from),
             _ => {}
         }
+    }
+    for term in &mut profile.regularizers {
+        match term {
+            Regularizer::Entropy(options) => {
+                scale(&mut options.from);
+                scale(&mut options.until);
+            }
+            Regularizer::Density(options) => {
+                scale_period(&mut options.from);
+                scale_period(&mut options.rebuild);
+            }
+            _ => {}
+        }
+    }
+    if let Some(sugar) = &mut profile.sugar {
+        scale_period(&mut sugar.start);
     }
     let Optimizer::AdamFused(adam) = &mut profile.optimizer;
     adam.lr.means_decay_steps = adam.lr.means_decay_steps.map(|mut steps| {

@@ -14,6 +14,17 @@ use crate::scene::Split;
 /// Version of the file.
 const SCHEMA_VERSION: u32 = 1;
 
+/// Where the cameras of an evaluation are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PoseSource {
+    /// Training views where training corrected them to, test views as the data set says.
+    Refined,
+    /// Training views where training corrected them to, test views moved to their photos with the model held: figures of test views
+    /// are not those of poses that were known before.
+    Aligned,
+}
+
 /// The views of one set, and what follows from them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "StoredSet")]
@@ -62,6 +73,9 @@ pub struct EvalFile {
     pub t_s: f64,
     /// Range the images had when they entered the LPIPS network.
     pub lpips_range: LpipsRange,
+    /// Where cameras are; there when they are not where the data set says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poses: Option<PoseSource>,
     /// Held-out views; null when there are none.
     pub test: Option<SetReport>,
     /// Training views; null when none were evaluated.
@@ -78,6 +92,7 @@ impl EvalFile {
             gaussians,
             t_s,
             lpips_range,
+            poses: None,
             test: None,
             train: None,
         }

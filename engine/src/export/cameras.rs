@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ExportError, write_atomic};
 use crate::math::transpose;
-use crate::scene::{Camera, SceneIndex, View, file_safe};
+use crate::scene::{Camera, SceneIndex, View, ViewId, file_safe};
 
 /// Largest file of cameras that is read, bytes: some hundred thousand of them.
 const MAX_BYTES: u64 = 64 << 20;
@@ -47,8 +47,7 @@ pub struct CameraRecord {
 }
 
 impl CameraRecord {
-    fn new(id: usize, split: &str, view: &View) -> Self {
-        let camera = &view.camera;
+    fn new(id: usize, split: &str, view: &View, camera: &Camera) -> Self {
         Self {
             id,
             img_name: view.id.clone(),
@@ -183,9 +182,15 @@ impl AnyRecord {
 /// The records of a scene's views, training views first.
 #[must_use]
 pub fn camera_records(scene: &SceneIndex) -> Vec<CameraRecord> {
+    camera_records_at(scene, |_, camera| camera.clone())
+}
+
+/// The same where `place` puts each camera.
+#[must_use]
+pub fn camera_records_at(scene: &SceneIndex, place: impl Fn(ViewId, &Camera) -> Camera) -> Vec<CameraRecord> {
     let views = scene.views().enumerate();
     views
-        .map(|(number, (id, view))| CameraRecord::new(number, id.split.name(), view))
+        .map(|(number, (id, view))| CameraRecord::new(number, id.split.name(), view, &place(id, &view.camera)))
         .collect()
 }
 
@@ -193,9 +198,8 @@ pub fn camera_records(scene: &SceneIndex) -> Vec<CameraRecord> {
 ///
 /// # Errors
 /// [`ExportError`] when the file cannot be written.
-pub fn write_cameras(path: &Path, scene: &SceneIndex) -> Result<(), ExportError> {
+pub fn write_cameras(path: &Path, records: &[CameraRecord]) -> Result<(), ExportError> {
     write_atomic(path, |file| {
-        let records = camera_records(scene);
         for (index, record) in records.iter().enumerate() {
             file.write_all(if index == 0 { b"[\n" } else { b",\n" })?;
             serde_json::to_writer(&mut *file, record)?;
@@ -217,7 +221,7 @@ mod tests {
         let scene = SceneIndex::load(&root, &SceneOptions::default()).unwrap();
         let folder = Scratch::new();
         let path = folder.path().join("cameras.json");
-        write_cameras(&path, &scene).unwrap();
+        write_cameras(&path, &camera_records(&scene)).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         let records: Vec<CameraRecord> = serde_json::from_str(&text).unwrap();
         assert_eq!((records.len(), text.lines().count()), (40, 42));

@@ -17,7 +17,7 @@ mod ply;
 pub use atomic::{AtomicFile, make_folder, write_atomic};
 pub(crate) use atomic::{remove_leftovers, write_atomic_on};
 pub use camera_path::read_camera_path;
-pub use cameras::{CameraRecord, CamerasError, camera_records, read_cameras, write_cameras};
+pub use cameras::{CameraRecord, CamerasError, camera_records, camera_records_at, read_cameras, write_cameras};
 pub use delivery::{
     Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, SpzVersion, deliver, read_model, summarize_file,
 };

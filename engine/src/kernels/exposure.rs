@@ -24,7 +24,7 @@ pub use super::generated::exposure::CENTRE_EVERY;
 /// Tensors of the exposures.
 #[derive(Clone, Copy, Debug)]
 pub struct Exposures {
-    /// [`WORDS`] words a training view; lives as long as the run.
+    /// [`WORDS`] words a training view, and where cameras are corrected a test view; lives as long as the run.
     pub state: Span,
     /// The image after the map.
     pub image: Span,
@@ -99,11 +99,8 @@ pub fn record_gradient(program: &mut Program, shared: &Shared, pixels: &Pixels, 
     }
 }
 
-/// Appends the step of the view's map, and what keeps the mean of all maps in its place.
-pub fn record_update(program: &mut Program, shared: &Shared, exposures: &Exposures) {
-    let cameras = exposures.state.bytes / state_bytes(1);
-    #[expect(clippy::cast_possible_truncation, reason = "the state was made for a u32 of views")]
-    let cameras = cameras as u32;
+/// Appends the step of the view's map, and what keeps the mean of the first `views` maps in its place.
+pub fn record_update(program: &mut Program, shared: &Shared, exposures: &Exposures, views: u32) {
     program.pass(
         &exposure::UPDATE,
         (),
@@ -113,7 +110,7 @@ pub fn record_update(program: &mut Program, shared: &Shared, exposures: &Exposur
             exposures: exposures.state,
             exposure_sums: exposures.sums,
         },
-        exposure::UpdatePush { views: cameras },
+        exposure::UpdatePush { views },
         shared.groups(Args::One),
     );
 }

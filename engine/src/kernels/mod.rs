@@ -9,7 +9,9 @@ pub mod conv3x3;
 pub mod counters;
 pub mod cull;
 pub mod densify;
+pub mod density_terms;
 pub mod depth_loss;
+pub mod depth_mask;
 pub mod error_guided;
 pub mod exposure;
 pub mod filter_3d;
@@ -28,9 +30,11 @@ pub mod mesh_gather;
 pub mod mesh_shade;
 pub mod morton;
 pub mod move_rows;
+pub mod neighbor_of;
 pub mod neighbors;
 pub mod opacity_reset;
 pub mod plane_loss;
+pub mod pose;
 pub mod position_noise;
 pub mod prepare_args;
 pub mod probe;
@@ -53,8 +57,8 @@ use crate::gaussians::layout;
 pub use generated::ALL;
 use generated::common;
 
-/// Most storage buffers that a pass of the steps that train planes of Gaussians binds; other passes bind 16 at most, which every
-/// device has to have.
+/// Most storage buffers that a pass of the steps that train planes of Gaussians, or with terms of the density, binds; other passes bind
+/// 16 at most, which every device has to have.
 pub const SURFACE_BINDINGS: u32 = 19;
 
 // The model's layout stands in `gaussians`, which knows no kernels.
@@ -73,7 +77,8 @@ mod tests {
     #[test]
     fn kernels_bind_no_more_than_devices_are_asked_for() {
         let most = |surface: bool| {
-            let kernels = ALL.iter().filter(|shader| shader.name.ends_with("surface") == surface);
+            let of_surfaces = |name: &str| name.ends_with("surface") || name.ends_with("dense");
+            let kernels = ALL.iter().filter(|shader| of_surfaces(shader.name) == surface);
             kernels.map(|shader| shader.bindings.len()).max()
         };
         assert_eq!([most(true), most(false)], [Some(SURFACE_BINDINGS as usize), Some(16)]);

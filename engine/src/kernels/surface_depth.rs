@@ -14,6 +14,8 @@ pub enum DepthKind {
     Median = common::DEPTH_MEDIAN,
     /// Mean of the splats' depths by their blending weights.
     Expected = common::DEPTH_EXPECTED,
+    /// Sum of the splats' depths by their blending weights; for planes whose fourth value is a depth.
+    Blended = common::DEPTH_BLENDED,
 }
 
 /// Which depths count.

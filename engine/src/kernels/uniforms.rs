@@ -37,7 +37,8 @@ impl Group {
 pub mod flags {
     pub use super::common::{
         FLAG_ALPHA_GRADIENT as ALPHA_GRADIENT, FLAG_CLASSIC as CLASSIC, FLAG_COUNT_FAINT as COUNT_FAINT,
-        FLAG_NEAR as NEAR, FLAG_SCORES as SCORES, FLAG_STATISTICS as STATISTICS, FLAG_UPDATE as UPDATE,
+        FLAG_DENSITY as DENSITY, FLAG_NEAR as NEAR, FLAG_PLANE_DEPTHS as PLANE_DEPTHS, FLAG_POSES as POSES,
+        FLAG_SCORES as SCORES, FLAG_STATISTICS as STATISTICS, FLAG_UPDATE as UPDATE,
     };
 }
 
@@ -97,7 +98,12 @@ impl StepUniforms {
             exposure_hold: 0.0,
             normals_weight: 0.0,
             flat_weight: 0.0,
-            reserved: [0; 2],
+            pose_rate: 0.0,
+            pose_extent: 1.0,
+            entropy_weight: 0.0,
+            reserved_0: 0,
+            reserved_1: 0,
+            reserved_2: 0,
         }
     }
 }

@@ -7,7 +7,8 @@ use super::views::{Chunk, Shared, Splats};
 use crate::gaussians::layout::Storage;
 use crate::program::{Program, Span};
 
-/// Appends one pass per chunk. Gradients of planes are taken on where records have them; no colours of such models wait.
+/// Appends one pass per chunk. Gradients of planes are taken on where records have them, and those of the density's terms where
+/// there are `terms`, one for each chunk; no colours of such models wait.
 pub fn record(
     program: &mut Program,
     shared: &Shared,
@@ -15,6 +16,7 @@ pub fn record(
     group_visible: Span,
     splats: &Splats,
     sh_coefficients: u32,
+    terms: impl Fn(&Chunk) -> Option<Span>,
 ) {
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
@@ -44,6 +46,33 @@ pub fn record(
             sh_coefficients,
         };
         let at = shared.groups(Args::Chunk(chunk.index));
+        let term_gradient = terms(chunk);
+        if let Some((gradient_d, term_gradient)) = splats.gradient_d.zip(term_gradient) {
+            let bind = update::SurfaceDenseBind {
+                base: update::SurfaceBind { base: bind, gradient_d },
+                term_gradient,
+            };
+            let kernel = match chunk.storage {
+                Storage::Exact => &update::SURFACE_DENSE,
+                Storage::Half => &update::HALF_SURFACE_DENSE,
+                Storage::Compact => &update::COMPACT_SURFACE_DENSE,
+            };
+            program.pass(kernel, (), bind, push, at);
+            continue;
+        }
+        if let Some(term_gradient) = term_gradient {
+            let bind = update::DenseBind {
+                base: bind,
+                term_gradient,
+            };
+            let kernel = match chunk.storage {
+                Storage::Exact => &update::DENSE,
+                Storage::Half => &update::HALF_DENSE,
+                Storage::Compact => &update::COMPACT_DENSE,
+            };
+            program.pass(kernel, (), bind, push, at);
+            continue;
+        }
         if let Some(gradient_d) = splats.gradient_d {
             let bind = update::SurfaceBind { base: bind, gradient_d };
             let kernel = match chunk.storage {

@@ -1,5 +1,7 @@
 //! Why there is no mesh.
 
+use std::path::PathBuf;
+
 use super::DrawnError;
 use crate::eval::PictureError;
 use crate::export::ExportError;
@@ -114,6 +116,14 @@ pub enum MeshError {
     /// A texture.
     #[error("the texture: {0}")]
     Texture(DrawnError),
+    /// A model of triangles.
+    #[error("{}: {source}", path.display())]
+    Model {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: kiln_triangles::Error,
+    },
     /// Work on triangles.
     #[error("the mesh: {0}")]
     Mesh(kiln_mesh::Error),

@@ -3,10 +3,11 @@
 
 use std::ops::ControlFlow;
 
-use kiln_mesh::Mesh;
 use kiln_mesh::poisson::{Depth, Options, reconstruct};
+use kiln_mesh::{Mesh, clean, nearest};
 use serde::Serialize;
 
+use super::photos::Photos;
 use super::stage::DepthStage;
 use super::{MeshError, Space};
 use crate::config;
@@ -17,8 +18,8 @@ use crate::scene::Camera;
 const CHOSEN_DEPTH: u32 = 10;
 /// Scene extents around the middle of contracted space beyond which points are left out (SuGaR).
 const REACH: f32 = 4.0;
-/// Bytes of a point with its normal.
-const POINT_BYTES: u64 = 24;
+/// Bytes of a point with its normal, and its place in a tree of points.
+const POINT_BYTES: u64 = 24 + 17;
 
 /// What the surface was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -43,6 +44,18 @@ pub(super) struct Points {
 impl Points {
     pub(super) const fn is_empty(&self) -> bool {
         self.positions.is_empty()
+    }
+
+    /// A tree of them, 17 bytes each.
+    ///
+    /// # Errors
+    /// [`MeshError::Poisson`].
+    pub(super) fn tree(&self) -> Result<nearest::Points, MeshError> {
+        nearest::Points::new(&self.positions).map_err(MeshError::Poisson)
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.positions.len()
     }
 }
 
@@ -81,6 +94,7 @@ fn check_host(points: u64) -> Result<(), MeshError> {
 pub(super) fn points(
     stage: &mut DepthStage<'_>,
     cameras: &[&Camera],
+    masks: Option<&Photos>,
     (space, extent): (&Space, f32),
     (most, level): (u32, Option<f32>),
     next: &mut dyn FnMut(usize) -> Result<(), MeshError>,
@@ -95,8 +109,19 @@ pub(super) fn points(
     points.normals.reserve_exact(most);
     for (view, camera) in cameras.iter().enumerate() {
         next(view)?;
-        stage.draw(camera, None)?;
+        let photo = masks.map(|photos| photos.get(view)).transpose()?;
+        let mask = photo.as_ref().and_then(|photo| photo.mask());
+        stage.draw(camera, mask, None)?;
         let is_in = |[p, _]: &[[f32; 3]; 2]| (0..3).all(|i| (lower[i]..=upper[i]).contains(&p[i]));
+        let counts = |[p, _]: &[[f32; 3]; 2]| {
+            let at = |[x, y, _]: [f32; 3]| y as usize * camera.width_px as usize + x as usize;
+            mask.is_none_or(|mask| {
+                camera
+                    .sees(*p)
+                    .and_then(|seen| mask.get(at(seen)))
+                    .is_some_and(|&m| m != 0)
+            })
+        };
         let mut seen = match level {
             Some(_) => stage.read_points(camera)?,
             None => {
@@ -104,7 +129,7 @@ pub(super) fn points(
                 map.filter_map(|(at, value)| point(camera, at, value)).collect()
             }
         };
-        seen.retain(is_in);
+        seen.retain(|point| is_in(point) && counts(point));
         // What a view does not have is left for those after it. Of its own pixels evenly many are taken.
         let left = most - points.positions.len();
         let (count, share) = (seen.len(), left / (cameras.len() - view));
@@ -138,6 +163,32 @@ fn point(camera: &Camera, pixel: usize, [depth, normal @ ..]: [f32; 4]) -> Optio
     let off = to_world(at);
     let position = camera.position();
     Some([[0, 1, 2].map(|i| position[i] + off[i]), to_world(normal)])
+}
+
+/// The mesh with every vertex at the point nearest to it, without the triangles that are nothing to look at then.
+///
+/// # Errors
+/// [`MeshError::Stopped`]; [`MeshError::Poisson`].
+pub(super) fn projected(
+    mesh: &Mesh,
+    tree: &nearest::Points,
+    progress: &mut dyn FnMut(f32) -> ControlFlow<()>,
+) -> Result<Mesh, MeshError> {
+    let total = mesh.positions().len().max(1);
+    let mut positions = Vec::with_capacity(mesh.positions().len());
+    for (at, &position) in mesh.positions().iter().enumerate() {
+        if at % (1 << 14) == 0 && progress(at as f32 / total as f32).is_break() {
+            return Err(MeshError::Stopped);
+        }
+        let found = tree.nearest(position);
+        positions.push(found.map_or(position, |hit| hit.point.map(|x| x as f32)));
+    }
+    let moved = Mesh::new(positions, mesh.triangles().to_vec()).map_err(MeshError::Poisson)?;
+    let moved = match mesh.colors() {
+        Some(colors) => moved.with_colors(colors.to_vec()).map_err(MeshError::Poisson)?,
+        None => moved,
+    };
+    Ok(clean::unreferenced(clean::faces(moved).0).0)
 }
 
 /// The surface through the points.

@@ -122,10 +122,14 @@ pub(super) fn capacities(
     );
     c.binding_bytes = limits.binding_bytes;
     c.masked = scene.masked;
-    c.losses = losses::extra(profile);
+    c.losses = losses::extra(profile, scene.extent);
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred_steps(profile, variants);
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
+    if profile.train.refine_poses.is_some() {
+        // Those held out are moved to their photos before they are measured.
+        c.poses = u32::try_from(scene.views().count()).unwrap_or(u32::MAX);
+    }
     c.chunk = match faults.chunk {
         Some(chunk) => chunk.next_multiple_of(256),
         None => chunk_within(limits.largest_tensor()),
@@ -145,7 +149,7 @@ fn deferred_steps(profile: &Profile, variants: &Variants) -> u32 {
     let Optimizer::AdamFused(adam) = &profile.optimizer;
     let on = match adam.deferred_sh {
         // Projection and update of steps that look at surfaces know no colours that wait.
-        DeferredSh::Auto if losses::extra(profile).surfaces() => false,
+        DeferredSh::Auto if losses::extra(profile, 1.0).wants_all_colors() || profile.adam_restart().is_some() => false,
         DeferredSh::Auto => variants.reduction != Reduction::Segmented && !profile.train.deterministic,
         DeferredSh::On => true,
         DeferredSh::Off => false,

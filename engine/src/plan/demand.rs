@@ -87,6 +87,7 @@ impl Demand {
             sh_degree: 0,
             tight_tiles: true,
             dropout: None,
+            plane_depths: false,
         };
         let count = |view: &View<f32>| {
             let mut count = Count::default();

@@ -128,6 +128,21 @@ pub enum LossError {
         "the loss `alpha` and the strategy `error_guided` cannot go together: both use the fourth channel of image gradients"
     )]
     Scores,
+    /// More Gaussians than the lists of neighbours can be bound for.
+    #[error(
+        "the regularizer `density` with {k} neighbours takes at most {most} Gaussians on this device, whose passes can bind no \
+         more at once, and the run wants {gaussians}"
+    )]
+    TooDense {
+        /// Gaussians wanted.
+        gaussians: u32,
+        /// Neighbours of each.
+        k: u32,
+        /// Gaussians that fit.
+        most: u32,
+        /// Neighbours with which all of them fit.
+        fitting: Option<u32>,
+    },
     /// Images that no pass can bind whole.
     #[error(
         "the loss `{loss}` takes images of at most {most} pixels on this device, whose passes can bind no more at once, and \
@@ -155,6 +170,10 @@ impl LossError {
             Self::Blended => {
                 "`dataset.alpha: mask` leaves transparent pixels out, `ignore` takes their colours as they are stored"
             }
+            Self::TooDense { fitting: Some(_), .. } => {
+                "fewer neighbours, the option `k` of the regularizer, leave room for more"
+            }
+            Self::TooDense { fitting: None, .. } => "lower `memory.max_gaussians`",
             Self::SurfacesTooLarge { .. } => "`dataset.resolution` makes images smaller",
             Self::Scores => "take the loss out, or choose another `strategy.kind`, `mcmc` for instance",
         }

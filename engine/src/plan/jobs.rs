@@ -51,6 +51,14 @@ pub enum Job {
     },
     /// Culling; only where the profile asks for it.
     Cull(CullTime),
+    /// Forgets all moments; only where Adam starts anew.
+    Restart,
+    /// Removes what is faint before the terms of the density begin; only where they do so.
+    Prune,
+    /// Finds the neighbours of Gaussians, and whose neighbour each is; only with terms of the density.
+    FindNeighbors,
+    /// The second half of it, for neighbours of a checkpoint.
+    KnowNeighbors,
 }
 
 impl Job {

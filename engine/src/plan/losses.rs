@@ -1,21 +1,22 @@
 //! What a profile's losses need of scene and plan.
 
 use super::{LossError, PlanError};
-use crate::config::{Background, Profile};
+use crate::config::{Background, MostGaussians, Profile};
+use crate::kernels::density_terms::DensityTerms;
 use crate::kernels::depth_loss::DepthWeight;
-use crate::kernels::exposure;
 use crate::kernels::views::IMAGE_BYTES;
+use crate::kernels::{exposure, pose};
 use crate::memory::{Gpu, MemoryError, PlanLimits};
-use crate::plugins::Loss;
+use crate::plugins::{DensityVariant, Loss};
 use crate::scene::{Alpha, SceneIndex};
-use crate::step::{ExtraLosses, StepTensors};
+use crate::step::{self, ExtraLosses, StepTensors};
 
 /// Holds the losses against the scene.
 ///
 /// # Errors
 /// [`PlanError::Loss`] when the scene lacks what a loss needs, or its images are larger than the loss can take.
 pub(super) fn check(profile: &Profile, scene: &SceneIndex, limits: PlanLimits) -> Result<(), PlanError> {
-    let extra = extra(profile);
+    let extra = extra(profile, scene.extent);
     if extra.alpha && !scene.masked {
         return Err(LossError::NoMasks.into());
     }
@@ -25,7 +26,12 @@ pub(super) fn check(profile: &Profile, scene: &SceneIndex, limits: PlanLimits) -
     let pixels = scene.views().map(|(_, view)| view.pixels()).max().unwrap_or(0);
     let most = limits.binding_bytes / IMAGE_BYTES;
     if extra.surfaces() && pixels > most {
-        let loss = if extra.normals { "normals" } else { "depth" };
+        let loss = match (extra.normals, extra.consistency, extra.depth) {
+            (true, ..) => "normals",
+            (_, true, _) => "dn_consistency",
+            (_, _, Some(_)) => "depth",
+            (_, _, None) => "density",
+        };
         return Err(LossError::SurfacesTooLarge { loss, pixels, most }.into());
     }
     if extra.depth.is_some() != scene.parts().depths {
@@ -39,12 +45,13 @@ pub(super) fn check(profile: &Profile, scene: &SceneIndex, limits: PlanLimits) -
 }
 
 /// Losses that need tensors of their own.
-pub(super) fn extra(profile: &Profile) -> ExtraLosses {
+pub(super) fn extra(profile: &Profile, extent: f32) -> ExtraLosses {
     let has = |pick: fn(&Loss) -> bool| profile.losses.iter().any(pick);
     ExtraLosses {
         alpha: has(|loss| matches!(loss, Loss::Alpha(_)) && loss.weight() > 0.0),
         exposure: has(|loss| matches!(loss, Loss::Exposure(_))),
         normals: has(|loss| matches!(loss, Loss::Normals(_)) && loss.weight() > 0.0),
+        consistency: has(|loss| matches!(loss, Loss::DnConsistency(_)) && loss.weight() > 0.0),
         depth: profile.losses.iter().find_map(|loss| match loss {
             Loss::Depth(options) if options.weight > 0.0 => Some(DepthWeight {
                 start: options.weight,
@@ -52,7 +59,41 @@ pub(super) fn extra(profile: &Profile) -> ExtraLosses {
             }),
             _ => None,
         }),
+        density: profile.density().map(|options| DensityTerms {
+            sdf: options.variant == DensityVariant::Sdf,
+            weight: options.weight,
+            normal: options.normal,
+            samples: options.samples,
+            k: options.k,
+            extent,
+        }),
     }
+}
+
+/// Most Gaussians that the terms of the density leave room for; none where there are no such terms.
+///
+/// # Errors
+/// [`PlanError::Loss`] when the first model has more, or the profile wants more.
+pub(super) fn most_dense(profile: &Profile, initial: u32, limits: PlanLimits) -> Result<Option<u32>, PlanError> {
+    let Some(options) = profile.density() else {
+        return Ok(None);
+    };
+    let most = step::most_dense(options.k, limits.largest_tensor());
+    let wanted = match profile.memory.max_gaussians {
+        MostGaussians::Set(n) => n.max(initial),
+        MostGaussians::UpTo(_) => initial,
+    };
+    if wanted > most {
+        let fitting = u32::try_from(limits.largest_tensor() / 4 / u64::from(wanted)).unwrap_or(u32::MAX);
+        return Err(LossError::TooDense {
+            gaussians: wanted,
+            k: options.k,
+            most,
+            fitting: (fitting > 0 && step::most_dense(fitting, limits.largest_tensor()) >= wanted).then_some(fitting),
+        }
+        .into());
+    }
+    Ok(Some(most))
 }
 
 /// Writes what losses learn beside the model as it is before the first step.
@@ -61,7 +102,14 @@ pub(super) fn extra(profile: &Profile) -> ExtraLosses {
 /// [`MemoryError`] when the device refuses.
 pub(crate) fn start(gpu: &mut Gpu, tensors: &StepTensors) -> Result<(), MemoryError> {
     if let Some(exposures) = &tensors.extra.exposures {
-        gpu.write(&exposures.state, &exposure::start(tensors.capacities.cameras))?;
+        let c = &tensors.capacities;
+        gpu.write(&exposures.state, &exposure::start(c.cameras.max(c.poses)))?;
+    }
+    if let Some(poses) = &tensors.extra.poses {
+        gpu.write(
+            &poses.state,
+            &vec![0.0_f32; tensors.capacities.poses as usize * pose::WORDS],
+        )?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::PlanError;
 use crate::config::{self, Profile};
 use crate::plugins::Loss;
-use crate::scene::{Alpha, AlphaChoice, HoldOut, MOST_FIT_POINTS, MaskChoice, Resolution, SceneOptions};
+use crate::scene::{Alpha, AlphaChoice, HoldOut, MOST_FIT_POINTS, MaskChoice, Resolution, SceneOptions, Undistort};
 
 /// How the scene is read.
 ///
@@ -24,6 +24,10 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
             config::Alpha::Mask => AlphaChoice::Only(Alpha::Mask),
             config::Alpha::Blend => AlphaChoice::Only(Alpha::Composite),
             config::Alpha::Ignore => AlphaChoice::Only(Alpha::Ignore),
+        },
+        undistort: match profile.dataset.undistort {
+            config::Undistort::Inside => Undistort::Inside,
+            config::Undistort::Whole => Undistort::Whole,
         },
         masks: match profile.dataset.masks.as_str() {
             "auto" => MaskChoice::Auto,

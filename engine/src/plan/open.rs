@@ -81,9 +81,12 @@ pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, Plan
 /// [`PlanError::NoDevice`] when the fault `reduction` asks for what the device or `train.deterministic` excludes, and when
 /// the loss `normals` or `depth` wants more of the device than it has.
 pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults) -> Result<Variants, PlanError> {
-    let of_planes = |loss: &&Loss| matches!(loss, Loss::Normals(_) | Loss::Depth(_));
+    let of_planes = |loss: &&Loss| matches!(loss, Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_));
     if let Some(loss) = profile.losses.iter().find(of_planes) {
-        enough_buffers(caps, loss.kind())?;
+        enough_buffers(caps, &format!("`losses` has `{}`", loss.kind()))?;
+    }
+    if profile.density().is_some() {
+        enough_buffers(caps, "`regularizers` has `density`")?;
     }
     let cpu = caps.kind == DeviceKind::Cpu;
     let fast = tier == Tier::Fast;
@@ -125,13 +128,13 @@ pub(super) fn rendering_variants(caps: &Caps, tier: Tier, faults: &Faults) -> Va
 }
 
 /// Holds the device against the steps that train planes.
-fn enough_buffers(caps: &Caps, loss: &str) -> Result<(), PlanError> {
+fn enough_buffers(caps: &Caps, term: &str) -> Result<(), PlanError> {
     if caps.max_bindings >= SURFACE_BINDINGS {
         return Ok(());
     }
     Err(PlanError::NoDevice(format!(
-        "`losses` has `{loss}`, whose passes bind {SURFACE_BINDINGS} storage buffers, and `{}` takes {} \
-         (maxPerStageDescriptorStorageBuffers): take the loss out, with another recipe than `surface` for instance, or choose \
+        "{term}, whose passes bind {SURFACE_BINDINGS} storage buffers, and `{}` takes {} \
+         (maxPerStageDescriptorStorageBuffers): take it out, with another recipe than `surface` for instance, or choose \
          another device with `device.select`",
         caps.name, caps.max_bindings
     )))
@@ -233,7 +236,7 @@ mod tests {
         let mut caps = device(DeviceKind::Discrete, 32, true, true);
         for (buffers, enough) in [(16, false), (18, false), (19, true), (1 << 20, true)] {
             caps.max_bindings = buffers;
-            let found = enough_buffers(&caps, "normals");
+            let found = enough_buffers(&caps, "`losses` has `normals`");
             assert_eq!(found.is_ok(), enough, "{buffers}");
             let text = found.err().map(|error| error.to_string()).unwrap_or_default();
             let takes = format!("takes {buffers}");

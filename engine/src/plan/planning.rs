@@ -140,11 +140,22 @@ impl TrainPlan {
             .strategy
             .window()
             .map(|_| Reorder::new(&mut table, &tensors, measures.frame));
-        let workspace = (reorder.is_some() || profile.cull.is_on())
+        if profile.adam_restart().is_some() {
+            jobs.extend([(Job::Restart, step::forget_moments(&tensors))]);
+        }
+        let density = profile.density();
+        let prune = density.map_or(0.0, |density| density.prune);
+        let workspace = (reorder.is_some() || profile.cull.is_on() || prune > 0.0)
             .then(|| DensifyTensors::new(&mut table, &tensors.capacities, STAGING_BYTES));
         if let Some((reorder, workspace)) = reorder.as_ref().zip(workspace.as_ref()) {
             jobs.extend(densifications(reorder, workspace, &tensors, profile, measures.extent));
         }
+        if let Some(workspace) = workspace.as_ref().filter(|_| prune > 0.0) {
+            jobs.extend([(Job::Prune, step::prune_faint(&tensors, workspace, prune))]);
+        }
+        let neighbors = step::find_neighbors(&tensors, &measures.frame);
+        jobs.extend(neighbors.map(|program| (Job::FindNeighbors, program)));
+        jobs.extend(step::know_neighbors(&tensors).map(|program| (Job::KnowNeighbors, program)));
         if let Some(workspace) = workspace.filter(|_| profile.cull.is_on()) {
             jobs.extend(culls(&tensors, &workspace, &io, profile, &measures));
         }
@@ -315,7 +326,8 @@ pub fn plan(
 ) -> Result<(TrainPlan, PlanReport), PlanError> {
     losses::check(profile, scene, limits)?;
     let initial = demand.gaussians;
-    let wanted = ceiling(profile, scene).1.max(initial);
+    let most = losses::most_dense(profile, initial, limits)?;
+    let wanted = ceiling(profile, scene).1.min(most.unwrap_or(u32::MAX)).max(initial);
     let parts = scene.parts();
     let resident_bytes: Vec<u64> = match profile.dataset.residency {
         Residency::Device => scene

@@ -4,7 +4,7 @@
 //! Mip-Splatting (Yu et al. 2024).
 
 use crate::config::{Background, Profile};
-use crate::plugins::{AdamOptions, Init, Loss, Optimizer, Sink};
+use crate::plugins::{AdamOptions, DensityOptions, DensityVariant, Init, Loss, Optimizer, Sink};
 use crate::step::Terms;
 
 /// Parameter groups of the optimiser, as bits of [`Events::adam_skip_mask`].
@@ -40,6 +40,10 @@ pub struct Events {
     pub cull: bool,
     /// and by their opacity too.
     pub cull_faint: bool,
+    /// What is faint goes, before the first iteration with terms of the density.
+    pub prune: bool,
+    /// Neighbours are found anew, after all that changes who is where.
+    pub neighbors: bool,
     /// The 3D filter is recomputed after the update.
     pub filter: bool,
     /// Parameters are counted into histograms, for sinks that show them.
@@ -67,15 +71,54 @@ pub(crate) fn sh_share_at(profile: &Profile, iteration: u32) -> f64 {
 /// What is left of the learning rates that cool down, after the last step.
 const COOLED_TO: f64 = 0.1;
 
-/// What the loss of a step looks at: surfaces too from the iteration that the loss `normals` or `depth` names.
+/// True when the step of an iteration has terms of the density.
+#[must_use]
+pub fn density_at(profile: &Profile, iteration: u32) -> bool {
+    profile.density().is_some_and(|options| {
+        iteration >= options.from && (iteration - options.from).is_multiple_of(options.every.max(1))
+    })
+}
+
+/// True when Gaussians that are too faint for the terms of the density go after an iteration: once, before the first with them.
+#[must_use]
+pub fn is_prune(profile: &Profile, iteration: u32) -> bool {
+    let first = |options: &DensityOptions| options.prune > 0.0 && iteration > 0 && iteration + 1 == options.from;
+    profile.density().is_some_and(first) && iteration < profile.schedule.iterations
+}
+
+/// True when the neighbours of Gaussians are known after an iteration and what follows it.
+#[must_use]
+pub(crate) fn knows_neighbors(profile: &Profile, iteration: u32) -> bool {
+    let from = profile.density().map(|options| options.from);
+    from.is_some_and(|from| iteration + 1 >= from && iteration < profile.schedule.iterations)
+}
+
+/// True when neighbours are found anew after an iteration: before the first that has terms of the density, then at multiples of
+/// `rebuild` and whenever Gaussians came, went or were sorted. Iteration 0 is the start of the run.
+#[must_use]
+pub fn is_rebuild(profile: &Profile, iteration: u32) -> bool {
+    profile.density().is_some_and(|options| {
+        let first = iteration + 1 == options.from;
+        let moved = is_densify(profile, iteration) || is_cull(profile, iteration);
+        let regular = iteration.is_multiple_of(options.rebuild.max(1));
+        iteration < profile.schedule.iterations && (first || iteration >= options.from && (moved || regular))
+    })
+}
+
+/// What the loss of a step looks at: surfaces too from the iteration that the loss `normals` or `depth` names, and where distances
+/// from them are a term.
 #[must_use]
 pub fn terms_at(profile: &Profile, iteration: u32) -> Terms {
     let of_planes = |loss: &Loss| match loss {
         Loss::Normals(options) => options.weight > 0.0 && iteration >= options.from,
+        Loss::DnConsistency(options) => options.weight > 0.0 && iteration >= options.from,
         Loss::Depth(options) => options.weight > 0.0 && iteration >= options.from,
         _ => false,
     };
-    if profile.losses.iter().any(of_planes) {
+    let of_distances = |options: &DensityOptions| options.variant == DensityVariant::Sdf;
+    if profile.losses.iter().any(of_planes)
+        || density_at(profile, iteration) && profile.density().is_some_and(of_distances)
+    {
         Terms::Surface
     } else {
         Terms::Image
@@ -196,6 +239,8 @@ pub fn events_at(profile: &Profile, iteration: u32) -> Events {
         reset: is_reset(profile, iteration),
         cull: is_cull(profile, iteration),
         cull_faint: is_cull(profile, iteration) && is_densified(profile, iteration),
+        prune: is_prune(profile, iteration),
+        neighbors: is_rebuild(profile, iteration),
         filter: is_filter(profile, iteration),
         histograms: is_histogram(profile, iteration),
         adam_skip_mask: adam_skip_mask(profile, iteration),

@@ -12,6 +12,7 @@ family! {
         Dssim(DssimOptions) = "dssim", "1 - SSIM with an 11x11 Gaussian window, zero padded";
         Alpha(AlphaOptions) = "alpha", "mean absolute difference between coverage and the photo's mask; needs masks";
         Normals(NormalsOptions) = "normals", "disagreement between blended normals and the normals of the depth map, away from edges of the photo: surfaces for meshes";
+        DnConsistency(DnConsistencyOptions) = "dn_consistency", "SuGaR: disagreement between blended normals and the normals of blended depths";
         Depth(DepthOptions) = "depth", "disagreement between a render's inverse depth and the photo's depth map; needs `dataset.depths`";
         Exposure(ExposureOptions) = "exposure", "no term: each photo's own affine map of colours, learnt between image and loss";
     }
@@ -26,6 +27,7 @@ impl Loss {
             Self::Dssim(options) => options.weight,
             Self::Alpha(options) => options.weight,
             Self::Normals(options) => options.weight,
+            Self::DnConsistency(options) => options.weight,
             Self::Depth(options) => options.weight,
             Self::Exposure(_) => 0.0,
         }
@@ -112,6 +114,32 @@ impl Default for NormalsOptions {
 }
 
 impl Options for NormalsOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("weight", self.weight, 0.0..=10.0);
+        checker.range("from", self.from, 0..=10_000_000);
+    }
+}
+
+/// Options of `dn_consistency`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DnConsistencyOptions {
+    /// Weight in the sum; 0 to 10.
+    pub weight: f32,
+    /// First iteration that has the term; 0 to 10 000 000. The steps before it cost what they cost without it.
+    pub from: u32,
+}
+
+impl Default for DnConsistencyOptions {
+    fn default() -> Self {
+        Self {
+            weight: 0.05,
+            from: 9001,
+        }
+    }
+}
+
+impl Options for DnConsistencyOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("weight", self.weight, 0.0..=10.0);
         checker.range("from", self.from, 0..=10_000_000);

@@ -21,12 +21,12 @@ pub use check::{Checker, Problem};
 pub use error_guided::{ErrorGuidedDensify, ErrorGuidedOptions, ErrorGuidedPrune, ErrorGuidedScore};
 pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, is_box};
 pub use family::{Entry, Family, Options};
-pub use init::{Init, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
-pub use losses::{AlphaOptions, DepthOptions, DssimOptions, ExposureOptions, L1Options, Loss};
+pub use init::{Init, ModelOptions, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
+pub use losses::{AlphaOptions, DepthOptions, DnConsistencyOptions, DssimOptions, ExposureOptions, L1Options, Loss};
 pub use mcmc::{McmcDensify, McmcOptions};
 pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};
 pub use registry::families;
-pub use regularizers::{Regularizer, RegularizerOptions};
+pub use regularizers::{DensityOptions, DensityVariant, EntropyOptions, Regularizer, RegularizerOptions};
 pub use sinks::{ConsoleOptions, MemoryJsonlOptions, MetricsJsonlOptions, Sink, TensorboardOptions};
 pub use strategy::{AdaptiveOptions, Densify, FixedOptions, Prune, Reset, Strategy, Window};
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::evaluated_view::EvaluatedView;
 use super::findings::{MemoryPlace, PressureChange, SpillEvidence};
 use crate::config::{LpipsRange, PlateauMetric};
-use crate::eval::{EvalFile, Means, Spread};
+use crate::eval::{EvalFile, Means, PoseSource, Spread};
 use crate::export::{milliseconds, null_as_nan};
 use crate::kernels::counters::Stall;
 use crate::kernels::histogram::BINS;
@@ -166,6 +166,12 @@ pub struct TrainRow {
     /// null when not finite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub normals: Option<f32>,
+    /// Mean distance of the density around samples from that of a surface; only in steps with the regularizer `density`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub density: Option<f32>,
+    /// Mean squared distance of the normals at samples from those around; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub density_normals: Option<f32>,
     /// Gaussians in the model.
     pub gaussians: u32,
     /// Gaussians visible in the step.
@@ -213,6 +219,9 @@ pub struct EvalRow {
     pub cc_psnr: Option<f64>,
     /// Range the images had when they entered the LPIPS network.
     pub lpips_range: LpipsRange,
+    /// Where cameras are; there when they are not where the data set says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poses: Option<PoseSource>,
     /// What the means hide.
     #[serde(flatten)]
     pub spread: Spread,
@@ -247,6 +256,7 @@ impl EvalRow {
                 lpips,
                 cc_psnr,
                 lpips_range: eval.lpips_range,
+                poses: eval.poses,
                 spread: report.spread.clone(),
                 gaussians: eval.gaussians,
                 t_s: eval.t_s,
@@ -373,6 +383,8 @@ pub enum Event {
         /// Paths relative to the run folder.
         files: Vec<String>,
     },
+    /// A part of the mesh that a run ends with is done.
+    MeshStage(MeshStageRow),
     /// Where decoded images will be, before the first is decoded.
     Images {
         /// `dataset.residency`.
@@ -430,6 +442,24 @@ pub enum Event {
         /// For people.
         message: String,
     },
+}
+
+/// A part of the way from a model to a mesh.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeshStageRow {
+    /// Which: points, reconstruct, touch, integrate, march, color, clean, decimate, texture or write.
+    pub stage: String,
+    /// How long it took.
+    #[serde(serialize_with = "milliseconds")]
+    pub seconds: f64,
+    /// Bricks of voxels near surfaces; 0 before they are known, and where there are none.
+    pub bricks: u64,
+    /// Points that the surface was put through; 0 where there are none.
+    pub points: u64,
+    /// Vertices after it; 0 before there are any.
+    pub vertices: u64,
+    /// Triangles after it; 0 before there are any.
+    pub triangles: u64,
 }
 
 /// The buffer that a step did not fit.

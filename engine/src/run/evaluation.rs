@@ -19,6 +19,11 @@ const LPIPS_LEAST_PX: u32 = 16;
 
 /// Renders views and compares pairs, on whatever device holds the model.
 pub(super) trait Measure {
+    /// Where the camera of a view is to be, which may be moved to `photo` first.
+    fn camera(&mut self, _id: ViewId, view: &View, _photo: &Photo) -> Result<Camera, RunError> {
+        Ok(view.camera.clone())
+    }
+
     /// Renders `camera` and sums its differences from `photo`.
     fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, RunError>;
 
@@ -39,6 +44,14 @@ pub(super) struct Trained<'a> {
 }
 
 impl Measure for Trained<'_> {
+    fn camera(&mut self, id: ViewId, view: &View, photo: &Photo) -> Result<Camera, RunError> {
+        if id.split == Split::Test {
+            self.trainer.align(id.index, &view.camera, photo.bytes())?;
+        }
+        let poses = self.trainer.refined_poses()?;
+        Ok(poses.map_or_else(|| view.camera.clone(), |poses| poses.camera(id, &view.camera)))
+    }
+
     fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, RunError> {
         Ok(self.trainer.evaluate(camera, photo.bytes(), keep_image)?)
     }
@@ -105,7 +118,9 @@ impl Evaluation<'_> {
                 self.store.prefetch(ahead.map(|&index| ViewId { split, index }));
                 match self.store.get(id) {
                     Ok(photo) => {
-                        let (row, shown) = self.view(device, split, view, &photo, file, position < self.shown)?;
+                        let camera = device.camera(id, view, &photo)?;
+                        let seen = (view, &camera, &photo);
+                        let (row, shown) = self.view(device, split, seen, file, position < self.shown)?;
                         rows.push(row);
                         if let Some(shown) = shown {
                             tell(Told::View(shown))?;
@@ -128,14 +143,13 @@ impl Evaluation<'_> {
         &self,
         device: &mut dyn Measure,
         split: Split,
-        view: &View,
-        photo: &Photo,
+        (view, camera, photo): (&View, &Camera, &Photo),
         file: &EvalFile,
         is_shown: bool,
     ) -> Result<(ViewRow, Option<EvaluatedView>), RunError> {
-        let size_px = [view.camera.width_px, view.camera.height_px];
+        let size_px = [camera.width_px, camera.height_px];
         let with_lpips = self.lpips_of.contains(&split) && size_px.iter().all(|side| *side >= LPIPS_LEAST_PX);
-        let result = device.sums(&view.camera, photo, with_lpips || is_shown || self.corrected)?;
+        let result = device.sums(camera, photo, with_lpips || is_shown || self.corrected)?;
         let mut lpips = None;
         if let (Some(image), true) = (&result.image, with_lpips) {
             let masked = masked_pair(image, photo);
@@ -148,9 +162,9 @@ impl Evaluation<'_> {
         let image = result.image.as_ref().filter(|_| self.corrected);
         let corrected = image.and_then(|image| corrected_psnr(image, photo, photo.mask()));
         // Training views have a photo that holds the model back; what stands before a camera shows in the others.
-        let limit = (split == Split::Test).then(|| nearest_point_depth(&self.scene.points, &view.camera));
+        let limit = (split == Split::Test).then(|| nearest_point_depth(&self.scene.points, camera));
         let fog_share = match limit.flatten() {
-            Some(limit) => device.near_light(&view.camera, limit)?.as_deref().and_then(fog_share),
+            Some(limit) => device.near_light(camera, limit)?.as_deref().and_then(fog_share),
             None => None,
         };
         let row = ViewRow {

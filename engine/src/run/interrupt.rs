@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 /// Time after the first signal in which others say the same.
 const ECHO: Duration = Duration::from_secs(1);
@@ -69,26 +68,17 @@ impl Interrupt {
     /// When the system refuses a handler or a thread.
     pub fn install() -> io::Result<Self> {
         let interrupt = Self::default();
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
         let own = interrupt.clone();
-        let listen = move || {
-            let mut first: Option<Instant> = None;
-            for number in signals.forever() {
-                let Some(signal) = Signal::ALL.into_iter().find(|signal| signal.number() == number) else {
-                    continue;
-                };
-                match first {
-                    // Also when the loop has saved everything by now and listens no more.
-                    Some(first) if first.elapsed() < ECHO => {}
-                    None if own.heard.load(Ordering::SeqCst) => {
-                        own.ask(signal);
-                        first = Some(Instant::now());
-                    }
-                    _ => end_at_once(),
-                }
+        let mut first: Option<Instant> = None;
+        for_each_signal(move |signal| match first {
+            // Also when the loop has saved everything by now and listens no more.
+            Some(first) if first.elapsed() < ECHO => {}
+            None if own.heard.load(Ordering::SeqCst) => {
+                own.ask(signal);
+                first = Some(Instant::now());
             }
-        };
-        std::thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
+            _ => end_at_once(),
+        })?;
         Ok(interrupt)
     }
 
@@ -111,6 +101,41 @@ impl Interrupt {
             .into_iter()
             .find(|signal| usize::from(signal.exit_code()) == asked)
     }
+}
+
+/// Calls `take` in a thread for every signal from now on.
+#[cfg(unix)]
+fn for_each_signal(mut take: impl FnMut(Signal) + Send + 'static) -> io::Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    let listen = move || {
+        for number in signals.forever() {
+            let signal = Signal::ALL.into_iter().find(|signal| signal.number() == number);
+            signal.into_iter().for_each(&mut take);
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
+    Ok(())
+}
+
+/// Calls `take` in a thread for every signal from now on, which it looks for every so often.
+#[cfg(not(unix))]
+fn for_each_signal(mut take: impl FnMut(Signal) + Send + 'static) -> io::Result<()> {
+    let raised: [Arc<AtomicBool>; 2] = Default::default();
+    for (signal, raised) in Signal::ALL.into_iter().zip(&raised) {
+        signal_hook::flag::register(signal.number(), Arc::clone(raised))?;
+    }
+    let listen = move || {
+        loop {
+            std::thread::sleep(Duration::from_millis(20));
+            for (signal, raised) in Signal::ALL.into_iter().zip(&raised) {
+                if raised.swap(false, Ordering::SeqCst) {
+                    take(signal);
+                }
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
+    Ok(())
 }
 
 /// Ends the process without waiting for anything, not even for what the driver would do at an orderly end.

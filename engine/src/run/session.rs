@@ -22,7 +22,7 @@ use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::memory::MIB;
-use crate::plan::{CapacitySource, OpenDevice};
+use crate::plan::{CapacitySource, OpenDevice, schedule};
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::events::{Event, EventRow, RunEvent, Start, TrainRow};
 use crate::record::pictures::PictureWriter;
@@ -72,6 +72,7 @@ impl RunRequest {
 }
 
 /// Where a run goes on.
+#[derive(Clone, Debug)]
 pub enum ResumeFrom {
     /// The newest checkpoint of the output folder, or the start when there is none.
     Latest,
@@ -124,6 +125,8 @@ struct Session {
     image_bytes: (u64, Option<u64>),
     /// The device has the images of this phase.
     stored: bool,
+    /// A checkpoint of this session is there.
+    saved: bool,
     /// What was chosen for the scene, to be told before the first step.
     chosen: Vec<String>,
     /// What people should know before the first step.
@@ -155,7 +158,7 @@ impl Session {
                 available_bytes,
             },
         )?;
-        if !self.phase.is_full() && self.trainer.iteration() == 0 {
+        if !self.phase.is_full() && self.trainer.iteration() == self.profile.iterations_before() {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
         let report = self.trainer.report();
@@ -306,12 +309,15 @@ impl Session {
         let StepStatus { iteration, counters } = status;
         let t = self.watch.elapsed(self.now());
         let its = self.rate.step(iteration, t);
+        let dense = schedule::density_at(&self.profile, iteration);
         #[expect(clippy::cast_possible_truncation, reason = "a rate for people")]
         let row = TrainRow {
             it: iteration,
             loss: counters.loss,
             l1: counters.l1,
-            normals: self.trainer.looks_at_surfaces(iteration).then_some(counters.normals),
+            normals: self.trainer.looks_at_normals(iteration).then_some(counters.normals),
+            density: dense.then_some(counters.density),
+            density_normals: dense.then_some(counters.density_normals),
             gaussians: counters.gaussians,
             visible: counters.visible,
             intersections: counters.intersections,
@@ -403,10 +409,12 @@ impl Session {
         })
     }
 
-    fn abandon(mut self, status: Status, error: &RunError) {
+    /// Ends a run that failed; `report` is a file that tells of it.
+    fn abandon(mut self, status: Status, error: &RunError, report: Option<&str>) {
         // The error itself is what people need to see; a second one while tidying up would only hide it.
         let _ = self.index_evaluations(true);
         let _ = self.sinks.flush();
+        let _ = self.folder.list(report);
         let iterations = self.trainer.iteration();
         let _ = self.folder.finish(status, iterations, Some(error.to_string()));
     }

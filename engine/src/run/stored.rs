@@ -3,6 +3,7 @@
 //! Promises the figures and pictures that training gave for the same iteration: the raw file holds exactly what was
 //! on the device, and views, photographs and passes are the same. Writes nothing unless told where.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::resolution_phases::Phase;
 use super::watch::device_budget;
 use super::{RunError, StoredError};
 use crate::config::{ModelKind, Profile};
-use crate::eval::{EvalFile, Picture};
+use crate::eval::{EvalFile, Picture, PoseSource};
 use crate::export::{RenderMode, read_camera_path, read_cameras, read_model};
 use crate::gaussians::Gaussians;
 use crate::memory::Gpu;
@@ -37,7 +38,7 @@ pub struct Location {
 
 impl Location {
     /// Finds the model that `target`, a run folder or a PLY file, names: of a folder the iteration asked for or else
-    /// the last one, raw before fused.
+    /// the last one, raw before fused before triangles.
     ///
     /// # Errors
     /// [`StoredError`] when there is none.
@@ -85,7 +86,8 @@ fn models(run: &Path) -> Vec<(u32, PathBuf)> {
     let mut models: Vec<(u32, PathBuf)> = entries
         .filter_map(|entry| {
             let iteration = entry.file_name().to_str()?.strip_prefix("iteration_")?.parse().ok()?;
-            let files = [PlyKind::Raw, PlyKind::Fused].map(|kind| entry.path().join(kind.file_name()));
+            let files =
+                [PlyKind::Raw, PlyKind::Fused, PlyKind::Triangles].map(|kind| entry.path().join(kind.file_name()));
             Some((iteration, files.into_iter().find(|file| file.is_file())?))
         })
         .collect();
@@ -100,6 +102,8 @@ pub struct Stored<'a> {
     pinned: Pinned,
     model: Gaussians,
     look: Look,
+    /// Cameras beside the model, of a run that corrected them.
+    cameras: PathBuf,
     /// What the file says of its kernel: whether it has a Mip filter, and its size.
     stated: [bool; 2],
     iteration: u32,
@@ -136,8 +140,12 @@ impl<'a> Stored<'a> {
     /// are of, else [`DEFAULT_NEAR_Z`].
     ///
     /// # Errors
-    /// [`RunError::Ply`] when the file holds no model.
+    /// [`RunError::Ply`] when the file holds no model, [`StoredError::Triangles`] for one of triangles.
     pub fn load(location: &Location, profile: &'a Profile, open: &'a OpenDevice) -> Result<Self, RunError> {
+        if mesh::is_triangles(&location.ply) {
+            let path = location.ply.clone();
+            return Err(StoredError::Triangles { path }.into());
+        }
         let (model, comments) = read_model(&location.ply)?;
         let filtered = model.filter_3d.iter().any(|filter| *filter != 0.0);
         let stated = [
@@ -170,9 +178,26 @@ impl<'a> Stored<'a> {
             pinned: Pinned::for_rendering(open)?,
             model,
             look,
+            cameras: location.ply.with_file_name("cameras.json"),
             stated,
             iteration,
         })
+    }
+
+    /// The scene in `path`, its cameras where the run of the model corrected them to; true when it did.
+    fn scene(&self, path: &Path) -> Result<(SceneIndex, bool), RunError> {
+        let mut scene = SceneIndex::load(path, &scene_options(self.profile)?)?;
+        let refined = self.cameras.is_file();
+        if refined {
+            let known: BTreeMap<String, Camera> = read_cameras(&self.cameras)?.into_iter().collect();
+            for view in scene.train.iter_mut().chain(&mut scene.test) {
+                if let Some(camera) = known.get(&view.id) {
+                    view.camera.rotation = camera.rotation;
+                    view.camera.translation = camera.translation;
+                }
+            }
+        }
+        Ok((scene, refined))
     }
 
     /// How the model is drawn, for people: `mip, 0.1 px^2`.
@@ -194,6 +219,14 @@ impl<'a> Stored<'a> {
         &self.pinned.warnings
     }
 
+    /// The views to draw, and the near plane of the scene that they are of, unless the profile has one.
+    fn views(&self, cameras: &Cameras) -> Result<Views, RunError> {
+        match cameras {
+            Cameras::Scene { scene, set } => of_scene(&self.scene(scene)?.0, *set, self.profile),
+            _ => views_of(cameras, self.profile),
+        }
+    }
+
     /// Evaluates all test views and five training views of `scene`. With `run`, the figures and the pictures of the
     /// first `eval.views_logged` views of each set become the run's evaluation of this iteration.
     ///
@@ -205,7 +238,7 @@ impl<'a> Stored<'a> {
         run: Option<&Path>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Evaluated, RunError> {
-        let scene = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+        let (scene, refined) = self.scene(scene)?;
         self.look.near_z = self.profile.near_z(&scene);
         let mut folder = match run {
             Some(root) => Some(RunFolder::reopen(root, &RunScene::of(&scene))?),
@@ -219,6 +252,12 @@ impl<'a> Stored<'a> {
             .and_then(|root| recorded_seconds(root, self.iteration))
             .unwrap_or(0.0);
         let mut file = EvalFile::new(self.iteration, gaussians, t_s, self.profile.eval.lpips_range);
+        let aligns = self.profile.train.refine_poses.is_none_or(|poses| poses.test_steps > 0);
+        file.poses = refined.then_some(if aligns {
+            PoseSource::Aligned
+        } else {
+            PoseSource::Refined
+        });
         let evaluation = Evaluation {
             scene: &phase.scene,
             store: &phase.store,
@@ -275,7 +314,7 @@ impl<'a> Stored<'a> {
         out: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<PathBuf>, RunError> {
-        let (views, near_z) = views_of(cameras, self.profile)?;
+        let (views, near_z) = self.views(cameras)?;
         self.look.near_z = near_z.unwrap_or(self.look.near_z);
         let sizes_px = views.iter().map(|(_, camera)| size_px(camera)).collect();
         let Self {
@@ -306,7 +345,7 @@ impl<'a> Stored<'a> {
         out: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<PathBuf>, RunError> {
-        let (views, near_z) = views_of(cameras, self.profile)?;
+        let (views, near_z) = self.views(cameras)?;
         self.look.near_z = near_z.unwrap_or(self.look.near_z);
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let paths = mesh::draw(
@@ -338,7 +377,7 @@ impl<'a> Stored<'a> {
         folder: Option<&Path>,
         tell: mesh::Tell<'_>,
     ) -> Result<(MeshOutlook, Option<Made>), RunError> {
-        let scene = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+        let (scene, _) = self.scene(scene)?;
         self.look.near_z = self.profile.near_z(&scene);
         let job = MeshJob::new(self.profile, &self.model, self.look, &scene);
         let budget = device_budget(self.open, self.profile);
@@ -385,17 +424,18 @@ pub(super) fn views_of(cameras: &Cameras, profile: &Profile) -> Result<Views, Ru
     match cameras {
         Cameras::File(path) => Ok((read_cameras(path)?, None)),
         Cameras::Path(path) => Ok((read_camera_path(path)?, None)),
-        Cameras::Scene { scene, set } => {
-            let index = SceneIndex::load(scene, &scene_options(profile)?)?;
-            let views = index.views_of(*set).iter();
-            let views: Vec<_> = views.map(|view| (view.id.clone(), view.camera.clone())).collect();
-            if views.is_empty() {
-                let (scene, set) = (scene.clone(), *set);
-                return Err(StoredError::NoViews { scene, set }.into());
-            }
-            Ok((views, Some(profile.near_z(&index))))
-        }
+        Cameras::Scene { scene, set } => of_scene(&SceneIndex::load(scene, &scene_options(profile)?)?, *set, profile),
     }
+}
+
+fn of_scene(scene: &SceneIndex, set: Split, profile: &Profile) -> Result<Views, RunError> {
+    let views = scene.views_of(set).iter();
+    let views: Vec<_> = views.map(|view| (view.id.clone(), view.camera.clone())).collect();
+    if views.is_empty() {
+        let scene = scene.root.clone();
+        return Err(StoredError::NoViews { scene, set }.into());
+    }
+    Ok((views, Some(profile.near_z(scene))))
 }
 
 pub(super) const fn size_px(camera: &Camera) -> [u32; 2] {

@@ -48,7 +48,7 @@ pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Sc
         root,
         options,
         fence,
-        planner: Planner::default(),
+        planner: Planner::new(options.undistort),
         resolution: options.resolution,
         missing: Vec::new(),
         undecodable: Vec::new(),
@@ -441,7 +441,7 @@ impl Loader<'_> {
         masks::attach(&mut views, self.root, self.options, &self.fence, &mut self.warnings)?;
         let masked = views
             .iter()
-            .any(|view| view.mask.is_some() || view.alpha == Alpha::Mask);
+            .any(|view| view.mask.is_some() || view.alpha == Alpha::Mask || view.upright.shows_empty());
         for view in &mut views {
             if !self.options.respect_principal_point {
                 view.centre();

@@ -42,7 +42,7 @@ pub use formats::points_ply::read_points;
 pub use index::{CameraUse, SceneIndex};
 pub use near::{DEFAULT_NEAR_Z, Near};
 pub use nearest::nearest_point_depth;
-pub use options::{AlphaChoice, HoldOut, MaskChoice, SceneKind, SceneOptions};
+pub use options::{AlphaChoice, HoldOut, MaskChoice, SceneKind, SceneOptions, Undistort};
 pub use photos::images::{ImageOptions, ImageStore, LoadReport, decode, estimate_host_bytes};
 pub use photos::photo::{Photo, PhotoParts, photo_bytes};
 pub use photos::resize::resize_rgb;

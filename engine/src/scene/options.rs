@@ -74,6 +74,16 @@ pub enum MaskChoice {
     Folder(PathBuf),
 }
 
+/// How much of a picture that a lens bent its pinhole picture shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Undistort {
+    /// The largest rectangle without an empty pixel.
+    #[default]
+    Inside,
+    /// All of it, as far as twice the original's sides reach; what no ray of the lens reaches is masked.
+    Whole,
+}
+
 /// How a data set is to be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneOptions {
@@ -90,6 +100,8 @@ pub struct SceneOptions {
     pub follow_links: bool,
     /// Use the principal points of the cameras instead of the image centres.
     pub respect_principal_point: bool,
+    /// How much of bent pictures is shown.
+    pub undistort: Undistort,
     /// What to make of alpha channels.
     pub alpha: AlphaChoice,
     /// Where masks are looked for.
@@ -109,6 +121,7 @@ impl Default for SceneOptions {
             hold_out: HoldOut::Usual,
             follow_links: false,
             respect_principal_point: true,
+            undistort: Undistort::Inside,
             alpha: AlphaChoice::Auto,
             masks: MaskChoice::Auto,
             depths: None,

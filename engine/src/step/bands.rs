@@ -17,7 +17,7 @@ use std::ops::Range;
 use super::passes::{
     check_gradients, clear_gradients, draw, intersect, status, targets, update, upload, upload_uniforms, visible,
 };
-use super::{Capacities, Part, Parts, StepTensors, losses, triangles};
+use super::{Capacities, DensityTensors, Part, Parts, StepTensors, density, losses, triangles};
 use crate::kernels::counters::Args;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
@@ -122,7 +122,8 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(Span, Span)]) -> Parts 
     backward.hold(&all);
 
     let mut finish = Program::new(t.named("banded step, finish"));
-    finish.hold(&[&records[..], &updated(t), &sums].concat());
+    finish.hold(&[&records[..], &updated(t), &sums, &seen(t)].concat());
+    density::record(&mut finish, t);
     check_gradients(&mut finish, t);
     update(&mut finish, t);
     status(&mut finish, t);
@@ -201,7 +202,15 @@ pub(super) fn pulled(t: &StepTensors) -> Vec<Span> {
         .iter()
         .flat_map(|surface| [surface.gradient, surface.normal_gradient]);
     let image = [pixels.image].into_iter().chain(last(t)).chain([pixels.gradient]);
-    image.chain(surface).chain(updated(t)).collect()
+    image.chain(surface).chain(seen(t)).chain(updated(t)).collect()
+}
+
+/// What the terms of the density see of the view, after all bands.
+pub(super) fn seen(t: &StepTensors) -> Vec<Span> {
+    t.density
+        .iter()
+        .flat_map(|density| DensityTensors::seen(density, &t.pixels))
+        .collect()
 }
 
 /// Gradients of the records.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gaussians::layout::{CHUNK, StatePlanes, Storage};
 use crate::kernels::catch_up::ROW_BYTES;
+use crate::kernels::density_terms::DensityTerms;
 use crate::kernels::depth_loss::DepthWeight;
 use crate::kernels::swaths::Swaths;
 use crate::kernels::uniforms::TILE_PX;
@@ -19,15 +20,31 @@ pub struct ExtraLosses {
     pub exposure: bool,
     /// Agreement of blended planes and the depth map, from some iteration on.
     pub normals: bool,
+    /// SuGaR's agreement of blended normals and depths, from some iteration on; not together with the other two.
+    pub consistency: bool,
     /// Agreement of renders and photos' depth maps, from some iteration on; photos then carry them.
     pub depth: Option<DepthWeight>,
+    /// Terms of the density of Gaussians, from some iteration on.
+    pub density: Option<DensityTerms>,
 }
 
 impl ExtraLosses {
     /// True where some steps train the planes of Gaussians.
     #[must_use]
-    pub const fn surfaces(&self) -> bool {
-        self.normals || self.depth.is_some()
+    pub const fn planes(&self) -> bool {
+        self.normals || self.consistency || self.depth.is_some()
+    }
+
+    /// True where steps need every Gaussian's colour up to date.
+    #[must_use]
+    pub fn wants_all_colors(&self) -> bool {
+        self.surfaces() || self.density.is_some()
+    }
+
+    /// True where some steps draw surfaces.
+    #[must_use]
+    pub fn surfaces(&self) -> bool {
+        self.planes() || self.density.is_some_and(|terms| terms.sdf)
     }
 }
 
@@ -72,6 +89,9 @@ pub struct Capacities {
     /// What losses need beside the image gradient.
     #[serde(default)]
     pub losses: ExtraLosses,
+    /// Views whose cameras are corrected, training views first; 0 = none are.
+    #[serde(default)]
+    pub poses: u32,
 }
 
 impl Capacities {
@@ -113,6 +133,7 @@ impl Capacities {
             slots: Self::SLOTS,
             masked: false,
             losses: ExtraLosses::default(),
+            poses: 0,
         }
     }
 

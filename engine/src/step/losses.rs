@@ -6,8 +6,9 @@ use super::{Capacities, StepTensors, triangles};
 use crate::kernels::depth_loss::DepthWeight;
 use crate::kernels::exposure::Exposures;
 use crate::kernels::plane_loss::PlaneLossIo;
-use crate::kernels::views::{Intersections, Pixels};
-use crate::kernels::{alpha_loss, depth_loss, exposure, loss, plane_loss, rasterize_backward, surface_depth};
+use crate::kernels::pose::Poses;
+use crate::kernels::views::{Chunk, Intersections, Pixels, Splats};
+use crate::kernels::{alpha_loss, depth_loss, exposure, loss, plane_loss, pose, rasterize_backward, surface_depth};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 
 /// Tensors of the losses that need some of their own.
@@ -17,6 +18,8 @@ pub struct ExtraTensors {
     pub alpha_sums: Option<Span>,
     /// Exposures.
     pub exposures: Option<Exposures>,
+    /// Corrections of cameras.
+    pub poses: Option<Poses>,
     /// Loss of surfaces; only in steps that draw them.
     pub plane_loss: Option<PlaneLossIo>,
     /// Weight of the loss of depth maps; only in steps that draw surfaces.
@@ -41,7 +44,7 @@ impl ExtraTensors {
                 "small/exposures",
                 Class::Small,
                 Tag::Other,
-                exposure::state_bytes(c.cameras),
+                exposure::state_bytes(c.cameras.max(c.poses)),
             ),
             image: add(
                 "step/exposed_image",
@@ -57,9 +60,14 @@ impl ExtraTensors {
                 exposure::sums_bytes(c.max_tiles),
             ),
         });
+        let poses = (c.poses > 0).then(|| Poses {
+            state: add("small/poses", Class::Small, Tag::Other, pose::state_bytes(c.poses)),
+            sums: add("step/pose_sums", Class::Arena, Tag::Other, pose::sums_bytes(c.n_cap)),
+        });
         Self {
             alpha_sums,
             exposures,
+            poses,
             plane_loss: None,
             depth_weight: None,
         }
@@ -92,7 +100,8 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
         return;
     };
     let max_pixels = t.capacities.max_pixels;
-    surface_depth::record(program, &t.shared, pixels, &surface, plane_loss::PLANES, max_pixels);
+    let depths = planes.map_or(plane_loss::PLANES, |io| io.kind.depths());
+    surface_depth::record(program, &t.shared, pixels, &surface, depths, max_pixels);
     if let Some(io) = planes {
         plane_loss::record(program, &t.shared, pixels, &surface, &io);
     }
@@ -120,10 +129,20 @@ pub(super) fn gradients(program: &mut Program, t: &StepTensors, intersections: &
     rasterize_backward::record_fold(program, s, splats, intersections, partials, variants);
 }
 
+/// Appends the derivatives by the camera over the Gaussians of `chunks`, whose records begin at `groups`; before their update.
+pub(super) fn pose_gradient(program: &mut Program, t: &StepTensors, chunks: &[Chunk], groups: Span, splats: &Splats) {
+    if let Some(poses) = &t.extra.poses {
+        pose::record_gradient(program, &t.shared, chunks, groups, splats, poses);
+    }
+}
+
 /// Appends the steps of what losses learn beside the model; with that of the model, after the search for values that are
 /// not finite.
 pub(super) fn update(program: &mut Program, t: &StepTensors) {
     if let Some(exposures) = &t.extra.exposures {
-        exposure::record_update(program, &t.shared, exposures);
+        exposure::record_update(program, &t.shared, exposures, t.capacities.cameras);
+    }
+    if let Some(poses) = &t.extra.poses {
+        pose::record_update(program, &t.shared, poses);
     }
 }

@@ -52,32 +52,43 @@ impl NeighborTensors {
         if n > MOST_GAUSSIANS {
             return Err(NeighborsRefused::Gaussians(n));
         }
-        let words = 4 * u64::from(n);
-        let mut add = |name: &str, class, bytes| table.add(format!("neighbors/{name}"), class, Tag::Other, bytes);
-        let mut arena = |name: &str, bytes| add(name, Class::Arena, bytes);
-        let workspace = Workspace {
-            sort: SortBuffers {
-                keys: [arena("keys", words), arena("keys_other", words)],
-                values: [arena("order", words), arena("order_other", words)],
-                histogram: arena("histogram", histogram_bytes(n, SORT_ARGS, variants)),
-            },
-            centers: ["x", "y", "z"].map(|axis| arena(axis, words)),
-            boxes: arena("boxes", box_bytes(n)),
-            capacity: n,
-        };
-        let part = |first: u32| {
-            let count = PART.min(n - first);
-            let bytes = 4 * u64::from(k) * u64::from(count);
-            let neighbors = add(&format!("found_{}", first / PART), Class::Persistent, bytes);
-            Part {
-                first,
-                count,
-                neighbors,
-            }
-        };
-        let parts = (0..n).step_by(PART as usize).map(part).collect();
-        Ok(Self { workspace, parts, k })
+        Ok(tensors(table, capacities, k, variants))
     }
+}
+
+/// [`NeighborTensors::new`] of a `k` and a capacity that are within its limits.
+pub(super) fn tensors(
+    table: &mut TensorTable,
+    capacities: &Capacities,
+    k: u32,
+    variants: &Variants,
+) -> NeighborTensors {
+    let n = capacities.n_cap;
+    let words = 4 * u64::from(n);
+    let mut add = |name: &str, class, bytes| table.add(format!("neighbors/{name}"), class, Tag::Other, bytes);
+    let mut arena = |name: &str, bytes| add(name, Class::Arena, bytes);
+    let workspace = Workspace {
+        sort: SortBuffers {
+            keys: [arena("keys", words), arena("keys_other", words)],
+            values: [arena("order", words), arena("order_other", words)],
+            histogram: arena("histogram", histogram_bytes(n, SORT_ARGS, variants)),
+        },
+        centers: ["x", "y", "z"].map(|axis| arena(axis, words)),
+        boxes: arena("boxes", box_bytes(n)),
+        capacity: n,
+    };
+    let part = |first: u32| {
+        let count = PART.min(n - first);
+        let bytes = 4 * u64::from(k) * u64::from(count);
+        let neighbors = add(&format!("found_{}", first / PART), Class::Persistent, bytes);
+        Part {
+            first,
+            count,
+            neighbors,
+        }
+    };
+    let parts = (0..n).step_by(PART as usize).map(part).collect();
+    NeighborTensors { workspace, parts, k }
 }
 
 /// Appends the search to a program in which the group counts of chunks fit the number of Gaussians. On a stalled run

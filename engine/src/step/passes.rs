@@ -1,6 +1,6 @@
 //! Order of a step: project, sort, rasterise, loss, backward, update.
 
-use super::{StepTensors, losses, triangles};
+use super::{StepTensors, density, losses, triangles};
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
 use crate::kernels::project::DEPTH_KEY_BITS;
@@ -8,12 +8,12 @@ use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{
-    self, catch_up, cull, loss, position_noise, prepare_args, project, rasterize, rasterize_backward, tile_ranges,
-    update,
+    self, catch_up, cull, loss, pose, position_noise, prepare_args, project, rasterize, rasterize_backward,
+    tile_ranges, update,
 };
 use crate::program::{Program, Span};
 
-/// Copies the slot's uniforms to the device.
+/// Copies the slot's uniforms to the device, and corrects the camera in them where they ask for it.
 pub(super) fn upload_uniforms(program: &mut Program, t: &StepTensors) {
     let uniforms = match t.triangles {
         Some(_) => t.shared.rates,
@@ -21,6 +21,9 @@ pub(super) fn upload_uniforms(program: &mut Program, t: &StepTensors) {
     };
     let from = t.rings.uniforms.slice(0, uniforms.bytes);
     program.copy_from_ring(from, t.rings.uniforms_stride, uniforms);
+    if let Some(poses) = &t.extra.poses {
+        pose::record_apply(program, &t.shared, poses);
+    }
 }
 
 /// Copies the slot's uniforms and image to the device.
@@ -164,17 +167,26 @@ pub(super) fn check_gradients(program: &mut Program, t: &StepTensors) {
 pub(super) fn update(program: &mut Program, t: &StepTensors) {
     match &t.triangles {
         Some(own) => triangles::update(program, t, own),
-        None => update::record(
-            program,
-            &t.shared,
-            &t.chunks,
-            t.group_visible,
-            &t.splats,
-            coefficients(t),
-        ),
+        None => {
+            losses::pose_gradient(program, t, &t.chunks, t.group_visible, &t.splats);
+            update::record(
+                program,
+                &t.shared,
+                &t.chunks,
+                t.group_visible,
+                &t.splats,
+                coefficients(t),
+                term_gradients(t),
+            );
+        }
     }
     losses::update(program, t);
     position_noise(program, t);
+}
+
+/// Where the gradients of the density's terms are, by chunk.
+pub(super) fn term_gradients(t: &StepTensors) -> impl Fn(&Chunk) -> Option<Span> {
+    move |chunk| t.density.as_ref()?.gradient(chunk)
 }
 
 /// Appends the noise on the centres that follows every update, where there is one.
@@ -201,13 +213,13 @@ pub fn train_step(t: &StepTensors) -> Program {
     program
 }
 
-/// One training step for each page of resident images; without such images, the one that brings its own.
+/// One training step for each of the [`targets`].
 #[must_use]
 pub fn train_steps(t: &StepTensors) -> Vec<Program> {
-    if t.resident.pages.is_empty() {
-        return vec![train_step(t)];
-    }
     let step = |pixels: Pixels| {
+        if pixels.target == t.pixels.target {
+            return train_step(t);
+        }
         let mut program = Program::new(t.named("step"));
         upload_uniforms(&mut program, t);
         rest_of_step(&mut program, t, &pixels);
@@ -216,13 +228,15 @@ pub fn train_steps(t: &StepTensors) -> Vec<Program> {
     targets(t).into_iter().map(step).collect()
 }
 
-/// The step's pixels with what may be its ground truth: each page of resident images, or what it brings along.
+/// The step's pixels with what may be its ground truth: each page of resident images, and what it brings along where no images
+/// are resident, or cameras are corrected: those of test views are by photos that are not.
 pub(super) fn targets(t: &StepTensors) -> Vec<Pixels> {
-    if t.resident.pages.is_empty() {
-        return vec![t.pixels];
-    }
     let pages = t.resident.pages.iter();
-    pages.map(|&target| Pixels { target, ..t.pixels }).collect()
+    let mut targets: Vec<_> = pages.map(|&target| Pixels { target, ..t.pixels }).collect();
+    if targets.is_empty() || t.extra.poses.is_some() {
+        targets.push(t.pixels);
+    }
+    targets
 }
 
 /// Appends everything after the upload.
@@ -231,6 +245,7 @@ fn rest_of_step(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     losses::record(program, t, pixels);
     clear_gradients(program, t);
     losses::gradients(program, t, &intersections, pixels);
+    density::record(program, t);
     check_gradients(program, t);
     update(program, t);
     status(program, t);

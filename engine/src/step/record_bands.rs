@@ -18,9 +18,9 @@
 
 use std::ops::Range;
 
-use super::bands::{band_lists, band_range, drawn, pack, pulled, running_sums, span};
-use super::passes::{coefficients, position_noise, records, status, targets, upload, upload_uniforms};
-use super::{BandTensors, LevelTensors, Part, Parts, StepTensors, level, losses, surface};
+use super::bands::{band_lists, band_range, drawn, pack, pulled, running_sums, seen, span};
+use super::passes::{coefficients, position_noise, records, status, targets, term_gradients, upload, upload_uniforms};
+use super::{BandTensors, LevelTensors, Part, Parts, StepTensors, density, level, losses, surface};
 use crate::kernels::counters::WORD_VISIBLE;
 use crate::kernels::gradient_store::{self, InBand, Rows};
 use crate::kernels::surface_depth::Depths;
@@ -242,11 +242,13 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
     backward.hold(&all);
 
     let mut finish = Program::new(t.named("records in bands, finish"));
-    finish.hold(&store);
+    finish.hold(&[&store[..], &seen(t)].concat());
     finish.copy(r.visible, visible_of(t));
+    density::record(&mut finish, t);
     gradient_store::record_check(&mut finish, s, &t.chunks, &r.store, t.group_visible);
     for (chunk, rows) in t.chunks.iter().zip(&r.store) {
         let chunk = std::slice::from_ref(chunk);
+        losses::pose_gradient(&mut finish, t, chunk, r.group_rows, &rows.as_splats(splats));
         update::record(
             &mut finish,
             s,
@@ -254,6 +256,7 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
             r.group_rows,
             &rows.as_splats(splats),
             coefficients(t),
+            term_gradients(t),
         );
     }
     losses::update(&mut finish, t);

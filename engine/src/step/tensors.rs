@@ -1,11 +1,11 @@
 //! Every tensor of a run, named once.
 
 use super::triangles::{TriangleSizes, TriangleTensors};
-use super::{Capacities, ExtraTensors, ResidentImages};
+use super::{Capacities, DensityTensors, ExtraTensors, ResidentImages};
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::generated::common::STATISTICS_PLANES;
-use crate::kernels::plane_loss::PlaneLossIo;
+use crate::kernels::plane_loss::{Kind, PlaneLossIo};
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::triangles::TriangleUniforms;
 use crate::kernels::uniforms::StepUniforms;
@@ -76,6 +76,8 @@ pub struct StepTensors {
     pub loss_sums: Span,
     /// What further losses need.
     pub extra: ExtraTensors,
+    /// What terms of the density need; none where there are none.
+    pub density: Option<DensityTensors>,
     /// Evaluation sums per tile.
     pub metric_sums: Span,
     /// 3D filter.
@@ -205,8 +207,12 @@ impl StepTensors {
     #[must_use]
     pub fn for_surface_steps(&self, table: &mut TensorTable) -> Self {
         let mut tensors = self.clone();
-        tensors.add_surface(table, true);
-        tensors.extra.plane_loss = self.capacities.losses.normals.then(|| PlaneLossIo {
+        tensors.add_surface(table, self.capacities.losses.planes());
+        let losses = &self.capacities.losses;
+        let kind = losses.normals.then_some(Kind::Weighted);
+        let kind = kind.or_else(|| losses.consistency.then_some(Kind::Plain));
+        tensors.extra.plane_loss = kind.map(|kind| PlaneLossIo {
+            kind,
             steepest: table.add("surface/steepest", Class::Arena, Tag::Pixels, 4),
             // Free once the image losses are reduced.
             sums: self.loss_sums,
@@ -337,6 +343,8 @@ impl StepTensors {
             4,
         );
         let extra = ExtraTensors::new(table, &c);
+        let density = c.losses.density.filter(|_| matches!(state, State::Trained));
+        let density = density.map(|terms| DensityTensors::new(table, &c, terms, &chunks, variants));
         let target = table.add("images/target", Class::Images, Tag::Images, c.image_bytes());
         let group_visible = table.add(
             "small/group_visible",
@@ -400,6 +408,7 @@ impl StepTensors {
             ssim_maps,
             loss_sums,
             extra,
+            density,
             metric_sums,
             filter,
             rings,

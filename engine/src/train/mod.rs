@@ -9,6 +9,7 @@ pub mod checkpoint;
 mod error;
 mod growth_hold;
 mod peaks;
+mod poses;
 mod probe;
 mod timing;
 mod trainer;
@@ -17,6 +18,7 @@ mod upload;
 
 pub use error::TrainError;
 pub use peaks::Peaks;
+pub use poses::RefinedPoses;
 pub use timing::{GaussianBytes, PassRow, TimedStep, Timings, WindowTimes};
 pub use trainer::{StepStatus, Target, Trainer};
 

@@ -3,6 +3,7 @@
 mod deferred;
 mod events;
 mod heal;
+mod poses;
 mod replay;
 mod results;
 mod staging;
@@ -224,7 +225,15 @@ impl Trainer {
         if let Some(model) = model {
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;
         }
+        let before = trainer.profile.iterations_before();
+        (trainer.iteration, trainer.noted, trainer.over) = (before, before, before);
         trainer.set_cameras(scene, model.is_some())?;
+        if model.is_some()
+            && schedule::is_rebuild(&trainer.profile, trainer.iteration)
+            && let Some(program) = trainer.jobs.get(Job::FindNeighbors)
+        {
+            trainer.gpu.run_compiled(program)?;
+        }
         Ok(trainer)
     }
 
@@ -284,10 +293,12 @@ impl Trainer {
         self.view = u32::try_from(index).unwrap_or(u32::MAX);
     }
 
-    /// True when the loss of the step of `iteration` looks at surfaces.
+    /// True when the loss of the step of `iteration` looks at normals.
     #[must_use]
-    pub fn looks_at_surfaces(&self, iteration: u32) -> bool {
-        schedule::terms_at(&self.profile, iteration) == Terms::Surface
+    pub fn looks_at_normals(&self, iteration: u32) -> bool {
+        let losses = &self.report.capacities.losses;
+        let planes = losses.normals || losses.consistency || losses.depth.is_some();
+        planes && schedule::terms_at(&self.profile, iteration) == Terms::Surface
     }
 
     /// True when training images stay on the device: steps then name theirs, and no step brings one.
@@ -380,9 +391,24 @@ impl Trainer {
     /// [`TrainError::Memory`].
     pub fn release(&mut self) -> Result<(), TrainError> {
         match self.held.take() {
-            Some(iteration) => self.submit_events(iteration),
+            Some(iteration) => {
+                self.submit_events(iteration)?;
+                self.restart_adam(iteration)
+            }
             None => Ok(()),
         }
+    }
+
+    /// Starts the optimiser anew where an iteration is followed by that.
+    fn restart_adam(&mut self, iteration: u32) -> Result<(), TrainError> {
+        if self.profile.adam_restart() != Some(iteration) {
+            return Ok(());
+        }
+        // Steps that are done again need the moments that they had.
+        self.finish()?;
+        self.gpu.run_compiled(self.jobs.need(Job::Restart)?)?;
+        self.steps = GroupSteps::default();
+        Ok(())
     }
 
     /// Largest memory figures of the run.
@@ -405,9 +431,10 @@ impl Trainer {
             cull,
             filter,
             reset,
+            prune,
             ..
         } = schedule::events_at(&self.profile, self.iteration);
-        if self.held.is_none() && self.noted < self.iteration && (densify || cull || filter || reset) {
+        if self.held.is_none() && self.noted < self.iteration && (densify || cull || filter || reset || prune) {
             let counters = self.counters()?;
             self.gaussians = counters.gaussians;
             self.note_events(self.iteration, &counters);

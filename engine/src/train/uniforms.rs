@@ -1,6 +1,6 @@
 //! The uniform block of a training step, from profile, camera and iteration.
 
-use crate::config::{Background, Profile};
+use crate::config::{Background, Profile, RefinePoses};
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
 use crate::plan::schedule::{self, Events, group};
 use crate::plan::{Look, background};
@@ -40,6 +40,31 @@ fn exposure(profile: &Profile, iteration: u32) -> [f32; 2] {
         _ => None,
     });
     of.unwrap_or_default()
+}
+
+/// Learning rate of the camera's correction in a step that the optimiser takes, 0 in others; none where cameras are as given.
+fn pose_rate(profile: &Profile, iteration: u32, adam_skip_mask: u32) -> Option<f32> {
+    let poses = profile.train.refine_poses?;
+    let skipped = adam_skip_mask == group::ALL;
+    Some(if skipped {
+        0.0
+    } else {
+        falling(profile, iteration, [poses.lr, poses.lr_end])
+    })
+}
+
+/// Makes of the uniforms that render a test view those of step `step` of `steps` that moves its camera to the photo and nothing
+/// else: no group of the model's parameters takes part. Falls as in training, in fewer steps.
+pub(super) fn for_alignment(u: &mut StepUniforms, poses: &RefinePoses, (step, steps): (u32, u32), extent: f32) {
+    let share = f64::from(step) / f64::from(steps.max(1));
+    let rate = f64::from(poses.lr).powf(1.0 - share) * f64::from(poses.lr_end).powf(share);
+    #[expect(clippy::cast_possible_truncation, reason = "between two f32")]
+    let rate = rate as f32;
+    (u.pose_rate, u.pose_extent) = (rate, extent);
+    u.flags |= flags::UPDATE | flags::POSES;
+    u.adam_skip_mask = group::ALL;
+    [u.beta1, u.beta2] = AdamOptions::BETAS;
+    u.epsilon = AdamOptions::EPSILON;
 }
 
 /// Optimiser steps taken so far, per parameter group; steps that skip a group do not count.
@@ -127,15 +152,38 @@ pub(super) fn train(
     // Scenes have no unit of length: sizes are measured in extents.
     u.scale_weight = term(|r| matches!(r, Regularizer::Scale(_))) / extent;
     u.flat_weight = term(|r| matches!(r, Regularizer::Flat(_))) / extent;
+    u.entropy_weight = profile
+        .regularizers
+        .iter()
+        .map(|term| match term {
+            Regularizer::Entropy(options) if (options.from..options.until).contains(&iteration) => options.weight,
+            _ => 0.0,
+        })
+        .sum();
+    u.flags |= if schedule::density_at(profile, iteration) {
+        flags::DENSITY
+    } else {
+        0
+    };
     u.weights[3] = weight(|l| matches!(l, Loss::Alpha(_)));
     u.flags |= if u.weights[3] > 0.0 { flags::ALPHA_GRADIENT } else { 0 };
     let normals = profile.losses.iter().find_map(|loss| match loss {
         Loss::Normals(options) if iteration >= options.from => Some(options.weight),
+        Loss::DnConsistency(options) if iteration >= options.from => Some(options.weight),
         _ => None,
     });
     u.normals_weight = normals.unwrap_or(0.0);
+    u.flags |= if weight(|l| matches!(l, Loss::DnConsistency(_))) > 0.0 {
+        flags::PLANE_DEPTHS
+    } else {
+        0
+    };
     [u.camera_position[3], u.exposure_hold] = exposure(profile, iteration);
     u.dropout = dropout(profile, iteration);
+    if let Some(rate) = pose_rate(profile, iteration, events.adam_skip_mask) {
+        (u.pose_rate, u.pose_extent) = (rate, extent);
+        u.flags |= flags::POSES;
+    }
     if profile.model.background == Background::Random {
         let color = random_background(u.seed, iteration);
         u.background[..3].copy_from_slice(&color);
@@ -220,6 +268,7 @@ mod tests {
                 (0.0, 0.0, 0.0, 0.0),
                 "{recipe}"
             );
+            assert_eq!((u.pose_rate, u.flags & flags::POSES), (0.0, 0), "{recipe}");
         }
         let dropout = [0, 7500, 30_000].map(|i| at("mcmc", &[("train.dropout", "0.2")], i).dropout);
         assert_eq!(dropout, [0.0, 0.05, 0.2]);
@@ -227,6 +276,14 @@ mod tests {
         let surface = [1, 6999, 7000, 30_000].map(|i| at("surface", &[], i));
         assert!(surface.iter().all(|u| u.flat_weight == 2.5));
         assert_eq!(surface.map(|u| u.normals_weight), [0.0, 0.0, 0.05, 0.05]);
+        // The last step moves nothing, and is drawn from where the camera was moved to.
+        let poses = [0, 1, 600, 30_000].map(|i| at("default", &[("train.refine_poses", "{ lr: 0.01 }")], i));
+        assert_eq!(poses.map(|u| u.pose_rate > 0.0), [true, true, false, false]);
+        assert!(
+            poses
+                .iter()
+                .all(|u| u.flags & flags::POSES != 0 && u.pose_extent == 4.0)
+        );
         let losses = "[{ kind: l1 }, { kind: exposure, lr: 0.02, lr_end: 0.002, hold: 0.5 }]";
         let u = at("default", &[("losses", losses)], 30_000);
         assert_eq!((u.camera_position[3], u.exposure_hold), (0.002, 0.5));

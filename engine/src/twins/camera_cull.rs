@@ -198,6 +198,7 @@ mod tests {
                 sh_degree: 0,
                 tight_tiles: true,
                 dropout: None,
+                plane_depths: false,
             };
             let is_shown = project(0, &gaussian, filter_3d, &view, &settings).is_some();
             let found = testimony(&gaussian, filter_3d, &[view], f64::from(limits.rim_px()));

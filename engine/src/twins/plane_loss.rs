@@ -83,16 +83,79 @@ pub fn plane_loss<R: Real>(
     }
 }
 
-/// Gradient by every pixel's blended plane.
+/// What is left of the square of a normal's length, below which its z is 0.
+const LEAST_LEFT: f64 = 1e-6;
+
+/// SuGaR's depth-normal consistency: mean over the pixels that count of 1 - M . n, where M has the blended normal's x and y and is of
+/// length 1 towards the camera; pixels without n count 1. The second value is the gradient by the blended x and y.
 #[must_use]
-pub fn plane_gather<R: Real>(
+pub fn plain_loss<R: Real>(
     blended: &[Blended<R>],
     map: &[(R, Vec3<R>)],
+    counts: impl Fn(usize) -> bool,
+    view: &View<R>,
+    weight: R,
+) -> (PlaneLoss<R>, Vec<[R; 2]>) {
+    let share = R::ONE / R::of(blended.len() as f64);
+    let each = weight * share;
+    let mut sum = R::ZERO;
+    let mut by_normal = vec![([R::ZERO; 3], R::ZERO); blended.len()];
+    let mut by_blended = vec![[R::ZERO; 2]; blended.len()];
+    for i in (0..blended.len()).filter(|i| counts(*i)) {
+        let [x, y, _] = blended[i].plane.normal;
+        let left = R::ONE - x * x - y * y;
+        let towards = if left > R::of(LEAST_LEFT) { left.sqrt() } else { R::ZERO };
+        let (m, n) = ([x, y, -towards], map[i].1);
+        let along = dot(m, n);
+        sum += R::ONE - along;
+        if n == [R::ZERO; 3] {
+            continue;
+        }
+        let slope = if towards > R::ZERO { n[2] / towards } else { R::ZERO };
+        by_blended[i] = [-each * (n[0] + slope * x), -each * (n[1] + slope * y)];
+        let width = view.size_px[0] as usize;
+        let [across, down] = differences(map, view, [(i % width) as u32, (i / width) as u32]);
+        let c = cross(across, down);
+        let length = if dot(c, n) < R::ZERO { -norm(c) } else { norm(c) };
+        by_normal[i].0 = scale(sub(m, scale(n, along)), -(each / length));
+    }
+    let loss = PlaneLoss {
+        total: each * sum,
+        mean: share * sum,
+        by_normal,
+    };
+    (loss, by_blended)
+}
+
+/// Gradient by every pixel's blended plane, whose distance is a depth.
+#[must_use]
+pub fn plain_gather<R: Real>(
+    map: &[(R, Vec3<R>)],
     by_normal: &[(Vec3<R>, R)],
+    by_blended: &[[R; 2]],
     view: &View<R>,
 ) -> Vec<Plane<R>> {
+    let width = view.size_px[0];
+    let by_point = by_points(map, by_normal, view);
+    let gradient = |i: usize| {
+        let ray = pixel_ray(view, [i as u32 % width, i as u32 / width].map(|v| R::of(f64::from(v))));
+        let [x, y] = by_blended[i];
+        Plane {
+            normal: [x, y, R::ZERO],
+            distance: if map[i].0 > R::ZERO {
+                dot(ray, by_point[i])
+            } else {
+                R::ZERO
+            },
+        }
+    };
+    (0..map.len()).map(gradient).collect()
+}
+
+/// Gradient by every pixel's point of the depth map.
+fn by_points<R: Real>(map: &[(R, Vec3<R>)], by_normal: &[(Vec3<R>, R)], view: &View<R>) -> Vec<Vec3<R>> {
     let [width, height] = view.size_px;
-    let mut by_point = vec![[R::ZERO; 3]; blended.len()];
+    let mut by_point = vec![[R::ZERO; 3]; map.len()];
     for y in 1..height.saturating_sub(1) {
         for x in 1..width.saturating_sub(1) {
             let at = (y * width + x) as usize;
@@ -113,6 +176,19 @@ pub fn plane_gather<R: Real>(
             }
         }
     }
+    by_point
+}
+
+/// Gradient by every pixel's blended plane.
+#[must_use]
+pub fn plane_gather<R: Real>(
+    blended: &[Blended<R>],
+    map: &[(R, Vec3<R>)],
+    by_normal: &[(Vec3<R>, R)],
+    view: &View<R>,
+) -> Vec<Plane<R>> {
+    let width = view.size_px[0];
+    let by_point = by_points(map, by_normal, view);
     let gradient = |i: usize| {
         let direct = scale(map[i].1, -by_normal[i].1);
         if map[i].0 == R::ZERO {
@@ -138,7 +214,7 @@ mod tests {
     use super::super::scenes::camera;
     use super::super::surface::depth_map;
     use super::*;
-    use crate::kernels::plane_loss::PLANES;
+    use crate::kernels::plane_loss::{BLENDED, PLANES};
 
     fn view(size_px: [u32; 2]) -> View<f64> {
         let size = size_px.map(f64::from);
@@ -250,6 +326,52 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The same for SuGaR's: from blended x, y and depth to the loss.
+    #[test]
+    fn gradients_by_depths_match_differences() {
+        let size = [16, 16];
+        let view = view(size);
+        let mut blended = surface(&view);
+        for (i, pixel) in blended.iter_mut().enumerate() {
+            // As deep as the planes were far, with hardly anything in front of some pixels.
+            pixel.plane.distance *= if i % 29 == 3 { 0.01 } else { 1.0 };
+        }
+        let counts = |i: usize| i % 11 != 3;
+        let loss = |blended: &[Blended<f64>]| {
+            let map = depth_map(blended, &view, &BLENDED);
+            plain_loss(blended, &map, counts, &view, 0.7).0
+        };
+        let map = depth_map(&blended, &view, &BLENDED);
+        let (whole, by_blended) = plain_loss(&blended, &map, counts, &view, 0.7);
+        assert!(whole.mean > 60.0 / 256.0, "the border counts: {}", whole.mean);
+        let exact = plain_gather(&map, &whole.by_normal, &by_blended, &view);
+        let largest = exact.iter().map(|p| norm(p.normal)).fold(0.0, f64::max);
+        let mut pulled = 0;
+        for i in (0..blended.len()).filter(|i| map[*i].0 > 0.0) {
+            for k in [0, 1, 3] {
+                let kept = blended[i];
+                let mut at = |by: f64| {
+                    match k {
+                        3 => blended[i].plane.distance += by,
+                        _ => blended[i].plane.normal[k] += by,
+                    }
+                    let value = loss(&blended).total;
+                    blended[i] = kept;
+                    value
+                };
+                let numeric = (at(1e-7) - at(-1e-7)) / 2e-7;
+                let exact = if k == 3 { exact[i].distance } else { exact[i].normal[k] };
+                pulled += usize::from(exact != 0.0);
+                let apart = (numeric - exact).abs();
+                assert!(
+                    apart <= 1e-3 * exact.abs().max(1e-3 * largest),
+                    "{i} {k}: {numeric} {exact}"
+                );
+            }
+        }
+        assert!(pulled > 500, "{pulled}");
     }
 
     /// A plane that is drawn whole agrees with itself, and images without a pixel inside have no loss.

@@ -48,6 +48,8 @@ pub struct Settings {
     pub tight_tiles: bool,
     /// Some Gaussians are left out; evaluation never does that.
     pub dropout: Option<Dropout>,
+    /// Planes have the depth of their centre in place of their distance from the camera.
+    pub plane_depths: bool,
 }
 
 /// Below this alpha a pixel is left alone.

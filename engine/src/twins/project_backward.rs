@@ -153,7 +153,7 @@ pub fn project_backward<R: Real>(
     let d_filtered_opacity = settings.opacity_gain::<R>() * d_filtered_opacity;
     let (d_sigma, through_shape) = covariance_backward(&f, view, d_cov);
     let through_position = position_backward(view, f.camera, g.mean_px);
-    let plane = plane_backward(gaussian, view, &g.plane);
+    let plane = plane_backward(gaussian, view, &g.plane, settings.plane_depths);
     let d_camera = add(add(through_shape, through_position), plane.camera);
     let (sh, through_colour) = colour_backward(gaussian, view, settings.sh_degree, visible, g);
     let (quat, d_scale) = shape_backward(&f, d_sigma, &plane);

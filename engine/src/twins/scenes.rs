@@ -30,6 +30,7 @@ pub(super) fn settings(filter_2d: Filter2d, sh_degree: u32) -> Settings {
         sh_degree,
         tight_tiles: true,
         dropout: None,
+        plane_depths: false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::gaussian::{Gaussian, View};
 use super::loss::{Loss, Weights, loss};
-use super::plane_loss::{PlaneLoss, edge_weights, plane_gather, plane_loss};
+use super::plane_loss::{PlaneLoss, edge_weights, plain_gather, plain_loss, plane_gather, plane_loss};
 use super::project::{Settings, Visible, project};
 use super::project_backward::project_backward;
 use super::rasterize::{Raster, TileLists, pixel_list, rasterize};
@@ -10,7 +10,7 @@ use super::rasterize_backward::{Gradient2d, ImageGradients, SurfaceGradients, ra
 use super::surface::{self, Blended, Plane};
 use super::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 use crate::gaussians::Gaussians;
-use crate::kernels::plane_loss::PLANES;
+use crate::kernels::plane_loss::{BLENDED, PLANES};
 use crate::math::{Real, Vec3};
 use crate::scene::Camera;
 
@@ -106,13 +106,13 @@ pub struct Drawn<R> {
 }
 
 impl<R: Real> Drawn<R> {
-    /// Draws the surfaces of what [`forward`] made.
+    /// Draws the surfaces of what [`forward`] made; with `plane_depths` depths are those that are blended.
     #[must_use]
-    pub fn new(gaussians: &[Gaussian<R>], forward: &Forward<R>, view: &View<R>) -> Self {
+    pub fn new(gaussians: &[Gaussian<R>], forward: &Forward<R>, view: &View<R>, plane_depths: bool) -> Self {
         let planes: Vec<_> = forward
             .visible
             .iter()
-            .map(|record| surface::plane(&gaussians[record.id as usize], view))
+            .map(|record| surface::plane_for(&gaussians[record.id as usize], view, plane_depths))
             .collect();
         let [width, height] = view.size_px;
         let pixels = (0..height).flat_map(|y| (0..width).map(move |x| [x, y]));
@@ -123,12 +123,13 @@ impl<R: Real> Drawn<R> {
                 surface::blend_pixel(&forward.visible, &planes, list, pixel, view)
             })
             .collect();
-        let map = surface::depth_map(&blended, view, &PLANES);
+        let map = surface::depth_map(&blended, view, if plane_depths { &BLENDED } else { &PLANES });
         Self { planes, blended, map }
     }
 }
 
-/// [`step`] whose loss looks at surfaces too, with the weight `normals`; every pixel of the photo counts.
+/// [`step`] whose loss looks at surfaces too, with the weight `normals`; every pixel of the photo counts. With
+/// [`Settings::plane_depths`] it is SuGaR's.
 #[must_use]
 #[expect(clippy::too_many_arguments, reason = "those of `step`, and a weight")]
 pub fn surface_step<R: Real>(
@@ -143,10 +144,17 @@ pub fn surface_step<R: Real>(
 ) -> (Step<R>, PlaneLoss<R>) {
     let forward = forward(gaussians, filter_3d, view, settings, background);
     let loss = loss(view.size_px, &forward.raster.rgb, target, weights);
-    let drawn = Drawn::new(gaussians, &forward, view);
-    let edges = edge_weights(view.size_px, target, |_| true);
-    let of_planes = plane_loss(&drawn.blended, &drawn.map, &edges, view, normals);
-    let by_pixel = plane_gather(&drawn.blended, &drawn.map, &of_planes.by_normal, view);
+    let drawn = Drawn::new(gaussians, &forward, view, settings.plane_depths);
+    let (of_planes, by_pixel) = if settings.plane_depths {
+        let (of_planes, by_blended) = plain_loss(&drawn.blended, &drawn.map, |_| true, view, normals);
+        let by_pixel = plain_gather(&drawn.map, &of_planes.by_normal, &by_blended, view);
+        (of_planes, by_pixel)
+    } else {
+        let edges = edge_weights(view.size_px, target, |_| true);
+        let of_planes = plane_loss(&drawn.blended, &drawn.map, &edges, view, normals);
+        let by_pixel = plane_gather(&drawn.blended, &drawn.map, &of_planes.by_normal, view);
+        (of_planes, by_pixel)
+    };
     let by_transmittance: Vec<R> = of_planes.by_normal.iter().map(|(_, weight)| -*weight).collect();
     let surface = SurfaceGradients {
         planes: &drawn.planes,

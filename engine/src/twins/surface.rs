@@ -48,6 +48,17 @@ pub fn plane<R: Real>(gaussian: &Gaussian<R>, view: &View<R>) -> Plane<R> {
     turned(gaussian, view).0
 }
 
+/// What is blended for a Gaussian: its plane, and with `depths` the depth of its centre in place of the plane's distance.
+#[must_use]
+pub fn plane_for<R: Real>(gaussian: &Gaussian<R>, view: &View<R>, depths: bool) -> Plane<R> {
+    let plane = plane(gaussian, view);
+    let depth = view.to_camera(gaussian.mean)[2];
+    Plane {
+        distance: if depths { depth } else { plane.distance },
+        ..plane
+    }
+}
+
 /// The plane, and the sign by which the axis was turned towards the camera.
 fn turned<R: Real>(gaussian: &Gaussian<R>, view: &View<R>) -> (Plane<R>, R) {
     let thin = thinnest(gaussian.log_scale);
@@ -76,10 +87,23 @@ pub struct PlaneBackward<R> {
 }
 
 /// Through d = -n . c and n = s W R e_k, with the Gaussian's centre c in camera space, the rotations W of the camera and R of the
-/// Gaussian; the thinnest axis k and the sign s are constants of the step.
+/// Gaussian; the thinnest axis k and the sign s are constants of the step. With `depths` the gradient by the distance is by the
+/// depth of the centre.
 #[must_use]
-pub fn plane_backward<R: Real>(gaussian: &Gaussian<R>, view: &View<R>, gradient: &Plane<R>) -> PlaneBackward<R> {
+pub fn plane_backward<R: Real>(
+    gaussian: &Gaussian<R>,
+    view: &View<R>,
+    gradient: &Plane<R>,
+    depths: bool,
+) -> PlaneBackward<R> {
     let (plane, sign) = turned(gaussian, view);
+    if depths {
+        return PlaneBackward {
+            axis: thinnest(gaussian.log_scale),
+            direction: scale(mat_vec(transpose(view.rotation), gradient.normal), sign),
+            camera: [R::ZERO, R::ZERO, gradient.distance],
+        };
+    }
     let centre = view.to_camera(gaussian.mean);
     let by_normal = sub(gradient.normal, scale(centre, gradient.distance));
     PlaneBackward {
@@ -164,6 +188,11 @@ pub fn blend_pixel<R: Real>(
 #[must_use]
 pub fn depth<R: Real>(blended: &Blended<R>, ray: Vec3<R>, depths: &Depths) -> R {
     let covered = R::ONE - blended.transmittance;
+    if depths.kind == DepthKind::Blended {
+        let z = blended.plane.distance;
+        let counts = z > R::ZERO && z <= R::of(depths.far.into());
+        return if counts { z } else { R::ZERO };
+    }
     if covered.is_nan() || covered <= R::of(LEAST_COVERAGE) {
         return R::ZERO;
     }
@@ -177,7 +206,7 @@ pub fn depth<R: Real>(blended: &Blended<R>, ray: Vec3<R>, depths: &Depths) -> R 
             }
         }
         DepthKind::Median => blended.median,
-        DepthKind::Expected => blended.depth / covered,
+        DepthKind::Expected | DepthKind::Blended => blended.depth / covered,
     };
     let counts = z > R::ZERO && z <= R::of(depths.far.into());
     if counts { z } else { R::ZERO }

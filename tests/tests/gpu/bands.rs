@@ -121,6 +121,36 @@ fn steps_that_look_at_surfaces_give_the_same_bytes_in_bands() {
     assert_valid(&device);
 }
 
+/// Terms of the density, alone and with depths, in bands of lists and of records; neighbours are found anew on the way.
+#[test]
+fn steps_with_terms_of_the_density_give_the_same_bytes_in_bands() {
+    let device = open();
+    let terms = |variant: &str| {
+        format!("[{{ kind: density, variant: {variant}, samples: 2000, k: 8, rebuild: 3, from: 2, prune: 0 }}]")
+    };
+    let blended = "[{ kind: l1 }, { kind: dssim }, { kind: dn_consistency, weight: 0.5, from: 4 }]";
+    let image = "[{ kind: l1 }, { kind: dssim }]";
+    for (variant, losses) in [("density", image), ("sdf", image), ("sdf", blended)] {
+        let terms = terms(variant);
+        let own = [("regularizers", terms.as_str()), ("losses", losses)];
+        let run = |settings: &[(&str, &str)]| {
+            let profile = profile(&[&own, settings].concat());
+            let mut trainer = trainer(&device, &profile, Reduction::Segmented, &scene().model());
+            Run::new(&mut trainer, 6, |i| camera(&scene(), i), false)
+        };
+        let whole = run(&[]);
+        let density: Vec<f32> = whole.statuses.iter().map(|s| s.counters.density).collect();
+        assert_eq!(density[0], 0.0);
+        assert!(density[1..].iter().all(|mean| *mean > 0.0), "{variant}: {density:?}");
+        for way in [("fault.bands", "23"), ("fault.v_cap", "150")] {
+            let banded = run(&[way]);
+            assert!(banded.banded > 0, "{way:?}");
+            banded.assert_same(&whole, &format!("{variant} {losses} {way:?}"));
+        }
+    }
+    assert_valid(&device);
+}
+
 /// What a step leaves out is the same in all of its bands.
 #[test]
 fn steps_that_leave_gaussians_out_give_the_same_bytes_in_bands() {

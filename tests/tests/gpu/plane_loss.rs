@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use kiln::kernels::counters::Counters;
-use kiln::kernels::plane_loss::{self, PLANES, PlaneLossIo};
+use kiln::kernels::plane_loss::{self, Kind, PLANES, PlaneLossIo};
 use kiln::kernels::surface_depth;
 use kiln::kernels::views::{Reduction, Surface};
 use kiln::kernels::{prepare_args, uniforms::StepUniforms};
@@ -85,6 +85,7 @@ impl Passes {
         let pixels = u64::from(capacities.max_pixels);
         let mut arena = |name: &str, bytes| table.add(name, Class::Arena, Tag::Pixels, bytes);
         let io = PlaneLossIo {
+            kind: Kind::Weighted,
             steepest: arena("steepest", 4),
             sums: arena("sums", 4 * u64::from(capacities.max_tiles)),
         };

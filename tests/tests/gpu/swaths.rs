@@ -112,8 +112,7 @@ fn masks_coverage_and_exposures_in_swaths() {
         c.losses = ExtraLosses {
             alpha: true,
             exposure: true,
-            normals: false,
-            depth: None,
+            ..ExtraLosses::default()
         };
         c
     };

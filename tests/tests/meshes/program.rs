@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use kiln_lab::synth::{Synthetic, SyntheticKind};
 use kiln_mesh::{Mesh, ply};
 use kiln_tests::runs::{QUICK, Scratch, kiln, outcome, train_command};
+use kiln_triangles::Model;
 use serde_json::Value;
 
 /// The synthetic solids in small photos, and meshes of their square.
@@ -51,6 +52,20 @@ fn scene() -> &'static Path {
             "points.ply",
             &Mesh::new(square.positions().to_vec(), vec![]).expect("points"),
         );
+        // Grey from every side, as a model of triangles.
+        let model = Model {
+            degree: 1,
+            positions: square.positions().to_vec(),
+            weights: vec![9.0; 4],
+            sh0: vec![[0.0; 3]; 4],
+            sh_rest: vec![0.0; 36],
+            triangles: square.triangles().to_vec(),
+            floor: 0.999,
+            sigma: 1e-4,
+        };
+        let mut bytes = Vec::new();
+        model.write(&[], &mut bytes).expect("bytes");
+        fs::write(path.join("model.ply"), bytes).expect("a file");
         (scratch, path)
     });
     path
@@ -132,6 +147,75 @@ fn a_mesh_is_held_against_photos_and_truth() {
         "{text}"
     );
     assert!(text.contains("4 vertices, 2 triangles, 1 pieces, 4 open"), "{text}");
+}
+
+#[test]
+fn a_model_of_triangles_is_a_mesh_with_colors_by_direction() {
+    let figures = |name: &str| -> Value {
+        let Output { status, stdout, stderr } = eval(name).arg("--json").output().expect("the program starts");
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        serde_json::from_slice(&stdout).expect("JSON")
+    };
+    let (model, grey) = (figures("model.ply"), figures("grey.ply"));
+    assert_eq!((&model["look"], &model["triangles"]), (&"harmonics".into(), &2.into()));
+    assert_eq!(
+        (&model["test"]["mean"], &model["coverage"]),
+        (&grey["test"]["mean"], &grey["coverage"])
+    );
+}
+
+#[test]
+fn a_model_of_triangles_is_written_for_others() {
+    let scratch = Scratch::new("triangles");
+    let out = scratch.join("out");
+    let convert = |more: &[&str]| -> (Option<i32>, String) {
+        let mut command = kiln();
+        command.arg("mesh").arg(mesh("model.ply")).arg("-o").arg(&out);
+        outcome(command.args(["--format", "ply,obj,glb"]).args(more))
+    };
+    let (code, said) = convert(&["--dry-run"]);
+    assert!(
+        code == Some(0) && !out.exists() && said.contains("2 triangles"),
+        "{said}"
+    );
+    let (code, said) = convert(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    let (objects, _) = tobj::load_obj(out.join("mesh.obj"), &tobj::GPU_LOAD_OPTIONS).expect("a foreign reader");
+    assert_eq!(
+        (objects[0].mesh.indices.len(), objects[0].mesh.positions.len()),
+        (6, 12)
+    );
+    let bytes = fs::read(out.join("mesh.glb")).expect("a file");
+    let gltf::Gltf { document, blob } = gltf::Gltf::from_slice(&bytes).expect("a foreign reader");
+    let surface = document.meshes().next().and_then(|mesh| mesh.primitives().next());
+    let surface = surface.expect("a surface");
+    let reader = surface.reader(|_| blob.as_deref());
+    assert_eq!(reader.read_positions().map(Iterator::count), Some(4));
+    let bytes = fs::read(out.join("mesh.ply")).expect("a file");
+    let back = ply::read(&bytes[..]).expect("a mesh");
+    assert!(back.triangles().len() == 2 && back.colors().is_some());
+    let report: Value = serde_json::from_slice(&fs::read(out.join("report.json")).expect("a report")).expect("JSON");
+    assert_eq!(
+        (&report["surface"]["pieces"], &report["files"][2]),
+        (&1.into(), &"mesh.glb".into())
+    );
+    let (code, said) = convert(&["--set", "mesh.voxel=0.1"]);
+    assert!(
+        code == Some(2) && said.contains("mesh already") && said.contains("mesh.voxel"),
+        "{code:?} {said}"
+    );
+    // Where splats are wanted it is named.
+    let mut command = kiln();
+    command
+        .arg("eval")
+        .arg(mesh("model.ply"))
+        .args(["--scene"])
+        .arg(scene());
+    let (code, said) = outcome(command.args(["--quiet", "--set", "device.allow_cpu=true"]));
+    assert!(
+        code == Some(4) && said.contains("model of triangles"),
+        "{code:?} {said}"
+    );
 }
 
 #[test]

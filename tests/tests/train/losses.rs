@@ -64,6 +64,7 @@ fn coverage(scratch: &Scratch, scene: &str, run: &str) -> [f64; 2] {
         sh_degree: 0,
         tight_tiles: true,
         dropout: None,
+        plane_depths: false,
     };
     let (gaussians, filter) = (Gaussian::<f32>::from_model(&model), &model.filter_3d);
     let mut sums = [(0.0, 0.0); 2];

@@ -105,6 +105,7 @@ fn the_count_over_the_training_views_is_what_steps_see() {
         sh_degree: 3,
         tight_tiles: true,
         dropout: None,
+        plane_depths: false,
     };
     let counts = cameras.iter().map(|view| {
         let each = gaussians.iter().zip(&filters);

@@ -13,12 +13,14 @@ pub mod manifest;
 mod rust;
 pub mod setup;
 pub mod shaders;
+mod slim;
 pub mod source;
 pub mod spirv;
 pub mod steps;
 pub mod system;
 pub mod test;
 pub mod viewer;
+pub mod windows;
 
 use std::fmt::Display;
 use std::io::Write;

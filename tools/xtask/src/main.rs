@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use xtask::failure::Failure;
-use xtask::{demo, root, say, shaders, test, viewer};
+use xtask::{demo, root, say, shaders, test, viewer, windows};
 
 const USAGE: &str = "usage: cargo xtask VERB
   demo      set up this machine, build, train the bundled scene
   test      set up this machine, run every check and test
   shaders   compile the shaders, or check them: see `cargo xtask shaders --help`
-  viewer    build the viewer's bundle, or check it: see `cargo xtask viewer --help`";
+  viewer    build the viewer's bundle, or check it: see `cargo xtask viewer --help`
+  windows   check that the program compiles for Windows";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
             "test" => test::run(&root(), rest),
             "shaders" => shaders::run(&root(), rest),
             "viewer" => viewer::run(&root(), rest),
+            "windows" => windows::run(&root(), rest),
             "--help" | "-h" | "help" => {
                 say(USAGE);
                 Ok(())

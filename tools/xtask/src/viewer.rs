@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use crate::bundle::{self, Manifest};
 use crate::failure::{Failure, Result};
-use crate::{sha256, steps};
+use crate::{sha256, slim, steps};
 
 const USAGE: &str = "usage: cargo xtask viewer [--page|--verify]
   (nothing)   build the viewer for browsers into viewer-wasm/dist (the first build takes minutes)
@@ -53,7 +53,7 @@ pub fn verify(root: &Path) -> Result<()> {
 
 fn build(root: &Path) -> Result<()> {
     let sources = bundle::sources(root)?;
-    let compiler = Compiler::find()?;
+    let compiler = Compiler::find(TARGET)?;
     let module = compiler.build(root)?;
     let fresh = fresh_folder(root)?;
     let bindgen = bind(root, &module, &fresh)?;
@@ -98,6 +98,7 @@ fn finish(root: &Path, fresh: &Path, sources: bundle::Hashes, made_by: String) -
         let (from, to) = (page.join(&name), fresh.join(&name));
         fs::copy(&from, &to).map_err(|e| Failure::io("copy", &from, e))?;
     }
+    make_slim(fresh)?;
     let small = compress(fresh)?;
 
     if small > BUDGET_BYTES {
@@ -127,26 +128,44 @@ fn finish(root: &Path, fresh: &Path, sources: bundle::Hashes, made_by: String) -
     Ok(())
 }
 
+/// Leaves out of the scripts what browsers do not need.
+fn make_slim(folder: &Path) -> Result<()> {
+    let text = |path: &Path| fs::read_to_string(path).map_err(|e| Failure::io("read", path, e));
+    let write = |path: &Path, bytes: &[u8]| fs::write(path, bytes).map_err(|e| Failure::io("write", path, e));
+    let (script, module) = (folder.join("kiln_viewer.js"), folder.join("kiln_viewer_bg.wasm"));
+    let mut bindings = text(&script)?;
+    let mut bytes = fs::read(&module).map_err(|e| Failure::io("read", &module, e))?;
+    slim::number_imports(&mut bindings, &mut bytes);
+    write(&script, bindings.as_bytes())?;
+    write(&module, &bytes)?;
+    for name in bundle::names(folder)?.into_iter().filter(|name| name.ends_with(".js")) {
+        let path = folder.join(name);
+        write(&path, slim::script(&text(&path)?).as_bytes())?;
+    }
+    Ok(())
+}
+
 /// Where builds go.
 fn target_folder(root: &Path) -> PathBuf {
     let set = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     set.map_or_else(|| root.join("target"), |folder| root.join(folder))
 }
 
-/// A Rust compiler with a standard library for browsers, or the sources of one.
-struct Compiler {
-    cargo: PathBuf,
-    rustc: PathBuf,
+/// A Rust compiler with a standard library for another target, or the sources of one.
+pub(crate) struct Compiler {
+    pub(crate) cargo: PathBuf,
+    pub(crate) rustc: PathBuf,
     version: String,
     /// Folder of the standard library's sources, which is then built too.
-    std_source: Option<PathBuf>,
+    pub(crate) std_source: Option<PathBuf>,
 }
 
 impl Compiler {
-    fn find() -> Result<Self> {
+    /// One that can build for `target`.
+    pub(crate) fn find(target: &str) -> Result<Self> {
         let rustc = PathBuf::from(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
         let sysroot = PathBuf::from(said(Command::new(&rustc).args(["--print", "sysroot"]))?);
-        if sysroot.join("lib/rustlib").join(TARGET).join("lib").is_dir() {
+        if sysroot.join("lib/rustlib").join(target).join("lib").is_dir() {
             let cargo = PathBuf::from(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
             return Self::new(cargo, rustc, None);
         }
@@ -157,7 +176,7 @@ impl Compiler {
             return Self::new(cargo, rustc, Some(std_source));
         }
         Err(Failure::set_up(format!(
-            "no Rust compiler here can build for browsers\nhint: `rustup target add {TARGET}`, or on Debian \
+            "no Rust compiler here can build for {target}\nhint: `rustup target add {target}`, or on Debian \
              `sudo apt-get install -y rustc-web cargo-web rust-web-src`"
         )))
     }

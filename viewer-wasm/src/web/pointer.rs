@@ -9,6 +9,7 @@ use super::subject::Subject;
 use super::{actions, dom};
 use crate::address::Tab;
 use crate::navigate::Mode;
+use crate::run::Ply;
 use crate::style::Style;
 
 /// A press that moves less than this is a click, pixels.
@@ -178,6 +179,8 @@ impl App {
             }
             "v" if splats && self.view.through.is_some() => self.set_photo(self.view.photo.next()),
             "x" if splats => self.screenshot(),
+            "k" if splats => self.keep_scene(),
+            "b" if splats && self.kept_is_there() => self.next_beside(),
             "[" | "]" if splats => self.step_camera(if key == "[" { -1 } else { 1 }),
             "," | "." if splats => self.step_model(if key == "," { -1 } else { 1 }),
             "o" if splats => self.act("side", ""),
@@ -224,12 +227,12 @@ impl App {
             return;
         };
         let plys = &run.info.plys;
-        let now = plys
-            .iter()
-            .position(|ply| self.view.subject == Subject::Saved(ply.iteration))
-            .unwrap_or(plys.len() - 1);
-        let next = (now as i64 + by).clamp(0, plys.len() as i64 - 1) as usize;
-        if next != now {
+        let shown = |ply: &Ply| self.view.subject == Subject::Saved(ply.iteration);
+        let last = plys.len() as i64 - 1;
+        // With none of them on the screen the newest is the next.
+        let now = plys.iter().position(shown);
+        let next = now.map_or(last, |at| (at as i64 + by).clamp(0, last)) as usize;
+        if Some(next) != now {
             self.pick_model(plys[next].iteration);
         }
     }
@@ -263,14 +266,13 @@ pub(super) fn listen_keys() {
     dom::on(&window, "keyup", |event: KeyboardEvent| {
         let key = event.key().to_ascii_lowercase();
         with(|app| {
-            let flying = app.view.keys.iter().any(|held| held != "shift");
-            app.view.keys.retain(|held| *held != key);
-            if flying && app.view.keys.is_empty() {
-                app.sync_address();
+            // It has moved the camera for a frame at least, however short it was held.
+            if app.view.keys.contains(&key) {
+                app.view.let_go.push(key);
             }
         });
     });
     dom::on(&window, "blur", |_: Event| {
-        with(|app| app.view.keys.clear());
+        with(|app| (app.view.keys.clear(), app.view.let_go.clear()));
     });
 }

@@ -235,6 +235,34 @@ fn bad_sets_end_clearly() {
 }
 
 #[test]
+fn whatever_comes_ends() {
+    let mut connected_sets = 0;
+    for seed in 0..400 {
+        // Few coordinates: equal points, common planes, lines and spheres, triangles without an area.
+        let random = Random::new(seed);
+        let (count, steps) = (random.bits(0) % 40, 2 + random.bits(1) % 4);
+        let x = |i: u64| (random.bits(10 + i) % steps) as f32;
+        let positions: Vec<[f32; 3]> = (0..count).map(|i| [x(3 * i), x(3 * i + 1), x(3 * i + 2)]).collect();
+        let corner = |t: u64, k: u64| (random.bits(1000 + 3 * t + k) % count.max(1)) as u32;
+        let triangles = (0..count).map(|t| [corner(t, 0), corner(t, 1), corner(t, 2)]).collect();
+        let soup = Mesh::new(positions, triangles).unwrap();
+        let brightness = vec![1.0; count as usize];
+        match surface(soup, &options(&brightness), &mut on) {
+            Ok((mesh, found)) => {
+                assert_eq!(
+                    (crossings(&mesh), mesh.triangles().len() as u64),
+                    (0, found.triangles),
+                    "seed {seed}"
+                );
+                connected_sets += u32::from(found.triangles > 0);
+            }
+            Err(error) => assert!(matches!(error, Error::Unfit { .. }), "seed {seed}: {error}"),
+        }
+    }
+    assert!(connected_sets > 100, "{connected_sets}");
+}
+
+#[test]
 fn extreme_sizes_do_no_harm() {
     for (seed, size) in [(1, 1e-30_f32), (2, 1e-42), (3, 1e37), (4, 1.0)] {
         let soup = shapes::jittered(&shapes::soup(80, 100, seed), 0.1, seed);

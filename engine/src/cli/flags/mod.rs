@@ -85,7 +85,7 @@ const SETTINGS: &[Flag] = &[
         &["init-model"],
         "init",
         One("FILE", init_model),
-        "Start from a trained model (PLY, compressed PLY, SPZ)",
+        "Start from a trained model (PLY, compressed PLY, SPZ, GLB)",
     ),
     flag(
         &["resolution", "r", "data-factor"],
@@ -166,6 +166,12 @@ const SETTINGS: &[Flag] = &[
         "train.seed",
         One("N", whole::<u64>),
         "Seed of every random choice",
+    ),
+    flag(
+        &["refine-poses", "pose-opt"],
+        "train.refine_poses",
+        Switch("{}"),
+        "Correct the cameras' poses while training",
     ),
     flag(
         &["max-gaussians", "cap-max", "max-cap", "max-splats"],

@@ -32,8 +32,9 @@ const EXPOSURE: &str = "`losses: [{ kind: exposure }]` in the configuration file
 const NO_JITTER: &str =
     "photos are sampled at pixel centres; `mip.kernel_size` and `mip.filter_3d` are what there is against aliasing";
 const NO_VIEWER: &str = "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run";
-const NO_MESH: &str = "surfaces are made of a trained model by `kiln mesh RUN`, or at the end of a run by `kiln train --mesh`; the \
-                       keys under `mesh` are its settings, see docs/meshes.md";
+const REGULARIZER: &str = "the key is `sugar.regularizer`, with `--recipe sugar`; `--set KEY=VALUE` sets it";
+const NO_REFINEMENT: &str =
+    "`--recipe sugar` ends with the textured mesh of the coarse stage: no Gaussians are bound to it";
 
 /// Flags of the Mip-Splatting trainer and of the 3DGS trainer under it.
 pub(super) const GAUSSIANS: &[Row] = &[
@@ -218,46 +219,154 @@ pub(super) const MESHES: &[Row] = &[
         "`memory_jsonl` under `sinks` always records it; `kiln memory RUN` shows it",
     ),
     Refused(
-        &[
-            "-c",
-            "--checkpoint_path",
-            "--iteration_to_load",
-            "--skip_coarse",
-            "--coarse_checkpoint",
-            "--refinement_time",
-            "-f",
-            "--refinement_iterations",
-            "-l",
-            "--surface_level",
-            "-v",
-            "--n_vertices_in_mesh",
-            "-g",
-            "--gaussians_per_triangle",
-            "-b",
-            "--bboxmin",
-            "-B",
-            "--bboxmax",
-            "--center_bbox",
-            "--low_poly",
-            "--high_poly",
-            "--square_size",
-            "--postprocess_mesh",
-            "--postprocess_density_threshold",
-            "--postprocess_iterations",
-            "--export_ply",
-            "-t",
-            "--export_uv_textured_mesh",
-            "--project_mesh_on_surface_points",
-            "--regularization_type",
-        ],
-        "-l 0.3",
-        NO_MESH,
+        &["-c", "--checkpoint_path", "--gs_output_dir"],
+        "-c output/garden",
+        "`sugar.from` names the trained model that `--recipe sugar` begins with; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--iteration_to_load"],
+        "--iteration_to_load 7000",
+        "the key is `sugar.start`, with `--recipe sugar`; `--set KEY=VALUE` sets it",
     ),
     RefusedWith(
         &["-r", "--resolution"],
-        &["density", "dn_consistency", "sdf", "refinement"],
+        &["density", "dn_consistency", "sdf"],
         "-r dn_consistency",
-        NO_MESH,
+        REGULARIZER,
+    ),
+    Refused(&["--regularization_type"], "--regularization_type sdf", REGULARIZER),
+    RefusedWith(
+        &["-r", "--resolution"],
+        &["refinement"],
+        "-r refinement",
+        "it never was one of the kinds; `sugar.regularizer` is density, sdf or dn_consistency",
+    ),
+    Refused(
+        &["-e", "--estimation_factor"],
+        "--estimation_factor 0.2",
+        "it is `weight` of the regularizer `density`: `--set regularizers.1.weight=0.2` sets it in `--recipe sugar`",
+    ),
+    Refused(
+        &["-n", "--normal_factor"],
+        "--normal_factor 0.2",
+        "it is `normal` of the regularizer `density`: `--set regularizers.1.normal=0.2` sets it in `--recipe sugar`",
+    ),
+    Refused(
+        &["-l", "--surface_level"],
+        "-l 0.3",
+        "the key is `mesh.level`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["-v", "--n_vertices_in_mesh", "--decimation_target"],
+        "-v 1000000",
+        "the key is `mesh.decimate`: `--set mesh.decimate.triangles=1000000`, for SuGaR counts triangles",
+    ),
+    Refused(
+        &["-b", "--bboxmin", "-B", "--bboxmax", "--center_bbox"],
+        "--bboxmin (-1,-1,-1)",
+        "the key is `mesh.box`, world coordinates of both corners; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--project_mesh_on_surface_points"],
+        "--project_mesh_on_surface_points True",
+        "the key is `mesh.project`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &[
+            "--use_centers_to_extract_mesh",
+            "--use_marching_cubes",
+            "--use_vanilla_3dgs",
+        ],
+        "--use_marching_cubes True",
+        "points lie on a level of the density, and the surface is Poisson's; `mesh.method` fusion is the other way",
+    ),
+    Refused(
+        &["--low_poly"],
+        "--low_poly True",
+        "`--recipe sugar_light` makes a mesh of 200 000 triangles",
+    ),
+    Refused(
+        &["--high_poly"],
+        "--high_poly True",
+        "`--recipe sugar` makes a mesh of a million triangles",
+    ),
+    Refused(
+        &[
+            "-g",
+            "--gaussians_per_triangle",
+            "--n_gaussians_per_surface_triangle",
+            "-f",
+            "--refinement_iterations",
+            "--refinement_time",
+            "--normal_consistency_factor",
+        ],
+        "--refinement_time short",
+        NO_REFINEMENT,
+    ),
+    Refused(
+        &["-t", "--export_uv_textured_mesh"],
+        "-t True",
+        "the keys are `mesh.texture` and `mesh.formats`, which lists obj; `--set KEY=VALUE` sets them",
+    ),
+    Refused(
+        &["--square_size"],
+        "--square_size 8",
+        "the key is `mesh.texture.square`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &[
+            "--postprocess_mesh",
+            "--postprocess_density_threshold",
+            "--postprocess_iterations",
+        ],
+        "--postprocess_mesh True",
+        "`mesh.density_quantile` cuts where points are thin, `mesh.min_triangles` and `mesh.cull_unseen` clean",
+    ),
+    Refused(
+        &["--export_ply"],
+        "--export_ply True",
+        "the model is always written; `exporters` lists its files",
+    ),
+    Refused(
+        &[
+            "--skip_coarse",
+            "--coarse_checkpoint",
+            "--coarse_model_path",
+            "--mesh_path",
+            "--refined_model_path",
+            "--mesh_output_dir",
+        ],
+        "--skip_coarse True",
+        "`kiln mesh RUN` makes the mesh of a model that is there; the keys under `mesh` are its settings",
+    ),
+    Refused(
+        &["--img_resolution", "--img_size_limit"],
+        "--img_size_limit 1920",
+        "`--resolution N` says it all: a divisor, or the width in pixels",
+    ),
+];
+
+/// Flags of the MeshSplatting trainer that say nothing there either.
+pub(super) const TRIANGLES: &[Row] = &[
+    Refused(
+        &["--lamba_depth", "--depth_ratio"],
+        "--depth_ratio 1.0",
+        "MeshSplatting reads it nowhere; leave it out, or weigh depth maps by `losses: [..., { kind: depth, weight: 1 }]`",
+    ),
+    Refused(
+        &["--intervall_add_triangles"],
+        "--intervall_add_triangles 500",
+        "MeshSplatting reads it nowhere; leave it out. There it is `--densification_interval` that counts",
+    ),
+    Refused(
+        &["--wandb_name"],
+        "--wandb_name garden",
+        "MeshSplatting reads it nowhere; `--name` names the run, `sinks` say where its figures go",
+    ),
+    Refused(
+        &["--use_sparse_adam"],
+        "--use_sparse_adam",
+        "MeshSplatting imports that optimiser and never uses it; leave it out, or see `optimizer`",
     ),
 ];
 
@@ -272,7 +381,7 @@ pub(in crate::cli) fn find_refused(args: &[String]) -> Option<(&str, &'static st
         .enumerate()
         .take_while(|(_, arg)| *arg != "--")
         .find_map(|(at, arg)| {
-            let rows = GAUSSIANS.iter().chain(OTHERS).chain(MESHES);
+            let rows = GAUSSIANS.iter().chain(OTHERS).chain(MESHES).chain(TRIANGLES);
             let mut rows = rows.filter_map(|row| match *row {
                 Refused(flags, _, instead) => Some((flags, &[][..], instead)),
                 RefusedWith(flags, only, _, instead) => Some((flags, only, instead)),
@@ -382,10 +491,14 @@ pub(in crate::cli) fn page() -> String {
          ## Mip-Splatting and 3DGS\n\n{}\n\
          ## 3DGS-MCMC, gsplat, LichtFeld Studio, Brush\n\n{}\n\
          ## Mesh extraction and memory options\n\n\
-         In that pipeline `-i` is the iteration to start from and `-r` the kind of regularisation; here they are image\n\
-         folder and resolution, as in the trainers above.\n\n{}",
+         SuGaR's `train_full_pipeline.py`, `train.py` and the scripts of its stages are `kiln train --recipe sugar`. There `-i` is\n\
+         the iteration to start from, `-r` the kind of regularisation and `-o` the folder of the first model; here they are\n\
+         image folder, resolution and run folder, as in the trainers above.\n\n{}\n\
+         ## MeshSplatting\n\n\
+         Flags without effect in that trainer.\n\n{}",
         table(GAUSSIANS),
         table(OTHERS),
-        table(MESHES)
+        table(MESHES),
+        table(TRIANGLES)
     )
 }

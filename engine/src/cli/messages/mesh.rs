@@ -87,6 +87,12 @@ fn mesh() {
             &path("runs/a/mesh/report.json"),
             system(std::io::ErrorKind::PermissionDenied),
         )),
+        MeshError::Model {
+            path: path("triangles.ply"),
+            source: kiln_triangles::Error::NoModel {
+                what: "no weights".to_owned(),
+            },
+        },
         MeshError::Texture(DrawnError::Host(kiln_mesh::Error::TooMany {
             what: "charts",
             found: 70_000,
@@ -117,7 +123,8 @@ fn mesh() {
                 Mesh,
                 Picture,
                 Export,
-                Texture
+                Texture,
+                Model
             ]
         ),
     );

@@ -62,6 +62,12 @@ fn plan() {
         PlanError::Loss(LossError::NoDepths),
         PlanError::Loss(LossError::Blended),
         PlanError::Loss(LossError::Scores),
+        PlanError::Loss(LossError::TooDense {
+            gaussians: 3_000_000,
+            k: 16,
+            most: 2_097_152,
+            fitting: Some(11),
+        }),
         PlanError::Loss(LossError::SurfacesTooLarge {
             loss: "normals",
             pixels: 24_000_000,
@@ -329,10 +335,13 @@ fn models() {
             set: Split::Test,
         },
         StoredError::NoTestViews { scene: path("garden") },
+        StoredError::Triangles {
+            path: path("runs/a/triangles.ply"),
+        },
     ];
     examples.extend(wrapped!(StoredError in RunError,
         stored,
-        [Absent, NoModel, NoIteration, OneModel, NoViews, NoTestViews]
+        [Absent, NoModel, NoIteration, OneModel, NoViews, NoTestViews, Triangles]
     ));
     let init = vec![
         InitError::NoPoints,

@@ -209,12 +209,22 @@ pub struct StepUniforms {
     pub dropout: f32,
     /// Weight in the loss of half an exposure's squared distance from the identity.
     pub exposure_hold: f32,
-    /// Weight of the disagreement between blended planes and the depth map's normals.
+    /// Weight of the disagreement between blended planes or normals and the depth map's normals.
     pub normals_weight: f32,
     /// Weight of the mean over visible Gaussians of the least standard deviation, per world unit.
     pub flat_weight: f32,
-    /// Fills the block up to whole vectors: the table of learning rates lies behind it.
-    pub reserved: [u32; 2],
+    /// Learning rate of the camera's correction, radians and extents; 0 = it stays.
+    pub pose_rate: f32,
+    /// Unit of that correction's shifts, world units.
+    pub pose_extent: f32,
+    /// Weight of the mean entropy of visible Gaussians' opacities.
+    pub entropy_weight: f32,
+    /// Fill the block up to whole vectors: the table of learning rates lies behind it.
+    pub reserved_0: u32,
+    /// See above.
+    pub reserved_1: u32,
+    /// See above.
+    pub reserved_2: u32,
 }
 
 const _: () = {
@@ -254,8 +264,13 @@ const _: () = {
     assert!(offset_of!(StepUniforms, exposure_hold) == 284);
     assert!(offset_of!(StepUniforms, normals_weight) == 288);
     assert!(offset_of!(StepUniforms, flat_weight) == 292);
-    assert!(offset_of!(StepUniforms, reserved) == 296);
-    assert!(size_of::<StepUniforms>() == 304);
+    assert!(offset_of!(StepUniforms, pose_rate) == 296);
+    assert!(offset_of!(StepUniforms, pose_extent) == 300);
+    assert!(offset_of!(StepUniforms, entropy_weight) == 304);
+    assert!(offset_of!(StepUniforms, reserved_0) == 308);
+    assert!(offset_of!(StepUniforms, reserved_1) == 312);
+    assert!(offset_of!(StepUniforms, reserved_2) == 316);
+    assert!(size_of::<StepUniforms>() == 320);
 };
 
 /// Counts that stay on the device; also the status word that the host reads some steps late.
@@ -302,8 +317,14 @@ pub struct Counters {
     pub ssim: f32,
     /// Gaussians that the last cull removed.
     pub culled: u32,
-    /// Mean disagreement between blended planes and the depth map's normals.
+    /// Mean disagreement between blended planes or normals and the depth map's normals.
     pub normals: f32,
+    /// Samples of the density in this step.
+    pub density_samples: u32,
+    /// Their mean distance from the density of a surface.
+    pub density: f32,
+    /// Mean squared distance of normals from those around.
+    pub density_normals: f32,
 }
 
 const _: () = {
@@ -328,7 +349,10 @@ const _: () = {
     assert!(offset_of!(Counters, ssim) == 72);
     assert!(offset_of!(Counters, culled) == 76);
     assert!(offset_of!(Counters, normals) == 80);
-    assert!(size_of::<Counters>() == 84);
+    assert!(offset_of!(Counters, density_samples) == 84);
+    assert!(offset_of!(Counters, density) == 88);
+    assert!(offset_of!(Counters, density_normals) == 92);
+    assert!(size_of::<Counters>() == 96);
 };
 
 /// Stands behind `StepUniforms` in the same tensor.
@@ -451,10 +475,16 @@ pub const FLAG_UPDATE: u32 = 8;
 pub const FLAG_COUNT_FAINT: u32 = 64;
 /// Statistics are those of scores: errors and largest weights, see `adds_errors`.
 pub const FLAG_SCORES: u32 = 256;
+/// The camera is corrected by what was learnt for the view.
+pub const FLAG_POSES: u32 = 1024;
 /// Records of near Gaussians are white, all others black: the render is the weight of the near ones.
 pub const FLAG_NEAR: u32 = 512;
 /// The image gradient's fourth component is that of the final transmittance.
 pub const FLAG_ALPHA_GRADIENT: u32 = 4096;
+/// Terms of the density take part in this step.
+pub const FLAG_DENSITY: u32 = 8192;
+/// The fourth value of planes is the depth of their centre, not their distance from the camera.
+pub const FLAG_PLANE_DEPTHS: u32 = 16384;
 /// Significant bits of a depth key, see `project`.
 pub const DEPTH_KEY_BITS: u32 = 24;
 /// Centres.
@@ -508,6 +538,8 @@ pub const DEPTH_PLANE: u32 = 0;
 pub const DEPTH_MEDIAN: u32 = 1;
 /// Mean of the splats' depths by their blending weights.
 pub const DEPTH_EXPECTED: u32 = 2;
+/// Their sum, whatever the coverage; planes are with `FLAG_PLANE_DEPTHS`.
+pub const DEPTH_BLENDED: u32 = 3;
 
 // shaders/common/triangle_uniforms.glsl
 

@@ -19,8 +19,13 @@ pub mod densify_scan;
 pub mod densify_score;
 pub mod densify_select_count;
 pub mod densify_select_pick;
+pub mod density_farthest;
+pub mod density_gather;
 pub mod density_rows;
+pub mod density_sum;
+pub mod density_terms;
 pub mod depth_loss;
+pub mod depth_mask;
 pub mod emit;
 pub mod error_score;
 pub mod exposure;
@@ -55,11 +60,15 @@ pub mod morton_keys;
 pub mod morton_places;
 pub mod move_rows;
 pub mod neighbor_boxes;
+pub mod neighbor_count;
+pub mod neighbor_rows;
 pub mod neighbor_search;
+pub mod neighbor_starts;
 pub mod neighbor_take;
 pub mod opacity_reset;
 pub mod plane_gather;
 pub mod plane_loss;
+pub mod pose;
 pub mod position_noise;
 pub mod prepare_args;
 pub mod probe;
@@ -70,6 +79,7 @@ pub mod rasterize_backward_lanes;
 pub mod rasterize_lanes;
 pub mod record_ids;
 pub mod reorder;
+pub mod sample_place;
 pub mod sort_count;
 pub mod sort_scan;
 pub mod sort_scatter;
@@ -100,7 +110,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 157] = [
+pub static ALL: [&Shader; 185] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -123,10 +133,17 @@ pub static ALL: [&Shader; 157] = [
     &densify_score::KERNEL.shader,
     &densify_select_count::KERNEL.shader,
     &densify_select_pick::KERNEL.shader,
+    &density_farthest::KERNEL.shader,
+    &density_gather::KERNEL.shader,
     &density_rows::KERNEL.shader,
+    &density_sum::KERNEL.shader,
+    &density_sum::TOTAL.shader,
+    &density_terms::KERNEL.shader,
+    &density_terms::SDF.shader,
     &depth_loss::KERNEL.shader,
     &depth_loss::MASKED.shader,
     &depth_loss::REDUCE.shader,
+    &depth_mask::KERNEL.shader,
     &emit::KERNEL.shader,
     &error_score::KERNEL.shader,
     &exposure::KERNEL.shader,
@@ -177,15 +194,29 @@ pub static ALL: [&Shader; 157] = [
     &move_rows::SCATTER.shader,
     &neighbor_boxes::KERNEL.shader,
     &neighbor_boxes::UPPER.shader,
+    &neighbor_count::KERNEL.shader,
+    &neighbor_count::FILL.shader,
+    &neighbor_rows::KERNEL.shader,
     &neighbor_search::KERNEL.shader,
+    &neighbor_starts::KERNEL.shader,
+    &neighbor_starts::CLEAR.shader,
+    &neighbor_starts::BEFORE.shader,
+    &neighbor_starts::BLOCKS.shader,
     &neighbor_take::KERNEL.shader,
     &opacity_reset::KERNEL.shader,
     &plane_gather::KERNEL.shader,
+    &plane_gather::PLAIN.shader,
     &plane_loss::KERNEL.shader,
     &plane_loss::EDGES.shader,
+    &plane_loss::PLAIN.shader,
     &plane_loss::MASKED.shader,
     &plane_loss::REDUCE.shader,
     &plane_loss::MASKED_EDGES.shader,
+    &plane_loss::MASKED_PLAIN.shader,
+    &pose::KERNEL.shader,
+    &pose::UPDATE.shader,
+    &pose::GRADIENT.shader,
+    &pose::GRADIENT_SURFACE.shader,
     &position_noise::KERNEL.shader,
     &prepare_args::KERNEL.shader,
     &probe::KERNEL.shader,
@@ -211,6 +242,7 @@ pub static ALL: [&Shader; 157] = [
     &record_ids::KERNEL.shader,
     &reorder::PUT.shader,
     &reorder::TAKE.shader,
+    &sample_place::KERNEL.shader,
     &sort_count::KERNEL.shader,
     &sort_scan::KERNEL.shader,
     &sort_scatter::KERNEL.shader,
@@ -249,13 +281,19 @@ pub static ALL: [&Shader; 157] = [
     &triangle_update::EXACT.shader,
     &update::KERNEL.shader,
     &update::HALF.shader,
+    &update::DENSE.shader,
     &update::COMPACT.shader,
     &update::SURFACE.shader,
     &update::DEFERRED.shader,
+    &update::HALF_DENSE.shader,
     &update::HALF_SURFACE.shader,
+    &update::COMPACT_DENSE.shader,
     &update::HALF_DEFERRED.shader,
+    &update::SURFACE_DENSE.shader,
     &update::COMPACT_SURFACE.shader,
     &update::COMPACT_DEFERRED.shader,
+    &update::HALF_SURFACE_DENSE.shader,
+    &update::COMPACT_SURFACE_DENSE.shader,
     &vertex_colors::KERNEL.shader,
     &visible_scan::KERNEL.shader,
 ];

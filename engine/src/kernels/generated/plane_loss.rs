@@ -81,6 +81,53 @@ impl Bindings for EdgesBind {
     }
 }
 
+/// What [`PLAIN`] and [`MASKED_PLAIN`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainBind {
+    /// Binding 0, `StepUniforms`.
+    pub uniforms: Span,
+    /// Binding 1, `Counters`.
+    pub counters: Span,
+    /// Binding 2, `uint[]`.
+    pub target: Span,
+    /// Binding 3, `vec4[]`; by N; 0.
+    pub surface_gradient: Span,
+    /// Binding 4, `vec4[]`.
+    pub surface_plane: Span,
+    /// Binding 5, `vec4[]`.
+    pub depth_map: Span,
+    /// Binding 6, `vec4[]`; d loss / d c; 0.
+    pub normal_gradient: Span,
+    /// Binding 7, `float[]`.
+    pub plane_sums: Span,
+}
+
+impl Bindings for PlainBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read("counters"),
+        Binding::read("target"),
+        Binding::write("surface_gradient"),
+        Binding::read("surface_plane"),
+        Binding::read("depth_map"),
+        Binding::write("normal_gradient"),
+        Binding::write("plane_sums"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        vec![
+            self.uniforms,
+            self.counters,
+            self.target,
+            self.surface_gradient,
+            self.surface_plane,
+            self.depth_map,
+            self.normal_gradient,
+            self.plane_sums,
+        ]
+    }
+}
+
 /// What [`REDUCE`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct ReduceBind {
@@ -113,6 +160,12 @@ pub static EDGES: Kernel<EdgesBind> = Kernel::new(
     include_bytes!("../../../../shaders/spv/plane_loss.edges.spv"),
 );
 
+/// `plane_loss.plain.spv`, made with `PLAIN=1`.
+pub static PLAIN: Kernel<PlainBind> = Kernel::new(
+    "plane_loss.plain",
+    include_bytes!("../../../../shaders/spv/plane_loss.plain.spv"),
+);
+
 /// `plane_loss.masked.spv`, made with `MASKED=1`.
 pub static MASKED: Kernel<Bind> = Kernel::new(
     "plane_loss.masked",
@@ -129,4 +182,10 @@ pub static REDUCE: Kernel<ReduceBind> = Kernel::new(
 pub static MASKED_EDGES: Kernel<EdgesBind> = Kernel::new(
     "plane_loss.masked_edges",
     include_bytes!("../../../../shaders/spv/plane_loss.masked_edges.spv"),
+);
+
+/// `plane_loss.masked_plain.spv`, made with `MASKED=1 PLAIN=1`.
+pub static MASKED_PLAIN: Kernel<PlainBind> = Kernel::new(
+    "plane_loss.masked_plain",
+    include_bytes!("../../../../shaders/spv/plane_loss.masked_plain.spv"),
 );

@@ -82,6 +82,43 @@ impl Bindings for Bind {
     }
 }
 
+/// What [`DENSE`], [`HALF_DENSE`] and [`COMPACT_DENSE`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct DenseBind {
+    /// The first 16.
+    pub base: Bind,
+    /// Binding 16, `float[]`.
+    pub term_gradient: Span,
+}
+
+impl Bindings for DenseBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read_write("geometry"),
+        Binding::read_write("geometry_m"),
+        Binding::read_write("geometry_v"),
+        Binding::read_write("sh"),
+        Binding::read_write("sh_m"),
+        Binding::read_write("sh_v"),
+        Binding::read("filter_3d"),
+        Binding::read_write("statistics"),
+        Binding::read("visible_mask"),
+        Binding::read("group_visible"),
+        Binding::read("splat_color"),
+        Binding::read("gradient_a"),
+        Binding::read("gradient_b"),
+        Binding::read("gradient_c"),
+        Binding::read("term_gradient"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        let mut views = self.base.views();
+        views.extend([self.term_gradient]);
+        views
+    }
+}
+
 /// What [`SURFACE`], [`HALF_SURFACE`] and [`COMPACT_SURFACE`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct SurfaceBind {
@@ -119,7 +156,46 @@ impl Bindings for SurfaceBind {
     }
 }
 
-/// Push constants of [`KERNEL`], [`HALF`], [`COMPACT`], [`SURFACE`], [`HALF_SURFACE`] and [`COMPACT_SURFACE`].
+/// What [`SURFACE_DENSE`], [`HALF_SURFACE_DENSE`] and [`COMPACT_SURFACE_DENSE`] bind.
+#[derive(Clone, Copy, Debug)]
+pub struct SurfaceDenseBind {
+    /// The first 17.
+    pub base: SurfaceBind,
+    /// Binding 17, `float[]`.
+    pub term_gradient: Span,
+}
+
+impl Bindings for SurfaceDenseBind {
+    const LIST: &'static [Binding] = &[
+        Binding::read("uniforms"),
+        Binding::read_write("counters"),
+        Binding::read_write("geometry"),
+        Binding::read_write("geometry_m"),
+        Binding::read_write("geometry_v"),
+        Binding::read_write("sh"),
+        Binding::read_write("sh_m"),
+        Binding::read_write("sh_v"),
+        Binding::read("filter_3d"),
+        Binding::read_write("statistics"),
+        Binding::read("visible_mask"),
+        Binding::read("group_visible"),
+        Binding::read("splat_color"),
+        Binding::read("gradient_a"),
+        Binding::read("gradient_b"),
+        Binding::read("gradient_c"),
+        Binding::read("gradient_d"),
+        Binding::read("term_gradient"),
+    ];
+
+    fn views(&self) -> Vec<Span> {
+        let mut views = self.base.views();
+        views.extend([self.term_gradient]);
+        views
+    }
+}
+
+/// Push constants of [`KERNEL`], [`HALF`], [`DENSE`], [`COMPACT`], [`SURFACE`], [`HALF_DENSE`], [`HALF_SURFACE`],
+/// [`COMPACT_DENSE`], [`SURFACE_DENSE`], [`COMPACT_SURFACE`], [`HALF_SURFACE_DENSE`] and [`COMPACT_SURFACE_DENSE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -150,6 +226,12 @@ pub static KERNEL: Kernel<Bind, Push> = Kernel::new("update", include_bytes!("..
 pub static HALF: Kernel<Bind, Push> =
     Kernel::new("update.half", include_bytes!("../../../../shaders/spv/update.half.spv"));
 
+/// `update.dense.spv`, made with `DENSE=1`.
+pub static DENSE: Kernel<DenseBind, Push> = Kernel::new(
+    "update.dense",
+    include_bytes!("../../../../shaders/spv/update.dense.spv"),
+);
+
 /// `update.compact.spv`, made with `COMPACT=1`.
 pub static COMPACT: Kernel<Bind, Push> = Kernel::new(
     "update.compact",
@@ -168,16 +250,34 @@ pub static DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
     include_bytes!("../../../../shaders/spv/update.deferred.spv"),
 );
 
+/// `update.half_dense.spv`, made with `HALF=1 DENSE=1`.
+pub static HALF_DENSE: Kernel<DenseBind, Push> = Kernel::new(
+    "update.half_dense",
+    include_bytes!("../../../../shaders/spv/update.half_dense.spv"),
+);
+
 /// `update.half_surface.spv`, made with `HALF=1 SURFACE=1`.
 pub static HALF_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
     "update.half_surface",
     include_bytes!("../../../../shaders/spv/update.half_surface.spv"),
 );
 
+/// `update.compact_dense.spv`, made with `COMPACT=1 DENSE=1`.
+pub static COMPACT_DENSE: Kernel<DenseBind, Push> = Kernel::new(
+    "update.compact_dense",
+    include_bytes!("../../../../shaders/spv/update.compact_dense.spv"),
+);
+
 /// `update.half_deferred.spv`, made with `HALF=1 DEFERRED=1`.
 pub static HALF_DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
     "update.half_deferred",
     include_bytes!("../../../../shaders/spv/update.half_deferred.spv"),
+);
+
+/// `update.surface_dense.spv`, made with `SURFACE=1 DENSE=1`.
+pub static SURFACE_DENSE: Kernel<SurfaceDenseBind, Push> = Kernel::new(
+    "update.surface_dense",
+    include_bytes!("../../../../shaders/spv/update.surface_dense.spv"),
 );
 
 /// `update.compact_surface.spv`, made with `COMPACT=1 SURFACE=1`.
@@ -190,4 +290,16 @@ pub static COMPACT_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
 pub static COMPACT_DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
     "update.compact_deferred",
     include_bytes!("../../../../shaders/spv/update.compact_deferred.spv"),
+);
+
+/// `update.half_surface_dense.spv`, made with `HALF=1 SURFACE=1 DENSE=1`.
+pub static HALF_SURFACE_DENSE: Kernel<SurfaceDenseBind, Push> = Kernel::new(
+    "update.half_surface_dense",
+    include_bytes!("../../../../shaders/spv/update.half_surface_dense.spv"),
+);
+
+/// `update.compact_surface_dense.spv`, made with `COMPACT=1 SURFACE=1 DENSE=1`.
+pub static COMPACT_SURFACE_DENSE: Kernel<SurfaceDenseBind, Push> = Kernel::new(
+    "update.compact_surface_dense",
+    include_bytes!("../../../../shaders/spv/update.compact_surface_dense.spv"),
 );

@@ -9,6 +9,8 @@ fn train() -> TrainRow {
         loss: 0.214,
         l1: 0.1,
         normals: None,
+        density: None,
+        density_normals: None,
         gaussians: 7000,
         visible: 900,
         intersections: 5000,
@@ -38,6 +40,8 @@ fn numbers_that_are_not_finite_become_null_and_come_back() {
         loss: f32::NAN,
         l1: f32::INFINITY,
         normals: None,
+        density: None,
+        density_normals: None,
         its: None,
         ..train()
     };
@@ -66,6 +70,7 @@ fn evaluation_rows() {
         lpips: None,
         cc_psnr: None,
         lpips_range: LpipsRange::ZeroOne,
+        poses: None,
         spread: Spread {
             median: Some(28.0),
             worst: Some(NamedView {
@@ -195,6 +200,17 @@ fn every_event_has_a_kind_and_a_detail() {
             Event::Save {
                 files: vec![text("a.ply")],
             },
+        ),
+        (
+            "mesh_stage",
+            Event::MeshStage(MeshStageRow {
+                stage: text("march"),
+                seconds: 0.5,
+                bricks: 4,
+                points: 0,
+                vertices: 30,
+                triangles: 56,
+            }),
         ),
         (
             "chosen",

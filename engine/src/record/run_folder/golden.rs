@@ -252,6 +252,8 @@ fn make(scratch: &Scratch, root: &Path) {
             loss: if it == 10 { f32::NAN } else { 0.5 / it as f32 },
             l1: 0.25 / it as f32,
             normals: None,
+            density: None,
+            density_normals: None,
             gaussians,
             visible: gaussians,
             intersections: gaussians,

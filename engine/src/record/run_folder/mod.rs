@@ -33,7 +33,8 @@ use super::sinks::{EVENTS_PREFIX, MEMORY_FILE, METRICS_FILE};
 use crate::config::{Profile, to_yaml};
 use crate::eval::EvalFile;
 use crate::export::{
-    ExportError, file_digest, make_folder, remove_leftovers, write_atomic, write_cameras, write_json, write_points,
+    CameraRecord, ExportError, camera_records, file_digest, make_folder, remove_leftovers, write_atomic, write_cameras,
+    write_json, write_points,
 };
 use crate::scene::{Point, SceneIndex, Split};
 
@@ -43,6 +44,7 @@ const RUN: &str = "run.json";
 const ENVIRONMENT: &str = "env.json";
 const CONFIG: &str = "config.resolved.yaml";
 const CAMERAS: &str = "cameras.json";
+const GIVEN_CAMERAS: &str = "cameras_given.json";
 const INPUT: &str = "input.ply";
 const LIVE: &str = "live.ply";
 const MODELS: &str = "point_cloud";
@@ -53,10 +55,11 @@ const TIMINGS: &str = "timings.json";
 
 /// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
 /// still known as a run.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     ENVIRONMENT,
     CONFIG,
     CAMERAS,
+    GIVEN_CAMERAS,
     INPUT,
     LIVE,
     METRICS_FILE,
@@ -228,7 +231,7 @@ impl RunFolder {
     /// # Errors
     /// When a file cannot be written.
     pub fn write_inputs(&mut self, scene: &SceneIndex, points: &[Point], goes_on: bool) -> Result<(), RunFolderError> {
-        write_cameras(&self.root.join(CAMERAS), scene)?;
+        write_cameras(&self.root.join(CAMERAS), &camera_records(scene))?;
         self.list([CAMERAS])?;
         let is_kept = goes_on && self.root.join(INPUT).exists();
         if !points.is_empty() && !is_kept {
@@ -236,6 +239,24 @@ impl RunFolder {
             self.list([INPUT])?;
         }
         Ok(())
+    }
+
+    /// Writes where cameras are at `iteration`, beside its model for whoever draws it and as those of the run. `given`, those of the
+    /// data set, are kept under another name.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write_refined(
+        &mut self,
+        iteration: u32,
+        refined: &[CameraRecord],
+        given: &[CameraRecord],
+    ) -> Result<(), RunFolderError> {
+        let beside_model = format!("{}/{CAMERAS}", iteration_name(iteration));
+        for (name, records) in [(GIVEN_CAMERAS, given), (&beside_model, refined), (CAMERAS, refined)] {
+            write_cameras(&self.root.join(name), records)?;
+        }
+        self.list([&beside_model, GIVEN_CAMERAS])
     }
 
     /// Notes in the index that `iteration` is done and can be gone on from.

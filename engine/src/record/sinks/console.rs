@@ -287,6 +287,7 @@ fn voice(event: &Event) -> Voice {
         Event::EarlyStop { .. }
         | Event::Resume { .. }
         | Event::Save { .. }
+        | Event::MeshStage(_)
         | Event::Images { .. }
         | Event::FirstStep { .. }
         | Event::Pressure(_)
@@ -380,6 +381,8 @@ mod tests {
             loss: 0.2141,
             l1: 0.1,
             normals: None,
+            density: None,
+            density_normals: None,
             gaussians: 7000,
             visible: 1,
             intersections: 1,
@@ -507,6 +510,7 @@ mod tests {
             lpips: None,
             cc_psnr: None,
             lpips_range: crate::config::LpipsRange::ZeroOne,
+            poses: None,
             spread: crate::eval::Spread {
                 median: Some(29.0),
                 worst: Some(crate::eval::NamedView {

@@ -138,6 +138,8 @@ mod tests {
             loss: 0.5,
             l1: 0.25,
             normals: None,
+            density: None,
+            density_normals: None,
             gaussians: 7,
             visible: 5,
             intersections: 9,

@@ -94,6 +94,8 @@ mod tests {
             loss: 0.5,
             l1: 0.25,
             normals: None,
+            density: None,
+            density_normals: None,
             gaussians: 10,
             visible: 9,
             intersections: 8,

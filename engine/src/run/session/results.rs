@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use super::super::evaluation::{Evaluation, Told, Trained, lpips_sets};
 use super::Session;
-use crate::eval::EvalFile;
+use crate::eval::{EvalFile, PoseSource};
 use crate::export::{
-    Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_ply,
+    Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, camera_records, camera_records_at,
+    deliver, write_ply,
 };
 use crate::gaussians::Gaussians;
 use crate::plan::Look;
@@ -51,6 +52,10 @@ impl Session {
         let t_s = self.watch.elapsed(self.started.elapsed()).as_secs_f64();
         let mut file = EvalFile::new(iteration, gaussians, t_s, self.profile.eval.lpips_range);
         let is_last = iteration >= self.profile.schedule.iterations;
+        file.poses = self.profile.train.refine_poses.map(|poses| match poses.test_steps {
+            0 => PoseSource::Refined,
+            _ => PoseSource::Aligned,
+        });
         let evaluation = Evaluation {
             scene: &phase.scene,
             store: &phase.store,
@@ -133,6 +138,11 @@ impl Session {
             let count = u32::try_from(model.len()).unwrap_or(u32::MAX);
             files.push(self.folder.add_ply(iteration, kind, count)?);
         }
+        if let Some(poses) = self.trainer.refined_poses()? {
+            let refined = camera_records_at(&self.scene, |id, camera| poses.camera(id, camera));
+            self.folder
+                .write_refined(iteration, &refined, &camera_records(&self.scene))?;
+        }
         self.event(iteration, Event::Save { files })
     }
 
@@ -176,7 +186,7 @@ impl Session {
             .unwrap_or(&path)
             .display()
             .to_string();
-        self.checkpointed = Instant::now();
+        (self.checkpointed, self.saved) = (Instant::now(), true);
         self.folder.reach(self.trainer.iteration())?;
         self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
     }

@@ -77,7 +77,8 @@ impl Recipe {
             false => file * 8 + source * 3,
         };
         let between = area((self.size_px.0, self.source_px.1));
-        let mask = self.mask.as_ref().map_or(0, |mask| 2 * area(mask.size_px));
+        let shown = if self.upright.shows_empty() { source } else { 0 };
+        let mask = shown + self.mask.as_ref().map_or(0, |mask| 2 * area(mask.size_px));
         let depth = self
             .depth
             .as_ref()
@@ -119,7 +120,10 @@ impl Recipe {
     fn mask(&self, stored_opaque: Option<Vec<u8>>) -> Result<Vec<u8>, SceneError> {
         let mut mask = match stored_opaque {
             Some(opaque) => resize_nearest(&self.upright.mask(opaque), self.source_px, self.size_px),
-            None => vec![u8::MAX; usize::try_from(area(self.size_px)).unwrap_or(usize::MAX)],
+            None => match self.upright.shown() {
+                Some(shown) => resize_nearest(&shown, self.source_px, self.size_px),
+                None => vec![u8::MAX; usize::try_from(area(self.size_px)).unwrap_or(usize::MAX)],
+            },
         };
         if let Some(file) = &self.mask {
             let values = read_mask(file)?;

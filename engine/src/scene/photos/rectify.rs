@@ -5,15 +5,18 @@
 //! the outermost pixels' centres become: no pixel of it is empty. The principal point moves with the rectangle's
 //! corner and need not be in the middle. Two limits: no side becomes longer than twice the original (a fisheye's
 //! would have no end), and a lens whose formula folds back before the edge is cut there. What is lost is reported as
-//! the share of the original's area that the rectangle does not show.
+//! the share of the original's area that the rectangle does not show. With [`Undistort::Whole`] it is the rectangle around the
+//! curves, within the same limits, and pixels of it that the original has nothing for are told apart.
 //!
 //! Pictures are resampled at full size, before they are resized: the place of every eighth pixel is computed exactly
 //! and those between are interpolated (off by less than 0.02 px), so that no table as large as a picture is held; values
 //! come from 4 x 4 pixels with the Keys cubic, a = -0.5 (Keys 1981), which keeps fine detail that two by two would blur.
 
-use crate::scene::Intrinsics;
 use crate::scene::formats::lens::Distortion;
+use crate::scene::{Intrinsics, Undistort};
 
+/// Places along each side of the original that say how much of it a rectangle around it shows.
+const AREA_POINTS: u32 = 128;
 /// Points of each edge that are followed through the lens.
 const EDGE_POINTS: u32 = 64;
 /// No side grows by more than this.
@@ -41,6 +44,10 @@ pub(in crate::scene) struct Rectification {
     distortion: Distortion,
     source: Intrinsics,
     source_px: (u32, u32),
+    /// Distance from the optical axis, in the plane one unit in front of the camera, at which the lens folds back.
+    fold: f64,
+    /// Some pixels may be empty.
+    pub(in crate::scene) has_empty: bool,
     /// The pinhole camera.
     pub(in crate::scene) pinhole: Intrinsics,
     /// Its picture's size.
@@ -58,14 +65,22 @@ struct Window {
 
 impl Rectification {
     /// Chooses the pinhole camera for pictures of `size_px`; `None` when the lens leaves next to nothing of them.
-    pub(in crate::scene) fn plan(distortion: Distortion, source: Intrinsics, size_px: (u32, u32)) -> Option<Self> {
+    pub(in crate::scene) fn plan(
+        distortion: Distortion,
+        source: Intrinsics,
+        size_px: (u32, u32),
+        undistort: Undistort,
+    ) -> Option<Self> {
         let lens = Through {
             distortion,
             source,
             size: [f64::from(size_px.0), f64::from(size_px.1)],
             fold: distortion.fold(),
         };
-        let mut window = lens.inside_of_edges();
+        let mut window = match undistort {
+            Undistort::Inside => lens.inside_of_edges(),
+            Undistort::Whole => lens.around_edges(),
+        };
         let focal = [source.fx, source.fy];
         for (axis, focal) in focal.into_iter().enumerate() {
             let side = (window.high[axis] - window.low[axis]) * focal;
@@ -75,7 +90,7 @@ impl Rectification {
             }
         }
         let mut shrinks = 0;
-        while !lens.shows(&window) {
+        while undistort == Undistort::Inside && !lens.shows(&window) {
             shrinks += 1;
             let large = |axis: usize| (window.high[axis] - window.low[axis]) * focal[axis] >= MIN_SIDE_PX;
             if shrinks > MAX_SHRINKS || !large(0) || !large(1) {
@@ -90,10 +105,16 @@ impl Rectification {
         if tiny(picture.0, size_px.0) || tiny(picture.1, size_px.1) {
             return None;
         }
+        let shown = match undistort {
+            Undistort::Inside => lens.area(&window) / (lens.size[0] * lens.size[1]),
+            Undistort::Whole => lens.share(&window),
+        };
         Some(Self {
             distortion,
             source,
             source_px: size_px,
+            fold: lens.fold,
+            has_empty: !lens.shows(&window),
             pinhole: Intrinsics {
                 fx: source.fx,
                 fy: source.fy,
@@ -101,8 +122,23 @@ impl Rectification {
                 cy: 0.5 - window.low[1] * source.fy,
             },
             size_px: picture,
-            lost: (1.0 - lens.area(&window) / (lens.size[0] * lens.size[1])).clamp(0.0, 1.0),
+            lost: (1.0 - shown).clamp(0.0, 1.0),
         })
+    }
+
+    /// 255 for each pixel that the original has something for, 0 for others.
+    pub(in crate::scene) fn shown(&self) -> Vec<u8> {
+        let size = [self.source_px.0, self.source_px.1].map(f64::from);
+        let is_shown = |x: u32, y: u32| {
+            let at = [f64::from(x) + 0.5, f64::from(y) + 0.5];
+            let [u, v] = self.ray_of(at);
+            let place = self.source_of(at);
+            let within = |(value, side): (f64, f64)| (0.5 - SLACK_PX..=side - 0.5 + SLACK_PX).contains(&value);
+            u.hypot(v) <= self.fold && place.into_iter().zip(size).all(within)
+        };
+        let (width, height) = self.size_px;
+        let rows = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        rows.map(|(x, y)| if is_shown(x, y) { u8::MAX } else { 0 }).collect()
     }
 
     /// Resamples rows of pixels of `C` bytes, which must be those of a picture of the planned size.
@@ -145,13 +181,17 @@ impl Rectification {
         out
     }
 
-    /// The place in the original, pixels, of a place in the pinhole's picture.
-    pub(in crate::scene) fn source_of(&self, [x, y]: [f64; 2]) -> [f64; 2] {
-        let ray = [
+    /// The ray that a place in the pinhole's picture belongs to.
+    fn ray_of(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        [
             (x - self.pinhole.cx) / self.pinhole.fx,
             (y - self.pinhole.cy) / self.pinhole.fy,
-        ];
-        let [u, v] = self.distortion.apply(ray);
+        ]
+    }
+
+    /// The place in the original, pixels, of a place in the pinhole's picture.
+    pub(in crate::scene) fn source_of(&self, place: [f64; 2]) -> [f64; 2] {
+        let [u, v] = self.distortion.apply(self.ray_of(place));
         [self.source.fx * u + self.source.cx, self.source.fy * v + self.source.cy]
     }
 }
@@ -214,6 +254,39 @@ impl Through {
             }
         }
         Window { low, high }
+    }
+
+    /// The rectangle around the four curves that the edges become. Where no ray reaches an edge there is no end to that side.
+    fn around_edges(&self) -> Window {
+        let (w, h) = (self.size[0], self.size[1]);
+        let centre = [self.source.cx, self.source.cy];
+        let (mut low, mut high) = ([0.0_f64; 2], [0.0_f64; 2]);
+        for n in 0..=EDGE_POINTS {
+            let t = f64::from(n) / f64::from(EDGE_POINTS);
+            let (x, y) = (0.5 + (w - 1.0) * t, 0.5 + (h - 1.0) * t);
+            for place in [[0.5, y], [w - 0.5, y], [x, 0.5], [x, h - 0.5]] {
+                let off = [place[0] - centre[0], place[1] - centre[1]];
+                let length = off[0].hypot(off[1]).max(1.0);
+                let far = off.map(|off| self.fold * off / length);
+                let ray = self.ray(place).unwrap_or(far);
+                for ((low, high), ray) in low.iter_mut().zip(&mut high).zip(ray) {
+                    (*low, *high) = (low.min(ray), high.max(ray));
+                }
+            }
+        }
+        Window { low, high }
+    }
+
+    /// Share of the picture's places that a window shows.
+    fn share(&self, window: &Window) -> f64 {
+        let at = |n: u32, side: f64| (f64::from(n) + 0.5) / f64::from(AREA_POINTS) * side;
+        let places = (0..AREA_POINTS * AREA_POINTS).map(|n| [n % AREA_POINTS, n / AREA_POINTS]);
+        let inside = |ray: [f64; 2]| (0..2).all(|axis| (window.low[axis]..=window.high[axis]).contains(&ray[axis]));
+        let shown = places.filter(|[x, y]| {
+            let place = [at(*x, self.size[0]), at(*y, self.size[1])];
+            self.ray(place).is_some_and(inside)
+        });
+        shown.count() as f64 / f64::from(AREA_POINTS * AREA_POINTS)
     }
 
     /// The ray that a place in the picture belongs to.

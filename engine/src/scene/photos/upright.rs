@@ -14,7 +14,7 @@ use image::metadata::Orientation;
 use super::header::Header;
 use super::rectify::Rectification;
 use crate::scene::formats::lens::{Distortion, Focal, Lens};
-use crate::scene::{Intrinsics, SceneError};
+use crate::scene::{Intrinsics, SceneError, Undistort};
 
 /// What is done to a file's picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,17 +89,43 @@ impl Upright {
         for value in &mut values {
             *value = if *value >= 128 { u8::MAX } else { 0 };
         }
+        if let Some(shown) = self.shown() {
+            for (value, shown) in values.iter_mut().zip(shown) {
+                *value = (*value).min(shown);
+            }
+        }
         values
+    }
+
+    /// True when some pixels of the undistorted picture may have nothing in the file's.
+    pub(in crate::scene) fn shows_empty(&self) -> bool {
+        self.lens.as_ref().is_some_and(|lens| lens.has_empty)
+    }
+
+    /// 255 for each pixel of the undistorted picture that the file's has something for, else 0; `None` where it has for all.
+    pub(in crate::scene) fn shown(&self) -> Option<Vec<u8>> {
+        let lens = self.lens.as_ref().filter(|lens| lens.has_empty);
+        lens.map(|lens| lens.shown())
     }
 }
 
 /// Plans views, remembering lenses: undistortion is planned once for all pictures of a camera.
 #[derive(Debug, Default)]
 pub(in crate::scene) struct Planner {
+    /// How much of bent pictures is shown.
+    undistort: Undistort,
     known: Vec<(Lens, (u32, u32), Arc<Rectification>)>,
 }
 
 impl Planner {
+    /// One that remembers nothing yet.
+    pub(in crate::scene) fn new(undistort: Undistort) -> Self {
+        Self {
+            undistort,
+            known: Vec::new(),
+        }
+    }
+
     /// What is done to a file's picture, and camera and size of the result.
     pub(in crate::scene) fn plan(
         &mut self,
@@ -146,7 +172,12 @@ impl Planner {
         if let Some((_, _, plan)) = same {
             return Some(Arc::clone(plan));
         }
-        let plan = Arc::new(Rectification::plan(lens.distortion, intrinsics, size_px)?);
+        let plan = Arc::new(Rectification::plan(
+            lens.distortion,
+            intrinsics,
+            size_px,
+            self.undistort,
+        )?);
         self.known.push((*lens, size_px, Arc::clone(&plan)));
         Some(plan)
     }

@@ -27,6 +27,7 @@ use super::uniforms::GroupSteps;
 use crate::config::Profile;
 use crate::export::disk_of_process;
 use crate::kernels::counters::Counters;
+use crate::kernels::neighbors::Part;
 use crate::kernels::views::{Chunk, Variants};
 use crate::memory::{Gpu, MemoryError};
 use crate::plugins::Auto;
@@ -34,8 +35,15 @@ use crate::program::Span;
 use crate::scene::{SceneIndex, ViewSampler};
 use crate::step::{Capacities, StepTensors};
 
-/// Name of the exposures of the training views in a checkpoint.
-const EXPOSURES: &str = "exposures";
+/// What is learnt beside the model, with its name in a checkpoint.
+fn learnt(tensors: &StepTensors) -> impl Iterator<Item = (&'static str, Span)> {
+    let exposures = tensors.extra.exposures.map(|exposures| ("exposures", exposures.state));
+    let poses = tensors.extra.poses.map(|poses| ("poses", poses.state));
+    exposures.into_iter().chain(poses)
+}
+
+/// Name of the neighbours that the terms of the density go by: those of the last search, not of the centres as they are.
+const NEIGHBORS: &str = "neighbors";
 
 /// Host-side state of a run at a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -64,6 +72,9 @@ pub struct CheckpointState {
     pub capacities: Capacities,
     /// Kernel variants of the run.
     pub variants: Variants,
+    /// The neighbours of Gaussians are known.
+    #[serde(default)]
+    pub neighbors: bool,
     /// Digest of the scene's views and points.
     pub scene: String,
     /// The resolved profile, see [`settings`].
@@ -145,6 +156,8 @@ fn core(mut profile: Value) -> Value {
         "dataset.path",
         "dataset.residency",
         "dataset.cache_gib",
+        // Another picture is another camera, and so another scene.
+        "dataset.undistort",
         // Degree and storage have messages of their own.
         "model.sh_degree",
         "memory",
@@ -230,6 +243,20 @@ fn groups(chunk: &Chunk) -> [(&'static str, Span, u32); 8] {
     ]
 }
 
+/// Where the neighbours of the Gaussians there are lie, in their order; nowhere where they are not known.
+fn neighbors(tensors: &StepTensors, state: &CheckpointState) -> Vec<Span> {
+    let found = tensors.density.as_ref().filter(|_| state.neighbors);
+    let Some(found) = found.map(|density| &density.neighbors) else {
+        return Vec::new();
+    };
+    let parts = found.parts.iter().filter(|part| part.first < state.gaussians);
+    let used = |part: &Part| {
+        let count = (state.gaussians - part.first).min(part.count);
+        part.neighbors.slice(0, 4 * u64::from(found.k) * u64::from(count))
+    };
+    parts.map(used).collect()
+}
+
 /// Writes a checkpoint; the one before it stays, older ones go.
 ///
 /// # Errors
@@ -243,8 +270,10 @@ pub(super) fn write(
 ) -> Result<PathBuf, crate::train::TrainError> {
     let layout: Vec<_> = tensors.chunks.first().map(|c| groups(c).to_vec()).unwrap_or_default();
     let planes: u64 = layout.iter().map(|(_, _, planes)| u64::from(*planes)).sum();
-    let learnt = tensors.extra.exposures.map_or(0, |exposures| exposures.state.bytes);
-    let bytes = 4 * planes * u64::from(state.gaussians) + learnt;
+    let beside: u64 = learnt(tensors).map(|(_, state)| state.bytes).sum();
+    let neighbors = neighbors(tensors, state);
+    let neighbor_bytes: u64 = neighbors.iter().map(|span| span.bytes).sum();
+    let bytes = 4 * planes * u64::from(state.gaussians) + beside + neighbor_bytes;
     let mut device_error = None;
     folder::write(disk_of_process(), folder, state.iteration, bytes, state, |writer| {
         for (group, (name, _, planes)) in layout.iter().enumerate() {
@@ -264,13 +293,27 @@ pub(super) fn write(
                 }
             }
         }
-        if let Some(exposures) = &tensors.extra.exposures {
-            writer.begin(EXPOSURES);
-            match gpu.download(&exposures.state) {
+        if !neighbors.is_empty() {
+            writer.begin(NEIGHBORS);
+        }
+        for part in &neighbors {
+            match gpu.download(part) {
                 Ok(values) => writer.put(&values)?,
                 Err(error) => {
                     device_error = Some(error);
-                    return Err(io::Error::other("the device failed while the exposures were read back"));
+                    return Err(io::Error::other("the device failed while neighbours were read back"));
+                }
+            }
+        }
+        for (name, state) in learnt(tensors) {
+            writer.begin(name);
+            match gpu.download(&state) {
+                Ok(values) => writer.put(&values)?,
+                Err(error) => {
+                    device_error = Some(error);
+                    return Err(io::Error::other(format!(
+                        "the device failed while the {name} were read back"
+                    )));
                 }
             }
         }
@@ -383,11 +426,24 @@ impl OpenCheckpoint {
                 }
             }
         }
-        if let Some(exposures) = &tensors.extra.exposures {
+        let neighbors = neighbors(tensors, self.state());
+        if !neighbors.is_empty() {
+            let bytes = neighbors.iter().map(|span| span.bytes).sum();
+            let mut values = Vec::new();
+            self.reader
+                .read(NEIGHBORS, bytes, |_, piece| values.extend_from_slice(piece))?;
+            let mut rest = &values[..];
+            for part in &neighbors {
+                let (here, behind) = rest.split_at(rest.len().min(part.bytes as usize));
+                gpu.upload(part, here)?;
+                rest = behind;
+            }
+        }
+        for (name, state) in learnt(tensors) {
             let mut values = Vec::new();
             let take = |_, piece: &[u8]| values.extend_from_slice(piece);
-            self.reader.read(EXPOSURES, exposures.state.bytes, take)?;
-            gpu.upload(&exposures.state, &values)?;
+            self.reader.read(name, state.bytes, take)?;
+            gpu.upload(&state, &values)?;
         }
         let counters = Counters {
             gaussians: n,

@@ -66,6 +66,8 @@ impl Trainer {
         let due = [
             (events.cull, cull),
             (events.densify, densify),
+            (events.prune, Job::Prune),
+            (events.neighbors, Job::FindNeighbors),
             (events.filter, Job::Filter),
             (events.reset, Job::Reset),
             (events.histograms, Job::Histogram),
@@ -101,7 +103,13 @@ impl Trainer {
                 gaussians: counters.gaussians,
             });
         }
-        if of.densify {
+        if of.prune {
+            note(Event::Cull {
+                removed: counters.deaths,
+                gaussians: counters.gaussians,
+            });
+        }
+        if of.densify && !of.prune {
             let Counters {
                 clones,
                 splits,

@@ -150,21 +150,10 @@ impl Trainer {
     /// Runs the step of slot `slot` in bands and returns its status word, with what all bands together had.
     fn step_in_bands(&mut self, slot: u32, flight: &Flight, turns: Turns) -> Result<Counters, TrainError> {
         let terms = schedule::terms_at(&self.profile, flight.block.iteration);
-        let view = match self.banded_forward(slot, &flight.block, (terms, turns), true)? {
-            Ok(view) => view,
-            Err(counters) => return Ok(counters),
-        };
-        let part = |part| self.jobs.need(Job::Band(terms, turns, part));
-        self.gpu.submit(part(Part::Loss(flight.page))?, 0)?;
-        let ring = &mut self.banding.ring;
-        ring.submit(&mut self.gpu, part(Part::Backward)?, &view.bands)?;
-        let ticket = self.gpu.submit(part(Part::Finish)?, slot)?;
-        self.gpu.queue().wait(ticket, "a banded training step")?;
-        let counters = Counters {
-            visible: view.visible,
-            intersections: view.intersections(),
-            ..self.status(slot)?
-        };
+        let counters = self.bands_of_step(slot, flight, (terms, turns))?;
+        if counters.stall().is_some_and(|stall| stall != Stall::NonFinite) {
+            return Ok(counters);
+        }
         let capacities = &self.report.capacities;
         self.banding.crowded = if counters.visible > capacities.v_cap {
             Some(Turns::Records)
@@ -175,17 +164,42 @@ impl Trainer {
         Ok(counters)
     }
 
-    /// Renders the view in slot `slot` in bands, up to the image. The inner error is the status word of a stall. The image
-    /// of a step may be resident.
+    /// [`Trainer::step_in_bands`] of any step, of which nothing is noted.
+    pub(super) fn bands_of_step(
+        &mut self,
+        slot: u32,
+        flight: &Flight,
+        (terms, turns): (Terms, Turns),
+    ) -> Result<Counters, TrainError> {
+        let brings_photo = flight.page == self.tensors.resident.pages.len();
+        let view = match self.banded_forward(slot, &flight.block, (terms, turns), !brings_photo)? {
+            Ok(view) => view,
+            Err(counters) => return Ok(counters),
+        };
+        let part = |part| self.jobs.need(Job::Band(terms, turns, part));
+        self.gpu.submit(part(Part::Loss(flight.page))?, 0)?;
+        let ring = &mut self.banding.ring;
+        ring.submit(&mut self.gpu, part(Part::Backward)?, &view.bands)?;
+        let ticket = self.gpu.submit(part(Part::Finish)?, slot)?;
+        self.gpu.queue().wait(ticket, "a banded training step")?;
+        Ok(Counters {
+            visible: view.visible,
+            intersections: view.intersections(),
+            ..self.status(slot)?
+        })
+    }
+
+    /// Renders the view in slot `slot` in bands, up to the image. The inner error is the status word of a stall. With
+    /// `is_resident` the photo is one of those that stay on the device.
     fn banded_forward(
         &mut self,
         slot: u32,
         block: &StepUniforms,
         (terms, turns): (Terms, Turns),
-        is_step: bool,
+        is_resident: bool,
     ) -> Result<Result<BandedView, Counters>, TrainError> {
         let part = |part| Job::Band(terms, turns, part);
-        let own = self.jobs.get(part(Part::EvaluationPrefix)).filter(|_| !is_step);
+        let own = self.jobs.get(part(Part::EvaluationPrefix)).filter(|_| !is_resident);
         let prefix = own.map_or_else(|| self.jobs.need(part(Part::Prefix)), Ok)?;
         let ticket = self.gpu.submit(prefix, slot)?;
         self.gpu.queue().wait(ticket, "the first part of a banded step")?;

@@ -39,7 +39,7 @@ impl Trainer {
         Ok(self.draw(&block, true)?.image.unwrap_or_default())
     }
 
-    fn block_for(&self, camera: &Camera) -> StepUniforms {
+    pub(super) fn block_for(&self, camera: &Camera) -> StepUniforms {
         let look = Look::of(&self.profile, schedule::sh_degree_at(&self.profile, self.iteration));
         let mut block = uniforms::render(&self.profile, camera, &look);
         // A densification that waits draws its samples by seed and iteration from this block.
@@ -189,6 +189,7 @@ impl Trainer {
             skipped_steps: self.banding.skipped,
             capacities: self.report.capacities,
             variants: self.tensors.variants,
+            neighbors: schedule::knows_neighbors(&self.profile, self.iteration),
             scene: scene_digest(scene),
             profile: checkpoint::settings(&self.profile),
         };
@@ -210,6 +211,11 @@ impl Trainer {
         self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;
         self.held = None;
+        if from.state().neighbors
+            && let Some(program) = self.jobs.get(Job::KnowNeighbors)
+        {
+            self.gpu.run_compiled(program)?;
+        }
         self.restart_deferred()
     }
 }

@@ -192,9 +192,46 @@ fn gradients_match_differences_where_the_loss_looks_at_surfaces() {
         let total = |gaussians: &[Gaussian<f64>]| {
             let out = forward(gaussians, &scene.filter_3d, view, &settings, BACKGROUND);
             let of_image = loss_value(size, &out.raster.rgb, &scene.target, Weights::default());
-            let blended = Drawn::new(gaussians, &out, view).blended;
+            let blended = Drawn::new(gaussians, &out, view, settings.plane_depths).blended;
             let map = surface::depth_map(&blended, view, &PLANES);
             of_image + plane_loss(&blended, &map, &edges, view, weight).total
+        };
+        assert!((total(&scene.gaussians) - exact.loss.total).abs() < 1e-12);
+        check_compared(compare_with(&scene, &settings, &exact, &total), &settings);
+    }
+}
+
+/// SuGaR's agreement of normals and depths beside the loss of the image.
+#[test]
+fn gradients_match_differences_where_depths_are_blended() {
+    for (seed, filter_2d) in [(63, MIP), (64, Filter2d::Classic)] {
+        let scene = random(Options {
+            seed,
+            count: 50,
+            scales: [0.15, 0.7],
+            opacities: [0.2, 0.6],
+        });
+        let settings = Settings {
+            plane_depths: true,
+            ..settings(filter_2d, 0)
+        };
+        let (size, view, weight) = (scene.view.size_px, &scene.view, 0.05);
+        let (exact, of_depths) = surface_step(
+            &scene.gaussians,
+            &scene.filter_3d,
+            view,
+            &settings,
+            BACKGROUND,
+            &scene.target,
+            Weights::default(),
+            weight,
+        );
+        assert!(of_depths.total > 0.01, "{}", of_depths.total);
+        let total = |gaussians: &[Gaussian<f64>]| {
+            let out = forward(gaussians, &scene.filter_3d, view, &settings, BACKGROUND);
+            let of_image = loss_value(size, &out.raster.rgb, &scene.target, Weights::default());
+            let Drawn { blended, map, .. } = Drawn::new(gaussians, &out, view, true);
+            of_image + plain_loss(&blended, &map, |_| true, view, weight).0.total
         };
         assert!((total(&scene.gaussians) - exact.loss.total).abs() < 1e-12);
         check_compared(compare_with(&scene, &settings, &exact, &total), &settings);

@@ -245,9 +245,11 @@ fn planes_follow_differences() {
             distance: normal::<f64>(8, 0, id, 3),
         };
         let (_, sign) = turned(gaussian, &case.view);
-        let found = plane_backward(gaussian, &case.view, &by);
+        let found = plane_backward(gaussian, &case.view, &by, false);
         axes[found.axis] += 1;
         flips += usize::from(sign < 0.0);
+        let with_depth = plane_backward(gaussian, &case.view, &by, true);
+        assert_eq!(with_depth.camera, [0.0, 0.0, by.distance]);
         let by_mean = mat_vec(transpose(case.view.rotation), found.camera);
         for (k, found) in by_mean.into_iter().enumerate() {
             let value = |step: f64| {

@@ -150,6 +150,11 @@ impl Tensorboard {
                     ("train_loss_patches/l1_loss", Some(row.l1.into())),
                     ("train_loss_patches/total_loss", Some(row.loss.into())),
                     ("train_loss_patches/normal_loss", row.normals.map(f64::from)),
+                    ("train_loss_patches/density_loss", row.density.map(f64::from)),
+                    (
+                        "train_loss_patches/density_normal_loss",
+                        row.density_normals.map(f64::from),
+                    ),
                     ("iter_time", ms),
                     ("total_points", Some(n)),
                     ("3_gaussians/total_count_K", Some(n / 1000.0)),

@@ -75,6 +75,8 @@ fn train(it: u32) -> RunEvent {
         loss: 0.5,
         l1: 0.25,
         normals: None,
+        density: None,
+        density_normals: None,
         gaussians: 7500,
         visible: 3000,
         intersections: 9,
@@ -204,6 +206,7 @@ fn evaluations_histograms_and_images() {
             lpips: None,
             cc_psnr: None,
             lpips_range: LpipsRange::ZeroOne,
+            poses: None,
             spread: Spread {
                 median: Some(28.0),
                 worst: Some(NamedView {

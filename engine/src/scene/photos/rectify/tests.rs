@@ -104,7 +104,7 @@ fn rays_arrive_where_opencv_puts_them() {
 fn the_picture_is_full_and_about_as_large_as_colmaps() {
     for case in golden().cases {
         let (distortion, source) = case.camera();
-        let plan = Rectification::plan(distortion, source, case.size).unwrap();
+        let plan = Rectification::plan(distortion, source, case.size, Undistort::Inside).unwrap();
         let (width, height) = (plan.size_px.0, plan.size_px.1);
         // no output pixel lies outside of the outermost pixels' centres
         for y in (0..height).step_by(7).chain([height - 1]) {
@@ -134,6 +134,56 @@ fn the_picture_is_full_and_about_as_large_as_colmaps() {
     }
 }
 
+/// All of what a mild lens took is shown; of a fisheye's picture more than the rectangle inside has, and what it has nothing for is told.
+#[test]
+fn the_whole_picture_has_more_and_says_what_is_empty() {
+    let mut fish = 0;
+    for case in golden().cases {
+        let (distortion, source) = case.camera();
+        let inside = Rectification::plan(distortion, source, case.size, Undistort::Inside).unwrap();
+        let whole = Rectification::plan(distortion, source, case.size, Undistort::Whole).unwrap();
+        assert_eq!((whole.pinhole.fx, whole.pinhole.fy), (source.fx, source.fy));
+        assert!(
+            whole.lost <= inside.lost + 0.01,
+            "{}: {} {}",
+            case.model,
+            whole.lost,
+            inside.lost
+        );
+        assert!(!inside.has_empty);
+        let shown = whole.shown();
+        let (width, height) = (whole.size_px.0 as usize, whole.size_px.1 as usize);
+        assert_eq!(shown.len(), width * height);
+        assert_eq!(whole.has_empty, shown.contains(&0), "{}", case.model);
+        // The optical axis is in the picture, and a pixel counts where its place lies in the original.
+        let axis = [whole.pinhole.cx, whole.pinhole.cy].map(|at| at as usize);
+        assert_eq!(shown[axis[1] * width + axis[0]], 255, "{}", case.model);
+        let (w, h) = (f64::from(case.size.0), f64::from(case.size.1));
+        for (index, value) in shown.iter().enumerate().step_by(97) {
+            let at = [index % width, index / width].map(|at| at as f64 + 0.5);
+            let [u, v] = whole.source_of(at);
+            if *value == 255 {
+                assert!(
+                    (0.4..=w - 0.4).contains(&u) && (0.4..=h - 0.4).contains(&v),
+                    "{}",
+                    case.model
+                );
+            }
+        }
+        if inside.lost > 0.05 {
+            assert!(
+                whole.lost < inside.lost,
+                "{}: {} {}",
+                case.model,
+                whole.lost,
+                inside.lost
+            );
+            fish += 1;
+        }
+    }
+    assert!(fish > 0);
+}
+
 /// The distorted picture of bright dots in the directions `rays`, one value a pixel.
 fn dots(case: &Case, every: usize) -> Vec<u8> {
     let (width, height) = case.size;
@@ -157,7 +207,7 @@ fn dots(case: &Case, every: usize) -> Vec<u8> {
 fn dots_land_where_a_pinhole_sees_them() {
     for case in golden().cases {
         let (distortion, source) = case.camera();
-        let plan = Rectification::plan(distortion, source, case.size).unwrap();
+        let plan = Rectification::plan(distortion, source, case.size, Undistort::Inside).unwrap();
         let picture = plan.resample::<1>(&dots(&case, 3));
         let (width, height) = (f64::from(plan.size_px.0), f64::from(plan.size_px.1));
         assert_eq!(picture.len() as f64, width * height);
@@ -194,7 +244,7 @@ fn interpolated_places_are_close_to_exact_ones() {
     // a horizontal ramp shows the source column in its value
     for case in golden().cases {
         let (distortion, source) = case.camera();
-        let plan = Rectification::plan(distortion, source, case.size).unwrap();
+        let plan = Rectification::plan(distortion, source, case.size, Undistort::Inside).unwrap();
         let ramp: Vec<u8> = (0..case.size.1)
             .flat_map(|_| (0..case.size.0).map(|x| (x / 4) as u8))
             .collect();
@@ -216,7 +266,7 @@ fn weights_add_up_and_flat_pictures_stay() {
     }
     let golden = golden();
     let (distortion, source) = golden.cases[5].camera();
-    let plan = Rectification::plan(distortion, source, golden.cases[5].size).unwrap();
+    let plan = Rectification::plan(distortion, source, golden.cases[5].size, Undistort::Inside).unwrap();
     let flat = [9, 200, 255].repeat(640 * 480);
     let pixels = (plan.size_px.0 * plan.size_px.1) as usize;
     assert_eq!(plan.resample::<3>(&flat), [9, 200, 255].repeat(pixels));
@@ -231,14 +281,14 @@ fn lenses_that_fold_before_the_edge_are_cut_there() {
         cy: 240.0,
     };
     let fold = lens::distortion("SIMPLE_RADIAL", &[-0.3]);
-    let plan = Rectification::plan(fold, source, (640, 480)).unwrap();
+    let plan = Rectification::plan(fold, source, (640, 480), Undistort::Inside).unwrap();
     let far = |x: f64, y: f64| ((x - plan.pinhole.cx) / 300.0).hypot((y - plan.pinhole.cy) / 300.0);
     let (width, height) = (f64::from(plan.size_px.0), f64::from(plan.size_px.1));
     assert!(far(0.5, 0.5) <= fold.fold() + 1e-2 && far(width - 0.5, height - 0.5) <= fold.fold() + 1e-2);
     assert!(plan.lost > 0.2, "{}", plan.lost);
     for k in [-1e6, -1e3, 1e6, 1e9] {
         let nonsense = lens::distortion("SIMPLE_RADIAL", &[k]);
-        let plan = Rectification::plan(nonsense, source, (640, 480));
+        let plan = Rectification::plan(nonsense, source, (640, 480), Undistort::Inside);
         assert!(plan.is_none_or(|plan| plan.size_px.0 >= 16 && plan.size_px.1 >= 16));
     }
     let fisheye = lens::distortion("OPENCV_FISHEYE", &[0.0; 4]);
@@ -247,6 +297,6 @@ fn lenses_that_fold_before_the_edge_are_cut_there() {
         fy: 640.0 / std::f64::consts::PI,
         ..source
     };
-    let plan = Rectification::plan(fisheye, wide, (640, 480)).unwrap();
+    let plan = Rectification::plan(fisheye, wide, (640, 480), Undistort::Inside).unwrap();
     assert!(plan.size_px.0 <= 1281 && plan.size_px.1 <= 961, "{:?}", plan.size_px);
 }

@@ -1,0 +1,570 @@
+//! SuGaR's terms of the density and of normals around samples (Guedon and Lepetit 2024, sec. 4.1), and their gradients.
+//!
+//! A sample of Gaussian g is p = mu_g + R_g (1.5 s_g eps). The density there is d = sum a_j e^(-q_j / 2) over the neighbours j of
+//! g, and beta the mean of their least deviations. The terms are means over samples:
+//!
+//! - density: |d - e^(-f^2 / (2 beta^2))|, f = (p - mu_g) . n_g;
+//! - sdf: min(| beta sqrt(-2 ln(d / 16)) - |D(p) - z(p)| | / (E / 10), 10 E) with the depth map D, a constant, where p is seen;
+//! - normals: |n_g - sum w_j n_j|^2 with n_j turned to n_g and weights a_j e^(-q_j / 2) |(p - mu_j) . n_j| / s_min,j^2 over their sum;
+//!   only normals have a gradient.
+//!
+//! Gradients are by the rows that the density reads: centre, a rotation about the axes of the world, logs of the deviations,
+//! opacity. [`by_parameters`] takes them on to what is trained.
+
+use super::gaussian::{Gaussian, View};
+use super::level::Row;
+use super::rng;
+use crate::kernels::neighbors::NONE;
+use crate::math::{Real, Vec3, add, cross, dot, mat_vec, norm, scale, sigmoid, sub, transpose};
+
+/// Spread of samples, standard deviations.
+const SPREAD: f64 = 1.5;
+/// Sums of weights and least deviations below it count as this.
+const LEAST_WEIGHT: f64 = 1e-6;
+const CHANNEL_OFFSET: u32 = 12;
+const CHANNEL_SAMPLE: u32 = 13;
+
+/// Owner of each of `samples` samples: the visible Gaussians, ascending ids, have equal shares.
+#[must_use]
+pub fn owners(visible: &[u32], samples: u32, seed: u32, iteration: u32) -> Vec<u32> {
+    let count = visible.len() as u64;
+    if count == 0 {
+        return Vec::new();
+    }
+    let offset = u64::from(rng::bits(seed, iteration, 0, CHANNEL_OFFSET)) % count;
+    let first = |rank: u64| (rank * u64::from(samples) + offset) / count;
+    (0..)
+        .zip(visible)
+        .flat_map(|(rank, &id)| (first(rank)..first(rank + 1)).map(move |_| id))
+        .collect()
+}
+
+/// What is drawn for a sample, standard normal along each axis of its Gaussian.
+#[must_use]
+pub fn draw<R: Real>(sample: u32, seed: u32, iteration: u32) -> Vec3<R> {
+    [0, 1, 2].map(|axis| rng::normal::<R>(seed, iteration, sample, CHANNEL_SAMPLE + axis))
+}
+
+/// Gradient by a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowGradient<R> {
+    /// By the centre.
+    pub center: Vec3<R>,
+    /// By a rotation about the axes of the world.
+    pub turn: Vec3<R>,
+    /// By the logs of the deviations.
+    pub log_scale: Vec3<R>,
+    /// By the opacity.
+    pub opacity: R,
+}
+
+impl<R: Real> RowGradient<R> {
+    /// None.
+    pub const ZERO: Self = Self {
+        center: [R::ZERO; 3],
+        turn: [R::ZERO; 3],
+        log_scale: [R::ZERO; 3],
+        opacity: R::ZERO,
+    };
+
+    /// All values, in the order of the device's planes.
+    #[must_use]
+    pub fn values(&self) -> [R; 10] {
+        let ([a, b, c], [d, e, f], [g, h, i]) = (self.center, self.turn, self.log_scale);
+        [a, b, c, d, e, f, g, h, i, self.opacity]
+    }
+}
+
+/// A depth map for the variant `sdf`, row by row, blended over the greatest depth.
+#[derive(Clone, Copy, Debug)]
+pub struct Map<'a, R> {
+    /// Depths.
+    pub depths: &'a [R],
+    /// Whose they are.
+    pub view: &'a View<R>,
+    /// Extent of the scene.
+    pub extent: R,
+}
+
+impl<R: Real> Map<'_, R> {
+    /// Depth of a place, that of the map where it is seen, and how the latter changes with the place; none outside of the picture.
+    fn at(&self, place: Vec3<R>) -> Option<(R, R, Vec3<R>)> {
+        let view = self.view;
+        let t = view.to_camera(place);
+        if t[2] <= view.near_z {
+            return None;
+        }
+        let half = R::of(0.5);
+        let pixel = [0, 1].map(|i| view.focal[i] * t[i] / t[2] + view.centre[i] - half);
+        let last = view.size_px.map(|side| f64::from(side) - 1.0);
+        let at = pixel.map(|p| p.to_f64());
+        if !(0..2).all(|i| (0.0..=last[i]).contains(&at[i])) {
+            return None;
+        }
+        let low = [0, 1].map(|i| at[i].floor().min((last[i] - 1.0).max(0.0)) as usize);
+        let high = [0, 1].map(|i| (low[i] + 1).min(last[i] as usize));
+        let part = [0, 1].map(|i| pixel[i] - R::of(low[i] as f64));
+        let depth = |x: usize, y: usize| self.depths[y * view.size_px[0] as usize + x];
+        let mix = |a: R, b: R, t: R| a + (b - a) * t;
+        let [d00, d10] = [depth(low[0], low[1]), depth(high[0], low[1])];
+        let [d01, d11] = [depth(low[0], high[1]), depth(high[0], high[1])];
+        let value = mix(mix(d00, d10, part[0]), mix(d01, d11, part[0]), part[1]);
+        let across = mix(d10 - d00, d11 - d01, part[1]);
+        let down = mix(d01 - d00, d11 - d10, part[0]);
+        let by = [view.focal[0] / t[2] * across, view.focal[1] / t[2] * down];
+        let by_z = -(by[0] * t[0] + by[1] * t[1]) / t[2];
+        let slope = mat_vec(transpose(view.rotation), [by[0], by[1], by_z]);
+        Some((t[2], value, slope))
+    }
+}
+
+/// What the terms are.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a, R> {
+    /// Weight of the density, or of the distances.
+    pub weight: R,
+    /// Weight of the normals.
+    pub normal: R,
+    /// Distances are compared with this map.
+    pub map: Option<Map<'a, R>>,
+}
+
+/// Means over samples, and the gradient of their weighted sum by each row.
+#[derive(Clone, Debug)]
+pub struct DensityLoss<R> {
+    /// Samples that count.
+    pub samples: u32,
+    /// Mean of the density's term.
+    pub density: R,
+    /// Mean of the normals' term.
+    pub normals: R,
+    /// Weighted sum of both.
+    pub total: R,
+    /// Gradients.
+    pub rows: Vec<RowGradient<R>>,
+}
+
+/// The thinnest axis of a row, the first of equal ones.
+fn thin<R: Real>(row: &Row<R>) -> usize {
+    let [x, y, z] = row.inverse;
+    if x >= y {
+        if x >= z { 0 } else { 2 }
+    } else if y >= z {
+        1
+    } else {
+        2
+    }
+}
+
+fn axis<R: Real>(row: &Row<R>, axis: usize) -> Vec3<R> {
+    row.rotation.map(|row| row[axis])
+}
+
+/// The terms at samples of `owners`, of which `draws` says what was drawn, and their gradients; `k` neighbours of each Gaussian
+/// are in `near`.
+#[must_use]
+pub fn density_loss<R: Real>(
+    rows: &[Row<R>],
+    (near, k): (&[u32], usize),
+    owners: &[u32],
+    draws: &[Vec3<R>],
+    terms: &Terms<'_, R>,
+) -> DensityLoss<R> {
+    let mut loss = DensityLoss {
+        samples: 0,
+        density: R::ZERO,
+        normals: R::ZERO,
+        total: R::ZERO,
+        rows: vec![RowGradient::ZERO; rows.len()],
+    };
+    for (&g, &drawn) in owners.iter().zip(draws) {
+        sample(rows, near_of(near, k, g), (g, drawn), terms, &mut loss);
+    }
+    let mean = R::ONE / R::of(f64::from(loss.samples.max(1)));
+    loss.density = mean * loss.density;
+    loss.normals = mean * loss.normals;
+    loss.total = terms.weight * loss.density + terms.normal * loss.normals;
+    for row in &mut loss.rows {
+        row.center = scale(row.center, mean);
+        row.turn = scale(row.turn, mean);
+        row.log_scale = scale(row.log_scale, mean);
+        row.opacity = mean * row.opacity;
+    }
+    loss
+}
+
+fn near_of(near: &[u32], k: usize, g: u32) -> &[u32] {
+    let list = &near[k * g as usize..][..k];
+    let there = list.iter().position(|id| *id == NONE).unwrap_or(k);
+    &list[..there]
+}
+
+fn sample<R: Real>(
+    rows: &[Row<R>],
+    near: &[u32],
+    (g, drawn): (u32, Vec3<R>),
+    terms: &Terms<'_, R>,
+    loss: &mut DensityLoss<R>,
+) {
+    let own = &rows[g as usize];
+    let own_thin = thin(own);
+    let normal = axis(own, own_thin);
+    let local = [0, 1, 2].map(|i| R::of(SPREAD) * drawn[i] / own.inverse[i]);
+    let from = mat_vec(own.rotation, local);
+    let place = add(own.center, from);
+    let seen = match &terms.map {
+        None => None,
+        Some(map) => {
+            let Some((z, depth, _)) = map.at(own.center) else {
+                return;
+            };
+            let sight = sub(own.center, map.view.position);
+            let turned = mat_vec(transpose(own.rotation), scale(sight, R::ONE / norm(sight)));
+            let deviation = norm([0, 1, 2].map(|i| turned[i] / own.inverse[i]));
+            if (z - depth).abs() > R::of(2.0) * deviation {
+                return;
+            }
+            let Some(seen) = map.at(place) else { return };
+            Some((map, seen))
+        }
+    };
+    loss.samples += 1;
+    let zero = R::ZERO;
+    let (mut density, mut least, mut weights) = (zero, zero, zero);
+    let (mut slope, mut around) = ([zero; 3], [zero; 3]);
+    let part = |id: u32| {
+        let row = &rows[id as usize];
+        let (amount, v) = row.share(place);
+        let steep = mat_vec(row.rotation, [0, 1, 2].map(|i| row.inverse[i] * v[i]));
+        let axis_of = thin(row);
+        let least = R::ONE / row.inverse[axis_of];
+        let most = least.max(R::of(LEAST_WEIGHT));
+        let weight = amount * (v[axis_of] * least).abs() / (most * most);
+        let n = axis(row, axis_of);
+        let turn = if dot(n, normal) < zero { -R::ONE } else { R::ONE };
+        (amount, v, steep, axis_of, least, weight, scale(n, turn))
+    };
+    for &id in near {
+        let (amount, _, steep, _, smallest, weight, n) = part(id);
+        density += amount;
+        slope = sub(slope, scale(steep, amount));
+        least += smallest;
+        weights += weight;
+        around = add(around, scale(n, weight));
+    }
+    let found = R::of(near.len() as f64);
+    let beta = least / found;
+    let inverse_weights = R::ONE / weights.max(R::of(LEAST_WEIGHT));
+    let apart = sub(normal, scale(around, inverse_weights));
+    let sign = |x: R| {
+        if x > zero {
+            R::ONE
+        } else if x < zero {
+            -R::ONE
+        } else {
+            zero
+        }
+    };
+
+    let (term, by_density, by_beta, by_thin, mut pull);
+    if let Some((map, (z, depth, map_slope))) = seen {
+        let scaled = density / R::of(16.0);
+        let inside = scaled > R::of(1e-16) && scaled < R::ONE;
+        let root = (R::of(-2.0) * scaled.max(R::of(1e-16)).min(R::ONE).ln()).sqrt();
+        let behind = depth - z;
+        let off = beta * root - behind.abs();
+        let unit = R::of(10.0) / map.extent;
+        let most = R::of(10.0) * map.extent;
+        let value = off.abs() * unit;
+        term = value.min(most);
+        let by_off = if value < most {
+            terms.weight * unit * sign(off)
+        } else {
+            zero
+        };
+        by_density = if inside {
+            -by_off * beta / (density * root)
+        } else {
+            zero
+        };
+        by_beta = by_off * root;
+        by_thin = zero;
+        let row2 = map.view.rotation[2];
+        pull = scale(sub(map_slope, row2), -by_off * sign(behind));
+    } else {
+        let ratio = local[own_thin] / beta;
+        let target = (R::of(-0.5) * ratio * ratio).exp();
+        let off = density - target;
+        term = off.abs();
+        by_density = terms.weight * sign(off);
+        by_beta = -by_density * target * ratio * ratio / beta;
+        by_thin = by_density * target * ratio * ratio;
+        pull = [zero; 3];
+    }
+    pull = add(pull, scale(slope, by_density));
+    loss.density += term;
+    loss.normals += dot(apart, apart);
+    let by_normal = scale(apart, R::of(2.0) * terms.normal);
+
+    let row = &mut loss.rows[g as usize];
+    row.center = add(row.center, pull);
+    row.turn = add(row.turn, add(cross(from, pull), cross(normal, by_normal)));
+    let turned = mat_vec(transpose(own.rotation), pull);
+    for i in 0..3 {
+        row.log_scale[i] += local[i] * turned[i];
+    }
+    row.log_scale[own_thin] += by_thin;
+    for &id in near {
+        let (amount, v, steep, axis_of, smallest, weight, n) = part(id);
+        let offset = sub(place, rows[id as usize].center);
+        let bell = if rows[id as usize].opacity > zero {
+            amount / rows[id as usize].opacity
+        } else {
+            zero
+        };
+        let row = &mut loss.rows[id as usize];
+        let by_amount = by_density * amount;
+        row.center = add(row.center, scale(steep, by_amount));
+        row.turn = add(row.turn, scale(cross(offset, steep), by_amount));
+        for i in 0..3 {
+            row.log_scale[i] += by_amount * v[i] * v[i];
+        }
+        row.log_scale[axis_of] += by_beta / found * smallest;
+        row.opacity += by_density * bell;
+        row.turn = sub(row.turn, scale(cross(n, by_normal), weight * inverse_weights));
+    }
+}
+
+/// The gradient by what is trained, of a gradient by the row of a Gaussian with this 3D filter; colours have none.
+#[must_use]
+pub fn by_parameters<R: Real>(gaussian: &Gaussian<R>, filter_3d: f32, by_row: &RowGradient<R>) -> Gaussian<R> {
+    let filter = R::of(f64::from(filter_3d));
+    let length = norm(gaussian.quat);
+    let [w, x, y, z] = gaussian.quat.map(|q| q / length);
+    let turn = by_row.turn;
+    let turned = add(scale(turn, w), cross(turn, [x, y, z]));
+    let twice = R::of(2.0) / length;
+    let kept = gaussian.log_scale.map(|s| {
+        let raw = (R::of(2.0) * s).exp();
+        raw / (raw + filter * filter)
+    });
+    let kept = if filter == R::ZERO { [R::ONE; 3] } else { kept };
+    let compensation = (kept[0] * kept[1] * kept[2]).sqrt();
+    let opacity = sigmoid(gaussian.logit_opacity);
+    Gaussian {
+        mean: by_row.center,
+        quat: [
+            -twice * dot(turn, [x, y, z]),
+            twice * turned[0],
+            twice * turned[1],
+            twice * turned[2],
+        ],
+        log_scale: [0, 1, 2]
+            .map(|i| by_row.log_scale[i] * kept[i] + by_row.opacity * opacity * compensation * (R::ONE - kept[i])),
+        logit_opacity: by_row.opacity * compensation * opacity * (R::ONE - opacity),
+        ..Gaussian::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gaussians::morton::Frame;
+    use crate::scene::Camera;
+    use crate::twins::gaussian::VALUES;
+    use crate::twins::neighbors::nearest;
+
+    const COUNT: u32 = 40;
+    const K: usize = 8;
+
+    fn gaussians() -> Vec<Gaussian<f64>> {
+        let one = |id| {
+            let normal = |p: u32| rng::normal::<f64>(5, 0, id, p);
+            let mut g = Gaussian::ZERO;
+            g.mean = [0.3 * normal(0), 0.3 * normal(1), 0.1 * normal(2)];
+            g.quat = [1.0 + 0.2 * normal(3), 0.3 * normal(4), 0.3 * normal(5), 0.3 * normal(6)];
+            g.log_scale = [-1.6 + 0.2 * normal(7), -1.5 + 0.2 * normal(8), -3.2 + 0.2 * normal(9)];
+            g.logit_opacity = 1.0 + normal(10);
+            g
+        };
+        (0..COUNT).map(one).collect()
+    }
+
+    fn near(gaussians: &[Gaussian<f64>]) -> Vec<u32> {
+        let centers: Vec<[f32; 3]> = gaussians.iter().map(|g| g.mean.map(|v| v as f32)).collect();
+        nearest(&Frame::new([0.0; 3], 2.0), &centers, K)
+    }
+
+    fn camera() -> Camera {
+        Camera {
+            width_px: 24,
+            height_px: 20,
+            fx: 30.0,
+            fy: 31.0,
+            cx: 12.2,
+            cy: 9.8,
+            rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            translation: [0.05, -0.02, 2.0],
+        }
+    }
+
+    /// Gradients against differences, with the weights of normals held where they were.
+    fn compare(terms: &Terms<'_, f64>) {
+        let gaussians = gaussians();
+        let filters: Vec<f32> = (0..COUNT).map(|id| if id % 3 == 0 { 0.0 } else { 0.02 }).collect();
+        let near = near(&gaussians);
+        let visible: Vec<u32> = (0..COUNT).filter(|id| id % 4 != 1).collect();
+        let owners = owners(&visible, 150, 7, 3);
+        let draws: Vec<Vec3<f64>> = (0..150).map(|s| draw(s, 7, 3)).collect();
+        let rows = |all: &[Gaussian<f64>]| -> Vec<Row<f64>> {
+            all.iter().zip(&filters).map(|(g, f)| Row::new(g, *f)).collect()
+        };
+        let value = |all: &[Gaussian<f64>]| density_loss(&rows(all), (&near, K), &owners, &draws, terms).total;
+        let loss = density_loss(&rows(&gaussians), (&near, K), &owners, &draws, terms);
+        assert!(loss.samples > 60, "{}", loss.samples);
+        let exact: Vec<Gaussian<f64>> = (0..COUNT as usize)
+            .map(|id| by_parameters(&gaussians[id], filters[id], &loss.rows[id]))
+            .collect();
+        let largest = |p: usize| exact.iter().map(|g| g.values()[p].abs()).fold(0.0, f64::max);
+        let mut wrong = 0;
+        for id in 0..COUNT as usize {
+            for p in 0..11 {
+                let moved = |by: f64| {
+                    let mut all = gaussians.clone();
+                    let mut values: [f64; VALUES] = all[id].values();
+                    values[p] += by;
+                    all[id] = Gaussian::from_values(&values);
+                    value(&all)
+                };
+                let numeric = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                let found = exact[id].values()[p];
+                // Absolute values have edges: a sample that lies on one is no mistake.
+                wrong += u32::from((found - numeric).abs() > 1e-3 * found.abs().max(1e-2 * largest(p)));
+            }
+        }
+        assert!(wrong <= 2, "{wrong} of {} differ", COUNT * 11);
+    }
+
+    #[test]
+    fn gradients_of_the_density_match_differences() {
+        compare(&Terms {
+            weight: 0.2,
+            normal: 0.0,
+            map: None,
+        });
+    }
+
+    #[test]
+    fn gradients_of_distances_match_differences() {
+        let view = View::<f64>::new(&camera());
+        let depths: Vec<f64> = (0..480_u32)
+            .map(|i| 1.95 + 0.1 * (0.3 * f64::from(i % 24)).sin() + 0.01 * f64::from(i / 24))
+            .collect();
+        compare(&Terms {
+            weight: 0.2,
+            normal: 0.0,
+            map: Some(Map {
+                depths: &depths,
+                view: &view,
+                extent: 3.0,
+            }),
+        });
+    }
+
+    /// Where only normals have a gradient, it is that of normals that turn while weights stay.
+    #[test]
+    fn gradients_of_normals_match_differences() {
+        let gaussians = gaussians();
+        let near = near(&gaussians);
+        let owners: Vec<u32> = (0..COUNT).collect();
+        let draws: Vec<Vec3<f64>> = owners.iter().map(|s| draw(*s, 1, 1)).collect();
+        let rows: Vec<Row<f64>> = gaussians.iter().map(|g| Row::new(g, 0.0)).collect();
+        let terms = Terms {
+            weight: 0.0,
+            normal: 1.0,
+            map: None,
+        };
+        let loss = density_loss(&rows, (&near, K), &owners, &draws, &terms);
+        // The loss with given normals: the weights of the rows as they are.
+        let value = |normals: &[Vec3<f64>]| -> f64 {
+            let of = |(&g, &drawn): (&u32, &Vec3<f64>)| {
+                let own = &rows[g as usize];
+                let local = [0, 1, 2].map(|i| SPREAD * drawn[i] / own.inverse[i]);
+                let place = add(own.center, mat_vec(own.rotation, local));
+                let n = normals[g as usize];
+                let (mut sum, mut around) = (0.0, [0.0; 3]);
+                for &id in near_of(&near, K, g) {
+                    let row = &rows[id as usize];
+                    let (amount, v) = row.share(place);
+                    let at = thin(row);
+                    let weight = amount * v[at].abs() * row.inverse[at];
+                    let other = normals[id as usize];
+                    let turn = if dot(other, n) < 0.0 { -1.0 } else { 1.0 };
+                    sum += weight;
+                    around = add(around, scale(other, turn * weight));
+                }
+                let apart = sub(n, scale(around, 1.0 / sum));
+                dot(apart, apart)
+            };
+            owners.iter().zip(&draws).map(of).sum::<f64>() / f64::from(COUNT)
+        };
+        let normals: Vec<Vec3<f64>> = rows.iter().map(|row| axis(row, thin(row))).collect();
+        assert!((loss.total - value(&normals)).abs() < 1e-12);
+        for id in 0..COUNT as usize {
+            for about in 0..3 {
+                let turned = |by: f64| {
+                    let mut all = normals.clone();
+                    let mut w = [0.0; 3];
+                    w[about] = by;
+                    all[id] = add(all[id], cross(w, all[id]));
+                    value(&all)
+                };
+                let numeric = (turned(1e-6) - turned(-1e-6)) / 2e-6;
+                let found = loss.rows[id].turn[about];
+                assert!((numeric - found).abs() < 1e-6, "{id} {about}: {found}, not {numeric}");
+            }
+        }
+    }
+
+    #[test]
+    fn samples_are_shared_equally_and_as_many_as_asked_for() {
+        for (visible, samples) in [(1, 5), (7, 100), (100, 7), (33, 33), (10, 1)] {
+            let ids: Vec<u32> = (0..visible).map(|i| 3 * i + 1).collect();
+            let mut sums = vec![0; visible as usize];
+            for iteration in 0..200 {
+                let owners = owners(&ids, samples, 9, iteration);
+                assert_eq!(owners.len() as u32, samples);
+                let counts: Vec<u32> = ids
+                    .iter()
+                    .map(|id| owners.iter().filter(|o| *o == id).count() as u32)
+                    .collect();
+                assert!(counts.iter().max().unwrap_or(&0) - counts.iter().min().unwrap_or(&0) <= 1);
+                for (sum, count) in sums.iter_mut().zip(counts) {
+                    *sum += count;
+                }
+            }
+            let mean = f64::from(200 * samples) / f64::from(visible);
+            let fair = |sum: &u32| (f64::from(*sum) - mean).abs() < 5.0 * mean.sqrt() + 1.0;
+            assert!(sums.iter().all(fair), "{visible} {samples}: {sums:?}");
+        }
+        assert!(owners(&[], 10, 1, 1).is_empty());
+    }
+
+    /// One flat disc alone: its density along its own normal is what the term wants, but for the opacity.
+    #[test]
+    fn an_opaque_disc_is_its_own_surface() {
+        let mut g = Gaussian::<f64>::ZERO;
+        g.quat = [1.0, 0.0, 0.0, 0.0];
+        g.log_scale = [0.0, 0.0, -5.0];
+        g.logit_opacity = 20.0;
+        let rows = [Row::new(&g, 0.0)];
+        let draws = [[0.0, 0.0, 0.9], [0.0, 0.0, -0.3], [0.5, 0.0, 0.1]];
+        let terms = Terms {
+            weight: 1.0,
+            normal: 1.0,
+            map: None,
+        };
+        let loss = density_loss(&rows, (&[0], 1), &[0, 0, 0], &draws, &terms);
+        assert!(loss.density < 1e-8 && loss.normals < 1e-24, "{loss:?}");
+    }
+}
