@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kiln::gaussians::{Gaussians, layout};
 use kiln::kernels::counters::Counters;
+use kiln::kernels::triangles::TriangleUniforms;
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Chunk, Reduction, Threads, Variants};
 use kiln::memory::Gpu as Device;
@@ -160,7 +161,12 @@ impl Gpu {
         (Self::of(table, tensors, program, keep), given)
     }
 
-    fn of(
+    /// A program over tensors of `table` that are `tensors`, keeping what `keep` names.
+    ///
+    /// # Panics
+    /// As [`Gpu::new`].
+    #[must_use]
+    pub fn of(
         mut table: TensorTable,
         tensors: StepTensors,
         mut program: Program,
@@ -206,6 +212,18 @@ impl Gpu {
     /// When it does not fit.
     pub fn load(&mut self, model: &Gaussians) {
         write_model(&mut self.device, &self.tensors, model).expect("the model fits");
+    }
+
+    /// Writes what stands behind the uniforms in ring slot `slot`.
+    ///
+    /// # Panics
+    /// When the device fails.
+    pub fn write_behind(&mut self, slot: u32, block: &TriangleUniforms) {
+        let rings = self.tensors.rings;
+        let from = u64::from(slot) * rings.uniforms_stride + size_of::<StepUniforms>() as u64;
+        let view = rings.uniforms.slice(from, size_of::<TriangleUniforms>() as u64);
+        let bytes = self.device.memory_mut().host_mut(&view).expect("uniform ring");
+        bytes.copy_from_slice(bytemuck::bytes_of(block));
     }
 
     /// Fills ring slot `slot` and runs the program on it; returns the status word.

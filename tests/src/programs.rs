@@ -20,8 +20,8 @@ use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, LevelTensors, RecordBandTensors, ReorderTensors,
-    STAGING_BYTES, StepTensors, banded, banded_records, evaluate_view, find_neighbors, forget_moments, know_neighbors,
-    level_points, prepare_levels, reorder, surface, train_step,
+    ResidentImages, STAGING_BYTES, StepTensors, TriangleSizes, banded, banded_records, evaluate_view, find_neighbors,
+    forget_moments, know_neighbors, level_points, prepare_levels, reorder, surface, train_step,
 };
 use kiln_mesh::Mesh;
 
@@ -151,7 +151,29 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
     // It sums up nothing.
     lists.push((Reduction::Segmented, programs));
     lists.push((Reduction::Segmented, meshes()));
+    lists.push((Reduction::Segmented, triangles()));
     lists
+}
+
+/// Steps of triangles, with published gradients and with exact ones.
+fn triangles() -> Vec<Program> {
+    let mut table = TensorTable::default();
+    let capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
+    let variants = Variants {
+        reduction: Reduction::Segmented,
+        sort_subgroup: 0,
+        threads: Threads::Columns,
+    };
+    let mut programs = Vec::new();
+    for exact in [false, true] {
+        let sizes = TriangleSizes { vertices: 300, exact };
+        let resident = ResidentImages::default();
+        let t = StepTensors::for_triangles(&mut table, &capacities, sizes, &variants, resident);
+        let bands = BandTensors::new(&mut table, &capacities, &variants);
+        programs.extend([train_step(&t), evaluate_view(&t, &[])]);
+        programs.extend(banded(&t, &bands, &[]).into_values());
+    }
+    programs
 }
 
 /// Drawing a mesh, and taking a photo into points on it.

@@ -1,7 +1,8 @@
 //! Random models, cameras and targets: the same on every machine.
 
-use kiln::gaussians::Gaussians;
+use kiln::gaussians::{Gaussians, layout};
 use kiln::scene::Camera;
+use kiln::triangles::TriangleModel;
 use kiln::twins::rng::{bits, normal, uniform};
 
 /// What varies between scenes.
@@ -77,6 +78,49 @@ impl Scene {
                 .extend((0..3 * rest).map(|c| 0.15 * normal::<f32>(self.seed, 4, id, c as u32)));
             model.filter_3d.push(self.between([0.0, self.filter_3d], id, 30));
         }
+        model
+    }
+
+    /// A patch of `side` by `side` connected vertices with `soup` single triangles around it.
+    #[must_use]
+    pub fn triangles(&self, side: u32, soup: u32) -> TriangleModel {
+        let mut model = TriangleModel {
+            degree: self.sh_degree,
+            floor: 0.1,
+            sigma: 0.6,
+            ..TriangleModel::default()
+        };
+        let rest = layout::sh_coefficients(self.sh_degree) - 1;
+        let random = |id: u32, channel: u32| normal::<f32>(self.seed, 7, id, channel);
+        let mut add = |position: [f32; 3]| {
+            let id = model.positions.len() as u32;
+            model
+                .positions
+                .push(std::array::from_fn(|i| position[i] + 0.1 * random(id, i as u32)));
+            let opacity = self.between(self.opacities, id, 40);
+            model.weights.push((opacity / (1.0 - opacity)).ln());
+            model
+                .sh0
+                .push(std::array::from_fn(|c| 0.8 * random(id, 3 + c as u32) + 0.6));
+            let coefficients = (0..3 * rest as u32).map(|c| 0.15 * random(id, 6 + c));
+            model.sh_rest.extend(coefficients);
+        };
+        let place = |at: u32| 2.8 * (at as f32 / (side - 1) as f32 - 0.5);
+        for id in 0..side * side {
+            add([place(id % side), place(id / side), 0.0]);
+        }
+        for t in 0..soup {
+            let centre: [f32; 3] =
+                std::array::from_fn(|i| self.between([-self.spread[i], self.spread[i]], t, 50 + i as u32));
+            for k in 0..3 {
+                let corner = |i: usize| centre[i] + 0.5 * normal::<f32>(self.seed, 8, 3 * t + k, i as u32);
+                add(std::array::from_fn(corner));
+            }
+        }
+        let cells = (0..side - 1).flat_map(|y| (0..side - 1).map(move |x| y * side + x));
+        let patch = cells.flat_map(|at| [[at, at + 1, at + side], [at + side + 1, at + side, at + 1]]);
+        let single = (0..soup).map(|t| [0, 1, 2].map(|k| side * side + 3 * t + k));
+        model.triangles = patch.chain(single).collect();
         model
     }
 

@@ -29,6 +29,7 @@ mod readback;
 mod sample_view;
 pub mod schedule;
 mod self_test;
+pub mod triangles;
 
 pub use bytes::{BytesPer, Unit};
 pub use capacity::CapacitySource;

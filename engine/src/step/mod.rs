@@ -44,5 +44,5 @@ pub use reorder::{ReorderTensors, reorder, reorder_rows};
 pub use resident::{Place, ResidentImages};
 pub use surface::surface;
 pub use tensors::{FilterTensors, Rings, StepExtras, StepTensors};
-pub use triangle_io::{read_triangles, write_topology, write_triangles};
+pub use triangle_io::{clear_importance, read_state, write_state};
 pub use triangles::{TriangleSizes, TriangleTensors};

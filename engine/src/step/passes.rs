@@ -8,8 +8,8 @@ use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{
-    self, catch_up, cull, loss, pose, position_noise, prepare_args, project, rasterize, rasterize_backward, tile_ranges,
-    update,
+    self, catch_up, cull, loss, pose, position_noise, prepare_args, project, rasterize, rasterize_backward,
+    tile_ranges, update,
 };
 use crate::program::{Program, Span};
 

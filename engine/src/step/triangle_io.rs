@@ -1,4 +1,4 @@
-//! A model of triangles between host and device.
+//! What triangles train from between host and device.
 
 use super::{StepTensors, TriangleTensors};
 use crate::gaussians::layout;
@@ -6,7 +6,82 @@ use crate::kernels::counters::Counters;
 use crate::kernels::triangles::VertexChunk;
 use crate::memory::{Gpu, MemoryError};
 use crate::program::{Program, Span};
-use crate::triangles::{Adjacency, GEOMETRY_PLANES, PLANE_WEIGHT, TriangleModel};
+use crate::triangles::{Adjacency, GEOMETRY_PLANES, Maxima, PLANE_WEIGHT, State, TriangleModel};
+
+/// Numbers of a state, one list behind another.
+#[derive(Clone, Copy)]
+enum List {
+    Positions,
+    Weights,
+    Sh0,
+    ShRest,
+    /// One of [`State::moments`].
+    Moments(usize),
+}
+
+/// What of a vertex a tensor of its chunk has.
+#[derive(Clone, Copy)]
+enum Group {
+    Geometry,
+    Colors,
+    Moments(usize),
+}
+
+/// The tensors of a chunk, and planes of each.
+fn groups(chunk: &VertexChunk, degree: u32) -> [(Group, Span, u32); 6] {
+    let colors = layout::sh_planes(degree);
+    [
+        (Group::Geometry, chunk.geometry, GEOMETRY_PLANES),
+        (Group::Colors, chunk.sh, colors),
+        (Group::Moments(0), chunk.geometry_m, GEOMETRY_PLANES),
+        (Group::Moments(1), chunk.geometry_v, GEOMETRY_PLANES),
+        (Group::Moments(2), chunk.sh_m, colors),
+        (Group::Moments(3), chunk.sh_v, colors),
+    ]
+}
+
+impl Group {
+    /// The list that has a plane's numbers, how many of it a vertex has, and which of them.
+    fn place(self, degree: u32, plane: u32) -> (List, usize, usize) {
+        let at = plane as usize;
+        let colors = layout::sh_planes(degree) as usize;
+        match self {
+            Self::Geometry if plane == PLANE_WEIGHT => (List::Weights, 1, 0),
+            Self::Geometry => (List::Positions, 3, at),
+            Self::Colors if at < 3 => (List::Sh0, 3, at),
+            Self::Colors => (List::ShRest, colors - 3, at - 3),
+            Self::Moments(k) => (
+                List::Moments(k),
+                [4, 4, colors, colors].get(k).copied().unwrap_or(1),
+                at,
+            ),
+        }
+    }
+}
+
+impl List {
+    fn of(self, state: &State) -> &[f32] {
+        let model = &state.model;
+        match self {
+            Self::Positions => model.positions.as_flattened(),
+            Self::Weights => &model.weights,
+            Self::Sh0 => model.sh0.as_flattened(),
+            Self::ShRest => &model.sh_rest,
+            Self::Moments(k) => state.moments.get(k).map(Vec::as_slice).unwrap_or_default(),
+        }
+    }
+
+    fn of_mut(self, state: &mut State) -> &mut [f32] {
+        let model = &mut state.model;
+        match self {
+            Self::Positions => model.positions.as_flattened_mut(),
+            Self::Weights => &mut model.weights,
+            Self::Sh0 => model.sh0.as_flattened_mut(),
+            Self::ShRest => &mut model.sh_rest,
+            Self::Moments(k) => state.moments.get_mut(k).map(Vec::as_mut_slice).unwrap_or_default(),
+        }
+    }
+}
 
 /// A model does not fit, or there is no room for one of its kind.
 fn too_large(what: &str, count: usize) -> MemoryError {
@@ -17,135 +92,136 @@ fn too_large(what: &str, count: usize) -> MemoryError {
     }
 }
 
-fn own(t: &StepTensors) -> Result<&TriangleTensors, MemoryError> {
-    t.triangles.as_ref().ok_or_else(|| too_large("triangles", 0))
-}
-
-/// Writes `model`, zeroes moments and what is kept of triangles, and sets the counters.
-///
-/// # Errors
-/// [`MemoryError::OutOfRange`] when the model has more than there is room for, or another SH degree.
-pub fn write_triangles(gpu: &mut Gpu, t: &StepTensors, model: &TriangleModel) -> Result<(), MemoryError> {
-    let own = own(t)?;
-    let n = model.n_vertices();
-    if n > own.sizes.vertices as usize || model.sh_degree != t.capacities.sh_degree {
-        return Err(too_large("vertices", n));
-    }
-    let mut program = Program::new("clear triangles");
-    for chunk in &own.chunks {
-        for view in [chunk.geometry, chunk.sh].into_iter().chain(moments(chunk)) {
-            program.fill(view, 0);
-        }
-    }
-    gpu.run(&program)?;
-    let rest = 3 * model.rest_coefficients();
-    for chunk in own.chunks.iter().filter(|chunk| (chunk.first as usize) < n) {
-        let first = chunk.first as usize;
-        let here = first..n.min(first + chunk.stride as usize);
-        let mut put = |view: &Span, plane: u32, value: &dyn Fn(usize) -> Option<f32>| {
-            let values: Vec<f32> = here.clone().map(|i| value(i).unwrap_or(0.0)).collect();
-            gpu.write(&plane_of(chunk, view, plane), &values)
-        };
-        for plane in 0..PLANE_WEIGHT {
-            let value = |i: usize| model.positions.get(i)?.get(plane as usize).copied();
-            put(&chunk.geometry, plane, &value)?;
-        }
-        put(&chunk.geometry, PLANE_WEIGHT, &|i| model.weights.get(i).copied())?;
-        for plane in 0..layout::sh_planes(model.sh_degree) {
-            let at = plane as usize;
-            let value = |i: usize| match at {
-                0..3 => model.sh0.get(i)?.get(at).copied(),
-                _ => model.sh_rest.get(i * rest + at - 3).copied(),
-            };
-            put(&chunk.sh, plane, &value)?;
-        }
-    }
-    write_topology(gpu, t, n, &model.triangles)
-}
-
-/// Writes which of `n_vertices` vertices make triangles, forgets what was kept of triangles, and sets the counters.
-///
-/// # Errors
-/// [`MemoryError::OutOfRange`] when there are more triangles than there is room for.
-pub fn write_topology(
-    gpu: &mut Gpu,
-    t: &StepTensors,
-    n_vertices: usize,
-    triangles: &[[u32; 3]],
-) -> Result<(), MemoryError> {
-    let own = own(t)?;
-    let cap = own.topology.cap as usize;
-    let missing = triangles.as_flattened().iter().any(|&v| v as usize >= n_vertices);
-    if triangles.len() > cap || missing {
-        return Err(too_large("triangles", triangles.len()));
-    }
-    let mut program = Program::new("clear maxima");
-    program.fill(own.topology.importance, 0);
-    program.fill(own.topology.size, 0);
-    gpu.run(&program)?;
-    for (k, view) in own.topology.corners.iter().enumerate() {
-        let corners: Vec<u32> = triangles.iter().filter_map(|t| t.get(k).copied()).collect();
-        gpu.write(view, &corners)?;
-    }
-    let adjacency = Adjacency::new(n_vertices, triangles);
-    gpu.write(&own.topology.adjacency_starts, &adjacency.starts)?;
-    for (part, view) in adjacency.corners.chunks(cap).zip(&own.topology.adjacency) {
-        gpu.write(view, part)?;
-    }
-    let counters = Counters {
-        gaussians: u32::try_from(triangles.len()).unwrap_or(u32::MAX),
-        ..Counters::default()
-    };
-    gpu.write(&t.shared.counters, &[counters])
-}
-
-/// Reads vertices and triangles back; floor and exponent, which no tensor has, are those of `like`, and so is the number of
-/// vertices.
-///
-/// # Errors
-/// [`MemoryError::Vulkan`].
-pub fn read_triangles(gpu: &mut Gpu, t: &StepTensors, like: &TriangleModel) -> Result<TriangleModel, MemoryError> {
-    let own = own(t)?;
-    let n = like.n_vertices().min(own.sizes.vertices as usize);
-    let mut model = TriangleModel {
-        sh_degree: t.capacities.sh_degree,
-        opacity_floor: like.opacity_floor,
-        sigma: like.sigma,
-        ..TriangleModel::default()
-    };
-    let planes = layout::sh_planes(model.sh_degree);
-    for chunk in own.chunks.iter().filter(|chunk| (chunk.first as usize) < n) {
-        let count = (n - chunk.first as usize).min(chunk.stride as usize);
-        let mut read = |view: &Span, plane: u32| gpu.read::<f32>(&plane_of(chunk, view, plane), count);
-        let geometry: Vec<Vec<f32>> = (0..GEOMETRY_PLANES)
-            .map(|p| read(&chunk.geometry, p))
-            .collect::<Result<_, _>>()?;
-        let sh: Vec<Vec<f32>> = (0..planes).map(|p| read(&chunk.sh, p)).collect::<Result<_, _>>()?;
-        let value = |planes: &[Vec<f32>], p: usize, i: usize| planes.get(p).and_then(|v| v.get(i)).copied();
-        for i in 0..count {
-            let geometry = |p: usize| value(&geometry, p, i).unwrap_or(0.0);
-            let color = |p: usize| value(&sh, p, i).unwrap_or(0.0);
-            model.positions.push([0, 1, 2].map(geometry));
-            model.weights.push(geometry(PLANE_WEIGHT as usize));
-            model.sh0.push([0, 1, 2].map(color));
-            model.sh_rest.extend((3..planes as usize).map(color));
-        }
-    }
-    let counters: Vec<Counters> = gpu.read(&t.shared.counters, 1)?;
-    let count = counters.first().map_or(0, |c| c.gaussians.min(own.topology.cap)) as usize;
-    let mut corners = own.topology.corners.iter().map(|view| gpu.read::<u32>(view, count));
-    let mut next = || corners.next().unwrap_or_else(|| Ok(Vec::new()));
-    let (first, second, third) = (next()?, next()?, next()?);
-    let rows = first.into_iter().zip(second).zip(third);
-    model.triangles = rows.map(|((a, b), c)| [a, b, c]).collect();
-    Ok(model)
-}
-
-fn moments(chunk: &VertexChunk) -> [Span; 4] {
-    [chunk.geometry_m, chunk.geometry_v, chunk.sh_m, chunk.sh_v]
+fn own(t: &StepTensors) -> Result<TriangleTensors, MemoryError> {
+    t.triangles.clone().ok_or_else(|| too_large("triangles", 0))
 }
 
 fn plane_of(chunk: &VertexChunk, view: &Span, plane: u32) -> Span {
     let bytes = 4 * u64::from(chunk.stride);
     view.slice(u64::from(plane) * bytes, bytes)
+}
+
+/// Writes `state` and sets the counters, of which the number of skipped updates stays.
+///
+/// # Errors
+/// [`MemoryError::OutOfRange`] when the model has more than there is room for, another SH degree, or a triangle without one of
+/// its vertices.
+pub fn write_state(gpu: &mut Gpu, t: &StepTensors, state: &State) -> Result<(), MemoryError> {
+    let own = own(t)?;
+    let n = state.model.positions.len();
+    if n > own.sizes.vertices as usize || state.model.degree != t.capacities.sh_degree {
+        return Err(too_large("vertices", n));
+    }
+    let cap = own.topology.cap as usize;
+    let triangles = &state.model.triangles;
+    let missing = triangles.as_flattened().iter().any(|&v| v as usize >= n);
+    if triangles.len() > cap || missing {
+        return Err(too_large("triangles", triangles.len()));
+    }
+    let mut program = Program::new("clear triangles");
+    for chunk in &own.chunks {
+        for (_, view, _) in groups(chunk, state.model.degree) {
+            program.fill(view, 0);
+        }
+    }
+    gpu.run(&program)?;
+    for chunk in own.chunks.iter().filter(|chunk| (chunk.first as usize) < n) {
+        let first = chunk.first as usize;
+        for (group, view, planes) in groups(chunk, state.model.degree) {
+            for plane in 0..planes {
+                let (list, width, at) = group.place(state.model.degree, plane);
+                let rows = list
+                    .of(state)
+                    .chunks_exact(width)
+                    .skip(first)
+                    .take(chunk.stride as usize);
+                let values: Vec<f32> = rows.filter_map(|row| row.get(at).copied()).collect();
+                gpu.write(&plane_of(chunk, &view, plane), &values)?;
+            }
+        }
+    }
+    let triangles = &state.model.triangles;
+    for (k, view) in own.topology.corners.iter().enumerate() {
+        let corners: Vec<u32> = triangles.iter().filter_map(|t| t.get(k).copied()).collect();
+        gpu.write(view, &corners)?;
+    }
+    let adjacency = Adjacency::new(n, triangles);
+    gpu.write(&own.topology.adjacency_starts, &adjacency.starts)?;
+    for (part, view) in adjacency.corners.chunks(cap).zip(&own.topology.adjacency) {
+        gpu.write(view, part)?;
+    }
+    gpu.write(&own.topology.importance, &state.maxima.importance)?;
+    gpu.write(&own.topology.size, &state.maxima.sizes_px)?;
+    let before: Vec<Counters> = gpu.read(&t.shared.counters, 1)?;
+    let counters = Counters {
+        gaussians: u32::try_from(triangles.len()).unwrap_or(u32::MAX),
+        skipped: before.first().map_or(0, |c| c.skipped),
+        ..Counters::default()
+    };
+    gpu.write(&t.shared.counters, &[counters])
+}
+
+/// Forgets how important triangles were.
+///
+/// # Errors
+/// [`MemoryError::Vulkan`].
+pub fn clear_importance(gpu: &mut Gpu, t: &StepTensors) -> Result<(), MemoryError> {
+    let mut program = Program::new("clear importance");
+    program.fill(own(t)?.topology.importance, 0);
+    gpu.run(&program)
+}
+
+/// Reads everything back; floor and exponent, which no tensor has, are as given, and so is the number of vertices.
+///
+/// # Errors
+/// [`MemoryError::Vulkan`].
+pub fn read_state(
+    gpu: &mut Gpu,
+    t: &StepTensors,
+    n_vertices: u32,
+    [floor, sigma]: [f32; 2],
+) -> Result<State, MemoryError> {
+    let own = own(t)?;
+    let n = n_vertices.min(own.sizes.vertices) as usize;
+    let degree = t.capacities.sh_degree;
+    let rest = layout::sh_planes(degree) as usize - 3;
+    let mut state = State::new(TriangleModel {
+        degree,
+        positions: vec![[0.0; 3]; n],
+        weights: vec![0.0; n],
+        sh0: vec![[0.0; 3]; n],
+        sh_rest: vec![0.0; n * rest],
+        triangles: Vec::new(),
+        floor,
+        sigma,
+    });
+    for chunk in own.chunks.iter().filter(|chunk| (chunk.first as usize) < n) {
+        let first = chunk.first as usize;
+        let count = (n - first).min(chunk.stride as usize);
+        for (group, view, planes) in groups(chunk, degree) {
+            for plane in 0..planes {
+                let values: Vec<f32> = gpu.read(&plane_of(chunk, &view, plane), count)?;
+                let (list, width, at) = group.place(degree, plane);
+                let rows = list.of_mut(&mut state).chunks_exact_mut(width).skip(first);
+                for (row, value) in rows.zip(values) {
+                    if let Some(place) = row.get_mut(at) {
+                        *place = value;
+                    }
+                }
+            }
+        }
+    }
+    let counters: Vec<Counters> = gpu.read(&t.shared.counters, 1)?;
+    let count = counters.first().map_or(0, |c| c.gaussians.min(own.topology.cap)) as usize;
+    let [first, second, third] = own.topology.corners;
+    let first: Vec<u32> = gpu.read(&first, count)?;
+    let second: Vec<u32> = gpu.read(&second, count)?;
+    let third: Vec<u32> = gpu.read(&third, count)?;
+    let rows = first.into_iter().zip(second).zip(third);
+    state.model.triangles = rows.map(|((a, b), c)| [a, b, c]).collect();
+    state.maxima = Maxima {
+        importance: gpu.read(&own.topology.importance, count)?,
+        sizes_px: gpu.read(&own.topology.size, count)?,
+    };
+    Ok(state)
 }

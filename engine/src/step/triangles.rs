@@ -5,7 +5,6 @@
 //! [`StepTensors::triangles`](super::StepTensors::triangles) says so.
 
 use super::StepTensors;
-use super::passes::coefficients;
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, WORD_VISIBLE};
 use crate::kernels::project::DEPTH_KEY_BITS;
@@ -149,7 +148,7 @@ fn chunks(table: &mut TensorTable, n: u32, chunk: u32, sh_degree: u32, training:
 }
 
 /// Pixels with what is blended beside colours, which triangles always have.
-fn drawn<'a>(pixels: &'a Pixels) -> Option<(&'a Pixels, &'a Surface)> {
+fn drawn(pixels: &Pixels) -> Option<(&Pixels, &Surface)> {
     Some((pixels, pixels.surface.as_ref()?))
 }
 
@@ -209,6 +208,7 @@ pub(super) fn gradients(
 /// Appends the update of all vertices.
 pub(super) fn update(program: &mut Program, t: &StepTensors, own: &TriangleTensors) {
     let Some((_, surface)) = drawn(&t.pixels) else { return };
+    let coefficients = layout::sh_planes(t.capacities.sh_degree) / 3;
     triangles::record_update(
         program,
         &t.shared,
@@ -217,7 +217,7 @@ pub(super) fn update(program: &mut Program, t: &StepTensors, own: &TriangleTenso
         &own.screen,
         &own.records,
         (surface, &own.terms),
-        coefficients(t),
+        coefficients,
         own.sizes.exact,
     );
 }
@@ -236,4 +236,51 @@ pub(super) fn held(own: &TriangleTensors) -> [Span; 4] {
 pub(super) fn sums(own: &TriangleTensors) -> Vec<Span> {
     let sums = own.records.gradients.into_iter();
     sums.chain(own.records.gradient_normal).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::kernels::views::{Reduction, Threads, Variants};
+    use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
+    use crate::step::{BandTensors, Capacities, ResidentImages, banded, evaluate_view, train_step};
+
+    /// Four million vertices with room for three times as many triangles, two million of them in view in six million pairs with
+    /// tiles: what the design promises 4 GB for, on a device that binds 128 MiB at most. How many samples a pixel has is nowhere in it.
+    #[test]
+    fn four_million_vertices_train_in_four_gigabytes() {
+        let variants = Variants {
+            reduction: Reduction::Segmented,
+            sort_subgroup: 32,
+            threads: Threads::Pixels,
+        };
+        let limits = PlanLimits {
+            block_bytes: 1024 * MIB,
+            binding_bytes: 128 * MIB,
+            rounding: BlockRounding::NONE,
+        };
+        let mut capacities = Capacities::new(12_000_000, 2_000_000, 6_000_000, 3, [(1600, 1063)]);
+        capacities.binding_bytes = limits.binding_bytes;
+        let sizes = TriangleSizes {
+            vertices: 4_000_000,
+            exact: false,
+        };
+        let mut table = TensorTable::default();
+        let resident = ResidentImages::default();
+        let t = StepTensors::for_triangles(&mut table, &capacities, sizes, &variants, resident);
+        let bands = BandTensors::new(&mut table, &capacities, &variants);
+        let parts = banded(&t, &bands, &[]);
+        let (step, drawn) = (train_step(&t), evaluate_view(&t, &[]));
+        let programs: Vec<&Program> = parts.values().chain([&step, &drawn]).collect();
+        let plan = Plan::new(&table, &programs, limits).unwrap();
+        let of = |class| plan.class_bytes(class);
+        let model = of(Class::Persistent);
+        assert!(
+            (2_800_000_000..3_000_000_000).contains(&model),
+            "{model} bytes of model"
+        );
+        let all = plan.device_bytes();
+        assert!(all <= 4_000_000_000, "{all} bytes, of which {} pass", of(Class::Arena));
+    }
 }

@@ -1,11 +1,15 @@
-//! The model of coloured triangles with shared vertices: what it is made of on the host.
+//! The other kind of model: coloured triangles with shared vertices, and everything that their training goes on from.
 //!
-//! Vertices carry everything that is trained: position, a weight that stands for opacity, and colour as spherical harmonics;
-//! triangles are three vertices each. This layer knows nothing of Vulkan. The device keeps the same values as planes, see
-//! [`step::triangles`](crate::step).
+//! Vertices carry what is trained: position, a weight that stands for opacity, and colour as spherical harmonics; triangles are
+//! three vertices each. The model itself, its file and its events are those of [`kiln_triangles`]; this layer adds the
+//! optimiser's moments and knows nothing of Vulkan. The device keeps the same values as planes.
 
-mod adjacency;
-mod model;
+mod state;
 
-pub use adjacency::Adjacency;
-pub use model::{GEOMETRY_PLANES, PLANE_WEIGHT, TriangleModel};
+pub use kiln_triangles::{Adjacency, Model as TriangleModel};
+pub use state::{Changes, Limits, Maxima, State};
+
+/// Planes of a vertex's geometry: x, y, z and the weight.
+pub const GEOMETRY_PLANES: u32 = 4;
+/// Plane of the weight.
+pub const PLANE_WEIGHT: u32 = 3;

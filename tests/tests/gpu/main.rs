@@ -27,4 +27,5 @@ mod storage;
 mod surfaces;
 mod swaths;
 mod training;
+mod triangles;
 mod uhd;

@@ -19,6 +19,7 @@ pub mod window;
 mod tests;
 
 use super::sh::SH_MAX;
+use crate::gaussians::layout;
 use crate::math::{Real, Vec3};
 use crate::triangles::TriangleModel;
 
@@ -73,8 +74,8 @@ impl<R: Real> Vertex<R> {
     #[must_use]
     pub fn from_model(model: &TriangleModel) -> Vec<Self> {
         let of = |v: f32| R::of(f64::from(v));
-        let rest = model.rest_coefficients();
-        (0..model.n_vertices())
+        let rest = layout::sh_coefficients(model.degree) - 1;
+        (0..model.positions.len())
             .map(|i| {
                 let mut sh = [[R::ZERO; 3]; SH_MAX];
                 sh[0] = model.sh0[i].map(of);

@@ -22,7 +22,9 @@ pub fn normals_loss<R: Real>(pixels: &[Pixel<R>], view: &View<R>) -> (R, Vec<Vec
             return None;
         }
         let around = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)];
-        if around.iter().any(|&(x, y)| !(depth(x, y) > R::ZERO)) {
+        // Comparisons that NaN fails.
+        let known = around.iter().all(|&(x, y)| depth(x, y) > R::ZERO);
+        if !known {
             return None;
         }
         let across = sub(point(x + 1, y), point(x - 1, y));

@@ -113,7 +113,9 @@ pub fn facet<R: Real>(id: u32, corners: [&Projected<R>; 3], view: &View<R>, sett
     let third = R::of(1.0 / 3.0);
     let depth = (depths[0] + depths[1] + depths[2]) * third;
     let corner_near = R::of(CORNER_NEAR) * view.near_z;
-    if !(depth > view.near_z) || depths.iter().any(|z| !(*z > corner_near)) {
+    // Comparisons that NaN fails, here and below.
+    let before = depth > view.near_z && depths.iter().all(|z| *z > corner_near);
+    if !before {
         return None;
     }
     let mut faintest = 0;
@@ -123,7 +125,8 @@ pub fn facet<R: Real>(id: u32, corners: [&Projected<R>; 3], view: &View<R>, sett
         }
     }
     let opacity = corners[faintest].opacity;
-    if !(opacity >= R::of(OPACITY_MIN)) {
+    let is_seen = opacity >= R::of(OPACITY_MIN);
+    if !is_seen {
         return None;
     }
     let lens = intrinsics(view, settings.samples);
@@ -132,7 +135,8 @@ pub fn facet<R: Real>(id: u32, corners: [&Projected<R>; 3], view: &View<R>, sett
     let raw = raw_normal(camera);
     let facing = dot(raw, centre);
     let length = norm(raw);
-    if !(facing.abs() >= R::of(COSINE_MIN) * length * norm(centre)) || !(length > R::ZERO) {
+    let faces = facing.abs() >= R::of(COSINE_MIN) * length * norm(centre) && length > R::ZERO;
+    if !faces {
         return None;
     }
     let towards = if facing > R::ZERO { -R::ONE } else { R::ONE };
@@ -144,7 +148,8 @@ pub fn facet<R: Real>(id: u32, corners: [&Projected<R>; 3], view: &View<R>, sett
         .fold(R::ZERO, |most, c| most.max(norm(sub(c.point, middle))));
     let size = reach.ceil();
     let least = R::of(SIZE_MIN);
-    if !(size <= R::of(SIZE_MAX) && size >= least && outline.radius >= least) {
+    let is_sized = size <= R::of(SIZE_MAX) && size >= least && outline.radius >= least;
+    if !is_sized {
         return None;
     }
     let grid = tile_grid(view.size_px[0], view.size_px[1]);

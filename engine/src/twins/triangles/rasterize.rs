@@ -93,6 +93,13 @@ pub fn coverage<R: Real>(facet: &Facet<R>, p: [R; 2], sigma: R) -> Option<Covera
     (alpha >= R::of(ALPHA_MIN)).then_some(Coverage { inside, window, alpha })
 }
 
+/// Adds `factor` times `value`.
+fn add<R: Real>(sum: &mut Vec3<R>, value: Vec3<R>, factor: R) {
+    for (sum, value) in sum.iter_mut().zip(value) {
+        *sum += value * factor;
+    }
+}
+
 /// Value between the corners' values.
 pub(super) fn mix<R: Real>(shares: [R; 3], values: [R; 3]) -> R {
     shares[0] * values[0] + shares[1] * values[1] + shares[2] * values[2]
@@ -132,10 +139,8 @@ pub fn blend_sample<R: Real>(
         let weight = cover.alpha * out.transmittance;
         let rgb = mix_color(cover.inside.shares, &facet.colors);
         let depth = mix(cover.inside.shares, facet.depths);
-        for c in 0..3 {
-            out.rgb[c] += weight * rgb[c];
-            out.normal[c] += weight * facet.normal[c];
-        }
+        add(&mut out.rgb, rgb, weight);
+        add(&mut out.normal, facet.normal, weight);
         out.depth += weight * depth;
         if out.transmittance > R::of(0.5) {
             out.median = depth;
@@ -189,10 +194,9 @@ pub fn rasterize<R: Real>(
                 depth: R::ZERO,
                 median: R::ZERO,
             });
-            for c in 0..3 {
-                sum.rgb[c] += (sample.rgb[c] + sample.transmittance * background[c]) * share;
-                sum.normal[c] += sample.normal[c] * share;
-            }
+            add(&mut sum.rgb, sample.rgb, share);
+            add(&mut sum.rgb, background, sample.transmittance * share);
+            add(&mut sum.normal, sample.normal, share);
             sum.transmittance += sample.transmittance * share;
             sum.depth += sample.depth * share;
             if s == middle {

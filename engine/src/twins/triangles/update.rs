@@ -37,7 +37,9 @@ pub struct VertexTerms {
 /// does not count.
 #[must_use]
 pub fn depth_off<R: Real>(seen: &Projected<R>, view: &View<R>, samples: u32, median: &[R], most: f64) -> Option<R> {
-    if !(seen.z > view.near_z) {
+    // Comparisons that NaN fails.
+    let before = seen.z > view.near_z;
+    if !before {
         return None;
     }
     let pixel = pixel_of(seen.point, view.size_px, samples)?;
@@ -52,7 +54,8 @@ fn pixel_of<R: Real>(point: [R; 2], size_px: [u32; 2], samples: u32) -> Option<u
     let mut at = [0; 2];
     for i in 0..2 {
         let place = ((point[i] + half) / f).floor();
-        if !(place >= R::ZERO && place < R::of(f64::from(size_px[i]))) {
+        let is_in = place >= R::ZERO && place < R::of(f64::from(size_px[i]));
+        if !is_in {
             return None;
         }
         #[expect(
@@ -141,8 +144,8 @@ pub fn vertex_backward<R: Real>(
             }
         }
         let by_place = normalize_backward(direction, length, by_direction);
-        for i in 0..3 {
-            out.position[i] += by_place[i];
+        for (sum, by) in out.position.iter_mut().zip(by_place) {
+            *sum += by;
         }
     }
     let s = sigmoid(vertex.weight);

@@ -69,7 +69,9 @@ impl<R: Real> Outline<R> {
                 edge = e;
             }
         }
-        if !(phi[edge] < R::ZERO) {
+        // A comparison that NaN fails.
+        let is_in = phi[edge] < R::ZERO;
+        if !is_in {
             return None;
         }
         let opposite = |e: usize| -(phi[e] * self.lengths[e]) / self.area2;
@@ -91,23 +93,24 @@ impl<R: Real> Outline<R> {
         let (a, b) = (e, (e + 1) % 3);
         let along = sub(self.points[b], self.points[a]);
         let t = dot(sub(p, self.points[a]), along) / (self.lengths[e] * self.lengths[e]);
-        for i in 0..2 {
-            corners[a][i] -= g * (R::ONE - t) * self.normals[e][i];
-            corners[b][i] -= g * t * self.normals[e][i];
+        for (corner, share) in [(a, R::ONE - t), (b, t)] {
+            for (sum, n) in corners[corner].iter_mut().zip(self.normals[e]) {
+                *sum -= g * share * n;
+            }
         }
     }
 
     /// Adds to the corners what moves the radius of the incircle, times `g`.
     pub fn radius_backward(&self, g: R, corners: &mut [[R; 2]; 3]) {
         let perimeter = self.lengths[0] + self.lengths[1] + self.lengths[2];
-        for k in 0..3 {
+        for (k, corner) in corners.iter_mut().enumerate() {
             let (next, before) = ((k + 1) % 3, (k + 2) % 3);
             // Twice the area grows with the distance from the opposite edge, times its length.
             let by_area = scale(self.normals[next], -self.lengths[next]);
             let unit = |from: usize, length: R| scale(sub(self.points[k], self.points[from]), R::ONE / length);
             let (one, two) = (unit(next, self.lengths[k]), unit(before, self.lengths[before]));
             for i in 0..2 {
-                corners[k][i] += g * (by_area[i] - self.radius * (one[i] + two[i])) / perimeter;
+                corner[i] += g * (by_area[i] - self.radius * (one[i] + two[i])) / perimeter;
             }
         }
     }
