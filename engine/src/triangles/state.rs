@@ -2,6 +2,7 @@
 
 use kiln_mesh::Progress;
 use kiln_triangles::schedule::After;
+pub use kiln_triangles::Limits;
 use kiln_triangles::{Error, Model, Triangles, opacity, rows};
 
 use super::GEOMETRY_PLANES;
@@ -26,19 +27,6 @@ pub struct State {
     pub moments: [Vec<f32>; 4],
     /// What views showed of its triangles.
     pub maxima: Maxima,
-}
-
-/// How far events may go.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Vertices there is room for.
-    pub vertices: u32,
-    /// Triangles there is room for.
-    pub triangles: u32,
-    /// Host memory that connecting may take, bytes.
-    pub memory_bytes: u64,
-    /// Connected triangles agree about which side is out.
-    pub orient: bool,
 }
 
 /// What events did.
@@ -116,7 +104,7 @@ impl State {
         }
         if after.connect {
             let triangles = self.triangles()?;
-            let connected = triangles.connect(limits.triangles, limits.memory_bytes, limits.orient, progress)?;
+            let connected = triangles.connect(limits, progress)?;
             changes.warnings.extend(connected.warning());
             self.keep(&connected.vertices, connected.triangles);
             self.forget();
