@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MostGaussians, Validation};
+use super::{Bound, DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MostGaussians, Validation};
 use crate::gaussians::layout::Storage;
 use crate::plugins::{Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
 use crate::scene::SceneIndex;
@@ -45,6 +45,8 @@ pub struct Profile {
     pub cull: Cull,
     /// How the model becomes a triangle mesh.
     pub mesh: Mesh,
+    /// Gaussians on the triangles of a mesh.
+    pub bound: Bound,
     /// How gradients become steps.
     pub optimizer: Optimizer,
     /// Terms of the image loss.

@@ -7,7 +7,8 @@ use super::views::{Chunk, Shared, Splats};
 use crate::gaussians::layout::Storage;
 use crate::program::{Program, Span};
 
-/// Appends one pass per chunk. Gradients of planes are taken on where records have them; no colours of such models wait.
+/// Appends one pass per chunk. Gradients of planes are taken on where records have them; no colours of such models wait, and none of
+/// bound ones, which have no gradients of planes either.
 pub fn record(
     program: &mut Program,
     shared: &Shared,
@@ -44,6 +45,15 @@ pub fn record(
             sh_coefficients,
         };
         let at = shared.groups(Args::Chunk(chunk.index));
+        if chunk.planes.bound {
+            let kernel = match chunk.storage {
+                Storage::Exact => &update::BOUND,
+                Storage::Half => &update::HALF_BOUND,
+                Storage::Compact => &update::COMPACT_BOUND,
+            };
+            program.pass(kernel, (), bind, push, at);
+            continue;
+        }
         if let Some(gradient_d) = splats.gradient_d {
             let bind = update::SurfaceBind { base: bind, gradient_d };
             let kernel = match chunk.storage {

@@ -9,6 +9,7 @@
 //! [`raster`] draws meshes into pictures and depths, [`texture`] takes colours for them from photos. [`MeshFile`] is a mesh as
 //! files hold it, [`MeshScores`] what is measured of one, [`Truth`] what it may be held against.
 
+mod bound;
 mod colors;
 mod draw;
 mod drawn_error;
@@ -38,5 +39,6 @@ pub use space::Space;
 pub use stage::StageSizes;
 pub use truth::{Truth, TruthReport, TruthSettings};
 
+pub(crate) use bound::write_bound;
 pub(crate) use draw::{DepthFile, draw};
 pub(crate) use make::MeshJob;

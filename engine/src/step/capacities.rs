@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::gaussians::bound::Binding;
 use crate::gaussians::layout::{CHUNK, StatePlanes, Storage};
 use crate::kernels::catch_up::ROW_BYTES;
 use crate::kernels::depth_loss::DepthWeight;
@@ -72,6 +73,9 @@ pub struct Capacities {
     /// What losses need beside the image gradient.
     #[serde(default)]
     pub losses: ExtraLosses,
+    /// The mesh that Gaussians are bound to; none where they are free.
+    #[serde(default)]
+    pub bound: Option<Binding>,
 }
 
 impl Capacities {
@@ -113,6 +117,7 @@ impl Capacities {
             slots: Self::SLOTS,
             masked: false,
             losses: ExtraLosses::default(),
+            bound: None,
         }
     }
 
@@ -130,7 +135,9 @@ impl Capacities {
     #[must_use]
     pub const fn planes(&self) -> StatePlanes {
         let planes = self.storage.planes(self.sh_degree);
-        if self.deferred_steps > 0 {
+        if self.bound.is_some() {
+            planes.on_triangles()
+        } else if self.deferred_steps > 0 {
             planes.with_deferred_sh()
         } else {
             planes

@@ -8,7 +8,8 @@ use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{
-    catch_up, cull, loss, position_noise, prepare_args, project, rasterize, rasterize_backward, tile_ranges, update,
+    bound, catch_up, cull, loss, position_noise, prepare_args, project, rasterize, rasterize_backward, tile_ranges,
+    update,
 };
 use crate::program::{Program, Span};
 
@@ -140,13 +141,17 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
         coefficients(t),
     );
     losses::update(program, t);
-    position_noise(program, t);
+    after_update(program, t);
 }
 
-/// Appends the noise on the centres that follows every update, where there is one.
-pub(super) fn position_noise(program: &mut Program, t: &StepTensors) {
+/// Appends what follows the update of all Gaussians where there is such a thing: noise on the centres, or the step of the mesh that
+/// they are bound to.
+pub(super) fn after_update(program: &mut Program, t: &StepTensors) {
     if t.position_noise {
         position_noise::record(program, &t.shared, &t.chunks);
+    }
+    if let Some(mesh) = &t.bound {
+        bound::record(program, &t.shared, &t.chunks, mesh);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Every tensor of a run, named once.
 
-use super::{Capacities, ExtraTensors, ResidentImages};
+use super::{Capacities, ExtraTensors, ResidentImages, bound};
+use crate::kernels::bound::MeshIo;
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
-use crate::kernels::generated::common::STATISTICS_PLANES;
 use crate::kernels::plane_loss::PlaneLossIo;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
@@ -80,6 +80,8 @@ pub struct StepTensors {
     pub rings: Rings,
     /// Steps end with noise on the centres.
     pub position_noise: bool,
+    /// The mesh that Gaussians are bound to.
+    pub bound: Option<MeshIo>,
 }
 
 /// What a strategy wants of the step besides gradients.
@@ -194,6 +196,10 @@ impl StepTensors {
         let c = *capacities;
         let segmented = variants.reduction == views::Reduction::Segmented;
         let chunks = chunks(table, &c, training);
+        let bound = c
+            .bound
+            .filter(|_| training)
+            .map(|binding| bound::tensors(table, binding));
         let mut arena =
             |name: &str, tag: Tag, n: u64, bytes: u64| table.add(format!("step/{name}"), Class::Arena, tag, n * bytes);
         let (v, i, px) = (u64::from(c.v_cap), u64::from(c.i_cap), u64::from(c.max_pixels));
@@ -332,6 +338,7 @@ impl StepTensors {
             filter,
             rings,
             position_noise: extras.position_noise,
+            bound,
         }
     }
 }
@@ -394,7 +401,7 @@ fn chunks(table: &mut TensorTable, c: &Capacities, training: bool) -> Vec<Chunk>
             sh_m: planes("sh_m", Tag::Optimizer, state(words.sh_m)),
             sh_v: planes("sh_v", Tag::Optimizer, state(words.sh_v)),
             filter_3d: planes("filter_3d", Tag::Statistics, 1),
-            statistics: planes("statistics", Tag::Statistics, state(STATISTICS_PLANES)),
+            statistics: planes("statistics", Tag::Statistics, state(words.statistics)),
             visible_mask: table.add(
                 format!("model/visible_mask[{index}]"),
                 Class::Persistent,

@@ -3,6 +3,7 @@
 
 pub mod alpha_loss;
 pub mod band_count;
+pub mod bind;
 pub mod camera_cull;
 pub mod catch_up;
 pub mod common;
@@ -81,6 +82,8 @@ pub mod tile_order;
 pub mod tile_ranges;
 pub mod tile_sum;
 pub mod tile_survey;
+pub mod unbind_triangles;
+pub mod unbind_vertices;
 pub mod update;
 pub mod vertex_colors;
 pub mod visible_scan;
@@ -88,11 +91,12 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 138] = [
+pub static ALL: [&Shader; 144] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
     &band_count::HISTOGRAM.shader,
+    &bind::KERNEL.shader,
     &camera_cull::KERNEL.shader,
     &catch_up::KERNEL.shader,
     &catch_up::HALF.shader,
@@ -216,12 +220,17 @@ pub static ALL: [&Shader; 138] = [
     &tile_ranges::KERNEL.shader,
     &tile_sum::KERNEL.shader,
     &tile_survey::KERNEL.shader,
+    &unbind_triangles::KERNEL.shader,
+    &unbind_vertices::KERNEL.shader,
     &update::KERNEL.shader,
     &update::HALF.shader,
+    &update::BOUND.shader,
     &update::COMPACT.shader,
     &update::SURFACE.shader,
     &update::DEFERRED.shader,
+    &update::HALF_BOUND.shader,
     &update::HALF_SURFACE.shader,
+    &update::COMPACT_BOUND.shader,
     &update::HALF_DEFERRED.shader,
     &update::COMPACT_SURFACE.shader,
     &update::COMPACT_DEFERRED.shader,

@@ -3,7 +3,8 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`], [`HALF`], [`COMPACT`], [`DEFERRED`], [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`] bind.
+/// What [`KERNEL`], [`HALF`], [`BOUND`], [`COMPACT`], [`DEFERRED`], [`HALF_BOUND`], [`COMPACT_BOUND`],
+/// [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms` or `StepUniforms, vec4[]`.
@@ -119,7 +120,8 @@ impl Bindings for SurfaceBind {
     }
 }
 
-/// Push constants of [`KERNEL`], [`HALF`], [`COMPACT`], [`SURFACE`], [`HALF_SURFACE`] and [`COMPACT_SURFACE`].
+/// Push constants of [`KERNEL`], [`HALF`], [`BOUND`], [`COMPACT`], [`SURFACE`], [`HALF_BOUND`], [`HALF_SURFACE`],
+/// [`COMPACT_BOUND`] and [`COMPACT_SURFACE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -150,6 +152,12 @@ pub static KERNEL: Kernel<Bind, Push> = Kernel::new("update", include_bytes!("..
 pub static HALF: Kernel<Bind, Push> =
     Kernel::new("update.half", include_bytes!("../../../../shaders/spv/update.half.spv"));
 
+/// `update.bound.spv`, made with `BOUND=1`.
+pub static BOUND: Kernel<Bind, Push> = Kernel::new(
+    "update.bound",
+    include_bytes!("../../../../shaders/spv/update.bound.spv"),
+);
+
 /// `update.compact.spv`, made with `COMPACT=1`.
 pub static COMPACT: Kernel<Bind, Push> = Kernel::new(
     "update.compact",
@@ -168,10 +176,22 @@ pub static DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
     include_bytes!("../../../../shaders/spv/update.deferred.spv"),
 );
 
+/// `update.half_bound.spv`, made with `HALF=1 BOUND=1`.
+pub static HALF_BOUND: Kernel<Bind, Push> = Kernel::new(
+    "update.half_bound",
+    include_bytes!("../../../../shaders/spv/update.half_bound.spv"),
+);
+
 /// `update.half_surface.spv`, made with `HALF=1 SURFACE=1`.
 pub static HALF_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
     "update.half_surface",
     include_bytes!("../../../../shaders/spv/update.half_surface.spv"),
+);
+
+/// `update.compact_bound.spv`, made with `COMPACT=1 BOUND=1`.
+pub static COMPACT_BOUND: Kernel<Bind, Push> = Kernel::new(
+    "update.compact_bound",
+    include_bytes!("../../../../shaders/spv/update.compact_bound.spv"),
 );
 
 /// `update.half_deferred.spv`, made with `HALF=1 DEFERRED=1`.

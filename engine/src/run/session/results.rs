@@ -10,6 +10,7 @@ use crate::export::{
     Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, deliver, write_ply,
 };
 use crate::gaussians::Gaussians;
+use crate::mesh::write_bound;
 use crate::plan::Look;
 use crate::plugins::Exporter;
 use crate::record::events::{EvalRow, Event, RunEvent};
@@ -132,6 +133,12 @@ impl Session {
             write_ply(&path, &model, flavor, comments)?;
             let count = u32::try_from(model.len()).unwrap_or(u32::MAX);
             files.push(self.folder.add_ply(iteration, kind, count)?);
+        }
+        if let Some(mesh) = self.trainer.mesh()? {
+            let (name, path) = self.folder.mesh_path(iteration);
+            write_bound(&path, mesh, self.profile.bound.per_triangle, &model)?;
+            self.folder.list([name.as_str()])?;
+            files.push(name);
         }
         self.event(iteration, Event::Save { files })
     }

@@ -32,7 +32,7 @@ use crate::memory::{Gpu, MemoryError};
 use crate::plugins::Auto;
 use crate::program::Span;
 use crate::scene::{SceneIndex, ViewSampler};
-use crate::step::{Capacities, StepTensors};
+use crate::step::{Capacities, StepTensors, mesh_state};
 
 /// Name of the exposures of the training views in a checkpoint.
 const EXPOSURES: &str = "exposures";
@@ -155,6 +155,8 @@ fn core(mut profile: Value) -> Value {
         "schedule.early_stop",
         "schedule.live_seconds",
         "optimizer.deferred_sh",
+        // Of larger runs: this one has `schedule.iterations`.
+        "bound.iterations",
         "eval",
         // What the first model had behind it, in the checkpoint as points.
         "init.background",
@@ -214,6 +216,13 @@ pub fn scene_digest(scene: &SceneIndex) -> String {
     digest.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
+/// What a run has beside its Gaussians: what photos have learnt, and the mesh that Gaussians are bound to.
+fn beside(tensors: &StepTensors) -> Vec<(&'static str, Span)> {
+    let exposures = tensors.extra.exposures.map(|exposures| (EXPOSURES, exposures.state));
+    let mesh = tensors.bound.iter().flat_map(mesh_state);
+    exposures.into_iter().chain(mesh).collect()
+}
+
 /// Plane groups of a chunk with their names and plane counts. In how many steps SH took part is not among them: all of it is
 /// up to date when it is written.
 fn groups(chunk: &Chunk) -> [(&'static str, Span, u32); 8] {
@@ -226,7 +235,7 @@ fn groups(chunk: &Chunk) -> [(&'static str, Span, u32); 8] {
         ("sh_m", chunk.sh_m, planes.sh_m),
         ("sh_v", chunk.sh_v, planes.seen_plane().unwrap_or(planes.sh_v)),
         ("filter_3d", chunk.filter_3d, 1),
-        ("statistics", chunk.statistics, 3),
+        ("statistics", chunk.statistics, planes.kept_statistics()),
     ]
 }
 
@@ -243,8 +252,8 @@ pub(super) fn write(
 ) -> Result<PathBuf, crate::train::TrainError> {
     let layout: Vec<_> = tensors.chunks.first().map(|c| groups(c).to_vec()).unwrap_or_default();
     let planes: u64 = layout.iter().map(|(_, _, planes)| u64::from(*planes)).sum();
-    let learnt = tensors.extra.exposures.map_or(0, |exposures| exposures.state.bytes);
-    let bytes = 4 * planes * u64::from(state.gaussians) + learnt;
+    let others = beside(tensors);
+    let bytes = 4 * planes * u64::from(state.gaussians) + others.iter().map(|(_, view)| view.bytes).sum::<u64>();
     let mut device_error = None;
     folder::write(disk_of_process(), folder, state.iteration, bytes, state, |writer| {
         for (group, (name, _, planes)) in layout.iter().enumerate() {
@@ -264,13 +273,15 @@ pub(super) fn write(
                 }
             }
         }
-        if let Some(exposures) = &tensors.extra.exposures {
-            writer.begin(EXPOSURES);
-            match gpu.download(&exposures.state) {
+        for (name, view) in &others {
+            writer.begin(name);
+            match gpu.download(view) {
                 Ok(values) => writer.put(&values)?,
                 Err(error) => {
                     device_error = Some(error);
-                    return Err(io::Error::other("the device failed while the exposures were read back"));
+                    return Err(io::Error::other(format!(
+                        "the device failed while {name} were read back"
+                    )));
                 }
             }
         }
@@ -383,11 +394,11 @@ impl OpenCheckpoint {
                 }
             }
         }
-        if let Some(exposures) = &tensors.extra.exposures {
+        for (name, view) in beside(tensors) {
             let mut values = Vec::new();
             let take = |_, piece: &[u8]| values.extend_from_slice(piece);
-            self.reader.read(EXPOSURES, exposures.state.bytes, take)?;
-            gpu.upload(&exposures.state, &values)?;
+            self.reader.read(name, view.bytes, take)?;
+            gpu.upload(&view, &values)?;
         }
         let counters = Counters {
             gaussians: n,
