@@ -64,12 +64,19 @@ void main() {
         return;
     }
     vec3 ray = pixel_ray(vec2(at % u.width, at / u.width));
-    float reach = truncation_at(to_grid(world_point(depth * ray)));
     float samples = ceil(truncation * length(ray) / MARGIN);
-    for (float k = -samples; k <= samples; ++k) {
-        float z = depth + reach * k / samples;
-        if (z > 0.0) {
-            mark(to_grid(world_point(z * ray)));
+    // Steps are as long as voxels are large where they begin, and shorter towards smaller ones.
+    float before = depth, behind = depth;
+    mark(to_grid(world_point(depth * ray)));
+    for (float k = 0.0; k < samples && before > 0.0; ++k) {
+        float size = truncation_at(to_grid(world_point(before * ray))) / samples;
+        before = radius == 0.0 ? before - size : before * before / (before + size);
+        if (before > 0.0) {
+            mark(to_grid(world_point(before * ray)));
         }
+    }
+    for (float k = 0.0; k < samples; ++k) {
+        behind += truncation_at(to_grid(world_point(behind * ray))) / samples;
+        mark(to_grid(world_point(behind * ray)));
     }
 }

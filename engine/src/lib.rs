@@ -4,7 +4,7 @@
 //!
 //! - [`math`] is imported by all and imports nothing: small vectors, matrices and rotations.
 //! - [`scene`] and [`config`] are leaves without Vulkan: cameras, images, points; YAML to a checked profile.
-//! - [`gaussians`] owns the model's layout, its initialisation and the PLY property names.
+//! - [`gaussians`] owns the model's layout, its initialisation and the PLY property names; [`triangles`] is the model of triangles.
 //! - [`program`] lists tensors and passes as data; [`vk`] wraps the device and records them; [`memory`] plans and owns every byte on it.
 //! - [`kernels`] has one file per kernel family and a CPU twin of each under [`twins`].
 //! - [`plugins`] is the registry: kinds and typed options, as data; `config` reads it.
@@ -35,5 +35,6 @@ pub mod scene;
 pub mod serve;
 pub mod step;
 pub mod train;
+pub mod triangles;
 pub mod twins;
 pub mod vk;

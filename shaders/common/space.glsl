@@ -4,8 +4,7 @@
 
 const uint BRICK_SIDE = 8u;  // voxels along a brick's side
 
-// Contracted distances from the centre at which voxels stop growing, and at which the world ends.
-const float GROWTH_END = 1.9;
+// Contracted distance from the centre at which the world ends: a thousand radii.
 const float WORLD_END = 1.999;
 
 // Place in voxels of a point of the world.
@@ -39,6 +38,6 @@ vec3 to_world(vec3 q) {
 
 // Distance behind and before a surface at which voxels still hear of it, world units, at a place.
 float truncation_at(vec3 q) {
-    float rest = 2.0 - clamp(contracted_distance(q), 1.0, GROWTH_END);
+    float rest = 2.0 - clamp(contracted_distance(q), 1.0, WORLD_END);
     return truncation * (radius == 0.0 ? voxel : voxel / (rest * rest));
 }

@@ -105,7 +105,7 @@ fn what_a_driver_says_of_a_lost_device_is_understood() {
     let whole = scratch.join("whole");
     let (code, text) = train(&whole, &[]);
     assert_eq!(code, Some(0), "{text}");
-    for way in ["submit:100", "wait:180", "submit:230"] {
+    for way in ["submit:1", "submit:100", "wait:180", "submit:230"] {
         let root = scratch.join(way);
         let mut command = runs::train_command(&root, &[EVENTFUL, SHORT]);
         command

@@ -498,6 +498,36 @@ fn many_clients_and_idle_ones() {
 }
 
 #[test]
+fn who_says_nothing_keeps_nobody_out() {
+    let scratch = Scratch::new("silent");
+    let root = scratch.join("runs");
+    fs::create_dir_all(&root).unwrap();
+    golden(&root.join("a"));
+    let view = View::start(&root);
+    // As many as the server holds and more: half a question, none at all, and one whole question with nothing after it.
+    let mut silent = Vec::new();
+    for said in [
+        &b"GET /runs.json HTTP/1.1\r\nHost: "[..],
+        b"",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ] {
+        for _ in 0..70 {
+            let mut stream = TcpStream::connect(view.address).unwrap();
+            // One that was closed for another takes no more.
+            let _ = stream.write_all(said);
+            silent.push(stream);
+        }
+    }
+    let start = Instant::now();
+    for _ in 0..3 {
+        assert_eq!(view.get("/runs.json", &[]).text(), r#"["runs/a"]"#);
+    }
+    // Silent connections are closed after 20 seconds in any case.
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+    drop(silent);
+}
+
+#[test]
 fn a_pipe_does_not_hold_the_server() {
     let scratch = Scratch::new("pipe");
     let root = scratch.join("a");

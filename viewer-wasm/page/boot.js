@@ -1,12 +1,21 @@
 // Starts the page.
 import init, { start, status, picture, sort_bench } from "./kiln_viewer.js";
 
-const token = new URLSearchParams(location.search).get("token");
-if (token) document.getElementById("comparisons").search = new URLSearchParams({ token });
+// The token goes from the address into the browser's storage: what is copied from the address line does not hold it.
+const query = new URLSearchParams(location.search);
+let token = query.get("token");
+let stored = false;
+try {
+  if (token) localStorage.setItem("token", token);
+  token = localStorage.getItem("token");
+  stored = true;
+} catch {
+  if (token) document.getElementById("comparisons").search = new URLSearchParams({ token });
+}
 const root = document.documentElement;
 try {
   await init({ module_or_path: new URL("kiln_viewer_bg.wasm", import.meta.url) });
-  start();
+  start(token ?? undefined, stored);
   window.kiln = { status, picture, sort_bench };
 } catch (error) {
   root.dataset.state = "failed";

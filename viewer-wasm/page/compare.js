@@ -1,5 +1,14 @@
 // Shows the files that `cargo lab compare` and `cargo lab antialias` write: means, and the runs behind them.
-const token = new URLSearchParams(location.search).get("token");
+let token = new URLSearchParams(location.search).get("token");
+try {
+  if (token) {
+    localStorage.setItem("token", token);
+    history.replaceState(null, "", location.pathname);
+  }
+  token = localStorage.getItem("token");
+} catch {
+  // It stays in the address.
+}
 const by = (id) => document.getElementById(id);
 const url = (path, more = {}) => {
   const query = new URLSearchParams({ ...(token && { token }), ...more });

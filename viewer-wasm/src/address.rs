@@ -42,8 +42,9 @@ pub(crate) struct FreeView {
 }
 
 /// Keys of how things are shown; the parts of the page that they are about write and read their values.
-const LOOKS: [&str; 12] = [
-    "style", "sh", "size", "photo", "share", "eval", "pick", "pair", "wipe", "smooth", "log", "span",
+const LOOKS: [&str; 15] = [
+    "style", "sh", "size", "photo", "share", "with", "beside", "split", "eval", "pick", "pair", "wipe", "smooth",
+    "log", "span",
 ];
 
 /// What the address says.
@@ -58,6 +59,8 @@ pub(crate) struct Address {
     /// Key and value of what is not as it is at first.
     pub(crate) looks: Vec<(&'static str, String)>,
     pub(crate) token: Option<String>,
+    /// The token is kept elsewhere, and is not printed.
+    pub(crate) hides_token: bool,
     /// Runs that were named but lie outside the page's folder.
     pub(crate) refused: Vec<String>,
 }
@@ -99,7 +102,8 @@ impl Address {
             pairs.push(("tab", self.tab.name().to_owned()));
         }
         pairs.extend(self.looks.iter().cloned());
-        pairs.extend(self.token.clone().map(|token| ("token", token)));
+        let token = self.token.clone().filter(|_| !self.hides_token);
+        pairs.extend(token.map(|token| ("token", token)));
         let parts: Vec<_> = pairs
             .iter()
             .map(|(key, value)| format!("{key}={}", encode(value)))
@@ -211,6 +215,11 @@ mod tests {
         );
         assert_eq!(address.print(), text);
         assert_eq!(Address::parse("").print(), "");
+        let hidden = Address {
+            hides_token: true,
+            ..address.clone()
+        };
+        assert_eq!(hidden.print(), text.replace("&token=ab%2Bc", ""));
         assert_eq!(address.request("runs/a b/run.json"), "runs/a%20b/run.json?token=ab%2Bc");
     }
 

@@ -3,6 +3,14 @@
 use crate::math::{
     Mat3, Vec3, add, dot, mat_mul, mat_vec, orthonormal, quat_of, rotation_of, scale, sub, transpose, unit_quat,
 };
+use crate::sort::Sight;
+
+/// Tangent of 25 degrees.
+const TAN_25: f32 = 0.466_307_66;
+/// Part of a picture's side by which projection sees more on either side, as in the shader.
+const MARGIN: f32 = 0.15;
+/// Standard deviations at which the densest splat falls to 1/255, and a little.
+const DEVIATIONS: f32 = 3.35;
 
 /// Position and direction of a camera. Axes as the trainer has them: x right, y down, z forward.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,10 +27,23 @@ impl Pose {
         self.rotation[2]
     }
 
-    /// Row whose product with (x, y, z, 1) is a point's depth.
-    pub(crate) fn depth_row(&self) -> [f32; 4] {
-        let [x, y, z] = self.forward();
-        [x, y, z, -dot(self.forward(), self.position)]
+    /// What is seen through a lens of splats whose scales are multiplied by `scale_by`.
+    pub(crate) fn sight(&self, lens: &Lens, scale_by: f32) -> Sight {
+        let row = |[x, y, z]: Vec3| [x, y, z, -dot([x, y, z], self.position)];
+        let slopes = std::array::from_fn(|axis| {
+            let (focal, centre, size) = (lens.focal[axis], lens.centre[axis], lens.size[axis] as f32);
+            [-centre - MARGIN * size, size - centre + MARGIN * size].map(|at| at / focal)
+        });
+        // What a standard deviation in the world is at most in the picture: projection sees no slope beyond these.
+        let reach = slopes.map(|ends: [f32; 2]| {
+            let slope = ends[0].abs().max(ends[1].abs());
+            DEVIATIONS * scale_by * (1.0 + slope * slope).sqrt()
+        });
+        Sight {
+            rows: self.rotation.map(row),
+            slopes,
+            reach,
+        }
     }
 
     /// A point in camera axes.
@@ -88,7 +109,7 @@ impl Lens {
     /// A lens with a vertical field of view of 50 degrees.
     pub(crate) fn plain(size: [u32; 2]) -> Self {
         let [width, height] = size.map(|v| v as f32);
-        let focal = height / (2.0 * 25.0_f32.to_radians().tan());
+        let focal = height / (2.0 * TAN_25);
         Self {
             size,
             focal: [focal; 2],
@@ -122,7 +143,7 @@ mod tests {
         assert!(close(&target[..2], &[0.0, 0.0], 1e-5) && target[2] > 0.0);
         assert!(pose.to_camera([0.0, 0.5, 2.0])[1] < 0.0, "y points down");
         assert!(close(&pose.to_world(target), &[0.0, 0.5, 1.0], 1e-5));
-        let row = pose.depth_row();
+        let row = pose.sight(&Lens::plain([4, 3]), 1.0).rows[2];
         assert!((row[1] * 0.5 + row[2] + row[3] - target[2]).abs() < 1e-5);
         let straight = Pose::looking_at([0.0; 3], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]);
         assert!(close(&straight.forward(), &[0.0, 0.0, 1.0], 1e-6));

@@ -13,29 +13,41 @@ const DISTANCE: f32 = 2.3;
 
 /// Some of a model's centres, evenly over its file.
 #[derive(Debug, Default)]
-pub(crate) struct Sample {
+pub(crate) struct Sample(Vec<Vec3>);
+
+/// Chooses centres for a [`Sample`] while a file is read.
+#[derive(Debug, Default)]
+pub(crate) struct Sampler {
     every: usize,
     seen: usize,
-    points: Vec<Vec3>,
 }
 
-impl Sample {
-    /// A sample of `count` centres.
+impl Sampler {
+    /// Of `count` centres.
     pub(crate) fn new(count: u32) -> Self {
         Self {
             every: (count as usize).div_ceil(KEPT).max(1),
-            ..Self::default()
+            seen: 0,
         }
     }
 
-    /// Takes centres, three numbers each.
-    pub(crate) fn add(&mut self, positions: &[f32]) {
-        for point in positions.as_chunks::<3>().0 {
+    /// Those of the next ones that are kept, three numbers each.
+    pub(crate) fn choose(&mut self, centres: impl Iterator<Item = Vec3>) -> Vec<f32> {
+        let mut kept = Vec::new();
+        for centre in centres {
             if self.seen.is_multiple_of(self.every.max(1)) {
-                self.points.push(*point);
+                kept.extend(centre);
             }
             self.seen += 1;
         }
+        kept
+    }
+}
+
+impl Sample {
+    /// Takes centres, three numbers each.
+    pub(crate) fn add(&mut self, centres: &[f32]) {
+        self.0.extend(centres.as_chunks::<3>().0);
     }
 
     /// Where most of them lie; `None` without any.
@@ -43,7 +55,7 @@ impl Sample {
         let mut centre = [0.0; 3];
         let mut half = [0.0; 3];
         for axis in 0..3 {
-            let values = self.points.iter().map(|point| point[axis]).collect();
+            let values = self.0.iter().map(|point| point[axis]).collect();
             let values: Vec<f32> = crate::order::rising(values, |value| f64::from(*value));
             let last = values.len().checked_sub(1)?;
             let at = |share: f32| values[(share * last as f32).round() as usize];
@@ -60,10 +72,10 @@ impl Sample {
 impl Sample {
     /// Depths between which most of what lies before a camera is.
     pub(crate) fn depths(&self, pose: &Pose) -> [f32; 2] {
-        let depths = self.points.iter().map(|point| pose.to_camera(*point)[2]);
+        let depths = self.0.iter().map(|point| pose.to_camera(*point)[2]);
         let before: Vec<f32> = depths
             .filter(|depth| *depth > 0.0)
-            .step_by(1 + self.points.len() / 2000)
+            .step_by(1 + self.0.len() / 2000)
             .collect();
         let before = crate::order::rising(before, |depth| f64::from(*depth));
         let at = |share: f32| before.get((share * before.len() as f32) as usize).copied();
@@ -112,7 +124,10 @@ mod tests {
 
     #[test]
     fn floaters_do_not_move_the_camera() {
-        let mut sample = Sample::new(100);
+        let mut sampler = Sampler::new(200_000);
+        let many = (0..200_000).map(|_| [0.0; 3]);
+        assert_eq!(sampler.choose(many).len(), 3 * KEPT);
+        let mut sample = Sample::default();
         for i in 0..98_u8 {
             let t = f32::from(i) / 97.0 * 2.0 - 1.0;
             sample.add(&[120.0 + t, 5.0 - t, t]);
@@ -134,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_model_where_the_cameras_look_is_left_there() {
-        let mut sample = Sample::new(3);
+        let mut sample = Sample::default();
         assert_eq!(sample.space(), None);
         sample.add(&[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
         let space = sample.space().unwrap();

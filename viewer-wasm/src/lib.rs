@@ -22,6 +22,7 @@ mod pack;
 mod ply;
 mod report;
 mod run;
+mod slim;
 mod sort;
 mod splat;
 mod style;
@@ -29,4 +30,4 @@ mod surface;
 mod web;
 mod wipe;
 
-pub use web::{Sorting, picture, sort_bench, start, status};
+pub use web::{Reading, picture, sort_bench, start, status};

@@ -5,6 +5,25 @@ pub(crate) type Vec3 = [f32; 3];
 /// Three rows.
 pub(crate) type Mat3 = [Vec3; 3];
 
+/// Functions that a browser has already; the module need not bring its own.
+#[cfg(target_arch = "wasm32")]
+mod given {
+    pub(crate) use js_sys::Math::{cos, exp, log as ln, log2, log10, pow, sin};
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+mod given {
+    macro_rules! given {
+        ($($name:ident = $method:ident($($argument:ident),*);)*) => {
+            $(pub(crate) fn $name(value: f64 $(, $argument: f64)*) -> f64 { value.$method($($argument),*) })*
+        };
+    }
+    given! {
+        sin = sin(); cos = cos(); exp = exp(); ln = ln(); log2 = log2(); log10 = log10(); pow = powf(exponent);
+    }
+}
+pub(crate) use given::{cos, exp, ln, log2, log10, pow, sin};
+
 pub(crate) fn add(a: Vec3, b: Vec3) -> Vec3 {
     std::array::from_fn(|i| a[i] + b[i])
 }
@@ -58,7 +77,7 @@ pub(crate) fn mat_mul(a: Mat3, b: Mat3) -> Mat3 {
 
 /// Rotation by `angle` radians about the unit vector `axis`, right-handed (Rodrigues).
 pub(crate) fn axis_angle([x, y, z]: Vec3, angle: f32) -> Mat3 {
-    let (s, c) = angle.sin_cos();
+    let (s, c) = (sin(angle.into()) as f32, cos(angle.into()) as f32);
     let t = 1.0 - c;
     [
         [t * x * x + c, t * x * y - s * z, t * x * z + s * y],

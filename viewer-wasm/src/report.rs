@@ -51,9 +51,10 @@ pub(crate) fn figures(runs: &[Source<'_>]) -> String {
 }
 
 fn head(runs: &[Source<'_>]) -> String {
-    let cells = runs.iter().enumerate().map(|(color, run)| {
+    let cells = runs.iter().map(|run| {
         format!(
-            "<th scope=\"col\"><i class=\"key run{color}\"></i>{}</th>",
+            "<th scope=\"col\"><i class=\"key run{}\"></i>{}</th>",
+            run.color,
             escape(run.name)
         )
     });
@@ -96,13 +97,13 @@ pub(crate) fn comparison(runs: &[Source<'_>], leaves: &[&Leaves]) -> String {
 /// Events that somebody should look at, the newest first.
 pub(crate) fn warnings(runs: &[Source<'_>]) -> String {
     let mut rows = Vec::new();
-    for (color, run) in runs.iter().enumerate() {
+    for run in runs {
         rows.extend(
             run.metrics
                 .events
                 .iter()
                 .filter(|event| event.is_warning())
-                .map(|event| (color, event)),
+                .map(|event| (run.color, event)),
         );
     }
     let rows = rising(rows, |(_, event)| -event.it);
@@ -136,12 +137,14 @@ mod tests {
         let other = vec![("memory.cap_gib".to_owned(), "<2>".to_owned())];
         let a = Source {
             name: "a",
+            color: 0,
             metrics: &metrics,
             memory: &memory,
             config: &config,
         };
         let b = Source {
             name: "b&b",
+            color: 0,
             metrics: &metrics,
             memory: &memory,
             config: &other,
@@ -170,6 +173,7 @@ mod tests {
         assert_eq!(
             warnings(&[Source {
                 name: "a",
+                color: 0,
                 metrics: &metrics,
                 memory: &memory,
                 config: &config
@@ -185,6 +189,7 @@ mod tests {
         }
         let text = warnings(&[Source {
             name: "a",
+            color: 0,
             metrics: &metrics,
             memory: &memory,
             config: &config,

@@ -1,9 +1,11 @@
 //! Draw order: splats from far to near, by a counting sort of their depth in two rounds.
 //!
-//! Runs in a worker, in a second instance of the module that holds positions only. Buckets are equal steps of the bits
+//! Runs in a worker, in a second instance of the module. Splats that cannot reach into the picture are left out. Buckets are equal steps of the bits
 //! of a positive float, which grow with its logarithm: near splats, whose order shows, get the finest steps. The first
 //! round puts splats in 256 coarse buckets, the second sorts each of those by the finer bits. Either writes to 256 places
 //! at once, which the first-level cache holds; a single round over all buckets would write all over memory.
+
+use crate::math::Vec3;
 
 /// Splats at or behind this depth are not drawn, world units; the trainer's near plane.
 pub(crate) const NEAR: f32 = 0.2;
@@ -12,10 +14,45 @@ const BUCKET_BITS: u32 = 16;
 /// Bucket behind all others, of splats that are not drawn.
 const HIDDEN: u16 = u16::MAX;
 
+/// What of the world a camera sees, and from where.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sight {
+    /// Rows whose products with (x, y, z, 1) are a point in camera axes: right, down, depth.
+    pub(crate) rows: [[f32; 4]; 3],
+    /// Least and largest right / depth and down / depth, wider than the picture by the margin that projection sees.
+    pub(crate) slopes: [[f32; 2]; 2],
+    /// How far beyond the slopes a splat is still seen, in its largest standard deviations.
+    pub(crate) reach: [f32; 2],
+}
+
+impl Sight {
+    /// Numbers in [`Self::words`].
+    pub(crate) const WORDS: usize = 18;
+
+    /// All of it as numbers for the worker.
+    pub(crate) fn words(&self) -> [f32; Self::WORDS] {
+        let parts = self.rows.as_flattened().iter().chain(self.slopes.as_flattened());
+        let mut all = parts.chain(&self.reach).copied();
+        std::array::from_fn(|_| all.next().unwrap_or(0.0))
+    }
+
+    /// What [`Self::words`] gave; sees nothing when there are fewer.
+    pub(crate) fn of_words(words: &[f32]) -> Self {
+        let word = |at: usize| words.get(at).copied().unwrap_or(0.0);
+        Self {
+            rows: std::array::from_fn(|row| std::array::from_fn(|column| word(4 * row + column))),
+            slopes: std::array::from_fn(|axis| std::array::from_fn(|end| word(12 + 2 * axis + end))),
+            reach: std::array::from_fn(|axis| word(16 + axis)),
+        }
+    }
+}
+
 /// Positions and the memory that sorting them needs.
 #[derive(Debug, Default)]
 pub(crate) struct Sorter {
     axes: [Vec<f32>; 3],
+    /// Largest standard deviation of each splat: the upper half of a float that is not less.
+    radii: Vec<u16>,
     /// Smallest and largest of each axis.
     bounds: Option<[[f32; 2]; 3]>,
     buckets: Vec<u16>,
@@ -31,35 +68,39 @@ impl Sorter {
         for axis in &mut sorter.axes {
             axis.reserve_exact(count);
         }
+        sorter.radii.reserve_exact(count);
         sorter
     }
 
-    /// Appends splats: x, y, z each, all finite.
-    pub(crate) fn add(&mut self, positions: &[f32]) {
-        for point in positions.as_chunks::<3>().0 {
+    /// Appends splats: finite centres and largest standard deviations.
+    pub(crate) fn add(&mut self, splats: impl Iterator<Item = (Vec3, f32)>) {
+        for (point, radius) in splats {
             let bounds = self.bounds.get_or_insert(point.map(|value| [value; 2]));
             for ((axis, ends), value) in self.axes.iter_mut().zip(bounds).zip(point) {
-                axis.push(*value);
-                *ends = [ends[0].min(*value), ends[1].max(*value)];
+                axis.push(value);
+                *ends = [ends[0].min(value), ends[1].max(value)];
             }
+            let rounded_up = radius.clamp(0.0, f32::MAX / 256.0).to_bits().saturating_add(0xffff);
+            self.radii.push((rounded_up >> 16) as u16);
         }
     }
 
     /// Splats it holds.
     pub(crate) fn len(&self) -> usize {
-        self.axes[0].len()
+        self.radii.len()
     }
 
-    /// Indices of the splats before the camera, farthest first. `depth` is the third row of the world-to-camera
-    /// rotation and of the translation.
-    pub(crate) fn sort(&mut self, depth: [f32; 4]) -> &[u32] {
+    /// Indices of the splats that are seen, farthest first. Those that reach into the picture are all there; some beside
+    /// it are too.
+    pub(crate) fn sort(&mut self, sight: &Sight) -> &[u32] {
         self.order.clear();
-        let Some([near, far]) = self.depths(depth).filter(|[_, far]| *far > NEAR) else {
+        let depths = self.depths(sight.rows[2]);
+        let Some([near, far]) = depths.filter(|[_, far]| *far > NEAR) else {
             return &self.order;
         };
         let (near, far) = (near.max(NEAR).to_bits(), far.to_bits());
         let shift = (32 - (far - near).leading_zeros()).saturating_sub(BUCKET_BITS);
-        self.fill_buckets(depth, far, shift);
+        self.fill_buckets(sight, far, shift);
         let mut places = [0; 256];
         let mut hidden = 0;
         for bucket in &self.buckets {
@@ -69,14 +110,17 @@ impl Sorter {
         first_places(&mut places);
         // The bits that an index leaves free: eight up to 16 million splats, fewer beyond.
         let index_bits = (32 - (self.len() as u32).leading_zeros()).max(24);
-        self.coarse.resize(self.len(), 0);
+        self.coarse.resize(self.len() - hidden, 0);
         for (bucket, index) in self.buckets.iter().zip(0_u32..) {
+            if *bucket == HIDDEN {
+                continue;
+            }
             let place = &mut places[usize::from(bucket >> 8)];
             let fine = u32::from(bucket & 0xff) >> (index_bits - 24);
             self.coarse[*place as usize] = fine << index_bits | index;
             *place += 1;
         }
-        self.order.resize(self.len(), 0);
+        self.order.resize(self.coarse.len(), 0);
         // Every place has moved on to the end of its bucket.
         let mut first = 0;
         for end in places {
@@ -84,7 +128,6 @@ impl Sorter {
             first = range.end;
             sort_fine(&self.coarse[range.clone()], &mut self.order[range], index_bits);
         }
-        self.order.truncate(self.len() - hidden);
         &self.order
     }
 
@@ -99,19 +142,24 @@ impl Sorter {
     }
 
     /// Writes every splat's bucket, counted from the far end.
-    fn fill_buckets(&mut self, [a, b, c, d]: [f32; 4], far: u32, shift: u32) {
+    fn fill_buckets(&mut self, sight: &Sight, far: u32, shift: u32) {
+        let Sight { rows, slopes, reach } = *sight;
         let [xs, ys, zs] = &self.axes;
         self.buckets.resize(xs.len(), 0);
-        for (((bucket, x), y), z) in self.buckets.iter_mut().zip(xs).zip(ys).zip(zs) {
-            let depth = a * x + b * y + c * z + d;
+        let splats = xs.iter().zip(ys).zip(zs).zip(&self.radii);
+        for (bucket, (((x, y), z), radius)) in self.buckets.iter_mut().zip(splats) {
+            let [right, down, depth] = rows.map(|[a, b, c, d]| a * x + b * y + c * z + d);
+            let radius = f32::from_bits(u32::from(*radius) << 16);
+            let beside = [right, down].into_iter().zip(slopes).zip(reach);
+            // Without branches, so that several splats are looked at in one go.
+            let seen = beside.fold(depth > NEAR, |seen, ((at, [low, high]), reach)| {
+                let beyond = reach * radius;
+                seen & (at + beyond >= low * depth) & (at - beyond <= high * depth)
+            });
             // Rounding may take a depth a little outside the box.
             let from_far = (far.max(depth.to_bits()) - depth.to_bits()) >> shift;
             let last = u32::from(HIDDEN) - 1;
-            *bucket = if depth > NEAR {
-                from_far.min(last) as u16
-            } else {
-                HIDDEN
-            };
+            *bucket = if seen { from_far.min(last) as u16 } else { HIDDEN };
         }
     }
 }
@@ -141,6 +189,7 @@ fn first_places(counts: &mut [u32; 256]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::camera::{Lens, Pose};
 
     /// Numbers that look random and are the same every time.
     fn noise(count: usize) -> Vec<f32> {
@@ -152,19 +201,33 @@ mod tests {
         std::iter::repeat_with(step).take(count).collect()
     }
 
+    /// Sees everything in front of it.
+    fn all(depth: [f32; 4]) -> Sight {
+        let wide = [-1e9, 1e9];
+        Sight {
+            rows: [[0.0; 4], [0.0; 4], depth],
+            slopes: [wide; 2],
+            reach: [0.0; 2],
+        }
+    }
+
+    fn points(positions: &[f32]) -> impl Iterator<Item = (Vec3, f32)> {
+        positions.as_chunks::<3>().0.iter().map(|point| (*point, 0.0))
+    }
+
     #[test]
     fn order_is_far_to_near_and_leaves_out_what_is_behind() {
         let positions = noise(30_000);
         let mut sorter = Sorter::with_capacity(10_000);
-        sorter.add(&positions[..9_000]);
-        sorter.add(&positions[9_000..]);
+        sorter.add(points(&positions[..9_000]));
+        sorter.add(points(&positions[9_000..]));
         assert_eq!(sorter.len(), 10_000);
         let row = [0.6, 0.0, 0.8, 1.5];
         let depth = |i: u32| {
             let p = &positions[3 * i as usize..];
             0.6 * p[0] + 0.8 * p[2] + 1.5
         };
-        let order = sorter.sort(row).to_vec();
+        let order = sorter.sort(&all(row)).to_vec();
         let visible = (0..10_000).filter(|&i| depth(i) > NEAR).count();
         assert_eq!(order.len(), visible);
         let mut seen = order.clone();
@@ -179,18 +242,56 @@ mod tests {
     }
 
     #[test]
+    fn what_reaches_into_the_picture_is_there_and_most_beside_it_is_not() {
+        let splats: Vec<(Vec3, f32)> = noise(40_000)
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|[x, y, z, r]| ([*x, *y, z + 8.0], r.abs() * 0.05))
+            .collect();
+        let mut sorter = Sorter::default();
+        sorter.add(splats.iter().copied());
+        let lens = Lens::plain([400, 300]);
+        let pose = Pose::looking_at([0.0, 0.0, -1.0], [0.3, 0.1, 5.0], [0.0, -1.0, 0.0]);
+        let sight = pose.sight(&lens, 1.0);
+        assert_eq!(Sight::of_words(&sight.words()), sight);
+        let order = sorter.sort(&sight).to_vec();
+        let mut reaching = 0;
+        for (splat, index) in splats.iter().zip(0_u32..) {
+            let (point, radius) = *splat;
+            let [x, y, depth] = pose.to_camera(point);
+            // Three standard deviations of a ball, projected exactly.
+            let reaches = |at: f32, axis: usize| {
+                let centre = lens.focal[axis] * at / depth + lens.centre[axis];
+                let px = 3.0 * radius * lens.focal[axis] / depth;
+                centre + px > 0.0 && centre - px < lens.size[axis] as f32
+            };
+            let is_there = order.contains(&index);
+            if depth > NEAR && reaches(x, 0) && reaches(y, 1) {
+                reaching += 1;
+                assert!(is_there, "{point:?} {radius}");
+            }
+        }
+        assert!(
+            reaching > 500 && order.len() < 3 * reaching,
+            "{reaching} of {}",
+            order.len()
+        );
+    }
+
+    #[test]
     fn nothing_and_nothing_in_front_sort_to_nothing() {
         let mut sorter = Sorter::default();
-        assert!(sorter.sort([0.0, 0.0, 1.0, 0.0]).is_empty());
-        sorter.add(&[0.0, 0.0, -1.0, 0.0, 0.0, 0.1]);
-        assert!(sorter.sort([0.0, 0.0, 1.0, 0.0]).is_empty());
-        assert_eq!(sorter.sort([0.0, 0.0, 1.0, 5.0]), [1, 0]);
+        assert!(sorter.sort(&all([0.0, 0.0, 1.0, 0.0])).is_empty());
+        sorter.add(points(&[0.0, 0.0, -1.0, 0.0, 0.0, 0.1]));
+        assert!(sorter.sort(&all([0.0, 0.0, 1.0, 0.0])).is_empty());
+        assert_eq!(sorter.sort(&all([0.0, 0.0, 1.0, 5.0])), [1, 0]);
     }
 
     #[test]
     fn equal_depths_keep_all_splats() {
         let mut sorter = Sorter::default();
-        sorter.add(&[0.0, 0.0, 2.0].repeat(1000));
-        assert_eq!(sorter.sort([0.0, 0.0, 1.0, 0.0]).len(), 1000);
+        sorter.add(points(&[0.0, 0.0, 2.0].repeat(1000)));
+        assert_eq!(sorter.sort(&all([0.0, 0.0, 1.0, 0.0])).len(), 1000);
     }
 }

@@ -1,4 +1,5 @@
-//! How long the stages take: `cargo run --release -p kiln-mesh --example speed [MILLIONS]`.
+//! How long the stages take: `cargo run --release -p kiln-mesh --example speed [MILLIONS] [decimate]`; with the word nothing but
+//! decimation, and the most memory the process held (where the system says).
 //!
 //! A torus of so many million triangles (default 1) with a little noise is written and read, decimated to a tenth, laid
 //! out and scored; 64 voxels a triangle are marched over, and half of the vertices are joined by tetrahedra. Equal
@@ -17,14 +18,21 @@ use kiln_mesh::{Mesh, charts, delaunay, obj, ply, topology};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let millions: f64 = std::env::args().nth(1).map_or(Ok(1.0), |word| word.parse())?;
+    let alone = std::env::args().nth(2).is_some_and(|word| word == "decimate");
     let across = (millions * 250_000.0).sqrt().max(3.0) as u32;
-    let exact = torus(across, 0.0)?;
     // A tenth of an edge.
     let noisy = torus(across, 0.5 / across as f32)?;
     let count = noisy.triangles().len() as u64;
     let bytes = host_bytes(noisy.positions().len() as u64, count);
     println!("{count} triangles, {:.2} GB to decimate", bytes as f64 / 1e9);
 
+    if alone {
+        println!("{:.2} GB held before", held().unwrap_or_default());
+        decimated(noisy, count)?;
+        println!("peak {:.2} GB", held().unwrap_or_default());
+        return Ok(());
+    }
+    let exact = torus(across, 0.0)?;
     for (name, write, read) in FORMATS {
         let (start, mut bytes) = (Instant::now(), Vec::new());
         write(&noisy, &mut bytes)?;
@@ -38,14 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         assert_eq!(same.positions(), noisy.positions());
     }
 
-    let start = Instant::now();
-    let (small, done) = decimate(noisy.clone(), Target::Triangles(count / 10), &mut on)?;
-    println!(
-        "decimated in {:.2?}: {}, error {:.2e}",
-        start.elapsed(),
-        topology::report(&small),
-        done.error
-    );
+    let small = decimated(noisy.clone(), count)?;
 
     let start = Instant::now();
     let (_, layout) = charts::charts(small, charts::Settings::default(), &mut on)?;
@@ -86,6 +87,27 @@ fn main() -> Result<(), Box<dyn Error>> {
         tetrahedra.points.len()
     );
     Ok(())
+}
+
+/// A tenth of a mesh of `count` triangles.
+fn decimated(mesh: Mesh, count: u64) -> Result<Mesh, kiln_mesh::Error> {
+    let start = Instant::now();
+    let (small, done) = decimate(mesh, Target::Triangles(count / 10), &mut on)?;
+    let seconds = start.elapsed();
+    println!(
+        "decimated in {seconds:.2?}: {}, error {:.2e}",
+        topology::report(&small),
+        done.error
+    );
+    Ok(small)
+}
+
+/// The most memory that this process has held, GB.
+fn held() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib * 1024.0 / 1e9)
 }
 
 /// Files that are written and read.

@@ -18,22 +18,41 @@ pub struct DroppedFaces {
 /// [`crate::weld`] makes those that are points or lines within a tolerance degenerate.
 #[must_use]
 pub fn faces(mesh: Mesh) -> (Mesh, DroppedFaces) {
-    let key = |triangle: u32| {
-        let mut key = mesh.triangles[triangle as usize];
+    let count = mesh.triangles.len();
+    let sorted = |triangle: usize| {
+        let mut key = mesh.triangles[triangle];
         key.sort_unstable();
         key
     };
-    let count = mesh.triangles.len();
-    let mut order: Vec<u32> = (0..count as u32).collect();
-    order.sort_unstable_by_key(|&triangle| (key(triangle), triangle));
+    // Triangles by their lowest vertex; then short sorts.
+    let mut first = vec![0_u32; mesh.positions.len() + 1];
+    for triangle in 0..count {
+        first[sorted(triangle)[0] as usize + 1] += 1;
+    }
+    for vertex in 1..first.len() {
+        first[vertex] += first[vertex - 1];
+    }
+    let mut next = first.clone();
+    let mut order = vec![([0_u32; 2], 0_u32); count];
+    for triangle in 0..count {
+        let [low, middle, high] = sorted(triangle);
+        let next = &mut next[low as usize];
+        order[*next as usize] = ([middle, high], triangle as u32);
+        *next += 1;
+    }
     let mut keep = vec![false; count];
     let mut dropped = DroppedFaces::default();
-    for group in order.chunk_by(|&a, &b| key(a) == key(b)) {
-        match is_degenerate(key(group[0])) {
-            true => dropped.degenerate += group.len(),
-            false => {
-                keep[group[0] as usize] = true;
-                dropped.duplicate += group.len() - 1;
+    for (range, low) in first.windows(2).zip(0..) {
+        let here = &mut order[range[0] as usize..range[1] as usize];
+        here.sort_unstable();
+        for group in here.chunk_by(|a, b| a.0 == b.0) {
+            let ([middle, high], triangle) = group[0];
+            match is_degenerate([low, middle, high]) {
+                true => dropped.degenerate += group.len(),
+                false => {
+                    keep[triangle as usize] = true;
+                    dropped.duplicate += group.len() - 1;
+                }
             }
         }
     }

@@ -4,10 +4,13 @@
 //! using quadric error metrics"), each to the place where its quadric is least. With quadrics that add up an edge's cost
 //! never falls, so an edge whose surroundings changed waits with its old cost, a lower bound, and is looked at again when
 //! that comes up. Costs within a sixteenth of each other count as equal; these go by the edge's number, which follows a
-//! curve through space. So equal meshes give equal bytes, and the order is the greedy one up to that sixteenth.
+//! curve through space. So equal meshes give equal bytes, and the order is the greedy one up to that sixteenth. Large meshes first
+//! collapse in parts, side by side, to somewhat more than what is wanted; that the parts wait for each other twice a doubling
+//! of the cost leaves hardly a trace, because what they do would be done in any order.
 
 mod build;
 mod collapse;
+mod parts;
 mod quadric;
 mod queue;
 
@@ -15,9 +18,17 @@ mod queue;
 mod tests;
 
 use collapse::{Collapse, State};
+use parts::{Aim, Count};
+use queue::LAST;
 
+use crate::parallel::threads;
 use crate::progress::Ticker;
 use crate::{Error, Mesh, Progress, clean};
+
+/// Vertices of a part of a large mesh; of these about one in twenty waits for the others.
+const RUN: u32 = 1 << 16;
+/// A mesh is large from so many parts on.
+const PARTS: usize = 4;
 
 /// When decimation ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,15 +55,20 @@ pub struct Decimated {
 }
 
 /// Bytes that [`decimate`] takes at its peak for a mesh of so many vertices and triangles, the mesh itself included, colours
-/// and normals not (12 B a vertex each).
+/// not (12 B a vertex, twice where a large mesh goes in parts).
 ///
 /// Counts three half edges per triangle as one and a half edges, as closed surfaces have; open ones have a few more.
 #[must_use]
 pub const fn host_bytes(vertices: u64, triangles: u64) -> u64 {
     let edges = 3 * triangles / 2;
-    vertices * (12 + collapse::VERTEX_BYTES)
+    let whole = vertices * (12 + collapse::VERTEX_BYTES)
         + triangles * (12 + collapse::TRIANGLE_BYTES)
-        + edges * collapse::EDGE_BYTES
+        + edges * collapse::EDGE_BYTES;
+    match vertices >= RUN as u64 * PARTS as u64 {
+        // Parts are copies, and hold a little of their neighbours.
+        true => whole + whole / 20 + vertices * 12 + triangles * 12,
+        false => whole,
+    }
 }
 
 /// Collapses edges until the target is reached.
@@ -65,7 +81,18 @@ pub const fn host_bytes(vertices: u64, triangles: u64) -> u64 {
 /// # Errors
 /// [`Error::Unfit`] for a mesh with texture coordinates, which mean nothing afterwards; [`Error::Empty`] without triangles;
 /// [`Error::Setting`] for a negative error; [`Error::Stopped`].
-pub fn decimate(mut mesh: Mesh, target: Target, progress: Progress<'_>) -> Result<(Mesh, Decimated), Error> {
+pub fn decimate(mesh: Mesh, target: Target, progress: Progress<'_>) -> Result<(Mesh, Decimated), Error> {
+    in_parts_of(RUN, threads(), mesh, target, progress)
+}
+
+/// The same, with parts of so many vertices and by so many threads.
+fn in_parts_of(
+    run: u32,
+    threads: usize,
+    mut mesh: Mesh,
+    target: Target,
+    progress: Progress<'_>,
+) -> Result<(Mesh, Decimated), Error> {
     if mesh.uvs.is_some() {
         return Err(Error::Unfit {
             job: "decimation",
@@ -87,31 +114,41 @@ pub fn decimate(mut mesh: Mesh, target: Target, progress: Progress<'_>) -> Resul
             needs: "triangles",
         });
     }
-    let mut state = State::new(mesh);
     let mut done = Decimated::default();
+    let (vertices, triangles) = (mesh.positions.len() as u64, mesh.triangles.len() as u64);
     let is_reached = |state: &State| match target {
         Target::Triangles(most) => state.triangles() <= most,
         Target::Vertices(most) => state.vertices() <= most,
         Target::Error(_) => false,
     };
-    let most_error = match target {
-        Target::Error(error) => f64::from(error),
-        _ => f64::INFINITY,
+    let (count, wanted, error) = match target {
+        Target::Triangles(wanted) => (Count::Triangles, wanted, f64::INFINITY),
+        Target::Vertices(wanted) => (Count::Vertices, wanted, f64::INFINITY),
+        Target::Error(error) => (Count::Vertices, 0, f64::from(error)),
     };
-    let total = match target {
-        Target::Triangles(most) => state.triangles().saturating_sub(most) / 2,
-        Target::Vertices(most) => state.vertices().saturating_sub(most),
-        Target::Error(_) => state.vertices(),
+    let aim = Aim { count, wanted, error };
+    let (whole, per_collapse) = match aim.count {
+        Count::Triangles => (triangles, 2),
+        Count::Vertices => (vertices, 1),
     };
-    let mut ticker = Ticker::new(progress, total);
+    let mut ticker = Ticker::new(progress, whole.saturating_sub(aim.wanted));
     ticker.step(0)?;
+    let mut state = match mesh.positions.len() >= PARTS * run as usize && parts::left(aim.wanted) < whole {
+        false => State::new(mesh),
+        true => {
+            let parts = parts::collapsed(mesh, aim, run, threads, &mut ticker)?;
+            done.collapses = parts.collapses;
+            done.error = parts.error as f32;
+            State::going_on(parts.mesh, parts.frame, parts.known)
+        }
+    };
     let mut looked_at = 0_u64;
     while !is_reached(&state) {
-        match state.next(most_error) {
+        match state.next(LAST, aim.error) {
             Collapse::Done(error) => {
                 done.collapses += 1;
                 done.error = done.error.max(error as f32);
-                ticker.step(1)?;
+                ticker.step(per_collapse)?;
             }
             Collapse::None => {}
             Collapse::End => break,

@@ -12,6 +12,7 @@ mod space;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use space::orient;
 use space::{NONE, Space};
 
 use crate::progress::Ticker;

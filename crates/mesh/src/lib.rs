@@ -10,8 +10,10 @@
 //! their origin in the upper left corner of the picture, colours as photos encode them (sRGB).
 
 pub mod adjacency;
+mod boxes;
 pub mod charts;
 pub mod clean;
+mod crossing;
 pub mod cull;
 mod curve;
 pub mod decimate;
@@ -33,6 +35,7 @@ pub mod poisson;
 mod polygon;
 mod progress;
 mod random;
+pub mod restricted;
 pub mod sample;
 pub mod score;
 mod sets;

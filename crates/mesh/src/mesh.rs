@@ -83,6 +83,18 @@ impl Mesh {
         Ok(self)
     }
 
+    /// The same with its vertices elsewhere, and without normals.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::NotFinite`].
+    pub fn with_positions(mut self, positions: Vec<[f32; 3]>) -> Result<Self, Error> {
+        same_length("positions", positions.len(), self.positions.len())?;
+        finite("position", &positions)?;
+        self.positions = positions;
+        self.normals = None;
+        Ok(self)
+    }
+
     /// The same with texture coordinates for each corner of each triangle: shares of the picture's width and height from
     /// its upper left corner.
     ///
@@ -271,6 +283,8 @@ mod tests {
         assert!(said(Mesh::new(bad, vec![])).contains("position 2 is not finite"));
         let mesh = Mesh::new(square, vec![[0, 1, 2]]).unwrap();
         assert!(said(mesh.clone().with_normals(vec![[0.0; 3]; 2])).contains("2 normals for 3"));
+        assert!(said(mesh.clone().with_positions(vec![[0.0; 3]; 2])).contains("2 positions for 3"));
+        assert!(said(mesh.clone().with_positions(vec![[f32::NAN; 3]; 3])).contains("position 0"));
         assert!(said(mesh.clone().with_colors(vec![[f32::INFINITY; 3]; 3])).contains("color 0"));
         assert!(said(mesh.clone().with_uvs(vec![])).contains("0 texture coordinates for 1"));
         assert!(said(mesh.with_uvs(vec![[[0.0; 2], [0.0; 2], [f32::NAN, 0.0]]])).contains("texture coordinate 2"));

@@ -20,10 +20,20 @@ pub(crate) fn threads() -> usize {
 
 /// Calls `job` on every item, by so many threads that take a few items at a time.
 pub(crate) fn each<T: Send>(threads: usize, items: impl Iterator<Item = T> + Send, job: impl Fn(T) + Sync) {
+    each_in(threads, TAKEN, items, job);
+}
+
+/// The same, by threads that take `taken` items at a time.
+pub(crate) fn each_in<T: Send>(
+    threads: usize,
+    taken: usize,
+    items: impl Iterator<Item = T> + Send,
+    job: impl Fn(T) + Sync,
+) {
     let items = Mutex::new(items);
     let take = || -> Vec<T> {
         let mut items = items.lock().unwrap_or_else(PoisonError::into_inner);
-        items.by_ref().take(TAKEN).collect()
+        items.by_ref().take(taken).collect()
     };
     let work = || {
         let mut taken = take();

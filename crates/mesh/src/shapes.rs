@@ -36,6 +36,38 @@ pub(crate) fn sphere(rings: u32, radius: f32) -> Mesh {
     Mesh::new(positions, triangles).unwrap()
 }
 
+/// A closed sphere about the origin of radius 1, outside out, whose vertices are about equally far from each other: a cube
+/// with `side` squares along each edge, blown up.
+pub(crate) fn ball(side: i32) -> Mesh {
+    let mut positions = Vec::new();
+    let mut triangles = Vec::new();
+    for (axis, sign) in [(0, 1), (0, -1), (1, 1), (1, -1), (2, 1), (2, -1)] {
+        let first = positions.len() as u32;
+        for (i, j) in (0..=side).flat_map(|i| (0..=side).map(move |j| (i, j))) {
+            let mut place = [0; 3];
+            place[axis] = sign * side;
+            place[(axis + 1) % 3] = 2 * i - side;
+            place[(axis + 2) % 3] = 2 * j - side;
+            // Equal angles, not equal lengths.
+            let at = place.map(|x| (0.25 * PI * x as f32 / side as f32).tan());
+            let length = at.iter().map(|x| x * x).sum::<f32>().sqrt();
+            positions.push(at.map(|x| x / length));
+        }
+        let at = |i: i32, j: i32| first + (i * (side + 1) + j) as u32;
+        for (i, j) in (0..side).flat_map(|i| (0..side).map(move |j| (i, j))) {
+            let mut two = [
+                [at(i, j), at(i + 1, j), at(i + 1, j + 1)],
+                [at(i, j), at(i + 1, j + 1), at(i, j + 1)],
+            ];
+            if sign < 0 {
+                two.iter_mut().for_each(|triangle| triangle.swap(1, 2));
+            }
+            triangles.extend(two);
+        }
+    }
+    crate::weld::within(Mesh::new(positions, triangles).unwrap(), 1e-3 / side as f32).unwrap()
+}
+
 /// A torus about the z axis, outside out: radii of the ring and of the tube, quads around either.
 pub(crate) fn torus(ring: f32, tube: f32, around: u32, across: u32) -> Mesh {
     let mut positions = Vec::new();

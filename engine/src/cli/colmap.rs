@@ -22,6 +22,8 @@ use crate::scene::{SceneError, SceneIndex};
 const PROGRAM: &str = "colmap";
 /// What it prints, in its folder.
 const LOG: &str = "colmap.log";
+/// How its mapper ends, with an error, where photos do not hang together.
+const NO_MODEL: &str = "failed to create sparse model";
 /// More photos are not matched each with each, whose time grows with their square, but with their neighbours by name.
 const MOST_EXHAUSTIVE: usize = 400;
 /// How often a step is looked at.
@@ -230,11 +232,12 @@ impl Colmap<'_> {
         };
         self.step_on_any_gpu(matcher, &database, photos)?;
         let output = text(&sparse);
-        self.step(
-            "mapper",
-            &[&database[..], &images, &["--output_path", &output]].concat(),
-            photos,
-        )
+        let arguments = [&database[..], &images, &["--output_path", &output]].concat();
+        match self.step("mapper", &arguments, photos) {
+            // That is no failure of the program: the photos have nothing to go by, which is told as such.
+            Err(ColmapError::Failed { said, .. }) if said.contains(NO_MODEL) => Ok(()),
+            other => other,
+        }
     }
 
     /// True when all photos have one size, as those of one camera have.

@@ -97,6 +97,16 @@ pub enum UsageError {
         /// The flag that set it.
         flag: String,
     },
+    /// A setting for a model that is a mesh already.
+    #[error("{} is a mesh already, which `{key}` ({flag}) says nothing about", path.display())]
+    Converted {
+        /// The model.
+        path: PathBuf,
+        /// The key.
+        key: String,
+        /// The flag that set it.
+        flag: String,
+    },
     /// A kernel for a model that states its own.
     #[error("{} says itself how it is drawn: {stated}; `{key}` is for files that do not", path.display())]
     KernelStated {
@@ -150,6 +160,7 @@ impl UsageError {
                     .to_owned(),
             ),
             Self::KernelStated { .. } => Some("leave the setting out".to_owned()),
+            Self::Converted { .. } => Some("leave it out; `--format` and `-o` say what is written where".to_owned()),
             Self::NoScene => {
                 Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())
             }

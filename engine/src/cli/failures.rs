@@ -321,7 +321,7 @@ impl Failure for MeshError {
                 Exit::DoesNotFit
             }
             Self::Poisson(kiln_mesh::Error::Memory { .. }) => Exit::DoesNotFit,
-            Self::Poisson(_) => Exit::Data,
+            Self::Poisson(_) | Self::Model { .. } => Exit::Data,
             Self::Stopped => Exit::Interrupted,
             Self::Train(error) => error.exit(),
             Self::Memory(error) => error.exit(),
@@ -334,7 +334,7 @@ impl Failure for MeshError {
     }
     fn hint(&self) -> Option<String> {
         match self {
-            Self::NoViews | Self::NoGaussians | Self::Stopped => None,
+            Self::NoViews | Self::NoGaussians | Self::Stopped | Self::Model { .. } => None,
             Self::NotBound { .. } => {
                 Some("`--method fusion` finds the surface of any model; `--recipe bound` trains one on a mesh".to_owned())
             }

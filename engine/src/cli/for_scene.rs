@@ -45,7 +45,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
             path,
             scene,
             opened,
-            adapted: of_points(&init).into_iter().collect(),
+            adapted: of_points(&init).into_iter().chain(past_the_end(inputs)).collect(),
         });
     }
     let (profile, adaptations) = resolve_for(inputs, &Facts::of(&scene, profile.schedule.iterations)).map_err(boxed)?;
@@ -62,6 +62,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
             .iter()
             .map(ToString::to_string)
             .chain(of_points(&init))
+            .chain(past_the_end(inputs))
             .collect(),
     })
 }
@@ -93,6 +94,32 @@ fn of_points(init: &Init) -> Option<String> {
     })
 }
 
+/// Iterations that were asked for on the command line and never come. A recipe's lists are cut at the end of a shorter run without
+/// a word: that is what shortening means.
+fn past_the_end(inputs: &Inputs) -> Vec<String> {
+    let end = resolve(inputs).map_or(u32::MAX, |profile| profile.schedule.iterations);
+    let lists = ["schedule.test", "schedule.save", "schedule.checkpoint"];
+    let asked = inputs
+        .overrides
+        .iter()
+        .filter(|asked| lists.contains(&asked.key.as_str()));
+    asked
+        .filter_map(|asked| {
+            let numbers = asked
+                .value
+                .split(|c: char| !c.is_ascii_digit())
+                .filter_map(|word| word.parse().ok());
+            let past: Vec<String> = numbers
+                .filter(|number: &u32| *number > end)
+                .map(|number| number.to_string())
+                .collect();
+            let key = &asked.key;
+            (!past.is_empty())
+                .then(|| format!("`{key}` names {}, and the run ends at {end}: left out", past.join(", ")))
+        })
+        .collect()
+}
+
 /// Decides `eval.lpips: auto` for a device; gives what to say about it.
 pub(super) fn settle_lpips(profile: &mut Profile, is_cpu: bool) -> Option<&'static str> {
     let asked = profile.eval.lpips;
@@ -108,4 +135,30 @@ pub(super) fn settle_lpips(profile: &mut Profile, is_cpu: bool) -> Option<&'stat
 
 fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
     Box::new(error)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
+    use super::super::{Request, parse};
+    use super::*;
+
+    #[test]
+    fn iterations_past_the_end_are_told_when_they_were_typed() {
+        let told = |line: &str| {
+            let Request::Train(train) = parse(line.split_whitespace()).unwrap() else {
+                panic!("{line}");
+            };
+            past_the_end(&train.settings.inputs)
+        };
+        assert_eq!(
+            told("kiln train s --iterations 500"),
+            [""; 0],
+            "a recipe's lists are cut"
+        );
+        assert_eq!(
+            told("kiln train s --iterations 500 --test_iterations 100 7000 8000 --set schedule.save=[500]"),
+            ["`schedule.test` names 7000, 8000, and the run ends at 500: left out"]
+        );
+    }
 }

@@ -4,14 +4,21 @@ use std::io::{self, IsTerminal as _, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use super::request::Mesh;
-use super::stored::{boxed, load, open, scene};
-use super::{Exit, Failure};
+use super::request::{Mesh, Model};
+use super::stored::{boxed, check_keys, load, open, scene};
+use super::{Exit, Failure, Settings, UsageError};
+use crate::config::Inputs;
 use crate::export::ExportError;
 use crate::memory::MIB;
-use crate::mesh::{MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow};
-use crate::run::RunError;
+use crate::mesh::{
+    MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow, export_triangles, is_triangles,
+    read_triangles,
+};
 use crate::run::interrupt::{Interrupt, Signal};
+use crate::run::{Location, RunError};
+
+/// The key of the files' formats.
+const FORMATS: &str = "mesh.formats";
 
 /// Makes the mesh and prints the paths of its files to `out`, or what it would take.
 ///
@@ -19,17 +26,26 @@ use crate::run::interrupt::{Interrupt, Signal};
 /// Anything that keeps the mesh from being made; the caller prints it.
 pub fn run(request: Mesh, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
-    make(request, out, &interrupt)
+    make(request, out, &mut |_| {}, &interrupt)
 }
 
-/// The same in a process that listens to signals already.
-pub(super) fn make(request: Mesh, out: &mut dyn Write, interrupt: &Interrupt) -> Result<Exit, Box<dyn Failure>> {
+/// The same in a process that listens to signals already; `stage` is told of each part that is done.
+pub(super) fn make(
+    request: Mesh,
+    out: &mut dyn Write,
+    stage: &mut dyn FnMut(&StageRow),
+    interrupt: &Interrupt,
+) -> Result<Exit, Box<dyn Failure>> {
     let Mesh {
         model,
         output,
         dry_run,
         json,
     } = request;
+    if let Some(source) = triangles(&model)? {
+        let folder = output.unwrap_or_else(|| beside(&model.target));
+        return convert(&model, &source, (&folder, dry_run, json), out);
+    }
     let opened = open("mesh", &model)?;
     let scene = scene(&opened, &model).map_err(boxed)?;
     let stored = load(&opened, &model)?;
@@ -45,10 +61,12 @@ pub(super) fn make(request: Mesh, out: &mut dyn Write, interrupt: &Interrupt) ->
     let mut tell = |event: MeshEvent| {
         match event {
             MeshEvent::Progress(progress) => shown.show(progress),
-            MeshEvent::Stage(row) if json => {
-                let _ = writeln!(out, "{}", stage_line(&row));
+            MeshEvent::Stage(row) => {
+                stage(&row);
+                if json {
+                    let _ = writeln!(out, "{}", stage_line(&row));
+                }
             }
-            MeshEvent::Stage(_) => {}
         }
         match interrupt.signal() {
             None => ControlFlow::Continue(()),
@@ -82,6 +100,75 @@ pub(super) fn make(request: Mesh, out: &mut dyn Write, interrupt: &Interrupt) ->
                 files.iter().try_for_each(|path| writeln!(out, "{path}"))
             }
         }
+    };
+    written.map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
+    Ok(Exit::Ok)
+}
+
+/// The file of a model of triangles, which is a mesh already.
+///
+/// # Errors
+/// For no model at all, and settings that say how a mesh is made.
+fn triangles(model: &Model) -> Result<Option<Location>, Box<dyn Failure>> {
+    let found = Location::find(&model.target, model.iteration).map_err(|e| boxed(RunError::from(e)))?;
+    if !is_triangles(&found.ply) {
+        return Ok(None);
+    }
+    let overrides = &model.settings.inputs.overrides;
+    check_keys("mesh", overrides).map_err(boxed)?;
+    match overrides
+        .iter()
+        .find(|set| set.key.starts_with("mesh.") && set.key != FORMATS)
+    {
+        None => Ok(Some(found)),
+        Some(set) => Err(boxed(UsageError::Converted {
+            path: found.ply,
+            key: set.key.clone(),
+            flag: set.flag.clone(),
+        })),
+    }
+}
+
+/// Writes the meshes of a model of triangles; no device is needed.
+fn convert(
+    model: &Model,
+    Location {
+        ply: source, config, ..
+    }: &Location,
+    (folder, dry_run, json): (&Path, bool, bool),
+    out: &mut dyn Write,
+) -> Result<Exit, Box<dyn Failure>> {
+    let inputs = Inputs {
+        file: config.clone(),
+        ..model.settings.inputs.clone()
+    };
+    let formats = Settings { inputs, auto: false }
+        .preliminary()
+        .map_err(boxed)?
+        .mesh
+        .formats;
+    let read = read_triangles(source).map_err(|e| boxed(RunError::from(e)))?;
+    let exported = export_triangles((&read, source), &formats, folder, dry_run);
+    let (files, report) = exported.map_err(|e| boxed(RunError::from(e)))?;
+    let surface = report.surface;
+    if !model.quiet {
+        // Losing a line of information is no reason to stop.
+        let _ = writeln!(
+            io::stderr(),
+            "{}: {} vertices, {} triangles, {} pieces, {} open edges",
+            if dry_run { "a model of triangles" } else { "done" },
+            surface.vertices,
+            surface.triangles,
+            surface.pieces,
+            surface.open_edges
+        );
+    }
+    let written = if json {
+        let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+        let line = serde_json::json!({ "type": "mesh", "files": files, "surface": surface });
+        writeln!(out, "{line}")
+    } else {
+        files.iter().try_for_each(|path| writeln!(out, "{}", path.display()))
     };
     written.map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
     Ok(Exit::Ok)

@@ -47,7 +47,7 @@ fn more_keys(command: &str) -> &'static [&'static str] {
 }
 
 /// Refuses settings that drawing a stored model does not read.
-fn check_keys(command: &'static str, overrides: &[Override]) -> Result<(), UsageError> {
+pub(super) fn check_keys(command: &'static str, overrides: &[Override]) -> Result<(), UsageError> {
     let is_read = |key: &str| {
         let is_below = |read: &str| {
             key.strip_prefix(read)

@@ -1,6 +1,8 @@
 //! `kiln train`: from a request to a finished run and its exit code.
 
 use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
 
 use super::colmap::with_poses;
 use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
@@ -9,12 +11,15 @@ use super::request::{Mesh, Model, Resume, Train};
 use super::shell::word;
 use super::{Exit, Failure, Settings};
 use crate::config::{self, ConfigError};
+use crate::export::ExportError;
 use crate::memory::{Budget, Gpu};
+use crate::mesh::StageRow;
 use crate::plan::{Pinned, open_device, plan_first};
+use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
 use crate::record::run_folder::{config_path, place};
-use crate::record::sinks::Terminal;
+use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
 use crate::run::interrupt::{Interrupt, Signal};
-use crate::run::{ResumeFrom, RunEnd, RunRequest, device_budget, mesh_outlook, run as run_training};
+use crate::run::{ResumeFrom, RunEnd, RunError, RunRequest, device_budget, mesh_outlook, run as run_training};
 use crate::scene::file_safe;
 use crate::vk::DeviceKind;
 
@@ -138,15 +143,64 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
                 dry_run: false,
                 json,
             };
-            match json {
-                true => make_mesh(request, &mut std::io::stdout(), &interrupt)?,
-                false => make_mesh(request, &mut std::io::sink(), &interrupt)?,
-            }
+            let mut events = MeshEvents::of(&request.model.target, end.iterations).map_err(boxed)?;
+            let mut stage = |row: &StageRow| events.push(row);
+            let exit = match json {
+                true => make_mesh(request, &mut std::io::stdout(), &mut stage, &interrupt)?,
+                false => make_mesh(request, &mut std::io::sink(), &mut stage, &interrupt)?,
+            };
+            events.end().map_err(boxed)?;
+            exit
         }
         None => Exit::Ok,
         Some(Signal::Interrupt) => Exit::Interrupted,
         Some(Signal::Terminate) => Exit::Terminated,
     })
+}
+
+/// What `metrics.jsonl` is told of the mesh.
+struct MeshEvents {
+    /// None where the run has no such file.
+    file: Option<MetricsJsonl>,
+    iteration: u32,
+    /// The first write that failed.
+    failed: Option<ExportError>,
+}
+
+impl MeshEvents {
+    fn of(run: &Path, iteration: u32) -> Result<Self, RunError> {
+        let path = run.join(METRICS_FILE);
+        let file = path.is_file().then(|| MetricsJsonl::append(&path, 1)).transpose()?;
+        Ok(Self {
+            file,
+            iteration,
+            failed: None,
+        })
+    }
+
+    fn push(&mut self, row: &StageRow) {
+        let event = RunEvent::Event(EventRow {
+            it: self.iteration,
+            event: Event::MeshStage(MeshStageRow {
+                stage: row.stage.name().to_owned(),
+                seconds: row.seconds,
+                bricks: row.bricks,
+                points: row.points,
+                vertices: row.vertices,
+                triangles: row.triangles,
+            }),
+        });
+        // The file takes events as they come, whatever the time.
+        let written = self
+            .file
+            .as_mut()
+            .map_or(Ok(()), |file| file.take(&event, Duration::ZERO));
+        self.failed = self.failed.take().or(written.err());
+    }
+
+    fn end(self) -> Result<(), RunError> {
+        self.failed.map_or(Ok(()), |error| Err(error.into()))
+    }
 }
 
 /// The settings of the run that goes on, where nothing but its folder is named: neither a scene nor a file.

@@ -10,7 +10,8 @@ use crate::program::{Groups, Span};
 pub struct Shared {
     /// [`super::uniforms::StepUniforms`].
     pub uniforms: Span,
-    /// The same, and behind it the table of [`super::catch_up`] where SH is deferred.
+    /// The same, and behind it the table of [`super::catch_up`] where SH is deferred, or the block of
+    /// [`super::triangles`] where the model is of these.
     pub rates: Span,
     /// [`super::counters::Counters`].
     pub counters: Span,

@@ -105,6 +105,7 @@ pub(crate) fn draw(
             far: profile.mesh.far.unwrap_or(f32::INFINITY),
             least_cosine: -1.0,
         },
+        masked: false,
         level: None,
     };
     let plan = StagePlan::fit(
@@ -119,7 +120,7 @@ pub(crate) fn draw(
     let (mut paths, mut scales) = (Vec::new(), DepthFile::default());
     for (done, (name, camera)) in views.iter().enumerate() {
         let size_px = [camera.width_px, camera.height_px];
-        stage.draw(camera, None)?;
+        stage.draw(camera, None, None)?;
         let map = stage.read_map(camera)?;
         if layers.depth {
             let depths: Vec<f32> = map.iter().map(|[z, ..]| *z).collect();

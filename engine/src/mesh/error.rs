@@ -124,6 +124,14 @@ pub enum MeshError {
     /// A texture.
     #[error("the texture: {0}")]
     Texture(DrawnError),
+    /// A model of triangles.
+    #[error("{}: {source}", path.display())]
+    Model {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: kiln_triangles::Error,
+    },
     /// Work on triangles.
     #[error("the mesh: {0}")]
     Mesh(kiln_mesh::Error),

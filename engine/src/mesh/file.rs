@@ -1,13 +1,14 @@
-//! A mesh as files hold it: PLY with colours of vertices, OBJ with its material library and picture, GLB with its picture.
+//! A mesh as files hold it: PLY with colours of vertices, or with the harmonics of a model of triangles, OBJ with its material library and picture, GLB with its picture.
 
 use std::fs::File;
 use std::io::{BufReader, Cursor};
 use std::path::{Path, PathBuf};
 
 use kiln_mesh::{Mesh, glb, obj, ply};
+use kiln_triangles::{Model, is_value};
 
 use super::DrawnError;
-use super::raster::{Coat, Texture};
+use super::raster::{Coat, Harmonics, Texture};
 
 /// A mesh that was read, with the picture over it.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct MeshFile {
     pub mesh: Mesh,
     /// The picture that its texture coordinates point into.
     pub texture: Option<Texture>,
+    /// The colours of its vertices by direction.
+    pub harmonics: Option<Harmonics>,
 }
 
 impl MeshFile {
@@ -28,7 +31,7 @@ impl MeshFile {
     /// # Errors
     /// [`DrawnError`] naming the file for what is no mesh, has no faces, or names pictures that cannot be used.
     pub fn read(path: &Path) -> Result<Self, DrawnError> {
-        let surface = Self::read_any(path)?;
+        let surface = Self::read_as(path, true)?;
         match surface.mesh.triangles().is_empty() {
             true => Err(DrawnError::NoFaces {
                 path: path.to_owned(),
@@ -43,15 +46,27 @@ impl MeshFile {
     /// # Errors
     /// See [`MeshFile::read`].
     pub(super) fn read_any(path: &Path) -> Result<Self, DrawnError> {
+        Self::read_as(path, false)
+    }
+
+    /// Reads harmonics, too, where they are wanted and there.
+    fn read_as(path: &Path, harmonics: bool) -> Result<Self, DrawnError> {
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
         let mut surface = Self {
             path: path.to_owned(),
             bytes: 0,
             mesh: Mesh::default(),
             texture: None,
+            harmonics: None,
         };
         match ending.as_deref() {
-            Some("ply") => surface.mesh = ply::read(surface.open(path)?).map_err(DrawnError::file(path))?,
+            Some("ply") => {
+                let wanted = |name: &str| harmonics && is_value(name);
+                let (mesh, values) = ply::read_with(surface.open(path)?, wanted).map_err(DrawnError::file(path))?;
+                // A mesh with some other properties is a mesh.
+                surface.harmonics = Model::of(&mesh, &values).ok().map(Harmonics::of);
+                surface.mesh = mesh;
+            }
             Some("obj") => surface.read_obj()?,
             Some("glb") => {
                 let bytes = std::fs::read(path).map_err(DrawnError::read(path))?;
@@ -122,7 +137,10 @@ impl MeshFile {
     /// What it looks like.
     #[must_use]
     pub fn coat(&self) -> Coat<'_> {
-        Coat::of(&self.mesh, self.texture.as_ref())
+        match &self.harmonics {
+            Some(harmonics) => Coat::Harmonics(harmonics),
+            None => Coat::of(&self.mesh, self.texture.as_ref()),
+        }
     }
 
     /// What it is, for people.
@@ -130,6 +148,7 @@ impl MeshFile {
     pub fn describe(&self) -> String {
         let look = match self.coat() {
             Coat::Colors => "colours of its vertices".to_owned(),
+            Coat::Harmonics(_) => "colours of its vertices by direction".to_owned(),
             Coat::Texture(texture) => format!("a texture of {0} x {0}", texture.side()),
             Coat::Plain => "no colours".to_owned(),
         };

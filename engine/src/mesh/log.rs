@@ -17,8 +17,9 @@ pub(super) struct Log<'t> {
     tell: Tell<'t>,
     since: Instant,
     pub(super) rows: Vec<StageRow>,
-    /// Bricks near surfaces, once they are known.
+    /// Bricks near surfaces and points of the surface, once they are known.
     pub(super) bricks: u64,
+    pub(super) points: u64,
 }
 
 impl<'t> Log<'t> {
@@ -28,6 +29,7 @@ impl<'t> Log<'t> {
             since: Instant::now(),
             rows: Vec::new(),
             bricks: 0,
+            points: 0,
         }
     }
 
@@ -53,6 +55,7 @@ impl<'t> Log<'t> {
         let row = StageRow {
             stage,
             bricks: self.bricks,
+            points: self.points,
             seconds: self.since.elapsed().as_secs_f64(),
             vertices: mesh.map_or(0, |mesh| mesh.positions().len() as u64),
             triangles: mesh.map_or(0, |mesh| mesh.triangles().len() as u64),

@@ -11,10 +11,11 @@ use sha2::{Digest as _, Sha256};
 use super::bound::read_bound;
 use super::fusion::{check_host, integrated, slabs, touched};
 use super::log::Log;
+use super::photos::Photos;
 use super::poisson::{self, PoissonRow};
 use super::report::{Dropped, MeshEvent, MeshReport, MeshStage, TextureRow};
 use super::stage::{COLOR_BRICKS, DepthStage, MOST_BRICKS, StagePlan, StageSizes, Subject};
-use super::texture::{BakeSettings, Layout, Textured, bake, write_textured};
+use super::texture::{BakeSettings, Layout, Textured, bake, densities, write_textured};
 use super::{MeshError, Space, colors};
 use crate::config::{self, MeshDepth, MeshFormat, MeshMethod, Profile, TextureKind};
 use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
@@ -25,19 +26,21 @@ use crate::kernels::morton::Frame;
 use crate::kernels::surface_depth::{DepthKind, Depths};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
-use crate::plan::{AHEAD, Faults, Look, OpenDevice, available_bytes, image_options};
-use crate::scene::{Camera, ImageStore, Photo, SceneIndex, Split, ViewId};
-use crate::twins::fusion::to_world;
+use crate::plan::{Faults, Look, OpenDevice, available_bytes};
+use crate::scene::{Camera, Photo, SceneIndex};
+use crate::twins::fusion::{contracted_distance, to_grid, to_world};
 use crate::vk::CompiledProgram;
 
 /// Largest angle between ray and surface normal at which a depth counts: cosine of 80 degrees (PGSR).
 const LEAST_COSINE: f32 = 0.173_648_18;
 /// Pieces below this share of the largest one go.
 const LEAST_SHARE: f64 = 0.001;
+/// Contracted distance that vertices keep to.
+const WORLD_REACH: f64 = 1.998;
 /// Name of the files, before their endings.
-const STEM: &str = "mesh";
+pub(super) const STEM: &str = "mesh";
 /// Name of the report beside the files.
-const REPORT_FILE: &str = "report.json";
+pub(super) const REPORT_FILE: &str = "report.json";
 
 /// Told how far the work is; [`ControlFlow::Break`] ends it.
 pub type Tell<'a> = &'a mut dyn FnMut(MeshEvent) -> ControlFlow<()>;
@@ -87,8 +90,6 @@ pub struct Made {
 /// A surface before colours and cleaning.
 struct Raw {
     mesh: Mesh,
-    /// Triangles that were nothing to look at.
-    degenerate: usize,
     bricks: usize,
     slabs: usize,
     poisson: Option<PoissonRow>,
@@ -178,6 +179,7 @@ impl<'a> MeshJob<'a> {
                 .map(|camera| [camera.width_px, camera.height_px])
                 .collect(),
             depths,
+            masked: self.scene.masked,
             level: self.level(),
         };
         let bricks = match options.method {
@@ -234,14 +236,17 @@ impl<'a> MeshJob<'a> {
         drop(AtomicFile::create(&folder.join(REPORT_FILE))?);
         let memory = stage.sizes();
         let mut log = Log::new(tell);
+        // Photos are read where they say which pixels count, and for textures.
+        let masks = self.scene.masked.then(|| Photos::open(self.scene, self.profile));
+        let masks = masks.transpose()?;
+        let masks = masks.as_ref();
         let mut stage = DepthStage::new(stage, (self.profile, self.model, self.look), open, budget)?;
         let n = self.views.len();
         let raw = match options.method {
-            MeshMethod::Fusion => self.fused(&mut stage, &space, &voxels, memory.bricks, &mut log)?,
-            MeshMethod::Poisson => self.reconstructed(&mut stage, &space, &mut log)?,
+            MeshMethod::Fusion => self.fused((&mut stage, masks), &space, &voxels, memory.bricks, &mut log)?,
+            MeshMethod::Poisson => self.reconstructed((&mut stage, masks), &space, &mut log)?,
             MeshMethod::Bound => Raw {
                 mesh: read_bound(source)?,
-                degenerate: 0,
                 bricks: 0,
                 slabs: 0,
                 poisson: None,
@@ -252,13 +257,13 @@ impl<'a> MeshJob<'a> {
             return Err(self.no_surface(&space));
         }
         let seen = {
-            let mut draw = self.drawing(&mut log, MeshStage::Color, 1);
+            let mut draw = self.drawing(masks, &mut log, MeshStage::Color, 1);
             colors::colors(&mut stage, &voxels, mesh.positions(), n, &mut draw)?
         };
         let views_in_bands = stage.banded;
         // The device is not needed any more, and decimation may want what it takes on a machine that shares memory.
         drop(stage);
-        let (mesh, mut dropped) = if options.method == MeshMethod::Bound {
+        let (mesh, dropped) = if options.method == MeshMethod::Bound {
             // It was clean before it was trained, and its triangles are those of the Gaussians.
             let colors = colors::spread(&seen, mesh.triangles());
             let mesh = mesh.with_colors(colors)?;
@@ -267,11 +272,10 @@ impl<'a> MeshJob<'a> {
         } else {
             cleaned(options, mesh, &seen, &mut log)?
         };
-        dropped.degenerate = raw.degenerate;
         if options.method != MeshMethod::Bound {
             log.end(MeshStage::Clean, Some(&mesh))?;
         }
-        let (mesh, decimation_error) = decimated(options, space.voxel(), mesh, &mut log)?;
+        let (mesh, decimation_error) = decimated(options, &voxels, mesh, &mut log)?;
         let mesh = mesh.with_own_normals();
         let textured = match options.texture.layout() {
             Some(layout) if options.formats.iter().any(holds_picture) => {
@@ -337,7 +341,7 @@ impl<'a> MeshJob<'a> {
     /// Depth of all views into voxels, and the surface in these.
     fn fused(
         &self,
-        stage: &mut DepthStage<'a>,
+        (stage, masks): (&mut DepthStage<'a>, Option<&Photos>),
         space: &Space,
         voxels: &Voxels,
         pool: u32,
@@ -345,7 +349,7 @@ impl<'a> MeshJob<'a> {
     ) -> Result<Raw, MeshError> {
         let n = self.views.len();
         let keys = {
-            let mut draw = self.drawing(log, MeshStage::Touch, 1);
+            let mut draw = self.drawing(masks, log, MeshStage::Touch, 1);
             touched(stage, voxels, n, &mut draw)?
         };
         if keys.is_empty() {
@@ -356,16 +360,15 @@ impl<'a> MeshJob<'a> {
         log.end(MeshStage::Touch, None)?;
         let slabs = slabs(keys.len(), pool);
         let bricks = {
-            let mut draw = self.drawing(log, MeshStage::Integrate, slabs);
+            let mut draw = self.drawing(masks, log, MeshStage::Integrate, slabs);
             let min_views = self.profile.mesh.min_views;
             integrated(stage, voxels, &keys, min_views, n, &mut draw)?
         };
         log.end(MeshStage::Integrate, None)?;
-        let (mesh, degenerate) = triangles(space, voxels, bricks, log)?;
+        let mesh = triangles(space, voxels, bricks, log)?;
         log.end(MeshStage::March, Some(&mesh))?;
         Ok(Raw {
             mesh,
-            degenerate,
             bricks: keys.len(),
             slabs,
             poisson: None,
@@ -373,22 +376,32 @@ impl<'a> MeshJob<'a> {
     }
 
     /// Pixels of all views as points, and the surface through these.
-    fn reconstructed(&self, stage: &mut DepthStage<'a>, space: &Space, log: &mut Log<'_>) -> Result<Raw, MeshError> {
+    fn reconstructed(
+        &self,
+        (stage, masks): (&mut DepthStage<'a>, Option<&Photos>),
+        space: &Space,
+        log: &mut Log<'_>,
+    ) -> Result<Raw, MeshError> {
         let options = &self.profile.mesh;
         let cameras: Vec<&Camera> = self.views.iter().map(|(_, camera)| camera).collect();
         let place = (space, self.scene.extent);
-        let points = poisson::points(stage, &cameras, place, (options.points, options.level), &mut |view| {
-            log.tell(MeshStage::Points, count(view), count(cameras.len()))
-        })?;
+        let points = poisson::points(
+            stage,
+            &cameras,
+            masks,
+            place,
+            (options.points, options.level),
+            &mut |view| log.tell(MeshStage::Points, count(view), count(cameras.len())),
+        )?;
         if points.is_empty() {
             return Err(self.no_surface(space));
         }
+        log.points = points.len() as u64;
         log.end(MeshStage::Points, None)?;
         let (mesh, row) = poisson::surface(options, points, &mut log.part(MeshStage::Reconstruct))?;
         log.end(MeshStage::Reconstruct, Some(&mesh))?;
         Ok(Raw {
             mesh,
-            degenerate: 0,
             bricks: 0,
             slabs: 0,
             poisson: Some(row),
@@ -404,23 +417,23 @@ impl<'a> MeshJob<'a> {
         layout: Layout,
         log: &mut Log<'_>,
     ) -> Result<Textured, MeshError> {
-        let store = ImageStore::open(self.scene, image_options(self.profile))?;
+        let photos = Photos::open(self.scene, self.profile)?;
         let side = |pick: fn(&Camera) -> u32| self.views.iter().map(|(_, camera)| pick(camera)).max().unwrap_or(1);
+        let cameras: Vec<Camera> = self.views.iter().map(|(_, camera)| camera.clone()).collect();
         let settings = BakeSettings {
             layout,
+            densities: match layout {
+                Layout::Charts { .. } => densities(&mesh, &cameras),
+                Layout::Squares { .. } => Vec::new(),
+            },
             views: self.views.len(),
             largest_px: [side(|camera| camera.width_px), side(|camera| camera.height_px)],
             masked: self.scene.masked,
             cap_bytes: budget.cap_bytes,
         };
-        let id = |index: usize| ViewId {
-            split: Split::Train,
-            index,
-        };
         let mut photo = |view: usize| -> Result<(Camera, Photo), MeshError> {
-            store.prefetch((view..self.views.len()).take(AHEAD).map(id));
             let (_, camera) = self.views.get(view).ok_or(MeshError::NoViews)?;
-            Ok((camera.clone(), store.get(id(view))?))
+            Ok((camera.clone(), photos.get(view)?))
         };
         bake(&open.device, mesh, &settings, &mut photo, &mut |now| match log.tell(
             MeshStage::Texture,
@@ -435,6 +448,7 @@ impl<'a> MeshJob<'a> {
     /// Draws view after view and says so; `turns` times all views make the stage.
     fn drawing<'l>(
         &'l self,
+        masks: Option<&'l Photos>,
         log: &'l mut Log<'_>,
         stage: MeshStage,
         turns: usize,
@@ -445,7 +459,10 @@ impl<'a> MeshJob<'a> {
             log.tell(stage, done, total.max(done))?;
             done += 1;
             match self.views.get(view) {
-                Some((_, camera)) => device.draw(camera, Some(next)),
+                Some((_, camera)) => {
+                    let photo = masks.map(|photos| photos.get(view)).transpose()?;
+                    device.draw(camera, photo.as_ref().and_then(Photo::mask), Some(next))
+                }
                 None => Ok(()),
             }
         }
@@ -458,8 +475,8 @@ impl<'a> MeshJob<'a> {
     }
 }
 
-/// The level 0 of the voxels in the world, and how many triangles were nothing to look at.
-fn triangles(space: &Space, voxels: &Voxels, bricks: Bricks, log: &mut Log<'_>) -> Result<(Mesh, usize), MeshError> {
+/// The level 0 of the voxels in the world.
+fn triangles(space: &Space, voxels: &Voxels, bricks: Bricks, log: &mut Log<'_>) -> Result<Mesh, MeshError> {
     let grid = match space {
         Space::Bounded { lower, voxel, .. } => Grid {
             origin: *lower,
@@ -471,18 +488,14 @@ fn triangles(space: &Space, voxels: &Voxels, bricks: Bricks, log: &mut Log<'_>) 
             voxel: 1.0,
         },
     };
-    let mut mesh = march::bricks(&bricks, grid, &mut log.part(MeshStage::March))?;
+    let mesh = march::bricks(&bricks, grid, &mut log.part(MeshStage::March))?;
     drop(bricks);
-    if let Space::Contracted { focus, .. } = space {
-        let to_world = |place: &[f32; 3]| {
-            let point = to_world(voxels, place.map(f64::from));
-            point.map_or(*focus, |point| point.map(|x| x as f32))
-        };
-        let positions = mesh.positions().iter().map(to_world).collect();
-        mesh = Mesh::new(positions, mesh.triangles().to_vec())?;
+    if matches!(space, Space::Bounded { .. }) {
+        return Ok(mesh);
     }
-    let (mesh, dropped) = clean::faces(mesh);
-    Ok((mesh, dropped.degenerate + dropped.duplicate))
+    let in_world = |place: &[f32; 3]| nearest_in_world(voxels, place.map(f64::from));
+    let positions = mesh.positions().iter().map(in_world).collect();
+    Ok(mesh.with_positions(positions)?)
 }
 
 /// Colours the mesh and takes out what `options` say; `seen` are the colours of the vertices that some view sees.
@@ -540,14 +553,14 @@ fn holds_picture(format: &MeshFormat) -> bool {
 /// The mesh with as few triangles as `options` ask for, and the largest error of that.
 fn decimated(
     options: &config::Mesh,
-    voxel: f32,
+    voxels: &Voxels,
     mesh: Mesh,
     log: &mut Log<'_>,
 ) -> Result<(Mesh, Option<f32>), MeshError> {
     let target = options.decimate.and_then(|target| {
         let triangles = target.triangles.map(|n| decimate::Target::Triangles(n.into()));
         let vertices = target.vertices.map(|n| decimate::Target::Vertices(n.into()));
-        let error = target.error.map(|error| decimate::Target::Error(error * voxel));
+        let error = target.error.map(|error| decimate::Target::Error(error * voxels.voxel));
         triangles.or(vertices).or(error)
     });
     // The triangles of a bound mesh are those of its Gaussians: fewer only where they are asked for.
@@ -563,9 +576,35 @@ fn decimated(
             available_bytes,
         });
     }
+    // In contracted space what is far may be off by more: there errors count in voxels, which grow with the distance.
+    let is_contracted = voxels.radius > 0.0;
+    let place = |mesh: Mesh, to: &dyn Fn([f32; 3]) -> [f32; 3]| {
+        let positions = mesh.positions().iter().map(|p| to(*p)).collect();
+        mesh.with_positions(positions)
+    };
+    let mesh = match is_contracted {
+        true => place(mesh, &|p| {
+            to_grid(voxels, p.map(f64::from)).map(|q| q as f32 * voxels.voxel)
+        })?,
+        false => mesh,
+    };
     let (mesh, done) = decimate::decimate(mesh, target, &mut log.part(MeshStage::Decimate))?;
+    let mesh = match is_contracted {
+        true => place(mesh, &|q| {
+            nearest_in_world(voxels, q.map(|q| f64::from(q / voxels.voxel)))
+        })?,
+        false => mesh,
+    };
     log.end(MeshStage::Decimate, Some(&mesh))?;
     Ok((mesh, Some(done.error)))
+}
+
+/// The point of the world at a place, or before the end of the world in its direction.
+fn nearest_in_world(voxels: &Voxels, q: [f64; 3]) -> [f32; 3] {
+    let middle = f64::from(2.0 * voxels.radius / voxels.voxel);
+    let shrink = (WORLD_REACH / contracted_distance(voxels, q)).min(1.0);
+    let point = to_world(voxels, q.map(|q| middle + (q - middle) * shrink));
+    point.unwrap_or(voxels.origin.map(f64::from)).map(|x| x as f32)
 }
 
 pub(super) fn write(mesh: &Mesh, format: MeshFormat, path: &Path) -> Result<(), MeshError> {

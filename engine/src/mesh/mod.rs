@@ -6,6 +6,8 @@
 //! in more slabs; that equal input gives equal files; and that files appear whole or not at all. Refuses what cannot fit
 //! before it begins, with the key that would. What triangles are and how they are cleaned is `kiln-mesh`'s.
 //!
+//! A model of triangles is a mesh already: `triangles` reads, writes and converts it.
+//!
 //! [`raster`] draws meshes into pictures and depths, [`texture`] takes colours for them from photos. [`MeshFile`] is a mesh as
 //! files hold it, [`MeshScores`] what is measured of one, [`Truth`] what it may be held against.
 
@@ -18,6 +20,7 @@ mod file;
 mod fusion;
 mod log;
 mod make;
+mod photos;
 mod poisson;
 pub mod raster;
 mod report;
@@ -25,6 +28,7 @@ mod scores;
 mod space;
 mod stage;
 pub mod texture;
+mod triangles;
 mod truth;
 
 pub use draw::{DepthScale, Layers};
@@ -37,6 +41,7 @@ pub use report::{Dropped, MeshEvent, MeshProgress, MeshReport, MeshStage, StageR
 pub use scores::MeshScores;
 pub use space::Space;
 pub use stage::StageSizes;
+pub use triangles::{TrianglesReport, export_triangles, is_triangles, read_triangles, write_triangles};
 pub use truth::{Truth, TruthReport, TruthSettings};
 
 pub(crate) use bound::write_bound;

@@ -7,6 +7,7 @@ use kiln_mesh::Mesh;
 use kiln_mesh::poisson::{Depth, Options, reconstruct};
 use serde::Serialize;
 
+use super::photos::Photos;
 use super::stage::DepthStage;
 use super::{MeshError, Space};
 use crate::config;
@@ -43,6 +44,10 @@ pub(super) struct Points {
 impl Points {
     pub(super) const fn is_empty(&self) -> bool {
         self.positions.is_empty()
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.positions.len()
     }
 }
 
@@ -81,6 +86,7 @@ fn check_host(points: u64) -> Result<(), MeshError> {
 pub(super) fn points(
     stage: &mut DepthStage<'_>,
     cameras: &[&Camera],
+    masks: Option<&Photos>,
     (space, extent): (&Space, f32),
     (most, level): (u32, Option<f32>),
     next: &mut dyn FnMut(usize) -> Result<(), MeshError>,
@@ -95,8 +101,19 @@ pub(super) fn points(
     points.normals.reserve_exact(most);
     for (view, camera) in cameras.iter().enumerate() {
         next(view)?;
-        stage.draw(camera, None)?;
+        let photo = masks.map(|photos| photos.get(view)).transpose()?;
+        let mask = photo.as_ref().and_then(|photo| photo.mask());
+        stage.draw(camera, mask, None)?;
         let is_in = |[p, _]: &[[f32; 3]; 2]| (0..3).all(|i| (lower[i]..=upper[i]).contains(&p[i]));
+        let counts = |[p, _]: &[[f32; 3]; 2]| {
+            let at = |[x, y, _]: [f32; 3]| y as usize * camera.width_px as usize + x as usize;
+            mask.is_none_or(|mask| {
+                camera
+                    .sees(*p)
+                    .and_then(|seen| mask.get(at(seen)))
+                    .is_some_and(|&m| m != 0)
+            })
+        };
         let mut seen = match level {
             Some(_) => stage.read_points(camera)?,
             None => {
@@ -104,7 +121,7 @@ pub(super) fn points(
                 map.filter_map(|(at, value)| point(camera, at, value)).collect()
             }
         };
-        seen.retain(is_in);
+        seen.retain(|point| is_in(point) && counts(point));
         // What a view does not have is left for those after it. Of its own pixels evenly many are taken.
         let left = most - points.positions.len();
         let (count, share) = (seen.len(), left / (cameras.len() - view));

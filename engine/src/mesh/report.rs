@@ -78,6 +78,8 @@ pub struct StageRow {
     pub stage: MeshStage,
     /// Bricks near surfaces, once they are known.
     pub bricks: u64,
+    /// Points of the surface, once they are known.
+    pub points: u64,
     /// How long it took.
     #[serde(serialize_with = "crate::export::milliseconds")]
     pub seconds: f64,
@@ -90,8 +92,6 @@ pub struct StageRow {
 /// What was dropped on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Dropped {
-    /// Triangles with two equal vertices, and doubles.
-    pub degenerate: usize,
     /// Triangles that no training view sees.
     pub unseen: usize,
     /// Pieces too small.
@@ -182,7 +182,7 @@ pub struct MeshReport {
     pub dropped: Dropped,
     /// What is left.
     pub surface: Surface,
-    /// The largest error of decimation, world units; none where there was none.
+    /// The largest error of decimation, world units, in contracted space as in its ball; none where there was none.
     pub decimation_error: Option<f32>,
     /// The picture over the surface; none where no file holds one.
     pub texture: Option<TextureRow>,

@@ -17,7 +17,7 @@ pub struct MeshScores {
     pub file: PathBuf,
     /// Bytes of all its files.
     pub bytes: u64,
-    /// What it is drawn in: `colors`, `texture` or `plain`.
+    /// What it is drawn in: `colors`, `harmonics`, `texture` or `plain`.
     pub look: &'static str,
     /// Vertices of triangles.
     pub vertices: u64,
@@ -53,6 +53,7 @@ impl MeshScores {
             bytes: surface.bytes,
             look: match surface.coat() {
                 Coat::Colors => "colors",
+                Coat::Harmonics(_) => "harmonics",
                 Coat::Texture(_) => "texture",
                 Coat::Plain => "plain",
             },

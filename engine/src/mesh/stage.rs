@@ -9,6 +9,7 @@ use super::MeshError;
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
 use crate::kernels::counters::{Counters, Stall};
+use crate::kernels::depth_mask;
 use crate::kernels::fusion::{BRICK_BYTES, Voxels};
 use crate::kernels::level::{Level, POINT_BYTES};
 use crate::kernels::morton::Frame;
@@ -91,6 +92,8 @@ pub(crate) struct Subject {
     pub(crate) sizes_px: Vec<[u32; 2]>,
     /// Which depths count.
     pub(crate) depths: Depths,
+    /// Whether the views' photos have masks.
+    pub(crate) masked: bool,
     /// A level of the density to take points on, and where the model is.
     pub(crate) level: Option<(Level, Frame)>,
 }
@@ -111,6 +114,8 @@ pub(crate) struct StagePlan {
     records: RecordBandTensors,
     pool: Option<Pool>,
     level: Option<LevelPlan>,
+    /// Which pixels count, and what takes the depth from the others.
+    mask: Option<(Span, Program)>,
     view: Program,
     clear: Program,
     parts: Parts,
@@ -172,6 +177,15 @@ impl StagePlan {
         step::surface(&mut view, &tensors, subject.depths, level_tensors);
         // Whatever goes on from the view finds these.
         view.hold(&[tensors.pixels.image, surface.map]);
+        let mask = subject.masked.then(|| {
+            let pixels = capacities.max_pixels;
+            let bytes = u64::from(pixels).next_multiple_of(4);
+            let mask = table.add("mesh/mask".to_owned(), Class::Persistent, Tag::Other, bytes);
+            let mut program = Program::new("mask depth");
+            program.hold(&[tensors.pixels.image, surface.map]);
+            depth_mask::record(&mut program, tensors.shared.uniforms, mask, surface.map, pixels);
+            (mask, program)
+        });
         let clear = step::clear_stall(&tensors);
         let parts = step::surface_in_bands(&tensors, &bands, &records, subject.depths, level_tensors);
         let mut plan = Self {
@@ -182,6 +196,7 @@ impl StagePlan {
             records,
             pool,
             level,
+            mask,
             view,
             clear,
             parts,
@@ -207,6 +222,7 @@ impl StagePlan {
         [&self.view, &self.clear]
             .into_iter()
             .chain(self.parts.values())
+            .chain(self.mask.iter().map(|(_, program)| program))
             .chain(
                 self.level
                     .iter()
@@ -313,6 +329,7 @@ pub(crate) struct DepthStage<'a> {
     finish: CompiledProgram,
     ring: BandRing,
     points: Vec<CompiledProgram>,
+    mask: Option<(Span, CompiledProgram)>,
     pub(crate) gpu: Gpu,
     pub(crate) pool: Option<Pool>,
     /// Image, transmittance in the fourth place.
@@ -356,8 +373,13 @@ impl<'a> DepthStage<'a> {
         let points: Vec<CompiledProgram> = points
             .map(|program| compile(Some(program), 1))
             .collect::<Result<_, _>>()?;
+        let mask = match &plan.mask {
+            Some((span, program)) => Some((*span, compile(Some(program), 1)?)),
+            None => None,
+        };
         let stage = Self {
             points,
+            mask,
             view: compile(Some(&plan.view), 1)?,
             clear: compile(Some(&plan.clear), 1)?,
             prefix: compile(part(Part::Prefix), 1)?,
@@ -389,17 +411,28 @@ impl<'a> DepthStage<'a> {
         Ok(stage)
     }
 
-    /// Draws a view; image and depth map stay on the device until the next. Runs `next` on them, which must leave things as
-    /// they are where nothing has a depth: it goes along with the view, before that is known to have fit.
+    /// Draws a view; image and depth map stay on the device until the next. Pixels that `mask` leaves out, a byte each, have no
+    /// depth. Runs `next` on them, which must leave things as they are where nothing has a depth: it goes along with the view,
+    /// before that is known to have fit.
     ///
     /// # Errors
     /// [`MeshError::Train`] when the device fails or a view cannot be drawn in bands either.
-    pub(crate) fn draw(&mut self, camera: &Camera, next: Option<&CompiledProgram>) -> Result<(), MeshError> {
+    pub(crate) fn draw(
+        &mut self,
+        camera: &Camera,
+        mask: Option<&[u8]>,
+        next: Option<&CompiledProgram>,
+    ) -> Result<(), MeshError> {
         let block = uniforms::render(self.profile, camera, &self.look);
         self.put_uniforms(&block)?;
+        let masked = self.mask.as_ref().zip(mask);
+        if let Some(((span, _), mask)) = masked {
+            self.gpu.write(&span.slice(0, mask.len() as u64), mask)?;
+        }
+        let then = [masked.map(|((_, program), _)| program), next];
         let mut ticket = self.gpu.submit(&self.view, 0)?;
-        if let Some(next) = next {
-            ticket = self.gpu.submit(next, 0)?;
+        for program in then.into_iter().flatten() {
+            ticket = self.gpu.submit(program, 0)?;
         }
         self.gpu
             .queue()
@@ -410,8 +443,9 @@ impl<'a> DepthStage<'a> {
             None => Ok(()),
             Some(Stall::Visible | Stall::Intersections) => {
                 self.draw_in_bands(&block)?;
-                if let Some(next) = next {
-                    self.gpu.run_compiled(next)?;
+                let mask = self.mask.as_ref().filter(|_| mask.is_some());
+                for program in [mask.map(|(_, program)| program), next].into_iter().flatten() {
+                    self.gpu.run_compiled(program)?;
                 }
                 Ok(())
             }

@@ -373,6 +373,8 @@ pub enum Event {
         /// Paths relative to the run folder.
         files: Vec<String>,
     },
+    /// A part of the mesh that a run ends with is done.
+    MeshStage(MeshStageRow),
     /// Where decoded images will be, before the first is decoded.
     Images {
         /// `dataset.residency`.
@@ -430,6 +432,24 @@ pub enum Event {
         /// For people.
         message: String,
     },
+}
+
+/// A part of the way from a model to a mesh.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeshStageRow {
+    /// Which: points, reconstruct, touch, integrate, march, color, clean, decimate, texture or write.
+    pub stage: String,
+    /// How long it took.
+    #[serde(serialize_with = "milliseconds")]
+    pub seconds: f64,
+    /// Bricks of voxels near surfaces; 0 before they are known, and where there are none.
+    pub bricks: u64,
+    /// Points that the surface was put through; 0 where there are none.
+    pub points: u64,
+    /// Vertices after it; 0 before there are any.
+    pub vertices: u64,
+    /// Triangles after it; 0 before there are any.
+    pub triangles: u64,
 }
 
 /// The buffer that a step did not fit.

@@ -53,8 +53,7 @@ pub(super) fn write_report(root: &Path, open: &(String, String), losses: &[Devic
 }
 
 /// The settings of a run after `loss`.
-pub(super) fn careful(mut profile: Profile, root: &Path, loss: &DeviceLoss) -> Profile {
-    profile.run.output = Some(root.display().to_string());
+pub(super) fn careful(mut profile: Profile, loss: &DeviceLoss) -> Profile {
     profile.device.submit_ms = match loss.submit_ms {
         0 => 50,
         ms => (ms / 2).max(1),

@@ -141,7 +141,7 @@ impl<'a> Drawn<'a> {
         samples: u32,
         out: &Path,
         progress: &mut dyn FnMut(Progress),
-        mut picture: impl FnMut(&mut MeshRenderer, &Camera, &Path) -> Result<(), RunError>,
+        mut picture: impl FnMut(&mut MeshRenderer<'_>, &Camera, &Path) -> Result<(), RunError>,
     ) -> Result<Vec<PathBuf>, RunError> {
         let (views, _) = views_of(cameras, self.profile)?;
         let sizes_px: Vec<[u32; 2]> = views.iter().map(|(_, camera)| size_px(camera)).collect();

@@ -184,6 +184,12 @@ pub enum StoredError {
         /// The file.
         path: PathBuf,
     },
+    /// Triangles where splats are wanted.
+    #[error("{0} is a model of triangles; `--mesh {0}` behind a scene or a run draws it as a mesh", path.display())]
+    Triangles {
+        /// The file.
+        path: PathBuf,
+    },
     /// No photos to hold a mesh against.
     #[error("the scene {} has no test views; `--set dataset.hold_out=8` holds every 8th photo out", scene.display())]
     NoTestViews {

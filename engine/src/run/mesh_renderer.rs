@@ -11,7 +11,7 @@ use crate::kernels::uniforms::{StepUniforms, TILE_PX};
 use crate::kernels::views::{Pixels, Shared};
 use crate::memory::{Budget, Gpu};
 use crate::mesh::MeshFile;
-use crate::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, DrawSizes, DrawTensors};
+use crate::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, DrawSizes, DrawTensors, Painter};
 use crate::plan::{OpenDevice, ViewSums, background, gib_to_bytes};
 use crate::program::{Class, Program, Span, Tag, TensorTable, fold_groups};
 use crate::scene::{Camera, Photo, PhotoParts, photo_bytes};
@@ -21,11 +21,13 @@ use crate::vk::{CompiledProgram, RecordOptions};
 pub(super) const SAMPLES: u32 = 4;
 
 /// Draws one mesh.
-pub(super) struct MeshRenderer {
+pub(super) struct MeshRenderer<'a> {
     // Dropped before `gpu`, on which they were compiled.
     lpips: Option<Lpips>,
     measure: CompiledProgram,
     canvas: Canvas,
+    /// Of a mesh that looks different from each side.
+    painter: Option<Painter<'a>>,
     io: MeasureIo,
     background: [f32; 3],
     masked: bool,
@@ -94,13 +96,13 @@ impl MeasureIo {
     }
 }
 
-impl MeshRenderer {
+impl<'a> MeshRenderer<'a> {
     /// Draws `surface` with `samples` times `samples` samples a pixel for views of at most `sizes_px`, with masked photos or
     /// not, and computes LPIPS when there are weights.
     pub(super) fn new(
         open: &OpenDevice,
         profile: &Profile,
-        surface: &MeshFile,
+        surface: &'a MeshFile,
         samples: u32,
         (sizes_px, masked): (&[[u32; 2]], bool),
         weights: Option<LpipsWeights>,
@@ -134,7 +136,9 @@ impl MeshRenderer {
         gpu.write(&io.shared.counters, &[Counters::default()])?;
         let options = RecordOptions::default();
         let background = background(profile);
+        let painted = |harmonics| Painter::new(&surface.mesh, harmonics, &chunks);
         Ok(Self {
+            painter: surface.harmonics.as_ref().map(painted),
             lpips: workspace.zip(weights).map(|(t, w)| Lpips::new(t, w)),
             measure: gpu.compile(&measure, options)?,
             canvas: Canvas::new(tensors, gpu.compile(&draw, options)?, background),
@@ -148,6 +152,9 @@ impl MeshRenderer {
 
     /// Draws a view: RGB and the share left free, row by row.
     pub(super) fn image(&mut self, camera: &Camera) -> Result<Vec<[f32; 4]>, RunError> {
+        if let Some(painter) = &self.painter {
+            painter.paint(&mut self.gpu, self.canvas.tensors(), camera)?;
+        }
         self.canvas
             .draw(&mut self.gpu, camera, self.masked, |_, _| Ok::<(), RunError>(()))?;
         let pixels = camera.width_px as usize * camera.height_px as usize;
@@ -172,7 +179,7 @@ impl MeshRenderer {
     }
 }
 
-impl Measure for MeshRenderer {
+impl Measure for MeshRenderer<'_> {
     fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, RunError> {
         let image = self.image(camera)?;
         let free: f64 = image.iter().map(|pixel| f64::from(pixel[3])).sum();

@@ -72,6 +72,7 @@ impl RunRequest {
 }
 
 /// Where a run goes on.
+#[derive(Clone, Debug)]
 pub enum ResumeFrom {
     /// The newest checkpoint of the output folder, or the start when there is none.
     Latest,
@@ -124,6 +125,8 @@ struct Session {
     image_bytes: (u64, Option<u64>),
     /// The device has the images of this phase.
     stored: bool,
+    /// A checkpoint of this session is there.
+    saved: bool,
     /// What was chosen for the scene, to be told before the first step.
     chosen: Vec<String>,
     /// What people should know before the first step.
@@ -403,10 +406,12 @@ impl Session {
         })
     }
 
-    fn abandon(mut self, status: Status, error: &RunError) {
+    /// Ends a run that failed; `report` is a file that tells of it.
+    fn abandon(mut self, status: Status, error: &RunError, report: Option<&str>) {
         // The error itself is what people need to see; a second one while tidying up would only hide it.
         let _ = self.index_evaluations(true);
         let _ = self.sinks.flush();
+        let _ = self.folder.list(report);
         let iterations = self.trainer.iteration();
         let _ = self.folder.finish(status, iterations, Some(error.to_string()));
     }

@@ -37,7 +37,7 @@ pub struct Location {
 
 impl Location {
     /// Finds the model that `target`, a run folder or a PLY file, names: of a folder the iteration asked for or else
-    /// the last one, raw before fused.
+    /// the last one, raw before fused before triangles.
     ///
     /// # Errors
     /// [`StoredError`] when there is none.
@@ -85,7 +85,8 @@ fn models(run: &Path) -> Vec<(u32, PathBuf)> {
     let mut models: Vec<(u32, PathBuf)> = entries
         .filter_map(|entry| {
             let iteration = entry.file_name().to_str()?.strip_prefix("iteration_")?.parse().ok()?;
-            let files = [PlyKind::Raw, PlyKind::Fused].map(|kind| entry.path().join(kind.file_name()));
+            let files =
+                [PlyKind::Raw, PlyKind::Fused, PlyKind::Triangles].map(|kind| entry.path().join(kind.file_name()));
             Some((iteration, files.into_iter().find(|file| file.is_file())?))
         })
         .collect();
@@ -136,8 +137,12 @@ impl<'a> Stored<'a> {
     /// are of, else [`DEFAULT_NEAR_Z`].
     ///
     /// # Errors
-    /// [`RunError::Ply`] when the file holds no model.
+    /// [`RunError::Ply`] when the file holds no model, [`StoredError::Triangles`] for one of triangles.
     pub fn load(location: &Location, profile: &'a Profile, open: &'a OpenDevice) -> Result<Self, RunError> {
+        if mesh::is_triangles(&location.ply) {
+            let path = location.ply.clone();
+            return Err(StoredError::Triangles { path }.into());
+        }
         let (model, comments) = read_model(&location.ply)?;
         let filtered = model.filter_3d.iter().any(|filter| *filter != 0.0);
         let stated = [

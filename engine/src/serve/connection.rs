@@ -2,9 +2,10 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -12,10 +13,11 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Sleep, sleep};
 
-/// Connections at once; more wait in the system's queue. A page uses six at most.
+/// Connections at once; a page uses six at most. One more takes the place of the one that has been silent for longest, or
+/// waits while all are busy.
 const CONNECTIONS: usize = 64;
 /// Bytes of a request's head; an address with a token is far below. Larger ones are answered 431.
 const HEAD_BYTES: usize = 16 << 10;
@@ -27,6 +29,11 @@ const HEAD_TIME: Duration = Duration::from_secs(20);
 const STALL_TIME: Duration = Duration::from_secs(120);
 /// Pause after the system refused a connection, for example because no file descriptor is left.
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
+
+/// A client that says and takes nothing for so long makes room for another when there is none.
+const SILENCE: Duration = Duration::from_millis(500);
+/// Pause while all connections are busy.
+const FULL_PAUSE: Duration = Duration::from_millis(20);
 
 /// How requests are read.
 fn http() -> http1::Builder {
@@ -88,10 +95,11 @@ impl AsyncWrite for Spoken {
 
 /// Accepts connections for ever.
 pub(super) async fn accept(listener: TcpListener, router: Router) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
     let http = http();
-    // The semaphore is never closed.
-    while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
+    let start = Instant::now();
+    let mut open = JoinSet::new();
+    let mut heard: Vec<(Heard, AbortHandle)> = Vec::new();
+    loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(_) => {
@@ -99,15 +107,95 @@ pub(super) async fn accept(listener: TcpListener, router: Router) {
                 continue;
             }
         };
+        loop {
+            while open.try_join_next().is_some() {}
+            heard.retain(|(_, task)| !task.is_finished());
+            if heard.len() < CONNECTIONS {
+                break;
+            }
+            // Who opens connections and says nothing must not keep others out.
+            heard.sort_by_key(|(heard, _)| heard.last_ms.load(Ordering::Relaxed));
+            if heard[0].0.silence() >= SILENCE {
+                heard.remove(0).1.abort();
+            } else {
+                sleep(FULL_PAUSE).await;
+            }
+        }
         // A system that refuses the option only sends small answers a little later.
         let _ = stream.set_nodelay(true);
-        let io = TokioIo::new(Patient { stream, stalled: None });
-        let connection = http.serve_connection(io, TowerToHyperService::new(router.clone()));
-        tokio::spawn(async move {
-            // What breaks a connection is the client's affair; others go on.
+        let own = Heard::new(start);
+        let patient = Patient {
+            stream: Listening {
+                stream,
+                heard: own.clone(),
+            },
+            stalled: None,
+        };
+        let connection = http.serve_connection(TokioIo::new(patient), TowerToHyperService::new(router.clone()));
+        // What breaks a connection is the client's affair; others go on.
+        let task = open.spawn(async move {
             let _ = connection.await;
-            drop(slot);
         });
+        heard.push((own, task));
+    }
+}
+
+/// When a client last sent or took something.
+#[derive(Clone)]
+struct Heard {
+    start: Instant,
+    /// Milliseconds since then.
+    last_ms: Arc<AtomicU64>,
+}
+
+impl Heard {
+    fn new(start: Instant) -> Self {
+        let heard = Self {
+            start,
+            last_ms: Arc::default(),
+        };
+        heard.now();
+        heard
+    }
+
+    fn now(&self) {
+        let ms = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_ms.store(ms, Ordering::Relaxed);
+    }
+
+    fn silence(&self) -> Duration {
+        let last = Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
+        self.start.elapsed().saturating_sub(last)
+    }
+}
+
+/// A stream that notes when bytes pass.
+struct Listening<S> {
+    stream: S,
+    heard: Heard,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Listening<S> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let read = ready!(Pin::new(&mut self.stream).poll_read(context, buf));
+        self.heard.now();
+        Poll::Ready(read)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Listening<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes));
+        self.heard.now();
+        Poll::Ready(written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
 

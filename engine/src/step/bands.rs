@@ -14,13 +14,15 @@
 use std::mem::offset_of;
 use std::ops::Range;
 
-use super::passes::{intersect, status, targets, update, upload, upload_uniforms, visible};
-use super::{Capacities, Part, Parts, StepTensors, losses};
+use super::passes::{
+    check_gradients, clear_gradients, draw, intersect, status, targets, update, upload, upload_uniforms, visible,
+};
+use super::{Capacities, Part, Parts, StepTensors, losses, triangles};
 use crate::kernels::counters::Args;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Intersections, Pixels, Splats, Variants};
-use crate::kernels::{bands, loss, prepare_args, rasterize, rasterize_backward};
+use crate::kernels::views::{Intersections, Pixels, Variants};
+use crate::kernels::{self, bands, loss, prepare_args};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 
 /// Bands that may be in flight.
@@ -86,27 +88,27 @@ impl BandTensors {
 /// Lists the parts of a step and of an evaluation. `keep` receives copies of tensors that the host reads after an evaluation.
 #[must_use]
 pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(Span, Span)]) -> Parts {
-    let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);
+    let (s, pixels) = (&t.shared, &t.pixels);
     let is_resident = !t.resident.pages.is_empty();
     let (prefix, depth_order) = record_prefix(t, b, !is_resident);
     let records = records(t, depth_order);
 
     let image = [&records[..], &drawn(t)].concat();
-    let sums = sums(splats);
+    let sums = sums(t);
     let all = [&records[..], &pulled(t), &sums].concat();
 
     let mut forward = Program::new(t.named("banded step, forward"));
     forward.hold(&image);
     band_range(&mut forward, t, b);
     let lists = band_lists(&mut forward, t, b, depth_order);
-    rasterize::record(&mut forward, s, splats, &lists, pixels, &t.variants);
+    draw(&mut forward, t, &lists);
     forward.hold(&image);
 
     let whole = |pixels: Pixels| {
         let mut whole = Program::new(t.named("banded step, loss"));
         whole.hold(&image);
         losses::record(&mut whole, t, &pixels);
-        rasterize_backward::record_clear(&mut whole, s, splats);
+        clear_gradients(&mut whole, t);
         whole.hold(&all);
         whole
     };
@@ -120,8 +122,8 @@ pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(Span, Span)]) -> Parts 
     backward.hold(&all);
 
     let mut finish = Program::new(t.named("banded step, finish"));
-    finish.hold(&[&records[..], &sums].concat());
-    rasterize_backward::record_check(&mut finish, s, splats);
+    finish.hold(&[&records[..], &updated(t), &sums].concat());
+    check_gradients(&mut finish, t);
     update(&mut finish, t);
     status(&mut finish, t);
 
@@ -153,7 +155,10 @@ fn record_prefix(t: &StepTensors, b: &BandTensors, with_photo: bool) -> (Program
         upload_uniforms(&mut prefix, t);
     }
     let depth_order = visible(&mut prefix, t);
-    bands::record_histogram(&mut prefix, &t.shared, &t.splats, b.histogram);
+    match &t.triangles {
+        Some(own) => kernels::triangles::record_histogram(&mut prefix, &t.shared, &own.records, b.histogram),
+        None => bands::record_histogram(&mut prefix, &t.shared, &t.splats, b.histogram),
+    }
     prefix.copy(b.histogram, b.histogram_back);
     status(&mut prefix, t);
     prefix.hold(&records(t, depth_order));
@@ -162,6 +167,9 @@ fn record_prefix(t: &StepTensors, b: &BandTensors, with_photo: bool) -> (Program
 
 /// What every later part reads.
 fn records(t: &StepTensors, depth_order: Span) -> Vec<Span> {
+    if let Some(own) = &t.triangles {
+        return triangles::held(own).into_iter().chain([depth_order]).collect();
+    }
     let splats = &t.splats;
     let records = [splats.position, splats.conic, splats.color, depth_order];
     records.into_iter().chain(splats.plane).collect()
@@ -171,8 +179,18 @@ fn records(t: &StepTensors, depth_order: Span) -> Vec<Span> {
 pub(super) fn drawn(t: &StepTensors) -> Vec<Span> {
     let pixels = &t.pixels;
     let surface = pixels.surface.iter().flat_map(|surface| [surface.plane, surface.depth]);
-    let image = [pixels.image, pixels.last_contributor];
-    image.into_iter().chain(surface).collect()
+    [pixels.image].into_iter().chain(last(t)).chain(surface).collect()
+}
+
+/// Each pixel's last contributor, where gradients are made of it.
+fn last(t: &StepTensors) -> Option<Span> {
+    t.triangles.is_none().then_some(t.pixels.last_contributor)
+}
+
+/// What the update reads of a view beside records and their gradients.
+fn updated(t: &StepTensors) -> Vec<Span> {
+    let surface = t.pixels.surface.filter(|_| t.triangles.is_some());
+    surface.map(|surface| surface.depth).into_iter().collect()
 }
 
 /// What the gradients of every band are made of: of the view, and of the loss.
@@ -182,12 +200,16 @@ pub(super) fn pulled(t: &StepTensors) -> Vec<Span> {
         .surface
         .iter()
         .flat_map(|surface| [surface.gradient, surface.normal_gradient]);
-    let image = [pixels.image, pixels.last_contributor, pixels.gradient];
-    image.into_iter().chain(surface).collect()
+    let image = [pixels.image].into_iter().chain(last(t)).chain([pixels.gradient]);
+    image.chain(surface).chain(updated(t)).collect()
 }
 
 /// Gradients of the records.
-fn sums(splats: &Splats) -> Vec<Span> {
+fn sums(t: &StepTensors) -> Vec<Span> {
+    if let Some(own) = &t.triangles {
+        return triangles::sums(own);
+    }
+    let splats = &t.splats;
     let sums = [splats.gradient_a, splats.gradient_b, splats.gradient_c];
     sums.into_iter().chain(splats.gradient_d).collect()
 }
@@ -200,7 +222,10 @@ pub(super) fn band_range(program: &mut Program, t: &StepTensors, b: &BandTensors
 
 /// Lists the intersections of the band in the uniforms.
 pub(super) fn band_lists(program: &mut Program, t: &StepTensors, b: &BandTensors, depth_order: Span) -> Intersections {
-    bands::record_count(program, &t.shared, &t.splats);
+    match &t.triangles {
+        Some(own) => kernels::triangles::record_band_count(program, &t.shared, &own.records),
+        None => bands::record_count(program, &t.shared, &t.splats),
+    }
     intersect(program, t, depth_order, &b.sort, t.capacities.band_cap())
 }
 
@@ -218,7 +243,7 @@ pub fn left_out(t: &StepTensors) -> Program {
 #[must_use]
 pub fn clear_stall(t: &StepTensors) -> Program {
     let mut program = Program::new("clear stall");
-    let at = offset_of!(crate::kernels::counters::Counters, stalled) as u64;
+    let at = offset_of!(kernels::counters::Counters, stalled) as u64;
     program.fill(t.shared.counters.slice(at, 4), 0);
     program
 }

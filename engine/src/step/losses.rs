@@ -2,7 +2,7 @@
 //!
 //! What a profile does not ask for has no tensor and no pass here.
 
-use super::{Capacities, StepTensors};
+use super::{Capacities, StepTensors, triangles};
 use crate::kernels::depth_loss::DepthWeight;
 use crate::kernels::exposure::Exposures;
 use crate::kernels::plane_loss::PlaneLossIo;
@@ -80,6 +80,9 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     if let Some(sums) = t.extra.alpha_sums {
         alpha_loss::record(program, &t.shared, pixels, sums);
     }
+    if let Some(own) = &t.triangles {
+        triangles::losses(program, t, own, pixels);
+    }
     let ExtraTensors {
         plane_loss: planes,
         depth_weight,
@@ -109,6 +112,9 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
 
 /// Appends what adds the 2D gradients of the tiles in the band to the records.
 pub(super) fn gradients(program: &mut Program, t: &StepTensors, intersections: &Intersections, pixels: &Pixels) {
+    if let Some(own) = &t.triangles {
+        return triangles::gradients(program, t, own, intersections, pixels);
+    }
     let (s, splats, partials, variants) = (&t.shared, &t.splats, &t.partials, &t.variants);
     rasterize_backward::record_tiles(program, s, splats, intersections, pixels, partials, variants);
     rasterize_backward::record_fold(program, s, splats, intersections, partials, variants);

@@ -23,6 +23,8 @@ mod reorder;
 mod resident;
 mod surface;
 mod tensors;
+mod triangle_io;
+mod triangles;
 
 pub use bands::{BAND_SLOTS, BandTensors, banded, clear_stall, left_out, pack_bands};
 pub use bound::{mesh_state, read_vertices, write_mesh};
@@ -40,3 +42,5 @@ pub use reorder::{ReorderTensors, reorder, reorder_rows};
 pub use resident::{Place, ResidentImages};
 pub use surface::surface;
 pub use tensors::{FilterTensors, Rings, StepExtras, StepTensors};
+pub use triangle_io::{read_triangles, write_topology, write_triangles};
+pub use triangles::{TriangleSizes, TriangleTensors};

@@ -1,6 +1,6 @@
 //! Order of a step: project, sort, rasterise, loss, backward, update.
 
-use super::{StepTensors, losses};
+use super::{StepTensors, losses, triangles};
 use crate::gaussians::layout;
 use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
 use crate::kernels::project::DEPTH_KEY_BITS;
@@ -8,19 +8,19 @@ use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{
-    bound, catch_up, cull, loss, position_noise, prepare_args, project, rasterize, rasterize_backward, tile_ranges,
-    update,
+    self, bound, catch_up, cull, loss, position_noise, prepare_args, project, rasterize, rasterize_backward,
+    tile_ranges, update,
 };
 use crate::program::{Program, Span};
 
 /// Copies the slot's uniforms to the device.
 pub(super) fn upload_uniforms(program: &mut Program, t: &StepTensors) {
-    let bytes = t.shared.uniforms.bytes;
-    program.copy_from_ring(
-        t.rings.uniforms.slice(0, bytes),
-        t.rings.uniforms_stride,
-        t.shared.uniforms,
-    );
+    let uniforms = match t.triangles {
+        Some(_) => t.shared.rates,
+        None => t.shared.uniforms,
+    };
+    let from = t.rings.uniforms.slice(0, uniforms.bytes);
+    program.copy_from_ring(from, t.rings.uniforms_stride, uniforms);
 }
 
 /// Copies the slot's uniforms and image to the device.
@@ -42,6 +42,9 @@ pub(super) fn status(program: &mut Program, t: &StepTensors) {
 
 /// Appends what makes the visible records and returns their order by depth.
 pub(super) fn visible(program: &mut Program, t: &StepTensors) -> Span {
+    if let Some(own) = &t.triangles {
+        return triangles::visible(program, t, own);
+    }
     prepare_args::record(program, &t.shared, &t.chunks);
     cull::record(
         program,
@@ -89,7 +92,10 @@ pub(super) fn intersect(
         owners: t.intersections.owners,
         intersection_cap: capacity,
     };
-    tile_intersect::record(program, s, &t.splats, &io, v);
+    match &t.triangles {
+        Some(own) => triangles::emit(program, t, own, &io),
+        None => tile_intersect::record(program, s, &t.splats, &io, v),
+    }
     let job = SortJob {
         counter: WORD_INTERSECTIONS,
         args: Args::IntersectionSort,
@@ -130,16 +136,43 @@ pub fn catch_up_program(t: &StepTensors) -> Option<Program> {
     })
 }
 
-/// Appends the update of every Gaussian, and of what losses learn beside them.
+/// Appends the picture of the band that `lists` are of.
+pub(super) fn draw(program: &mut Program, t: &StepTensors, lists: &Intersections) {
+    match &t.triangles {
+        Some(own) => triangles::draw(program, t, own, lists),
+        None => rasterize::record(program, &t.shared, &t.splats, lists, &t.pixels, &t.variants),
+    }
+}
+
+/// Appends the clear of the records' gradients.
+pub(super) fn clear_gradients(program: &mut Program, t: &StepTensors) {
+    match &t.triangles {
+        Some(own) => kernels::triangles::record_clear(program, &own.records),
+        None => rasterize_backward::record_clear(program, &t.shared, &t.splats),
+    }
+}
+
+/// Appends what ends the records' gradients and stalls the step where one is not finite.
+pub(super) fn check_gradients(program: &mut Program, t: &StepTensors) {
+    match &t.triangles {
+        Some(own) => kernels::triangles::record_check(program, &t.shared, &own.screen, &own.records),
+        None => rasterize_backward::record_check(program, &t.shared, &t.splats),
+    }
+}
+
+/// Appends the update of the model, and of what losses learn beside it.
 pub(super) fn update(program: &mut Program, t: &StepTensors) {
-    update::record(
-        program,
-        &t.shared,
-        &t.chunks,
-        t.group_visible,
-        &t.splats,
-        coefficients(t),
-    );
+    match &t.triangles {
+        Some(own) => triangles::update(program, t, own),
+        None => update::record(
+            program,
+            &t.shared,
+            &t.chunks,
+            t.group_visible,
+            &t.splats,
+            coefficients(t),
+        ),
+    }
     losses::update(program, t);
     after_update(program, t);
 }
@@ -159,7 +192,7 @@ pub(super) fn after_update(program: &mut Program, t: &StepTensors) {
 pub fn forward(program: &mut Program, t: &StepTensors) -> Intersections {
     let depth_order = visible(program, t);
     let intersections = intersect(program, t, depth_order, &t.tile_sort, t.capacities.i_cap);
-    rasterize::record(program, &t.shared, &t.splats, &intersections, &t.pixels, &t.variants);
+    draw(program, t, &intersections);
     intersections
 }
 
@@ -200,9 +233,9 @@ pub(super) fn targets(t: &StepTensors) -> Vec<Pixels> {
 fn rest_of_step(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     let intersections = forward(program, t);
     losses::record(program, t, pixels);
-    rasterize_backward::record_clear(program, &t.shared, &t.splats);
+    clear_gradients(program, t);
     losses::gradients(program, t, &intersections, pixels);
-    rasterize_backward::record_check(program, &t.shared, &t.splats);
+    check_gradients(program, t);
     update(program, t);
     status(program, t);
 }

@@ -1,11 +1,13 @@
 //! Every tensor of a run, named once.
 
+use super::triangles::{TriangleSizes, TriangleTensors};
 use super::{Capacities, ExtraTensors, ResidentImages, bound};
 use crate::kernels::bound::MeshIo;
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::plane_loss::PlaneLossIo;
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
+use crate::kernels::triangles::TriangleUniforms;
 use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Chunk, Intersections, Partials, Pixels, Shared, Splats, Surface, Variants};
 use crate::kernels::{loss, views};
@@ -14,7 +16,7 @@ use crate::program::{Class, Span, Tag, TensorTable};
 /// Host-visible rings and their strides.
 #[derive(Clone, Copy, Debug)]
 pub struct Rings {
-    /// Uniform blocks, one a slot.
+    /// Uniform blocks, one a slot, each with room for that of triangles behind it.
     pub uniforms: Span,
     /// Bytes between uniform slots.
     pub uniforms_stride: u64,
@@ -46,8 +48,10 @@ pub struct StepTensors {
     pub variants: Variants,
     /// Uniforms, counters, indirect arguments.
     pub shared: Shared,
-    /// Persistent state.
+    /// Persistent state of Gaussians; none where the model is of triangles.
     pub chunks: Vec<Chunk>,
+    /// The model of triangles, where it is one.
+    pub triangles: Option<TriangleTensors>,
     /// Visible counts, then offsets, per 256 Gaussians.
     pub group_visible: Span,
     /// Visible records.
@@ -84,6 +88,17 @@ pub struct StepTensors {
     pub bound: Option<MeshIo>,
 }
 
+/// What a step's model is, and what there is room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Gaussians with moments and statistics.
+    Trained,
+    /// Gaussians.
+    Rendered,
+    /// Not of Gaussians.
+    Other,
+}
+
 /// What a strategy wants of the step besides gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepExtras {
@@ -110,7 +125,14 @@ impl StepTensors {
     #[must_use]
     pub fn new(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
         let resident = ResidentImages::default();
-        Self::with_state(table, capacities, variants, resident, StepExtras::default(), true)
+        Self::with_state(
+            table,
+            capacities,
+            variants,
+            resident,
+            StepExtras::default(),
+            State::Trained,
+        )
     }
 
     /// The same with what a strategy wants, and for training images that stay on the device, which are in `table` already.
@@ -122,14 +144,21 @@ impl StepTensors {
         resident: ResidentImages,
         extras: StepExtras,
     ) -> Self {
-        Self::with_state(table, capacities, variants, resident, extras, true)
+        Self::with_state(table, capacities, variants, resident, extras, State::Trained)
     }
 
     /// The same without room for moments and statistics: only programs that render may run on it.
     #[must_use]
     pub fn for_rendering(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
         let resident = ResidentImages::default();
-        Self::with_state(table, capacities, variants, resident, StepExtras::default(), false)
+        Self::with_state(
+            table,
+            capacities,
+            variants,
+            resident,
+            StepExtras::default(),
+            State::Rendered,
+        )
     }
 
     /// The same as [`StepTensors::for_rendering`], and renders come with depth and normals.
@@ -137,6 +166,39 @@ impl StepTensors {
     pub fn for_surfaces(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
         let mut tensors = Self::for_rendering(table, capacities, variants);
         tensors.add_surface(table, false);
+        tensors
+    }
+
+    /// Tensors of a model of triangles: of `capacities`, Gaussians are triangles, and there is a record for each that a view may draw.
+    /// Sums of gradients are [`views::Reduction::Segmented`] whatever `variants` say.
+    #[must_use]
+    pub fn for_triangles(
+        table: &mut TensorTable,
+        capacities: &Capacities,
+        sizes: TriangleSizes,
+        variants: &Variants,
+        resident: ResidentImages,
+    ) -> Self {
+        let variants = Variants {
+            reduction: views::Reduction::Segmented,
+            ..*variants
+        };
+        let extras = StepExtras::default();
+        let mut tensors = Self::with_state(table, capacities, &variants, resident, extras, State::Other);
+        let px = u64::from(capacities.max_pixels);
+        let mut arena =
+            |name: &str, bytes| table.add(format!("triangles/{name}"), Class::Arena, Tag::Pixels, bytes * px);
+        let depth = arena("depth", 8);
+        let gradient = arena("gradient", 16);
+        tensors.pixels.surface = Some(Surface {
+            plane: arena("plane", 16),
+            depth,
+            // Depths and normals of pixels are compared as they are blended.
+            map: depth,
+            gradient,
+            normal_gradient: gradient,
+        });
+        tensors.triangles = Some(TriangleTensors::new(table, &tensors, sizes, true));
         tensors
     }
 
@@ -191,15 +253,16 @@ impl StepTensors {
         variants: &Variants,
         resident: ResidentImages,
         extras: StepExtras,
-        training: bool,
+        state: State,
     ) -> Self {
         let c = *capacities;
         let segmented = variants.reduction == views::Reduction::Segmented;
-        let chunks = chunks(table, &c, training);
-        let bound = c
-            .bound
-            .filter(|_| training)
-            .map(|binding| bound::tensors(table, binding));
+        let chunks = match state {
+            State::Trained | State::Rendered => chunks(table, &c, state == State::Trained),
+            State::Other => Vec::new(),
+        };
+        let bound = c.bound.filter(|_| state == State::Trained);
+        let bound = bound.map(|binding| bound::tensors(table, binding));
         let mut arena =
             |name: &str, tag: Tag, n: u64, bytes: u64| table.add(format!("step/{name}"), Class::Arena, tag, n * bytes);
         let (v, i, px) = (u64::from(c.v_cap), u64::from(c.i_cap), u64::from(c.max_pixels));
@@ -287,14 +350,20 @@ impl StepTensors {
         );
         let mut small = |name: &str, bytes: u64| table.add(format!("small/{name}"), Class::Small, Tag::Other, bytes);
         let uniforms_bytes = size_of::<StepUniforms>() as u64;
-        let rates = small("uniforms", uniforms_bytes + if training { c.rates_bytes() } else { 0 });
+        let behind = match state {
+            State::Trained => c.rates_bytes(),
+            State::Rendered => 0,
+            State::Other => size_of::<TriangleUniforms>() as u64,
+        };
+        let rates = small("uniforms", uniforms_bytes + behind);
         let shared = Shared {
             uniforms: rates.slice(0, uniforms_bytes),
             rates,
             counters: small("counters", size_of::<Counters>() as u64),
             args: small(
                 "args",
-                Args::table_bytes(u32::try_from(chunks.len()).unwrap_or(u32::MAX)),
+                // At least the one that all triangles are.
+                Args::table_bytes(u32::try_from(chunks.len().max(1)).unwrap_or(u32::MAX)),
             ),
         };
         let filter = FilterTensors {
@@ -312,6 +381,7 @@ impl StepTensors {
             variants: *variants,
             shared,
             chunks,
+            triangles: None,
             group_visible,
             splats,
             depth_sort,
@@ -345,7 +415,8 @@ impl StepTensors {
 
 fn rings(table: &mut TensorTable, c: &Capacities, image_slots: u32) -> Rings {
     let slots = u64::from(c.slots);
-    let uniforms_stride = (size_of::<StepUniforms>() as u64).next_multiple_of(256);
+    let uniforms_bytes = size_of::<StepUniforms>() + size_of::<TriangleUniforms>();
+    let uniforms_stride = (uniforms_bytes as u64).next_multiple_of(256);
     let status_stride = (size_of::<Counters>() as u64).next_multiple_of(256);
     let images_stride = c.image_bytes().next_multiple_of(256);
     Rings {

@@ -9,8 +9,7 @@ use super::gaussian::View;
 use crate::kernels::fusion::{SIDE, Voxels};
 use crate::math::{Real, Vec3, add, mat_vec, norm, scale, sub, transpose};
 
-/// Contracted distances from the centre at which voxels stop growing, and at which the world ends.
-const GROWTH_END: f64 = 1.9;
+/// Contracted distance from the centre at which the world ends: a thousand radii.
 const WORLD_END: f64 = 1.999;
 /// Voxels around a sample whose bricks are marked.
 const MARGIN: f64 = 2.0;
@@ -76,7 +75,7 @@ pub fn truncation_at<R: Real>(v: &Voxels, q: Vec3<R>) -> R {
     if v.radius == 0.0 {
         return truncation * voxel;
     }
-    let distance = contracted_distance(v, q).max(R::ONE).min(R::of(GROWTH_END));
+    let distance = contracted_distance(v, q).max(R::ONE).min(R::of(WORLD_END));
     let rest = R::of(2.0) - distance;
     truncation * (voxel / (rest * rest))
 }
@@ -87,35 +86,49 @@ fn world_point<R: Real>(view: &View<R>, p: Vec3<R>) -> Vec3<R> {
 
 /// Marks in `bits`, one for each brick of the space, what a view's depths touch; `depths` are row by row, 0 for none.
 pub fn touch<R: Real>(v: &Voxels, view: &View<R>, depths: &[R], bits: &mut [bool]) {
-    let [_, along_y, along_z] = v.bricks.map(|n| n as usize);
     for (i, &depth) in depths.iter().enumerate() {
         if depth == R::ZERO {
             continue;
         }
         let pixel = [i as u32 % view.size_px[0], i as u32 / view.size_px[0]];
         let ray = super::surface::pixel_ray(view, pixel.map(|x| R::of(f64::from(x))));
-        let reach = truncation_at(v, to_grid(v, world_point(view, scale(ray, depth))));
+        let place = |z: R| to_grid(v, world_point(view, scale(ray, z)));
         let samples = (R::of(v.truncation.into()) * norm(ray) / R::of(MARGIN)).ceil();
-        let count = samples.to_f64() as i64;
-        for k in -count..=count {
-            let z = depth + reach * R::of(k as f64) / samples;
-            if z <= R::ZERO {
-                continue;
+        let size = |z: R| truncation_at(v, place(z)) / samples;
+        let (mut before, mut behind) = (depth, depth);
+        mark(v, place(depth), bits);
+        for _ in 0..samples.to_f64() as u32 {
+            // Voxels become smaller this way, and larger the other.
+            before = match v.radius == 0.0 {
+                true => before - size(before),
+                false => before * before / (before + size(before)),
+            };
+            if before <= R::ZERO {
+                break;
             }
-            let q = to_grid(v, world_point(view, scale(ray, z)));
-            let side = R::of(SIDE.into());
-            let low = q.map(|q| ((q - R::of(MARGIN)) / side).floor().to_f64().max(0.0));
-            let high: [f64; 3] = std::array::from_fn(|a| {
-                let high = ((q[a] + R::of(MARGIN)) / side).floor().to_f64();
-                high.min(f64::from(v.bricks[a]) - 1.0)
-            });
-            let range = |a: usize| low[a] as i64..=high[a] as i64;
-            for x in range(0) {
-                for y in range(1) {
-                    for z in range(2) {
-                        bits[(x as usize * along_y + y as usize) * along_z + z as usize] = true;
-                    }
-                }
+            mark(v, place(before), bits);
+        }
+        for _ in 0..samples.to_f64() as u32 {
+            behind = behind + size(behind);
+            mark(v, place(behind), bits);
+        }
+    }
+}
+
+/// Marks the bricks around a place.
+fn mark<R: Real>(v: &Voxels, q: Vec3<R>, bits: &mut [bool]) {
+    let [_, along_y, along_z] = v.bricks.map(|n| n as usize);
+    let side = R::of(SIDE.into());
+    let low = q.map(|q| ((q - R::of(MARGIN)) / side).floor().to_f64().max(0.0));
+    let high: [f64; 3] = std::array::from_fn(|a| {
+        let high = ((q[a] + R::of(MARGIN)) / side).floor().to_f64();
+        high.min(f64::from(v.bricks[a]) - 1.0)
+    });
+    let range = |a: usize| low[a] as i64..=high[a] as i64;
+    for x in range(0) {
+        for y in range(1) {
+            for z in range(2) {
+                bits[(x as usize * along_y + y as usize) * along_z + z as usize] = true;
             }
         }
     }
@@ -146,13 +159,25 @@ fn view_depth<R: Real>(view: &View<R>, depths: &[R], point: [R; 2], reach: R) ->
     at(nearest[0], nearest[1])
 }
 
+/// Weight of a view that sees a surface near a voxel.
+pub const VIEW_WEIGHT: u16 = 16;
+
 /// What one voxel holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Voxel {
     /// Mean distance over the truncation, in steps of 1/32767.
     pub code: i16,
-    /// Views it is the mean of.
-    pub views: u16,
+    /// Weight of the views that it is the mean of, [`VIEW_WEIGHT`] each but for some that see past it.
+    pub weight: u16,
+}
+
+/// Weight of a view that sees past a voxel: less outside the ball, where depths of one place scatter by more than the truncation.
+fn weight_past<R: Real>(v: &Voxels, q: Vec3<R>) -> u16 {
+    let rest = R::of(2.0) - contracted_distance(v, q).max(R::ONE).min(R::of(WORLD_END));
+    (R::of(VIEW_WEIGHT.into()) * rest * rest + R::of(0.5))
+        .floor()
+        .to_f64()
+        .max(1.0) as u16
 }
 
 impl Voxel {
@@ -161,7 +186,7 @@ impl Voxel {
     pub fn of_word(word: u32) -> Self {
         Self {
             code: word as u16 as i16,
-            views: (word >> 16) as u16,
+            weight: (word >> 16) as u16,
         }
     }
 
@@ -171,15 +196,22 @@ impl Voxel {
         f32::from(self.code) / UNIT as f32
     }
 
-    /// The same with a further distance over the truncation.
+    /// Whether so many views saw it: a surface near it, or, any of them in the ball and one of them elsewhere, past it. Elsewhere
+    /// many that saw past it are as one that saw a surface.
     #[must_use]
-    pub fn with<R: Real>(self, value: R) -> Self {
-        let views = R::of(self.views.into());
+    pub fn is_seen(self, views: u32) -> bool {
+        u32::from(self.weight) > views.saturating_sub(1) * u32::from(VIEW_WEIGHT)
+    }
+
+    /// The same with a further distance over the truncation, of this weight.
+    #[must_use]
+    pub fn with<R: Real>(self, value: R, weight: u16) -> Self {
+        let [before, now] = [self.weight, weight].map(|weight| R::of(weight.into()));
         let mean = R::of(f64::from(self.code)) / R::of(UNIT);
-        let mean = (mean * views + value.min(R::ONE)) / (views + R::ONE);
+        let mean = (mean * before + value.min(R::ONE) * now) / (before + now);
         Self {
             code: (mean * R::of(UNIT) + R::of(0.5)).floor().to_f64() as i16,
-            views: self.views.saturating_add(1),
+            weight: self.weight.saturating_add(weight),
         }
     }
 }
@@ -200,7 +232,8 @@ pub fn integrate<R: Real>(v: &Voxels, view: &View<R>, depths: &[R], place: [u32;
         let depth = view_depth(view, depths, point, reach);
         let signed = depth - p[2];
         if depth > R::ZERO && signed >= -reach {
-            *voxel = voxel.with(signed / reach);
+            let weight = if signed > reach { weight_past(v, q) } else { VIEW_WEIGHT };
+            *voxel = voxel.with(signed / reach, weight);
         }
     }
 }
@@ -251,7 +284,7 @@ mod tests {
     #[test]
     fn voxels_grow_as_the_truncation_does() {
         let [_, v] = spaces();
-        for far in [0.5, 1.4, 2.0, 4.0, 9.0] {
+        for far in [0.5, 1.4, 2.0, 4.0, 9.0, 40.0, 300.0] {
             let x = add(origin::<f64>(&v), [far, 0.0, 0.0]);
             let q = to_grid(&v, x);
             let reach = truncation_at(&v, q);
@@ -266,15 +299,15 @@ mod tests {
     fn means_run_and_saturate() {
         let mut voxel = Voxel::default();
         for value in [0.5_f32, -0.25, 0.25, 3.0] {
-            voxel = voxel.with(value);
+            voxel = voxel.with(value, VIEW_WEIGHT);
         }
-        assert_eq!(voxel.views, 4);
+        assert_eq!(voxel.weight, 4 * VIEW_WEIGHT);
         assert!((voxel.value() - 0.375).abs() < 1e-4);
         let full = Voxel {
-            views: u16::MAX,
+            weight: u16::MAX,
             ..voxel
         };
-        assert_eq!(full.with(1.0_f64).views, u16::MAX);
+        assert_eq!(full.with(1.0_f64, VIEW_WEIGHT).weight, u16::MAX);
         assert_eq!(Voxel::of_word(0x0003_8001).value(), -1.0);
     }
 }

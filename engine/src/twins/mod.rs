@@ -23,6 +23,7 @@ pub mod codes;
 pub mod conv3x3;
 pub mod densify;
 pub mod depth_loss;
+pub mod depth_mask;
 pub mod dropout;
 pub mod error_guided;
 pub mod exposure;
@@ -65,6 +66,7 @@ pub mod surface;
 pub mod tile_intersect;
 pub mod tile_ranges;
 pub mod tile_survey;
+pub mod triangles;
 pub mod vertex_colors;
 
 /// Side of a square tile, pixels.

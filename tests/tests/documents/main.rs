@@ -9,6 +9,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use kiln::cli::{Request, parse};
 use kiln::config::{Inputs, resolve};
 use kiln_tests::runs::{self, Scratch};
 
@@ -238,6 +239,35 @@ fn no_page_is_forgotten() {
         let has = !blocks(&format!("docs/guide/{name}"), &["sh"]).is_empty();
         assert_eq!(has, known.contains(&name.as_str()), "{name}");
     }
+}
+
+/// Commands of pages that no test runs are understood, and set what exists: meshes want a model that was trained for long.
+#[test]
+fn commands_of_other_pages_are_understood() {
+    let mut seen = 0;
+    for page in ["docs/meshes.md", "docs/notebook/quality.md"] {
+        for (line, block) in blocks(page, &["sh"]) {
+            let block = block.replace("\\\n", " ");
+            for command in block.lines().filter(|line| line.starts_with("kiln ")) {
+                // The shell knows quotes and comments.
+                let words = Command::new("bash")
+                    .args(["-c", &format!("printf '%s\\n' {command}")])
+                    .output();
+                let words = String::from_utf8(words.unwrap().stdout).unwrap();
+                let settings = match parse(words.lines()) {
+                    Ok(Request::Train(train)) => train.settings,
+                    Ok(Request::Mesh(mesh)) => mesh.model.settings,
+                    Ok(Request::Render(render)) => render.model.settings,
+                    other => panic!("{page}:{line}: {command}: {other:?}"),
+                };
+                if let Err(error) = settings.preliminary() {
+                    panic!("{page}:{line}: {command}: {error}");
+                }
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 10, "{seen} commands");
 }
 
 /// YAML of the pages, as files of their own.

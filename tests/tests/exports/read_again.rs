@@ -6,6 +6,7 @@ use kiln::export::{Chosen, Format, RenderMode, SpzVersion, deliver, read_model};
 use kiln::gaussians::Gaussians;
 use kiln::plugins::Subset;
 use kiln_tests::runs::Scratch;
+use serde_json::{Value, json};
 
 use crate::model::{Errors, MIP, Splat, random, truth};
 use crate::spz_reader;
@@ -77,6 +78,130 @@ fn compressed_ply_comes_back_within_its_steps() {
     }
 }
 
+/// Nothing is rounded beyond 32-bit floats, and what the file says of the filter comes back.
+#[test]
+fn glb_comes_back_as_it_was() {
+    for degree in 0..=3 {
+        let scratch = Scratch::new("read-glb");
+        let original = random(300, degree, 8);
+        let path = written(&scratch, &original, Format::Glb);
+        let (model, comments) = read_model(&path).expect("a model");
+        assert_eq!((model.len(), model.sh_degree, comments), (300, degree, MIP));
+        Errors::of(&original, &splats(&model), degree).within(&Errors {
+            mean: 0.0,
+            quat: 1e-6,
+            log_scale: 1e-5,
+            opacity: 1e-6,
+            sh0: 0.0,
+            sh1: 0.0,
+            sh: 0.0,
+        });
+    }
+}
+
+/// Two parts of different degree, one of them in normalised integers and interleaved, are one model; a part that a node turns,
+/// colours of another space and scales of a draft are refused by name.
+#[test]
+fn glb_files_of_others_are_read_or_refused_by_name() {
+    let scratch = Scratch::new("read-glb-others");
+    let path = scratch.join("model");
+    let name = |end: &str| format!("KHR_gaussian_splatting:{end}");
+    let file = |change: &dyn Fn(&mut Value, &mut Vec<u8>)| {
+        // bytes 0 to 15: a rotation in shorts and an opacity in a byte, 16 bytes a Gaussian; then floats for all else
+        let mut bytes = Vec::new();
+        for opacity in [51_u8, 204] {
+            for part in [0_i16, 0, 32767, 0] {
+                bytes.extend(part.to_le_bytes());
+            }
+            bytes.extend([opacity, 0, 0, 0, 0, 0, 0, 0]);
+        }
+        bytes.extend((1..=12).flat_map(|value| (value as f32).to_le_bytes()));
+        let accessor = |view: u64, offset: u64, kind: u64, shape: &str| json!({ "bufferView": view, "byteOffset": offset, "componentType": kind, "count": 2, "type": shape });
+        let attributes = |rest: bool| {
+            let mut all = json!({
+                "POSITION": 2, name("SCALE"): 3, name("ROTATION"): 0, name("OPACITY"): 1, name("SH_DEGREE_0_COEF_0"): 2,
+            });
+            for order in (0..3).filter(|_| rest) {
+                all[name(&format!("SH_DEGREE_1_COEF_{order}"))] = 3.into();
+            }
+            all
+        };
+        let primitive = |rest: bool| {
+            let about = json!({ "kernel": "ellipse", "colorSpace": "srgb_rec709_display" });
+            json!({ "attributes": attributes(rest), "mode": 0, "extensions": { "KHR_gaussian_splatting": about } })
+        };
+        let mut document = json!({
+            "asset": { "version": "2.0" },
+            "nodes": [{ "mesh": 0 }],
+            "meshes": [{ "primitives": [primitive(false), primitive(true)] }],
+            "buffers": [{ "byteLength": bytes.len() }],
+            "bufferViews": [
+                { "buffer": 0, "byteLength": 32, "byteStride": 16 },
+                { "buffer": 0, "byteOffset": 32, "byteLength": 48 },
+            ],
+            "accessors": [
+                accessor(0, 0, 5122, "VEC4"), accessor(0, 8, 5121, "SCALAR"), accessor(1, 0, 5126, "VEC3"), accessor(1, 24, 5126, "VEC3"),
+            ],
+        });
+        change(&mut document, &mut bytes);
+        let mut text = document.to_string().into_bytes();
+        text.resize(text.len().next_multiple_of(4), b' ');
+        let mut out = Vec::new();
+        let word = |bytes: &[u8]| u32::try_from(bytes.len()).expect("a small file");
+        let total = 28 + word(&text) + word(&bytes);
+        for value in [0x4654_6c67, 2, total, word(&text), 0x4e4f_534a] {
+            out.extend(value.to_le_bytes());
+        }
+        out.extend(&text);
+        out.extend([word(&bytes), 0x004e_4942].map(u32::to_le_bytes).as_flattened());
+        out.extend(&bytes);
+        fs::write(&path, out).expect("a file");
+        read_model(&path)
+    };
+    let (model, comments) = file(&|_, _| ()).expect("a model");
+    assert_eq!((model.len(), model.sh_degree, comments.render_mode), (4, 1, None));
+    assert_eq!(model.means[1], [4.0, -5.0, -6.0]);
+    assert_eq!(model.quats[2], [0.0, 0.0, -0.0, -1.0]);
+    let close = |a: f32, b: f32| (a - b).abs() < 1e-6;
+    assert!(close(model.logit_opacities[0], 0.25_f32.ln()) && close(model.logit_opacities[3], 4_f32.ln()));
+    assert!(close(model.log_scales[0][2], 9_f32.ln()));
+    assert_eq!(&model.sh_rest[..18], &[0.0; 18], "the first part has degree 0");
+    assert_eq!(
+        &model.sh_rest[18..27],
+        &[-7.0, -8.0, -9.0, -7.0, -8.0, -9.0, 7.0, 8.0, 9.0]
+    );
+    let refused = |what: &str, change: &dyn Fn(&mut Value, &mut Vec<u8>)| {
+        let error = file(change).expect_err(what).to_string();
+        assert!(
+            error.contains(what) && error.contains("read-glb-others"),
+            "{what}: {error}"
+        );
+    };
+    let extension = |document: &mut Value, key: &str, value: &str| {
+        document["meshes"][0]["primitives"][1]["extensions"]["KHR_gaussian_splatting"][key] = value.into();
+    };
+    refused("a node moves the splats", &|d, _| {
+        d["nodes"][0]["rotation"] = json!([1, 0, 0, 0])
+    });
+    refused("`srgb_rec709_display`", &|d, _| {
+        extension(d, "colorSpace", "lin_rec709_display")
+    });
+    refused("`ellipse`", &|d, _| extension(d, "kernel", "customShape"));
+    refused("a logarithm", &|_, bytes| {
+        bytes[56..60].copy_from_slice(&(-3.0_f32).to_le_bytes())
+    });
+    refused("leads out of the file", &|d, _| d["accessors"][3]["count"] = 3.into());
+    refused("not finite", &|_, bytes| {
+        bytes[32..36].copy_from_slice(&f32::NAN.to_le_bytes())
+    });
+    refused("same number of Gaussians", &|d, _| {
+        d["accessors"][1]["count"] = 1.into()
+    });
+    refused("without KHR_gaussian_splatting", &|d, _| {
+        d["meshes"][0]["primitives"] = json!([])
+    });
+}
+
 /// What is cut short is an error, wherever.
 #[test]
 fn cut_files_are_errors() {
@@ -85,10 +210,11 @@ fn cut_files_are_errors() {
         Format::Spz(SpzVersion::V3),
         Format::Spz(SpzVersion::V4),
         Format::CompressedPly,
+        Format::Glb,
     ];
     for format in formats {
         let scratch = Scratch::new("read-cut");
-        let path = written(&scratch, &random(40, 1, 7), format);
+        let path = written(&scratch, &random(6, 1, 7), format);
         let whole = fs::read(&path).expect("the file");
         for kept in 0..whole.len() {
             fs::write(&path, &whole[..kept]).expect("a file");

@@ -4,7 +4,7 @@
 use kiln::kernels::mesh_draw::MeshView;
 use kiln::kernels::mesh_gather::{self, GatherIo, normal_code};
 use kiln::memory::{Gpu, MemoryError};
-use kiln::mesh::raster::{Canvas, Chunks, Coat, DrawSizes, DrawTensors, Texture};
+use kiln::mesh::raster::{Canvas, Chunks, Coat, DrawSizes, DrawTensors, Harmonics, Painter, Texture};
 use kiln::program::{Class, Program, Span, Tag, TensorTable};
 use kiln::scene::{Camera, Photo};
 use kiln::twins::mesh_draw::{Drawn, draw};
@@ -14,6 +14,7 @@ use kiln::twins::rng::{bits, uniform};
 use kiln::vk::RecordOptions;
 use kiln_mesh::Mesh;
 use kiln_tests::gpu::{assert_valid, open};
+use kiln_triangles::Model;
 
 const SIZE: [u32; 2] = [61, 43];
 const BACKGROUND: [f32; 3] = [0.1, 0.2, 0.3];
@@ -105,6 +106,12 @@ fn drawn_in_strips(
     program.hold(&[strip.depths, strip.ids]);
     let mut gpu = Gpu::new(&device, table, &[&program], 1 << 30).expect("memory");
     tensors.load(&mut gpu, mesh, &chunks, coat).expect("the mesh fits");
+    if let Coat::Harmonics(harmonics) = coat {
+        let painter = Painter::new(mesh, harmonics, &chunks);
+        painter
+            .paint(&mut gpu, &tensors, &camera())
+            .expect("colours of the view");
+    }
     let compiled = gpu.compile(&program, RecordOptions::default()).expect("it compiles");
     let canvas = Canvas::new(tensors, compiled, BACKGROUND);
     let (mut strips, mut rows) = (0, 0);
@@ -194,6 +201,29 @@ fn chunks_change_nothing_and_the_same_is_drawn_again() {
             .map(|(a, b)| (a - b).abs());
         assert!(off.fold(0.0, f32::max) < 1e-6, "{chunk}");
     }
+}
+
+#[test]
+fn colors_by_direction_are_those_of_the_view() {
+    let mesh = mesh();
+    let vertices = mesh.positions().len() as u32;
+    let random = |id: u32, channel: u32| uniform::<f32>(11, 1, id, channel) - 0.5;
+    let model = Model {
+        degree: 2,
+        sh0: (0..vertices).map(|id| [0, 1, 2].map(|c| random(id, c))).collect(),
+        sh_rest: (0..24 * vertices).map(|id| 2.0 * random(id, 3)).collect(),
+        ..Model::default()
+    };
+    let harmonics = Harmonics::of(model);
+    let from = camera().position();
+    let colors: Vec<[f32; 3]> = (mesh.positions().iter().enumerate())
+        .map(|(vertex, position)| harmonics.color(vertex, *position, from))
+        .collect();
+    assert!(colors.as_flattened().iter().any(|x| *x == 0.0) && colors.as_flattened().iter().any(|x| *x > 1.0));
+    let colored = mesh.clone().with_colors(colors).expect("colours");
+    let (wanted, ..) = drawn(&colored, Coat::Colors, 2, 200);
+    let (found, ..) = drawn(&mesh, Coat::Harmonics(&harmonics), 2, 200);
+    assert!(found == wanted, "drawn as with the colours of this view");
 }
 
 #[test]

@@ -36,8 +36,9 @@ const LAYERS: [&[&str]; 14] = [
 ];
 
 /// The modules without Vulkan, and the only modules that each may import.
-const LEAVES: [(&str, &[&str]); 4] = [
+const LEAVES: [(&str, &[&str]); 5] = [
     ("config", &["plugins", "gaussians", "scene", "math"]),
+    ("triangles", &["gaussians", "scene", "math"]),
     ("gaussians", &["scene", "math"]),
     ("scene", &["math"]),
     ("math", &[]),

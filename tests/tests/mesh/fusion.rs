@@ -2,12 +2,14 @@
 
 use std::ops::ControlFlow;
 
+use kiln::kernels::depth_mask;
 use kiln::kernels::fusion::{BRICK_BYTES, Voxels, record_integrate, record_touch};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::vertex_colors::{self, Vertices};
 use kiln::memory::Gpu;
 use kiln::program::{Class, Program, Span, Tag, TensorTable};
 use kiln::scene::Camera;
+use kiln::twins::depth_mask::depth_mask as twin_mask;
 use kiln::twins::fusion::{Voxel, integrate, to_world, touch};
 use kiln::twins::gaussian::View;
 use kiln::twins::rng::uniform;
@@ -182,9 +184,9 @@ fn bricks_and_voxels_follow_the_twins() {
                 );
             }
             for (a, b) in brick.iter().zip(&twin) {
-                seen += usize::from(b.views > 0);
+                seen += usize::from(b.weight > 0);
                 // Steps of 1/32767: rounding of places moves distances by some of them.
-                others += usize::from(a.views != b.views || a.code.abs_diff(b.code) > 24);
+                others += usize::from(a.weight != b.weight || a.code.abs_diff(b.code) > 24);
             }
         }
         assert!(seen > 10_000 && others * 200 < seen, "{others} of {seen} voxels differ");
@@ -254,11 +256,40 @@ fn colors_follow_the_twin() {
     assert_valid(gpu.device());
 }
 
+#[test]
+fn masks_follow_the_twin() {
+    let size = [37, 21];
+    let camera = solids::camera(4, size);
+    let pixels = size[0] * size[1];
+    let map: Vec<[f32; 4]> = (0..pixels).map(|i| [1.0 + i as f32, 0.6, 0.0, -0.8]).collect();
+    let mask: Vec<u8> = (0..pixels).map(|i| if i % 7 < 3 { 0 } else { 255 }).collect();
+    let mut table = TensorTable::default();
+    let mut add = |name: &str, bytes: u64| table.add(name, Class::Persistent, Tag::Other, bytes);
+    let uniforms = add("uniforms", size_of::<StepUniforms>() as u64);
+    let [map_span, mask_span] = [
+        add("map", 16 * u64::from(pixels)),
+        add("mask", u64::from(pixels).next_multiple_of(4)),
+    ];
+    let mut gpu = Gpu::new(&open(), table, &[], 1 << 30).unwrap();
+    gpu.write(&uniforms, &[StepUniforms::for_camera(&camera, [0.0; 3], 0.1)])
+        .unwrap();
+    gpu.write(&map_span, &map).unwrap();
+    gpu.write(&mask_span.slice(0, mask.len() as u64), &mask).unwrap();
+    let mut program = Program::new("mask depth");
+    depth_mask::record(&mut program, uniforms, mask_span, map_span, pixels);
+    gpu.run(&program).unwrap();
+    let found: Vec<[f32; 4]> = gpu.read(&map_span, map.len()).unwrap();
+    let mut wanted = map;
+    twin_mask(&mut wanted, &mask);
+    assert_eq!(found, wanted);
+    assert_valid(gpu.device());
+}
+
 /// Distances as marching takes them: none where fewer than `least` views saw anything.
-fn fused(bench: &mut Bench, views: &[(Camera, Vec<[f32; 4]>)], least: u16) -> Bricks {
+fn fused(bench: &mut Bench, views: &[(Camera, Vec<[f32; 4]>)], least: u32) -> Bricks {
     let keys = bench.touched(views);
     let voxels = bench.integrated(&keys, views);
-    let value = |v: &Voxel| if v.views < least { f32::NAN } else { v.value() };
+    let value = |v: &Voxel| if v.is_seen(least) { v.value() } else { f32::NAN };
     Bricks {
         keys: keys
             .iter()
@@ -427,6 +458,52 @@ fn sheets_stay_what_they_are() {
         "{:?}",
         (z.first(), z.last())
     );
+}
+
+/// A wall at thirty radii, where a voxel is nine hundred times as large as in the ball, and a wall that every view has elsewhere.
+#[test]
+fn far_walls_have_no_holes() {
+    let size = [60, 60];
+    let voxels = Voxels {
+        origin: [0.0; 3],
+        voxel: 1.0 / 128.0,
+        radius: 1.0,
+        truncation: 4.0,
+        bricks: [64; 3],
+    };
+    let camera = |n: u32| Camera {
+        width_px: 60,
+        height_px: 60,
+        fx: 80.0,
+        fy: 80.0,
+        cx: 30.0,
+        cy: 30.0,
+        rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        translation: [0.3 - 0.1 * n as f32, 0.05 * n as f32, 0.0],
+    };
+    let covered = |wall: f32, scatter: f32| {
+        let depth = |n: u32, i: u32| wall * (1.0 + scatter * (uniform::<f32>(9, n, i / 7, 0) - 0.5));
+        let views: Vec<(Camera, Vec<[f32; 4]>)> = (0..7)
+            .map(|n| (camera(n), (0..3600).map(|i| [depth(n, i), 0.0, 0.0, 0.0]).collect()))
+            .collect();
+        let mut bench = Bench::new(voxels, size, 16_384);
+        let field = fused(&mut bench, &views, 2);
+        assert_valid(bench.gpu.device());
+        let mesh = marched(&voxels, &field);
+        // Directions from the middle in which there is a vertex, in cells about as wide as three voxels are there.
+        let cells: std::collections::BTreeSet<[i32; 2]> = mesh
+            .positions()
+            .iter()
+            .map(|p| [p[0] / p[2], p[1] / p[2]].map(|t| (t / 0.02).floor() as i32))
+            .filter(|cell| cell.iter().all(|c| (-12..12).contains(c)))
+            .collect();
+        cells.len() as f64 / f64::from(24 * 24)
+    };
+    for (wall, scatter) in [(3.0, 0.0), (30.0, 0.0), (3.0, 0.4)] {
+        let share = covered(wall, scatter);
+        println!("wall at {wall} radii, scatter {scatter}: {share:.3}");
+        assert!(share > 0.99, "{wall} {scatter}: {share}");
+    }
 }
 
 #[test]

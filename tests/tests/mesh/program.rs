@@ -7,6 +7,7 @@ use std::process::Command;
 
 use kiln::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
 use kiln::gaussians::Gaussians;
+use kiln::scene::{SceneIndex, SceneOptions};
 use kiln_mesh::{Mesh, topology};
 use kiln_tests::runs::{self, Scratch, json, outcome};
 
@@ -304,6 +305,46 @@ fn settings_are_heeded() {
     assert!(!none.exists());
 }
 
+/// What masks leave out in every photo is no surface, by voxels and by points alike.
+#[test]
+fn masked_pixels_are_no_surface() {
+    let scratch = Scratch::new("mesh-masks");
+    let ply = scratch.join("ball.ply");
+    written(&ply, &ball());
+    let masks = scratch.join("masks");
+    fs::create_dir(&masks).unwrap();
+    let scene = SceneIndex::load(&runs::scene(), &SceneOptions::default()).unwrap();
+    let top = [CENTER[0], CENTER[1], CENTER[2] + RADIUS];
+    for view in &scene.train {
+        let [x, y, _] = view.camera.sees(top).unwrap_or([-1e3; 3]);
+        let counts = |column: u32, row: u32| (column as f32 - x).hypot(row as f32 - y) > 20.0;
+        let value = |column, row| image::Luma([if counts(column, row) { 255 } else { 0_u8 }]);
+        let mask = image::GrayImage::from_fn(view.camera.width_px, view.camera.height_px, value);
+        mask.save(masks.join(format!("{}.jpg.png", view.id))).unwrap();
+    }
+    let near_top = |found: &Mesh| {
+        let off = |p: &[f32; 3]| (0..3).map(|a| (p[a] - top[a]).powi(2)).sum::<f32>().sqrt();
+        found.positions().iter().filter(|p| off(p) < 0.1).count()
+    };
+    let with_masks = format!("dataset.masks={}", masks.display());
+    let poisson = ["--method", "poisson", "--set", "mesh.poisson_depth=5"];
+    for method in [&["--set", "mesh.voxel=0.03"][..], &poisson] {
+        let made = |name: &str, more: &[&str]| {
+            let out = scratch.join(name);
+            let (code, said) = mesh(&ply, &out, &[method, more].concat());
+            assert_eq!(code, Some(0), "{said}");
+            (read(out.join("mesh.ply")), json(&out.join("report.json")))
+        };
+        let (whole, before) = made("whole", &[]);
+        assert!(near_top(&whole) > 10, "{method:?}");
+        let (found, report) = made("masked", &["--set", &with_masks]);
+        assert_eq!(near_top(&found), 0, "{method:?}");
+        assert!(!found.triangles().is_empty());
+        let points = |report: &serde_json::Value| report["poisson"]["points"].as_u64();
+        assert!(points(&report) <= points(&before));
+    }
+}
+
 /// The run's own scene is known, and depth and normals are drawn as they are fused.
 #[test]
 fn depth_and_normals_are_drawn() {
@@ -427,6 +468,22 @@ fn training_ends_with_a_mesh() {
     let stages: Vec<&str> = stages.map(|line| line["stage"].as_str().unwrap()).collect();
     assert_eq!(stages, ["touch", "integrate", "march", "color", "clean", "write"]);
     assert_eq!(lines.last().unwrap()["type"], "mesh");
+    let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let rows = metrics
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let stored: Vec<serde_json::Value> = rows.filter(|row| row["kind"] == "mesh_stage").collect();
+    let names: Vec<&str> = stored
+        .iter()
+        .map(|row| row["detail"]["stage"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, stages);
+    let last = &stored.last().unwrap()["detail"];
+    assert!(
+        last["triangles"].as_u64().unwrap() > 0 && last["bricks"].as_u64().unwrap() > 0,
+        "{last}"
+    );
+    assert!(stored.iter().all(|row| row["it"] == 60));
     let bytes = fs::read(run.join("mesh/mesh.ply")).unwrap();
     let mut again = runs::kiln();
     let (code, said) = outcome(

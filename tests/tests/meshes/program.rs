@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use kiln_lab::synth::{Synthetic, SyntheticKind};
 use kiln_mesh::{Mesh, ply};
 use kiln_tests::runs::{QUICK, Scratch, kiln, outcome, train_command};
+use kiln_triangles::Model;
 use serde_json::Value;
 
 /// The synthetic solids in small photos, and meshes of their square.
@@ -51,6 +52,20 @@ fn scene() -> &'static Path {
             "points.ply",
             &Mesh::new(square.positions().to_vec(), vec![]).expect("points"),
         );
+        // Grey from every side, as a model of triangles.
+        let model = Model {
+            degree: 1,
+            positions: square.positions().to_vec(),
+            weights: vec![9.0; 4],
+            sh0: vec![[0.0; 3]; 4],
+            sh_rest: vec![0.0; 36],
+            triangles: square.triangles().to_vec(),
+            floor: 0.999,
+            sigma: 1e-4,
+        };
+        let mut bytes = Vec::new();
+        model.write(&[], &mut bytes).expect("bytes");
+        fs::write(path.join("model.ply"), bytes).expect("a file");
         (scratch, path)
     });
     path
@@ -132,6 +147,21 @@ fn a_mesh_is_held_against_photos_and_truth() {
         "{text}"
     );
     assert!(text.contains("4 vertices, 2 triangles, 1 pieces, 4 open"), "{text}");
+}
+
+#[test]
+fn a_model_of_triangles_is_a_mesh_with_colors_by_direction() {
+    let figures = |name: &str| -> Value {
+        let Output { status, stdout, stderr } = eval(name).arg("--json").output().expect("the program starts");
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        serde_json::from_slice(&stdout).expect("JSON")
+    };
+    let (model, grey) = (figures("model.ply"), figures("grey.ply"));
+    assert_eq!((&model["look"], &model["triangles"]), (&"harmonics".into(), &2.into()));
+    assert_eq!(
+        (&model["test"]["mean"], &model["coverage"]),
+        (&grey["test"]["mean"], &grey["coverage"])
+    );
 }
 
 #[test]

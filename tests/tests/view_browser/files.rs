@@ -12,7 +12,7 @@ use crate::splats::{picture, renders};
 use crate::stage::{ITERATIONS, Stage, assert_content, drawn, keep, messages, ready, status, window};
 
 /// Drops a file of these bytes onto the canvas.
-fn drop_bytes(page: &Page, name: &str, bytes: &[u8]) {
+pub(crate) fn drop_bytes(page: &Page, name: &str, bytes: &[u8]) {
     drop_files(page, &[(name, bytes)]);
 }
 

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod bad_input;
+mod beside;
 mod comparisons;
 mod files;
 mod live;

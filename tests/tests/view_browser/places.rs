@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use kiln_tests::runs::{kiln, outcome};
 use kiln_tests::static_host;
+use kiln_tests::view::View;
 
 use crate::stage::{RUN, Stage, assert_content, drawn, messages, ready, status, window};
 
@@ -84,15 +85,34 @@ fn a_link_shows_what_one_saw_and_holds_no_token() {
 #[test]
 fn without_the_token_the_page_says_what_to_open() {
     let stage = Stage::shared();
+    // A server that this browser has never opened with its token, which it would have kept.
+    let view = View::start(&stage.scratch.join("runs"));
     let page = window();
     for token in ["", "?token=0123456789abcdef0123456789abcdef"] {
-        page.go(&format!("http://{}/{token}", stage.view.address));
+        page.go(&format!("http://{}/{token}", view.address));
         ready(&page);
         page.wait("document.querySelector('#messages [role=alert]')");
         let said = messages(&page).join("\n");
         assert!(said.contains("kiln view"), "{said}");
         assert_eq!(status(&page)["splats"], 0);
     }
+}
+
+#[test]
+fn the_token_leaves_the_address() {
+    let stage = Stage::shared();
+    let page = stage.page("");
+    drawn(&page);
+    page.wait("!location.search.includes('token')");
+    // A reload, and a link that was copied from the address line, find it in this browser.
+    page.run("location.reload()");
+    page.wait("document.documentElement.dataset.state !== 'ready'");
+    ready(&page);
+    drawn(&page);
+    page.click("#comparisons");
+    page.wait("location.pathname.endsWith('compare.html') && document.documentElement.dataset.state === 'ready'");
+    assert_eq!(page.eval("location.search"), "");
+    assert_content(&page);
 }
 
 #[test]

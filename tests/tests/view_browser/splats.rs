@@ -159,7 +159,7 @@ fn more_is_drawn_of_a_splat_than_its_colour() {
         ("ellipsoids", "splats"),
         ("depth", "(bright) to"),
         ("normals", "splats"),
-        ("counts", "splats a pixel"),
+        ("counts", "splats per pixel"),
     ] {
         page.set("#style", style);
         page.wait(&format!(
@@ -241,4 +241,24 @@ fn the_address_follows_the_camera_and_keys_work_beside_sliders() {
     page.run("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '2', bubbles: true }))");
     page.wait("!document.getElementById('panel-metrics').hidden");
     assert_content(&page);
+}
+
+#[test]
+fn a_driver_that_takes_its_memory_back_gets_the_model_again() {
+    let stage = Stage::shared();
+    let page = stage.page("");
+    drawn(&page);
+    page.click("#frusta");
+    let before = crate::beside::canvas(&page, &stage);
+    page.run(
+        "window.lost = document.getElementById('view').getContext('webgl2').getExtension('WEBGL_lose_context'); \
+         lost.loseContext()",
+    );
+    page.wait("document.getElementById('messages').textContent.includes('took its memory back')");
+    page.run("lost.restoreContext()");
+    page.wait("document.querySelectorAll('#messages [role=alert]').length === 0");
+    drawn(&page);
+    let after = crate::beside::canvas(&page, &stage);
+    assert!(difference(&before, &after).mean < 0.1, "another picture than before");
+    assert_eq!(status(&page)["iteration"], ITERATIONS[1]);
 }

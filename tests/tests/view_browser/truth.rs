@@ -12,20 +12,46 @@ use crate::stage::{ITERATIONS, Stage, assert_content, change, copy, drawn, messa
 
 type Break = fn(&Path);
 
-/// Runs that show no splats: a name, and what breaks them.
-const BROKEN: &[(&str, Break)] = &[
-    ("bad-json", |run| fs::write(run.join("run.json"), "{").unwrap()),
-    ("other-schema", |run| {
-        change(run, |record| record["schema_version"] = 99.into())
-    }),
-    ("no-model", |run| {
-        change(run, |record| {
-            record["plys"] = json!([]);
-            record["files"] = json!([]);
-        });
-    }),
-    ("bad-ply", |run| fs::write(model(run), "no model").unwrap()),
-    ("no-ply", |run| fs::remove_file(model(run)).unwrap()),
+/// Runs with something broken: a name, what breaks them, and whether their own splats are there all the same.
+const BROKEN: &[(&str, Break, bool)] = &[
+    ("bad-json", |run| fs::write(run.join("run.json"), "{").unwrap(), false),
+    (
+        "other-schema",
+        |run| change(run, |record| record["schema_version"] = 99.into()),
+        false,
+    ),
+    (
+        "no-model",
+        |run| {
+            change(run, |record| {
+                record["plys"] = json!([]);
+                record["files"] = json!([]);
+            });
+        },
+        false,
+    ),
+    ("bad-ply", |run| fs::write(model(run), "no model").unwrap(), false),
+    ("no-ply", |run| fs::remove_file(model(run)).unwrap(), false),
+    (
+        "no-cameras",
+        |run| fs::remove_file(run.join("cameras.json")).unwrap(),
+        true,
+    ),
+    (
+        "no-metrics",
+        |run| fs::remove_file(run.join("metrics.jsonl")).unwrap(),
+        true,
+    ),
+    (
+        "failed",
+        |run| {
+            change(run, |record| {
+                record["status"] = "failed".into();
+                record["message"] = "it broke".into();
+            });
+        },
+        true,
+    ),
 ];
 
 fn model(run: &Path) -> std::path::PathBuf {
@@ -49,27 +75,40 @@ fn a_run_that_shows_nothing_shows_nothing_of_the_run_before() {
     let stage = Stage::shared();
     let root = stage.scratch.join("switch");
     copy(&stage.run(), &root.join("good"));
-    for (name, breaks) in BROKEN {
+    for (name, breaks, _) in BROKEN {
         copy(&stage.run(), &root.join(name));
         breaks(&root.join(name));
     }
+    // All but the good one end at another iteration, so that its splats are known from theirs.
+    change(&root.join("good"), |record| {
+        let plys = record["plys"].as_array_mut().unwrap();
+        plys.retain(|ply| ply["iteration"] == ITERATIONS[0]);
+    });
     let view = View::start(&root);
     let page = window();
     page.go(&format!("{}&run=runs/good", view.url));
     ready(&page);
     drawn(&page);
-    for (name, _) in BROKEN {
+    let good = status(&page);
+    assert_eq!(good["iteration"], ITERATIONS[0]);
+    for (name, _, has_splats) in BROKEN {
         page.set("#run", &format!("runs/{name}"));
-        page.wait("document.querySelector('#messages [role=alert]') && !JSON.parse(kiln.status()).loading");
-        let now = status(&page);
-        assert_eq!((&now["splats"], &now["drawn"]), (&0.into(), &0.into()), "{name}: {now}");
-        assert_eq!(now["shown"], "nothing", "{name}");
+        if *has_splats {
+            page.wait(&format!("JSON.parse(kiln.status()).iteration === {}", ITERATIONS[1]));
+            drawn(&page);
+            assert_ne!(status(&page)["splats"], good["splats"], "{name}");
+        } else {
+            page.wait("document.querySelector('#messages [role=alert]') && !JSON.parse(kiln.status()).loading");
+            let now = status(&page);
+            assert_eq!((&now["splats"], &now["drawn"]), (&0.into(), &0.into()), "{name}: {now}");
+            assert_eq!(now["shown"], "nothing", "{name}");
+        }
         let address = page.eval("new URLSearchParams(location.search).getAll('run').join()");
         assert_eq!(address, format!("runs/{name}"));
         let unread = ["bad-json", "other-schema"].contains(name);
         assert_eq!(
             camera_figures(&page).is_empty(),
-            unread,
+            unread || *name == "no-cameras",
             "{name}: cameras of the run before"
         );
         assert_eq!(
@@ -78,11 +117,29 @@ fn a_run_that_shows_nothing_shows_nothing_of_the_run_before() {
             "{name}: {}",
             text(&page, "live")
         );
+        assert_eq!(text(&page, "live").contains("it broke"), *name == "failed", "{name}");
         // A message at a time: those of other runs are gone.
-        page.wait("document.querySelectorAll('#messages [role=alert]').length === 1");
+        let said = usize::from(*name != "failed");
+        page.wait(&format!(
+            "document.querySelectorAll('#messages [role=alert]').length === {said}"
+        ));
         page.set("#run", "runs/good");
+        page.wait(&format!("JSON.parse(kiln.status()).iteration === {}", ITERATIONS[0]));
         drawn(&page);
         assert_eq!(messages(&page), [""; 0], "after {name}");
+    }
+    // Who changes their mind at once gets the last that they chose.
+    for (name, ..) in BROKEN {
+        for run in [*name, "no-cameras", "good"] {
+            page.set("#run", &format!("runs/{run}"));
+        }
+        page.wait("JSON.parse(kiln.status()).run === 'runs/good'");
+        drawn(&page);
+        assert_eq!(
+            (&status(&page)["iteration"], &status(&page)["splats"]),
+            (&good["iteration"], &good["splats"])
+        );
+        assert_eq!(messages(&page), [""; 0], "after {name} and another");
     }
 }
 

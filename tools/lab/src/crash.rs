@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Seed of the random moments
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Milliseconds between checkpoints, which then come by the clock as they do by default; else after nine iterations of 44
+    #[arg(long, value_name = "MS")]
+    pub interval_ms: Option<u64>,
     /// Gets a line of JSON per round: how it was killed, where it resumed, and how it ended
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
@@ -45,6 +48,9 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     command
         .env("KILN_CRASH_ROUNDS", arguments.rounds.to_string())
         .env("KILN_CRASH_SEED", arguments.seed.to_string());
+    if let Some(ms) = arguments.interval_ms {
+        command.env("KILN_CRASH_INTERVAL_MS", ms.to_string());
+    }
     if let Some(file) = &arguments.log {
         // The test runs in another folder.
         let file = std::path::absolute(file).map_err(|e| Failure::io("find", file, e))?;

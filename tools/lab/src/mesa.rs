@@ -76,7 +76,7 @@ fn checks(root: &Path, steps: &mut Steps) -> Result<()> {
         .env("VK_DRIVER_FILES", &manifest)
         .env("VK_ICD_FILENAMES", &manifest);
     tests.env("LD_LIBRARY_PATH", libraries(&folder));
-    steps.run_tests("tests on the newer Mesa", vec![vec![tests]])
+    steps.run_tests("tests on the newer Mesa", vec![tests])
 }
 
 fn libraries(folder: &Path) -> PathBuf {

@@ -385,12 +385,9 @@ fn layout(name: &str, families: &BTreeMap<String, Family>) -> Result<Option<Stru
     let mut layout: Option<(&str, Structure)> = None;
     for variant in families.values().flat_map(|family| &family.variants) {
         for (binding, buffer) in (0..).zip(&variant.interface.buffers) {
-            let holds = buffer
-                .types
-                .first()
-                .is_some_and(|first| first.trim_end_matches("[]") == name);
-            let found = variant.module.bindings.get(&binding).filter(|_| holds);
-            let Some(found) = found.and_then(|found| found.structure.clone()) else {
+            let member = buffer.types.iter().position(|kind| kind.trim_end_matches("[]") == name);
+            let found = member.zip(variant.module.bindings.get(&binding));
+            let Some(found) = found.and_then(|(member, found)| found.structures.get(member)?.clone()) else {
                 continue;
             };
             match &layout {

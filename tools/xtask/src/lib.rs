@@ -13,6 +13,7 @@ pub mod manifest;
 mod rust;
 pub mod setup;
 pub mod shaders;
+mod slim;
 pub mod source;
 pub mod spirv;
 pub mod steps;

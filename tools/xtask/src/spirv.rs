@@ -39,8 +39,8 @@ pub struct Use {
     pub reads: bool,
     /// Some instruction writes it.
     pub writes: bool,
-    /// The structure that the block begins with, or an array of which is all that it holds.
-    pub structure: Option<Structure>,
+    /// For each member of the block the structure that it is, or is an array of.
+    pub structures: Vec<Option<Structure>>,
 }
 
 /// Layout of a structure in memory.
@@ -210,7 +210,7 @@ pub fn reflect(bytes: &[u8]) -> Module {
             writable: !declared(NON_WRITABLE),
             reads: reads.contains(&variable),
             writes: writes.contains(&variable),
-            structure: t.structure(t.types[&block].1[0]),
+            structures: t.types[&block].1.iter().map(|member| t.structure(*member)).collect(),
         };
         assert!(
             module.bindings.insert(*binding, found).is_none(),

@@ -6,6 +6,7 @@
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::failure::{Failure, Result};
@@ -52,28 +53,37 @@ impl Steps {
         })
     }
 
-    /// Runs `cargo test` as a step, and keeps its result lines, each with the name of its test program. The commands of a
-    /// lane run one after the other, lanes side by side; the first shows its output as it comes, the others after each program.
-    /// All commands run, and the first failure counts.
-    pub fn run_tests(&mut self, name: &str, lanes: Vec<Vec<Command>>) -> Result<()> {
+    /// Runs `cargo test`s as a step, and keeps their result lines, each with the name of its test program. Two run side by side, and
+    /// whoever is done takes the next: what takes long goes first, so that both end together. One shows its output as it comes, the
+    /// other after each program. All commands run, and the first failure counts.
+    pub fn run_tests(&mut self, name: &str, commands: Vec<Command>) -> Result<()> {
         let mut results = Vec::new();
         let outcome = self.time(name, || {
-            let lanes: Vec<_> = std::thread::scope(|scope| {
-                let start = |(number, lane): (usize, Vec<Command>)| {
-                    let output = if number == 0 { Output::Lines } else { Output::Programs };
-                    let run = move |command| run_test_command(command, output);
-                    scope.spawn(move || lane.into_iter().map(run).collect::<Vec<_>>())
-                };
-                let threads: Vec<_> = lanes.into_iter().enumerate().map(start).collect();
-                threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+            let queue = Mutex::new(commands.into_iter().enumerate());
+            let work = |output| {
+                let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                std::iter::from_fn(next)
+                    .map(|(number, command)| (number, run_test_command(command, output)))
+                    .collect::<Vec<_>>()
+            };
+            let workers = std::thread::scope(|scope| {
+                let threads = [Output::Lines, Output::Programs].map(|output| {
+                    scope.spawn({
+                        let work = &work;
+                        move || work(output)
+                    })
+                });
+                threads.map(std::thread::ScopedJoinHandle::join)
             });
+            let mut done = Vec::new();
+            for worker in workers {
+                done.extend(worker.map_err(|_| Failure::new("a thread that ran tests panicked"))?);
+            }
+            done.sort_by_key(|(number, _)| *number);
             let mut outcome = Ok(());
-            for lane in lanes {
-                let lane = lane.map_err(|_| Failure::new("a thread that ran tests panicked"))?;
-                for (found, ended) in lane {
-                    results.extend(found);
-                    outcome = outcome.and(ended);
-                }
+            for (_, (found, ended)) in done {
+                results.extend(found);
+                outcome = outcome.and(ended);
             }
             outcome
         });
@@ -240,9 +250,9 @@ mod tests {
             command.args(["-c", &text]);
             command
         };
-        let lanes = vec![vec![script("a", 3), script("b", 0)], vec![script("c", 0)]];
+        let commands = vec![script("a", 3), script("b", 0), script("c", 0)];
         let mut steps = Steps::default();
-        let failed = steps.run_tests("tests", lanes).err();
+        let failed = steps.run_tests("tests", commands).err();
         assert!(failed.is_some_and(|f| f.code == 1 && f.message.starts_with("step `tests`")));
         let want = [
             "test result: 3. [a.rs]",

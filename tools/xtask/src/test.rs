@@ -5,7 +5,7 @@
 //! Refuses: skipping.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
 use crate::steps::{self, Steps};
@@ -78,21 +78,22 @@ fn checks(root: &Path, extent: Extent, steps: &mut Steps) -> Result<()> {
         false,
     )?;
 
-    let lanes = lanes(root)?.map(|lane| {
-        let command = |args: Vec<String>| {
-            let args: Vec<&str> = args.iter().map(String::as_str).collect();
-            let mut command = steps::cargo(root, &args);
-            if extent == Extent::Full {
-                command.env("KILN_FULL", "1");
-            }
-            command
-        };
-        lane.into_iter().map(command).collect()
-    });
-    steps.run_tests("tests", lanes.into())?;
+    let shaders = compiled_shaders(root)?;
+    let command = |args: Vec<String>| {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let mut command = steps::cargo(root, &args);
+        if let Some(folder) = &shaders {
+            command.env(SHADER_CACHE, folder);
+        }
+        if extent == Extent::Full {
+            command.env("KILN_FULL", "1");
+        }
+        command
+    };
+    steps.run_tests("tests", commands(root)?.into_iter().map(command).collect())?;
     if extent == Extent::Full && has_bookworm_backports() {
         let mesa = steps::cargo(root, &["run", "--quiet", "-p", "kiln-lab", "--", "mesa"]);
-        steps.run_tests("tests on a newer Mesa", vec![vec![mesa]])?;
+        steps.run_tests("tests on a newer Mesa", vec![mesa])?;
     }
     Ok(())
 }
@@ -116,19 +117,46 @@ fn quick(root: &Path, steps: &mut Steps) -> Result<()> {
 /// The device test that compares a whole training step with its twin.
 const QUICK_STEP: &str = "step::plain_scene_in_all_variants";
 
-/// Test programs that take about half of the time all take. Within a program one test at a time has the device, so the other
-/// half runs beside them.
-const FIRST_LANE: [&str; 3] = ["gpu", "memory", "vulkan_checks"];
+/// Test programs that take long, the longest first. Within a program one test at a time has the device, so another program runs
+/// beside it.
+const LONG: [&str; 12] = [
+    "gpu",
+    "train",
+    "vulkan_checks",
+    "mesh",
+    "view_browser",
+    "documents",
+    "lost_devices",
+    "meshes",
+    "command_line",
+    "exports",
+    "memory",
+    "stored_models",
+];
 
-/// Arguments of `cargo` for all tests, in two lanes.
-fn lanes(root: &Path) -> Result<[Vec<Vec<String>>; 2]> {
+/// Names the folder in which Mesa's CPU driver keeps the shaders that it has compiled.
+const SHADER_CACHE: &str = "MESA_SHADER_CACHE_DIR";
+
+/// A place for compiled shaders, unless one is named already: every test program compiles the same ones, and without a home folder
+/// the driver has no place of its own.
+fn compiled_shaders(root: &Path) -> Result<Option<PathBuf>> {
+    if std::env::var_os(SHADER_CACHE).is_some() {
+        return Ok(None);
+    }
+    let folder = root.join("target/compiled-shaders");
+    fs::create_dir_all(&folder).map_err(|e| Failure::io("make", &folder, e))?;
+    Ok(Some(folder))
+}
+
+/// Arguments of `cargo` for all tests, what takes long first.
+fn commands(root: &Path) -> Result<Vec<Vec<String>>> {
     let folder = root.join("tests/tests");
     let mut others = Vec::new();
     for entry in fs::read_dir(&folder).map_err(|e| Failure::io("read", &folder, e))? {
         let path = entry.map_err(|e| Failure::io("read", &folder, e))?.path();
         let is_program = path.extension().is_some_and(|kind| kind == "rs") || path.join("main.rs").is_file();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if is_program && !FIRST_LANE.contains(&name.as_str()) {
+        if is_program && !LONG.contains(&name.as_str()) {
             others.push(name);
         }
     }
@@ -139,10 +167,12 @@ fn lanes(root: &Path) -> Result<[Vec<Vec<String>>; 2]> {
         args.extend(programs.iter().flat_map(|name| ["--test".to_owned(), name.clone()]));
         args
     };
-    Ok([
-        vec![args(&[], &FIRST_LANE.map(str::to_owned))],
-        vec![args(&["--lib", "--bins"], &others), args(&["--doc"], &[])],
-    ])
+    let mut all: Vec<Vec<String>> = LONG.iter().map(|name| args(&[], &[(*name).to_owned()])).collect();
+    // Unit tests take about as long as the second of them.
+    all.insert(2, args(&["--lib", "--bins"], &[]));
+    all.push(args(&[], &others));
+    all.push(args(&["--doc"], &[]));
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -151,17 +181,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_test_program_is_in_a_lane() {
+    fn every_test_program_runs_once() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let manifest = fs::read_to_string(root.join("tests/Cargo.toml")).unwrap();
         assert!(!manifest.contains("[[test]]"), "programs are found by their place");
-        let lanes = lanes(&root).unwrap();
-        let all: Vec<&String> = lanes.iter().flatten().flatten().collect();
-        for name in ["gpu", "train", "vulkan_checks", "view_browser", "hostile_input"] {
+        let commands = commands(&root).unwrap();
+        let all: Vec<&String> = commands.iter().flatten().collect();
+        for name in LONG.into_iter().chain(["hostile_input"]) {
+            let path = root.join("tests/tests").join(name);
+            assert!(path.is_dir() || path.with_extension("rs").is_file(), "{name}");
             assert_eq!(all.iter().filter(|arg| *arg == &name).count(), 1, "{name}");
         }
-        assert!(lanes[1].iter().any(|args| args.contains(&"--lib".to_owned())));
-        assert!(lanes[1].iter().any(|args| args.contains(&"--doc".to_owned())));
+        for kind in ["--lib", "--bins", "--doc"] {
+            assert_eq!(all.iter().filter(|arg| **arg == kind).count(), 1, "{kind}");
+        }
         // Programs of other packages would be left out.
         for package in [
             "crates/mesh",

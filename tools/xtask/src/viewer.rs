@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use crate::bundle::{self, Manifest};
 use crate::failure::{Failure, Result};
-use crate::{sha256, steps};
+use crate::{sha256, slim, steps};
 
 const USAGE: &str = "usage: cargo xtask viewer [--page|--verify]
   (nothing)   build the viewer for browsers into viewer-wasm/dist (the first build takes minutes)
@@ -98,6 +98,7 @@ fn finish(root: &Path, fresh: &Path, sources: bundle::Hashes, made_by: String) -
         let (from, to) = (page.join(&name), fresh.join(&name));
         fs::copy(&from, &to).map_err(|e| Failure::io("copy", &from, e))?;
     }
+    make_slim(fresh)?;
     let small = compress(fresh)?;
 
     if small > BUDGET_BYTES {
@@ -124,6 +125,23 @@ fn finish(root: &Path, fresh: &Path, sources: bundle::Hashes, made_by: String) -
         "viewer: {} files in viewer-wasm/dist; module, scripts and style have {small} bytes compressed (at most {BUDGET_BYTES})",
         bundle::names(fresh)?.len()
     );
+    Ok(())
+}
+
+/// Leaves out of the scripts what browsers do not need.
+fn make_slim(folder: &Path) -> Result<()> {
+    let text = |path: &Path| fs::read_to_string(path).map_err(|e| Failure::io("read", path, e));
+    let write = |path: &Path, bytes: &[u8]| fs::write(path, bytes).map_err(|e| Failure::io("write", path, e));
+    let (script, module) = (folder.join("kiln_viewer.js"), folder.join("kiln_viewer_bg.wasm"));
+    let mut bindings = text(&script)?;
+    let mut bytes = fs::read(&module).map_err(|e| Failure::io("read", &module, e))?;
+    slim::number_imports(&mut bindings, &mut bytes);
+    write(&script, bindings.as_bytes())?;
+    write(&module, &bytes)?;
+    for name in bundle::names(folder)?.into_iter().filter(|name| name.ends_with(".js")) {
+        let path = folder.join(name);
+        write(&path, slim::script(&text(&path)?).as_bytes())?;
+    }
     Ok(())
 }
 

@@ -72,6 +72,8 @@ pub(crate) struct Mark {
 /// What the charts need of a run.
 pub(crate) struct Source<'a> {
     pub(crate) name: &'a str,
+    /// Number of its colour, which stays with it while others come and go.
+    pub(crate) color: usize,
     pub(crate) metrics: &'a Metrics,
     pub(crate) memory: &'a Memory,
     pub(crate) config: &'a Leaves,
@@ -88,25 +90,25 @@ pub(crate) fn board(runs: &[Source<'_>], smoothing: f64) -> Vec<Chart> {
         stacked: false,
     };
     let train = |key: &str, smoothing: f64| {
-        let series = runs.iter().enumerate().map(|(color, run)| {
+        let series = runs.iter().map(|run| {
             let label = if runs.len() > 1 {
                 run.name.to_owned()
             } else {
                 String::new()
             };
-            line(label, color, false, run.metrics.train(key), smoothing)
+            line(label, run.color, false, run.metrics.train(key), smoothing)
         });
         series.collect::<Vec<_>>()
     };
     let eval = |key: &str| {
-        let series = runs.iter().enumerate().flat_map(|(color, run)| {
+        let series = runs.iter().flat_map(|run| {
             [(true, "test"), (false, "train")].map(|(test, set)| {
                 let label = if runs.len() > 1 {
                     format!("{} {set}", run.name)
                 } else {
                     set.to_owned()
                 };
-                line(label, color, !test, run.metrics.eval(key, test), 0.0)
+                line(label, run.color, !test, run.metrics.eval(key, test), 0.0)
             })
         });
         series.filter(|series| !series.points.is_empty()).collect::<Vec<_>>()
@@ -117,7 +119,7 @@ pub(crate) fn board(runs: &[Source<'_>], smoothing: f64) -> Vec<Chart> {
         chart("ssim", "SSIM", Unit::Plain, eval("ssim_valid")),
         chart("lpips", "LPIPS", Unit::Plain, eval("lpips")),
         chart("gaussians", "Gaussians", Unit::Count, train("gaussians", 0.0)),
-        chart("its", "Iterations a second", Unit::Plain, train("its", smoothing)),
+        chart("its", "Iterations per second", Unit::Plain, train("its", smoothing)),
         vram(runs),
     ];
     charts.extend(runs.first().map(|run| stack(run.memory)));
@@ -138,7 +140,8 @@ fn line(label: String, color: usize, dashed: bool, points: &[(f64, f64)], smooth
 /// Memory taken from the driver, against what may be taken.
 fn vram(runs: &[Source<'_>]) -> Chart {
     let mut series = Vec::new();
-    for (color, run) in runs.iter().enumerate() {
+    for run in runs {
+        let color = run.color;
         let prefix = if runs.len() > 1 {
             format!("{} ", run.name)
         } else {
@@ -255,6 +258,7 @@ mod tests {
         let (metrics, memory, config) = golden_parts();
         let source = || Source {
             name: "a",
+            color: 0,
             metrics: &metrics,
             memory: &memory,
             config: &config,
@@ -269,14 +273,16 @@ mod tests {
         assert_eq!(charts[6].levels, [("cap", 1_073_741_824.0)]);
         let layers: Vec<_> = charts[7].series.iter().map(|series| series.label.as_str()).collect();
         assert_eq!(layers, ["parameters", "other"]);
-        let two = board(&[source(), source()], 0.0);
+        // Its colour stays with a run whatever stands beside it.
+        let other = Source { color: 2, ..source() };
+        let two = board(&[source(), other], 0.0);
         assert_eq!(
             (
                 two[0].series.len(),
                 two[0].series[1].color,
                 two[0].series[1].label.as_str()
             ),
-            (2, 1, "a")
+            (2, 2, "a")
         );
         assert!(two[6].levels.is_empty(), "two runs may have two caps");
     }

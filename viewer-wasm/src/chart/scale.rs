@@ -1,5 +1,7 @@
 //! Axes: where a value lies, and the round numbers beside it.
 
+use crate::math::{exp, ln, log10, pow};
+
 /// A range of values on a line of pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
@@ -22,7 +24,7 @@ impl Scale {
             (low, high)
         };
         let domain = if log {
-            let air = ((high / low).ln() * 0.05).exp().max(1.02);
+            let air = exp(ln(high / low) * 0.05).max(1.02);
             [low / air, high * air]
         } else {
             let air = if high > low {
@@ -39,7 +41,7 @@ impl Scale {
     fn unit(&self, value: f64) -> f64 {
         let [low, high] = self.domain;
         if self.log {
-            (value.max(f64::MIN_POSITIVE) / low).ln() / (high / low).ln()
+            ln(value.max(f64::MIN_POSITIVE) / low) / ln(high / low)
         } else {
             (value - low) / (high - low)
         }
@@ -55,7 +57,7 @@ impl Scale {
         let share = (px - self.range[0]) / (self.range[1] - self.range[0]);
         let [low, high] = self.domain;
         if self.log {
-            low * (high / low).powf(share)
+            low * pow(high / low, share)
         } else {
             low + share * (high - low)
         }
@@ -65,9 +67,9 @@ impl Scale {
     pub(crate) fn ticks(&self, wanted: usize) -> Vec<f64> {
         let [low, high] = self.domain;
         if self.log && high / low > 8.0 {
-            let decades = (high / low).log10();
+            let decades = log10(high / low);
             let every = (decades / wanted as f64).ceil().max(1.0) as i32;
-            let first = low.log10().ceil() as i32;
+            let first = log10(low).ceil() as i32;
             let powers = (first..).step_by(every as usize).map(|power| 10_f64.powi(power));
             let mut ticks: Vec<f64> = powers.take_while(|v| *v <= high).collect();
             if ticks.len() < 3 {
@@ -93,7 +95,7 @@ fn round_step(rough: f64) -> f64 {
     if rough <= 0.0 || !rough.is_finite() {
         return 1.0;
     }
-    let power = 10_f64.powf(rough.log10().floor());
+    let power = pow(10.0, log10(rough).floor());
     let lead = rough / power;
     let round = [1.0, 2.0, 5.0].into_iter().find(|step| lead <= *step * 1.000_001);
     power * round.unwrap_or(10.0)

@@ -6,6 +6,7 @@ use super::board::{Chart, Mark, MarkKind, Unit};
 use super::curve::{nearest, thinned, within};
 use super::scale::{Scale, short};
 use crate::html::{bytes, count, escape};
+use crate::math::{log2, pow};
 
 /// Pixels around the plot: left, right, top, bottom.
 const LEFT: f64 = 62.0;
@@ -216,7 +217,7 @@ fn y_ticks(unit: Unit, y: &Scale) -> Vec<f64> {
         return y.ticks(4);
     }
     let [low, high] = y.domain;
-    let step = ((high - low).max(4.0) / 4.0).log2().ceil().exp2();
+    let step = pow(2.0, log2((high - low).max(4.0) / 4.0).ceil());
     let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
     (first..=last).map(|k| k as f64 * step).collect()
 }
@@ -305,6 +306,7 @@ mod tests {
         let (metrics, memory, config) = golden_parts();
         let source = Source {
             name: "<b>",
+            color: 0,
             metrics: &metrics,
             memory: &memory,
             config: &config,

@@ -6,7 +6,7 @@
 use super::gltf::turned;
 use super::{Collected, cut, float, word};
 use crate::json::{self, Value};
-use crate::math::{Mat3, Vec3, add, cross, mat_mul, mat_vec, normalized_or, rotation_of, unit_quat};
+use crate::math::{Mat3, Vec3, add, cross, mat_mul, mat_vec, normalized_or, pow, rotation_of, unit_quat};
 use crate::ply::{Filter, MIP_KERNEL, Refusal};
 use crate::splat::{REST_MAX, Splat, rest_count};
 use crate::surface::{Corner, Surface};
@@ -314,7 +314,7 @@ fn encoded(linear: f32) -> f32 {
     if linear <= 0.003_130_8 {
         12.92 * linear
     } else {
-        1.055 * linear.powf(1.0 / 2.4) - 0.055
+        1.055 * pow(linear.into(), 1.0 / 2.4) as f32 - 0.055
     }
 }
 

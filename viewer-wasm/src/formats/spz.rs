@@ -5,7 +5,7 @@
 
 use super::gltf::turned;
 use super::{Collected, MAX_WHOLE_BYTES, cut, word};
-use crate::math::unit_quat;
+use crate::math::{pow, unit_quat};
 use crate::ply::{Filter, MIP_KERNEL, Refusal};
 use crate::splat::{REST_MAX, Splat};
 
@@ -55,7 +55,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Collected, Refusal> {
         Filter::Mip(MIP_KERNEL)
     };
     let mut out = Collected::new(count, u32::from(degree.min(3)), filter, None)?;
-    let step = (-f32::from(fraction_bits)).exp2();
+    let step = pow(2.0, -f64::from(fraction_bits)) as f32;
     for i in 0..count {
         let mean = std::array::from_fn(|axis| {
             let at = 9 * i + 3 * axis;

@@ -45,7 +45,7 @@ fn spz_comes_out_in_the_axes_of_ply() {
             (2, 1, 2, 0)
         );
         assert!(matches!(model.filter, Filter::Mip(_)));
-        let positions: Vec<f32> = batches.iter().flat_map(|batch| batch.positions.clone()).collect();
+        let positions: Vec<f32> = batches.iter().flat_map(|batch| batch.positions()).collect();
         assert_eq!(positions, [1.0, 2.0, -3.0, 0.0, 0.0, 1.0 / 256.0], "version {version}");
     }
     let whole = spz(3);
@@ -69,7 +69,7 @@ fn dot_splat_rows_are_read() {
     }
     row.extend([255, 0, 128, 255, 255, 128, 128, 128]);
     let (reader, batches) = read("A.SPLAT", &row.repeat(3), 5).unwrap();
-    assert_eq!((reader.len(), batches[0].positions.len()), (3, 9));
+    assert_eq!((reader.len(), batches[0].positions().len()), (3, 9));
     assert!(read("a.splat", &row[..31], 50).unwrap_err().contains("32 bytes"));
 }
 
@@ -112,7 +112,7 @@ fn glb_with_the_extension_is_read_and_meshes_are_named() {
     let whole = glb(EXT);
     let (reader, batches) = read("x.glb", &whole, 9).unwrap();
     assert_eq!((reader.len(), reader.model().unwrap().degree), (1, 0));
-    assert_eq!(batches[0].positions, [1.0, -2.0, -3.0]);
+    assert_eq!(batches[0].positions(), [1.0, -2.0, -3.0]);
     assert!(
         read("x.glb", &whole[..whole.len() - 4], 9)
             .unwrap_err()

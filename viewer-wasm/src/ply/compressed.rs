@@ -124,7 +124,6 @@ impl Compressed {
         let splat = self.splat(record, &range);
         let drawn = splat.unwrap_or(UNSEEN);
         push_geometry(&drawn, &mut batch.geometry);
-        batch.positions.extend(drawn.mean);
         splat.is_none()
     }
 

@@ -9,7 +9,7 @@ mod header;
 mod points;
 mod rows;
 
-use crate::pack::{Layout, push_geometry, push_sh};
+use crate::pack::{GEOMETRY_WORDS, Layout, push_geometry, push_sh};
 use crate::splat::Splat;
 use compressed::Compressed;
 use kiln_ply::{Element, Header};
@@ -34,6 +34,33 @@ pub(crate) struct Model {
     pub(crate) filter: Filter,
     /// Training iteration, where stated.
     pub(crate) iteration: Option<u64>,
+}
+
+impl Model {
+    /// All of it as numbers, for the way between page and worker.
+    pub(crate) fn numbers(&self) -> [f64; 4] {
+        let filter = match self.filter {
+            Filter::Mip(variance) => f64::from(variance),
+            Filter::Classic => -1.0,
+            Filter::Dots => -2.0,
+        };
+        let iteration = self.iteration.map_or(-1.0, |iteration| iteration as f64);
+        [self.count.into(), self.degree.into(), filter, iteration]
+    }
+
+    /// What [`Self::numbers`] gave.
+    pub(crate) fn of_numbers([count, degree, filter, iteration]: [f64; 4]) -> Self {
+        Self {
+            count: count as u32,
+            degree: degree as u32,
+            filter: match filter {
+                -2.0 => Filter::Dots,
+                -1.0 => Filter::Classic,
+                variance => Filter::Mip(variance as f32),
+            },
+            iteration: (iteration >= 0.0).then_some(iteration as u64),
+        }
+    }
 }
 
 /// The low-pass filter on the image plane that a model was trained with.
@@ -61,12 +88,10 @@ impl Filter {
 /// A piece of the model in the words of the textures. Geometry and harmonics of a splat may come in different pieces.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Batch {
-    /// Splat that `geometry` and `positions` start with.
+    /// Splat that `geometry` starts with.
     pub(crate) first: u32,
     /// Eight words a splat.
     pub(crate) geometry: Vec<u32>,
-    /// Centres, three numbers a splat.
-    pub(crate) positions: Vec<f32>,
     /// Splat that `sh` starts with.
     pub(crate) sh_first: u32,
     /// Harmonics, whole texels a splat.
@@ -77,13 +102,20 @@ impl Batch {
     /// Appends a splat.
     pub(crate) fn push(&mut self, splat: &Splat, degree: u32) {
         push_geometry(splat, &mut self.geometry);
-        self.positions.extend(splat.mean);
         push_sh(splat, degree, &mut self.sh);
     }
 
     /// Splats whose geometry is in it.
     pub(crate) fn len(&self) -> usize {
-        self.positions.len() / 3
+        self.geometry.len() / GEOMETRY_WORDS
+    }
+
+    /// The centres.
+    #[cfg(test)]
+    pub(crate) fn positions(&self) -> Vec<f32> {
+        crate::pack::balls(&self.geometry)
+            .flat_map(|(centre, _)| centre)
+            .collect()
     }
 
     pub(crate) fn is_full(&self, sh_words: usize) -> bool {

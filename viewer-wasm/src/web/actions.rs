@@ -147,6 +147,9 @@ impl App {
                 self.show_panel(hidden);
             }
             "newest" => self.show_newest(),
+            "keep" => self.keep_scene(),
+            "let-go" => self.release(),
+            "beside" => self.set_beside(value),
             "open-run" => {
                 self.switch_run(value.to_owned());
                 self.show_tab(Tab::Splats);
@@ -188,6 +191,7 @@ impl App {
             ("runs-filter", true) => self.filter_table(value),
             ("smooth", true) => self.set_smoothing(value),
             ("wipe", true) => self.set_wipe(value),
+            ("beside-share", true) => self.set_beside_share(value),
             ("photo-amount", true) => self.set_photo_share(value),
             ("gain", true) => self.set_gain(value),
             ("eval-set", false) => self.set_eval_filter(value),

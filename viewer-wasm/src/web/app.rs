@@ -49,11 +49,16 @@ pub(super) fn with<R>(work: impl FnOnce(&mut App) -> R) -> Option<R> {
 }
 
 /// Builds the page.
-pub(super) fn start() {
+pub(super) fn start(token: Option<String>, stored: bool) {
     let location = dom::window().map(|window| window.location());
     let query = location.and_then(|location| location.search().ok()).unwrap_or_default();
+    let address = Address::parse(&query);
     let app = App {
-        address: Address::parse(&query),
+        address: Address {
+            token: token.or(address.token),
+            hides_token: stored,
+            ..address
+        },
         index: Vec::new(),
         runs: Vec::new(),
         renderer: None,
@@ -200,6 +205,14 @@ impl App {
                     .as_ref()
                     .and_then(|renderer| renderer.mesh.as_ref())
                     .map_or(0, |mesh| mesh.n_triangles)
+                    .to_string(),
+            ),
+            (
+                "kept",
+                self.renderer
+                    .as_ref()
+                    .and_then(|renderer| renderer.kept.model.as_ref())
+                    .map_or(0, |model| model.loaded)
                     .to_string(),
             ),
             ("coarse", view.coarse.to_string()),

@@ -74,6 +74,7 @@ impl App {
             .iter()
             .map(|run| Source {
                 name: self.name_of(&run.path),
+                color: run.color,
                 metrics: &run.metrics,
                 memory: &run.memory,
                 config: &run.config,
@@ -113,7 +114,7 @@ impl App {
             let names: Vec<_> = empty.iter().map(|chart| chart.title).collect();
             html += &format!("<p class=\"faint none\">Not recorded: {}.</p>", names.join(", "));
         }
-        if charts.is_empty() {
+        if charts.is_empty() && !sources.is_empty() {
             html = "<p class=\"faint none\">No measurements yet.</p>".to_owned();
         }
         let shown: Vec<_> = [
@@ -139,11 +140,15 @@ impl App {
         let config = report::comparison(&sources, &leaves(|run| &run.config));
         let env = report::comparison(&sources, &leaves(|run| &run.env));
         let what = if sources.len() > 1 { "differences" } else { "values" };
-        let tables = format!(
-            "<section><h2>Figures</h2><div class=\"scroll\">{figures}</div></section><section>{warnings}</section>\
+        let tables = if sources.is_empty() {
+            "<p class=\"faint none\">No run is open.</p>".to_owned()
+        } else {
+            format!(
+                "<section><h2>Figures</h2><div class=\"scroll\">{figures}</div></section><section>{warnings}</section>\
              <section><h2>Configuration <small>{what}</small></h2><div class=\"scroll\">{config}</div></section>\
              <section><h2>Environment <small>{what}</small></h2><div class=\"scroll\">{env}</div></section>"
-        );
+            )
+        };
         dom::set_html("charts", &html);
         dom::set_html("marks", &shown.concat());
         dom::set_html("tables", &tables);
@@ -163,7 +168,7 @@ impl App {
             return String::new();
         };
         let button = |path: &String| {
-            let at = self.runs.iter().position(|run| run.path == *path);
+            let at = self.runs.iter().find(|run| run.path == *path).map(|run| run.color);
             let key = at.map_or(String::new(), |color| format!("<i class=\"key run{color}\"></i>"));
             format!(
                 "<button type=\"button\" data-act=\"overlay\" data-value=\"{}\" aria-pressed=\"{}\">{key}{}</button>",

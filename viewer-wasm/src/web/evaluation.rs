@@ -11,6 +11,7 @@ use super::runs::read_evaluation;
 use super::subject::Subject;
 use crate::address::{Address, Tab};
 use crate::html::escape;
+use crate::math::exp;
 use crate::run::evaluation::{Figure, ViewRow};
 use crate::wipe::Frame;
 
@@ -440,7 +441,7 @@ fn listen() {
             f64::from(event.client_x()) - area.left(),
             f64::from(event.client_y()) - area.top(),
         ];
-        let factor = (-event.delta_y() * 0.0015).clamp(-0.7, 0.7).exp();
+        let factor = exp((-event.delta_y() * 0.0015).clamp(-0.7, 0.7));
         with(|app| {
             app.evaluation.frame.zoom(factor, here);
             app.place_pictures();

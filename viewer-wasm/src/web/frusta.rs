@@ -3,7 +3,7 @@
 use js_sys::{Float32Array, Object};
 use web_sys::{HtmlImageElement, WebGl2RenderingContext as Gl, WebGlBuffer, WebGlTexture, WebGlVertexArrayObject};
 
-use super::gl::{Program, Texels, texture_array};
+use super::gl::{Program, Texels, shader, texture_array};
 use super::renderer::{Shot, bind_array, set_shot};
 use crate::frustum::{Outline, VERTEX_FLOATS};
 
@@ -27,11 +27,7 @@ pub(super) struct Frusta {
 
 impl Frusta {
     pub(super) fn new(gl: &Gl) -> Result<Self, String> {
-        let program = Program::new(
-            gl,
-            &[include_str!("shaders/line.vert")],
-            &[include_str!("shaders/line.frag")],
-        )?;
+        let program = Program::new(gl, &[shader!("line.vert")], &[shader!("line.frag")])?;
         let missing = "the browser gave no buffer";
         let vertices = gl.create_vertex_array().ok_or(missing)?;
         let buffer = gl.create_buffer().ok_or(missing)?;

@@ -1,7 +1,18 @@
 //! Thin words for WebGL2: programs, textures, targets.
 
-use js_sys::{Object, Uint32Array};
+use js_sys::Uint32Array;
 use web_sys::{WebGl2RenderingContext as Gl, WebGlFramebuffer, WebGlProgram, WebGlTexture, WebGlUniformLocation};
+
+/// Text of a shader in `shaders`, without comments and indentation, which only readers of the source need.
+macro_rules! shader {
+    ($name:literal) => {{
+        const SOURCE: &str = include_str!(concat!("shaders/", $name));
+        const SLIM: [u8; $crate::slim::length(SOURCE)] = $crate::slim::without_comments(SOURCE);
+        const TEXT: &str = $crate::slim::text(&SLIM);
+        TEXT
+    }};
+}
+pub(super) use shader;
 
 /// Version line and precisions that every shader begins with.
 const PROLOGUE: &str = "#version 300 es\nprecision highp float;\nprecision highp int;\n";
@@ -59,8 +70,8 @@ impl Program {
 pub(super) enum Texels {
     /// Four 32-bit words.
     Words,
-    /// Four half floats.
-    Halves,
+    /// Two 32-bit words.
+    Pairs,
     /// Four bytes.
     Bytes,
 }
@@ -74,7 +85,7 @@ pub(super) fn texture_array(gl: &Gl, texels: Texels, [width, height, layers]: Ex
     gl.bind_texture(Gl::TEXTURE_2D_ARRAY, Some(&texture));
     let (format, filter) = match texels {
         Texels::Words => (Gl::RGBA32UI, Gl::NEAREST),
-        Texels::Halves => (Gl::RGBA16F, Gl::NEAREST),
+        Texels::Pairs => (Gl::RG32UI, Gl::NEAREST),
         Texels::Bytes => (Gl::RGBA8, Gl::LINEAR),
     };
     for (name, value) in [
@@ -106,10 +117,9 @@ pub(super) fn texture_array(gl: &Gl, texels: Texels, [width, height, layers]: Ex
 }
 
 /// Writes rows of one layer; `words` holds `width * rows * 4` of them.
-pub(super) fn write_rows(gl: &Gl, texture: &WebGlTexture, [y, layer]: [u32; 2], width: u32, words: &[u32]) {
-    let rows = words.len() as u32 / (width * 4);
+pub(super) fn write_rows(gl: &Gl, texture: &WebGlTexture, [y, layer]: [u32; 2], width: u32, words: &Uint32Array) {
+    let rows = words.length() / (width * 4);
     gl.bind_texture(Gl::TEXTURE_2D_ARRAY, Some(texture));
-    let data: Object = Uint32Array::from(words).into();
     let _ = gl.tex_sub_image_3d_with_opt_array_buffer_view(
         Gl::TEXTURE_2D_ARRAY,
         0,
@@ -121,7 +131,7 @@ pub(super) fn write_rows(gl: &Gl, texture: &WebGlTexture, [y, layer]: [u32; 2], 
         1,
         Gl::RGBA_INTEGER,
         Gl::UNSIGNED_INT,
-        Some(&data),
+        Some(words),
     );
 }
 

@@ -4,6 +4,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::app::{App, with};
+use super::beside::Beside;
 use super::dom;
 use super::photo::Photo;
 use crate::address::Address;
@@ -24,6 +25,9 @@ impl App {
         view.photo_share = address
             .number("share")
             .map_or(view.photo_share, |share| share.clamp(0.0, 1.0));
+        view.kept.wanted = address.look("with").map(str::to_owned);
+        view.kept.beside = Beside::of_name(address.look("beside").unwrap_or_default());
+        view.kept.share = address.number("split").map_or(0.5, |share| share.clamp(0.0, 1.0));
         if let Some(input) = dom::input_by_id("photo-amount") {
             input.set_value(&format!("{:.0}", 1000.0 * view.photo_share));
         }
@@ -49,6 +53,13 @@ impl App {
         let photo = view.photo != Photo::Off;
         add("photo", view.photo.name().to_owned(), photo);
         add("share", format!("{:.3}", view.photo_share), photo);
+        let kept = &view.kept;
+        let link = kept.link.as_ref().or(view.elsewhere.as_ref()).or(kept.wanted.as_ref());
+        add("with", link.cloned().unwrap_or_default(), link.is_some());
+        let beside = link.is_some() && kept.beside != Beside::default();
+        add("beside", kept.beside.name().to_owned(), beside);
+        let split = link.is_some() && (kept.share - 0.5).abs() > 1e-3;
+        add("split", format!("{:.3}", kept.share), split);
         self.evaluation.looks(&mut add);
         self.curves.looks(&mut add);
         looks
@@ -95,7 +106,7 @@ impl App {
     pub(super) fn copy_link(&mut self) {
         self.sync_address();
         let query = Address {
-            token: None,
+            hides_token: true,
             ..self.address.clone()
         }
         .print();

@@ -3,22 +3,22 @@
 use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
-use super::app::{App, with};
+use super::app::App;
 use super::dom;
 use super::model::GpuModel;
-use super::net::{ByteStream, NetError};
+use super::net::NetError;
 use super::subject::Subject;
 use super::surfaces;
-use crate::formats::Reader;
+use super::worker::{Failure, Outcome, Piece, Said};
 use crate::framing::Sample;
 use crate::html::count;
-use crate::ply::{self, Batch, Model};
-use crate::surface::Surface;
+use crate::ply::{self, Model};
 
 /// Above this many bytes the old model goes before the new one comes.
 const BOTH_BYTES: u64 = 512 << 20;
 
 /// Where a model comes from.
+#[derive(Clone)]
 pub(super) enum Source {
     /// A file of the server: what it is, its name for people and its address; bytes as the run states them, or 0.
     Server {
@@ -46,10 +46,10 @@ impl Source {
         }
     }
 
-    async fn open(&self) -> Result<ByteStream, NetError> {
+    fn bytes(&self) -> u64 {
         match self {
-            Self::Server { url, subject, .. } => ByteStream::open(url, matches!(subject, Subject::Live(_))).await,
-            Self::Local(file, _) => ByteStream::of_file(file).await,
+            Self::Server { bytes, .. } => *bytes,
+            Self::Local(file, _) => file.size() as u64,
         }
     }
 }
@@ -57,29 +57,88 @@ impl Source {
 impl App {
     /// Begins to read a model; one that is still being read is given up.
     pub(super) fn open_model(&mut self, source: Source) {
-        self.view.reading += 1;
-        self.view.coming = source.subject();
-        self.view.progress = Some(0.0);
-        self.view.next_look = 0;
-        self.view.began_ms = dom::now_ms();
-        (self.view.first_frame_ms, self.view.loaded_ms) = (None, None);
+        let view = &mut self.view;
+        view.reading += 1;
+        view.coming = source.subject();
+        view.progress = Some(0.0);
+        view.next_look = 0;
+        view.began_ms = dom::now_ms();
+        (view.first_frame_ms, view.loaded_ms) = (None, None);
+        if let Some(worker) = &view.worker {
+            let from = match &source {
+                Source::Server { url, subject, .. } => Ok((url.as_str(), matches!(subject, Subject::Live(_)))),
+                Source::Local(file, _) => Err(file),
+            };
+            let kept = [view.shown, view.kept.number];
+            worker.read(view.reading, &source.name(), source.bytes(), from, &kept);
+        }
+        view.source = Some(source);
         self.show_progress();
-        let generation = self.view.reading;
-        spawn_local(async move {
-            let name = source.name();
-            let mut result = read(generation, &source).await;
-            let surface = result.as_mut().ok().and_then(|outcome| outcome.surface.take());
-            if let Some(surface) = surface {
-                with(|app| app.end_reading(generation));
-                let beside = match &source {
-                    Source::Local(_, beside) => beside.as_slice(),
-                    Source::Server { .. } => &[],
+    }
+
+    /// Takes what the worker says of a model.
+    pub(super) fn hear(&mut self, number: u32, said: Said, share: Option<f64>) {
+        if let (Said::Model(_) | Said::Piece(_), Some(worker)) = (&said, &self.view.worker) {
+            worker.taken();
+        }
+        if let Said::Order { id, order, ms } = &said {
+            self.take_order(number, *id, order, *ms);
+            return;
+        }
+        if matches!(said, Said::Broke) {
+            let why = "The worker that reads and sorts splats ended; reload the page, and open a model with fewer.";
+            self.say("sort", why);
+            return;
+        }
+        if number != self.view.reading || !self.view.is_loading() {
+            return;
+        }
+        if share.is_some() {
+            self.view.progress = share;
+            self.show_progress();
+        }
+        match said {
+            Said::Model(model) => {
+                let begun = if self
+                    .view
+                    .source
+                    .as_ref()
+                    .is_some_and(|source| source.bytes() > ply::MAX_BYTES)
+                {
+                    Err(ply::too_large(self.view.source.as_ref().map_or(0, Source::bytes)))
+                } else {
+                    self.begin_model(model)
                 };
-                surfaces::show(generation, &name, surface, beside).await;
-            } else {
-                with(|app| app.finish_model(generation, &name, result));
+                if let Err(why) = begun {
+                    if let Some(worker) = &self.view.worker {
+                        worker.keep(&[self.view.shown, self.view.kept.number]);
+                    }
+                    self.finish_model(Err(why));
+                }
             }
-        });
+            Said::Piece(piece) => self.add_piece(&piece),
+            Said::End(Ok(mut outcome)) => match (outcome.surface.take(), self.view.source.clone()) {
+                (Some(surface), Some(source)) => {
+                    self.end_reading();
+                    spawn_local(async move {
+                        let beside = match &source {
+                            Source::Local(_, beside) => beside.as_slice(),
+                            Source::Server { .. } => &[],
+                        };
+                        surfaces::show(number, &source.name(), surface, beside).await;
+                    });
+                }
+                _ => self.finish_model(Ok(outcome)),
+            },
+            Said::End(Err(failure)) => self.finish_model(Err(match failure {
+                Failure::Reason(reason) => reason,
+                Failure::Status(0) => "the server does not answer".to_owned(),
+                Failure::Status(404 | 410) => "the file is missing".to_owned(),
+                Failure::Status(401 | 403) => NetError::Forbidden.about(""),
+                Failure::Status(status) => format!("the server answers {status}"),
+            })),
+            Said::Share | Said::Order { .. } | Said::Broke => {}
+        }
     }
 
     fn begin_model(&mut self, model: Model) -> Result<(), String> {
@@ -90,15 +149,16 @@ impl App {
         if let Some(given_up) = view.incoming.take() {
             given_up.delete(&renderer.gl);
         }
-        let held = renderer.model.as_ref().map_or(0, |old| old.layout.gpu_bytes());
+        let there = [&renderer.model, &renderer.kept.model].into_iter().flatten();
+        let held: u64 = there.map(|model| model.layout.gpu_bytes()).sum();
         let needed = crate::pack::Layout::new(model.count, model.degree).gpu_bytes();
         if held + needed > BOTH_BYTES
             && let Some(old) = renderer.model.take()
         {
             old.delete(&renderer.gl);
         }
-        let fresh = GpuModel::new(&renderer.gl, model)?;
-        view.sample = Sample::new(model.count);
+        let fresh = GpuModel::new(&renderer.gl, view.reading, model)?;
+        view.sample = Sample::default();
         if let (Subject::Live(iteration), Some(stated)) = (&mut view.coming, model.iteration) {
             // The file may be newer than the word of it.
             *iteration = stated;
@@ -112,28 +172,21 @@ impl App {
             view.shown = view.reading;
             view.subject = view.coming.clone();
         }
-        if let Some(sorter) = &view.sorter {
-            sorter.begin(view.reading, model.count, view.shown);
-        }
         Ok(())
     }
 
-    fn add_batch(&mut self, batch: &Batch) {
+    fn add_piece(&mut self, piece: &Piece) {
         let Some(renderer) = &mut self.renderer else {
             return;
         };
-        self.view.sample.add(&batch.positions);
+        self.view.sample.add(&piece.sample);
         let slot = self.view.incoming.as_mut().or(renderer.model.as_mut());
-        if let Some(model) = slot {
-            model.upload(&renderer.gl, batch);
-        }
-        if let Some(sorter) = &self.view.sorter
-            && !batch.positions.is_empty()
-        {
-            sorter.add(self.view.reading, &batch.positions);
-        }
+        let Some(model) = slot else {
+            return;
+        };
+        model.upload(&renderer.gl, piece);
         // Each picture on the way shows twice what the last one did, so that drawing never outweighs reading.
-        let loaded = batch.first + batch.len() as u32;
+        let loaded = model.loaded;
         if loaded >= self.view.next_look {
             self.view.next_look = loaded.saturating_mul(2);
             self.view.resort();
@@ -141,18 +194,15 @@ impl App {
     }
 
     /// What was read is no model: the one on the screen stays.
-    fn end_reading(&mut self, generation: u32) {
-        if generation == self.view.reading {
-            self.view.progress = None;
-            self.view.coming = self.view.subject.clone();
-            self.show_progress();
-        }
+    fn end_reading(&mut self) {
+        self.view.progress = None;
+        self.view.coming = self.view.subject.clone();
+        self.show_progress();
     }
 
-    fn finish_model(&mut self, generation: u32, name: &str, result: Result<Outcome, String>) {
-        if generation != self.view.reading {
-            return;
-        }
+    fn finish_model(&mut self, result: Result<Outcome, String>) {
+        let name = self.view.source.as_ref().map_or(String::new(), Source::name);
+        let is_there = result.is_ok();
         self.view.progress = None;
         match result {
             Ok(outcome) => {
@@ -189,6 +239,14 @@ impl App {
         }
         self.show_progress();
         self.subject_changed();
+        if self.view.elsewhere.is_some() {
+            // The model that a link wants kept; then comes what it wants shown.
+            if is_there {
+                self.keep_scene();
+            }
+            self.view.elsewhere = None;
+            self.show_first_model();
+        }
     }
 
     /// What could not be read leaves the model on the screen as it was.
@@ -206,82 +264,10 @@ impl App {
         let nothing = self
             .renderer
             .as_ref()
-            .is_none_or(|renderer| renderer.model.is_none() && renderer.mesh.is_none());
+            .is_none_or(|renderer| renderer.model.is_none() && renderer.mesh.is_none() && !renderer.kept.is_there());
         let waits = self.runs.first().is_some_and(|run| run.info.is_running());
         dom::show("empty", nothing && !self.view.is_loading());
         dom::show("choose", !waits);
         dom::show("waiting", waits);
     }
-}
-
-struct Outcome {
-    splats: u32,
-    skipped: u32,
-    warning: Option<String>,
-    surface: Option<Surface>,
-}
-
-async fn read(generation: u32, source: &Source) -> Result<Outcome, String> {
-    let current = || with(|app| app.view.reading == generation).unwrap_or(true);
-    let stated = match source {
-        Source::Server { bytes, .. } => *bytes,
-        Source::Local(file, _) => file.size() as u64,
-    };
-    if stated > ply::MAX_BYTES {
-        return Err(ply::too_large(stated));
-    }
-    let plain = |error: NetError| match error {
-        NetError::Absent => "the file is missing".to_owned(),
-        NetError::Forbidden => error.about(""),
-        NetError::Silent => "the server does not answer".to_owned(),
-        NetError::Other(what) => what,
-    };
-    let stream = source.open().await.map_err(plain)?;
-    let total = stream.total.unwrap_or(stated);
-    let mut reader = Reader::new(&source.name());
-    let mut begun = false;
-    let mut got = 0_u64;
-    while let Some(piece) = stream.next().await.map_err(plain)? {
-        got += piece.len() as u64;
-        if got > ply::MAX_BYTES || !current() {
-            stream.cancel();
-            return Err(ply::too_large(got));
-        }
-        if let Err(why) = reader.push(&piece) {
-            stream.cancel();
-            return Err(why);
-        }
-        take_ready(&mut reader, &mut begun)?;
-        with(|app| {
-            app.view.progress = Some(if total > 0 {
-                (got as f64 / total as f64).min(1.0)
-            } else {
-                0.5
-            });
-            app.show_progress();
-        });
-    }
-    let warning = reader.finish()?;
-    if current() {
-        take_ready(&mut reader, &mut begun)?;
-    }
-    Ok(Outcome {
-        splats: reader.len(),
-        skipped: reader.skipped(),
-        warning,
-        surface: reader.take_surface(),
-    })
-}
-
-/// Hands on what was read, after the model it belongs to.
-fn take_ready(reader: &mut Reader, begun: &mut bool) -> Result<(), String> {
-    let Some(model) = reader.model() else {
-        return Ok(());
-    };
-    if !std::mem::replace(begun, true) {
-        with(|app| app.begin_model(model)).unwrap_or(Ok(()))?;
-    }
-    let ready = reader.take_ready();
-    with(|app| ready.iter().for_each(|batch| app.add_batch(batch)));
-    Ok(())
 }

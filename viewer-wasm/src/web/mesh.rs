@@ -4,7 +4,7 @@ use js_sys::{Object, Uint8Array};
 use wasm_bindgen::JsCast as _;
 use web_sys::{HtmlImageElement, WebGl2RenderingContext as Gl, WebGlBuffer, WebGlTexture, WebGlVertexArrayObject};
 
-use super::gl::Program;
+use super::gl::{Program, shader};
 use super::renderer::{Shot, set_shot};
 use crate::surface::{CORNER_BYTES, Surface};
 
@@ -72,11 +72,7 @@ impl GpuMesh {
     /// # Errors
     /// A sentence for the page.
     pub(super) fn new(gl: &Gl, surface: &Surface, picture: Option<&HtmlImageElement>) -> Result<Self, String> {
-        let program = Program::new(
-            gl,
-            &[include_str!("shaders/mesh.vert")],
-            &[include_str!("shaders/mesh.frag")],
-        )?;
+        let program = Program::new(gl, &[shader!("mesh.vert")], &[shader!("mesh.frag")])?;
         let missing = "the browser gave no buffer";
         let vertices = gl.create_vertex_array().ok_or(missing)?;
         let buffer = gl.create_buffer().ok_or(missing)?;
@@ -110,8 +106,8 @@ impl GpuMesh {
         })
     }
 
-    /// Draws onto the canvas, over what is there.
-    pub(super) fn draw(&self, gl: &Gl, shot: &Shot, look: &MeshLook, near: f32) {
+    /// Draws onto the canvas between two columns of it, over what is there.
+    pub(super) fn draw(&self, gl: &Gl, shot: &Shot, look: &MeshLook, near: f32, [left, right]: [i32; 2]) {
         self.program.bind(gl);
         set_shot(gl, &self.program, shot);
         gl.uniform1f(self.program.at("near"), near);
@@ -128,11 +124,11 @@ impl GpuMesh {
         gl.uniform1i(self.program.at("picture"), 0);
         let [width, height] = shot.lens.size;
         let line = match look.place {
-            Place::Wipe => (look.share * width as f32) as i32,
-            Place::Over | Place::Alone => 0,
+            Place::Wipe => ((look.share * width as f32) as i32).clamp(left, right),
+            Place::Over | Place::Alone => left,
         };
         gl.enable(Gl::SCISSOR_TEST);
-        gl.scissor(line, 0, width as i32 - line, height as i32);
+        gl.scissor(line, 0, right - line, height as i32);
         if look.place != Place::Over {
             gl.clear_color(0.12, 0.125, 0.135, 1.0);
             gl.clear(Gl::COLOR_BUFFER_BIT);

@@ -2,6 +2,7 @@
 
 mod actions;
 mod app;
+mod beside;
 mod curves;
 mod dom;
 mod evaluation;
@@ -19,21 +20,21 @@ mod pointer;
 mod renderer;
 mod runs;
 mod sidebar;
-mod sorting;
 mod splats;
 mod subject;
 mod surfaces;
 mod table;
+mod worker;
 
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
-pub use sorting::Sorting;
+pub use worker::Reading;
 
-/// Builds the page and begins to load.
+/// Builds the page and begins to load. `stored` says that the browser keeps the token, so that the address need not.
 #[wasm_bindgen]
-pub fn start() {
-    app::start();
+pub fn start(token: Option<String>, stored: bool) {
+    app::start(token, stored);
 }
 
 /// How the page stands, as JSON.
@@ -51,5 +52,5 @@ pub fn picture(name: &str) -> Promise {
 /// Milliseconds of the fastest of five sorts of `count` splats in this instance.
 #[wasm_bindgen]
 pub fn sort_bench(count: u32) -> f64 {
-    sorting::bench(count)
+    worker::bench(count)
 }

@@ -1,35 +1,36 @@
-//! A model on the GPU: its textures, the colours of the moment and the draw order.
+//! A model on the GPU: its textures and the draw order; and what a picture shows of the splats in it.
 
-use js_sys::{Object, Uint32Array};
+use js_sys::{Array, Object, Uint32Array};
 use web_sys::{WebGl2RenderingContext as Gl, WebGlFramebuffer, WebGlTexture};
 
 use super::gl::{Texels, texture_array, write_rows};
-use crate::pack::{Layout, ROW};
-use crate::ply::{Batch, Model};
+use super::worker::Piece;
+use crate::pack::{GEOMETRY_WORDS, Layout, ROW};
+use crate::ply::Model;
 
 /// Entries of the draw order in a row of its texture.
 const ORDER_ROW: u32 = 4096;
 
 /// Textures of one model.
 pub(super) struct GpuModel {
+    /// Number that the worker knows it by.
+    pub(super) number: u32,
     pub(super) about: Model,
     pub(super) layout: Layout,
     pub(super) geometry: WebGlTexture,
     pub(super) harmonics: Option<WebGlTexture>,
-    pub(super) colors: WebGlTexture,
-    pub(super) color_frame: WebGlFramebuffer,
     pub(super) order: WebGlTexture,
     /// Splats to draw, in that order.
     pub(super) drawn: u32,
     /// Splats uploaded.
     pub(super) loaded: u32,
-    /// Camera position and SH degree that the colours are for.
-    pub(super) colored_for: Option<([f32; 3], u32)>,
+    /// Counts the changes of splats and order.
+    pub(super) changes: u32,
 }
 
 impl GpuModel {
     /// Takes the memory of a whole model.
-    pub(super) fn new(gl: &Gl, about: Model) -> Result<Self, String> {
+    pub(super) fn new(gl: &Gl, number: u32, about: Model) -> Result<Self, String> {
         let layout = Layout::new(about.count, about.degree);
         let Layout { rows, layers, .. } = layout;
         let size = |texels: u32| [ROW * texels, rows, layers];
@@ -38,50 +39,50 @@ impl GpuModel {
             0 => None,
             texels => Some(texture_array(gl, Texels::Words, size(texels))?),
         };
-        let colors = texture_array(gl, Texels::Halves, size(1))?;
-        let color_frame = gl.create_framebuffer().ok_or("the browser gave no framebuffer")?;
         let order = order_texture(gl, about.count)?;
         Ok(Self {
+            number,
             about,
             layout,
             geometry,
             harmonics,
-            colors,
-            color_frame,
             order,
             drawn: 0,
             loaded: 0,
-            colored_for: None,
+            changes: 0,
         })
     }
 
-    /// Uploads a batch; batches start at whole rows.
-    pub(super) fn upload(&mut self, gl: &Gl, batch: &Batch) {
-        self.rows(gl, &self.geometry, 2, batch.first, &batch.geometry);
+    /// Uploads a piece; pieces start at whole rows.
+    pub(super) fn upload(&mut self, gl: &Gl, piece: &Piece) {
+        self.rows(gl, &self.geometry, 2, piece.first, &piece.geometry);
         if let Some(harmonics) = &self.harmonics {
-            self.rows(gl, harmonics, self.layout.sh_texels() as u32, batch.sh_first, &batch.sh);
+            self.rows(gl, harmonics, self.layout.sh_texels() as u32, piece.sh_first, &piece.sh);
         }
-        self.loaded = self.loaded.max(batch.first + batch.len() as u32);
-        self.colored_for = None;
+        let splats = piece.geometry.length() / GEOMETRY_WORDS as u32;
+        self.loaded = self.loaded.max(piece.first + splats);
+        self.changes += 1;
     }
 
-    fn rows(&self, gl: &Gl, texture: &WebGlTexture, texels: u32, first: u32, words: &[u32]) {
+    fn rows(&self, gl: &Gl, texture: &WebGlTexture, texels: u32, first: u32, words: &Uint32Array) {
         let width = ROW * texels;
-        for (k, part) in words.chunks(width as usize * 4).enumerate() {
-            let (layer, y) = self.layout.place(first / ROW + k as u32);
-            if part.len() as u32 == width * 4 {
-                write_rows(gl, texture, [y, layer], width, part);
-            } else {
-                let mut padded = part.to_vec();
-                padded.resize(width as usize * 4, 0);
-                write_rows(gl, texture, [y, layer], width, &padded);
+        let step = width * 4;
+        for row in 0..words.length().div_ceil(step) {
+            let (layer, y) = self.layout.place(first / ROW + row);
+            let mut part = words.subarray(row * step, words.length().min((row + 1) * step));
+            if part.length() < step {
+                let padded = Uint32Array::new_with_length(step);
+                padded.set(&part, 0);
+                part = padded;
             }
+            write_rows(gl, texture, [y, layer], width, &part);
         }
     }
 
     /// Takes a new draw order.
     pub(super) fn set_order(&mut self, gl: &Gl, order: &Uint32Array) {
         self.drawn = order.length().min(self.about.count);
+        self.changes += 1;
         gl.active_texture(Gl::TEXTURE0);
         gl.bind_texture(Gl::TEXTURE_2D, Some(&self.order));
         let whole = self.drawn / ORDER_ROW;
@@ -110,9 +111,46 @@ impl GpuModel {
     pub(super) fn delete(&self, gl: &Gl) {
         gl.delete_texture(Some(&self.geometry));
         gl.delete_texture(self.harmonics.as_ref());
-        gl.delete_texture(Some(&self.colors));
-        gl.delete_framebuffer(Some(&self.color_frame));
         gl.delete_texture(Some(&self.order));
+    }
+}
+
+/// What a picture shows of each splat in the draw order; one at a time, whatever the model.
+pub(super) struct Records {
+    pub(super) layout: Layout,
+    pub(super) ellipses: WebGlTexture,
+    pub(super) paints: WebGlTexture,
+    frame: WebGlFramebuffer,
+}
+
+impl Records {
+    /// Room for `count` splats.
+    pub(super) fn new(gl: &Gl, count: u32) -> Result<Self, String> {
+        let layout = Layout::new(count, 0);
+        let size = [ROW, layout.rows, layout.layers];
+        let frame = gl.create_framebuffer().ok_or("the browser gave no framebuffer")?;
+        Ok(Self {
+            layout,
+            ellipses: texture_array(gl, Texels::Words, size)?,
+            paints: texture_array(gl, Texels::Pairs, size)?,
+            frame,
+        })
+    }
+
+    /// Has what is drawn next written to a layer.
+    pub(super) fn bind(&self, gl: &Gl, layer: u32) {
+        gl.bind_framebuffer(Gl::FRAMEBUFFER, Some(&self.frame));
+        let places = [Gl::COLOR_ATTACHMENT0, Gl::COLOR_ATTACHMENT0 + 1];
+        for (texture, at) in [&self.ellipses, &self.paints].into_iter().zip(places) {
+            gl.framebuffer_texture_layer(Gl::FRAMEBUFFER, at, Some(texture), 0, layer as i32);
+        }
+        gl.draw_buffers(&places.map(wasm_bindgen::JsValue::from).into_iter().collect::<Array>());
+    }
+
+    pub(super) fn delete(&self, gl: &Gl) {
+        gl.delete_texture(Some(&self.ellipses));
+        gl.delete_texture(Some(&self.paints));
+        gl.delete_framebuffer(Some(&self.frame));
     }
 }
 

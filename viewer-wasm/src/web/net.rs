@@ -1,11 +1,9 @@
-//! Requests: whole texts, the rest of a growing file, streams of bytes.
+//! Requests: whole texts, and the rest of a growing file. Models are read by the worker.
 
-use js_sys::{Reflect, Uint8Array};
+use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{
-    File, ReadableStream, ReadableStreamDefaultReader, ReadableWritablePair, RequestCache, RequestInit, Response,
-};
+use web_sys::{RequestCache, RequestInit, Response};
 
 use super::dom;
 
@@ -121,73 +119,8 @@ pub(super) async fn rest(url: &str, from: u64) -> Result<Rest, NetError> {
     })
 }
 
-#[wasm_bindgen]
-extern "C" {
-    // Which `web-sys` counts among what is not settled.
-    #[wasm_bindgen(extends = ReadableWritablePair)]
-    type DecompressionStream;
-    #[wasm_bindgen(constructor, catch)]
-    fn new(format: &str) -> Result<DecompressionStream, JsValue>;
-}
-
-/// First bytes of a gzip file.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
 /// The last bytes of a file as text; all of it from a server without Range.
 pub(super) async fn end(url: &str, bytes: u32) -> Result<String, NetError> {
     let response = checked(get(url, true, Some(format!("bytes=-{bytes}"))).await?)?;
     Ok(String::from_utf8_lossy(&bytes_of(&response).await?).into_owned())
-}
-
-/// Bytes that arrive piece by piece.
-pub(super) struct ByteStream {
-    reader: ReadableStreamDefaultReader,
-    /// What is wrong when it breaks off.
-    broken: &'static str,
-    /// All of them together, where known.
-    pub(super) total: Option<u64>,
-}
-
-impl ByteStream {
-    /// Opens a file of the server.
-    pub(super) async fn open(url: &str, fresh: bool) -> Result<Self, NetError> {
-        let response = checked(get(url, fresh, None).await?)?;
-        let plain = !matches!(response.headers().get("Content-Encoding"), Ok(Some(_)));
-        let length = response.headers().get("Content-Length").ok().flatten();
-        let total = length.filter(|_| plain).and_then(|length| length.parse().ok());
-        let body = response.body().ok_or(NetError::Absent)?;
-        Self::of(body, total, "the connection broke")
-    }
-
-    /// Opens a file of the reader: its bytes, or those that it holds in a gzip stream.
-    pub(super) async fn of_file(file: &File) -> Result<Self, NetError> {
-        let unreadable = |_| NetError::Other("the browser cannot read the file".to_owned());
-        let mark = file.slice_with_i32_and_i32(0, 2).map_err(unreadable)?.array_buffer();
-        let mark = JsFuture::from(mark).await.map_err(unreadable)?;
-        if Uint8Array::new(&mark).to_vec() != GZIP {
-            return Self::of(file.stream(), Some(file.size() as u64), "the file went away");
-        }
-        let unpack = DecompressionStream::new("gzip").map_err(unreadable)?;
-        let plain = file.stream().pipe_through(unpack.unchecked_ref());
-        Self::of(plain, None, "the gzip file is damaged or cut off")
-    }
-
-    fn of(stream: ReadableStream, total: Option<u64>, broken: &'static str) -> Result<Self, NetError> {
-        let reader = stream.get_reader().dyn_into();
-        let reader = reader.map_err(|_| NetError::Other("the browser offers no streams".to_owned()))?;
-        Ok(Self { reader, broken, total })
-    }
-
-    /// The next piece; `None` at the end.
-    pub(super) async fn next(&self) -> Result<Option<Vec<u8>>, NetError> {
-        let broken = |_| NetError::Other(self.broken.to_owned());
-        let piece = JsFuture::from(self.reader.read()).await.map_err(broken)?;
-        let value = Reflect::get(&piece, &JsValue::from_str("value")).map_err(broken)?;
-        Ok(value.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec))
-    }
-
-    /// Stops reading.
-    pub(super) fn cancel(&self) {
-        let _ = self.reader.cancel();
-    }
 }

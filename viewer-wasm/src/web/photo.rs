@@ -5,6 +5,7 @@
 use super::app::App;
 use super::dom;
 use super::runs::Run;
+use crate::math::pow;
 use crate::run::cameras::Camera;
 
 /// How the photograph lies over the splats.
@@ -89,7 +90,7 @@ impl App {
         dom::style(
             "scene",
             "--gain",
-            &format!("{:.3}", (4.0 * share - 1.0).exp2().max(1.0)),
+            &format!("{:.3}", pow(2.0, 4.0 * share - 1.0).max(1.0)),
         );
         let about = match mode {
             Photo::Difference => "Gain",

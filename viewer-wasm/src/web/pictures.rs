@@ -11,6 +11,7 @@ use super::dom;
 use super::renderer::Shot;
 use super::runs::decoded;
 use crate::error_map::error_picture;
+use crate::math::pow;
 
 /// Sides of the stage, left to right.
 const SIDES: [&str; 2] = ["picture-left", "picture-right"];
@@ -118,7 +119,7 @@ impl App {
             gain_log2,
             ..
         } = &self.pictures;
-        let gain = (*gain_log2 as f32).exp2();
+        let gain = pow(2.0, f64::from(*gain_log2)) as f32;
         for (id, kind) in SIDES.into_iter().zip(kinds) {
             let painted = match kind {
                 "gt" => put(id, photo, *size),

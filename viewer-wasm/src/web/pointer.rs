@@ -178,6 +178,8 @@ impl App {
             }
             "v" if splats && self.view.through.is_some() => self.set_photo(self.view.photo.next()),
             "x" if splats => self.screenshot(),
+            "k" if splats => self.keep_scene(),
+            "b" if splats && self.kept_is_there() => self.next_beside(),
             "[" | "]" if splats => self.step_camera(if key == "[" { -1 } else { 1 }),
             "," | "." if splats => self.step_model(if key == "," { -1 } else { 1 }),
             "o" if splats => self.act("side", ""),
@@ -263,14 +265,13 @@ pub(super) fn listen_keys() {
     dom::on(&window, "keyup", |event: KeyboardEvent| {
         let key = event.key().to_ascii_lowercase();
         with(|app| {
-            let flying = app.view.keys.iter().any(|held| held != "shift");
-            app.view.keys.retain(|held| *held != key);
-            if flying && app.view.keys.is_empty() {
-                app.sync_address();
+            // It has moved the camera for a frame at least, however short it was held.
+            if app.view.keys.contains(&key) {
+                app.view.let_go.push(key);
             }
         });
     });
     dom::on(&window, "blur", |_: Event| {
-        with(|app| app.view.keys.clear());
+        with(|app| (app.view.keys.clear(), app.view.let_go.clear()));
     });
 }

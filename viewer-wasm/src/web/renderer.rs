@@ -1,22 +1,23 @@
-//! Draws a model: colours for the camera, splats far to near into half floats, then the picture onto the page.
+//! Draws models: what the camera sees of each splat, splats far to near into half floats, then the picture onto the page.
 
 use js_sys::{Float32Array, Object, Uint8Array, Uint16Array};
 use wasm_bindgen::JsCast as _;
 use web_sys::{HtmlCanvasElement, WebGl2RenderingContext as Gl, WebGlTexture, WebGlVertexArrayObject};
 
+use super::beside::Beside;
 use super::frusta::Frusta;
-use super::gl::{Program, Target};
+use super::gl::{Program, Target, shader};
 use super::mesh::{GpuMesh, MeshLook};
-use super::model::GpuModel;
+use super::model::{GpuModel, Records};
 use crate::camera::{Lens, Pose};
 use crate::error_map::STOPS;
-use crate::math::Vec3;
+use crate::math::{Vec3, pow};
 use crate::pack::ROW;
 use crate::ply::Filter;
 use crate::style::Style;
 
-const GEOMETRY: &str = include_str!("shaders/geometry.glsl");
-const STYLE: &str = include_str!("shaders/style.glsl");
+const GEOMETRY: &str = shader!("geometry.glsl");
+const STYLE: &str = shader!("style.glsl");
 
 /// Quads of an instance, as in the shader.
 const QUADS: u32 = 256;
@@ -49,14 +50,35 @@ pub(super) struct Shot {
 pub(super) struct Renderer {
     pub(super) gl: Gl,
     pub(super) canvas: HtmlCanvasElement,
-    color: Program,
+    project: Program,
     splat: Program,
     resolve: Program,
     quads: WebGlVertexArrayObject,
-    target: Option<Target>,
+    /// Of the scene shown, and of the one kept beside it.
+    targets: [Option<Target>; 2],
+    records: Option<Records>,
+    /// What the records are of: number and changes of the model, camera and look.
+    projected: Option<(u32, u32, Shot, Look)>,
     pub(super) model: Option<GpuModel>,
     pub(super) mesh: Option<GpuMesh>,
+    /// Kept to be compared with.
+    pub(super) kept: Kept,
     pub(super) frusta: Frusta,
+}
+
+/// A scene that is kept to be compared with.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) model: Option<GpuModel>,
+    pub(super) mesh: Option<GpuMesh>,
+    /// Behind everything, 0 to 1.
+    pub(super) background: Vec3,
+}
+
+impl Kept {
+    pub(super) fn is_there(&self) -> bool {
+        self.model.is_some() || self.mesh.is_some()
+    }
 }
 
 impl Renderer {
@@ -72,34 +94,38 @@ impl Renderer {
         if !floats.iter().any(|name| matches!(gl.get_extension(name), Ok(Some(_)))) {
             return Err("This graphics device cannot draw into half floats, which splats need.".to_owned());
         }
-        let full = include_str!("shaders/full.vert");
+        let full = shader!("full.vert");
         Ok(Self {
-            color: Program::new(&gl, &[full], &[GEOMETRY, include_str!("shaders/color.frag")])?,
-            splat: Program::new(
-                &gl,
-                &[GEOMETRY, STYLE, include_str!("shaders/splat.vert")],
-                &[STYLE, include_str!("shaders/splat.frag")],
-            )?,
-            resolve: Program::new(&gl, &[full], &[STYLE, include_str!("shaders/resolve.frag")])?,
+            project: Program::new(&gl, &[full], &[GEOMETRY, STYLE, shader!("project.frag")])?,
+            splat: Program::new(&gl, &[shader!("splat.vert")], &[STYLE, shader!("splat.frag")])?,
+            resolve: Program::new(&gl, &[full], &[STYLE, shader!("resolve.frag")])?,
             quads: quads(&gl)?,
             frusta: Frusta::new(&gl)?,
-            target: None,
+            targets: [None, None],
+            records: None,
+            projected: None,
             model: None,
             mesh: None,
+            kept: Kept::default(),
             gl,
             canvas,
         })
     }
 
-    /// Draws onto the page; the mesh from a distance on, splats with half the pixels a side when `coarse`.
+    /// Draws onto the page; meshes from a distance on, splats with half the pixels a side when `coarse`. What is kept lies
+    /// beside what is shown as chosen, up to a share of the width.
     pub(super) fn draw(
         &mut self,
         shot: &Shot,
         look: &Look,
         mesh: (&MeshLook, f32),
+        (beside, share): (Beside, f32),
         frusta: bool,
         coarse: bool,
     ) -> Result<(), String> {
+        if self.gl.is_context_lost() {
+            return Ok(());
+        }
         let size = [self.canvas.width(), self.canvas.height()];
         let drawn = if coarse {
             size.map(|side| side.div_ceil(2))
@@ -110,28 +136,67 @@ impl Renderer {
             lens: shot.lens.fitted(drawn),
             ..*shot
         };
-        if self.target.as_ref().is_none_or(|target| target.size != drawn) {
-            if let Some(old) = self.target.take() {
+        let alone = self.model.is_none() && self.mesh.is_none();
+        let beside = match (self.kept.is_there(), beside) {
+            (false, _) => Beside::Shown,
+            (true, Beside::Shown) if !alone => Beside::Shown,
+            (true, _) if alone => Beside::Kept,
+            (true, beside) => beside,
+        };
+        for (side, unused) in [(0, beside == Beside::Kept), (1, beside == Beside::Shown)] {
+            if let Some(old) = self.targets[side].take_if(|old| unused || old.size != drawn) {
                 old.delete(&self.gl);
             }
-            self.target = Some(Target::new(&self.gl, drawn, Gl::RGBA16F)?);
+            if !unused && self.targets[side].is_none() {
+                self.targets[side] = Some(Target::new(&self.gl, drawn, Gl::RGBA16F)?);
+            }
         }
-        let Some(target) = self.target.take() else {
-            return Ok(());
-        };
-        self.splats(&target, &splat_shot, look);
+        let targets = std::mem::take(&mut self.targets);
+        let mut result = Ok(());
+        for (target, kept) in targets.iter().zip([false, true]) {
+            if let Some(target) = target {
+                result = result.and(self.splats(target, &splat_shot, look, kept));
+            }
+        }
         let gl = &self.gl;
         gl.bind_framebuffer(Gl::FRAMEBUFFER, None);
         gl.viewport(0, 0, size[0] as i32, size[1] as i32);
-        self.resolve_onto(&target.texture, look, true);
-        if let Some(surface) = &self.mesh {
-            surface.draw(gl, shot, mesh.0, mesh.1);
+        let width = size[0] as i32;
+        let line = (share * size[0] as f32) as i32;
+        let [of_kept, of_shown] = match beside {
+            Beside::Kept => [[0, width], [0, 0]],
+            Beside::Shown | Beside::Difference => [[0, 0], [0, width]],
+            Beside::Wipe => [[0, line], [line, width]],
+        };
+        let gain = if beside == Beside::Difference {
+            // From as it is to 64 times.
+            pow(2.0, f64::from(6.0 * share)) as f32
+        } else {
+            0.0
+        };
+        let sides = [
+            (&targets[1], &self.kept.mesh, self.kept.background, of_kept),
+            (&targets[0], &self.mesh, look.background, of_shown),
+        ];
+        for (target, surface, background, columns) in sides {
+            let (Some(target), true) = (target, columns[0] < columns[1]) else {
+                continue;
+            };
+            gl.enable(Gl::SCISSOR_TEST);
+            gl.scissor(columns[0], 0, columns[1] - columns[0], size[1] as i32);
+            gl.active_texture(Gl::TEXTURE1);
+            gl.bind_texture(Gl::TEXTURE_2D, targets[1].as_ref().map(|kept| &kept.texture));
+            self.resolve_onto(&target.texture, look, background, gain, true);
+            gl.disable(Gl::SCISSOR_TEST);
+            if let (Some(surface), true) = (surface, gain == 0.0) {
+                surface.draw(gl, shot, mesh.0, mesh.1, columns);
+            }
         }
         if frusta {
             self.frusta.draw(gl, shot);
         }
-        self.target = Some(target);
-        Ok(())
+        self.targets = targets;
+        result
     }
 
     /// The bytes of a picture at the lens's own size: RGBA, rows from the top.
@@ -139,11 +204,11 @@ impl Renderer {
         let size = shot.lens.size;
         let target = Target::new(&self.gl, size, Gl::RGBA16F)?;
         let bytes = Target::new(&self.gl, size, Gl::RGBA8)?;
-        self.splats(&target, shot, look);
+        self.splats(&target, shot, look, false)?;
         let gl = &self.gl;
         gl.bind_framebuffer(Gl::FRAMEBUFFER, Some(&bytes.frame));
         gl.viewport(0, 0, size[0] as i32, size[1] as i32);
-        self.resolve_onto(&target.texture, look, false);
+        self.resolve_onto(&target.texture, look, look.background, 0.0, false);
         let out = Uint8Array::new_with_length(size[0] * size[1] * 4);
         let (width, height) = (size[0] as i32, size[1] as i32);
         let view: &Object = out.as_ref();
@@ -157,7 +222,7 @@ impl Renderer {
 
     /// Depth of what is seen at a pixel of the canvas, from the top left; `None` where hardly anything is.
     pub(super) fn depth_at(&mut self, shot: &Shot, look: &Look, [x, y]: [u32; 2]) -> Option<f32> {
-        let target = self.target.take()?;
+        let target = self.targets[0].take()?;
         let look = Look {
             style: Style::Depth,
             ..*look
@@ -168,28 +233,32 @@ impl Renderer {
             lens: shot.lens.fitted(target.size),
             ..*shot
         };
-        self.splats(&target, &shot, &look);
+        let drawn = self.splats(&target, &shot, &look, false);
         let out = Float32Array::new_with_length(4);
         let view: &Object = out.as_ref();
         // The picture lies with its first row at the bottom.
         let read =
             self.gl
                 .read_pixels_with_opt_array_buffer_view(x as i32, y as i32, 1, 1, Gl::RGBA, Gl::FLOAT, Some(view));
-        self.target = Some(target);
+        self.targets[0] = Some(target);
+        drawn.ok()?;
         read.ok()?;
         let [depth, alpha] = [out.get_index(0), out.get_index(3)];
         (alpha > 0.3).then(|| depth / alpha)
     }
 
-    fn resolve_onto(&self, texture: &WebGlTexture, look: &Look, flip: bool) {
+    /// Writes a target onto what is bound; with a gain its difference from the texture in unit 1.
+    fn resolve_onto(&self, texture: &WebGlTexture, look: &Look, background: Vec3, gain: f32, flip: bool) {
         let gl = &self.gl;
         self.resolve.bind(gl);
         gl.active_texture(Gl::TEXTURE0);
         gl.bind_texture(Gl::TEXTURE_2D, Some(texture));
         gl.uniform1i(self.resolve.at("picture"), 0);
         gl.uniform1i(self.resolve.at("flip"), i32::from(flip));
-        let [r, g, b] = look.background;
-        gl.uniform3f(self.resolve.at("background"), r, g, b);
+        gl.uniform1i(self.resolve.at("other"), 1);
+        gl.uniform1f(self.resolve.at("gain"), gain);
+        gl.uniform3fv_with_f32_array(self.resolve.at("background"), &background);
+        gl.uniform3fv_with_f32_array(self.resolve.at("other_background"), &self.kept.background);
         gl.uniform1i(self.resolve.at("style"), look.style as i32);
         gl.uniform2fv_with_f32_array(self.resolve.at("range"), &look.range);
         let ramp = STOPS.as_flattened().iter().map(|byte| f32::from(*byte) / 255.0);
@@ -199,36 +268,32 @@ impl Renderer {
         gl.draw_arrays(Gl::TRIANGLES, 0, 3);
     }
 
-    fn splats(&mut self, target: &Target, shot: &Shot, look: &Look) {
+    /// Draws the model that is shown, or the one that is kept, into a target.
+    fn splats(&mut self, target: &Target, shot: &Shot, look: &Look, kept: bool) -> Result<(), String> {
+        self.project(shot, look, kept)?;
         let gl = &self.gl;
-        if let Some(model) = &mut self.model {
-            recolor(gl, &self.color, model, shot, look);
-        }
         gl.bind_framebuffer(Gl::FRAMEBUFFER, Some(&target.frame));
         gl.viewport(0, 0, target.size[0] as i32, target.size[1] as i32);
         gl.clear_color(0.0, 0.0, 0.0, 0.0);
         gl.clear(Gl::COLOR_BUFFER_BIT);
-        let Some(model) = &self.model else {
-            return;
+        let model = if kept { &self.kept.model } else { &self.model };
+        let (Some(model), Some(records)) = (model, &self.records) else {
+            return Ok(());
         };
         let program = &self.splat;
         program.bind(gl);
-        bind_array(gl, 0, &model.geometry);
-        bind_array(gl, 1, &model.colors);
-        gl.uniform1i(program.at("geometry"), 0);
-        gl.uniform1i(program.at("colors"), 1);
-        gl.active_texture(Gl::TEXTURE2);
-        gl.bind_texture(Gl::TEXTURE_2D, Some(&model.order));
-        gl.uniform1i(program.at("order"), 2);
+        bind_array(gl, 0, &records.ellipses);
+        bind_array(gl, 1, &records.paints);
+        gl.uniform1i(program.at("ellipses"), 0);
+        gl.uniform1i(program.at("paints"), 1);
         gl.uniform1i(program.at("drawn"), model.drawn as i32);
-        gl.uniform1i(program.at("layer_rows"), model.layout.rows as i32);
-        set_shot(gl, program, shot);
-        gl.uniform1f(program.at("variance"), model.about.filter.variance());
-        let mip = matches!(model.about.filter, Filter::Mip(_));
-        gl.uniform1i(program.at("compensated"), i32::from(mip));
-        gl.uniform1f(program.at("scale_by"), look.scale);
+        gl.uniform1i(program.at("record_rows"), records.layout.rows as i32);
+        gl.uniform2f(
+            program.at("size_px"),
+            shot.lens.size[0] as f32,
+            shot.lens.size[1] as f32,
+        );
         gl.uniform1i(program.at("style"), look.style as i32);
-        gl.uniform1f(program.at("point_px"), POINT_PX);
         gl.enable(Gl::BLEND);
         let under = if look.style == Style::Counts {
             Gl::ONE
@@ -241,6 +306,77 @@ impl Renderer {
         gl.draw_elements_instanced_with_i32(Gl::TRIANGLES, indices, Gl::UNSIGNED_SHORT, 0, batches);
         gl.bind_vertex_array(None);
         gl.disable(Gl::BLEND);
+        Ok(())
+    }
+
+    /// Writes down what a picture shows of each splat in the draw order, unless that is there.
+    fn project(&mut self, shot: &Shot, look: &Look, kept: bool) -> Result<(), String> {
+        let gl = &self.gl;
+        let model = if kept { &self.kept.model } else { &self.model };
+        let Some(model) = model.as_ref().filter(|model| model.drawn > 0) else {
+            return Ok(());
+        };
+        let wanted = Some((model.number, model.changes, *shot, *look));
+        if self.projected == wanted {
+            return Ok(());
+        }
+        self.projected = None;
+        let short = |records: &mut Records| records.layout.capacity() < model.drawn.into();
+        if let Some(old) = self.records.take_if(short) {
+            old.delete(gl);
+        }
+        if self.records.is_none() {
+            // A little more than needed, as the next camera may see more.
+            let room = model.drawn.saturating_add(model.drawn / 8).min(model.about.count);
+            self.records = Some(Records::new(gl, room)?);
+        }
+        let Some(records) = &self.records else {
+            return Ok(());
+        };
+        let program = &self.project;
+        program.bind(gl);
+        bind_array(gl, 0, &model.geometry);
+        bind_array(gl, 1, model.harmonics.as_ref().unwrap_or(&model.geometry));
+        gl.active_texture(Gl::TEXTURE2);
+        gl.bind_texture(Gl::TEXTURE_2D, Some(&model.order));
+        let mip = matches!(model.about.filter, Filter::Mip(_));
+        for (name, value) in [
+            ("geometry", 0),
+            ("harmonics", 1),
+            ("order", 2),
+            ("drawn", model.drawn),
+            ("layer_rows", model.layout.rows),
+            ("record_rows", records.layout.rows),
+            ("degree", look.degree.min(model.about.degree)),
+            ("sh_texels", model.layout.sh_texels() as u32),
+            ("compensated", mip.into()),
+            ("style", look.style as u32),
+        ] {
+            gl.uniform1i(program.at(name), value as i32);
+        }
+        set_shot(gl, program, shot);
+        gl.uniform1f(program.at("variance"), model.about.filter.variance());
+        gl.uniform1f(program.at("scale_by"), look.scale);
+        gl.uniform1f(program.at("point_px"), POINT_PX);
+        gl.disable(Gl::BLEND);
+        let rows = model.drawn.div_ceil(ROW);
+        for layer in 0..rows.div_ceil(records.layout.rows) {
+            records.bind(gl, layer);
+            let rows = (rows - layer * records.layout.rows).min(records.layout.rows);
+            gl.viewport(0, 0, ROW as i32, rows as i32);
+            gl.uniform1i(program.at("layer"), layer as i32);
+            gl.draw_arrays(Gl::TRIANGLES, 0, 3);
+        }
+        self.projected = wanted;
+        Ok(())
+    }
+
+    /// Gives back what only the models of before needed.
+    pub(super) fn forget_records(&mut self) {
+        self.projected = None;
+        if let Some(records) = self.records.take() {
+            records.delete(&self.gl);
+        }
     }
 }
 
@@ -257,36 +393,6 @@ pub(super) fn set_shot(gl: &Gl, program: &Program, Shot { pose, lens }: &Shot) {
 pub(super) fn bind_array(gl: &Gl, unit: u32, texture: &WebGlTexture) {
     gl.active_texture(Gl::TEXTURE0 + unit);
     gl.bind_texture(Gl::TEXTURE_2D_ARRAY, Some(texture));
-}
-
-/// Evaluates the harmonics of every splat when the camera moved.
-fn recolor(gl: &Gl, program: &Program, model: &mut GpuModel, shot: &Shot, look: &Look) {
-    let degree = look.degree.min(model.about.degree);
-    let wanted = Some((shot.pose.position, degree));
-    if model.colored_for == wanted || model.loaded == 0 {
-        return;
-    }
-    model.colored_for = wanted;
-    program.bind(gl);
-    bind_array(gl, 0, &model.geometry);
-    bind_array(gl, 1, model.harmonics.as_ref().unwrap_or(&model.geometry));
-    gl.uniform1i(program.at("geometry"), 0);
-    gl.uniform1i(program.at("harmonics"), 1);
-    gl.uniform1i(program.at("layer_rows"), model.layout.rows as i32);
-    gl.uniform1i(program.at("degree"), degree as i32);
-    gl.uniform1i(program.at("sh_texels"), model.layout.sh_texels() as i32);
-    gl.uniform3fv_with_f32_array(program.at("camera"), &shot.pose.position);
-    gl.disable(Gl::BLEND);
-    gl.bind_framebuffer(Gl::FRAMEBUFFER, Some(&model.color_frame));
-    let rows = model.loaded.div_ceil(ROW);
-    for layer in 0..rows.div_ceil(model.layout.rows) {
-        let (texture, at) = (Some(&model.colors), Gl::COLOR_ATTACHMENT0);
-        gl.framebuffer_texture_layer(Gl::FRAMEBUFFER, at, texture, 0, layer as i32);
-        let rows = (rows - layer * model.layout.rows).min(model.layout.rows);
-        gl.viewport(0, 0, ROW as i32, rows as i32);
-        gl.uniform1i(program.at("layer"), layer as i32);
-        gl.draw_arrays(Gl::TRIANGLES, 0, 3);
-    }
 }
 
 /// Indices of the quads of one instance, four vertices each.

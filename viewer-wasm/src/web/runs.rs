@@ -24,6 +24,8 @@ use crate::run::{RunInfo, parse_index};
 pub(super) struct Run {
     /// Folder, relative to the page.
     pub(super) path: String,
+    /// Number of its colour in charts.
+    pub(super) color: usize,
     pub(super) info: RunInfo,
     pub(super) cameras: Vec<Camera>,
     pub(super) metrics: Metrics,
@@ -213,7 +215,7 @@ pub(super) async fn read_evaluation(path: String, iteration: Option<u64>) {
 }
 
 /// Brings photographs of cameras onto their outlines.
-async fn load_thumbnails(path: String) {
+pub(super) async fn load_thumbnails(path: String) {
     let wanted = with(|app| {
         let run = app.run_mut(&path)?;
         let evaluation = run.newest_evaluation()?;
@@ -276,8 +278,11 @@ impl App {
     fn begin_run(&mut self, path: &str, info: RunInfo, writer: Option<bool>) -> bool {
         self.unsay(path);
         if self.runs.len() < MAX_RUNS && self.runs.iter().all(|run| run.path != path) {
+            let free = |color: &usize| self.runs.iter().all(|run| run.color != *color);
+            let color = (0..MAX_RUNS).find(free).unwrap_or(0);
             self.runs.push(Run {
                 path: path.to_owned(),
+                color,
                 info,
                 writer,
                 heard_ms: dom::now_ms(),
@@ -343,7 +348,10 @@ impl App {
     }
 
     /// Reads the model that the address names, or the newest.
-    fn show_first_model(&mut self) {
+    pub(super) fn show_first_model(&mut self) {
+        if self.read_kept() {
+            return;
+        }
         let Some(run) = self.runs.first() else {
             return;
         };
@@ -404,6 +412,10 @@ impl App {
         self.address.runs = vec![path.clone()];
         (self.address.iteration, self.address.camera, self.address.view) = (None, None, None);
         self.clear_model();
+        if self.view.kept.is_there() {
+            // What is kept is compared with the next run from the same place.
+            self.address.view = Some(self.place());
+        }
         self.view.leave_scene();
         self.forget_messages();
         self.evaluation = self.evaluation.of_another_run();

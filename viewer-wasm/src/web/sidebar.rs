@@ -20,6 +20,7 @@ impl App {
         self.show_models();
         self.show_photo();
         self.show_mesh();
+        self.show_beside();
         let view = &self.view;
         let degree = self
             .renderer
@@ -63,7 +64,10 @@ impl App {
         let plys = self.runs.first().map_or(&[][..], |run| &run.info.plys);
         let subject = &self.view.subject;
         let running = self.runs.first().is_some_and(|run| run.info.is_running());
-        dom::show("models", running || *subject != Subject::Nothing);
+        dom::show(
+            "models",
+            running || *subject != Subject::Nothing || self.kept_is_there(),
+        );
         let last = plys.len().saturating_sub(1);
         let at = plys.iter().position(|ply| *subject == Subject::Saved(ply.iteration));
         if let Some(slider) = dom::input_by_id("iteration") {

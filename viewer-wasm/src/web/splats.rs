@@ -1,23 +1,27 @@
 //! The splats tab: what is drawn, when, and what the reader sees beside it.
 
-use js_sys::{Function, Object, Promise, Reflect};
+use js_sys::{Function, Object, Promise, Reflect, Uint32Array};
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlCanvasElement;
 
 use super::app::{App, with};
+use super::beside::{Beside, KeptScene};
 use super::dom;
+use super::loading::Source;
 use super::mesh::MeshLook;
 use super::model::GpuModel;
 use super::photo::Photo;
 use super::renderer::{Look, Renderer, Shot};
-use super::runs::Run;
-use super::sorting::{SortClient, Sorted};
+use super::runs::{Run, load_thumbnails};
 use super::subject::Subject;
+use super::worker::WorkerClient;
 use crate::address::{FreeView, Tab};
 use crate::camera::{Lens, Pose};
 use crate::framing::Sample;
 use crate::frustum::{self, outline, pick, quality_tint};
 use crate::html::count;
+use crate::math::pow;
 use crate::navigate::{Mode, Navigator};
 use crate::run::cameras::{Arrangement, Camera, arrangement, home};
 use crate::style::Style;
@@ -40,6 +44,23 @@ struct Order {
     done: Box<dyn FnOnce(Result<JsValue, JsValue>)>,
 }
 
+/// The order that was asked for last: for which camera, lens and size of splats, and the number it will carry.
+#[derive(Default)]
+pub(super) struct Asked {
+    of: Option<(Shot, f32)>,
+    waits: Option<u32>,
+}
+
+impl Asked {
+    /// Whether another order is needed for a camera.
+    fn is_stale(&self, shot: &Shot, scale: f32, reach: f32) -> bool {
+        let serves = |(of, of_scale): &(Shot, f32)| {
+            !of.pose.differs(&shot.pose, reach) && of.lens == shot.lens && *of_scale == scale
+        };
+        self.waits.is_none() && !self.of.as_ref().is_some_and(serves)
+    }
+}
+
 /// State of the splats tab.
 pub(super) struct View {
     pub(super) navigator: Navigator,
@@ -55,8 +76,10 @@ pub(super) struct View {
     pub(super) mesh: MeshLook,
     pub(super) mesh_name: String,
     pub(super) dirty: bool,
+    /// Keys that are held, and those of them that were let go since the last frame.
     pub(super) keys: Vec<String>,
-    pub(super) sorter: Option<SortClient>,
+    pub(super) let_go: Vec<String>,
+    pub(super) worker: Option<WorkerClient>,
     /// What is on the screen, and what is being read.
     pub(super) subject: Subject,
     pub(super) coming: Subject,
@@ -68,9 +91,15 @@ pub(super) struct View {
     pub(super) shown: u32,
     pub(super) reading: u32,
     pub(super) incoming: Option<GpuModel>,
-    sorted_for: Option<Pose>,
-    sort_waits: Option<u32>,
+    /// Where the models on the screen and on the way come from.
+    pub(super) source: Option<Source>,
+    /// Run and iteration of a model of a link that is to be kept.
+    pub(super) elsewhere: Option<String>,
+    pub(super) asked: Asked,
+    pub(super) kept: KeptScene,
     orders: Vec<Order>,
+    /// The order of the model is that of a picture, of what another camera sees.
+    strayed: bool,
     last_frame_ms: f64,
     /// The camera stands before a file that lies elsewhere than the run.
     framed: bool,
@@ -117,7 +146,8 @@ impl View {
             mesh_name: String::new(),
             dirty: true,
             keys: Vec::new(),
-            sorter: None,
+            let_go: Vec::new(),
+            worker: None,
             subject: Subject::Nothing,
             coming: Subject::Nothing,
             sample: Sample::default(),
@@ -125,9 +155,12 @@ impl View {
             shown: 0,
             reading: 0,
             incoming: None,
-            sorted_for: None,
-            sort_waits: None,
+            source: None,
+            elsewhere: None,
+            asked: Asked::default(),
+            kept: KeptScene::default(),
             orders: Vec::new(),
+            strayed: false,
             last_frame_ms: 0.0,
             framed: false,
             moved: false,
@@ -161,7 +194,7 @@ impl View {
 
     /// Has the order made again, as after new splats.
     pub(super) fn resort(&mut self) {
-        self.sorted_for = None;
+        self.asked.of = None;
         self.dirty = true;
     }
 }
@@ -177,22 +210,52 @@ impl App {
             Ok(renderer) => {
                 dom::on(&renderer.canvas, "webglcontextlost", |event: web_sys::Event| {
                     event.prevent_default();
-                    let text = "The graphics driver took its memory back. Reload the page to draw again.";
+                    let text = "The graphics driver took its memory back; the page draws again when it has it.";
                     with(|app| app.say("webgl", text));
+                });
+                dom::on(&renderer.canvas, "webglcontextrestored", |_: web_sys::Event| {
+                    with(App::draw_again);
                 });
                 self.renderer = Some(renderer);
             }
             Err(why) => self.say("webgl", &why),
         }
-        let done = |sorted: Sorted| {
-            with(|app| app.take_order(sorted));
+        self.view.worker = WorkerClient::new(|number, said, share| {
+            with(|app| app.hear(number, said, share));
+        });
+        if self.view.worker.is_none() {
+            self.say(
+                "sort",
+                "This browser starts no worker, so splats cannot be read and sorted.",
+            );
+        }
+    }
+
+    /// Builds all that was on the graphics device anew, and reads the model again.
+    fn draw_again(&mut self) {
+        let Some(canvas) = self.renderer.take().map(|renderer| renderer.canvas) else {
+            return;
         };
-        let failed = |why: String| {
-            with(|app| app.say("sort", &why));
-        };
-        self.view.sorter = SortClient::new(done, failed);
-        if self.view.sorter.is_none() {
-            self.say("sort", "This browser starts no worker, so splats cannot be sorted.");
+        match Renderer::new(canvas) {
+            Ok(renderer) => {
+                self.renderer = Some(renderer);
+                let view = &mut self.view;
+                (view.incoming, view.progress, view.kept) = (None, None, KeptScene::default());
+                view.shown = 0;
+                let subject = std::mem::take(&mut view.subject);
+                self.unsay("webgl");
+                if let Some(run) = self.runs.first_mut() {
+                    run.thumbnails.clear();
+                    spawn_local(load_thumbnails(run.path.clone()));
+                }
+                self.set_frusta();
+                self.show_side();
+                match (subject, self.view.source.clone()) {
+                    (Subject::Nothing | Subject::File(..), Some(source)) => self.open_model(source),
+                    (subject, _) => self.show_subject(subject),
+                }
+            }
+            Err(why) => self.say("webgl", &why),
         }
     }
 
@@ -253,7 +316,7 @@ impl App {
         let was_drawing = self.view.last_frame_ms > 0.0;
         self.view.last_frame_ms = 0.0;
         self.choose_pixels();
-        if !std::mem::take(&mut self.view.dirty) {
+        if self.view.strayed || !std::mem::take(&mut self.view.dirty) {
             self.settle();
             return;
         }
@@ -276,6 +339,7 @@ impl App {
             &shot,
             &self.view.look,
             (&self.view.mesh, near),
+            (self.view.kept.beside, self.view.kept.share as f32),
             frusta,
             self.view.coarse,
         );
@@ -310,6 +374,9 @@ impl App {
             self.view.navigator.fly(direction, fast, seconds.max(0.016));
             self.left_camera();
         }
+        let view = &mut self.view;
+        let let_go = std::mem::take(&mut view.let_go);
+        view.keys.retain(|key| !let_go.contains(key));
         moving
     }
 
@@ -333,43 +400,61 @@ impl App {
         self.view.moved = false;
         // A place before a file of the reader means nothing to who opens the address.
         let run = self.view.through.is_none() && !self.view.framed;
-        self.address.view = run.then_some(FreeView {
+        self.address.view = run.then(|| self.place());
+    }
+
+    /// Where the camera is.
+    pub(super) fn place(&self) -> FreeView {
+        FreeView {
             pose: self.view.navigator.pose,
             distance: self.view.navigator.distance,
-        });
+        }
     }
 
     fn ask_for_order(&mut self) {
+        let Some(shot) = self.shot() else {
+            return;
+        };
         let view = &mut self.view;
-        let pose = view.navigator.pose;
-        let reach = view.navigator.reach();
-        let stale = view.sorted_for.is_none_or(|sorted| sorted.differs(&pose, reach));
+        let (reach, scale) = (view.navigator.reach(), view.look.scale.max(1.0));
         let model = if view.incoming.is_some() {
             view.reading
         } else {
             view.shown
         };
-        if !stale || view.sort_waits.is_some() || model == 0 {
+        let Some(worker) = &mut view.worker else {
             return;
-        }
-        if let Some(sorter) = &mut view.sorter {
-            view.sort_waits = Some(sorter.sort(model, pose.depth_row()));
-            view.sorted_for = Some(pose);
+        };
+        for (number, asked) in [(model, &mut view.asked), (view.kept.number, &mut view.kept.asked)] {
+            if number > 0 && asked.is_stale(&shot, scale, reach) {
+                asked.waits = Some(worker.sort(number, &shot.pose.sight(&shot.lens, scale)));
+                asked.of = Some((shot, scale));
+            }
         }
     }
 
-    fn take_order(&mut self, sorted: Sorted) {
+    /// Takes an order that the worker made for a model.
+    pub(super) fn take_order(&mut self, number: u32, id: u32, order: &Uint32Array, ms: f64) {
         let view = &mut self.view;
-        if view.sort_waits == Some(sorted.id) {
-            view.sort_waits = None;
+        for asked in [&mut view.asked, &mut view.kept.asked] {
+            if asked.waits == Some(id) {
+                asked.waits = None;
+            }
         }
         view.sorts += 1;
-        view.sort_ms = Some(sorted.ms);
+        view.sort_ms = Some(ms);
         let mut replaced = false;
         let Some(renderer) = &mut self.renderer else {
             return;
         };
-        if sorted.generation == view.reading
+        if number == view.kept.number {
+            if let Some(model) = &mut renderer.kept.model {
+                model.set_order(&renderer.gl, order);
+                view.dirty = true;
+            }
+            return;
+        }
+        if number == view.reading
             && !view.is_loading()
             && let Some(model) = view.incoming.take()
         {
@@ -381,17 +466,18 @@ impl App {
             view.subject = view.coming.clone();
             replaced = true;
         }
-        if sorted.generation != view.shown {
+        if number != view.shown {
             view.resort();
             return;
         }
         if let Some(model) = &mut renderer.model {
-            model.set_order(&renderer.gl, &sorted.order);
+            model.set_order(&renderer.gl, order);
             view.dirty = true;
         }
         let waiting = std::mem::take(&mut view.orders);
-        let (ready, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|order| order.sort <= sorted.id);
+        let (ready, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|order| order.sort <= id);
         view.orders = later;
+        view.strayed = !ready.is_empty();
         for order in ready {
             let look = Look {
                 scale: 1.0,
@@ -425,15 +511,21 @@ impl App {
         view.reading += 1;
         (view.shown, view.progress) = (0, None);
         (view.subject, view.coming) = Default::default();
+        view.strayed = false;
+        (view.source, view.elsewhere) = (None, None);
         for order in std::mem::take(&mut view.orders) {
             (order.done)(Err("the model was taken off the screen".into()));
         }
         if let Some(renderer) = &mut self.renderer {
             let models = view.incoming.take().into_iter().chain(renderer.model.take());
             models.for_each(|model| model.delete(&renderer.gl));
+            renderer.forget_records();
             if let Some(mesh) = renderer.mesh.take() {
                 mesh.delete(&renderer.gl);
             }
+        }
+        if let Some(worker) = &view.worker {
+            worker.keep(&[view.kept.number]);
         }
         view.resort();
     }
@@ -441,9 +533,9 @@ impl App {
     /// Draws a picture as soon as an order for its camera is there.
     pub(super) fn order_picture(&mut self, shot: Shot, done: Box<dyn FnOnce(Result<JsValue, JsValue>)>) {
         let view = &mut self.view;
-        match &mut view.sorter {
-            Some(sorter) if view.shown > 0 && view.incoming.is_none() => {
-                let sort = sorter.sort(view.shown, shot.pose.depth_row());
+        match &mut view.worker {
+            Some(worker) if view.shown > 0 && view.incoming.is_none() => {
+                let sort = worker.sort(view.shown, &shot.pose.sight(&shot.lens, 1.0));
                 view.orders.push(Order { sort, shot, done });
             }
             _ => done(Err("no model is on the screen yet".into())),
@@ -484,9 +576,10 @@ impl App {
     }
 
     /// Brings a model before the camera that no camera of the scene is there for: a file from elsewhere, or a run without
-    /// cameras. One that lies where the run's cameras look is left in their places.
+    /// cameras. One that lies where the run's cameras look is left in their places, and one that is compared with what is kept
+    /// is seen from where that is.
     pub(super) fn frame_model(&mut self) {
-        let Some(space) = self.view.sample.space() else {
+        let Some(space) = self.view.sample.space().filter(|_| !self.kept_is_there()) else {
             return;
         };
         let cameras = self.runs.first().is_some_and(|run| !run.cameras.is_empty());
@@ -638,7 +731,8 @@ impl App {
 
     fn show_hud(&self) {
         let view = &self.view;
-        let model = self.renderer.as_ref().and_then(|renderer| renderer.model.as_ref());
+        let renderer = self.renderer.as_ref();
+        let model = renderer.and_then(|renderer| renderer.model.as_ref().or(renderer.kept.model.as_ref()));
         let splats = model.map_or(0, |model| model.loaded);
         let mut parts = vec![format!("{} splats", count(f64::from(splats)))];
         parts.extend(view.sort_ms.map(|ms| format!("sort {ms:.1} ms")));
@@ -649,8 +743,12 @@ impl App {
         }));
         let [low, high] = view.look.range;
         match view.look.style {
+            _ if view.kept.number > 0 && view.kept.beside == Beside::Difference => {
+                let most = pow(2.0, -6.0 * view.kept.share);
+                parts.push(format!("difference, mean over channels: 0 to {most:.3} (bright)"));
+            }
             Style::Depth => parts.push(format!("depth {low:.2} (bright) to {high:.2}")),
-            Style::Counts => parts.push(format!("0 to {high:.0} splats a pixel (bright)")),
+            Style::Counts => parts.push(format!("0 to {high:.0} splats per pixel (bright)")),
             _ => {}
         }
         dom::set_text("hud", &parts.join("  ·  "));

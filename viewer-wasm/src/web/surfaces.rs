@@ -9,7 +9,7 @@ use super::mesh::{GpuMesh, MeshLook, Place};
 use super::runs::decoded;
 use super::sidebar::button;
 use crate::formats::mesh::pictures;
-use crate::framing::Sample;
+use crate::framing::{Sample, Sampler};
 use crate::html::count;
 use crate::surface::Surface;
 
@@ -93,8 +93,10 @@ impl App {
                     shaded: !surface.has_colors && image.is_none(),
                     ..MeshLook::default()
                 };
-                self.view.sample = Sample::new(surface.n_triangles() * 3);
-                self.view.sample.add(&surface.positions);
+                let mut sampler = Sampler::new(surface.n_triangles() * 3);
+                let corners = surface.positions.as_chunks::<3>().0.iter().copied();
+                self.view.sample = Sample::default();
+                self.view.sample.add(&sampler.choose(corners));
                 self.frame_model();
                 self.unsay("model");
                 if let Some(remark) = remark {

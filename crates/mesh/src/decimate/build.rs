@@ -2,13 +2,14 @@
 
 use std::thread;
 
-use super::collapse::{BORDER, Edge, FIXED, NONE, State};
+use super::collapse::{BORDER, Edge, FIXED, Frame, LOCKED, NONE, State};
 use super::quadric::Quadric;
-use super::queue::{Queue, class};
+use super::queue::{LAST, Queue, class};
 use crate::Mesh;
 use crate::curve::Curve;
 use crate::edges::{Edges, ends};
-use crate::vector::{cross, dot, double_area, norm, sub, unit, wide};
+use crate::parallel::threads;
+use crate::vector::{cross, dot, double_area, norm, sub, unit};
 
 /// Weight of a plane across an open border, per squared length, beside the area of triangles.
 const BORDER_WEIGHT: f64 = 10.0;
@@ -19,18 +20,39 @@ const HOLD: f64 = 1e-6;
 /// Threads are started only for more edges than this.
 const PARALLEL_FROM: usize = 1 << 16;
 
+/// What is known of vertices beside their places.
+pub(super) struct Known {
+    pub(super) quadrics: Vec<Quadric>,
+    pub(super) flags: Vec<u8>,
+}
+
 impl State {
     /// A mesh without doubled and degenerate triangles, with at least one triangle.
     pub(super) fn new(mesh: Mesh) -> Self {
-        let mesh = in_order(mesh);
+        let frame = Frame::around(&mesh);
+        let (mesh, _) = in_order(mesh);
+        Self::of_ordered(mesh, frame, None, threads())
+    }
+
+    /// The same for a mesh of which some is known: that whose collapses go on.
+    pub(super) fn going_on(mesh: Mesh, frame: Frame, mut known: Known) -> Self {
+        let (mesh, order) = in_order(mesh);
+        known.quadrics = order.iter().map(|&vertex| known.quadrics[vertex as usize]).collect();
+        known.flags = order.iter().map(|&vertex| known.flags[vertex as usize]).collect();
+        Self::of_ordered(mesh, frame, Some(known), threads())
+    }
+
+    /// A mesh whose triangles are sorted, each from its lowest vertex on.
+    pub(super) fn of_ordered(mesh: Mesh, frame: Frame, known: Option<Known>, threads: usize) -> Self {
         let (vertices, triangles) = (mesh.positions.len(), mesh.triangles.len());
-        let [low, high] = mesh.bounds().unwrap_or_default().map(wide);
-        let size = sub(high, low).into_iter().fold(0.0, f64::max);
+        let (quadrics, flags) = match known {
+            Some(known) => (known.quadrics, known.flags),
+            None => (Vec::new(), vec![0; vertices]),
+        };
         let mut state = Self {
-            origin: low,
-            scale: if size > 0.0 { 1.0 / size } else { 1.0 },
-            quadrics: Vec::new(),
-            flags: vec![0; vertices],
+            frame,
+            quadrics,
+            flags,
             first: vec![NONE; vertices],
             next: vec![NONE; 3 * triangles],
             edge_of: vec![0; 3 * triangles],
@@ -45,11 +67,24 @@ impl State {
             mesh,
         };
         state.link();
-        state.quadrics = state.all_quadrics();
+        if state.quadrics.is_empty() {
+            state.quadrics = state.all_quadrics();
+        }
         state.met = vec![0; vertices];
-        state.queue = Queue::new(state.all_classes());
-        state.edges = vec![Edge::Current; state.ends.len()];
+        state.queue = Queue::new(state.all_classes(threads));
+        state.edges = (0..state.ends.len() as u32)
+            .map(|edge| match state.is_locked(edge) {
+                true => Edge::Gone,
+                false => Edge::Current,
+            })
+            .collect();
         state
+    }
+
+    /// Whether an edge has an end that stays where it is while parts collapse.
+    fn is_locked(&self, edge: u32) -> bool {
+        let [u, v] = self.ends[edge as usize];
+        (self.flags[u as usize] | self.flags[v as usize]) & LOCKED != 0
     }
 
     /// Lists corners by vertex, numbers edges, finds borders.
@@ -115,37 +150,66 @@ impl State {
         quadrics
     }
 
-    /// The class of every edge.
-    fn all_classes(&self) -> Vec<u32> {
+    /// The class of every edge, the last for those that wait.
+    fn all_classes(&self, threads: usize) -> Vec<u32> {
         let count = self.ends.len();
-        let threads = match count {
-            0..=PARALLEL_FROM => 1,
-            _ => thread::available_parallelism().map_or(1, usize::from).min(16),
+        let share = match count {
+            0..=PARALLEL_FROM => count,
+            _ => count.div_ceil(threads),
         };
-        let share = count.div_ceil(threads).max(1);
         let mut classes = vec![0; count];
+        let class_of = |edge| match self.is_locked(edge) {
+            true => LAST,
+            false => class(self.collapsed(edge).0),
+        };
         thread::scope(|scope| {
-            for (part, classes) in classes.chunks_mut(share).enumerate() {
-                scope.spawn(move || {
-                    for (of_edge, edge) in classes.iter_mut().zip((part * share) as u32..) {
-                        *of_edge = class(self.collapsed(edge).0);
-                    }
-                });
+            let fill = |(part, classes): (usize, &mut [u32])| {
+                for (of_edge, edge) in classes.iter_mut().zip((part * share) as u32..) {
+                    *of_edge = class_of(edge);
+                }
+            };
+            let mut parts = classes.chunks_mut(share.max(1)).enumerate();
+            let own = parts.next();
+            for part in parts {
+                scope.spawn(move || fill(part));
             }
+            own.into_iter().for_each(fill);
         });
         classes
     }
 }
 
 /// The same mesh with vertices along a curve through space and triangles by their lowest vertex, so that what is near each
-/// other lies together.
-fn in_order(mut mesh: Mesh) -> Mesh {
+/// other lies together; and which vertex each was.
+fn in_order(mesh: Mesh) -> (Mesh, Vec<u32>) {
+    let (mut mesh, order) = along_curve(mesh);
+    sort(&mut mesh.triangles);
+    (mesh, order)
+}
+
+/// The same mesh with vertices along a curve through space, and which vertex each was.
+pub(super) fn along_curve(mut mesh: Mesh) -> (Mesh, Vec<u32>) {
     let Some(curve) = Curve::around(&mesh.positions) else {
-        return mesh;
+        return (mesh, Vec::new());
     };
-    let mut order: Vec<(u64, u32)> = mesh.positions.iter().map(|&p| curve.place(p)).zip(0..).collect();
-    order.sort_unstable();
-    let order: Vec<u32> = order.into_iter().map(|(_, vertex)| vertex).collect();
+    let mut places = vec![(0, 0); mesh.positions.len()];
+    let share = places.len().div_ceil(threads());
+    thread::scope(|scope| {
+        let parts = places
+            .chunks_mut(share)
+            .zip(mesh.positions.chunks(share))
+            .zip((0..).step_by(share));
+        for ((places, positions), first) in parts {
+            let curve = &curve;
+            scope.spawn(move || {
+                for ((place, &p), vertex) in places.iter_mut().zip(positions).zip(first..) {
+                    *place = (curve.place(p), vertex);
+                }
+            });
+        }
+    });
+    places.sort_unstable();
+    let order: Vec<u32> = places.into_iter().map(|(_, vertex)| vertex).collect();
     let mut new_of = vec![0; order.len()];
     for (&old, new) in order.iter().zip(0..) {
         new_of[old as usize] = new;
@@ -154,11 +218,14 @@ fn in_order(mut mesh: Mesh) -> Mesh {
     for vertex in mesh.triangles.as_flattened_mut() {
         *vertex = new_of[*vertex as usize];
     }
-    // Each keeps its direction and begins at its lowest vertex.
-    for triangle in &mut mesh.triangles {
+    (mesh, order)
+}
+
+/// Sorts triangles by their lowest vertex, from which on each goes in its direction.
+pub(super) fn sort(triangles: &mut [[u32; 3]]) {
+    for triangle in triangles.iter_mut() {
         let lowest = (0..3).fold(0, |lowest, k| if triangle[k] < triangle[lowest] { k } else { lowest });
         triangle.rotate_left(lowest);
     }
-    mesh.triangles.sort_unstable();
-    mesh
+    triangles.sort_unstable();
 }

@@ -18,9 +18,10 @@ const GONE: [u32; 3] = [NONE; 3];
 
 /// Least cosine between a triangle's normals before and after.
 const LEAST_COSINE: f64 = 0.2;
-/// Flags of a vertex: on an open edge; at an edge of more than two triangles.
+/// Flags of a vertex: on an open edge; at an edge of more than two triangles; at a triangle of two parts.
 pub(super) const BORDER: u8 = 1;
 pub(super) const FIXED: u8 = 2;
+pub(super) const LOCKED: u8 = 4;
 
 /// What is known of an edge.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,16 +43,33 @@ pub(super) enum Collapse {
     Done(f64),
     /// It did not.
     None,
-    /// There is none.
+    /// There is none, or none up to that class.
     End,
+}
+
+/// The coordinates in which quadrics are kept: a box of size 1.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) origin: V3,
+    pub(super) scale: f64,
+}
+
+impl Frame {
+    /// That of a mesh.
+    pub(super) fn around(mesh: &Mesh) -> Self {
+        let [low, high] = mesh.bounds().unwrap_or_default().map(wide);
+        let size = sub(high, low).into_iter().fold(0.0, f64::max);
+        Self {
+            origin: low,
+            scale: if size > 0.0 { 1.0 / size } else { 1.0 },
+        }
+    }
 }
 
 /// A mesh whose edges collapse.
 pub(super) struct State {
     pub(super) mesh: Mesh,
-    /// Origin and scale of the coordinates in which quadrics are kept: a box of size 1.
-    pub(super) origin: V3,
-    pub(super) scale: f64,
+    pub(super) frame: Frame,
     pub(super) quadrics: Vec<Quadric>,
     pub(super) flags: Vec<u8>,
     /// A corner at each vertex, and after each corner the next at its vertex.
@@ -93,7 +111,10 @@ impl State {
 
     /// A vertex in the box of size 1.
     pub(super) fn place(&self, vertex: u32) -> V3 {
-        scale(sub(wide(self.mesh.positions[vertex as usize]), self.origin), self.scale)
+        scale(
+            sub(wide(self.mesh.positions[vertex as usize]), self.frame.origin),
+            self.frame.scale,
+        )
     }
 
     /// Cost of an edge's collapse, the place where it would lead, and the error there, all in the box of size 1.
@@ -112,9 +133,9 @@ impl State {
         (cost, place, quadric.distance(cost))
     }
 
-    /// Takes the cheapest edge.
-    pub(super) fn next(&mut self, most_error: f64) -> Collapse {
-        let Some(edge) = self.queue.pop() else {
+    /// Takes the cheapest edge, of those up to a class.
+    pub(super) fn next(&mut self, most_class: u32, most_error: f64) -> Collapse {
+        let Some(edge) = self.queue.pop(most_class) else {
             return Collapse::End;
         };
         if self.edges[edge as usize] == Edge::Gone {
@@ -126,7 +147,7 @@ impl State {
             self.queue.push(edge, class(cost));
             return Collapse::None;
         }
-        let error = error / self.scale;
+        let error = error / self.frame.scale;
         if error > most_error || !self.may_collapse(edge, place) {
             self.edges[edge as usize] = Edge::Refused;
             return Collapse::None;
@@ -260,7 +281,12 @@ impl State {
     fn collapse(&mut self, edge: u32, place: V3) {
         let [u, v] = self.ends[edge as usize];
         if let Some(colors) = &mut self.mesh.colors {
-            let [pu, pv] = [u, v].map(|v| scale(sub(wide(self.mesh.positions[v as usize]), self.origin), self.scale));
+            let [pu, pv] = [u, v].map(|v| {
+                scale(
+                    sub(wide(self.mesh.positions[v as usize]), self.frame.origin),
+                    self.frame.scale,
+                )
+            });
             let along = sub(pv, pu);
             let t = (dot(sub(place, pu), along) / dot(along, along)).clamp(0.0, 1.0);
             // Both at one place.
@@ -268,7 +294,7 @@ impl State {
             let [from, to] = [u, v].map(|vertex| colors[vertex as usize]);
             colors[u as usize] = std::array::from_fn(|i| from[i] + (to[i] - from[i]) * t);
         }
-        self.mesh.positions[u as usize] = narrow(add(scale(place, 1.0 / self.scale), self.origin));
+        self.mesh.positions[u as usize] = narrow(add(scale(place, 1.0 / self.frame.scale), self.frame.origin));
         self.quadrics[u as usize] = self.quadrics[u as usize].plus(&self.quadrics[v as usize]);
         self.flags[u as usize] |= self.flags[v as usize];
         self.edges[edge as usize] = Edge::Gone;

@@ -40,6 +40,51 @@ fn a_sphere_stays_a_sphere() {
     assert_eq!(to(&sphere, Target::Triangles(1000)), (small, done), "twice the same");
 }
 
+/// Parts of a few thousand vertices, and the mesh as a whole.
+#[test]
+fn parts_do_as_the_whole_does() {
+    let in_parts = |mesh: &Mesh, threads, target| in_parts_of(2000, threads, mesh.clone(), target, &mut on).unwrap();
+    let sphere = shapes::sphere(80, 2.0);
+    let colors = sphere.positions().iter().map(|p| p.map(|x| 0.25 * x + 0.5)).collect();
+    let sphere = sphere.with_colors(colors).unwrap();
+    for target in [Target::Triangles(1000), Target::Vertices(502), Target::Error(0.005)] {
+        let (whole, wanted) = to(&sphere, target);
+        let (small, done) = in_parts(&sphere, 1, target);
+        assert_eq!(in_parts(&sphere, 3, target), (small.clone(), done), "{target:?}");
+        let found = report(&small);
+        assert_eq!(
+            (found.genus(), found.pieces, done.reached),
+            (Some(0), 1, true),
+            "{found}"
+        );
+        let before = sphere.positions().len() as u64;
+        assert_eq!(done.collapses, before - small.positions().len() as u64);
+        assert!(done.error < 1.2 * wanted.error, "{done:?}, whole {wanted:?}");
+        let count = |mesh: &Mesh| mesh.triangles().len() as f64;
+        assert!((count(&small) / count(&whole) - 1.0).abs() < 0.05, "{target:?}");
+        assert!((small.volume() / sphere.volume() - 1.0).abs() < 0.01);
+        for (p, c) in small.positions().iter().zip(small.colors().unwrap()) {
+            assert!((0..3).all(|i| (0.25 * p[i] + 0.5 - c[i]).abs() < 0.05), "{p:?} {c:?}");
+        }
+    }
+    // Flat parts wait for nothing, borders stay, and what has no edge to collapse ends.
+    let square = shapes::square(120);
+    let (small, done) = in_parts(&square, 2, Target::Triangles(200));
+    let found = report(&small);
+    assert_eq!((found.euler, found.pieces), (1, 1));
+    // A collapse at the border takes one triangle, any other two.
+    assert!((199..=200).contains(&found.triangles), "{found}");
+    assert!(
+        done.reached && (small.area() - 1.0).abs() < 1e-4,
+        "{done:?} {}",
+        small.area()
+    );
+    let soup = shapes::soup(9000, 3000, 7);
+    let pieces = report(&clean::faces(soup.clone()).0).pieces;
+    let (small, done) = in_parts(&soup, 2, Target::Triangles(20));
+    assert_eq!((report(&small).pieces, done.reached), (pieces, false));
+}
+
 #[test]
 fn targets_are_met_or_said_to_be_missed() {
     let torus = shapes::torus(2.0, 0.7, 40, 20);
@@ -189,7 +234,7 @@ fn bad_input_is_named() {
 #[test]
 fn memory_is_as_predicted() {
     crate::alone::run("decimate::tests::memory_is_as_predicted", || {
-        for mesh in [shapes::sphere(200, 1.0), shapes::square(200)] {
+        for mesh in [shapes::sphere(200, 1.0), shapes::square(200), shapes::square(520)] {
             let (vertices, triangles) = (mesh.positions().len() as u64, mesh.triangles().len() as u64);
             let predicted = host_bytes(vertices, triangles);
             let own = vertices * 12 + triangles * 12;

@@ -17,7 +17,7 @@ fn coord([x, y, z]: V3) -> Coord3D<f64> {
 }
 
 /// A number of the sign of (b - a) x (c - a) . (d - a), exactly.
-pub(super) fn orient(a: V3, b: V3, c: V3, d: V3) -> f64 {
+pub(crate) fn orient(a: V3, b: V3, c: V3, d: V3) -> f64 {
     // Shewchuk's is positive for d below a, b, c counter-clockwise.
     orient3d(coord(b), coord(a), coord(c), coord(d))
 }

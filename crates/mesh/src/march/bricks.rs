@@ -4,7 +4,7 @@ use super::dense::too_many;
 use super::table::{CASES, CORNERS, EDGES};
 use super::{Grid, seen};
 use crate::progress::Ticker;
-use crate::{Error, Mesh, Progress, clean};
+use crate::{Error, Mesh, Progress, clean, parallel};
 
 /// Voxels along a brick's side.
 const SIDE: usize = 8;
@@ -15,6 +15,10 @@ const WIDE: usize = SIDE + 1;
 /// Words of the marks of one axis.
 const WORDS: usize = BRICK_VOXELS / 64;
 const NONE: u32 = u32::MAX;
+/// Bricks whose vertices or triangles wait for each other to be put in order.
+const BATCH: usize = 1 << 10;
+/// Bricks that a thread takes at once.
+const TAKEN: usize = 16;
 
 /// Values in bricks of 8 x 8 x 8 voxels.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +83,7 @@ fn split(place: [usize; 3]) -> (usize, usize) {
 }
 
 /// Which voxels own a vertex, along each axis, and the number of the brick's first.
+#[derive(Clone, Copy, Default)]
 struct Marks {
     bits: [[u64; WORDS]; 3],
     first: u32,
@@ -107,7 +112,7 @@ impl Marks {
 }
 
 /// The level 0 over bricks, the same surface as [`super::dense`] gives over the box around them. Vertices are in the order
-/// of bricks, axes and voxels. Takes 200 B per brick beside the mesh.
+/// of bricks, axes and voxels, by however many threads. Takes 200 B per brick beside the mesh.
 ///
 /// # Errors
 /// [`Error::Length`], [`Error::Unfit`] for bricks out of order, [`Error::Setting`], [`Error::NotFinite`],
@@ -115,66 +120,88 @@ impl Marks {
 pub fn bricks(bricks: &Bricks, grid: Grid, progress: Progress<'_>) -> Result<Mesh, Error> {
     grid.check()?;
     bricks.check()?;
-    let mut ticker = Ticker::new(progress, 2 * bricks.values.len() as u64);
-    let mut marks: Vec<Marks> = Vec::with_capacity(bricks.keys.len());
+    let mut ticker = Ticker::new(progress, 2 * bricks.keys.len() as u64);
+    let numbers: Vec<usize> = (0..bricks.keys.len()).collect();
+    let mut marks: Vec<Marks> = Vec::with_capacity(numbers.len());
     let mut positions = Vec::new();
-    for (brick, key) in bricks.keys.iter().enumerate() {
-        let values = bricks.with_halo(&bricks.neighbors(brick));
-        let mut mark = Marks {
-            bits: [[0; WORDS]; 3],
-            first: positions.len() as u32,
-        };
-        for (axis, bits) in mark.bits.iter_mut().enumerate() {
-            for voxel in 0..BRICK_VOXELS {
-                let place = [voxel % SIDE, voxel / SIDE % SIDE, voxel / SIDE / SIDE];
-                let at = place[0] + WIDE * (place[1] + WIDE * place[2]);
-                let [a, b] = [at, at + WIDE.pow(axis as u32)].map(|at| seen(Some(values[at])));
-                let (Some(a), Some(b)) = (a, b) else { continue };
-                if (a < 0.0) != (b < 0.0) {
-                    bits[voxel / 64] |= 1 << (voxel % 64);
-                    let place = std::array::from_fn(|i| i64::from(key[i]) * SIDE as i64 + place[i] as i64);
-                    positions.push(grid.crossing(place, axis, a, b));
-                }
-            }
+    for batch in numbers.chunks(BATCH) {
+        for (mut mark, places) in each(batch, |brick| crossings(bricks, grid, brick)) {
+            mark.first = positions.len() as u32;
+            positions.extend(places);
+            marks.push(mark);
         }
-        marks.push(mark);
         too_many(positions.len())?;
-        ticker.step(BRICK_VOXELS as u64)?;
+        ticker.step(batch.len() as u64)?;
     }
     // A closed surface has two triangles a vertex, less some.
     let mut triangles = Vec::with_capacity(2 * positions.len());
-    for (brick, mark) in marks.iter().enumerate() {
-        ticker.step(BRICK_VOXELS as u64)?;
-        let neighbors = bricks.neighbors(brick);
-        // A cell across a face needs the neighbour's vertices only where the level passes.
-        if mark.count() == 0
-            && neighbors[1..]
-                .iter()
-                .all(|&n| n == NONE || marks[n as usize].count() == 0)
-        {
-            continue;
+    for batch in numbers.chunks(BATCH) {
+        for part in each(batch, |brick| cells(bricks, &marks, brick)) {
+            triangles.extend(part);
         }
-        let values = bricks.with_halo(&neighbors);
-        for voxel in 0..BRICK_VOXELS {
-            let place = [voxel % SIDE, voxel / SIDE % SIDE, voxel / SIDE / SIDE];
-            let corner = |c: usize| [place[0] + (c & 1), place[1] + (c >> 1 & 1), place[2] + (c >> 2)];
-            let values: [f32; CORNERS] = std::array::from_fn(|c| {
-                let [x, y, z] = corner(c);
-                values[x + WIDE * (y + WIDE * z)]
-            });
-            let inside = (0..CORNERS).fold(0, |set, c| set | usize::from(values[c] < 0.0) << c);
-            if inside == 0 || inside == 255 || !values.iter().all(|value| value.is_finite()) {
-                continue;
-            }
-            let vertex = |edge: u8| {
-                let (low, axis) = EDGES[usize::from(edge)];
-                let (side, voxel) = split(corner(usize::from(low)));
-                marks[neighbors[side] as usize].vertex(usize::from(axis), voxel)
-            };
-            triangles.extend(CASES[inside].triangles().iter().map(|t| t.map(vertex)));
-        }
+        ticker.step(batch.len() as u64)?;
     }
     ticker.finish()?;
     // Edges between seen points that no whole cell has.
     Ok(clean::unreferenced(Mesh::new(positions, triangles)?).0)
+}
+
+/// What `job` makes of each brick, in their order.
+fn each<R: Send + Clone + Default>(batch: &[usize], job: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let mut found = vec![R::default(); batch.len()];
+    let items = found.iter_mut().zip(batch);
+    parallel::each_in(parallel::threads(), TAKEN, items, |(found, &brick)| *found = job(brick));
+    found
+}
+
+/// Which voxels of a brick own a vertex, and where these are.
+fn crossings(bricks: &Bricks, grid: Grid, brick: usize) -> (Marks, Vec<[f32; 3]>) {
+    let key = bricks.keys[brick];
+    let values = bricks.with_halo(&bricks.neighbors(brick));
+    let mut mark = Marks::default();
+    let mut places = Vec::new();
+    for (axis, bits) in mark.bits.iter_mut().enumerate() {
+        for voxel in 0..BRICK_VOXELS {
+            let place = [voxel % SIDE, voxel / SIDE % SIDE, voxel / SIDE / SIDE];
+            let at = place[0] + WIDE * (place[1] + WIDE * place[2]);
+            let [a, b] = [at, at + WIDE.pow(axis as u32)].map(|at| seen(Some(values[at])));
+            let (Some(a), Some(b)) = (a, b) else { continue };
+            if (a < 0.0) != (b < 0.0) {
+                bits[voxel / 64] |= 1 << (voxel % 64);
+                let place = std::array::from_fn(|i| i64::from(key[i]) * SIDE as i64 + place[i] as i64);
+                places.push(grid.crossing(place, axis, a, b));
+            }
+        }
+    }
+    (mark, places)
+}
+
+/// The triangles in the cells above a brick's voxels.
+fn cells(bricks: &Bricks, marks: &[Marks], brick: usize) -> Vec<[u32; 3]> {
+    let mut triangles = Vec::new();
+    let neighbors = bricks.neighbors(brick);
+    // A cell across a face needs the neighbour's vertices only where the level passes.
+    if neighbors.iter().all(|&n| n == NONE || marks[n as usize].count() == 0) {
+        return triangles;
+    }
+    let values = bricks.with_halo(&neighbors);
+    for voxel in 0..BRICK_VOXELS {
+        let place = [voxel % SIDE, voxel / SIDE % SIDE, voxel / SIDE / SIDE];
+        let corner = |c: usize| [place[0] + (c & 1), place[1] + (c >> 1 & 1), place[2] + (c >> 2)];
+        let values: [f32; CORNERS] = std::array::from_fn(|c| {
+            let [x, y, z] = corner(c);
+            values[x + WIDE * (y + WIDE * z)]
+        });
+        let inside = (0..CORNERS).fold(0, |set, c| set | usize::from(values[c] < 0.0) << c);
+        if inside == 0 || inside == 255 || !values.iter().all(|value| value.is_finite()) {
+            continue;
+        }
+        let vertex = |edge: u8| {
+            let (low, axis) = EDGES[usize::from(edge)];
+            let (side, voxel) = split(corner(usize::from(low)));
+            marks[neighbors[side] as usize].vertex(usize::from(axis), voxel)
+        };
+        triangles.extend(CASES[inside].triangles().iter().map(|t| t.map(vertex)));
+    }
+    triangles
 }

@@ -1,25 +1,15 @@
 //! The nearest place on a mesh, by a tree of boxes.
 
-use std::ops::Range;
-
 use super::{Hit, is_better};
-use crate::mesh::centre;
+use crate::boxes::{Boxes, Node};
 use crate::vector::{V3, add, dot, double_area, scale, sub, wide};
 use crate::{Error, Mesh};
 
-/// Ranges this short are leaves.
-const LEAF: usize = 6;
-/// No box, and no place.
-const NO_BOX: [[f32; 3]; 2] = [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]];
-
-/// The triangles of a mesh, halved again and again along the axis in which their middles are widest; the box of every
-/// half. At most 4 B a triangle and 16 B a triangle's share of boxes.
+/// The triangles of a mesh in a tree of boxes: at most 20 B a triangle.
 #[derive(Clone, Debug)]
 pub struct Surface<'a> {
     mesh: &'a Mesh,
-    order: Vec<u32>,
-    /// Node 0 is unused, node 1 the root, nodes 2 i and 2 i + 1 the halves of node i.
-    boxes: Vec<[[f32; 3]; 2]>,
+    tree: Boxes,
 }
 
 impl<'a> Surface<'a> {
@@ -34,49 +24,11 @@ impl<'a> Surface<'a> {
                 needs: "triangles",
             });
         }
-        let mut tree = Self {
+        let all = (0..mesh.triangles.len() as u32).collect();
+        Ok(Self {
             mesh,
-            order: (0..mesh.triangles.len() as u32).collect(),
-            boxes: vec![NO_BOX; 2],
-        };
-        let centres: Vec<[f32; 3]> = mesh
-            .triangles
-            .iter()
-            .map(|&t| centre(mesh.corners(t)).map(|x| x as f32))
-            .collect();
-        tree.split(&centres);
-        Ok(tree)
-    }
-
-    fn split(&mut self, centres: &[[f32; 3]]) {
-        let mut pending = vec![(1, 0..self.order.len())];
-        while let Some((node, range)) = pending.pop() {
-            if self.boxes.len() <= node {
-                self.boxes.resize(node + 1, NO_BOX);
-            }
-            let corners = self.order[range.clone()]
-                .iter()
-                .flat_map(|&t| self.mesh.triangles[t as usize]);
-            self.boxes[node] = around(corners.map(|vertex| self.mesh.positions[vertex as usize]));
-            if range.len() <= LEAF {
-                continue;
-            }
-            let part = &mut self.order[range.clone()];
-            let [low, high] = around(part.iter().map(|&t| centres[t as usize]));
-            let width = |axis: usize| high[axis] - low[axis];
-            let axis = (1..3).fold(
-                0,
-                |widest, axis| if width(axis) > width(widest) { axis } else { widest },
-            );
-            let half = part.len() / 2;
-            part.select_nth_unstable_by(half, |&a, &b| {
-                centres[a as usize][axis]
-                    .total_cmp(&centres[b as usize][axis])
-                    .then(a.cmp(&b))
-            });
-            let middle = range.start + half;
-            pending.extend([(2 * node, range.start..middle), (2 * node + 1, middle..range.end)]);
-        }
+            tree: Boxes::new(mesh, all),
+        })
     }
 
     /// The nearest place to a finite place.
@@ -89,16 +41,16 @@ impl<'a> Surface<'a> {
             point: place,
         };
         let mut squared = f64::INFINITY;
-        self.search(1, 0..self.order.len(), place, &mut squared, &mut best);
+        self.search(&self.tree.root(), place, &mut squared, &mut best);
         Hit {
             distance: squared.sqrt(),
             ..best
         }
     }
 
-    fn search(&self, node: usize, range: Range<usize>, place: V3, squared: &mut f64, best: &mut Hit) {
-        if range.len() <= LEAF {
-            for &index in &self.order[range] {
+    fn search(&self, node: &Node, place: V3, squared: &mut f64, best: &mut Hit) {
+        let Some(halves) = self.tree.halves(node) else {
+            for &index in self.tree.triangles(node) {
                 let point = on_triangle(place, self.mesh.corners(self.mesh.triangles[index as usize]));
                 let d = sub(point, place);
                 if is_better((dot(d, d), index), (*squared, best.index)) {
@@ -107,31 +59,18 @@ impl<'a> Surface<'a> {
                 }
             }
             return;
-        }
-        let middle = range.start + range.len() / 2;
-        let halves = [(2 * node, range.start..middle), (2 * node + 1, middle..range.end)];
-        let away = |node: usize| to_box(place, self.boxes[node]);
-        let mut halves = halves.map(|(node, range)| (away(node), node, range));
+        };
+        let mut halves = halves.map(|half| (to_box(place, self.tree.around(&half)), half));
         if halves[1].0 < halves[0].0 {
             halves.swap(0, 1);
         }
-        for (away, node, range) in halves {
+        for (away, half) in &halves {
             // Rounding may put a place on a box just beyond it.
             if away * (1.0 - 1e-12) <= *squared {
-                self.search(node, range, place, squared, best);
+                self.search(half, place, squared, best);
             }
         }
     }
-}
-
-/// The box around places.
-fn around(places: impl Iterator<Item = [f32; 3]>) -> [[f32; 3]; 2] {
-    places.fold(NO_BOX, |[low, high], p| {
-        [
-            std::array::from_fn(|i| low[i].min(p[i])),
-            std::array::from_fn(|i| high[i].max(p[i])),
-        ]
-    })
 }
 
 /// Squared distance from a box.

@@ -4,6 +4,8 @@ use std::io::BufRead;
 
 use kiln_ply::{Element, Format, MAX_LIST_ITEMS, Reader};
 
+use super::Values;
+use crate::mesh::finite;
 use crate::polygon::triangulate;
 use crate::vector::wide;
 use crate::{Error, Mesh};
@@ -22,13 +24,23 @@ const ROOM: u64 = 1 << 16;
 /// # Errors
 /// [`Error::Ply`], [`Error::Content`], and what [`Mesh`] refuses.
 pub fn read(input: impl BufRead) -> Result<Mesh, Error> {
+    Ok(read_with(input, |_| false)?.0)
+}
+
+/// [`read()`], and the values of those properties of vertices that `wanted` names, in the order of the file.
+///
+/// # Errors
+/// Those of [`read()`]; [`Error::NotFinite`] for such values.
+pub fn read_with(input: impl BufRead, wanted: impl Fn(&str) -> bool) -> Result<(Mesh, Values), Error> {
     let mut reader = Reader::new(input);
     let header = reader.header()?;
     let mut vertices = None;
     let mut triangles = Vec::new();
     for element in &header.elements {
         match element.name.as_str() {
-            "vertex" if vertices.is_none() => vertices = Some(Vertices::read(&mut reader, header.format, element)?),
+            "vertex" if vertices.is_none() => {
+                vertices = Some(Vertices::read(&mut reader, header.format, element, &wanted)?);
+            }
             "face" if vertices.is_none() => {
                 return Err(content(
                     "faces come before the vertices".to_owned(),
@@ -59,7 +71,21 @@ pub fn read(input: impl BufRead) -> Result<Mesh, Error> {
     if let Some(colors) = vertices.colors {
         mesh = mesh.with_colors(colors)?;
     }
-    Ok(mesh)
+    finite("value of vertex", vertices.more.values.as_chunks::<1>().0).map_err(|error| match error {
+        Error::NotFinite { what, index } => Error::NotFinite {
+            what,
+            index: index / vertices.more.names.len().max(1),
+        },
+        other => other,
+    })?;
+    let comments = header.comments;
+    Ok((
+        mesh,
+        Values {
+            comments,
+            ..vertices.more
+        },
+    ))
 }
 
 fn content(found: String, hint: &'static str) -> Error {
@@ -75,10 +101,16 @@ struct Vertices {
     positions: Vec<[f32; 3]>,
     normals: Option<Vec<[f32; 3]>>,
     colors: Option<Vec<[f32; 3]>>,
+    more: Values,
 }
 
 impl Vertices {
-    fn read(reader: &mut Reader<impl BufRead>, format: Format, element: &Element) -> Result<Self, Error> {
+    fn read(
+        reader: &mut Reader<impl BufRead>,
+        format: Format,
+        element: &Element,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Self, Error> {
         let place = |name: &str| {
             element
                 .properties
@@ -101,18 +133,32 @@ impl Vertices {
             scalar if scalar.is_float() => 1.0,
             scalar => 2.0_f64.powi(8 * scalar.bytes() as i32) - 1.0,
         });
+        let more: Vec<usize> = (0..element.properties.len())
+            .filter(|&place| {
+                let property = &element.properties[place];
+                property.list.is_none() && wanted(&property.name)
+            })
+            .collect();
         let room = element.count.min(ROOM) as usize;
         let list = |wanted: bool| wanted.then(|| Vec::with_capacity(room));
         let mut read = Self {
             positions: Vec::with_capacity(room),
             normals: list(normal.is_some()),
             colors: list(color.is_some()),
+            more: Values {
+                names: more
+                    .iter()
+                    .map(|&place| element.properties[place].name.clone())
+                    .collect(),
+                ..Values::default()
+            },
         };
         let mut row = Vec::new();
         for _ in 0..element.count {
             reader.row(format, element, &mut row)?;
             let take = |places: [usize; 3]| places.map(|place| row[place] as f32);
             read.positions.push(take(position));
+            read.more.values.extend(more.iter().map(|&place| row[place] as f32));
             if let (Some(normals), Some(normal)) = (&mut read.normals, normal) {
                 normals.push(take(normal));
             }

@@ -144,3 +144,38 @@ fn damage_never_panics_and_takes_no_memory() {
         property float z\nend_header\n";
     assert!(matches!(read(huge.as_bytes()), Err(Error::Ply(_))));
 }
+
+#[test]
+fn values_of_vertices_come_back_and_harm_nobody() {
+    let mesh = shapes::sphere(3, 1.0).with_own_normals();
+    let n = mesh.positions().len();
+    let mesh = mesh.with_colors(vec![[0.2, 0.4, 0.6]; n]).unwrap();
+    let more = Values {
+        names: ["weight", "f_dc_0"].map(str::to_owned).to_vec(),
+        values: (0..2 * n).map(|i| i as f32 * 0.37 - 1.0).collect(),
+        comments: vec!["kiln opacity_floor 0.5".to_owned()],
+    };
+    let mut bytes = Vec::new();
+    write_with(&mesh, &more, &mut bytes).unwrap();
+    let (back, found) = read_with(&bytes[..], |name| name == "f_dc_0" || name == "weight").unwrap();
+    assert_eq!(
+        (back.positions(), back.triangles()),
+        (mesh.positions(), mesh.triangles())
+    );
+    assert_eq!(found, more);
+    let (_, one) = read_with(&bytes[..], |name| name.starts_with("f_")).unwrap();
+    let wanted: Vec<f32> = more.values.iter().copied().skip(1).step_by(2).collect();
+    assert_eq!((&one.names[..], one.values), (&more.names[1..], wanted));
+    assert_eq!(read(&bytes[..]).unwrap(), back);
+    let short = Values {
+        values: vec![0.0; 3],
+        ..more.clone()
+    };
+    assert!(write_with(&mesh, &short, &mut Vec::new()).is_err());
+    let mut odd = more;
+    odd.values[5] = f32::NAN;
+    let mut bytes = Vec::new();
+    write_with(&mesh, &odd, &mut bytes).unwrap();
+    let error = read_with(&bytes[..], |name| name == "f_dc_0").unwrap_err().to_string();
+    assert!(error.contains("value of vertex 2 is not finite"), "{error}");
+}

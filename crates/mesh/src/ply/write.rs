@@ -4,6 +4,7 @@ use std::io::Write;
 
 use kiln_ply::{Element, Format, Header, Scalar};
 
+use super::Values;
 use crate::{Error, Mesh};
 
 /// Writes a mesh, binary with the lowest byte first: `x y z` and, where there are any, `nx ny nz` as `float`, `red green
@@ -14,6 +15,26 @@ use crate::{Error, Mesh};
 /// # Errors
 /// [`Error::Io`]; [`Error::TooMany`] beyond 2^31 vertices, which `int` cannot name.
 pub fn write(mesh: &Mesh, comments: &[String], out: &mut dyn Write) -> Result<(), Error> {
+    let none = Values {
+        comments: comments.to_vec(),
+        ..Values::default()
+    };
+    write_with(mesh, &none, out)
+}
+
+/// [`write()`], and after the others the values of each vertex as `float`. Programs that do not know their names see the mesh.
+///
+/// # Errors
+/// Those of [`write()`]; [`Error::Length`] unless each vertex has a value of each name.
+pub fn write_with(mesh: &Mesh, more: &Values, out: &mut dyn Write) -> Result<(), Error> {
+    let wanted = mesh.positions.len() * more.names.len();
+    if more.values.len() != wanted {
+        return Err(Error::Length {
+            what: "values of vertices",
+            found: more.values.len(),
+            wanted,
+        });
+    }
     let most = i32::MAX as usize;
     if mesh.positions.len() > most {
         return Err(Error::TooMany {
@@ -30,11 +51,16 @@ pub fn write(mesh: &Mesh, comments: &[String], out: &mut dyn Write) -> Result<()
     if mesh.colors.is_some() {
         vertex = vertex.with(Scalar::U8, ["red", "green", "blue"]);
     }
+    vertex = vertex.with(Scalar::F32, more.names.iter().cloned());
     let face = Element::new("face", mesh.triangles.len() as u64).with_list(Scalar::U8, Scalar::I32, "vertex_indices");
     let header = Header {
         format: Format::LittleEndian,
         // A line break would end the comment.
-        comments: comments.iter().map(|line| line.replace(['\n', '\r'], " ")).collect(),
+        comments: more
+            .comments
+            .iter()
+            .map(|line| line.replace(['\n', '\r'], " "))
+            .collect(),
         elements: vec![vertex, face],
     };
     write!(out, "{header}")?;
@@ -52,6 +78,8 @@ pub fn write(mesh: &Mesh, comments: &[String], out: &mut dyn Write) -> Result<()
                 .iter()
                 .flatten(),
         );
+        let own = vertex * more.names.len()..(vertex + 1) * more.names.len();
+        row.extend(more.values[own].iter().flat_map(|value| value.to_le_bytes()));
         out.write_all(&row)?;
     }
     for triangle in &mesh.triangles {

@@ -261,6 +261,30 @@ pub(super) const MESHES: &[Row] = &[
     ),
 ];
 
+/// Flags of the MeshSplatting trainer that say nothing there either.
+pub(super) const TRIANGLES: &[Row] = &[
+    Refused(
+        &["--lamba_depth", "--depth_ratio"],
+        "--depth_ratio 1.0",
+        "MeshSplatting reads it nowhere; leave it out, or weigh depth maps by `losses: [..., { kind: depth, weight: 1 }]`",
+    ),
+    Refused(
+        &["--intervall_add_triangles"],
+        "--intervall_add_triangles 500",
+        "MeshSplatting reads it nowhere; leave it out. There it is `--densification_interval` that counts",
+    ),
+    Refused(
+        &["--wandb_name"],
+        "--wandb_name garden",
+        "MeshSplatting reads it nowhere; `--name` names the run, `sinks` say where its figures go",
+    ),
+    Refused(
+        &["--use_sparse_adam"],
+        "--use_sparse_adam",
+        "MeshSplatting imports that optimiser and never uses it; leave it out, or see `optimizer`",
+    ),
+];
+
 /// The first refused flag of a command line, as typed, up to `--`. Only training and planning have such flags; other
 /// commands are free to use the same letters.
 pub(in crate::cli) fn find_refused(args: &[String]) -> Option<(&str, &'static str)> {
@@ -272,7 +296,7 @@ pub(in crate::cli) fn find_refused(args: &[String]) -> Option<(&str, &'static st
         .enumerate()
         .take_while(|(_, arg)| *arg != "--")
         .find_map(|(at, arg)| {
-            let rows = GAUSSIANS.iter().chain(OTHERS).chain(MESHES);
+            let rows = GAUSSIANS.iter().chain(OTHERS).chain(MESHES).chain(TRIANGLES);
             let mut rows = rows.filter_map(|row| match *row {
                 Refused(flags, _, instead) => Some((flags, &[][..], instead)),
                 RefusedWith(flags, only, _, instead) => Some((flags, only, instead)),
@@ -383,9 +407,12 @@ pub(in crate::cli) fn page() -> String {
          ## 3DGS-MCMC, gsplat, LichtFeld Studio, Brush\n\n{}\n\
          ## Mesh extraction and memory options\n\n\
          In that pipeline `-i` is the iteration to start from and `-r` the kind of regularisation; here they are image\n\
-         folder and resolution, as in the trainers above.\n\n{}",
+         folder and resolution, as in the trainers above.\n\n{}\n\
+         ## MeshSplatting\n\n\
+         Flags without effect in that trainer.\n\n{}",
         table(GAUSSIANS),
         table(OTHERS),
-        table(MESHES)
+        table(MESHES),
+        table(TRIANGLES)
     )
 }

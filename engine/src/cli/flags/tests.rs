@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use super::others::{GAUSSIANS, KNOWN_COMMAND, MESHES, OTHERS, Row, example};
+use super::others::{GAUSSIANS, KNOWN_COMMAND, MESHES, OTHERS, Row, TRIANGLES, example};
 use super::{find_refused, page};
 use crate::cli::exit::{Exit, Failure as _};
 use crate::cli::{Request, UsageError, parse};
 use crate::config::{ConfigError, HoldOut, Inputs, LpipsChoice, Profile, resolve};
 
 fn rows() -> impl Iterator<Item = &'static Row> {
-    GAUSSIANS.iter().chain(OTHERS).chain(MESHES)
+    GAUSSIANS.iter().chain(OTHERS).chain(MESHES).chain(TRIANGLES)
 }
 
 /// `kiln train scene` with the row's example, under each of its spellings; the scene is left out when the row names one.

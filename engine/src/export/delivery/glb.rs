@@ -15,13 +15,17 @@ use super::quantize::byte;
 use super::{Chosen, DeliveryError, axes};
 use crate::twins::sh::SH_C0;
 
+/// The extension.
+pub(super) const EXTENSION: &str = "KHR_gaussian_splatting";
+/// Most bytes of a document that are read.
+pub(super) const MAX_JSON_BYTES: u64 = 16 << 20;
 const MAGIC: u32 = 0x4654_6c67;
-const JSON_CHUNK: u32 = 0x4e4f_534a;
-const BINARY_CHUNK: u32 = 0x004e_4942;
+pub(super) const JSON_CHUNK: u32 = 0x4e4f_534a;
+pub(super) const BINARY_CHUNK: u32 = 0x004e_4942;
 /// glTF's number for 32-bit floats.
-const FLOAT: u32 = 5126;
+pub(super) const FLOAT: u32 = 5126;
 /// glTF's number for bytes.
-const UNSIGNED_BYTE: u32 = 5121;
+pub(super) const UNSIGNED_BYTE: u32 = 5121;
 /// glTF's number for vertex attributes.
 const ARRAY_BUFFER: u32 = 34_962;
 

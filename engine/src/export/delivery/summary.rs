@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-/// Most bytes of text that are read: of a PLY header, of the document in a GLB file.
+use super::glb::{EXTENSION, MAX_JSON_BYTES};
+
+/// Most bytes of a PLY header that are read.
 const MAX_PLY_BYTES: u64 = 1 << 16;
-const MAX_JSON_BYTES: u64 = 16 << 20;
-const EXTENSION: &str = "KHR_gaussian_splatting";
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]

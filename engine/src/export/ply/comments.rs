@@ -26,9 +26,7 @@ impl PlyComments {
         let mut comments = Self::default();
         for line in lines {
             if let Some(mode) = line.strip_prefix(RENDER_MODE) {
-                comments.render_mode = [RenderMode::Default, RenderMode::Mip]
-                    .into_iter()
-                    .find(|m| m.name() == mode.trim());
+                comments.render_mode = RenderMode::of(mode.trim());
             } else if let Some(size) = line.strip_prefix(KERNEL_SIZE) {
                 comments.kernel_size = size
                     .trim()

@@ -34,6 +34,11 @@ impl RenderMode {
             Self::Mip => "mip",
         }
     }
+
+    /// The mode that a word stands for.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        [Self::Default, Self::Mip].into_iter().find(|mode| mode.name() == name)
+    }
 }
 
 /// What header comments say about a model.

@@ -331,6 +331,46 @@ const _: () = {
     assert!(size_of::<Counters>() == 84);
 };
 
+/// Stands behind `StepUniforms` in the same tensor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct TriangleUniforms {
+    /// Exponent of the window, above 0.
+    pub sigma: f32,
+    /// Least opacity of a vertex, below 1.
+    pub opacity_floor: f32,
+    /// Samples of a pixel along one axis.
+    pub samples: u32,
+    /// Bits `TRIANGLES_*`.
+    pub flags: u32,
+    /// Vertices in use.
+    pub vertices: u32,
+    /// Weight of the mean opacity of all triangles' corners in the loss.
+    pub opacity_weight: f32,
+    /// Weight of the mean distance of vertices in view from the median depth.
+    pub depth_weight: f32,
+    /// Vertices that far from the median depth or farther do not count in it, world units.
+    pub depth_most: f32,
+    /// Weight of the disagreement between blended normals and those of the median depth.
+    pub normals_weight: f32,
+    /// Fills the block up to whole vectors.
+    pub reserved: [u32; 3],
+}
+
+const _: () = {
+    assert!(offset_of!(TriangleUniforms, sigma) == 0);
+    assert!(offset_of!(TriangleUniforms, opacity_floor) == 4);
+    assert!(offset_of!(TriangleUniforms, samples) == 8);
+    assert!(offset_of!(TriangleUniforms, flags) == 12);
+    assert!(offset_of!(TriangleUniforms, vertices) == 16);
+    assert!(offset_of!(TriangleUniforms, opacity_weight) == 20);
+    assert!(offset_of!(TriangleUniforms, depth_weight) == 24);
+    assert!(offset_of!(TriangleUniforms, depth_most) == 28);
+    assert!(offset_of!(TriangleUniforms, normals_weight) == 32);
+    assert!(offset_of!(TriangleUniforms, reserved) == 36);
+    assert!(size_of::<TriangleUniforms>() == 48);
+};
+
 // shaders/common/box_tree.glsl
 
 /// Centres or boxes in a box.
@@ -474,3 +514,13 @@ pub const DEPTH_PLANE: u32 = 0;
 pub const DEPTH_MEDIAN: u32 = 1;
 /// Mean of the splats' depths by their blending weights.
 pub const DEPTH_EXPECTED: u32 = 2;
+
+// shaders/common/triangle_uniforms.glsl
+
+/// Importance and size of triangles are kept.
+pub const TRIANGLES_MAXIMA: u32 = 1;
+
+// shaders/common/triangles.glsl
+
+/// Bit of a record's first word from which on it names the faintest corner; below stands the triangle.
+pub const FAINTEST_SHIFT: u32 = 30;

@@ -12,7 +12,7 @@ pub struct Bind {
     pub depth_map: Span,
     /// Binding 2, `uint[]`.
     pub brick_keys: Span,
-    /// Binding 3, `uint[]`; distance over truncation, snorm16; views.
+    /// Binding 3, `uint[]`; distance over truncation, snorm16; weight.
     pub voxels: Span,
 }
 

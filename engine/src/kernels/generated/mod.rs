@@ -22,6 +22,7 @@ pub mod densify_select_count;
 pub mod densify_select_pick;
 pub mod density_rows;
 pub mod depth_loss;
+pub mod depth_mask;
 pub mod emit;
 pub mod error_score;
 pub mod exposure;
@@ -82,6 +83,18 @@ pub mod tile_order;
 pub mod tile_ranges;
 pub mod tile_sum;
 pub mod tile_survey;
+pub mod triangle_backward;
+pub mod triangle_band;
+pub mod triangle_cull;
+pub mod triangle_emit;
+pub mod triangle_finish;
+pub mod triangle_fold;
+pub mod triangle_gather;
+pub mod triangle_normals;
+pub mod triangle_project;
+pub mod triangle_rasterize;
+pub mod triangle_terms;
+pub mod triangle_update;
 pub mod unbind_triangles;
 pub mod unbind_vertices;
 pub mod update;
@@ -91,7 +104,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 144] = [
+pub static ALL: [&Shader; 164] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -119,6 +132,7 @@ pub static ALL: [&Shader; 144] = [
     &depth_loss::KERNEL.shader,
     &depth_loss::MASKED.shader,
     &depth_loss::REDUCE.shader,
+    &depth_mask::KERNEL.shader,
     &emit::KERNEL.shader,
     &error_score::KERNEL.shader,
     &exposure::KERNEL.shader,
@@ -220,6 +234,25 @@ pub static ALL: [&Shader; 144] = [
     &tile_ranges::KERNEL.shader,
     &tile_sum::KERNEL.shader,
     &tile_survey::KERNEL.shader,
+    &triangle_backward::KERNEL.shader,
+    &triangle_backward::EXACT.shader,
+    &triangle_band::KERNEL.shader,
+    &triangle_band::HISTOGRAM.shader,
+    &triangle_cull::KERNEL.shader,
+    &triangle_cull::RECORDS.shader,
+    &triangle_emit::KERNEL.shader,
+    &triangle_finish::KERNEL.shader,
+    &triangle_fold::KERNEL.shader,
+    &triangle_fold::EXACT.shader,
+    &triangle_gather::KERNEL.shader,
+    &triangle_normals::KERNEL.shader,
+    &triangle_normals::REDUCE.shader,
+    &triangle_project::KERNEL.shader,
+    &triangle_rasterize::KERNEL.shader,
+    &triangle_terms::KERNEL.shader,
+    &triangle_terms::REDUCE.shader,
+    &triangle_update::KERNEL.shader,
+    &triangle_update::EXACT.shader,
     &unbind_triangles::KERNEL.shader,
     &unbind_vertices::KERNEL.shader,
     &update::KERNEL.shader,

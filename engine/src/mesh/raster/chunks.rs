@@ -60,8 +60,9 @@ impl Chunks {
         chunk * self.triangles
     }
 
-    /// A chunk's vertices, in the order in which its triangles name them, and its triangles.
-    pub(super) fn content(&self, mesh: &Mesh, chunk: usize) -> Content {
+    /// The vertices of a chunk by their numbers in the mesh, in the order in which its triangles name them, and its triangles
+    /// by their numbers in that order.
+    pub(super) fn order(&self, mesh: &Mesh, chunk: usize) -> (Vec<u32>, Vec<[u32; 3]>) {
         let first = self.first(chunk).min(mesh.triangles().len());
         let end = (first + self.triangles).min(mesh.triangles().len());
         let part = mesh.triangles().get(first..end).unwrap_or_default();
@@ -75,24 +76,34 @@ impl Chunks {
                 };
                 if *own == NONE {
                     *own = count(vertices.len());
-                    vertices.push(packed(mesh, vertex as usize));
+                    vertices.push(vertex);
                 }
                 *own
             }));
         }
-        Content { vertices, triangles }
+        (vertices, triangles)
+    }
+
+    /// A chunk's vertices in that order, and its triangles.
+    pub(super) fn content(&self, mesh: &Mesh, chunk: usize) -> Content {
+        let (order, triangles) = self.order(mesh, chunk);
+        let of = |all: Option<&[[f32; 3]]>, vertex: u32| {
+            let found = all.and_then(|all| all.get(vertex as usize));
+            found.copied().unwrap_or_default()
+        };
+        let vertices = order
+            .into_iter()
+            .map(|vertex| packed(of(Some(mesh.positions()), vertex), of(mesh.colors(), vertex)));
+        Content {
+            vertices: vertices.collect(),
+            triangles,
+        }
     }
 }
 
 /// Position bits and colour of a vertex.
-fn packed(mesh: &Mesh, vertex: usize) -> [u32; 4] {
-    let [x, y, z] = mesh.positions().get(vertex).copied().unwrap_or_default();
-    let [r, g, b] = color_code(
-        mesh.colors()
-            .and_then(|colors| colors.get(vertex))
-            .copied()
-            .unwrap_or_default(),
-    );
+pub(super) fn packed([x, y, z]: [f32; 3], color: [f32; 3]) -> [u32; 4] {
+    let [r, g, b] = color_code(color);
     let color = u32::from_le_bytes([r, g, b, u8::MAX]);
     [x.to_bits(), y.to_bits(), z.to_bits(), color]
 }

@@ -1,7 +1,8 @@
-//! What a mesh looks like: colours of vertices, a picture over it, or nothing.
+//! What a mesh looks like: colours of vertices, by direction or not, a picture over it, or nothing.
 
 use kiln_mesh::Mesh;
 
+use super::Harmonics;
 use crate::kernels::mesh_shade::Look;
 
 /// A square picture that texture coordinates point into: RGB, row by row from the top.
@@ -90,6 +91,8 @@ impl Texture {
 pub enum Coat<'a> {
     /// The colours of its vertices.
     Colors,
+    /// The colours of its vertices by direction: those of a view after [`Painter::paint`](super::Painter::paint).
+    Harmonics(&'a Harmonics),
     /// A picture.
     Texture(&'a Texture),
     /// Grey, lit from the camera.
@@ -112,13 +115,13 @@ impl<'a> Coat<'a> {
     pub const fn texture(&self) -> Option<&'a Texture> {
         match self {
             Self::Texture(texture) => Some(texture),
-            Self::Colors | Self::Plain => None,
+            Self::Colors | Self::Harmonics(_) | Self::Plain => None,
         }
     }
 
     pub(super) const fn look(&self) -> Look {
         match self {
-            Self::Colors => Look::Colors,
+            Self::Colors | Self::Harmonics(_) => Look::Colors,
             Self::Texture(_) => Look::Texture,
             Self::Plain => Look::Plain,
         }

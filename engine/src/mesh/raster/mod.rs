@@ -8,9 +8,11 @@
 mod canvas;
 mod chunks;
 mod coat;
+mod harmonics;
 mod tensors;
 
 pub use canvas::Canvas;
 pub use chunks::{CHUNK_TRIANGLES, Chunks};
 pub use coat::{Coat, Texture, TextureError};
+pub use harmonics::{Harmonics, Painter};
 pub use tensors::{DrawSizes, DrawTensors};

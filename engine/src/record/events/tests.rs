@@ -197,6 +197,17 @@ fn every_event_has_a_kind_and_a_detail() {
             },
         ),
         (
+            "mesh_stage",
+            Event::MeshStage(MeshStageRow {
+                stage: text("march"),
+                seconds: 0.5,
+                bricks: 4,
+                points: 0,
+                vertices: 30,
+                triangles: 56,
+            }),
+        ),
+        (
             "chosen",
             Event::Chosen {
                 message: text("background points: none"),

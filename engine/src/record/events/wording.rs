@@ -79,6 +79,20 @@ impl fmt::Display for Event {
             }
             Self::Resume { checkpoint } => write!(f, "resumed from {checkpoint}"),
             Self::Save { files } => write!(f, "saved {}", files.join(", ")),
+            Self::MeshStage(row) => {
+                write!(f, "mesh: {} after {:.1} s", row.stage, row.seconds)?;
+                for (count, what) in [
+                    (row.bricks, "bricks"),
+                    (row.points, "points"),
+                    (row.vertices, "vertices"),
+                    (row.triangles, "triangles"),
+                ] {
+                    if count > 0 {
+                        write!(f, ", {count} {what}")?;
+                    }
+                }
+                Ok(())
+            }
             Self::Images {
                 residency,
                 images,

@@ -157,6 +157,8 @@ pub enum PlyKind {
     Fused,
     /// Parameters as trained, with the filter beside them.
     Raw,
+    /// Triangles with shared vertices.
+    Triangles,
 }
 
 impl PlyKind {
@@ -166,6 +168,7 @@ impl PlyKind {
         match self {
             Self::Fused => "point_cloud.ply",
             Self::Raw => "point_cloud_raw.ply",
+            Self::Triangles => "triangles.ply",
         }
     }
 }

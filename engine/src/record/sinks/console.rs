@@ -287,6 +287,7 @@ fn voice(event: &Event) -> Voice {
         Event::EarlyStop { .. }
         | Event::Resume { .. }
         | Event::Save { .. }
+        | Event::MeshStage(_)
         | Event::Images { .. }
         | Event::FirstStep { .. }
         | Event::Pressure(_)

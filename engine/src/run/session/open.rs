@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Instant;
 
+use super::recovery::Begun;
 use super::{ResumeFrom, RunRequest, Session};
 use crate::config::Profile;
 use crate::kernels::views::Variants;
@@ -28,7 +29,8 @@ use crate::train::checkpoint::{self, OpenCheckpoint};
 use crate::vk::DeviceKind;
 
 impl Session {
-    pub(super) fn open(request: RunRequest) -> Result<Self, RunError> {
+    /// A session that is about to take its first step. `begun` is set as soon as the run has its folder.
+    pub(super) fn open(request: RunRequest, begun: &mut Option<Begun>) -> Result<Self, RunError> {
         let RunRequest {
             mut profile,
             open,
@@ -105,6 +107,10 @@ impl Session {
             started_unix_s: stamp.unix.as_secs(),
         };
         let mut folder = RunFolder::create(&root, existing, run)?;
+        *begun = Some(Begun {
+            root,
+            scene: RunScene::of(&scene),
+        });
         let mut guard = Guard::new(&open, &profile);
         let (device_bytes, host_bytes) = (report.device_bytes, report.host_bytes);
         let phase = Phase::at(&profile, &scene, 1)?;
@@ -179,6 +185,7 @@ impl Session {
             left_out: LeftOut::default(),
             image_bytes,
             stored: false,
+            saved: false,
             chosen,
             warnings,
             from: 0,

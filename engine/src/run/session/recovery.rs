@@ -1,17 +1,19 @@
 //! A run from its first session to its last: one, or two when the device is lost.
 
+use std::path::PathBuf;
+
 use super::{ResumeFrom, RunEnd, RunError, RunRequest, Session};
 use crate::config::Profile;
 use crate::plan::OpenDevice;
 use crate::record::events::Event;
-use crate::record::run_folder::{REPORT_FILE, Status};
+use crate::record::run_folder::{REPORT_FILE, RunFolder, RunScene, Status};
 use crate::run::device_loss::{Outlets, careful, reopen, write_report};
 use crate::run::error::DeviceLoss;
-use crate::run::interrupt::Interrupt;
+use crate::run::interrupt::{Interrupt, Signal};
 use crate::train::TrainError;
 
 /// Trains, evaluates and exports. When the device is lost, it is opened anew once, and the run goes on from its newest
-/// checkpoint with shorter submissions.
+/// checkpoint, or from its start where it has none, with shorter submissions.
 ///
 /// # Errors
 /// [`RunError`]; the run folder then says `failed` or `stalled`, and what was written before stays.
@@ -43,81 +45,123 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, RunErro
         terminal: outlets.terminal(),
         json: outlets.json(),
     };
-    let mut session = Session::open(request(&profile, open, resume))?;
+    let (mut open, mut from) = (open, resume.clone());
     let mut losses: Vec<DeviceLoss> = Vec::new();
     loop {
-        let error = match session.train(interrupt) {
-            Ok(signal) => return session.finish(signal),
-            Err(error) => error,
+        let mut begun = None;
+        let opened = Session::open(request(&profile, open, from.clone()), &mut begun);
+        let (error, session) = match opened {
+            Ok(mut session) => match session.go(losses.last(), interrupt) {
+                Ok(signal) => return session.finish(signal),
+                Err(error) => (error, Some(session)),
+            },
+            Err(error) => (error, None),
         };
-        let Some(loss) = session.loss(&error) else {
-            let status = if matches!(error, RunError::Train(TrainError::Stalled { .. })) {
-                Status::Stalled
-            } else {
-                Status::Failed
-            };
-            session.abandon(status, &error);
+        let Some(loss) = DeviceLoss::of(&error, session.as_ref(), &profile) else {
+            end(session, begun, &error);
             return Err(error);
         };
         losses.push(loss.clone());
-        let root = session.folder.root().to_owned();
         if losses.len() > 1 {
-            return Err(session.lost_again(&device, losses));
+            let error = RunError::DeviceLost {
+                report: begun.as_ref().and_then(|at| write_report(&at.root, &device, &losses)),
+                losses,
+                reopening: None,
+            };
+            end(session, begun, &error);
+            return Err(error);
         }
-        // The rows so far are to be there before the next session appends to the same files.
-        let _ = session.sinks.flush();
-        // Everything made from the device goes with the session.
-        drop(session);
-        profile = careful(profile, &root, &loss);
+        if let Some(at) = &begun {
+            from = Some(match (&resume, session.as_ref().is_some_and(|session| session.saved)) {
+                // What came of that file so far is lost.
+                (Some(ResumeFrom::File(file)), false) => ResumeFrom::File(file.clone()),
+                _ => ResumeFrom::AfterLoss,
+            });
+            profile.run.output = Some(at.root.display().to_string());
+        }
+        if let Some(mut session) = session {
+            // The rows so far are to be there before the next session appends to the same files.
+            let _ = session.sinks.flush();
+            // Everything made from the device goes with the session.
+        }
+        profile = careful(profile, &loss);
         faults = faults.after_loss(loss.iteration + 1);
-        let open = reopen(&profile, &faults).map_err(|error| RunError::DeviceLost {
-            report: write_report(&root, &device, &losses),
-            losses: std::mem::take(&mut losses),
-            reopening: Some(error.to_string()),
+        open = reopen(&profile, &faults).map_err(|error| {
+            let error = RunError::DeviceLost {
+                report: begun.as_ref().and_then(|at| write_report(&at.root, &device, &losses)),
+                losses: std::mem::take(&mut losses),
+                reopening: Some(error.to_string()),
+            };
+            end(None, begun.take(), &error);
+            error
         })?;
-        session = Session::open(request(&profile, open, Some(ResumeFrom::AfterLoss)))?;
-        let from = session.trainer.iteration();
-        let submit_ms = profile.device.submit_ms;
-        let DeviceLoss {
-            iteration, noticed, at, ..
-        } = loss;
-        session.event(
-            from,
-            Event::DeviceLost {
-                iteration,
-                noticed,
-                at,
-                submit_ms,
-            },
-        )?;
+    }
+}
+
+/// Writes into the folder of a run how it ended, if it has begun one.
+fn end(session: Option<Session>, begun: Option<Begun>, error: &RunError) {
+    let status = match error {
+        RunError::Train(TrainError::Stalled { .. }) => Status::Stalled,
+        _ => Status::Failed,
+    };
+    let report = matches!(error, RunError::DeviceLost { report: Some(_), .. }).then_some(REPORT_FILE);
+    if let Some(session) = session {
+        session.abandon(status, error, report);
+    } else if let Some(Begun { root, scene }) = begun
+        && let Ok(mut folder) = RunFolder::reopen(&root, &scene)
+    {
+        let done = folder.record().iterations.done;
+        // The error itself is what people need to see.
+        let _ = folder.list(report);
+        let _ = folder.finish(status, done, Some(error.to_string()));
+    }
+}
+
+/// The folder of a run, once it is made or taken over.
+pub(super) struct Begun {
+    /// The folder.
+    pub(super) root: PathBuf,
+    /// The scene it is of.
+    pub(super) scene: RunScene,
+}
+
+impl DeviceLoss {
+    /// What is known of the loss that `error` tells of, if it does; a session that did not come to its first step has no
+    /// place to tell.
+    fn of(error: &RunError, session: Option<&Session>, profile: &Profile) -> Option<Self> {
+        let noticed = error.lost()?.to_owned();
+        let (iteration, at) = match session {
+            Some(session) => (
+                session.trainer.iteration(),
+                session.trainer.gpu().queue().progress().whereabouts(),
+            ),
+            None => (0, "the preparations of its first step".to_owned()),
+        };
+        Some(Self {
+            iteration,
+            noticed,
+            at,
+            submit_ms: profile.device.submit_ms,
+        })
     }
 }
 
 impl Session {
-    /// What is known of the loss that `error` tells of, if it does.
-    fn loss(&self, error: &RunError) -> Option<DeviceLoss> {
-        Some(DeviceLoss {
-            iteration: self.trainer.iteration(),
-            noticed: error.lost()?.to_owned(),
-            at: self.trainer.gpu().queue().progress().whereabouts(),
-            submit_ms: self.profile.device.submit_ms,
-        })
-    }
-
-    /// Ends a run whose device was lost for the second time.
-    fn lost_again(mut self, device: &(String, String), losses: Vec<DeviceLoss>) -> RunError {
-        let report = write_report(self.folder.root(), device, &losses);
-        if report.is_some() {
-            // The report is there; an index without it is no reason to say anything else.
-            let _ = self.folder.list([REPORT_FILE]);
+    /// Trains; first tells of the device that was lost before, if one was.
+    fn go(&mut self, lost: Option<&DeviceLoss>, interrupt: &Interrupt) -> Result<Option<Signal>, RunError> {
+        if let Some(loss) = lost.cloned() {
+            let DeviceLoss {
+                iteration, noticed, at, ..
+            } = loss;
+            let event = Event::DeviceLost {
+                iteration,
+                noticed,
+                at,
+                submit_ms: self.profile.device.submit_ms,
+            };
+            self.event(self.trainer.iteration(), event)?;
         }
-        let error = RunError::DeviceLost {
-            losses,
-            report,
-            reopening: None,
-        };
-        self.abandon(Status::Failed, &error);
-        error
+        self.train(interrupt)
     }
 
     /// Begins anew in the folder of a run that ended before its first checkpoint.

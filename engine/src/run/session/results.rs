@@ -183,7 +183,7 @@ impl Session {
             .unwrap_or(&path)
             .display()
             .to_string();
-        self.checkpointed = Instant::now();
+        (self.checkpointed, self.saved) = (Instant::now(), true);
         self.folder.reach(self.trainer.iteration())?;
         self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
     }

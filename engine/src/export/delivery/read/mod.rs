@@ -1,9 +1,10 @@
-//! Models out of files, whoever wrote them: PLY, and with the rounding of their formats SPZ and compressed PLY.
+//! Models out of files, whoever wrote them: PLY and GLB, and with the rounding of their formats SPZ and compressed PLY.
 //!
 //! The format is known by content. Files for viewers have the 3D filter folded in, so that models out of them have none; opacities
 //! of 0 and 1, which have no logit, come back half a step inside. Memory grows with what a file holds, not with what it announces.
 
 mod compressed_ply;
+mod glb;
 mod spz;
 
 use std::fs::File;
@@ -31,6 +32,7 @@ pub fn read_model(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
     };
     let (file, start) = open().map_err(|e| named(PlyError::Io(e)))?;
     match &start[..] {
+        b"glTF" => glb::read(file).map_err(named),
         b"NGSP" => spz::read_frames(file).map_err(named),
         [0x1f, 0x8b, ..] => spz::read_gzip(file).map_err(named),
         _ => match compressed_ply::read(file).map_err(named)? {

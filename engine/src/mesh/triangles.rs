@@ -1,0 +1,126 @@
+//! Models of triangles as files: the model itself, and meshes of it for other programs.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use kiln_mesh::topology;
+use kiln_triangles::{Error, Model};
+use serde::Serialize;
+
+use super::MeshError;
+use super::make::{REPORT_FILE, STEM, write};
+use super::report::Surface;
+use crate::config::MeshFormat;
+use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
+
+/// Most bytes in which the header of a model says what it is.
+const HEADER_BYTES: u64 = 1 << 14;
+
+/// `report.json` beside the meshes of a model of triangles.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrianglesReport {
+    /// The program that wrote them.
+    pub kiln: &'static str,
+    /// File of the model.
+    pub model: String,
+    /// SHA-256 of that file.
+    pub model_sha256: String,
+    /// Least opacity of a vertex. Meshes are opaque.
+    pub opacity_floor: f32,
+    /// What kind of surface it is.
+    pub surface: Surface,
+    /// Files beside this one.
+    pub files: Vec<String>,
+}
+
+/// Whether a file is a model of triangles, by its first bytes; not for what cannot be read.
+#[must_use]
+pub fn is_triangles(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEADER_BYTES).read_to_end(&mut head));
+    read.is_ok() && Model::is_header_of_one(&head)
+}
+
+/// Reads a model of triangles.
+///
+/// # Errors
+/// [`MeshError::Model`] naming the file.
+pub fn read_triangles(path: &Path) -> Result<Model, MeshError> {
+    let read = || -> Result<Model, Error> {
+        let file = File::open(path).map_err(kiln_mesh::Error::Io)?;
+        Model::read(BufReader::with_capacity(1 << 18, file))
+    };
+    read().map_err(|source| MeshError::Model {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Writes a model of triangles, whole or not at all; `comments` go into its header.
+///
+/// # Errors
+/// [`MeshError::Model`] for a model that is damaged, [`MeshError::Export`].
+pub fn write_triangles(model: &Model, comments: &[String], path: &Path) -> Result<(), MeshError> {
+    let mut wrong = None;
+    let written = write_atomic(path, |file| {
+        model.write(comments, file).map_err(|error| match error {
+            Error::Mesh(kiln_mesh::Error::Io(error)) => error,
+            source => {
+                wrong = Some(source);
+                io::Error::other("the model is damaged")
+            }
+        })
+    });
+    match wrong {
+        Some(source) => Err(MeshError::Model {
+            path: path.to_owned(),
+            source,
+        }),
+        None => Ok(written?),
+    }
+}
+
+/// Writes the meshes of a model that lies in `source` into `folder`, one file per format, and the report; gives their paths,
+/// the report's last, and the report. Vertices have the colours of degree 0. With `dry_run` nothing is written, and the
+/// report names the files that would be.
+///
+/// # Errors
+/// [`MeshError`]; no file is there by half.
+pub fn export_triangles(
+    (model, source): (&Model, &Path),
+    formats: &[MeshFormat],
+    folder: &Path,
+    dry_run: bool,
+) -> Result<(Vec<PathBuf>, TrianglesReport), MeshError> {
+    let mesh = model.mesh().map_err(|error| MeshError::Model {
+        path: source.to_owned(),
+        source: error,
+    })?;
+    let names: Vec<String> = formats
+        .iter()
+        .map(|format| format!("{STEM}.{}", format.name()))
+        .collect();
+    let mut report = TrianglesReport {
+        kiln: env!("CARGO_PKG_VERSION"),
+        model: source.display().to_string(),
+        model_sha256: String::new(),
+        opacity_floor: model.floor,
+        surface: topology::report(&mesh).into(),
+        files: names.clone(),
+    };
+    if dry_run {
+        return Ok((Vec::new(), report));
+    }
+    // A folder that cannot be written to is known before the work, not after.
+    let place = folder.join(REPORT_FILE);
+    drop(AtomicFile::create(&place)?);
+    let mut files: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
+    for (format, path) in formats.iter().zip(&files) {
+        write(&mesh, *format, path)?;
+    }
+    report.model_sha256 = file_digest(source).unwrap_or_default();
+    write_json(&place, &report)?;
+    files.push(place);
+    Ok((files, report))
+}

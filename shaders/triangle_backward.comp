@@ -1,0 +1,283 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// kiln-variant: -
+// kiln-variant: exact EXACT=1
+// Gradients of a tile's triangles, walking each sample's contributors back to front. What the forward pass left of a sample is
+// found by walking it once more, so nothing is kept by samples.
+//
+// A thread has a pixel. All sums of a triangle follow from two numbers a sample, its blending weight and what opacity owes to the
+// loss there; pixels leave those two in shared memory for a few triangles, then threads change sides: each takes one component of
+// one triangle and adds the pixels of its box in their order. Sums go to the triangle's own emission slot and `triangle_fold` adds
+// a triangle's slots in order, so the result does not depend on scheduling. A place of the list is always the same thread's.
+//
+//   a, b, c = corner 0, 1, 2: d place on the image x, y; d depth; d red
+//   d = d green and blue of corners 0 and 1     e = of corner 2; d opacity; d radius     f = d normal
+// `exact` adds what the published method lacks: colour and depth by where the corners lie, radius, normal.
+#include "common/group.glsl"
+#include "common/step.glsl"
+
+layout(local_size_x = 256) in;
+
+#include "common/triangle_uniforms.glsl"
+layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; TriangleUniforms tri; };
+layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
+layout(set = 0, binding = 2, std430) readonly restrict buffer TileRanges { uvec2 tile_ranges[]; };
+layout(set = 0, binding = 3, std430) readonly restrict buffer Payloads { uint payloads[]; };
+layout(set = 0, binding = 4, std430) readonly restrict buffer Owners { uint owners[]; };
+layout(set = 0, binding = 5, std430) readonly restrict buffer RecordCorners { uvec4 record_corners[]; };
+layout(set = 0, binding = 6, std430) readonly restrict buffer VertexScreen { vec4 vertex_screen[]; };
+layout(set = 0, binding = 7, std430) readonly restrict buffer VertexColor { float vertex_color[]; };
+layout(set = 0, binding = 8, std430) readonly restrict buffer ImageGradient { vec4 image_gradient[]; };
+layout(set = 0, binding = 9, std430) readonly restrict buffer SurfaceGradient { vec4 surface_gradient[]; };  // by normal; by depth
+layout(set = 0, binding = 10, std430) restrict buffer PartialA { float partial_a[]; };
+layout(set = 0, binding = 11, std430) restrict buffer PartialB { float partial_b[]; };
+layout(set = 0, binding = 12, std430) restrict buffer PartialC { float partial_c[]; };
+layout(set = 0, binding = 13, std430) restrict buffer PartialD { float partial_d[]; };
+layout(set = 0, binding = 14, std430) restrict buffer PartialE { float partial_e[]; };
+#ifdef EXACT
+layout(set = 0, binding = 15, std430) restrict buffer PartialF { float partial_f[]; };
+#endif
+
+layout(push_constant) uniform Push {
+    uint swath_begin;  // pixels that rows of this swath begin at
+    uint swath_end;    // one past the last
+    uint swath_base;   // pixel that bound tensors begin with
+};
+const uint SCORES = 0u;
+#include "common/swath.glsl"
+#include "common/turns.glsl"
+#include "common/image_gradient.glsl"
+#include "common/triangles.glsl"
+
+const uint STAGED = 24u;
+#include "common/triangle_stage.glsl"
+
+#ifdef EXACT
+const uint BATCH = 10u;       // triangles at a time
+const uint COMPONENTS = 24u;  // sums of a triangle
+const float DIVIDED_MAX = ALPHA_MAX;
+#else
+const uint BATCH = 12u;
+const uint COMPONENTS = 20u;
+// The cap of alpha in the published backward pass.
+const float DIVIDED_MAX = 0.99;
+#endif
+
+shared vec2 pulls[BATCH * 256u];  // blending weight; window by d alpha
+shared vec4 pixel_pull[256];      // d loss by a sample's rgb and depth
+shared vec3 staged_depths[BATCH];
+shared vec3 staged_color_0[BATCH];
+shared vec3 staged_color_1[BATCH];
+shared vec3 staged_color_2[BATCH];
+shared vec3 staged_normal[BATCH];
+shared uint tile_last;
+shared uint done_count;
+
+void add(uint component, uint slot, bool first, float value) {
+    uint at = 4u * slot + (component & 3u);
+#define ADD(PARTIAL) PARTIAL[at] = first ? value : PARTIAL[at] + value
+    switch (component >> 2) {
+        case 0u: ADD(partial_a); break;
+        case 1u: ADD(partial_b); break;
+        case 2u: ADD(partial_c); break;
+        case 3u: ADD(partial_d); break;
+        case 4u: ADD(partial_e); break;
+#ifdef EXACT
+        case 5u: ADD(partial_f); break;
+#endif
+    }
+}
+
+// What a sample adds to a component of triangle k of the batch.
+float share_of(uint component, uint k, vec2 p, vec2 pull, uint pixel, uint index) {
+    Cover c = cover_at(k, p);
+    uint kind = component & 3u;
+    vec4 g = pixel_pull[pixel];
+    if (component < 12u) {
+        uint corner = component >> 2;
+        if (kind == 2u) {
+            return pull.x * c.shares[corner] * g.w;
+        }
+        if (kind == 3u) {
+            return pull.x * c.shares[corner] * g.r;
+        }
+        float sum = 0.0;
+        if (corner == c.edge || corner == (c.edge + 1u) % 3u) {
+            vec4 ab = staged_01[k], last = staged_2[k], n01 = staged_n01[k];
+            vec2 from = c.edge == 0u ? ab.xy : (c.edge == 1u ? ab.zw : last.xy);
+            vec2 to = c.edge == 0u ? ab.zw : (c.edge == 1u ? last.xy : ab.xy);
+            vec2 n = c.edge == 0u ? n01.xy : (c.edge == 1u ? n01.zw : staged_n2[k].xy);
+            float by_phi = last.z * pull.y * tri.sigma / c.phi;
+            float long_edge = staged_lengths[k][c.edge];
+            float along = dot(p - from, to - from) / (long_edge * long_edge);
+            sum = -by_phi * (corner == c.edge ? 1.0 - along : along) * n[kind];
+        }
+#ifdef EXACT
+        vec4 n01 = staged_n01[k];
+        vec2 n2 = staged_n2[k].xy;
+        vec3 lengths = staged_lengths[k] / staged_n2[k].w;
+        vec3 values = vec3(dot(staged_color_0[k], g.rgb), dot(staged_color_1[k], g.rgb), dot(staged_color_2[k], g.rgb));
+        values = pull.x * (values + g.w * staged_depths[k]);
+        vec2 slope = -(values.z * lengths.x * n01.xy + values.x * lengths.y * n01.zw + values.y * lengths.z * n2);
+        sum -= c.shares[corner] * slope[kind];
+#endif
+        return sum;
+    }
+    if (component < 18u) {
+        uint value = component - 12u;
+        return pull.x * c.shares[value >> 1] * ((value & 1u) == 0u ? g.g : g.b);
+    }
+    if (component == 18u) {
+        return pull.y;
+    }
+#ifdef EXACT
+    if (component == 19u) {
+        vec4 last = staged_2[k];
+        return -last.z * pull.y * tri.sigma / last.w;
+    }
+    if (component < 23u) {
+        return pull.x * surface_gradient[index][component - 20u] / float(tri.samples * tri.samples);
+    }
+#endif
+    return 0.0;
+}
+
+void main() {
+    uint tile = u.band_begin + group_index();
+    if (tile >= u.band_end || counters.stalled != 0u) {
+        return;
+    }
+    uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    if (!in_swath(origin.y)) {
+        return;
+    }
+    uint lane = gl_LocalInvocationIndex;
+    uvec2 pixel = origin + uvec2(lane & 15u, lane >> 4);
+    bool inside = pixel.x < u.width && pixel.y < u.height;
+    uint index = inside ? pixel.y * u.width + pixel.x - swath_base : 0u;
+    uvec2 range = tile_ranges[tile];
+    uint list = range.y - range.x;
+    uint f = tri.samples;
+    float share = 1.0 / float(f * f);
+    vec4 g = vec4(0.0);
+    vec3 by_normal = vec3(0.0);
+    float background = 0.0;
+    if (inside) {
+        vec4 by_surface = surface_gradient[index];
+        g = share * vec4(gradient_at(index).rgb, by_surface.w);
+        by_normal = share * by_surface.xyz;
+        background = share * background_gradient(index);
+    }
+    pixel_pull[lane] = g;
+    uint component = lane / BATCH;
+    uint mine = lane % BATCH;
+    uvec2 rows = uvec2(min(16u, u.width - origin.x), min(16u, u.height - origin.y));
+    for (uint s = 0u; s < f * f; ++s) {
+        vec2 p = sample_place(pixel, s);
+        float transmittance = 1.0;
+        uint last = 0u;
+        bool done = !inside;
+        bool counted = false;
+        barrier();
+        if (lane == 0u) {
+            done_count = 0u;
+            tile_last = 0u;
+        }
+        for (uint base = 0u; base < list; base += STAGED) {
+            barrier();
+            if (done && !counted) {
+                atomicAdd(done_count, 1u);
+                counted = true;
+            }
+            barrier();
+            if (done_count == 256u) {
+                break;
+            }
+            uint count = min(STAGED, list - base);
+            if (lane < count) {
+                stage_outline(lane, record_corners[record_at(range.x + base + lane)]);
+            }
+            barrier();
+            for (uint k = 0u; k < count && !done; ++k) {
+                float alpha = cover_at(k, p).alpha;
+                if (alpha > 0.0) {
+                    float next = transmittance * (1.0 - alpha);
+                    done = next < TRANSMITTANCE_STOP;
+                    transmittance = done ? transmittance : next;
+                    last = done ? last : base + k + 1u;
+                }
+            }
+        }
+        barrier();
+        atomicMax(tile_last, last);
+        barrier();
+        uint batches = (tile_last + BATCH - 1u) / BATCH;
+        if (s == 0u && component < COMPONENTS) {
+            // The fold reads every slot, those behind the last contributor too.
+            for (uint place = batches * BATCH + mine; place < list; place += BATCH) {
+                add(component, payloads[range.x + place], true, 0.0);
+            }
+        }
+        float behind = background;
+        for (uint batch = batches; batch > 0u; --batch) {
+            uint base = (batch - 1u) * BATCH;
+            uint count = min(BATCH, list - base);
+            barrier();
+            if (lane < count) {
+                uvec4 corners = record_corners[record_at(range.x + base + lane)];
+                stage_outline(lane, corners);
+                Shade shade = shade_of(corners);
+                staged_depths[lane] = shade.depths;
+                staged_color_0[lane] = shade.color_0;
+                staged_color_1[lane] = shade.color_1;
+                staged_color_2[lane] = shade.color_2;
+                staged_normal[lane] = shade.normal;
+            }
+            barrier();
+            for (uint i = count; i > 0u; --i) {
+                uint k = i - 1u;
+                vec2 pull = vec2(0.0);
+                if (base + k < last) {
+                    Cover c = cover_at(k, p);
+                    float alpha = min(c.alpha, DIVIDED_MAX);
+                    if (alpha > 0.0) {
+                        transmittance /= 1.0 - alpha;
+                        vec3 color = c.shares.x * staged_color_0[k] + c.shares.y * staged_color_1[k] +
+                                     c.shares.z * staged_color_2[k];
+                        float value = dot(color, g.rgb) + dot(staged_normal[k], by_normal) +
+                                      dot(c.shares, staged_depths[k]) * g.w;
+                        float ahead = value - behind;
+                        pull = vec2(alpha, c.window * ahead) * transmittance;
+                        behind += alpha * ahead;
+                    }
+                }
+                pulls[k * 256u + lane] = pull;
+            }
+            barrier();
+            if (component < COMPONENTS && mine < count) {
+                // Pixels of the tile that the triangle's box has samples of.
+                vec4 ab = staged_01[mine];
+                vec2 c = staged_2[mine].xy;
+                vec2 low = floor(min(ab.xy, min(ab.zw, c)) / float(f)) - vec2(origin);
+                vec2 high = floor(max(ab.xy, max(ab.zw, c)) / float(f)) + 1.0 - vec2(origin);
+                uvec2 from = uvec2(clamp(low, vec2(0.0), vec2(rows)));
+                uvec2 to = uvec2(clamp(high, vec2(0.0), vec2(rows)));
+                float sum = 0.0;
+                for (uint y = from.y; y < to.y; ++y) {
+                    for (uint x = from.x; x < to.x; ++x) {
+                        uint other = y * 16u + x;
+                        vec2 pull = pulls[mine * 256u + other];
+                        if (pull != vec2(0.0)) {
+                            uvec2 at = origin + uvec2(x, y);
+                            uint its = at.y * u.width + at.x - swath_base;
+                            sum += share_of(component, mine, sample_place(at, s), pull, other, its);
+                        }
+                    }
+                }
+                add(component, payloads[range.x + base + mine], s == 0u, sum);
+            }
+        }
+        barrier();
+    }
+    check_loops();
+}
