@@ -22,6 +22,12 @@ mkdir -p "$top"/{completions,man,configs,docs}
 
 install -m 755 "$kiln" "$top/kiln"
 strip "$top/kiln"
+# What Ubuntu 22.04 has; a build on a newer system may ask for more.
+floor=$(objdump -T "$top/kiln" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
+if [ "$(printf '%s\nGLIBC_2.35\n' "$floor" | sort -V | tail -1)" != GLIBC_2.35 ]; then
+  echo "error: the program needs $floor, releases run with GLIBC_2.35; build on Debian 12 or Ubuntu 22.04" >&2
+  exit 1
+fi
 cp README.md CHANGELOG.md SECURITY.md LICENSE-MIT LICENSE-APACHE "$top/"
 cp -r docs/guide docs/README.md "$top/docs/"
 cp engine/assets/README.md "$top/docs/weights.md"

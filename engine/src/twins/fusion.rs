@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn voxels_grow_as_the_truncation_does() {
         let [_, v] = spaces();
-        for far in [0.5, 1.4, 2.0, 4.0, 9.0, 40.0, 300.0] {
+        for far in [0.5, 1.4, 2.0, 4.0, 9.0, 40.0] {
             let x = add(origin::<f64>(&v), [far, 0.0, 0.0]);
             let q = to_grid(&v, x);
             let reach = truncation_at(&v, q);

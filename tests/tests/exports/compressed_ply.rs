@@ -68,7 +68,7 @@ fn splat(batch: &Batch, i: usize, degree: u32) -> Splat {
         [0, 10, 20].map(|shift| (f64::from(sh[1 + k] >> shift & 1023) - 511.0) / 511.0 * scale)
     });
     Splat {
-        mean: [0, 1, 2].map(|axis| f64::from(batch.positions[3 * i + axis])),
+        mean: [0, 1, 2].map(|axis| f64::from(f32::from_bits(geometry[axis]))),
         quat,
         log_scale: [log(high(geometry[3])), log(low(geometry[4])), log(high(geometry[4]))],
         opacity: half(low(geometry[3])),

@@ -14,6 +14,11 @@ mod training;
 
 // The viewer is made for browsers and shares only the parser of PLY headers with the engine; these are its parts that
 // read files. Their own tests run here a second time.
+#[allow(
+    unused_imports,
+    dead_code,
+    reason = "only what reading needs is used, and which lint says so depends on the other"
+)]
 #[path = "../../../viewer-wasm/src/math.rs"]
 mod math;
 #[path = "../../../viewer-wasm/src/number.rs"]

@@ -165,6 +165,60 @@ fn a_model_of_triangles_is_a_mesh_with_colors_by_direction() {
 }
 
 #[test]
+fn a_model_of_triangles_is_written_for_others() {
+    let scratch = Scratch::new("triangles");
+    let out = scratch.join("out");
+    let convert = |more: &[&str]| -> (Option<i32>, String) {
+        let mut command = kiln();
+        command.arg("mesh").arg(mesh("model.ply")).arg("-o").arg(&out);
+        outcome(command.args(["--format", "ply,obj,glb"]).args(more))
+    };
+    let (code, said) = convert(&["--dry-run"]);
+    assert!(
+        code == Some(0) && !out.exists() && said.contains("2 triangles"),
+        "{said}"
+    );
+    let (code, said) = convert(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    let (objects, _) = tobj::load_obj(out.join("mesh.obj"), &tobj::GPU_LOAD_OPTIONS).expect("a foreign reader");
+    assert_eq!(
+        (objects[0].mesh.indices.len(), objects[0].mesh.positions.len()),
+        (6, 12)
+    );
+    let bytes = fs::read(out.join("mesh.glb")).expect("a file");
+    let gltf::Gltf { document, blob } = gltf::Gltf::from_slice(&bytes).expect("a foreign reader");
+    let surface = document.meshes().next().and_then(|mesh| mesh.primitives().next());
+    let surface = surface.expect("a surface");
+    let reader = surface.reader(|_| blob.as_deref());
+    assert_eq!(reader.read_positions().map(Iterator::count), Some(4));
+    let bytes = fs::read(out.join("mesh.ply")).expect("a file");
+    let back = ply::read(&bytes[..]).expect("a mesh");
+    assert!(back.triangles().len() == 2 && back.colors().is_some());
+    let report: Value = serde_json::from_slice(&fs::read(out.join("report.json")).expect("a report")).expect("JSON");
+    assert_eq!(
+        (&report["surface"]["pieces"], &report["files"][2]),
+        (&1.into(), &"mesh.glb".into())
+    );
+    let (code, said) = convert(&["--set", "mesh.voxel=0.1"]);
+    assert!(
+        code == Some(2) && said.contains("mesh already") && said.contains("mesh.voxel"),
+        "{code:?} {said}"
+    );
+    // Where splats are wanted it is named.
+    let mut command = kiln();
+    command
+        .arg("eval")
+        .arg(mesh("model.ply"))
+        .args(["--scene"])
+        .arg(scene());
+    let (code, said) = outcome(command.args(["--quiet", "--set", "device.allow_cpu=true"]));
+    assert!(
+        code == Some(4) && said.contains("model of triangles"),
+        "{code:?} {said}"
+    );
+}
+
+#[test]
 fn pictures_of_a_mesh_are_the_same_every_time() {
     let scratch = Scratch::new("mesh-pictures");
     let render = |folder: &str, more: &[&str]| -> PathBuf {

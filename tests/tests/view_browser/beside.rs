@@ -21,7 +21,7 @@ pub(crate) fn canvas(page: &Page, stage: &Stage) -> RgbImage {
         page.eval("new Promise(end => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(end, 400))))");
     static PICTURES: AtomicU32 = AtomicU32::new(0);
     let number = PICTURES.fetch_add(1, Ordering::Relaxed);
-    let file = stage.scratch.join(format!("canvas-{number}.png"));
+    let file = stage.scratch.join(&format!("canvas-{number}.png"));
     page.screenshot(&file);
     let whole = image::open(file).unwrap().to_rgb8();
     let [x, y, w, h] = [left, top + 0.35 * height, width, 0.4 * height].map(|v| v as u32);

@@ -141,8 +141,9 @@ impl Choice {
     }
 }
 
-/// The table; `open` are the runs shown together, of which the first is the one whose splats are.
-pub(crate) fn table(rows: &[Row], choice: &Choice, open: &[String]) -> String {
+/// The table; `open` are the runs shown together with the numbers of their colours, of which the first is the one whose
+/// splats are.
+pub(crate) fn table(rows: &[Row], choice: &Choice, open: &[(String, usize)]) -> String {
     let heads = Column::ALL.map(|column| {
         let (sort, arrow) = match (column == choice.column, choice.turned == column.is_text()) {
             (false, _) => ("none", ""),
@@ -158,7 +159,7 @@ pub(crate) fn table(rows: &[Row], choice: &Choice, open: &[String]) -> String {
     });
     let shown = choice.rows(rows);
     let body = shown.iter().map(|row| {
-        let at = open.iter().position(|path| *path == row.path);
+        let at = open.iter().position(|(path, _)| *path == row.path);
         let path = escape(&row.path);
         let cells = Column::ALL.into_iter().skip(1).map(|column| {
             let bad = column == Column::Status && matches!(column.text(row).as_str(), "failed" | "stalled" | "unread");
@@ -178,7 +179,7 @@ pub(crate) fn table(rows: &[Row], choice: &Choice, open: &[String]) -> String {
                 at.is_some()
             ),
         };
-        let key = at.map_or(String::new(), |color| format!("<i class=\"key run{color}\"></i>"));
+        let key = at.map_or(String::new(), |at| format!("<i class=\"key run{}\"></i>", open[at].1));
         format!(
             "<tr{current}><th scope=\"row\">{key}<button type=\"button\" class=\"quiet\" data-act=\"open-run\" \
              data-value=\"{path}\" title=\"{path}\">{}</button></th>{}<td>{overlay}</td></tr>",
@@ -246,8 +247,9 @@ mod tests {
         assert_eq!(names(&choice), "bc");
         choice.sort(Column::of_title("Status"));
         choice.filter.clear();
-        let html = table(&rows, &choice, &["runs/c".to_owned(), "runs/b".to_owned()]);
+        let html = table(&rows, &choice, &[("runs/c".to_owned(), 0), ("runs/b".to_owned(), 2)]);
         assert!(html.contains("&lt;d&gt;") && html.contains("unread") && html.contains("1 min 01 s"));
+        assert_eq!(html.matches("key run0").count() + html.matches("key run2").count(), 2);
         assert_eq!(html.matches("aria-current").count(), 1);
         assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
     }

@@ -9,6 +9,7 @@ use super::subject::Subject;
 use super::{actions, dom};
 use crate::address::Tab;
 use crate::navigate::Mode;
+use crate::run::Ply;
 use crate::style::Style;
 
 /// A press that moves less than this is a click, pixels.
@@ -226,12 +227,12 @@ impl App {
             return;
         };
         let plys = &run.info.plys;
-        let now = plys
-            .iter()
-            .position(|ply| self.view.subject == Subject::Saved(ply.iteration))
-            .unwrap_or(plys.len() - 1);
-        let next = (now as i64 + by).clamp(0, plys.len() as i64 - 1) as usize;
-        if next != now {
+        let shown = |ply: &Ply| self.view.subject == Subject::Saved(ply.iteration);
+        let last = plys.len() as i64 - 1;
+        // With none of them on the screen the newest is the next.
+        let now = plys.iter().position(shown);
+        let next = now.map_or(last, |at| (at as i64 + by).clamp(0, last)) as usize;
+        if Some(next) != now {
             self.pick_model(plys[next].iteration);
         }
     }

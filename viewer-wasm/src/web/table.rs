@@ -95,7 +95,7 @@ impl App {
     /// Draws the tab anew when it is in front.
     pub(super) fn show_table(&self) {
         if self.address.tab == Tab::Runs {
-            let open: Vec<String> = self.runs.iter().map(|run| run.path.clone()).collect();
+            let open: Vec<(String, usize)> = self.runs.iter().map(|run| (run.path.clone(), run.color)).collect();
             dom::set_html("runs-table", &table(&self.table.rows, &self.table.choice, &open));
             dom::set_text("runs-count", &format!("{} runs", self.table.rows.len()));
         }

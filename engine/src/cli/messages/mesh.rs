@@ -91,6 +91,12 @@ fn mesh() {
             &path("runs/a/mesh/report.json"),
             system(std::io::ErrorKind::PermissionDenied),
         )),
+        MeshError::Model {
+            path: path("triangles.ply"),
+            source: kiln_triangles::Error::NoModel {
+                what: "no weights".to_owned(),
+            },
+        },
         MeshError::Texture(DrawnError::Host(kiln_mesh::Error::TooMany {
             what: "charts",
             found: 70_000,
@@ -122,7 +128,8 @@ fn mesh() {
                 Mesh,
                 Picture,
                 Export,
-                Texture
+                Texture,
+                Model
             ]
         ),
     );

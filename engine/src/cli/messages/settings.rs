@@ -56,6 +56,11 @@ fn command_line() {
             key: "strategy.kind".to_owned(),
             flag: "--set".to_owned(),
         },
+        UsageError::Converted {
+            path: path("triangles.ply"),
+            key: "mesh.voxel".to_owned(),
+            flag: "--set".to_owned(),
+        },
         UsageError::KernelStated {
             path: path("model.ply"),
             stated: "mip, 0.1 px^2".to_owned(),
@@ -82,6 +87,7 @@ fn command_line() {
             SceneMoved,
             Unread,
             KernelStated,
+            Converted,
             NoScene
         ]
     );

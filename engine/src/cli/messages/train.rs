@@ -335,10 +335,13 @@ fn models() {
             set: Split::Test,
         },
         StoredError::NoTestViews { scene: path("garden") },
+        StoredError::Triangles {
+            path: path("runs/a/triangles.ply"),
+        },
     ];
     examples.extend(wrapped!(StoredError in RunError,
         stored,
-        [Absent, NoModel, NoIteration, OneModel, NoViews, NoTestViews]
+        [Absent, NoModel, NoIteration, OneModel, NoViews, NoTestViews, Triangles]
     ));
     let init = vec![
         InitError::NoPoints,
