@@ -92,7 +92,6 @@ struct Rig {
     gpu: Gpu,
     scene: Scene,
     mesh: BoundMesh,
-    per_triangle: u32,
 }
 
 impl Rig {
@@ -116,12 +115,7 @@ impl Rig {
                 gpu.device.write(&view, &values).expect("upload");
             }
         }
-        Self {
-            gpu,
-            scene,
-            mesh,
-            per_triangle,
-        }
+        Self { gpu, scene, mesh }
     }
 
     fn vertices(&mut self) -> Vec<[f32; 3]> {
