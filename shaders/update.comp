@@ -16,6 +16,9 @@
 // kiln-variant: surface_dense SURFACE=1 DENSE=1
 // kiln-variant: half_surface_dense HALF=1 SURFACE=1 DENSE=1
 // kiln-variant: compact_surface_dense COMPACT=1 SURFACE=1 DENSE=1
+// kiln-variant: bound BOUND=1
+// kiln-variant: half_bound HALF=1 BOUND=1
+// kiln-variant: compact_bound COMPACT=1 BOUND=1
 // Projection backward, densification statistics and Adam (Kingma & Ba 2015) for every Gaussian of a chunk, in one pass:
 // no parameter gradient ever reaches memory.
 //
@@ -27,6 +30,9 @@
 //
 // `surface` variants take the gradients of planes on to centres and rotations, `dense` ones those of the terms of the density,
 // which Gaussians out of view have too.
+//
+// `bound` variants are for Gaussians that lie on triangles: scales in the plane, the turn in it, opacity and colours take their
+// steps here. What pulls at centre and orientation is left in `statistics` for the triangles, six planes.
 #if defined(HALF) || defined(COMPACT)
 #define CODES
 #endif
@@ -170,6 +176,31 @@ float adam(float value, float gradient, inout float m, inout float v, uint group
     return value - u.adam_rate[group] * m / (sqrt(v) * u.adam_scale[group] + u.epsilon);
 }
 
+#ifdef BOUND
+// Planes of the values that have moments, in the moments' order: scales in the plane, turn, opacity.
+uint learned_plane(uint p) {
+    return p < 2u ? PLANE_SCALES + 1u + p : p < 4u ? PLANE_TURN + p - 2u : PLANE_OPACITY;
+}
+
+// What pulls at a Gaussian's centre, and the torque about it.
+void leave_pull(uint i, vec3 force, vec3 torque) {
+    for (uint c = 0u; c < 3u; ++c) {
+        statistics[c * stride + i] = force[c];
+        statistics[(3u + c) * stride + i] = torque[c];
+    }
+}
+
+// Torque of a quaternion's gradient: dL/dw for a rotation by w after the Gaussian's own.
+vec3 torque_of(vec4 quat, vec4 gradient) {
+    return 0.5 * (quat.x * gradient.yzw - gradient.x * quat.yzw + cross(quat.yzw, gradient.yzw));
+}
+#define LEARNED_PLANE(P) learned_plane(P)
+#define LEARNED_PLANES BOUND_LEARNED_PLANES
+#else
+#define LEARNED_PLANE(P) (P)
+#define LEARNED_PLANES GEOMETRY_PLANES
+#endif
+
 bool runs(uint group) {
     return (u.flags & FLAG_UPDATE) != 0u && (u.adam_skip_mask & (1u << group)) == 0u;
 }
@@ -206,11 +237,11 @@ void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream
     uint m_word = geometry_m[at], v_word = geometry_v[at];
     for (uint h = 0u; h < 2u; ++h) {
         uint p = 2u * j + h;
-        if (run[h] && p < GEOMETRY_PLANES) {
+        if (run[h] && p < LEARNED_PLANES) {
             int shift = int(16u * h);
             float v = wide_second_value(bitfieldExtract(v_word, shift, 16));
             float m = ratio16_value(bitfieldExtract(int(m_word), shift, 16)) * sqrt(v);
-            uint value_at = p * stride + i;
+            uint value_at = LEARNED_PLANE(p) * stride + i;
             geometry[value_at] = adam(geometry[value_at], gradient[h], m, v, groups[h]);
             uint draw = rounding_draw(stream, CHANNEL_GEOMETRY + p);
             uint v_code = wide_second_code(v, draw >> 16);
@@ -360,6 +391,9 @@ void update(uint group, uint lane, uint i) {
                       dot(d_rgb, d_rgb);
         if (bad(check)) {
             atomicAdd(counters.skipped, 1u);
+#ifdef BOUND
+            leave_pull(i, vec3(0.0), vec3(0.0));
+#endif
 #ifdef DEFERRED
             // It has no part in this step, now or later.
             if (sh0_runs) {
@@ -516,6 +550,9 @@ void update(uint group, uint lane, uint i) {
         // Where this is not finite, colours beyond all measure are to blame; they have taken their step.
         if (bad(dot(gradient.mean, gradient.mean))) {
             atomicAdd(counters.skipped, 1u);
+#ifdef BOUND
+            leave_pull(i, vec3(0.0), vec3(0.0));
+#endif
 #ifdef DEFERRED
             if (sh0_runs) {
                 set_seen_steps(i, u.sh_steps + 1u);
@@ -530,7 +567,36 @@ void update(uint group, uint lane, uint i) {
         set_seen_steps(i, u.sh_steps + 1u);
     }
 #endif
+#ifdef BOUND
+    vec3 torque = vec3(0.0);
+    vec2 d_turn = vec2(0.0);
+    if (visible) {
+        torque = torque_of(g.quat, gradient.quat);
+        // To turn in the plane is to turn about its normal, the first axis.
+        float w = g.quat.x, x = g.quat.y, y = g.quat.z, z = g.quat.w;
+        vec3 normal = vec3(1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y));
+        vec2 turn = vec2(geometry[PLANE_TURN * stride + i], geometry[(PLANE_TURN + 1u) * stride + i]);
+        d_turn = dot(torque, normal) / max(dot(turn, turn), 1e-30) * vec2(-turn.y, turn.x);
+    }
+    leave_pull(i, gradient.mean, torque);
 #ifdef COMPACT
+    adam_geometry_pair(0u, i, gradient.log_scale.yz, uvec2(GROUP_SCALES), stream);
+    adam_geometry_pair(1u, i, d_turn, uvec2(GROUP_QUATS), stream);
+    adam_geometry_pair(2u, i, vec2(gradient.logit, 0.0), uvec2(GROUP_OPACITY), stream);
+#else
+    float learned[BOUND_LEARNED_PLANES] = float[](gradient.log_scale.y, gradient.log_scale.z, d_turn.x, d_turn.y, gradient.logit);
+    uint groups[BOUND_LEARNED_PLANES] = uint[](GROUP_SCALES, GROUP_SCALES, GROUP_QUATS, GROUP_QUATS, GROUP_OPACITY);
+    [[unroll]] for (uint p = 0u; p < BOUND_LEARNED_PLANES; ++p) {
+        if (runs(groups[p])) {
+            uint at = p * stride + i, value_at = LEARNED_PLANE(p) * stride + i;
+            float m = geometry_m[at], v = geometry_v[at];
+            geometry[value_at] = adam(geometry[value_at], learned[p], m, v, groups[p]);
+            geometry_m[at] = m;
+            geometry_v[at] = v;
+        }
+    }
+#endif
+#elif defined(COMPACT)
     adam_geometry_pair(0u, i, gradient.mean.xy, uvec2(GROUP_MEANS), stream);
     adam_geometry_pair(1u, i, vec2(gradient.mean.z, gradient.quat.x), uvec2(GROUP_MEANS, GROUP_QUATS), stream);
     adam_geometry_pair(2u, i, gradient.quat.yz, uvec2(GROUP_QUATS), stream);

@@ -342,7 +342,7 @@ impl Gpu {
             (|c| c.sh_m, planes.sh_m),
             (|c| c.sh_v, planes.sh_v),
             (|c| c.filter_3d, 1),
-            (|c| c.statistics, 3),
+            (|c| c.statistics, planes.kept_statistics()),
         ];
         for (pick, planes) in groups {
             for values in self.planes(pick, planes, count) {

@@ -9,6 +9,7 @@
 //! Conventions: coordinates in scene units, triangles counter-clockwise seen from outside, texture coordinates with
 //! their origin in the upper left corner of the picture, colours as photos encode them (sRGB).
 
+pub mod adjacency;
 mod boxes;
 pub mod charts;
 pub mod clean;

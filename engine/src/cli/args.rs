@@ -280,6 +280,8 @@ pub(super) enum MeshMethodName {
     Fusion,
     /// Screened Poisson reconstruction, closed
     Poisson,
+    /// The mesh that the model is bound to, as its run left it
+    Bound,
 }
 
 impl MeshMethodName {
@@ -288,6 +290,7 @@ impl MeshMethodName {
         match self {
             Self::Fusion => "fusion",
             Self::Poisson => "poisson",
+            Self::Bound => "bound",
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::eval::lpips::LpipsError;
 use crate::kernels::counters::Stall;
 use crate::memory::{BudgetLimit, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
-use crate::plan::PlanError;
+use crate::plan::{BoundError, PlanError};
 use crate::program::Tag;
 use crate::run::RunError;
 use crate::scene::SceneError;
@@ -186,6 +186,11 @@ impl Failure for PlanError {
             Self::Lpips(error) => error.exit(),
             Self::Memory(error) => error.exit(),
             Self::Vulkan(error) => error.exit(),
+            Self::Bound(error) => match error {
+                BoundError::TooManyGaussians { .. } => Exit::Config,
+                BoundError::DoesNotFit { .. } | BoundError::TooLarge { .. } => Exit::DoesNotFit,
+                _ => Exit::Data,
+            },
             Self::Loss(_) | Self::TooMuchBackground { .. } => Exit::Config,
             Self::NoDevice(_) => Exit::NoDevice,
             Self::DoesNotFit { .. } | Self::ImagesDoNotFit { .. } | Self::HostMemory { .. } => Exit::DoesNotFit,
@@ -197,6 +202,7 @@ impl Failure for PlanError {
             Self::Lpips(error) => error.hint(),
             Self::Vulkan(error) => error.hint(),
             Self::Loss(error) => Some(error.hint().to_owned()),
+            Self::Bound(error) => Some(error.hint()),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
             Self::DoesNotFit { budget, fitting, .. } => {
                 let less = match fitting {
@@ -305,7 +311,11 @@ impl Failure for DrawnError {
 impl Failure for MeshError {
     fn exit(&self) -> Exit {
         match self {
-            Self::NoViews | Self::NoGaussians | Self::NoSurface { .. } | Self::NothingLeft { .. } => Exit::Data,
+            Self::NoViews
+            | Self::NoGaussians
+            | Self::NoSurface { .. }
+            | Self::NotBound { .. }
+            | Self::NothingLeft { .. } => Exit::Data,
             Self::Voxels { .. } => Exit::Config,
             Self::DoesNotFit { .. } | Self::HostMemory { .. } | Self::Decimation { .. } | Self::Neighbors(_) => {
                 Exit::DoesNotFit
@@ -325,6 +335,9 @@ impl Failure for MeshError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoViews | Self::NoGaussians | Self::Stopped | Self::Model { .. } => None,
+            Self::NotBound { .. } => {
+                Some("`--method fusion` finds the surface of any model; `--recipe bound` trains one on a mesh".to_owned())
+            }
             Self::Voxels { least, .. } => Some(format!("`--set mesh.voxel={}` fits", rounded_up(*least))),
             Self::NoSurface { .. } => Some(
                 "`--set mesh.space=contracted` has voxels everywhere; `mesh.box` and `mesh.far` say where else; `kiln render \

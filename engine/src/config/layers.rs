@@ -53,7 +53,7 @@ pub const DEFAULT: Shipped = Shipped {
 /// Shipped profiles: budgets and capacities, smallest card first.
 pub const PROFILES: [Shipped; 4] = shipped!["profiles/8gb", "profiles/16gb", "profiles/24gb", "profiles/cpu"];
 /// Shipped recipes: training settings.
-pub const RECIPES: [Shipped; 10] = shipped![
+pub const RECIPES: [Shipped; 11] = shipped![
     "recipes/default",
     "recipes/mip",
     "recipes/quality",
@@ -63,6 +63,7 @@ pub const RECIPES: [Shipped; 10] = shipped![
     "recipes/surface",
     "recipes/sugar",
     "recipes/sugar_light",
+    "recipes/bound",
     "recipes/demo"
 ];
 /// The recipe used when none is named.

@@ -66,6 +66,8 @@ pub enum MeshMethod {
     Fusion,
     /// Screened Poisson reconstruction through the pixels of all views: closed, also where nobody looked.
     Poisson,
+    /// None is found: the mesh that the model is bound to, as its run left it.
+    Bound,
 }
 
 /// `mesh.texture`

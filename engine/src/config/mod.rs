@@ -7,6 +7,7 @@
 
 mod adapt;
 mod auto;
+mod bound;
 mod checks;
 mod device_choice;
 mod error;
@@ -27,6 +28,7 @@ mod tree;
 
 pub use adapt::{Adaptation, Facts};
 pub use auto::{AutoError, Budget, choose};
+pub use bound::Bound;
 pub use checks::{Markers, Validation};
 pub use device_choice::DeviceChoice;
 pub(crate) use error::nearest;

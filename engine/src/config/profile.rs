@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MostGaussians, Sugar, Validation};
+use super::{Bound, DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MostGaussians, Sugar, Validation};
 use crate::gaussians::layout::Storage;
 use crate::plugins::{DensityOptions, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
 use crate::scene::SceneIndex;
@@ -47,6 +47,8 @@ pub struct Profile {
     pub mesh: Mesh,
     /// The stages of SuGaR; null = this is none of its runs.
     pub sugar: Option<Sugar>,
+    /// Gaussians on the triangles of a mesh.
+    pub bound: Bound,
     /// How gradients become steps.
     pub optimizer: Optimizer,
     /// Terms of the image loss.

@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
-use super::DeviceChoice;
 use super::profile::{Memory, Mip, Profile, Schedule};
+use super::{DeviceChoice, bound};
 use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, Optimizer, Regularizer};
 
 /// Largest iteration count and iteration number.
@@ -69,6 +69,8 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     if let Some(sugar) = &profile.sugar {
         c.within("sugar", |c| sugar.check(profile.schedule.iterations, c));
     }
+    c.within("bound", |c| profile.bound.check(c));
+    bound::check_together(profile, c);
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));
     c.within("optimizer", |c| {
@@ -86,6 +88,9 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("optimizer", |c| {
         let Optimizer::AdamFused(adam) = &profile.optimizer;
         let on = adam.deferred_sh == DeferredSh::On;
+        c.require("deferred_sh", !(on && profile.is_bound()), "on", || {
+            "auto or off, because `init.kind` is mesh".to_owned()
+        });
         c.require("deferred_sh", !(on && with_planes.is_some()), "on", || {
             format!(
                 "auto or off, because of the loss `{}`: it needs every Gaussian's colour up to date",
@@ -286,6 +291,7 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
             scale_apart(every, LEAST_BETWEEN_RESETS);
         }
     }
+    scale_period(&mut profile.bound.iterations);
     for loss in &mut profile.losses {
         match loss {
             Loss::Normals(options) => scale(&mut options.from),

@@ -40,6 +40,15 @@ pub const PLANE_QUATS: u32 = 3;
 pub const PLANE_SCALES: u32 = 7;
 /// Plane of the opacity logit.
 pub const PLANE_OPACITY: u32 = 10;
+/// First plane of the turn in the plane of its triangle, a complex number (real, imaginary): of bound Gaussians alone, whose means
+/// and rotations follow from their triangle.
+pub const PLANE_TURN: u32 = 11;
+/// Planes of the geometry that have moments where Gaussians are bound: two scales, the turn, the opacity.
+pub const BOUND_LEARNED_PLANES: u32 = 5;
+/// Planes of the statistics of densification.
+pub const STATISTICS_PLANES: u32 = 3;
+/// Planes of what pulls at a bound Gaussian, in the place of statistics: a force and a torque.
+pub const BOUND_PULL_PLANES: u32 = 6;
 
 /// SH coefficients (degree 0 included) of a degree: 1, 4, 9 or 16.
 #[must_use]
@@ -82,8 +91,12 @@ pub struct StatePlanes {
     /// Second moments of SH. Codes below f32 are relative to a scale, which is plane 0. The last plane counts the
     /// optimiser steps that SH took part in, f32, where `deferred`.
     pub sh_v: u32,
+    /// Statistics of densification; where Gaussians are bound, what pulls at one in a step.
+    pub statistics: u32,
     /// SH out of view waits for its optimiser steps, see [`crate::kernels::catch_up`].
     pub deferred: bool,
+    /// Gaussians are bound to triangles.
+    pub bound: bool,
 }
 
 impl StatePlanes {
@@ -101,6 +114,30 @@ impl StatePlanes {
             deferred: true,
             ..self
         }
+    }
+
+    /// The same for Gaussians on triangles, of which two scales, the turn and the opacity are learned.
+    #[must_use]
+    pub const fn on_triangles(self) -> Self {
+        let moments = if self.geometry_m < GEOMETRY_PLANES {
+            BOUND_LEARNED_PLANES.div_ceil(2)
+        } else {
+            BOUND_LEARNED_PLANES
+        };
+        Self {
+            geometry: PLANE_TURN + 2,
+            geometry_m: moments,
+            geometry_v: moments,
+            statistics: BOUND_PULL_PLANES,
+            bound: true,
+            ..self
+        }
+    }
+
+    /// Planes of the statistics that outlast a step.
+    #[must_use]
+    pub const fn kept_statistics(&self) -> u32 {
+        if self.bound { 0 } else { self.statistics }
     }
 
     /// Plane of the second moments of SH that counts optimiser steps; none where all Gaussians take part in each.
@@ -145,7 +182,9 @@ impl Storage {
             sh,
             sh_m: sh_moments,
             sh_v: scale + sh_moments,
+            statistics: STATISTICS_PLANES,
             deferred: false,
+            bound: false,
         }
     }
 
@@ -167,6 +206,20 @@ pub const MOMENT_RATIO: f32 = 8.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bound_gaussians_have_moments_of_what_they_learn() {
+        for (storage, moments) in [(Storage::Exact, 5), (Storage::Half, 5), (Storage::Compact, 3)] {
+            let free = storage.planes(3);
+            let bound = free.on_triangles();
+            assert_eq!(
+                (bound.geometry, bound.geometry_m, bound.geometry_v),
+                (13, moments, moments)
+            );
+            assert_eq!((bound.sh, bound.sh_m, bound.sh_v), (free.sh, free.sh_m, free.sh_v));
+            assert_eq!([free.kept_statistics(), bound.kept_statistics()], [3, 0]);
+        }
+    }
 
     #[test]
     fn words_of_every_degree() {

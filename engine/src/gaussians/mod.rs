@@ -4,6 +4,7 @@
 //! hold and what the CPU twins compute on; the device keeps the same values as planes (see [`layout`]).
 
 pub mod background;
+pub mod bound;
 pub mod init;
 pub mod layout;
 pub mod morton;

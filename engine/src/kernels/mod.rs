@@ -3,6 +3,7 @@
 
 pub mod alpha_loss;
 pub mod bands;
+pub mod bound;
 pub mod camera_cull;
 pub mod catch_up;
 pub mod conv3x3;
@@ -68,6 +69,10 @@ const _: () = {
     assert!(layout::PLANE_QUATS == common::PLANE_QUATS);
     assert!(layout::PLANE_SCALES == common::PLANE_SCALES);
     assert!(layout::PLANE_OPACITY == common::PLANE_OPACITY);
+    assert!(layout::PLANE_TURN == common::PLANE_TURN);
+    assert!(layout::BOUND_LEARNED_PLANES == common::BOUND_LEARNED_PLANES);
+    assert!(layout::BOUND_PULL_PLANES == common::BOUND_PULL_PLANES);
+    assert!(layout::STATISTICS_PLANES == common::STATISTICS_PLANES);
 };
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use crate::gaussians::layout::Storage;
 use crate::program::{Program, Span};
 
 /// Appends one pass per chunk. Gradients of planes are taken on where records have them, and those of the density's terms where
-/// there are `terms`, one for each chunk; no colours of such models wait.
+/// there are `terms`, one for each chunk; no colours of such models wait, and none of
+/// bound ones, which have no gradients of planes either.
 pub fn record(
     program: &mut Program,
     shared: &Shared,
@@ -46,6 +47,15 @@ pub fn record(
             sh_coefficients,
         };
         let at = shared.groups(Args::Chunk(chunk.index));
+        if chunk.planes.bound {
+            let kernel = match chunk.storage {
+                Storage::Exact => &update::BOUND,
+                Storage::Half => &update::HALF_BOUND,
+                Storage::Compact => &update::COMPACT_BOUND,
+            };
+            program.pass(kernel, (), bind, push, at);
+            continue;
+        }
         let term_gradient = terms(chunk);
         if let Some((gradient_d, term_gradient)) = splats.gradient_d.zip(term_gradient) {
             let bind = update::SurfaceDenseBind {

@@ -79,6 +79,14 @@ pub enum MeshError {
     /// Points that make no surface, or more than memory holds.
     #[error("{0}")]
     Poisson(kiln_mesh::Error),
+    /// A model without the mesh that it is said to be bound to.
+    #[error("{} is bound to no mesh: {why}", model.display())]
+    NotBound {
+        /// The model.
+        model: PathBuf,
+        /// What is wrong with the mesh beside it.
+        why: String,
+    },
     /// Cleaning took everything.
     #[error("nothing is left of the mesh: {unseen} triangles that no view sees and {pieces} small pieces were dropped")]
     NothingLeft {

@@ -8,6 +8,7 @@ use kiln_mesh::march::{self, Bricks, Grid};
 use kiln_mesh::{Mesh, clean, cull, decimate, holes, nearest, pieces, topology};
 use sha2::{Digest as _, Sha256};
 
+use super::bound::read_bound;
 use super::fusion::{check_host, integrated, slabs, touched};
 use super::log::Log;
 use super::photos::Photos;
@@ -185,7 +186,7 @@ impl<'a> MeshJob<'a> {
         };
         let bricks = match options.method {
             MeshMethod::Fusion => MOST_BRICKS,
-            MeshMethod::Poisson => COLOR_BRICKS,
+            MeshMethod::Poisson | MeshMethod::Bound => COLOR_BRICKS,
         };
         let stage = StagePlan::fit(&subject, Some((&voxels, bricks)), variants, budget, limits, faults)?;
         Ok(MeshPlan {
@@ -246,6 +247,13 @@ impl<'a> MeshJob<'a> {
         let raw = match options.method {
             MeshMethod::Fusion => self.fused((&mut stage, masks), &space, &voxels, memory.bricks, &mut log)?,
             MeshMethod::Poisson => self.reconstructed((&mut stage, masks), &space, &mut log)?,
+            MeshMethod::Bound => Raw {
+                mesh: read_bound(source)?,
+                bricks: 0,
+                slabs: 0,
+                poisson: None,
+                points: None,
+            },
         };
         let mesh = raw.mesh;
         if mesh.triangles().is_empty() {
@@ -258,8 +266,18 @@ impl<'a> MeshJob<'a> {
         let views_in_bands = stage.banded;
         // The device is not needed any more, and decimation may want what it takes on a machine that shares memory.
         drop(stage);
-        let (mesh, dropped) = cleaned(options, mesh, &seen, &mut log)?;
-        log.end(MeshStage::Clean, Some(&mesh))?;
+        let (mesh, dropped) = if options.method == MeshMethod::Bound {
+            // It was clean before it was trained, and its triangles are those of the Gaussians.
+            let colors = colors::spread(&seen, mesh.triangles());
+            let mesh = mesh.with_colors(colors)?;
+            log.end(MeshStage::Color, Some(&mesh))?;
+            (mesh, Dropped::default())
+        } else {
+            cleaned(options, mesh, &seen, &mut log)?
+        };
+        if options.method != MeshMethod::Bound {
+            log.end(MeshStage::Clean, Some(&mesh))?;
+        }
         let (mesh, decimation_error) = decimated(options, &voxels, mesh, &mut log)?;
         let mesh = match &raw.points {
             Some(points) => {
@@ -562,7 +580,9 @@ fn decimated(
         let error = target.error.map(|error| decimate::Target::Error(error * voxels.voxel));
         triangles.or(vertices).or(error)
     });
-    let Some(target) = target.or_else(|| for_picture(options, &mesh)) else {
+    // The triangles of a bound mesh are those of its Gaussians: fewer only where they are asked for.
+    let by_itself = || for_picture(options, &mesh).filter(|_| options.method != MeshMethod::Bound);
+    let Some(target) = target.or_else(by_itself) else {
         return Ok((mesh, None));
     };
     let needed_bytes = decimate::host_bytes(mesh.positions().len() as u64, mesh.triangles().len() as u64);

@@ -11,6 +11,7 @@
 //! [`raster`] draws meshes into pictures and depths, [`texture`] takes colours for them from photos. [`MeshFile`] is a mesh as
 //! files hold it, [`MeshScores`] what is measured of one, [`Truth`] what it may be held against.
 
+mod bound;
 mod colors;
 mod draw;
 mod drawn_error;
@@ -43,5 +44,6 @@ pub use stage::StageSizes;
 pub use triangles::{TrianglesReport, export_triangles, is_triangles, read_triangles, write_triangles};
 pub use truth::{Truth, TruthReport, TruthSettings};
 
+pub(crate) use bound::write_bound;
 pub(crate) use draw::{DepthFile, draw};
 pub(crate) use make::MeshJob;

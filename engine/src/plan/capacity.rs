@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::demand::Demand;
 use super::{Faults, losses};
 use crate::config::{MostGaussians, Profile};
+use crate::gaussians::bound::CHUNK_UNIT;
 use crate::gaussians::layout::chunk_within;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
@@ -134,6 +135,11 @@ pub(super) fn capacities(
         Some(chunk) => chunk.next_multiple_of(256),
         None => chunk_within(limits.largest_tensor()),
     };
+    if demand.bound.is_some() {
+        // Chunks of whole triangles.
+        c.chunk = (c.chunk / CHUNK_UNIT).max(1) * CHUNK_UNIT;
+        c.bound = demand.bound;
+    }
     let source = match level {
         _ if faults.forces_capacities() => CapacitySource::Forced,
         GENEROUS.. => CapacitySource::Generous,
@@ -148,8 +154,14 @@ pub(super) fn capacities(
 fn deferred_steps(profile: &Profile, variants: &Variants) -> u32 {
     let Optimizer::AdamFused(adam) = &profile.optimizer;
     let on = match adam.deferred_sh {
-        // Projection and update of steps that look at surfaces know no colours that wait.
-        DeferredSh::Auto if losses::extra(profile, 1.0).wants_all_colors() || profile.adam_restart().is_some() => false,
+        // Projection and update of steps that look at surfaces, and those of bound Gaussians, know no colours that wait.
+        DeferredSh::Auto
+            if losses::extra(profile, 1.0).wants_all_colors()
+                || profile.adam_restart().is_some()
+                || profile.is_bound() =>
+        {
+            false
+        }
         DeferredSh::Auto => variants.reduction != Reduction::Segmented && !profile.train.deterministic,
         DeferredSh::On => true,
         DeferredSh::Off => false,
@@ -251,6 +263,7 @@ mod tests {
             intersections,
             per_visible: intersections / visible_share,
             from: DemandSource::Checkpoint,
+            bound: None,
         }
     }
 

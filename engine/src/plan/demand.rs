@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::config::{ModelKind, Profile};
 use crate::gaussians::Gaussians;
+use crate::gaussians::bound::Binding;
 use crate::scene::{SceneIndex, evenly};
 use crate::step::Capacities;
 use crate::twins::filter_3d;
@@ -37,6 +38,8 @@ pub struct Demand {
     pub per_visible: f64,
     /// Where the figures come from.
     pub from: DemandSource,
+    /// The mesh that the Gaussians are bound to.
+    pub bound: Option<Binding>,
 }
 
 /// Origin of a [`Demand`].
@@ -52,6 +55,8 @@ pub enum DemandSource {
     },
     /// The capacities that the run had before.
     Checkpoint,
+    /// The first model is not there yet.
+    Assumed,
 }
 
 /// Visible Gaussians of the sample and their tile intersections in one view.
@@ -62,7 +67,7 @@ struct Count {
 }
 
 impl Demand {
-    /// Counts for `model`, the first one of a run, over the training views of `scene`.
+    /// Counts for `model`, the first one of a run and bound to nothing, over the training views of `scene`.
     #[must_use]
     pub fn count(profile: &Profile, scene: &SceneIndex, model: &Gaussians) -> Self {
         let sample = sample(model);
@@ -114,6 +119,21 @@ impl Demand {
                 sample: units(sample.len()),
                 views: units(views.len()),
             },
+            bound: None,
+        }
+    }
+
+    /// For Gaussians on the triangles of a mesh that is to come: a view sees all of them, each in four tiles.
+    #[must_use]
+    pub const fn of_binding(binding: Binding) -> Self {
+        Self {
+            gaussians: binding.gaussians(),
+            visible_share: 1.0,
+            mean_share: 1.0,
+            intersections: 4.0,
+            per_visible: 4.0,
+            from: DemandSource::Assumed,
+            bound: Some(binding),
         }
     }
 
@@ -129,6 +149,7 @@ impl Demand {
             intersections: f64::from(capacities.i_cap) / n,
             per_visible: f64::from(capacities.i_cap) / f64::from(capacities.v_cap.max(1)),
             from: DemandSource::Checkpoint,
+            bound: capacities.bound,
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Why a run cannot be planned.
 
+use std::io;
+use std::path::PathBuf;
+
 use crate::eval::lpips::LpipsError;
 use crate::export::PlyError;
 use crate::gaussians::init::InitError;
@@ -19,6 +22,9 @@ pub enum PlanError {
     /// The initial model.
     #[error(transparent)]
     Init(#[from] InitError),
+    /// The mesh that Gaussians are to be bound to.
+    #[error(transparent)]
+    Bound(#[from] BoundError),
     /// Memory that was planned or committed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -107,6 +113,118 @@ impl PlanError {
             | Self::Memory(MemoryError::Vulkan(VkError::Lost { during }))
             | Self::Lpips(LpipsError::Memory(MemoryError::Vulkan(VkError::Lost { during }))) => Some(during),
             _ => None,
+        }
+    }
+}
+
+/// Why Gaussians cannot be bound to a mesh.
+#[derive(Debug, thiserror::Error)]
+pub enum BoundError {
+    /// A file that cannot be read.
+    #[error("the mesh {} cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file whose name says nothing that meshes are stored in.
+    #[error("{} is no mesh file by its name; .ply, .obj and .glb are read", path.display())]
+    Ending {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file of the right kind that holds no usable mesh.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: kiln_mesh::Error,
+    },
+    /// Points only.
+    #[error("{} holds {vertices} points and no triangle that Gaussians could be bound to", path.display())]
+    NoFaces {
+        /// The file.
+        path: PathBuf,
+        /// Its points.
+        vertices: usize,
+    },
+    /// More Gaussians than the profile allows.
+    #[error(
+        "{triangles} triangles with {per_triangle} Gaussians each are more than the {most} of `memory.max_gaussians`, and their number \
+         is fixed"
+    )]
+    TooManyGaussians {
+        /// Triangles of the mesh.
+        triangles: u32,
+        /// Gaussians of each.
+        per_triangle: u32,
+        /// What the profile allows.
+        most: u32,
+    },
+    /// The smallest plan is larger than the cap.
+    #[error(
+        "{triangles} triangles with {per_triangle} Gaussians each need {:.1} MiB of device memory, and the cap is {:.1} MiB",
+        mib(*needed_bytes),
+        mib(*cap_bytes)
+    )]
+    DoesNotFit {
+        /// Bytes of the smallest plan.
+        needed_bytes: u64,
+        /// Bytes allowed.
+        cap_bytes: u64,
+        /// Triangles of the mesh.
+        triangles: u32,
+        /// Gaussians of each.
+        per_triangle: u32,
+        /// Triangles that would fit; 0 where none would.
+        fitting: u32,
+    },
+    /// More triangles or vertices than a pass can bind.
+    #[error(
+        "the mesh has {triangles} triangles and {vertices} vertices, and passes of this device bind at most {most} of either at once"
+    )]
+    TooLarge {
+        /// Triangles of the mesh.
+        triangles: u32,
+        /// Vertices of the mesh.
+        vertices: u32,
+        /// What a pass can bind.
+        most: u64,
+    },
+}
+
+impl BoundError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Read { .. } | Self::Ending { .. } | Self::File { .. } => {
+                "`--init-mesh FILE` names the mesh".to_owned()
+            }
+            Self::NoFaces { .. } => "name a mesh; `kiln mesh` makes one of a trained model".to_owned(),
+            Self::TooManyGaussians { .. } => {
+                "a larger `memory.max_gaussians`, a smaller `bound.per_triangle`, or a mesh of fewer \
+                                              triangles (`mesh.decimate`)"
+                    .to_owned()
+            }
+            Self::DoesNotFit { fitting: 0, .. } => {
+                "a larger `memory.cap_gib`, or `--resolution 2`: photos alone leave no room".to_owned()
+            }
+            Self::DoesNotFit {
+                fitting, per_triangle, ..
+            } => format!(
+                "a mesh of {fitting} triangles fits (`mesh.decimate: {{ triangles: {fitting} }}`){}; so may `memory.storage` compact",
+                if *per_triangle > 1 {
+                    ", or a smaller `bound.per_triangle`"
+                } else {
+                    ""
+                }
+            ),
+            Self::TooLarge { most, .. } => {
+                format!("a mesh of fewer triangles: `mesh.decimate: {{ triangles: {most} }}`")
+            }
         }
     }
 }

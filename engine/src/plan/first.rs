@@ -10,9 +10,10 @@ use std::path::Path;
 use super::background::{self, Choice, thousands};
 use super::demand::Demand;
 use super::planning::{PlanReport, TrainPlan, plan};
-use super::{Faults, PlanError, order};
+use super::{Faults, PlanError, bound, order};
 use crate::config::{MostGaussians, Profile};
 use crate::gaussians::background::sphere_points;
+use crate::gaussians::bound::{Binding, BoundMesh};
 use crate::gaussians::{Gaussians, init};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
@@ -36,6 +37,8 @@ pub struct FirstModel {
     source: &'static str,
     /// How many of them there were before `memory.max_gaussians` thinned them.
     offered: usize,
+    /// The mesh that they are bound to, and what was left out of its file.
+    bound: Option<(BoundMesh, Binding, Option<String>)>,
 }
 
 impl FirstModel {
@@ -45,7 +48,7 @@ impl FirstModel {
     ///
     /// # Errors
     /// [`PlanError::Scene`] when a file of points cannot be read, [`PlanError::Ply`] when one of a model cannot,
-    /// [`PlanError::Init`] when no Gaussian can be made,
+    /// [`PlanError::Init`] when no Gaussian can be made, [`PlanError::Bound`] when none can be bound to a mesh,
     /// [`PlanError::TooMuchBackground`] when there would be more than the profile allows.
     pub fn new(profile: &Profile, scene: &SceneIndex) -> Result<Self, PlanError> {
         Self::with_at_most(profile, scene, u32::MAX)
@@ -91,6 +94,19 @@ impl FirstModel {
                     choice: None,
                     source: "given Gaussians",
                     offered,
+                    bound: None,
+                });
+            }
+            Init::Mesh(options) => {
+                let read = bound::read(options, profile, scene.extent)?;
+                return Ok(Self {
+                    offered: read.gaussians.len(),
+                    gaussians: read.gaussians,
+                    background: Vec::new(),
+                    colors: Vec::new(),
+                    choice: None,
+                    source: "Gaussians on triangles",
+                    bound: Some((read.mesh, read.binding, read.left_out)),
                 });
             }
         };
@@ -132,7 +148,23 @@ impl FirstModel {
             choice,
             source,
             offered,
+            bound: None,
         })
+    }
+
+    /// The mesh that the Gaussians are bound to.
+    #[must_use]
+    pub fn mesh(&self) -> Option<&BoundMesh> {
+        self.bound.as_ref().map(|(mesh, ..)| mesh)
+    }
+
+    /// What a run needs room for, counted over the training views of `scene`.
+    #[must_use]
+    pub fn demand(&self, profile: &Profile, scene: &SceneIndex) -> Demand {
+        Demand {
+            bound: self.bound.as_ref().map(|(_, binding, _)| *binding),
+            ..Demand::count(profile, scene, &self.gaussians)
+        }
     }
 
     /// Gives the background the colours that the training photos in `store` show there; `scene` has their cameras. What no
@@ -189,9 +221,12 @@ impl FirstModel {
         profile
     }
 
-    /// What was chosen for the background and why, for people; `None` where there was nothing to choose.
+    /// What was chosen for the background and why, or what was left out of a mesh, for people; `None` where there was nothing to choose.
     #[must_use]
     pub fn choice(&self) -> Option<String> {
+        if let Some((.., left_out)) = &self.bound {
+            return left_out.clone();
+        }
         self.choice.as_ref()?.describe(self.background.len())
     }
 
@@ -254,7 +289,7 @@ pub fn plan_first(
     let mut first = FirstModel::new(profile, scene)?;
     let others = u32::try_from(first.gaussians.len() - first.background.len()).unwrap_or(u32::MAX);
     loop {
-        let demand = Demand::count(profile, scene, &first.gaussians);
+        let demand = first.demand(profile, scene);
         let planned = plan(profile, scene, &demand, budget, limits, variants, faults);
         let most = match &planned {
             Ok((_, report)) => background::room_of(report.capacities.n_cap, others),

@@ -5,6 +5,7 @@
 //! a run that cannot fit is refused here, with the key that would fit. Knows nothing of steps in flight or of run folders.
 
 mod background;
+mod bound;
 mod bytes;
 mod capacity;
 mod cards;
@@ -35,7 +36,7 @@ pub use bytes::{BytesPer, Unit};
 pub use capacity::CapacitySource;
 pub use cards::Card;
 pub use demand::{Demand, DemandSource};
-pub use error::{LossError, PlanError};
+pub use error::{BoundError, LossError, PlanError};
 pub use faults::{BudgetFault, FaultError, Faults};
 pub use first::{FirstModel, plan_first};
 pub use host_memory::available_bytes;

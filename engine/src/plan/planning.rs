@@ -10,7 +10,7 @@ use super::open::layout_of;
 use super::order::{self, Reorder};
 use super::probe_tensors::ProbeTensors;
 use super::readback::EvalReadback;
-use super::{Faults, PlanError, losses};
+use super::{BoundError, Faults, PlanError, bound, losses};
 use crate::config::{LpipsChoice, MostGaussians, Profile, Residency};
 use crate::eval::lpips::{LpipsError, LpipsTensors};
 use crate::gaussians::morton::Frame;
@@ -327,7 +327,13 @@ pub fn plan(
     losses::check(profile, scene, limits)?;
     let initial = demand.gaussians;
     let most = losses::most_dense(profile, initial, limits)?;
-    let wanted = ceiling(profile, scene).1.min(most.unwrap_or(u32::MAX)).max(initial);
+    let wanted = match &demand.bound {
+        Some(binding) => {
+            bound::check(binding, profile, limits)?;
+            initial
+        }
+        None => ceiling(profile, scene).1.min(most.unwrap_or(u32::MAX)).max(initial),
+    };
     let parts = scene.parts();
     let resident_bytes: Vec<u64> = match profile.dataset.residency {
         Residency::Device => scene
@@ -338,7 +344,7 @@ pub fn plan(
         Residency::Auto | Residency::Host | Residency::Stream => Vec::new(),
     };
     let page_bytes = limits.largest_tensor();
-    let build = |n: u32, level: u32| -> Result<Candidate, PlanError> {
+    let build_for = |demand: &Demand, n: u32, level: u32| -> Result<Candidate, PlanError> {
         let (capacities, source) = capacity::capacities(profile, scene, demand, (n, level), limits, variants, faults);
         let mut plan = TrainPlan::new(
             &capacities,
@@ -357,6 +363,7 @@ pub fn plan(
         let placed = plan.place(limits)?;
         Ok(Candidate { plan, placed, source })
     };
+    let build = |n: u32, level: u32| build_for(demand, n, level);
     let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
     let may_shrink = matches!(profile.memory.max_gaussians, MostGaussians::UpTo(_));
     let mut best = build(wanted, GENEROUS)?;
@@ -389,6 +396,19 @@ pub fn plan(
                             other_bytes,
                             cap_bytes: budget.cap_bytes,
                         });
+                    }
+                    if let Some(binding) = demand.bound {
+                        let of = |k: u32| binding.with_triangles(k * SIZE_STEP);
+                        let room = |k: u32| build_for(&Demand::of_binding(of(k)), of(k).gaussians(), LEAST);
+                        let some = largest(0, binding.triangles / SIZE_STEP + 1, room(0)?, room, fits)?;
+                        return Err(BoundError::DoesNotFit {
+                            needed_bytes: least.placed.device_bytes(),
+                            cap_bytes: budget.cap_bytes,
+                            triangles: binding.triangles,
+                            per_triangle: binding.per_triangle,
+                            fitting: some.plan.tensors.capacities.bound.map_or(0, |bound| bound.triangles),
+                        }
+                        .into());
                     }
                     let fewer = (n > initial).then(|| build(initial, COUNTED)).transpose()?;
                     let fitting = match fewer.filter(fits) {

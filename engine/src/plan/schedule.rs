@@ -4,6 +4,7 @@
 //! Mip-Splatting (Yu et al. 2024).
 
 use crate::config::{Background, Profile};
+use crate::gaussians::bound::Binding;
 use crate::plugins::{AdamOptions, DensityOptions, DensityVariant, Init, Loss, Optimizer, Sink};
 use crate::step::Terms;
 
@@ -53,13 +54,16 @@ pub struct Events {
 }
 
 /// Active SH degree: 0 at first, one more at every multiple of `schedule.sh_every`, at most `model.sh_degree`; all of it where the
-/// first model is a trained one.
+/// first model is a trained one, and one from the start where it is a mesh.
 #[must_use]
 pub fn sh_degree_at(profile: &Profile, iteration: u32) -> u32 {
-    if matches!(profile.init, Init::Model(_)) {
-        return profile.model.sh_degree;
-    }
-    (iteration / profile.schedule.sh_every.max(1)).min(profile.model.sh_degree)
+    let first = match profile.init {
+        Init::Model(_) => return profile.model.sh_degree,
+        // As SuGaR refines.
+        Init::Mesh(_) => 1,
+        _ => 0,
+    };
+    (first + iteration / profile.schedule.sh_every.max(1)).min(profile.model.sh_degree)
 }
 
 /// Share of the stored SH coefficients that take part in the step of `iteration`.
@@ -125,13 +129,25 @@ pub fn terms_at(profile: &Profile, iteration: u32) -> Terms {
     }
 }
 
-/// Learning rate of the centres: log-linear from `means` to `means_end`, times the scene extent.
+/// Length that learning rates of positions are in, world units: the extent of the scene, or for the vertices of a mesh ten radii over
+/// the root of their number, as SuGaR has it.
 #[must_use]
-pub fn means_lr(profile: &Profile, iteration: u32, extent: f64) -> f64 {
+pub fn rate_unit(profile: &Profile, extent: f32, bound: Option<&Binding>) -> f64 {
+    let Some(binding) = bound else {
+        return extent.into();
+    };
+    let radius = f64::from(profile.bound.radius.unwrap_or(extent));
+    let vertices = profile.bound.vertices.unwrap_or(binding.vertices).max(1);
+    10.0 * radius / f64::from(vertices).sqrt()
+}
+
+/// Learning rate of the centres: log-linear from `means` to `means_end`, times the unit of length, see [`rate_unit`].
+#[must_use]
+pub fn means_lr(profile: &Profile, iteration: u32, unit: f64) -> f64 {
     let lr = &adam(profile).lr;
     let steps = lr.means_decay_steps.unwrap_or(profile.schedule.iterations).max(1);
     let t = (f64::from(iteration) / f64::from(steps)).min(1.0);
-    extent * (lr.means.ln() * (1.0 - t) + lr.means_end.ln() * t).exp()
+    unit * (lr.means.ln() * (1.0 - t) + lr.means_end.ln() * t).exp()
 }
 
 /// Share of the other learning rates that is left: 1, and in the last part of the run, `cooldown` of it, log-linear from 1 to
@@ -354,6 +370,26 @@ mod tests {
     }
 
     #[test]
+    fn vertices_step_in_radii_over_the_root_of_their_number() {
+        let binding = Binding {
+            per_triangle: 6,
+            vertices: 400,
+            triangles: 796,
+            inner_edges: 1194,
+            normal_consistency: 0.1,
+        };
+        let bound = |sets: &[(&str, &str)]| {
+            let profile = recipe("bound", sets);
+            [rate_unit(&profile, 3.0, Some(&binding)), rate_unit(&profile, 3.0, None)]
+        };
+        assert_eq!(bound(&[]), [1.5, 3.0]);
+        assert_eq!(bound(&[("bound.radius", "8"), ("bound.vertices", "1600")]), [2.0, 3.0]);
+        // The decay goes on over 30 000 steps, however few there are.
+        let short = recipe("bound", &[("schedule.iterations", "2000")]);
+        assert!((means_lr(&short, 15_000, 1.0) / 1.6e-5 - 1.0).abs() < 1e-7);
+    }
+
+    #[test]
     fn other_rates_stay_or_cool_down_in_the_last_part() {
         let shares = |sets: &[(&str, &str)]| {
             let profile = recipe("mip", sets);
@@ -415,6 +451,11 @@ mod tests {
         assert_eq!(sh_degree_at(&recipe("mip", &[("model.sh_degree", "1")]), 5000), 1);
         let going_on = recipe("default", &[("init", "{ kind: model, path: a.ply }")]);
         assert_eq!(sh_degree_at(&going_on, 1), 3);
+        let bound = recipe("bound", &[("init", "{ kind: mesh, path: a.ply }")]);
+        assert_eq!(
+            [1, 999, 1000, 2000, 9000].map(|i| sh_degree_at(&bound, i)),
+            [1, 1, 2, 3, 3]
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ family! {
         RandomFrustum(RandomFrustumOptions) = "random_frustum", "random points in front of the cameras, for scenes without points";
         Ply(PointsPlyOptions) = "ply", "one Gaussian a point of a PLY file";
         Model(ModelOptions) = "model", "the Gaussians of a trained model, with all their parameters";
+        Mesh(MeshOptions) = "mesh", "Gaussians on the triangles of a mesh, which moves with them; see `bound`";
     }
 }
 
@@ -60,7 +61,7 @@ impl Init {
         match self {
             Self::SfmPoints(options) => Some(options.background),
             Self::Ply(options) => Some(options.background),
-            Self::RandomBox(_) | Self::RandomFrustum(_) | Self::Model(_) => None,
+            Self::RandomBox(_) | Self::RandomFrustum(_) | Self::Model(_) | Self::Mesh(_) => None,
         }
     }
 
@@ -69,7 +70,7 @@ impl Init {
         match self {
             Self::SfmPoints(options) => Some(&mut options.background),
             Self::Ply(options) => Some(&mut options.background),
-            Self::RandomBox(_) | Self::RandomFrustum(_) | Self::Model(_) => None,
+            Self::RandomBox(_) | Self::RandomFrustum(_) | Self::Model(_) | Self::Mesh(_) => None,
         }
     }
 }
@@ -190,5 +191,34 @@ impl Options for ModelOptions {
         checker.require("path", !self.path.is_empty(), "empty", || {
             "the path of a model".to_owned()
         });
+    }
+}
+
+/// Options of `mesh`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MeshOptions {
+    /// The file, PLY, OBJ or GLB, in the scene's coordinates. Colours of its vertices are those of the first Gaussians; grey
+    /// where it has none.
+    pub path: String,
+    /// Opacity of a new Gaussian, after the sigmoid; 0.01 to 0.99.
+    pub opacity: f32,
+}
+
+impl Default for MeshOptions {
+    fn default() -> Self {
+        Self {
+            path: String::new(),
+            opacity: 0.1,
+        }
+    }
+}
+
+impl Options for MeshOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.require("path", !self.path.is_empty(), "empty", || {
+            "the path of a mesh, PLY, OBJ or GLB".to_owned()
+        });
+        checker.range("opacity", self.opacity, 0.01..=0.99);
     }
 }

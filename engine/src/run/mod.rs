@@ -3,6 +3,7 @@
 //! Owns [`run()`]: photos in, steps, evaluations, files out; resuming, Ctrl-C ([`interrupt`]), a device that is lost, memory
 //! that gets short. [`Stored`] is a model on disk, to be evaluated and rendered, and [`Drawn`] a mesh.
 
+mod bound;
 mod device_loss;
 mod drawn;
 mod early_stop;
@@ -18,6 +19,7 @@ mod session;
 mod stored;
 mod watch;
 
+pub use bound::refinement_outlook;
 pub use drawn::{Drawn, MeshEvaluated};
 pub use error::{DeviceLoss, RunError, StoredError};
 pub use mesh::mesh_outlook;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::gaussians::bound::Binding;
 use crate::gaussians::layout::{CHUNK, StatePlanes, Storage};
 use crate::kernels::catch_up::ROW_BYTES;
 use crate::kernels::density_terms::DensityTerms;
@@ -92,6 +93,9 @@ pub struct Capacities {
     /// Views whose cameras are corrected, training views first; 0 = none are.
     #[serde(default)]
     pub poses: u32,
+    /// The mesh that Gaussians are bound to; none where they are free.
+    #[serde(default)]
+    pub bound: Option<Binding>,
 }
 
 impl Capacities {
@@ -134,6 +138,7 @@ impl Capacities {
             masked: false,
             losses: ExtraLosses::default(),
             poses: 0,
+            bound: None,
         }
     }
 
@@ -151,7 +156,9 @@ impl Capacities {
     #[must_use]
     pub const fn planes(&self) -> StatePlanes {
         let planes = self.storage.planes(self.sh_degree);
-        if self.deferred_steps > 0 {
+        if self.bound.is_some() {
+            planes.on_triangles()
+        } else if self.deferred_steps > 0 {
             planes.with_deferred_sh()
         } else {
             planes

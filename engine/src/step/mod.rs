@@ -7,6 +7,7 @@
 mod bands;
 #[cfg(test)]
 mod barriers;
+mod bound;
 mod capacities;
 mod densify;
 mod density;
@@ -28,6 +29,7 @@ mod triangle_io;
 mod triangles;
 
 pub use bands::{BAND_SLOTS, BandTensors, banded, clear_stall, left_out, pack_bands};
+pub use bound::{mesh_state, read_vertices, write_mesh};
 pub use capacities::{Capacities, ExtraLosses};
 pub use densify::{DensifyTensors, STAGING_BYTES, camera_cull, densify, error_guided, mcmc_relocate};
 pub use density::{DensityTensors, find_neighbors, know_neighbors, most_dense, prune_faint};

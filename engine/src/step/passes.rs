@@ -8,7 +8,7 @@ use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
 use crate::kernels::tile_intersect::{self, EmitIo};
 use crate::kernels::views::{Chunk, Intersections, Pixels};
 use crate::kernels::{
-    self, catch_up, cull, loss, pose, position_noise, prepare_args, project, rasterize, rasterize_backward,
+    self, bound, catch_up, cull, loss, pose, position_noise, prepare_args, project, rasterize, rasterize_backward,
     tile_ranges, update,
 };
 use crate::program::{Program, Span};
@@ -181,7 +181,7 @@ pub(super) fn update(program: &mut Program, t: &StepTensors) {
         }
     }
     losses::update(program, t);
-    position_noise(program, t);
+    after_update(program, t);
 }
 
 /// Where the gradients of the density's terms are, by chunk.
@@ -189,10 +189,14 @@ pub(super) fn term_gradients(t: &StepTensors) -> impl Fn(&Chunk) -> Option<Span>
     move |chunk| t.density.as_ref()?.gradient(chunk)
 }
 
-/// Appends the noise on the centres that follows every update, where there is one.
-pub(super) fn position_noise(program: &mut Program, t: &StepTensors) {
+/// Appends what follows the update of all Gaussians where there is such a thing: noise on the centres, or the step of the mesh that
+/// they are bound to.
+pub(super) fn after_update(program: &mut Program, t: &StepTensors) {
     if t.position_noise {
         position_noise::record(program, &t.shared, &t.chunks);
+    }
+    if let Some(mesh) = &t.bound {
+        bound::record(program, &t.shared, &t.chunks, mesh);
     }
 }
 

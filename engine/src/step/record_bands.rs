@@ -19,7 +19,7 @@
 use std::ops::Range;
 
 use super::bands::{band_lists, band_range, drawn, pack, pulled, running_sums, seen, span};
-use super::passes::{coefficients, position_noise, records, status, targets, term_gradients, upload, upload_uniforms};
+use super::passes::{after_update, coefficients, records, status, targets, term_gradients, upload, upload_uniforms};
 use super::{BandTensors, LevelTensors, Part, Parts, StepTensors, density, level, losses, surface};
 use crate::kernels::counters::WORD_VISIBLE;
 use crate::kernels::gradient_store::{self, InBand, Rows};
@@ -260,7 +260,7 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
         );
     }
     losses::update(&mut finish, t);
-    position_noise(&mut finish, t);
+    after_update(&mut finish, t);
     status(&mut finish, t);
     parts.extend([(Part::Backward, backward), (Part::Finish, finish)]);
     parts

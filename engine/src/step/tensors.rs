@@ -1,10 +1,10 @@
 //! Every tensor of a run, named once.
 
 use super::triangles::{TriangleSizes, TriangleTensors};
-use super::{Capacities, DensityTensors, ExtraTensors, ResidentImages};
+use super::{Capacities, DensityTensors, ExtraTensors, ResidentImages, bound};
+use crate::kernels::bound::MeshIo;
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
-use crate::kernels::generated::common::STATISTICS_PLANES;
 use crate::kernels::plane_loss::{Kind, PlaneLossIo};
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::triangles::TriangleUniforms;
@@ -86,6 +86,8 @@ pub struct StepTensors {
     pub rings: Rings,
     /// Steps end with noise on the centres.
     pub position_noise: bool,
+    /// The mesh that Gaussians are bound to.
+    pub bound: Option<MeshIo>,
 }
 
 /// What a step's model is, and what there is room for.
@@ -265,6 +267,8 @@ impl StepTensors {
             State::Trained | State::Rendered => chunks(table, &c, state == State::Trained),
             State::Other => Vec::new(),
         };
+        let bound = c.bound.filter(|_| state == State::Trained);
+        let bound = bound.map(|binding| bound::tensors(table, binding));
         let mut arena =
             |name: &str, tag: Tag, n: u64, bytes: u64| table.add(format!("step/{name}"), Class::Arena, tag, n * bytes);
         let (v, i, px) = (u64::from(c.v_cap), u64::from(c.i_cap), u64::from(c.max_pixels));
@@ -413,6 +417,7 @@ impl StepTensors {
             filter,
             rings,
             position_noise: extras.position_noise,
+            bound,
         }
     }
 }
@@ -476,7 +481,7 @@ fn chunks(table: &mut TensorTable, c: &Capacities, training: bool) -> Vec<Chunk>
             sh_m: planes("sh_m", Tag::Optimizer, state(words.sh_m)),
             sh_v: planes("sh_v", Tag::Optimizer, state(words.sh_v)),
             filter_3d: planes("filter_3d", Tag::Statistics, 1),
-            statistics: planes("statistics", Tag::Statistics, state(STATISTICS_PLANES)),
+            statistics: planes("statistics", Tag::Statistics, state(words.statistics)),
             visible_mask: table.add(
                 format!("model/visible_mask[{index}]"),
                 Class::Persistent,

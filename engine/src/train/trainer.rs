@@ -21,10 +21,11 @@ use super::growth_hold::GrowthHold;
 use super::peaks::Peaks;
 use super::probe::Probe;
 use super::timing::TimedStep;
-use super::uniforms::{self, GroupSteps};
+use super::uniforms::{self, GroupSteps, Lengths};
 use super::upload::{self, Uploads};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
+use crate::gaussians::bound::BoundMesh;
 use crate::kernels::counters::Counters;
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::StepUniforms;
@@ -116,7 +117,7 @@ pub struct Trainer {
     /// Oldest first; no longer than the ring, as each call of [`Trainer::advance`] takes one.
     pub(super) finished: VecDeque<Finished>,
     pub(super) banding: Banding,
-    pub(super) extent: f32,
+    pub(super) lengths: Lengths,
     /// Gaussians of the last status word.
     gaussians: u32,
     /// What status words told besides their figures.
@@ -188,6 +189,10 @@ impl Trainer {
             None => None,
         };
         let deferred = Deferred::new(&profile);
+        let lengths = Lengths {
+            extent: scene.extent,
+            rate_unit: schedule::rate_unit(&profile, scene.extent, report.capacities.bound.as_ref()),
+        };
         let mut trainer = Self {
             jobs,
             timed_jobs,
@@ -204,7 +209,7 @@ impl Trainer {
             in_flight: (0..slots).map(|_| None).collect(),
             finished: VecDeque::new(),
             banding,
-            extent: scene.extent,
+            lengths,
             gaussians: model.map_or(0, |m| u32::try_from(m.len()).unwrap_or(u32::MAX)),
             events: Vec::new(),
             noted: 0,
@@ -235,6 +240,15 @@ impl Trainer {
             trainer.gpu.run_compiled(program)?;
         }
         Ok(trainer)
+    }
+
+    /// Binds the model, which has been uploaded, to the triangles of `mesh`.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`] when the plan is for no mesh, or for one of other sizes.
+    pub fn bind(&mut self, mesh: &BoundMesh) -> Result<(), TrainError> {
+        self.finish()?;
+        Ok(step::write_mesh(&mut self.gpu, &self.tensors, mesh)?)
     }
 
     /// The plan in numbers.
@@ -364,7 +378,14 @@ impl Trainer {
         self.held = Some(self.iteration);
         let events = schedule::events_at(&self.profile, self.iteration);
         self.steps.advance(events.adam_skip_mask);
-        let mut block = uniforms::train(&self.profile, camera, self.iteration, self.extent, &events, &self.steps);
+        let mut block = uniforms::train(
+            &self.profile,
+            camera,
+            self.iteration,
+            self.lengths,
+            &events,
+            &self.steps,
+        );
         block.view = self.view;
         let page = self.fill_slot(slot, &mut block, target.into())?;
         let mut flight = Flight {

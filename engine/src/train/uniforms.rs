@@ -93,6 +93,15 @@ impl GroupSteps {
     }
 }
 
+/// Lengths of a run, world units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Lengths {
+    /// Extent of the scene.
+    pub(super) extent: f32,
+    /// What learning rates of positions are in, see [`schedule::rate_unit`].
+    pub(super) rate_unit: f64,
+}
+
 /// Uniforms that render `camera` with the model as it is: samples at pixel centres, whatever training does.
 #[must_use]
 pub(crate) fn render(profile: &Profile, camera: &Camera, look: &Look) -> StepUniforms {
@@ -121,10 +130,11 @@ pub(super) fn train(
     profile: &Profile,
     camera: &Camera,
     iteration: u32,
-    extent: f32,
+    lengths: Lengths,
     events: &Events,
     steps: &GroupSteps,
 ) -> StepUniforms {
+    let extent = lengths.extent;
     let look = Look::of(profile, schedule::sh_degree_at(profile, iteration));
     let mut u = render(profile, camera, &look);
     u.iteration = iteration;
@@ -190,15 +200,16 @@ pub(super) fn train(
     }
     [u.beta1, u.beta2] = AdamOptions::BETAS;
     u.epsilon = AdamOptions::EPSILON;
-    set_rates(&mut u, profile, extent, steps);
+    set_rates(&mut u, profile, lengths, steps);
     u
 }
 
 /// Sets the learning rates of `u`'s iteration; `steps` already counts this step.
-pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, extent: f32, steps: &GroupSteps) {
+pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, lengths: Lengths, steps: &GroupSteps) {
+    let Lengths { extent, rate_unit } = lengths;
     let Optimizer::AdamFused(adam) = &profile.optimizer;
     let iteration = u.iteration;
-    let means_rate = schedule::means_lr(profile, iteration, f64::from(extent));
+    let means_rate = schedule::means_lr(profile, iteration, rate_unit);
     // A covariance has the square of the unit of length: as if the scene's extent were 1.
     #[expect(clippy::cast_possible_truncation, reason = "rates fit f32")]
     let noise = (profile.strategy.noise() * means_rate / f64::from(extent).powi(2)) as f32;
@@ -256,7 +267,11 @@ mod tests {
             translation: [0.0; 3],
         };
         let events = schedule::events_at(&profile, iteration);
-        train(&profile, &camera, iteration, 4.0, &events, &GroupSteps::default())
+        let lengths = Lengths {
+            extent: 4.0,
+            rate_unit: 4.0,
+        };
+        train(&profile, &camera, iteration, lengths, &events, &GroupSteps::default())
     }
 
     #[test]

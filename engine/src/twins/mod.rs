@@ -16,6 +16,7 @@
 pub mod adam;
 pub mod alpha_loss;
 pub mod bands;
+pub mod bound;
 pub mod camera_cull;
 pub mod catch_up;
 pub mod codes;

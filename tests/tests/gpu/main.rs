@@ -1,6 +1,7 @@
 //! Kernels and steps on a device, each against its CPU twin.
 
 mod bands;
+mod bound;
 mod capacity;
 mod deferred;
 mod densify;

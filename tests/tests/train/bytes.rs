@@ -50,6 +50,7 @@ fn demand(gaussians: u32, visible_share: f64, per_visible: f64) -> Demand {
         intersections: visible_share * per_visible,
         per_visible,
         from: DemandSource::Checkpoint,
+        bound: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whole runs: what they learn, keep, refuse and survive.
 
 mod background;
+mod bound;
 mod bytes;
 mod crash;
 mod cull;

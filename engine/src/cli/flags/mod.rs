@@ -88,6 +88,12 @@ const SETTINGS: &[Flag] = &[
         "Start from a trained model (PLY, compressed PLY, SPZ, GLB)",
     ),
     flag(
+        &["init-mesh"],
+        "init",
+        One("FILE", init_mesh),
+        "Bind Gaussians to the triangles of a mesh (PLY, OBJ, GLB), with --recipe bound",
+    ),
+    flag(
         &["resolution", "r", "data-factor"],
         "dataset.resolution",
         One("N", whole::<i32>),
@@ -294,6 +300,10 @@ fn init_ply(path: &str) -> Result<String, String> {
 
 fn init_model(path: &str) -> Result<String, String> {
     Ok(format!("{{ kind: model, path: {} }}", quoted(path)))
+}
+
+fn init_mesh(path: &str) -> Result<String, String> {
+    Ok(format!("{{ kind: mesh, path: {} }}", quoted(path)))
 }
 
 /// Every how many views, or a file; 0 stands for the list that INRIA's trainer reads then.

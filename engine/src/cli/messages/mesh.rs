@@ -49,6 +49,10 @@ fn mesh() {
             found: "all points, 1, lie at one place".to_owned(),
             hint: "give points along a surface",
         }),
+        MeshError::NotBound {
+            model: path("runs/b/point_cloud/iteration_7/point_cloud.ply"),
+            why: "runs/b/point_cloud/iteration_7/mesh.ply cannot be read".to_owned(),
+        },
         MeshError::NothingLeft { pieces: 12, unseen: 3 },
         MeshError::Decimation {
             triangles: 40_000_000,
@@ -114,6 +118,7 @@ fn mesh() {
                 HostMemory,
                 Neighbors,
                 Poisson,
+                NotBound,
                 NothingLeft,
                 Decimation,
                 Stopped,

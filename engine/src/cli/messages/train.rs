@@ -10,7 +10,7 @@ use crate::gaussians::init::InitError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
-use crate::plan::{Job, LossError, NoJob, PlanError};
+use crate::plan::{BoundError, Job, LossError, NoJob, PlanError};
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
 use crate::run::{DeviceLoss, RunError, StoredError};
@@ -51,6 +51,11 @@ fn plan() {
         PlanError::Scene(SceneError::Resolution(0)),
         PlanError::Ply(PlyError::NoVertices),
         PlanError::Init(InitError::NoPoints),
+        PlanError::Bound(BoundError::TooManyGaussians {
+            triangles: 2_000_000,
+            per_triangle: 6,
+            most: 6_000_000,
+        }),
         PlanError::Memory(MemoryError::OverBudget {
             needed_bytes: 9 << 30,
             cap_bytes: 7 << 30,
@@ -122,6 +127,7 @@ fn plan() {
                 Scene,
                 Ply,
                 Init,
+                Bound,
                 Memory,
                 Vulkan,
                 Lpips,
@@ -354,6 +360,53 @@ fn models() {
         InitError::ShDegree(4),
     ];
     examples.extend(wrapped!(InitError in PlanError, init, [NoPoints, NoGaussians, NotFinite, TooMany, ShDegree]));
+    let bound = vec![
+        BoundError::Read {
+            path: path("mesh.ply"),
+            source: system(ErrorKind::NotFound),
+        },
+        BoundError::Ending { path: path("mesh.stl") },
+        BoundError::File {
+            path: path("mesh.ply"),
+            source: kiln_mesh::Error::Index {
+                triangle: 7,
+                vertex: 9,
+                vertices: 8,
+            },
+        },
+        BoundError::NoFaces {
+            path: path("points.ply"),
+            vertices: 5000,
+        },
+        BoundError::TooManyGaussians {
+            triangles: 2_000_000,
+            per_triangle: 6,
+            most: 6_000_000,
+        },
+        BoundError::DoesNotFit {
+            needed_bytes: 9 << 30,
+            cap_bytes: 7 << 30,
+            triangles: 2_000_000,
+            per_triangle: 6,
+            fitting: 1_540_096,
+        },
+        BoundError::DoesNotFit {
+            needed_bytes: 900 << 20,
+            cap_bytes: 800 << 20,
+            triangles: 2_000,
+            per_triangle: 1,
+            fitting: 0,
+        },
+        BoundError::TooLarge {
+            triangles: 12_000_000,
+            vertices: 6_000_000,
+            most: 11_184_810,
+        },
+    ];
+    examples.extend(wrapped!(BoundError in PlanError,
+        bound,
+        [Read, Ending, File, NoFaces, TooManyGaussians, DoesNotFit, TooLarge]
+    ));
     let lpips = vec![
         LpipsError::Weights {
             path: path("weights.safetensors"),

@@ -455,6 +455,12 @@ pub const PLANE_SCALES: u32 = 7;
 pub const PLANE_OPACITY: u32 = 10;
 /// Planes of the geometry.
 pub const GEOMETRY_PLANES: u32 = 11;
+/// First plane of the turn in the triangle's plane, a complex number; bound Gaussians alone have it.
+pub const PLANE_TURN: u32 = 11;
+/// Planes of moments of a bound Gaussian's geometry: two scales, turn, opacity.
+pub const BOUND_LEARNED_PLANES: u32 = 5;
+/// Planes of what pulls at a bound Gaussian, in the place of its statistics: force, torque.
+pub const BOUND_PULL_PLANES: u32 = 6;
 /// Plane of the statistics that counts steps.
 pub const PLANE_COUNT: u32 = 2;
 

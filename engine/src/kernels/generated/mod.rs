@@ -3,6 +3,7 @@
 
 pub mod alpha_loss;
 pub mod band_count;
+pub mod bind;
 pub mod camera_cull;
 pub mod catch_up;
 pub mod common;
@@ -103,6 +104,8 @@ pub mod triangle_project;
 pub mod triangle_rasterize;
 pub mod triangle_terms;
 pub mod triangle_update;
+pub mod unbind_triangles;
+pub mod unbind_vertices;
 pub mod update;
 pub mod vertex_colors;
 pub mod visible_scan;
@@ -110,11 +113,12 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 185] = [
+pub static ALL: [&Shader; 191] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
     &band_count::HISTOGRAM.shader,
+    &bind::KERNEL.shader,
     &camera_cull::KERNEL.shader,
     &catch_up::KERNEL.shader,
     &catch_up::HALF.shader,
@@ -279,14 +283,19 @@ pub static ALL: [&Shader; 185] = [
     &triangle_terms::REDUCE.shader,
     &triangle_update::KERNEL.shader,
     &triangle_update::EXACT.shader,
+    &unbind_triangles::KERNEL.shader,
+    &unbind_vertices::KERNEL.shader,
     &update::KERNEL.shader,
     &update::HALF.shader,
+    &update::BOUND.shader,
     &update::DENSE.shader,
     &update::COMPACT.shader,
     &update::SURFACE.shader,
     &update::DEFERRED.shader,
+    &update::HALF_BOUND.shader,
     &update::HALF_DENSE.shader,
     &update::HALF_SURFACE.shader,
+    &update::COMPACT_BOUND.shader,
     &update::COMPACT_DENSE.shader,
     &update::HALF_DEFERRED.shader,
     &update::SURFACE_DENSE.shader,

@@ -3,7 +3,8 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`], [`HALF`], [`COMPACT`], [`DEFERRED`], [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`] bind.
+/// What [`KERNEL`], [`HALF`], [`BOUND`], [`COMPACT`], [`DEFERRED`], [`HALF_BOUND`], [`COMPACT_BOUND`],
+/// [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms` or `StepUniforms, vec4[]`.
@@ -194,8 +195,9 @@ impl Bindings for SurfaceDenseBind {
     }
 }
 
-/// Push constants of [`KERNEL`], [`HALF`], [`DENSE`], [`COMPACT`], [`SURFACE`], [`HALF_DENSE`], [`HALF_SURFACE`],
-/// [`COMPACT_DENSE`], [`SURFACE_DENSE`], [`COMPACT_SURFACE`], [`HALF_SURFACE_DENSE`] and [`COMPACT_SURFACE_DENSE`].
+/// Push constants of [`KERNEL`], [`HALF`], [`BOUND`], [`DENSE`], [`COMPACT`], [`SURFACE`], [`HALF_BOUND`],
+/// [`HALF_DENSE`], [`HALF_SURFACE`], [`COMPACT_BOUND`], [`COMPACT_DENSE`], [`SURFACE_DENSE`], [`COMPACT_SURFACE`],
+/// [`HALF_SURFACE_DENSE`] and [`COMPACT_SURFACE_DENSE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -226,6 +228,12 @@ pub static KERNEL: Kernel<Bind, Push> = Kernel::new("update", include_bytes!("..
 pub static HALF: Kernel<Bind, Push> =
     Kernel::new("update.half", include_bytes!("../../../../shaders/spv/update.half.spv"));
 
+/// `update.bound.spv`, made with `BOUND=1`.
+pub static BOUND: Kernel<Bind, Push> = Kernel::new(
+    "update.bound",
+    include_bytes!("../../../../shaders/spv/update.bound.spv"),
+);
+
 /// `update.dense.spv`, made with `DENSE=1`.
 pub static DENSE: Kernel<DenseBind, Push> = Kernel::new(
     "update.dense",
@@ -250,6 +258,12 @@ pub static DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
     include_bytes!("../../../../shaders/spv/update.deferred.spv"),
 );
 
+/// `update.half_bound.spv`, made with `HALF=1 BOUND=1`.
+pub static HALF_BOUND: Kernel<Bind, Push> = Kernel::new(
+    "update.half_bound",
+    include_bytes!("../../../../shaders/spv/update.half_bound.spv"),
+);
+
 /// `update.half_dense.spv`, made with `HALF=1 DENSE=1`.
 pub static HALF_DENSE: Kernel<DenseBind, Push> = Kernel::new(
     "update.half_dense",
@@ -260,6 +274,12 @@ pub static HALF_DENSE: Kernel<DenseBind, Push> = Kernel::new(
 pub static HALF_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
     "update.half_surface",
     include_bytes!("../../../../shaders/spv/update.half_surface.spv"),
+);
+
+/// `update.compact_bound.spv`, made with `COMPACT=1 BOUND=1`.
+pub static COMPACT_BOUND: Kernel<Bind, Push> = Kernel::new(
+    "update.compact_bound",
+    include_bytes!("../../../../shaders/spv/update.compact_bound.spv"),
 );
 
 /// `update.compact_dense.spv`, made with `COMPACT=1 DENSE=1`.

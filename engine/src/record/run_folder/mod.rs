@@ -48,6 +48,8 @@ const GIVEN_CAMERAS: &str = "cameras_given.json";
 const INPUT: &str = "input.ply";
 const LIVE: &str = "live.ply";
 const MODELS: &str = "point_cloud";
+/// The mesh that a model is bound to, beside the model.
+pub const BOUND_MESH: &str = "mesh.ply";
 const EVALS: &str = "eval";
 const METRICS: &str = "metrics.json";
 const CHECKPOINTS: &str = "checkpoints";
@@ -315,6 +317,14 @@ impl RunFolder {
     #[must_use]
     pub fn delivery_path(&self, iteration: u32, ending: &str) -> (String, PathBuf) {
         let name = format!("{}/point_cloud.{ending}", iteration_name(iteration));
+        let path = self.root.join(&name);
+        (name, path)
+    }
+
+    /// Where the mesh of an iteration goes that its model is bound to: path relative to the folder, and the place itself.
+    #[must_use]
+    pub fn mesh_path(&self, iteration: u32) -> (String, PathBuf) {
+        let name = format!("{}/{BOUND_MESH}", iteration_name(iteration));
         let path = self.root.join(&name);
         (name, path)
     }

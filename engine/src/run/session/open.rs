@@ -118,7 +118,10 @@ impl Session {
             first.colour(&phase.scene, &phase.store);
         }
         let model = first.as_ref().map(|first| &first.gaussians);
-        let trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model, &open.faults)?;
+        let mut trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model, &open.faults)?;
+        if let Some(mesh) = first.as_ref().and_then(FirstModel::mesh) {
+            trainer.bind(mesh)?;
+        }
         guard.committed(
             from.as_ref().map_or(0, |c| c.state().iteration),
             device_bytes,

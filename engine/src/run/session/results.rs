@@ -11,6 +11,7 @@ use crate::export::{
     deliver, write_ply,
 };
 use crate::gaussians::Gaussians;
+use crate::mesh::write_bound;
 use crate::plan::Look;
 use crate::plugins::Exporter;
 use crate::record::events::{EvalRow, Event, RunEvent};
@@ -142,6 +143,12 @@ impl Session {
             let refined = camera_records_at(&self.scene, |id, camera| poses.camera(id, camera));
             self.folder
                 .write_refined(iteration, &refined, &camera_records(&self.scene))?;
+        }
+        if let Some(mesh) = self.trainer.mesh()? {
+            let (name, path) = self.folder.mesh_path(iteration);
+            write_bound(&path, mesh, self.profile.bound.per_triangle, &model)?;
+            self.folder.list([name.as_str()])?;
+            files.push(name);
         }
         self.event(iteration, Event::Save { files })
     }

@@ -33,14 +33,7 @@ use crate::memory::{Gpu, MemoryError};
 use crate::plugins::Auto;
 use crate::program::Span;
 use crate::scene::{SceneIndex, ViewSampler};
-use crate::step::{Capacities, StepTensors};
-
-/// What is learnt beside the model, with its name in a checkpoint.
-fn learnt(tensors: &StepTensors) -> impl Iterator<Item = (&'static str, Span)> {
-    let exposures = tensors.extra.exposures.map(|exposures| ("exposures", exposures.state));
-    let poses = tensors.extra.poses.map(|poses| ("poses", poses.state));
-    exposures.into_iter().chain(poses)
-}
+use crate::step::{Capacities, StepTensors, mesh_state};
 
 /// Name of the neighbours that the terms of the density go by: those of the last search, not of the centres as they are.
 const NEIGHBORS: &str = "neighbors";
@@ -168,6 +161,8 @@ fn core(mut profile: Value) -> Value {
         "schedule.early_stop",
         "schedule.live_seconds",
         "optimizer.deferred_sh",
+        // Of larger runs: this one has `schedule.iterations`.
+        "bound.iterations",
         "eval",
         // What the first model had behind it, in the checkpoint as points.
         "init.background",
@@ -227,6 +222,14 @@ pub fn scene_digest(scene: &SceneIndex) -> String {
     digest.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
+/// What a run has beside its Gaussians: what photos and cameras have learnt, and the mesh that Gaussians are bound to.
+fn beside(tensors: &StepTensors) -> Vec<(&'static str, Span)> {
+    let exposures = tensors.extra.exposures.map(|exposures| ("exposures", exposures.state));
+    let poses = tensors.extra.poses.map(|poses| ("poses", poses.state));
+    let mesh = tensors.bound.iter().flat_map(mesh_state);
+    exposures.into_iter().chain(poses).chain(mesh).collect()
+}
+
 /// Plane groups of a chunk with their names and plane counts. In how many steps SH took part is not among them: all of it is
 /// up to date when it is written.
 fn groups(chunk: &Chunk) -> [(&'static str, Span, u32); 8] {
@@ -239,7 +242,7 @@ fn groups(chunk: &Chunk) -> [(&'static str, Span, u32); 8] {
         ("sh_m", chunk.sh_m, planes.sh_m),
         ("sh_v", chunk.sh_v, planes.seen_plane().unwrap_or(planes.sh_v)),
         ("filter_3d", chunk.filter_3d, 1),
-        ("statistics", chunk.statistics, 3),
+        ("statistics", chunk.statistics, planes.kept_statistics()),
     ]
 }
 
@@ -270,10 +273,11 @@ pub(super) fn write(
 ) -> Result<PathBuf, crate::train::TrainError> {
     let layout: Vec<_> = tensors.chunks.first().map(|c| groups(c).to_vec()).unwrap_or_default();
     let planes: u64 = layout.iter().map(|(_, _, planes)| u64::from(*planes)).sum();
-    let beside: u64 = learnt(tensors).map(|(_, state)| state.bytes).sum();
+    let others = beside(tensors);
     let neighbors = neighbors(tensors, state);
+    let beside_bytes: u64 = others.iter().map(|(_, view)| view.bytes).sum();
     let neighbor_bytes: u64 = neighbors.iter().map(|span| span.bytes).sum();
-    let bytes = 4 * planes * u64::from(state.gaussians) + beside + neighbor_bytes;
+    let bytes = 4 * planes * u64::from(state.gaussians) + beside_bytes + neighbor_bytes;
     let mut device_error = None;
     folder::write(disk_of_process(), folder, state.iteration, bytes, state, |writer| {
         for (group, (name, _, planes)) in layout.iter().enumerate() {
@@ -305,14 +309,14 @@ pub(super) fn write(
                 }
             }
         }
-        for (name, state) in learnt(tensors) {
+        for (name, view) in &others {
             writer.begin(name);
-            match gpu.download(&state) {
+            match gpu.download(view) {
                 Ok(values) => writer.put(&values)?,
                 Err(error) => {
                     device_error = Some(error);
                     return Err(io::Error::other(format!(
-                        "the device failed while the {name} were read back"
+                        "the device failed while {name} were read back"
                     )));
                 }
             }
@@ -439,11 +443,11 @@ impl OpenCheckpoint {
                 rest = behind;
             }
         }
-        for (name, state) in learnt(tensors) {
+        for (name, view) in beside(tensors) {
             let mut values = Vec::new();
             let take = |_, piece: &[u8]| values.extend_from_slice(piece);
-            self.reader.read(name, state.bytes, take)?;
-            gpu.upload(&state, &values)?;
+            self.reader.read(name, view.bytes, take)?;
+            gpu.upload(&view, &values)?;
         }
         let counters = Counters {
             gaussians: n,

@@ -23,7 +23,7 @@ impl Trainer {
         Ok(Some(RefinedPoses {
             words: self.gpu.read(&poses.state, c.poses as usize * WORDS)?,
             train: c.cameras as usize,
-            extent: self.extent,
+            extent: self.lengths.extent,
         }))
     }
 
@@ -52,7 +52,7 @@ impl Trainer {
         for step in 0..options.test_steps {
             let mut block = self.block_for(camera);
             block.view = view;
-            uniforms::for_alignment(&mut block, &options, (step, options.test_steps), self.extent);
+            uniforms::for_alignment(&mut block, &options, (step, options.test_steps), self.lengths.extent);
             if step == 0 {
                 self.fill_slot(0, &mut block, Target::Bytes(photo))?;
             } else {

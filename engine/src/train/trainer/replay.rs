@@ -67,7 +67,7 @@ impl Trainer {
                 later
                     .steps
                     .retract(schedule::adam_skip_mask(&self.profile, flight.block.iteration));
-                uniforms::set_rates(&mut later.block, &self.profile, self.extent, &later.steps);
+                uniforms::set_rates(&mut later.block, &self.profile, self.lengths, &later.steps);
                 self.write_uniforms(*slot, &later.block)?;
             }
         }

@@ -84,6 +84,15 @@ impl Trainer {
         Ok(step::read_model(&mut self.gpu, &self.tensors)?)
     }
 
+    /// Vertices and triangles of the mesh that the model is bound to, as they are now; none where it is free.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub fn mesh(&mut self) -> Result<Option<(Vec<[f32; 3]>, Vec<[u32; 3]>)>, TrainError> {
+        self.finish()?;
+        Ok(step::read_vertices(&mut self.gpu, &self.tensors)?)
+    }
+
     /// At most `most` Gaussians of the model, and how many it has; see [`step::read_sample`]. Colours may lack their last
     /// deferred steps.
     ///

@@ -16,7 +16,12 @@ quick=(--set device.allow_cpu=true --set dataset.resolution=80)
 case $command in
     train | plan)
         quick+=(--set schedule.iterations=3 --set "schedule.test=[]" --set "schedule.save=[]")
-        quick+=(--set "schedule.checkpoint=[]" --set memory.max_gaussians=8000 --set eval.views_logged=1)
+        quick+=(--set "schedule.checkpoint=[]" --set eval.views_logged=1)
+        case " ${arguments[*]} " in
+            # As many as the mesh has triangles.
+            *" --init-mesh "*) ;;
+            *) quick+=(--set memory.max_gaussians=8000) ;;
+        esac
         exec "$KILN_PROGRAM" "$command" "${arguments[@]}" "${quick[@]}"
         ;;
     eval | render)

@@ -1,0 +1,102 @@
+//! The mesh that Gaussians are bound to, on the device: its tensors, and the way there and back.
+
+use super::StepTensors;
+use crate::gaussians::bound::{Binding, BoundMesh};
+use crate::gaussians::layout::PLANE_TURN;
+use crate::kernels::bound::MeshIo;
+use crate::memory::{Gpu, MemoryError};
+use crate::program::{Class, Program, Span, Tag, TensorTable};
+
+/// Adds the tensors of a mesh to `table`.
+pub(super) fn tensors(table: &mut TensorTable, binding: Binding) -> MeshIo {
+    // A tensor has at least a word.
+    let (v, t) = (u64::from(binding.vertices.max(1)), u64::from(binding.triangles.max(1)));
+    let mut keep = |name: &str, tag, bytes: u64| table.add(format!("mesh/{name}"), Class::Persistent, tag, bytes);
+    let [vertices, vertices_m, vertices_v] = [
+        ("vertices", Tag::Parameters),
+        ("vertices_m", Tag::Optimizer),
+        ("vertices_v", Tag::Optimizer),
+    ]
+    .map(|(name, tag)| keep(name, tag, 12 * v));
+    let [triangles, across, corners] = ["triangles", "across", "corners"].map(|name| keep(name, Tag::Other, 12 * t));
+    let first_corner = keep("first_corner", Tag::Other, 4 * (v + 1));
+    let gradients = ["a", "b", "c"].map(|corner| {
+        let name = format!("mesh/gradient_{corner}");
+        table.add(name, Class::Arena, Tag::Other, 12 * t)
+    });
+    MeshIo {
+        binding,
+        vertices,
+        vertices_m,
+        vertices_v,
+        triangles,
+        across,
+        first_corner,
+        corners,
+        gradients,
+    }
+}
+
+/// What of a mesh outlasts a step, with names: positions and both moments of the vertices, and who meets whom.
+#[must_use]
+pub fn mesh_state(mesh: &MeshIo) -> [(&'static str, Span); 7] {
+    let Binding {
+        vertices, triangles, ..
+    } = mesh.binding;
+    let (v, t) = (u64::from(vertices), u64::from(triangles));
+    // Without what tensors are rounded up by.
+    [
+        ("mesh.vertices", mesh.vertices.slice(0, 12 * v)),
+        ("mesh.vertices_m", mesh.vertices_m.slice(0, 12 * v)),
+        ("mesh.vertices_v", mesh.vertices_v.slice(0, 12 * v)),
+        ("mesh.triangles", mesh.triangles.slice(0, 12 * t)),
+        ("mesh.across", mesh.across.slice(0, 12 * t)),
+        ("mesh.first_corner", mesh.first_corner.slice(0, 4 * (v + 1))),
+        ("mesh.corners", mesh.corners.slice(0, 12 * t)),
+    ]
+}
+
+/// Writes the mesh that the model is bound to, with zero moments and no turn of any Gaussian; the model is written before.
+///
+/// # Errors
+/// [`MemoryError::OutOfRange`] when the plan is for no mesh, or for one of other sizes.
+pub fn write_mesh(gpu: &mut Gpu, t: &StepTensors, mesh: &BoundMesh) -> Result<(), MemoryError> {
+    let other = || MemoryError::OutOfRange {
+        tensor: "mesh".to_owned(),
+        offset: 0,
+        bytes: 12 * mesh.triangles.len() as u64,
+    };
+    let io = t.bound.as_ref().ok_or_else(other)?;
+    let sizes = [mesh.vertices.len(), mesh.triangles.len()];
+    if sizes != [io.binding.vertices, io.binding.triangles].map(|n| n as usize) {
+        return Err(other());
+    }
+    let mut program = Program::new("clear mesh");
+    program.fill(io.vertices_m, 0);
+    program.fill(io.vertices_v, 0);
+    for chunk in &t.chunks {
+        let plane = 4 * u64::from(chunk.stride);
+        let turn = |p: u32| chunk.geometry.slice(plane * u64::from(PLANE_TURN + p), plane);
+        program.fill(turn(0), 1.0_f32.to_bits());
+        program.fill(turn(1), 0);
+    }
+    gpu.run(&program)?;
+    gpu.write(&io.vertices, mesh.vertices.as_flattened())?;
+    gpu.write(&io.triangles, mesh.triangles.as_flattened())?;
+    gpu.write(&io.across, mesh.adjacency.across.as_flattened())?;
+    gpu.write(&io.first_corner, &mesh.adjacency.first_corner)?;
+    gpu.write(&io.corners, &mesh.adjacency.corners)
+}
+
+/// Reads vertices and triangles of the mesh; none where Gaussians are free.
+///
+/// # Errors
+/// [`MemoryError::Vulkan`].
+pub fn read_vertices(gpu: &mut Gpu, t: &StepTensors) -> Result<Option<(Vec<[f32; 3]>, Vec<[u32; 3]>)>, MemoryError> {
+    let Some(io) = &t.bound else {
+        return Ok(None);
+    };
+    let vertices = gpu.read(&io.vertices, io.binding.vertices as usize)?;
+    let triangles = gpu.read(&io.triangles, io.binding.triangles as usize)?;
+    Ok(Some((vertices, triangles)))
+}
