@@ -21,7 +21,9 @@ pub use check::{Checker, Problem};
 pub use error_guided::{ErrorGuidedDensify, ErrorGuidedOptions, ErrorGuidedPrune, ErrorGuidedScore};
 pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, is_box};
 pub use family::{Entry, Family, Options};
-pub use init::{Init, MeshOptions, ModelOptions, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
+pub use init::{
+    Init, MeshOptions, ModelOptions, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions,
+};
 pub use losses::{AlphaOptions, DepthOptions, DnConsistencyOptions, DssimOptions, ExposureOptions, L1Options, Loss};
 pub use mcmc::{McmcDensify, McmcOptions};
 pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};

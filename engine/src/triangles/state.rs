@@ -1,8 +1,8 @@
 //! A model with its optimiser's moments, and what events make of it.
 
 use kiln_mesh::Progress;
-use kiln_triangles::schedule::After;
 pub use kiln_triangles::Limits;
+use kiln_triangles::schedule::After;
 use kiln_triangles::{Error, Model, Triangles, opacity, rows};
 
 use super::GEOMETRY_PLANES;
