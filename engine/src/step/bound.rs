@@ -88,11 +88,14 @@ pub fn write_mesh(gpu: &mut Gpu, t: &StepTensors, mesh: &BoundMesh) -> Result<()
     gpu.write(&io.corners, &mesh.adjacency.corners)
 }
 
+/// Vertices of a mesh, and its triangles.
+pub type Surface = (Vec<[f32; 3]>, Vec<[u32; 3]>);
+
 /// Reads vertices and triangles of the mesh; none where Gaussians are free.
 ///
 /// # Errors
 /// [`MemoryError::Vulkan`].
-pub fn read_vertices(gpu: &mut Gpu, t: &StepTensors) -> Result<Option<(Vec<[f32; 3]>, Vec<[u32; 3]>)>, MemoryError> {
+pub fn read_vertices(gpu: &mut Gpu, t: &StepTensors) -> Result<Option<Surface>, MemoryError> {
     let Some(io) = &t.bound else {
         return Ok(None);
     };

@@ -29,7 +29,7 @@ mod triangle_io;
 mod triangles;
 
 pub use bands::{BAND_SLOTS, BandTensors, banded, clear_stall, left_out, pack_bands};
-pub use bound::{mesh_state, read_vertices, write_mesh};
+pub use bound::{Surface as BoundSurface, mesh_state, read_vertices, write_mesh};
 pub use capacities::{Capacities, ExtraLosses};
 pub use densify::{DensifyTensors, STAGING_BYTES, camera_cull, densify, error_guided, mcmc_relocate};
 pub use density::{DensityTensors, find_neighbors, know_neighbors, most_dense, prune_faint};

@@ -71,10 +71,10 @@ fn model(scene: &Scene, mesh: &BoundMesh, per_triangle: u32) -> (Gaussians, Vec<
         [size * angle.cos(), size * angle.sin()]
     };
     let turns: Vec<[f32; 2]> = (0..model.len()).map(turn).collect();
-    for i in 0..model.len() {
+    for (i, turn) in turns.iter().enumerate() {
         let (t, slot) = (i / per_triangle as usize, i as u32 % per_triangle);
         let corners = mesh.corners(mesh.triangles[t]);
-        (model.means[i], model.quats[i]) = bind(corners, place(per_triangle, slot), turns[i]);
+        (model.means[i], model.quats[i]) = bind(corners, place(per_triangle, slot), *turn);
         model.log_scales[i][0] = -11.0;
     }
     model.filter_3d.fill(0.0);

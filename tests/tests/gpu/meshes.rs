@@ -219,7 +219,7 @@ fn colors_by_direction_are_those_of_the_view() {
     let colors: Vec<[f32; 3]> = (mesh.positions().iter().enumerate())
         .map(|(vertex, position)| harmonics.color(vertex, *position, from))
         .collect();
-    assert!(colors.as_flattened().iter().any(|x| *x == 0.0) && colors.as_flattened().iter().any(|x| *x > 1.0));
+    assert!(colors.as_flattened().contains(&0.0) && colors.as_flattened().iter().any(|x| *x > 1.0));
     let colored = mesh.clone().with_colors(colors).expect("colours");
     let (wanted, ..) = drawn(&colored, Coat::Colors, 2, 200);
     let (found, ..) = drawn(&mesh, Coat::Harmonics(&harmonics), 2, 200);

@@ -138,12 +138,12 @@ mod tests {
                 let basis = sh_basis(degree, to.map(|x| x / length));
                 let others = (degree as usize + 1).pow(2) - 1;
                 let color = harmonics.color(vertex, *position, from);
-                for channel in 0..3 {
+                for (channel, color) in color.into_iter().enumerate() {
                     let mut wanted = 0.5 + basis[0] * f64::from(model.sh0[vertex][channel]);
                     for k in 0..others {
                         wanted += basis[k + 1] * f64::from(model.sh_rest[3 * (vertex * others + k) + channel]);
                     }
-                    assert!((f64::from(color[channel]) - wanted.max(0.0)).abs() < 1e-5);
+                    assert!((f64::from(color) - wanted.max(0.0)).abs() < 1e-5);
                 }
             }
         }

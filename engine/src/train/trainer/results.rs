@@ -88,7 +88,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`TrainError::Memory`].
-    pub fn mesh(&mut self) -> Result<Option<(Vec<[f32; 3]>, Vec<[u32; 3]>)>, TrainError> {
+    pub fn mesh(&mut self) -> Result<Option<step::BoundSurface>, TrainError> {
         self.finish()?;
         Ok(step::read_vertices(&mut self.gpu, &self.tensors)?)
     }

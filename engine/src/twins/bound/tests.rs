@@ -193,9 +193,9 @@ fn gradients_of_vertices_turns_and_scales_are_those_of_the_loss() {
         let base = case.loss();
         let mut tally = Tally::default();
         for (v, found) in found.iter().enumerate() {
-            for c in 0..3 {
+            for (c, found) in found.iter().enumerate() {
                 let wanted = difference(&mut case, base, |case| &mut case.vertices[v][c]);
-                tally.check(&format!("{per_triangle}: vertex {v}, {c}"), wanted, found[c]);
+                tally.check(&format!("{per_triangle}: vertex {v}, {c}"), wanted, *found);
             }
         }
         // Every seventh is enough of the others: nothing of theirs is shared.
