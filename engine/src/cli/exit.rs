@@ -232,7 +232,7 @@ mod tests {
         let (text, exit) = printed(&resolve(&inputs).unwrap_err());
         assert_eq!(
             text,
-            "error: no recipe is named `mop`\n\nhint: shipped, nearest first: mip, mcmc, demo, fast, draft, sugar, default, quality, surface, \
+            "error: no recipe is named `mop`\n\nhint: shipped, nearest first: mip, mcmc, demo, fast, bound, draft, sugar, default, quality, surface, \
              sugar_light; \
              a path to a recipe file must end in .yaml or .yml\n"
         );

@@ -70,7 +70,7 @@ pub enum ConfigError {
         at: At,
         /// Full key path.
         key: String,
-        /// Keys that exist there, nearest first; or the path of the one that has this name elsewhere.
+        /// Keys that exist there, nearest first; or the paths of those that have this name elsewhere.
         known: Vec<String>,
     },
     /// A plugin kind or word value that does not exist.
@@ -155,11 +155,8 @@ impl ConfigError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::UnknownKey { key, .. } if let Some(instead) = instead_of(key) => Some(instead.to_owned()),
-            Self::UnknownKey { known, .. }
-                if let [path] = &known[..]
-                    && path.contains('.') =>
-            {
-                Some(format!("the key is `{path}`"))
+            Self::UnknownKey { known, .. } if !known.is_empty() && known.iter().all(|path| path.contains('.')) => {
+                Some(format!("the key is `{}`", known.join("` or `")))
             }
             Self::UnknownKey { known, .. } if known.is_empty() => Some("no keys exist there".to_owned()),
             Self::UnknownKey { known, .. } => Some(format!("known keys, nearest first: {}", known.join(", "))),

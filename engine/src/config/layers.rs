@@ -157,6 +157,9 @@ fn finished(mut tree: Node, inputs: &Inputs) -> Result<Profile, ConfigError> {
     Ok(profile)
 }
 
+/// More keys of one name than these say nothing about what was meant.
+const MOST_ELSEWHERE: usize = 2;
+
 /// People write at the top what they know from a command line: `iterations: 7000`. Names the key that is meant.
 fn named_elsewhere(error: ConfigError) -> ConfigError {
     match error {
@@ -166,7 +169,11 @@ fn named_elsewhere(error: ConfigError) -> ConfigError {
             } else {
                 keys_named(&key)
             };
-            let known = if found.len() == 1 { found } else { known };
+            let known = if (1..=MOST_ELSEWHERE).contains(&found.len()) {
+                found
+            } else {
+                known
+            };
             ConfigError::UnknownKey { at, key, known }
         }
         other => other,

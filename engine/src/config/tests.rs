@@ -290,7 +290,7 @@ fn refusals_say_what_where_and_what_instead() {
         (
             "memroy: {}\n",
             "unknown key `memroy` (f.yaml:2) / known keys, nearest first: memory, mesh, version, run, model, mip, \
-             eval, device, train, init, cull, sugar, losses, sinks, dataset, schedule, diagnose, strategy, optimizer, exporters, \
+             eval, device, train, init, cull, sugar, bound, losses, sinks, dataset, schedule, diagnose, strategy, optimizer, exporters, \
              regularizers",
         ),
         (
@@ -504,7 +504,7 @@ fn a_file_need_not_say_its_version() {
 fn refusals_of_whole_files() {
     assert_eq!(
         refusal("iterations.yaml", b"iterations: 7000\n"),
-        "unknown key `iterations` (f.yaml:1) / the key is `schedule.iterations`"
+        "unknown key `iterations` (f.yaml:1) / the key is `schedule.iterations` or `bound.iterations`"
     );
     assert_eq!(
         refusal("recipe-key.yaml", b"recipe: mcmc\n"),

@@ -558,7 +558,7 @@ mod tests {
         g.log_scale = [0.0, 0.0, -5.0];
         g.logit_opacity = 20.0;
         let rows = [Row::new(&g, 0.0)];
-        let draws = [[0.0, 0.0, 0.9], [0.0, 0.0, -0.3], [0.5, 0.0, 0.1]];
+        let draws = [[0.0, 0.0, 0.9], [0.0, 0.0, -0.3], [0.0, 0.0, 0.1]];
         let terms = Terms {
             weight: 1.0,
             normal: 1.0,
