@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::Resolution;
 use super::view::Alpha;
+use super::{Resolution, Undistort};
 
 /// The kinds of data set that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,16 +72,6 @@ pub enum MaskChoice {
     Off,
     /// In this folder, relative to the scene's; there must be some.
     Folder(PathBuf),
-}
-
-/// How much of a picture that a lens bent its pinhole picture shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Undistort {
-    /// The largest rectangle without an empty pixel.
-    #[default]
-    Inside,
-    /// All of it, as far as twice the original's sides reach; what no ray of the lens reaches is masked.
-    Whole,
 }
 
 /// How a data set is to be read.

@@ -1,7 +1,6 @@
 //! Points on a level of the density, view by view.
 
-use super::neighbors::{NeighborTensors, NeighborsRefused, neighbors};
-use super::{Capacities, StepTensors};
+use super::{Capacities, NeighborTensors, NeighborsRefused, StepTensors, neighbor_tensors, neighbors};
 use crate::kernels::level::{self, Level, NEAR, POINT_BYTES, ROW_BYTES, Rows};
 use crate::kernels::morton::Frame;
 use crate::kernels::prepare_args;

@@ -1,7 +1,6 @@
 //! Every tensor of a run, named once.
 
-use super::triangles::{TriangleSizes, TriangleTensors};
-use super::{Capacities, DensityTensors, ExtraTensors, ResidentImages, bound};
+use super::{Capacities, DensityTensors, ExtraTensors, ResidentImages, TriangleSizes, TriangleTensors, mesh_tensors};
 use crate::kernels::bound::MeshIo;
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
@@ -200,7 +199,8 @@ impl StepTensors {
             gradient,
             normal_gradient: gradient,
         });
-        tensors.triangles = Some(TriangleTensors::new(table, &tensors, sizes, true));
+        let shared = (&tensors.splats, &tensors.partials, tensors.group_visible);
+        tensors.triangles = Some(TriangleTensors::new(table, &tensors.capacities, shared, sizes, true));
         tensors
     }
 
@@ -268,7 +268,7 @@ impl StepTensors {
             State::Other => Vec::new(),
         };
         let bound = c.bound.filter(|_| state == State::Trained);
-        let bound = bound.map(|binding| bound::tensors(table, binding));
+        let bound = bound.map(|binding| mesh_tensors::tensors(table, binding));
         let mut arena =
             |name: &str, tag: Tag, n: u64, bytes: u64| table.add(format!("step/{name}"), Class::Arena, tag, n * bytes);
         let (v, i, px) = (u64::from(c.v_cap), u64::from(c.i_cap), u64::from(c.max_pixels));
