@@ -432,6 +432,7 @@ fn the_mesh_of_a_run_gets_a_picture_and_keeps_its_triangles() {
     train_scene(setup, scratch.join("scene"), None, &Interrupt::unattached()).unwrap();
     let mut command = runs::kiln();
     command.arg("mesh").arg(&run).args(["--format", "ply,obj", "--quiet"]);
+    command.arg("--scene").arg(scratch.join("scene"));
     let (code, said) = runs::outcome(&mut command);
     assert_eq!(code, Some(0), "{said}");
     let (models, _) = tobj::load_obj(run.join("mesh/mesh.obj"), &tobj::LoadOptions::default()).unwrap();
