@@ -1,6 +1,7 @@
 //! Programs with every pass that the engine can record.
 
 use kiln::eval::lpips::{DEFAULT_BUDGET_BYTES, LpipsTensors};
+use kiln::gaussians::bound::Binding;
 use kiln::gaussians::layout::Storage;
 use kiln::gaussians::morton::Frame;
 use kiln::kernels::camera_cull::Limits;
@@ -14,7 +15,8 @@ use kiln::kernels::surface_depth::{DepthKind, Depths};
 use kiln::kernels::vertex_colors::{self, Vertices};
 use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::kernels::{
-    densify, error_guided, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise, prepare_args, probe,
+    densify, depth_mask, error_guided, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise,
+    prepare_args, probe,
 };
 use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::program::{Class, Program, Tag, TensorTable};
@@ -144,6 +146,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
     ] {
         lists.push((reduction, trained_surfaces(reduction, threads, storage)));
         lists.push((reduction, dense(reduction, threads, storage)));
+        lists.push((reduction, on_a_mesh(reduction, threads, storage)));
     }
     let mut table = TensorTable::default();
     let lpips = LpipsTensors::new(&mut table, DEFAULT_BUDGET_BYTES, [64, 48]).expect("a workspace");
@@ -192,6 +195,8 @@ fn meshes() -> Vec<Program> {
     t.record_depths(&mut draw);
     t.record_triangles(&mut draw);
     t.record_shade(&mut draw, small("image", 16 * 64 * 48));
+    let (mask, map) = (small("mask", 64 * 48), small("map", 16 * 64 * 48));
+    depth_mask::record(&mut draw, t.samples.view, mask, map, 64 * 48);
     let io = GatherIo {
         view: t.samples.view,
         points: small("points", 160),
@@ -259,6 +264,26 @@ fn dense(reduction: Reduction, threads: Threads, storage: Storage) -> Vec<Progra
             .collect::<Vec<_>>()
     };
     [false, true].into_iter().flat_map(steps).collect()
+}
+
+/// A step of Gaussians on the triangles of a mesh.
+fn on_a_mesh(reduction: Reduction, threads: Threads, storage: Storage) -> Vec<Program> {
+    let variants = Variants {
+        reduction,
+        sort_subgroup: 0,
+        threads,
+    };
+    let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
+    capacities.storage = storage;
+    capacities.bound = Some(Binding {
+        per_triangle: 3,
+        vertices: 150,
+        triangles: 200,
+        inner_edges: 250,
+        normal_consistency: 0.1,
+    });
+    let mut table = TensorTable::default();
+    vec![train_step(&StepTensors::new(&mut table, &capacities, &variants))]
 }
 
 /// What depth, neighbours and meshes record.

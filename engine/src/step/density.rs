@@ -28,7 +28,7 @@ pub fn find_neighbors(t: &StepTensors, frame: &Frame) -> Option<Program> {
     let density = t.density.as_ref()?;
     let mut program = Program::new("neighbors");
     prepare_args::record(&mut program, &t.shared, &t.chunks);
-    neighbors::neighbors(&mut program, t, &density.neighbors, frame);
+    neighbors(&mut program, t, &density.neighbors, frame);
     turn_round(&mut program, t, density);
     Some(program)
 }

@@ -1,6 +1,6 @@
 //! Points on a level of the density, view by view.
 
-use super::{Capacities, NeighborTensors, NeighborsRefused, StepTensors, neighbor_tensors, neighbors};
+use super::{Capacities, NeighborTensors, NeighborsRefused, StepTensors, neighbors};
 use crate::kernels::level::{self, Level, NEAR, POINT_BYTES, ROW_BYTES, Rows};
 use crate::kernels::morton::Frame;
 use crate::kernels::prepare_args;

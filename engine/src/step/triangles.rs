@@ -10,9 +10,9 @@ use crate::kernels::counters::{Args, WORD_VISIBLE};
 use crate::kernels::project::DEPTH_KEY_BITS;
 use crate::kernels::radix_sort::{self, SortJob};
 use crate::kernels::tile_intersect::EmitIo;
-use crate::kernels::triangles::{self, Partials, Records, Screen, Terms, Topology, VertexChunk};
+use crate::kernels::triangles;
 use crate::kernels::views::{Intersections, Pixels, Surface};
-use crate::program::{Class, Program, Span, Tag, TensorTable};
+use crate::program::{Program, Span};
 use crate::triangles::GEOMETRY_PLANES;
 
 /// Pixels with what is blended beside colours, which triangles always have.
