@@ -13,7 +13,6 @@ use crate::kernels::tile_intersect::EmitIo;
 use crate::kernels::triangles;
 use crate::kernels::views::{Intersections, Pixels, Surface};
 use crate::program::{Program, Span};
-use crate::triangles::GEOMETRY_PLANES;
 
 /// Pixels with what is blended beside colours, which triangles always have.
 fn drawn(pixels: &Pixels) -> Option<(&Pixels, &Surface)> {
