@@ -111,7 +111,8 @@ mod tests {
     use super::*;
     use crate::kernels::views::{Reduction, Threads, Variants};
     use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
-    use crate::step::{BandTensors, Capacities, ResidentImages, banded, evaluate_view, train_step};
+    use crate::program::{Class, TensorTable};
+    use crate::step::{BandTensors, Capacities, ResidentImages, TriangleSizes, banded, evaluate_view, train_step};
 
     /// Four million vertices with room for three times as many triangles, two million of them in view in six million pairs with
     /// tiles: what the design promises 4 GB for, on a device that binds 128 MiB at most. How many samples a pixel has is nowhere in it.
