@@ -8,8 +8,11 @@ use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, profile, train_scene};
 
 use super::losses::solids;
 
+const EVERY_ROW: (&str, &str) = ("sinks", "[{ kind: metrics_jsonl, every: 1 }]");
+
 /// A coarse stage from iteration 30 on, with its terms from 50 on.
-const COARSE: [(&str, &str); 4] = [
+const COARSE: [(&str, &str); 5] = [
+    EVERY_ROW,
     (
         "losses",
         "[{ kind: l1 }, { kind: dssim }, { kind: dn_consistency, from: 52 }]",
@@ -96,6 +99,7 @@ fn opacities_decide_and_the_density_is_that_of_surfaces() {
         let own = [
             ("dataset.resolution", "-1"),
             ("dataset.masks", "\"off\""),
+            EVERY_ROW,
             ("train.deterministic", "true"),
             ("schedule.iterations", "150"),
             ("schedule.test", "[150]"),
