@@ -322,7 +322,10 @@ impl App {
         }
         self.ask_for_order();
         self.choose_pixels();
-        if self.view.strayed || self.waits_for_order() || !std::mem::take(&mut self.view.dirty) {
+        if self.waits_for_order() {
+            return;
+        }
+        if self.view.strayed || !std::mem::take(&mut self.view.dirty) {
             self.settle();
             return;
         }
