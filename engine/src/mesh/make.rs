@@ -15,7 +15,7 @@ use super::photos::Photos;
 use super::poisson::{self, PoissonRow};
 use super::report::{Dropped, MeshEvent, MeshReport, MeshStage, TextureRow};
 use super::stage::{COLOR_BRICKS, DepthStage, MOST_BRICKS, StagePlan, StageSizes, Subject};
-use super::texture::{BakeSettings, Layout, Textured, bake, densities, write_textured};
+use super::texture::{BakeSettings, Layout, Textured, bake, densities, least_bytes, write_textured};
 use super::{MeshError, Space, colors};
 use crate::config::{self, MeshDepth, MeshFormat, MeshMethod, Profile, TextureKind};
 use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
@@ -25,7 +25,7 @@ use crate::kernels::level::Level;
 use crate::kernels::morton::Frame;
 use crate::kernels::surface_depth::{DepthKind, Depths};
 use crate::kernels::views::Variants;
-use crate::memory::{Budget, PlanLimits};
+use crate::memory::{Budget, MemoryError, PlanLimits};
 use crate::plan::{Faults, Look, OpenDevice, available_bytes};
 use crate::scene::{Camera, Photo, SceneIndex};
 use crate::twins::fusion::{contracted_distance, to_grid, to_world};
@@ -340,6 +340,7 @@ impl<'a> MeshJob<'a> {
                 fill: textured.fill,
                 seen: textured.seen,
                 batches: textured.batches,
+                device_bytes: textured.device_bytes,
             }),
             files: files
                 .iter()
@@ -425,6 +426,45 @@ impl<'a> MeshJob<'a> {
         })
     }
 
+    /// What a picture is baked from.
+    fn bake_settings(&self, layout: Layout, densities: Vec<f32>, budget: Budget) -> BakeSettings {
+        let side = |pick: fn(&Camera) -> u32| self.views.iter().map(|(_, camera)| pick(camera)).max().unwrap_or(1);
+        BakeSettings {
+            layout,
+            densities,
+            views: self.views.len(),
+            largest_px: [side(|camera| camera.width_px), side(|camera| camera.height_px)],
+            masked: self.scene.masked,
+            cap_bytes: budget.cap_bytes,
+        }
+    }
+
+    /// Holds the smallest plan of the picture over a mesh of so many triangles, which is to come, against the budget.
+    ///
+    /// # Errors
+    /// [`MeshError::Memory`] when it cannot fit.
+    pub(crate) fn check_picture(&self, triangles: u32, budget: Budget, limits: PlanLimits) -> Result<(), MeshError> {
+        let options = &self.profile.mesh;
+        let Some(layout) = options
+            .texture
+            .layout()
+            .filter(|_| options.formats.iter().any(holds_picture))
+        else {
+            return Ok(());
+        };
+        let settings = self.bake_settings(layout, Vec::new(), budget);
+        let needed_bytes = least_bytes(triangles, &settings, limits)?;
+        match needed_bytes <= budget.cap_bytes {
+            true => Ok(()),
+            false => Err(MemoryError::OverBudget {
+                needed_bytes,
+                cap_bytes: budget.cap_bytes,
+                largest: format!("those of the picture over {triangles} triangles (`mesh.texture`)"),
+            }
+            .into()),
+        }
+    }
+
     /// The mesh with a picture over it, from the photos of the training views.
     fn textured(
         &self,
@@ -435,19 +475,14 @@ impl<'a> MeshJob<'a> {
         log: &mut Log<'_>,
     ) -> Result<Textured, MeshError> {
         let photos = Photos::open(self.scene, self.profile)?;
-        let side = |pick: fn(&Camera) -> u32| self.views.iter().map(|(_, camera)| pick(camera)).max().unwrap_or(1);
-        let cameras: Vec<Camera> = self.views.iter().map(|(_, camera)| camera.clone()).collect();
-        let settings = BakeSettings {
-            layout,
-            densities: match layout {
-                Layout::Charts { .. } => densities(&mesh, &cameras),
-                Layout::Squares { .. } => Vec::new(),
-            },
-            views: self.views.len(),
-            largest_px: [side(|camera| camera.width_px), side(|camera| camera.height_px)],
-            masked: self.scene.masked,
-            cap_bytes: budget.cap_bytes,
+        let densities = match layout {
+            Layout::Charts { .. } => {
+                let cameras: Vec<Camera> = self.views.iter().map(|(_, camera)| camera.clone()).collect();
+                densities(&mesh, &cameras)
+            }
+            Layout::Squares { .. } => Vec::new(),
         };
+        let settings = self.bake_settings(layout, densities, budget);
         let mut photo = |view: usize| -> Result<(Camera, Photo), MeshError> {
             let (_, camera) = self.views.get(view).ok_or(MeshError::NoViews)?;
             Ok((camera.clone(), photos.get(view)?))

@@ -146,6 +146,8 @@ pub struct TextureRow {
     pub seen: f64,
     /// Times that the photos went by.
     pub batches: u32,
+    /// Device bytes that it took, after those of `memory` were given back.
+    pub device_bytes: u64,
 }
 
 /// `report.json`
@@ -191,4 +193,13 @@ pub struct MeshReport {
     pub texture: Option<TextureRow>,
     /// Files beside this one.
     pub files: Vec<String>,
+}
+
+impl MeshReport {
+    /// Device bytes that were allocated, at most at once.
+    #[must_use]
+    pub fn device_bytes(&self) -> u64 {
+        let texture = self.texture.map_or(0, |row| row.device_bytes);
+        self.memory.device_bytes.max(texture)
+    }
 }
