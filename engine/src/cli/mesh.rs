@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::request::{Mesh, Model};
 use super::stored::{boxed, check_keys, load, open, scene};
 use super::{Exit, Failure, Settings, UsageError};
-use crate::config::Inputs;
+use crate::config::{Inputs, MeshMethod};
 use crate::export::ExportError;
 use crate::memory::MIB;
 use crate::mesh::{
@@ -276,7 +276,14 @@ fn summary(report: &MeshReport) -> String {
         n => format!(" in {n} slabs"),
     };
     let from = match &report.poisson {
-        Some(row) => format!("{} points at Poisson depth {}", row.points, row.depth),
+        Some(row) => match row.depth_around {
+            Some(around) => format!(
+                "{} points at Poisson depth {} in the box and {around} around it",
+                row.points, row.depth
+            ),
+            None => format!("{} points at Poisson depth {}", row.points, row.depth),
+        },
+        None if report.settings.method == MeshMethod::Bound => "the mesh of the model".to_owned(),
         None => format!("{} bricks{slabs}", report.bricks),
     };
     let seconds: f64 = report.stages.iter().map(|row| row.seconds).sum();

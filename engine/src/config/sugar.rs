@@ -191,12 +191,13 @@ impl Profile {
         triangles.or(vertices.map(|n| n.saturating_mul(2)))
     }
 
-    /// The profile by which the mesh of the coarse stage is made: without a picture where the mesh is to move.
+    /// The profile by which the mesh of the coarse stage is made: where it is to move, picture and borders are for later.
     #[must_use]
     pub fn extracting(&self) -> Self {
         let mut profile = self.clone();
         if self.has_stage(SugarStage::Refine) {
             profile.mesh.formats = vec![MeshFormat::Ply];
+            profile.mesh.peel = None;
         }
         profile
     }

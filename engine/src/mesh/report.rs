@@ -28,6 +28,8 @@ pub enum MeshStage {
     Decimate,
     /// Vertices move to points.
     Project,
+    /// Ragged borders go.
+    Peel,
     /// Photos colour the texture.
     Texture,
     /// Files are written.
@@ -48,6 +50,7 @@ impl MeshStage {
             Self::Clean => "clean",
             Self::Decimate => "decimate",
             Self::Project => "project",
+            Self::Peel => "peel",
             Self::Texture => "texture",
             Self::Write => "write",
         }
@@ -101,6 +104,8 @@ pub struct Dropped {
     pub pieces: usize,
     /// Holes filled.
     pub holes_filled: usize,
+    /// Triangles of ragged borders.
+    pub peeled: usize,
 }
 
 /// The surface that there is at the end.
