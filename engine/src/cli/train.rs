@@ -17,7 +17,7 @@ use crate::memory::{Budget, Gpu};
 use crate::mesh::StageRow;
 use crate::plan::{FirstModel, Pinned, open_device, plan_first};
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
-use crate::record::run_folder::{Existing, RunRecord, RunScene, config_path, place, record_path};
+use crate::record::run_folder::{Existing, REFINED, RunRecord, RunScene, config_path, place, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
 use crate::run::interrupt::{Interrupt, Signal};
 use crate::run::{
@@ -218,7 +218,7 @@ fn finished(
         folder: chain.root.clone(),
         iterations: record.iterations.done,
         signal: interrupt.signal().filter(|_| exit != Exit::Ok),
-        test_psnr: trained.and_then(|end| end.test_psnr),
+        test_psnr: refined_psnr(&chain.root).or(trained.and_then(|end| end.test_psnr)),
         device_bytes: record.stages.iter().map(|row| row.device_bytes).max().unwrap_or(0),
     };
     if chain.json {
@@ -228,6 +228,13 @@ fn finished(
         let _ = writeln!(std::io::stderr(), "{}", summary(&end));
     }
     Ok(exit)
+}
+
+/// Mean PSNR over the test views of the last evaluation of the refined model, dB.
+fn refined_psnr(root: &Path) -> Option<f64> {
+    let record = RunRecord::read(&record_path(&root.join(REFINED))).ok()?;
+    let test = record.evals.last()?.test.as_ref()?;
+    Some(test.mean.metrics.psnr_image)
 }
 
 /// What `metrics.jsonl` is told of the mesh.

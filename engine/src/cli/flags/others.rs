@@ -313,7 +313,7 @@ pub(super) const MESHES: &[Row] = &[
     Refused(
         &["--export_ply"],
         "--export_ply True",
-        "always: the refined model is `bound.ply` in the run, and `exporters` lists the files of every stage",
+        "the model of every stage is always written; `exporters` lists its files",
     ),
     Refused(
         &["--skip_coarse", "--coarse_checkpoint", "--coarse_model_path"],
