@@ -439,6 +439,16 @@ fn the_recipe_is_what_a_larger_run_refines_with() {
         (2000, &[2000][..])
     );
     assert_eq!(shorter.schedule.checkpoint, [1000]);
+    // As a stage of SuGaR, the rate of the vertices goes by what was asked for.
+    let stage = |recipe, settings: &[(&str, &str)]| resolved(settings, recipe).refine_stage(Path::new("a.ply"));
+    let high = stage("sugar", &[("mesh.box", "[0, 0, 0, 2, 4, 4]")]);
+    assert_eq!((high.bound.vertices, high.bound.radius), (Some(1_000_000), Some(3.0)));
+    assert!(high.is_bound() && high.sugar.is_none() && high.mesh.decimate.is_none());
+    let low = stage("sugar_light", &[]);
+    assert_eq!(
+        (low.bound.vertices, low.bound.radius, low.bound.per_triangle),
+        (Some(200_000), None, 6)
+    );
 }
 
 /// `kiln mesh` of such a run takes the mesh as it is, with all its triangles, and puts a picture over it.
@@ -469,6 +479,7 @@ fn the_mesh_of_a_run_gets_a_picture_and_keeps_its_triangles() {
     let mut command = runs::kiln();
     fs::remove_file(mesh_of(&run, 30)).unwrap();
     command.arg("mesh").arg(&run).arg("--quiet");
+    command.arg("--scene").arg(scratch.join("scene"));
     let (code, said) = runs::outcome(&mut command);
     assert_eq!(code, Some(4), "{said}");
     assert!(said.contains("is bound to no mesh"), "{said}");

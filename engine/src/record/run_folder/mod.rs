@@ -116,7 +116,7 @@ pub struct RunFolder {
     root: PathBuf,
     record: RunRecord,
     /// Held for its lock.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl RunFolder {
@@ -173,7 +173,7 @@ impl RunFolder {
         let folder = Self {
             root: root.to_owned(),
             record,
-            _lock: lock,
+            lock,
         };
         folder.write_record()?;
         Ok(folder)
@@ -200,7 +200,7 @@ impl RunFolder {
         Ok(Self {
             root: path,
             record,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -209,6 +209,9 @@ impl RunFolder {
     /// # Errors
     /// When `run.json` cannot be written.
     pub fn go_on(&mut self) -> Result<(), RunFolderError> {
+        if self.lock.is_some() {
+            remove_leftovers(&self.root);
+        }
         (self.record.status, self.record.message) = (Status::Running, None);
         self.write_record()
     }
