@@ -84,6 +84,9 @@ pub(super) struct Telling<'a> {
     pub(super) quiet: bool,
 }
 
+/// What was planned, and what was made where that was wanted.
+pub(super) type Outcome = (MeshOutlook, Option<Made>);
+
 /// Makes the mesh of a model, whose file is the first of `target`, from the views of a scene, in a folder unless only the plan is
 /// wanted; none when a signal came first.
 ///
@@ -95,7 +98,7 @@ pub(super) fn made_of(
     telling: Telling<'_>,
     out: &mut dyn Write,
     interrupt: &Interrupt,
-) -> Result<Option<(MeshOutlook, Option<Made>)>, Box<dyn Failure>> {
+) -> Result<Option<Outcome>, Box<dyn Failure>> {
     for warning in stored.warnings() {
         // Losing a line of information is no reason to stop, here and below.
         let _ = writeln!(io::stderr(), "warning: {warning}");
