@@ -96,10 +96,7 @@ fn opacities_decide_and_the_density_is_that_of_surfaces() {
     let scratch = Scratch::new("sugar-terms");
     solids(&scratch.join("scene"));
     let run = |name: &str, regularizers: &str| {
-        // Turns are as quick as what they are to answer.
-        let quats = if name == "normals" { "0.02" } else { "0.001" };
         let own = [
-            ("optimizer.lr.quats", quats),
             ("dataset.resolution", "-1"),
             ("dataset.masks", "\"off\""),
             EVERY_ROW,
@@ -130,15 +127,6 @@ fn opacities_decide_and_the_density_is_that_of_surfaces() {
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
     let (first, last) = (mean(&terms[..10]), mean(&terms[terms.len() - 10..]));
     assert!(last < 0.9 * first, "{first} at first, {last} in the end");
-    // Gaussians turn as their neighbours do, where nothing else is wanted of them.
-    run(
-        "normals",
-        "[{ kind: density, weight: 0, normal: 20, samples: 4000, k: 8, rebuild: 20, from: 60, prune: 0.05 }]",
-    );
-    let rows = runs::rows(&scratch.join("normals/metrics.jsonl"));
-    let turns: Vec<f64> = rows.iter().filter_map(|row| row["density_normals"].as_f64()).collect();
-    let (first, last) = (mean(&turns[..10]), mean(&turns[turns.len() - 10..]));
-    assert!(last < 0.9 * first, "normals: {first} at first, {last} in the end");
 }
 
 /// A run from the model of another begins with that model, at the iteration where the coarse stage starts.
