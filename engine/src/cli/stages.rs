@@ -9,13 +9,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use sha2::{Digest as _, Sha256};
-
 use super::mesh::{Telling, made_of, tell_made};
 use super::train::MeshEvents;
 use super::{Exit, Failure};
 use crate::config::{Inputs, Profile, SugarStage, resolve};
-use crate::export::{ExportError, file_digest, write_atomic};
+use crate::export::{ExportError, digest_of, file_digest, write_atomic};
 use crate::memory::MIB;
 use crate::mesh::StageRow;
 use crate::plan::{Faults, open_device};
@@ -233,7 +231,7 @@ impl Chain {
             (Init::Model(options), false) => PathBuf::from(&options.path),
             _ => self.root.clone(),
         };
-        let of = made_by(&[digest_of(&model(&target)?)?], &profile)?;
+        let of = made_by(&[file_digest_of(&model(&target)?)?], &profile)?;
         self.stage(folder, SugarStage::Extract, (of, true), |_| {
             self.mesh(&profile, &target, (&self.root, MESH), interrupt)
         })
@@ -245,7 +243,7 @@ impl Chain {
         let mut profile = self.profile.refine_stage(&mesh);
         profile.run.output = Some(root.display().to_string());
         profile.run.name = None;
-        let of = digest_of(&mesh)?;
+        let of = file_digest_of(&mesh)?;
         let record = RunRecord::read(&record_path(&root)).ok();
         let is_long = record.is_some_and(|record| record.iterations.total >= profile.schedule.iterations);
         self.stage(folder, SugarStage::Refine, (of, is_long), |goes_on| {
@@ -277,7 +275,7 @@ impl Chain {
         let profile = self.profile.refine_stage(&self.root.join(MESH_FILE));
         let root = self.root.join(REFINED);
         let ply = model(&root)?;
-        let sources = [digest_of(&ply)?, digest_of(&ply.with_file_name(BOUND_MESH))?];
+        let sources = [file_digest_of(&ply)?, file_digest_of(&ply.with_file_name(BOUND_MESH))?];
         let of = made_by(&sources, &profile)?;
         self.stage(folder, SugarStage::Texture, (of, true), |_| {
             self.mesh(&profile, &root, (&root, MESH), interrupt)
@@ -433,7 +431,7 @@ fn model(target: &Path) -> Result<PathBuf, Box<dyn Failure>> {
     Ok(found.ply)
 }
 
-fn digest_of(path: &Path) -> Result<String, Box<dyn Failure>> {
+fn file_digest_of(path: &Path) -> Result<String, Box<dyn Failure>> {
     let read = file_digest(path).map_err(|error| ExportError::new(path, error));
     read.map_err(|error| boxed(RunError::from(error)))
 }
@@ -452,8 +450,7 @@ fn made_by(sources: &[String], profile: &Profile) -> Result<String, Box<dyn Fail
     let settings =
         settings.map_err(|error| boxed(RunError::from(ExportError::new(Path::new("run.json"), error.into()))))?;
     let text = format!("{} {settings}", sources.join(" "));
-    let digest = Sha256::digest(text.as_bytes());
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(digest_of(text.as_bytes()))
 }
 
 fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {

@@ -1,4 +1,4 @@
-//! Digests of whole files.
+//! Digests of bytes and of whole files.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -22,5 +22,15 @@ pub fn file_digest(path: &Path) -> io::Result<String> {
             bytes => digest.update(&piece[..bytes]),
         }
     }
-    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hexadecimal(&digest.finalize()))
+}
+
+/// SHA-256 of some bytes, as 64 hexadecimal digits.
+#[must_use]
+pub fn digest_of(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

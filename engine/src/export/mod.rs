@@ -21,7 +21,7 @@ pub use cameras::{CameraRecord, CamerasError, camera_records, camera_records_at,
 pub use delivery::{
     Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, SpzVersion, deliver, read_model, summarize_file,
 };
-pub use digest::file_digest;
+pub use digest::{digest_of, file_digest};
 pub(crate) use disk::disk_of_process;
 #[cfg(test)]
 pub(crate) use disk::simulated;

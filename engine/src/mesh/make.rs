@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use kiln_mesh::march::{self, Bricks, Grid};
 use kiln_mesh::{Mesh, clean, cull, decimate, holes, nearest, peel, pieces, topology};
-use sha2::{Digest as _, Sha256};
 
 use super::bound::read_bound;
 use super::density::Density;
@@ -19,7 +18,7 @@ use super::stage::{COLOR_BRICKS, DepthStage, MOST_BRICKS, StagePlan, StageSizes,
 use super::texture::{BakeSettings, Layout, Textured, bake, densities, least_bytes, write_textured};
 use super::{MeshError, Space, colors};
 use crate::config::{self, MeshDepth, MeshFormat, MeshMethod, MeshSpace, Profile, TextureKind};
-use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
+use crate::export::{AtomicFile, digest_of, file_digest, write_atomic, write_json};
 use crate::gaussians::Gaussians;
 use crate::kernels::fusion::Voxels;
 use crate::kernels::level::Level;
@@ -353,8 +352,8 @@ impl<'a> MeshJob<'a> {
             model: source.display().to_string(),
             model_sha256: file_digest(source).unwrap_or_default(),
             settings: options.clone(),
-            settings_sha256: digest(&settings),
-            views_sha256: digest(names.join("\n").as_bytes()),
+            settings_sha256: digest_of(&settings),
+            views_sha256: digest_of(names.join("\n").as_bytes()),
             device: open.device.caps().name.clone(),
             space,
             views: n,
@@ -706,10 +705,6 @@ pub(super) fn write(mesh: &Mesh, format: MeshFormat, path: &Path) -> Result<(), 
         })
     })?;
     Ok(())
-}
-
-fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn count(n: usize) -> u32 {

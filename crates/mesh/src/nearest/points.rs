@@ -94,11 +94,7 @@ impl Points {
             range.for_each(|position| offer(position, best));
             return;
         }
-        let middle = range.start + range.len() / 2;
-        let axis = usize::from(self.axes[middle]);
-        let offset = place[axis] - f64::from(self.points[middle].1[axis]);
-        let (below, above) = (range.start..middle, middle + 1..range.end);
-        let (near, far) = if offset < 0.0 { (below, above) } else { (above, below) };
+        let (middle, offset, [near, far]) = self.halves(range, place);
         self.search_of(near, place, count, best);
         offer(middle, best);
         let reach = if best.len() < count {
@@ -111,17 +107,23 @@ impl Points {
         }
     }
 
+    /// Where a range is cut, how far a place lies beyond that, and the half with the place before the other.
+    fn halves(&self, range: Range<usize>, place: V3) -> (usize, f64, [Range<usize>; 2]) {
+        let middle = range.start + range.len() / 2;
+        let axis = usize::from(self.axes[middle]);
+        let offset = place[axis] - f64::from(self.points[middle].1[axis]);
+        let (below, above) = (range.start..middle, middle + 1..range.end);
+        let halves = if offset < 0.0 { [below, above] } else { [above, below] };
+        (middle, offset, halves)
+    }
+
     /// `best`: squared distance, number, position in the order.
     fn search(&self, range: Range<usize>, place: V3, best: &mut (f64, u32, usize)) {
         if range.len() <= LEAF {
             range.for_each(|position| self.offer(position, place, best));
             return;
         }
-        let middle = range.start + range.len() / 2;
-        let axis = usize::from(self.axes[middle]);
-        let offset = place[axis] - f64::from(self.points[middle].1[axis]);
-        let (below, above) = (range.start..middle, middle + 1..range.end);
-        let (near, far) = if offset < 0.0 { (below, above) } else { (above, below) };
+        let (middle, offset, [near, far]) = self.halves(range, place);
         self.search(near, place, best);
         self.offer(middle, place, best);
         // Equal ones may have a lower number.

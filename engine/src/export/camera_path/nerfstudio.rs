@@ -41,7 +41,7 @@ struct Moved {
     scale: f64,
 }
 
-/// File beside a path, or in the folder of its run, that says how the scene was moved.
+/// File beside a path that says how the scene was moved.
 const MOVED: &str = "dataparser_transforms.json";
 
 impl File {
