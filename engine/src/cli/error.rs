@@ -177,7 +177,7 @@ impl UsageError {
             Self::Converted { .. } => Some("leave it out; `--format` and `-o` say what is written where".to_owned()),
             Self::NoProjectFolder => Some("`-o PROJECT` names it".to_owned()),
             Self::NoProfile => {
-                Some("`--profile 8gb` is for 8 GB cards; `kiln profiles list` shows others, `--vram` and `memory.cap_gib` set any size".to_owned())
+                Some("`--profile 8gb` is for 8 GB cards; `kiln profiles list` shows others, `--set memory.cap_gib=6.5` is any size".to_owned())
             }
             Self::OfBlock { .. } => Some("leave it out; `kiln split` decides it for all blocks of a project".to_owned()),
             Self::NoScene => {

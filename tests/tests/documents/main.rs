@@ -246,7 +246,11 @@ fn no_page_is_forgotten() {
 #[test]
 fn commands_of_other_pages_are_understood() {
     let mut seen = 0;
-    for page in ["docs/meshes.md", "docs/notebook/quality.md", "docs/guide/large-scenes.md"] {
+    for page in [
+        "docs/meshes.md",
+        "docs/notebook/quality.md",
+        "docs/guide/large-scenes.md",
+    ] {
         for (line, block) in blocks(page, &["sh"]) {
             let block = block.replace("\\\n", " ");
             for command in block.lines().filter(|line| line.starts_with("kiln ")) {
