@@ -342,10 +342,10 @@ impl Output<'_> {
             }
         };
         chunk.count += 1;
-        for (boxes, far) in [(&mut chunk.centers, 0.0), (&mut chunk.reach, reach)] {
-            for axis in 0..3 {
-                boxes[0][axis] = boxes[0][axis].min(place[axis] - far);
-                boxes[1][axis] = boxes[1][axis].max(place[axis] + far);
+        for ([low, high], far) in [(&mut chunk.centers, 0.0), (&mut chunk.reach, reach)] {
+            for ((low, high), x) in low.iter_mut().zip(high).zip(place) {
+                *low = low.min(x - far);
+                *high = high.max(x + far);
             }
         }
         self.put(row)
