@@ -121,10 +121,9 @@ fn least_spread(places: &[[f64; 3]]) -> [f64; 3] {
             for row in &mut a {
                 (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
             }
-            for column in 0..3 {
-                (a[p][column], a[q][column]) =
-                    (c * a[p][column] - s * a[q][column], s * a[p][column] + c * a[q][column]);
-            }
+            let (low, high) = (a[p], a[q]);
+            a[p] = std::array::from_fn(|i| c * low[i] - s * high[i]);
+            a[q] = std::array::from_fn(|i| s * low[i] + c * high[i]);
             for row in &mut vectors {
                 (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
             }
