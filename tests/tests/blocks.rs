@@ -25,9 +25,22 @@ fn copy_of_scene(scratch: &Scratch) -> PathBuf {
 }
 
 fn split(scene: &Path, project: &Path, more: &[&str]) -> Command {
+    split_into(scene, project, ["2", "5"], more)
+}
+
+fn split_into(scene: &Path, project: &Path, [blocks, min_views]: [&str; 2], more: &[&str]) -> Command {
     let mut command = runs::kiln();
     command.arg("split").arg(scene).arg("-o").arg(project);
-    command.args(["--profile", "cpu", "-r", "40", "--blocks", "2", "--min-views", "5"]);
+    command.args([
+        "--profile",
+        "cpu",
+        "-r",
+        "40",
+        "--blocks",
+        blocks,
+        "--min-views",
+        min_views,
+    ]);
     command.args([
         "--set",
         "init.background=0",
@@ -156,7 +169,7 @@ fn a_split_is_planned_and_done_once() {
     refused(&mut split(&runs::scene(), &full, &[]), 7, &["letter.txt"]);
     assert_eq!(names(&full), ["letter.txt"]);
     let none = scratch.join("none");
-    let many = &mut split(&runs::scene(), &none, &["--blocks", "40", "--min-views", "20"]);
+    let many = &mut split_into(&runs::scene(), &none, ["40", "20"], &[]);
     refused(many, 6, &["have 20 training views each", "--blocks"]);
     let large = &mut split(&runs::scene(), &none, &["--gaussians", "50M"]);
     refused(large, 6, &["2 blocks hold", "--gaussians"]);
