@@ -169,8 +169,8 @@ fn a_split_is_planned_and_done_once() {
     refused(&mut split(&runs::scene(), &full, &[]), 7, &["letter.txt"]);
     assert_eq!(names(&full), ["letter.txt"]);
     let none = scratch.join("none");
-    let many = &mut split_into(&runs::scene(), &none, ["40", "20"], &[]);
-    refused(many, 6, &["have 20 training views each", "--blocks"]);
+    let many = &mut split_into(&runs::scene(), &none, ["3", "36"], &[]);
+    refused(many, 6, &["have 36 training views each", "--blocks"]);
     let large = &mut split(&runs::scene(), &none, &["--gaussians", "50M"]);
     refused(large, 6, &["2 blocks hold", "--gaussians"]);
     assert!(!none.exists());
