@@ -11,6 +11,7 @@
 //! - [`step`] lists the passes of a training step, chosen and ordered by the plugins of the profile.
 //! - [`eval`] has the metrics, [`export`] the files, [`mesh`] the surfaces.
 //! - [`plan`] makes of profile, scene and device what is allocated and executed; [`train`] is the device side of a run;
+//!   [`project`] is a scene in blocks;
 //!   [`record`] is what a run says and leaves; [`mesh`] makes surfaces of models; [`run`] is the loop. [`serve`] shows runs in a browser; [`cli`] is what
 //!   people type and read.
 //!
@@ -29,6 +30,7 @@ pub mod mesh;
 pub mod plan;
 pub mod plugins;
 pub mod program;
+pub mod project;
 pub mod record;
 pub mod run;
 pub mod scene;

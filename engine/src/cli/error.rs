@@ -117,6 +117,20 @@ pub enum UsageError {
         /// The key that was set.
         key: String,
     },
+    /// `kiln split` without a folder for the project.
+    #[error("no folder is given for the project")]
+    NoProjectFolder,
+    /// `kiln split` for whatever card is here.
+    #[error("no memory profile is named that blocks are to fit")]
+    NoProfile,
+    /// A block's run elsewhere than in the block.
+    #[error("`{flag}` is nothing that can be set for the block {}: it says itself where its run goes and which photos it sees", block.display())]
+    OfBlock {
+        /// The block.
+        block: PathBuf,
+        /// The flag.
+        flag: String,
+    },
     /// No scene on the command line and none in the configuration file.
     #[error("no scene is given")]
     NoScene,
@@ -161,6 +175,11 @@ impl UsageError {
             ),
             Self::KernelStated { .. } => Some("leave the setting out".to_owned()),
             Self::Converted { .. } => Some("leave it out; `--format` and `-o` say what is written where".to_owned()),
+            Self::NoProjectFolder => Some("`-o PROJECT` names it".to_owned()),
+            Self::NoProfile => {
+                Some("`--profile 8gb` is for 8 GB cards; `kiln profiles list` shows others, `--set memory.cap_gib=6.5` is any size".to_owned())
+            }
+            Self::OfBlock { .. } => Some("leave it out; `kiln split` decides it for all blocks of a project".to_owned()),
             Self::NoScene => {
                 Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())
             }

@@ -41,6 +41,25 @@ Examples:
 
 docs/meshes.md says which settings suit what.";
 
+pub(super) const SPLIT: &str = "\
+Examples:
+  kiln split city --profile 8gb -o city-blocks            blocks that each fit an 8 GB card
+  kiln split city --profile 8gb -o city-blocks --plan-only what would be made, and nothing written
+  kiln split city --profile 24gb -o c --gaussians 60M --recipe quality
+  kiln train city-blocks/blocks/b0000                      train a block; again to go on with it
+
+docs/guide/large-scenes.md goes from photos to one model, on one machine and on many.";
+
+pub(super) const MERGE: &str = "\
+Examples:
+  kiln merge city-blocks                         city-blocks/merged/point_cloud.ply
+  kiln merge city-blocks -o city.ply --memory-mib 128";
+
+pub(super) const STATUS: &str = "\
+Examples:
+  kiln status city-blocks
+  kiln status city-blocks --json                 for programs";
+
 pub(super) const PLAN: &str = "\
 Examples:
   kiln plan garden                               what a run takes on this machine

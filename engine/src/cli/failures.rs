@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use kiln_blocks::merge::MergeError;
+
 use super::shell::word;
 use super::{Exit, Failure};
 use crate::eval::lpips::LpipsError;
@@ -10,8 +12,9 @@ use crate::memory::{BudgetLimit, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
 use crate::plan::{BoundError, PlanError};
 use crate::program::Tag;
+use crate::project::ProjectError;
 use crate::run::RunError;
-use crate::scene::SceneError;
+use crate::scene::{SceneError, SubsetError};
 use crate::serve::ServeError;
 use crate::train::TrainError;
 use crate::train::checkpoint::CheckpointError;
@@ -38,6 +41,89 @@ impl Failure for VkError {
             Self::Hazard(_) => None,
             Self::Timeout(..) => Some("another program may hold the device; `kiln doctor` lists the others".to_owned()),
             Self::Call { .. } => Some("a newer driver may know better; `kiln doctor` shows which one is used".to_owned()),
+        }
+    }
+}
+
+impl Failure for ProjectError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Write(error) => error.exit(),
+            Self::Scene(error) => error.exit(),
+            Self::Plan(error) => error.exit(),
+            Self::Subset(SubsetError::Read(error)) => error.exit(),
+            Self::Merge(MergeError::Stopped) => Exit::Interrupted,
+            Self::Merge(MergeError::Write { .. }) | Self::Subset(SubsetError::Write(_)) => Exit::Output,
+            Self::NotEmpty { .. }
+            | Self::OtherSplit { .. }
+            | Self::TrainedOtherwise { .. }
+            | Self::Busy { .. }
+            | Self::NoRoom { .. } => Exit::Output,
+            Self::DoesNotFit { .. } => Exit::DoesNotFit,
+            Self::Merge(_)
+            | Self::NoProject { .. }
+            | Self::NoProjectOf { .. }
+            | Self::Unreadable { .. }
+            | Self::Unsuitable { .. }
+            | Self::Foreign { .. }
+            | Self::MissingBlock { .. }
+            | Self::Changed { .. }
+            | Self::Untrained { .. }
+            | Self::NoModel { .. } => Exit::Data,
+        }
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Write(error) => error.hint(),
+            Self::Scene(error) => error.hint(),
+            Self::Plan(error) => error.hint(),
+            Self::Subset(SubsetError::Read(error)) => error.hint(),
+            Self::Subset(SubsetError::Write(_)) => None,
+            Self::Merge(error) => match error {
+                MergeError::Differ { .. } => Some("train all blocks with the settings of the project".to_owned()),
+                MergeError::Nothing(_) => {
+                    Some("train the blocks for longer, or look at them with `kiln view`".to_owned())
+                }
+                MergeError::Model { .. } | MergeError::Changed(_) => {
+                    Some("train its block again, with `--overwrite`".to_owned())
+                }
+                MergeError::Write { .. } | MergeError::Stopped => None,
+            },
+            Self::Unsuitable { remedy, .. } | Self::DoesNotFit { remedy, .. } => Some(remedy.clone()),
+            Self::NoProject { .. } => Some("`kiln split SCENE --profile NAME -o PROJECT` makes one".to_owned()),
+            Self::NoProjectOf { .. } => {
+                Some("blocks are trained where `kiln split` put them, in PROJECT/blocks".to_owned())
+            }
+            Self::Unreadable { .. } => Some("it is damaged, or of another version of Kiln".to_owned()),
+            Self::NotEmpty { .. } => Some("`-o FOLDER` names one that is new or empty".to_owned()),
+            Self::OtherSplit { .. } => {
+                Some("`-o FOLDER` makes another project; what was trained in this one stays as it is".to_owned())
+            }
+            Self::Foreign { .. } => Some("move it elsewhere".to_owned()),
+            Self::MissingBlock { .. } => {
+                Some("copy the project again with all its blocks, or split the scene again".to_owned())
+            }
+            Self::Changed { .. } => {
+                Some("put it back as it was; or split the scene again, with `-o` into another folder".to_owned())
+            }
+            Self::Untrained { path, missing, .. } => {
+                let block = missing
+                    .first()
+                    .map(|name| path.join(crate::project::BLOCKS).join(name))?;
+                Some(format!(
+                    "`kiln train {}` trains the first of them, `kiln status` shows them all",
+                    word(&block)
+                ))
+            }
+            Self::TrainedOtherwise { .. } => {
+                Some("leave the settings out, or train it again with `--overwrite`".to_owned())
+            }
+            Self::NoModel { .. } => Some(
+                "blocks are merged from models of Gaussians: leave `exporters` and `schedule.save` as they are"
+                    .to_owned(),
+            ),
+            Self::Busy { .. } => Some("wait for it".to_owned()),
+            Self::NoRoom { .. } => Some("free some disk space, or write elsewhere with `-o FILE`".to_owned()),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! to stderr.
 
 mod args;
+mod block;
 mod colmap;
 mod doctor;
 mod error;
@@ -20,6 +21,7 @@ mod for_scene;
 mod generate;
 mod inspect;
 mod memory;
+mod merge;
 mod mesh;
 #[cfg(test)]
 mod messages;
@@ -30,6 +32,8 @@ mod render;
 mod request;
 mod shell;
 mod stages;
+mod split;
+mod status;
 mod stored;
 mod train;
 mod view;
@@ -46,15 +50,18 @@ pub use export::run as run_export;
 pub use generate::{completions, man};
 pub use inspect::run as run_inspect;
 pub use memory::run as run_memory;
+pub use merge::run as run_merge;
 pub use mesh::run as run_mesh;
 pub use parse::parse;
 pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
 pub use render::run as run_render;
 pub use request::{
-    Doctor, Eval, Export, Inspect, Memory, Mesh, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings,
-    Train, View, ViewAction,
+    Doctor, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request, Resume,
+    Settings, SplitScene, Status, Train, View, ViewAction,
 };
+pub use split::run as run_split;
+pub use status::run as run_status;
 pub use train::run as run_train;
 pub use view::run as run_view;
 

@@ -4,10 +4,12 @@ use std::ffi::OsString;
 
 use clap::Parser as _;
 
-use super::args::{Cli, Command, ExportArgs, FormatName, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs};
+use super::args::{
+    Cli, Command, ExportArgs, FormatName, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs, SplitArgs,
+};
 use super::request::{
-    Doctor, Eval, Export, Inspect, Memory, Mesh, Model, Plan, Profiles, Render, RenderViews, Request, Resume, Settings,
-    Train, View, ViewAction,
+    Doctor, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request, Resume,
+    Settings, SplitScene, Status, Train, View, ViewAction,
 };
 use super::{UsageError, flags};
 use crate::config::{Inputs, Override};
@@ -15,6 +17,7 @@ use crate::export::{Format, SpzVersion};
 use crate::mesh::Layers;
 use crate::plan::Faults;
 use crate::plugins::Subset;
+use crate::project::{MergeRequest, SplitOptions};
 use crate::scene::Split;
 use crate::serve::Listen;
 
@@ -119,6 +122,20 @@ where
             },
             json: inspect.json,
         }),
+        Command::Split(args) => Request::Split(split(args)?),
+        Command::Merge(merge) => Request::Merge(Merge {
+            project: merge.project,
+            request: MergeRequest {
+                output: merge.output,
+                memory_mib: merge.memory_mib,
+            },
+            json: merge.json,
+            quiet: merge.quiet,
+        }),
+        Command::Status(status) => Request::Status(Status {
+            project: status.project,
+            json: status.json,
+        }),
         Command::Memory(memory) => Request::Memory(Memory {
             target: memory.target,
             json: memory.json,
@@ -130,6 +147,23 @@ where
         Command::Flags => Request::Flags,
         Command::Completions { shell } => Request::Completions(shell),
         Command::Man { command } => Request::Man(command),
+    })
+}
+
+fn split(args: SplitArgs) -> Result<SplitScene, UsageError> {
+    Ok(SplitScene {
+        faults: Faults::read(&args.settings.device.fault)?,
+        settings: settings(args.settings)?,
+        options: SplitOptions {
+            gaussians: args.gaussians,
+            blocks: args.blocks.0,
+            margin: args.margin,
+            min_views: args.min_views,
+            max_views: args.max_views,
+            up: args.up,
+        },
+        plan_only: args.plan_only,
+        json: args.json,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::block::BlockTask;
 use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
 use super::mesh::print_outlook;
 use super::{Exit, Failure, Plan, explain as explanation};
@@ -29,6 +30,9 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         json,
         mesh,
     } = request;
+    // A block is planned as its run would be.
+    let of_block = BlockTask::of(settings)?.map(|task| task.settings(settings.auto));
+    let settings = of_block.as_ref().unwrap_or(settings);
     let preliminary = settings.preliminary().map_err(boxed)?;
     // Before a device is looked for: a scene that is not there is the first thing to know.
     check_scene(&preliminary)?;
@@ -193,7 +197,7 @@ fn output_error(error: io::Error) -> crate::export::ExportError {
     crate::export::ExportError::new(std::path::Path::new("standard output"), error)
 }
 
-fn card_limits() -> PlanLimits {
+pub(super) fn card_limits() -> PlanLimits {
     PlanLimits {
         block_bytes: GIB,
         binding_bytes: 4 * GIB - 1,
@@ -201,7 +205,7 @@ fn card_limits() -> PlanLimits {
     }
 }
 
-fn card_variants(profile: &Profile, faults: &Faults) -> Variants {
+pub(super) fn card_variants(profile: &Profile, faults: &Faults) -> Variants {
     let atomic = !(profile.train.deterministic || faults.portable);
     Variants {
         reduction: if atomic {

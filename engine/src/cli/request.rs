@@ -9,6 +9,7 @@ use crate::export::Format;
 use crate::mesh::Layers;
 use crate::plan::Faults;
 use crate::plugins::Subset;
+use crate::project::{MergeRequest, SplitOptions};
 use crate::scene::Split;
 use crate::serve::Listen;
 
@@ -33,6 +34,12 @@ pub enum Request {
     Profiles(Profiles),
     /// Show what something holds.
     Inspect(Inspect),
+    /// Cut a scene into blocks.
+    Split(SplitScene),
+    /// Merge trained blocks.
+    Merge(Merge),
+    /// Show how far a project is.
+    Status(Status),
     /// Show what memory a run took.
     Memory(Memory),
     /// Show devices.
@@ -52,6 +59,43 @@ pub struct Inspect {
     pub target: PathBuf,
     /// How a scene is to be read.
     pub settings: Settings,
+    /// Machine-readable output.
+    pub json: bool,
+}
+
+/// `kiln split`
+#[derive(Clone, Debug, PartialEq)]
+pub struct SplitScene {
+    /// Inputs of the profile of the blocks' runs; `run.output` is the project's folder.
+    pub settings: Settings,
+    /// What is made to go wrong.
+    pub faults: Faults,
+    /// How to split.
+    pub options: SplitOptions,
+    /// Write nothing.
+    pub plan_only: bool,
+    /// Machine-readable output.
+    pub json: bool,
+}
+
+/// `kiln merge`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Merge {
+    /// Project folder.
+    pub project: PathBuf,
+    /// What to merge into, and with how much memory.
+    pub request: MergeRequest,
+    /// Machine-readable output.
+    pub json: bool,
+    /// No message but the path.
+    pub quiet: bool,
+}
+
+/// `kiln status`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Project folder.
+    pub project: PathBuf,
     /// Machine-readable output.
     pub json: bool,
 }

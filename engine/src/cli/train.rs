@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::block::BlockTask;
 use super::colmap::with_poses;
 use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
 use super::mesh::make as make_mesh;
@@ -45,6 +46,24 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         Some(_) => of_run(settings).map_err(boxed)?,
         None => settings,
     };
+    let (block, mut resume) = (BlockTask::of(&settings)?, resume);
+    if let Some(task) = &block {
+        if let Some(done) = task.done(overwrite)? {
+            if !quiet {
+                // Losing a line of information is no reason to stop.
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "{} is trained: {} Gaussians after {} iterations",
+                    task.folder().display(),
+                    done.gaussians,
+                    done.iterations
+                );
+            }
+            return Ok(Exit::Ok);
+        }
+        settings = task.settings(settings.auto);
+        resume = resume.or_else(|| task.resume(overwrite));
+    }
     let mut preliminary = settings.preliminary().map_err(boxed)?;
     let mut interrupt = None;
     if colmap {
@@ -60,6 +79,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     check_scene(&preliminary)?;
     let open = open_device(&preliminary, faults.clone()).map_err(boxed)?;
     let caps = open.device.caps();
+    let device = format!("{} ({})", caps.name, caps.driver);
     let here = Budget::of_device(&open.device, None);
     let budget = config::Budget {
         bytes: here.cap_bytes,
@@ -70,7 +90,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     let mut err = std::io::stderr();
     if !quiet {
         // Losing a line of information is no reason to stop.
-        let _ = writeln!(err, "device: {} ({})", caps.name, caps.driver);
+        let _ = writeln!(err, "device: {device}");
     }
     let ForScene {
         mut profile,
@@ -166,6 +186,9 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         if end.signal.is_none() {
             return finished(chain, Existing::Resume, Some(&end), &interrupt);
         }
+    }
+    if let Some(task) = block.filter(|_| end.signal.is_none()) {
+        task.finish(&end, begun.elapsed().as_secs_f64(), &device)?;
     }
     if json {
         // A reader that has left misses nothing but this line, and the exit code says the same.

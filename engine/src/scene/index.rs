@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::options::{SceneKind, SceneOptions};
 use super::view::{Split, View, ViewId};
-use super::{Near, PhotoParts, Point, Resolution, SceneError, SeenPoint, load};
+use super::{Camera, Near, PhotoParts, Point, Resolution, SceneError, SeenPoint, load, split};
 
 /// Poses, sizes and points of a data set.
 #[derive(Clone, Debug)]
@@ -92,6 +92,42 @@ impl SceneIndex {
             view.set_size(self.resolution.apply(view.source_width, view.source_height, scale));
         }
         scene
+    }
+
+    /// A part of the scene: the training views of these numbers, no other, and the points at places that `has` wants.
+    #[must_use]
+    pub fn part(&self, views: &[usize], has: impl Fn([f32; 3]) -> bool) -> Self {
+        let train: Vec<View> = views.iter().filter_map(|at| self.train.get(*at)).cloned().collect();
+        let points: Vec<Point> = self
+            .points
+            .iter()
+            .filter(|point| has(point.position))
+            .copied()
+            .collect();
+        let extent = split::camera_extent(&train);
+        let cameras: Vec<&Camera> = train.iter().map(|view| &view.camera).collect();
+        Self {
+            kind: self.kind,
+            root: self.root.clone(),
+            extent: if extent > 0.0 {
+                extent
+            } else {
+                split::point_extent(&train, &points)
+            },
+            near: Near::of(&cameras, &points),
+            train,
+            test: Vec::new(),
+            points,
+            warnings: Vec::new(),
+            masked: self.masked,
+            notices: Vec::new(),
+            model: self.model.clone(),
+            images: self.images.clone(),
+            missing: Vec::new(),
+            undecodable: Vec::new(),
+            cameras: self.cameras.clone(),
+            resolution: self.resolution,
+        }
     }
 
     /// A view by its id.

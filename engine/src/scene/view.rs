@@ -152,6 +152,19 @@ impl View {
         (camera.cx, camera.cy) = ((cx * x) as f32, (cy * y) as f32);
     }
 
+    /// Width and height of the file's picture as it is stored, pixels.
+    #[must_use]
+    pub const fn stored_px(&self) -> (u32, u32) {
+        self.upright.file_px
+    }
+
+    /// The place in the stored picture, pixels, of a place in the one of `source_width` and `source_height`, which is turned
+    /// upright and undistorted.
+    #[must_use]
+    pub fn stored_place(&self, place: [f64; 2]) -> [f64; 2] {
+        self.upright.stored_place(place)
+    }
+
     /// Pixels at training resolution.
     #[must_use]
     pub fn pixels(&self) -> u64 {
@@ -180,7 +193,7 @@ pub(super) fn assign_ids(views: &mut [View]) {
 }
 
 /// A name without the extension of its last part.
-pub(super) fn without_extension(name: &str) -> &str {
+pub(crate) fn without_extension(name: &str) -> &str {
     let start = name.rfind('/').map_or(0, |slash| slash + 1);
     match name[start..].rfind('.') {
         Some(dot) if dot > 0 => &name[..start + dot],

@@ -228,6 +228,7 @@ fn no_page_is_forgotten() {
         "export.md",
         "flags.md",
         "install.md",
+        "large-scenes.md",
         "mesh-scores.md",
         "photos-to-splats.md",
         // Its commands train for an hour: they are understood, see below.
@@ -247,7 +248,12 @@ fn no_page_is_forgotten() {
 #[test]
 fn commands_of_other_pages_are_understood() {
     let mut seen = 0;
-    for page in ["docs/guide/recipes.md", "docs/meshes.md", "docs/notebook/quality.md"] {
+    for page in [
+        "docs/guide/large-scenes.md",
+        "docs/guide/recipes.md",
+        "docs/meshes.md",
+        "docs/notebook/quality.md",
+    ] {
         for (line, block) in blocks(page, &["sh"]) {
             let block = block.replace("\\\n", " ");
             for command in block.lines().filter(|line| line.starts_with("kiln ")) {
@@ -260,6 +266,9 @@ fn commands_of_other_pages_are_understood() {
                     Ok(Request::Train(train)) => train.settings,
                     Ok(Request::Mesh(mesh)) => mesh.model.settings,
                     Ok(Request::Render(render)) => render.model.settings,
+                    Ok(Request::Split(split)) => split.settings,
+                    // Nothing of them is a setting.
+                    Ok(Request::Merge(_) | Request::Status(_)) => continue,
                     other => panic!("{page}:{line}: {command}: {other:?}"),
                 };
                 if let Err(error) = settings.preliminary() {

@@ -1,6 +1,6 @@
 //! Imports inside the engine go one way.
 //!
-//! `cli -> serve, run -> mesh -> train -> record -> plan -> eval -> export -> step, plugins -> twins -> kernels -> memory -> vk ->
+//! `cli -> serve, run, project -> mesh -> train -> record -> plan -> eval -> export -> step, plugins -> twins -> kernels -> memory -> vk ->
 //! program`,
 //! where each layer may import itself and everything to its right. `scene`, `gaussians` and `config` stand beside the
 //! line: they know nothing of Vulkan, and nor do `twins` and `kernels`, which skip `memory, vk`. `math` imports nothing. ARCHITECTURE.md
@@ -20,7 +20,7 @@ use paths::{Import, imports};
 /// The line of layers, from the top down; modules of one layer may import each other.
 const LAYERS: [&[&str]; 14] = [
     &["cli"],
-    &["serve", "run"],
+    &["serve", "run", "project"],
     &["mesh"],
     &["train"],
     &["record"],

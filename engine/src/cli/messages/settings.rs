@@ -67,6 +67,12 @@ fn command_line() {
             key: "mip.kernel_size".to_owned(),
         },
         UsageError::NoScene,
+        UsageError::NoProjectFolder,
+        UsageError::NoProfile,
+        UsageError::OfBlock {
+            block: path("city/blocks/b0000"),
+            flag: "--output".to_owned(),
+        },
     ];
     let mut examples = complete!(
         UsageError,
@@ -88,7 +94,10 @@ fn command_line() {
             Unread,
             KernelStated,
             Converted,
-            NoScene
+            NoScene,
+            NoProjectFolder,
+            NoProfile,
+            OfBlock
         ]
     );
     let auto = vec![

@@ -39,12 +39,12 @@ pub(super) fn cameras(path: &Path) -> Result<Vec<CameraRecord>, SceneError> {
 }
 
 /// Bytes of the shortest image record: id, quaternion, translation, camera, the name's NUL, observation count.
-const IMAGE_BYTES: u64 = 4 + 32 + 24 + 4 + 1 + 8;
+pub(super) const IMAGE_BYTES: u64 = 4 + 32 + 24 + 4 + 1 + 8;
 
 /// Bytes of an observation: the keypoint, two f64, and the id of its point.
-const OBSERVATION_BYTES: u64 = 24;
+pub(super) const OBSERVATION_BYTES: u64 = 24;
 /// Id of a keypoint without a point.
-const NO_POINT: u64 = u64::MAX;
+pub(super) const NO_POINT: u64 = u64::MAX;
 
 /// The count that starts the file, if the file can back it.
 pub(super) fn count_images(path: &Path) -> Result<u64, SceneError> {
@@ -108,7 +108,7 @@ pub(super) fn points(path: &Path) -> Result<Vec<PointRecord>, SceneError> {
 }
 
 /// A file read forwards that knows how many bytes are left.
-struct RecordFile {
+pub(super) struct RecordFile {
     reader: BufReader<File>,
     path: PathBuf,
     offset: u64,
@@ -116,7 +116,7 @@ struct RecordFile {
 }
 
 impl RecordFile {
-    fn open(path: &Path) -> Result<Self, SceneError> {
+    pub(super) fn open(path: &Path) -> Result<Self, SceneError> {
         let file = File::open(path).map_err(|e| SceneError::io(path, "open", e))?;
         let size = file.metadata().map_err(|e| SceneError::io(path, "inspect", e))?.len();
         Ok(Self {
@@ -142,7 +142,7 @@ impl RecordFile {
         }
     }
 
-    fn bytes<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], SceneError> {
+    pub(super) fn bytes<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], SceneError> {
         let mut bytes = [0; N];
         if self.left() < N as u64 {
             return Err(self.truncated(what, N as u64));
@@ -158,11 +158,11 @@ impl RecordFile {
         Ok(bytes)
     }
 
-    fn u32(&mut self, what: &'static str) -> Result<u32, SceneError> {
+    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, SceneError> {
         self.bytes(what).map(u32::from_le_bytes)
     }
 
-    fn u64(&mut self, what: &'static str) -> Result<u64, SceneError> {
+    pub(super) fn u64(&mut self, what: &'static str) -> Result<u64, SceneError> {
         self.bytes(what).map(u64::from_le_bytes)
     }
 
@@ -170,7 +170,7 @@ impl RecordFile {
         self.bytes(what).map(f64::from_le_bytes)
     }
 
-    fn f64s<const N: usize>(&mut self, what: &'static str) -> Result<[f64; N], SceneError> {
+    pub(super) fn f64s<const N: usize>(&mut self, what: &'static str) -> Result<[f64; N], SceneError> {
         let mut values = [0.0; N];
         for value in &mut values {
             *value = self.f64(what)?;
@@ -179,7 +179,7 @@ impl RecordFile {
     }
 
     /// A count that the rest of the file can back, `record_bytes` being the least each record takes.
-    fn count(&mut self, what: &'static str, record_bytes: u64) -> Result<usize, SceneError> {
+    pub(super) fn count(&mut self, what: &'static str, record_bytes: u64) -> Result<usize, SceneError> {
         let count = self.u64(what)?;
         let fits = self.left() / record_bytes;
         if count > fits {
@@ -206,7 +206,7 @@ impl RecordFile {
         Ok(())
     }
 
-    fn name(&mut self, image: u32) -> Result<String, SceneError> {
+    pub(super) fn name(&mut self, image: u32) -> Result<String, SceneError> {
         let mut name = Vec::new();
         loop {
             match self.bytes::<1>("image name")? {
@@ -230,7 +230,7 @@ impl RecordFile {
     }
 
     /// A count that is too small leaves bytes over: records would be lost in silence.
-    fn finish(self) -> Result<(), SceneError> {
+    pub(super) fn finish(self) -> Result<(), SceneError> {
         match self.left() {
             0 => Ok(()),
             left => Err(SceneError::malformed(

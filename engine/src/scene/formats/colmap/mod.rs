@@ -4,6 +4,7 @@
 //! poses, points. Promises that nothing is allocated for a count the file cannot back.
 
 mod binary;
+pub(in crate::scene) mod subset;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,0 +1,102 @@
+//! `kiln train BLOCK`: a block of a project as an ordinary run.
+
+use std::path::Path;
+
+use super::request::{Resume, Settings};
+use super::stored::boxed;
+use super::{Failure, UsageError};
+use crate::config::Inputs;
+use crate::project::{BlockFolder, DONE, Done, ProjectFolder};
+use crate::record::run_folder::record_path;
+use crate::run::RunEnd;
+
+/// A block that is to be trained.
+pub(super) struct BlockTask {
+    block: BlockFolder,
+    typed: Inputs,
+    project: ProjectFolder,
+}
+
+impl BlockTask {
+    /// The block that the scene of `settings` is, if it is one.
+    ///
+    /// # Errors
+    /// When it is not as it was split, its scene changed, or something is set that a block sets itself.
+    pub(super) fn of(settings: &Settings) -> Result<Option<Self>, Box<dyn Failure>> {
+        let preliminary = settings.preliminary().map_err(boxed)?;
+        let Some(path) = preliminary.dataset.path.as_deref().map(Path::new) else {
+            return Ok(None);
+        };
+        if !BlockFolder::is_one(path) {
+            return Ok(None);
+        }
+        let (project, block) = ProjectFolder::around(path).map_err(boxed)?;
+        let own = ["dataset.images", "dataset.hold_out", "run.output", "run.name"];
+        let mut overrides = settings.inputs.overrides.iter();
+        if let Some(set) = overrides.find(|set| own.contains(&&*set.key)) {
+            return Err(boxed(UsageError::OfBlock {
+                block: block.root,
+                flag: set.flag.clone(),
+            }));
+        }
+        project.check_inputs(&block).map_err(boxed)?;
+        Ok(Some(Self {
+            block,
+            typed: settings.inputs.clone(),
+            project,
+        }))
+    }
+
+    /// What was trained, when nothing is left to do; `overwrite` forgets it.
+    ///
+    /// # Errors
+    /// When it was trained with other settings, or is damaged.
+    pub(super) fn done(&self, overwrite: bool) -> Result<Option<Done>, Box<dyn Failure>> {
+        if overwrite {
+            // Before its run is deleted: a block without a run must not count as trained.
+            let path = self.block.root.join(DONE);
+            return match std::fs::remove_file(&path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    Err(boxed(crate::export::ExportError::new(&path, e)))
+                }
+                _ => Ok(None),
+            };
+        }
+        let done = self.block.done().map_err(boxed)?;
+        if let Some(done) = &done {
+            self.block.check_typed(done, &self.typed).map_err(boxed)?;
+        }
+        Ok(done)
+    }
+
+    /// Settings of its run.
+    pub(super) fn settings(&self, auto: bool) -> Settings {
+        let mut inputs = self.project.inputs(&self.block, &self.typed);
+        if auto {
+            inputs.profile = None;
+        }
+        Settings { inputs, auto }
+    }
+
+    /// Where its run goes on: from its newest checkpoint when there is a run.
+    pub(super) fn resume(&self, overwrite: bool) -> Option<Resume> {
+        (!overwrite && record_path(&self.block.run()).is_file()).then_some(Resume::Latest)
+    }
+
+    /// The folder, for messages.
+    pub(super) fn folder(&self) -> &Path {
+        &self.block.root
+    }
+
+    /// Notes that the run is complete.
+    ///
+    /// # Errors
+    /// When it left no model, or the note cannot be written.
+    pub(super) fn finish(&self, end: &RunEnd, seconds: f64, device: &str) -> Result<(), Box<dyn Failure>> {
+        let figures = (end.iterations, end.test_psnr);
+        self.block
+            .finish(&self.typed, figures, seconds, device)
+            .map_err(boxed)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,290 @@
+//! `kiln split`: a scene in blocks that each fit a named memory profile.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::for_scene::{ForScene, check_scene, for_scene};
+use super::plan::{card_limits, card_variants};
+use super::request::SplitScene;
+use super::stored::boxed;
+use super::{Exit, Failure, UsageError};
+use crate::config::{Inputs, Override, Profile};
+use crate::export::ExportError;
+use crate::memory::{Budget, MIB};
+use crate::plan::{
+    Faults, PlanError, PlanReport, REFERENCE_BYTES, gib_to_bytes, plan_first, plan_with_photos, scene_options,
+};
+use crate::project::{
+    BlockRecord, Cut, Draft, PlanRecord, ProjectError, ProjectFolder, ProjectRecord, Survey, VERSION, block_name,
+    prepare, scene_record, settings_record,
+};
+use crate::scene::{SceneIndex, SceneOptions};
+
+/// Points that are looked at of each photo.
+const SEEN_POINTS: u32 = 4096;
+/// Views of a scene that a recipe's number of steps is meant for, and the least and the most it is multiplied by.
+const USUAL_VIEWS: f64 = 200.0;
+const STEPS: [f64; 2] = [0.35, 2.0];
+/// Bytes that a Gaussian takes at the very least: its place, turn, size, opacity and colour, in half precision.
+const LEAST_BYTES: u64 = 28;
+
+/// A scene and how its blocks are planned.
+struct Job<'a> {
+    request: &'a SplitScene,
+    /// Of the whole scene.
+    profile: Profile,
+    scene: SceneIndex,
+    budget: Budget,
+}
+
+/// Splits and prints to `out`.
+///
+/// # Errors
+/// Whatever keeps the scene from being split; the caller prints it.
+pub fn run(request: &SplitScene, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+    let SplitScene { settings, options, .. } = request;
+    let preliminary = settings.preliminary().map_err(boxed)?;
+    let Some(root) = preliminary.run.output.as_deref().map(PathBuf::from) else {
+        return Err(boxed(UsageError::NoProjectFolder));
+    };
+    check_scene(&preliminary)?;
+    let cap = preliminary.memory.cap_gib.filter(|_| !settings.auto);
+    let Some(cap) = cap.map(gib_to_bytes) else {
+        return Err(boxed(UsageError::NoProfile));
+    };
+    let ForScene {
+        profile, scene, path, ..
+    } = for_scene(&settings.inputs)?;
+    let job = Job {
+        request,
+        profile,
+        scene,
+        budget: Budget::of_profile(cap).with_reference(REFERENCE_BYTES),
+    };
+    let wanted = ProjectRecord {
+        version: VERSION,
+        scene: scene_record(&job.scene).map_err(boxed)?,
+        settings: settings_record(&settings.inputs).map_err(boxed)?,
+        options: options.clone(),
+        ground: (&kiln_blocks::Ground::with_up([0.0; 3])).into(),
+        bounds: (&kiln_blocks::Rect::PLANE).into(),
+        gaussians: 0,
+        views_used: 0.0,
+        test_views: job.scene.test.iter().map(|view| view.name.clone()).collect(),
+        blocks: Vec::new(),
+    };
+    if request.plan_only {
+        let (survey, cut) = job.cut(&path)?;
+        print_cut(&survey, &cut, out)?;
+        return Ok(Exit::Ok);
+    }
+    let project = match prepare(&root, &wanted).map_err(boxed)? {
+        Ok(project) => project,
+        Err(draft) => match job.make(&path, wanted, &draft) {
+            Ok(record) => draft.commit(record).map_err(boxed)?,
+            Err(error) => {
+                draft.abandon();
+                return Err(error);
+            }
+        },
+    };
+    print(&project, request.json, out)?;
+    Ok(Exit::Ok)
+}
+
+impl Job<'_> {
+    /// Looks at the scene and cuts it.
+    fn cut(&self, path: &Path) -> Result<(Survey, Cut), Box<dyn Failure>> {
+        let seen = SceneOptions {
+            eval: false,
+            seen_points: SEEN_POINTS,
+            ..scene_options(&self.profile).map_err(boxed)?
+        };
+        let seen = SceneIndex::load(path, &seen).map_err(boxed)?;
+        let options = &self.request.options;
+        let survey = Survey::of(&self.scene, &seen, options.up).map_err(boxed)?;
+        drop(seen);
+        let most = self.budget.cap_bytes / LEAST_BYTES;
+        let most = most.min(u64::from(self.profile.memory.max_gaussians.number()));
+        let cut = survey.cut(&self.scene, options, most, &mut |part| self.capacity(part));
+        Ok((survey, cut.map_err(boxed)?))
+    }
+
+    /// What a run on a part of the scene may grow to.
+    fn capacity(&self, part: &SceneIndex) -> Result<Option<u32>, ProjectError> {
+        match planned(&mut self.profile.clone(), part, self.budget, &self.request.faults) {
+            Ok(report) => Ok(Some(report.capacities.n_limit)),
+            Err(
+                PlanError::DoesNotFit { .. } | PlanError::ImagesDoNotFit { .. } | PlanError::TooMuchBackground { .. },
+            ) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes all blocks in a draft and plans each as its run will.
+    fn make(&self, path: &Path, wanted: ProjectRecord, draft: &Draft) -> Result<ProjectRecord, Box<dyn Failure>> {
+        let inputs = &self.request.settings.inputs;
+        let (survey, cut) = self.cut(path)?;
+        draft.write_settings(inputs).map_err(boxed)?;
+        let with_masks = self.profile.dataset.masks != "off";
+        let files = draft
+            .write_blocks(&self.scene, &survey, &cut, with_masks)
+            .map_err(boxed)?;
+        let mut record = ProjectRecord {
+            ground: (&survey.ground).into(),
+            bounds: (&survey.bounds()).into(),
+            gaussians: cut.gaussians,
+            views_used: cut.views_used(&survey),
+            ..wanted
+        };
+        let project = draft.project(record.clone());
+        for (at, (block, files)) in cut.blocks.iter().zip(files).enumerate() {
+            let views = cut.train.get(at).cloned().unwrap_or_default();
+            let asked = self
+                .request
+                .options
+                .gaussians
+                .filter(|_| !sets(inputs, "memory.max_gaussians"));
+            let mut folder = draft.block(BlockRecord {
+                version: VERSION,
+                name: block_name(at),
+                core: (&block.core).into(),
+                margin: block.margin,
+                demand: block.demand,
+                steps_scaler: steps_scaler(inputs, views.len()),
+                train_views: views,
+                test_views: cut.test.get(at).cloned().unwrap_or_default(),
+                max_gaussians: asked.map(|_| block.wide_demand.ceil().max(1.0) as u64),
+                divided: is_divided(&self.profile, &self.scene),
+                planned: PlanRecord {
+                    gaussians: 0,
+                    device_bytes: 0,
+                    cap_bytes: self.budget.cap_bytes,
+                },
+                files,
+            });
+            let inputs = project.inputs(&folder, &Inputs::default());
+            let ForScene { mut profile, scene, .. } = for_scene(&inputs)?;
+            let report = planned(&mut profile, &scene, self.budget, &self.request.faults).map_err(boxed)?;
+            folder.record.planned.gaussians = report.capacities.n_limit;
+            folder.record.planned.device_bytes = report.device_bytes;
+            record.blocks.push(draft.write_block(&folder).map_err(boxed)?);
+        }
+        Ok(record)
+    }
+}
+
+/// The plan of a run on a card of that budget.
+fn planned(
+    profile: &mut Profile,
+    scene: &SceneIndex,
+    budget: Budget,
+    faults: &Faults,
+) -> Result<PlanReport, PlanError> {
+    let variants = card_variants(profile, faults);
+    let make = |profile: &Profile| plan_first(profile, scene, budget, card_limits(), &variants, faults);
+    // How much memory the host will have is not known here.
+    plan_with_photos(profile, scene, budget.cap_bytes, None, make, |(_, _, report)| report).map(|(_, _, report)| report)
+}
+
+fn sets(inputs: &Inputs, key: &str) -> bool {
+    inputs.overrides.iter().any(|set: &Override| set.key == key)
+}
+
+/// How much longer or shorter the run of so many views is, where nobody says how long it is to be.
+fn steps_scaler(inputs: &Inputs, views: usize) -> Option<f64> {
+    if inputs.steps_scaler.is_some() || sets(inputs, "schedule.iterations") {
+        return None;
+    }
+    Some((views as f64 / USUAL_VIEWS).clamp(STEPS[0], STEPS[1]))
+}
+
+/// True when the scene's photos were found divided already, in a folder of their own.
+fn is_divided(profile: &Profile, scene: &SceneIndex) -> bool {
+    let divisor = profile.dataset.resolution;
+    let name = scene.images.file_name().unwrap_or_default().to_string_lossy();
+    profile.dataset.images == "images" && divisor > 1 && *name == *format!("images_{divisor}")
+}
+
+fn write_error(error: io::Error) -> Box<dyn Failure> {
+    boxed(ExportError::new(Path::new("standard output"), error))
+}
+
+fn print_cut(survey: &Survey, cut: &Cut, out: &mut dyn Write) -> Result<(), Box<dyn Failure>> {
+    let mut lines = vec![format!(
+        "{} blocks for {} Gaussians; views are used {:.1} times on average",
+        cut.blocks.len(),
+        cut.gaussians,
+        cut.views_used(survey)
+    )];
+    for (at, (block, views)) in cut.blocks.iter().zip(&cut.train).enumerate() {
+        lines.push(format!(
+            "{}  {:>6} views {:>10} Gaussians, {:>10.0} with the margin of {:.3}",
+            block_name(at),
+            views.len(),
+            block.demand,
+            block.wide_demand,
+            block.margin
+        ));
+    }
+    writeln!(out, "{}", lines.join("\n")).map_err(write_error)
+}
+
+fn print(project: &ProjectFolder, json: bool, out: &mut dyn Write) -> Result<(), Box<dyn Failure>> {
+    if json {
+        let written = serde_json::to_writer_pretty(&mut *out, &project.record).map_err(io::Error::from);
+        return written.and_then(|()| writeln!(out)).map_err(write_error);
+    }
+    let blocks = project.blocks().map_err(boxed)?;
+    let record = &project.record;
+    let mut lines = vec![format!(
+        "{}: {} blocks for {} Gaussians; views are used {:.1} times on average",
+        project.root.display(),
+        blocks.len(),
+        record.gaussians,
+        record.views_used
+    )];
+    for block in &blocks {
+        let planned = &block.record.planned;
+        lines.push(format!(
+            "{}  {:>6} views {:>10} Gaussians, planned for at most {}: {:.1} of {:.1} MiB",
+            block.record.name,
+            block.record.train_views.len(),
+            block.record.demand,
+            planned.gaussians,
+            planned.device_bytes as f64 / MIB as f64,
+            planned.cap_bytes as f64 / MIB as f64
+        ));
+    }
+    writeln!(out, "{}", lines.join("\n")).map_err(write_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_as_long_as_their_views_ask_for() {
+        let inputs = Inputs::default();
+        let scaler = |views| steps_scaler(&inputs, views);
+        assert_eq!(
+            [scaler(10), scaler(100), scaler(1000)],
+            [Some(0.35), Some(0.5), Some(2.0)]
+        );
+        let typed = Inputs {
+            steps_scaler: Some(3.0),
+            ..Inputs::default()
+        };
+        assert_eq!(steps_scaler(&typed, 100), None);
+        let iterations = Override {
+            key: "schedule.iterations".to_owned(),
+            value: "500".to_owned(),
+            flag: "--iterations".to_owned(),
+        };
+        let typed = Inputs {
+            overrides: vec![iterations],
+            ..Inputs::default()
+        };
+        assert_eq!(steps_scaler(&typed, 100), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! `kiln status`: how far the blocks of a project are.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::request::Status;
+use super::stored::boxed;
+use super::{Exit, Failure};
+use crate::export::ExportError;
+use crate::memory::MIB;
+use crate::project::{BlockState, BlockStatus, ProjectFolder, ProjectStatus, project_status};
+
+/// Views without a block that are named.
+const SHOWN: usize = 8;
+
+/// Looks at a project and prints to `out`.
+///
+/// # Errors
+/// When there is no project, or something in it is not as it was split.
+pub fn run(request: &Status, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+    let project = ProjectFolder::open(&request.project).map_err(boxed)?;
+    let status = project_status(&project).map_err(boxed)?;
+    let printed = match request.json {
+        true => serde_json::to_writer_pretty(&mut *out, &status)
+            .map_err(io::Error::from)
+            .and_then(|()| writeln!(out)),
+        false => print(&status, out),
+    };
+    printed.map_err(|e| boxed(ExportError::new(Path::new("standard output"), e)))?;
+    Ok(Exit::Ok)
+}
+
+fn print(status: &ProjectStatus, out: &mut dyn Write) -> io::Result<()> {
+    for block in &status.blocks {
+        let BlockStatus { name, views, .. } = block;
+        let mib = block.device_bytes / MIB;
+        writeln!(out, "{name}  {:<38}{views:>6} views {mib:>7} MiB planned", state(block))?;
+        if let Some(message) = &block.message {
+            writeln!(out, "       {message}")?;
+        }
+    }
+    let count = |state| status.blocks.iter().filter(|block| block.state == state).count();
+    let all = status.blocks.len();
+    writeln!(
+        out,
+        "{} of {all} blocks done, {} running, {} stopped, {} failed, {} waiting",
+        count(BlockState::Done),
+        count(BlockState::Running),
+        count(BlockState::Stopped),
+        count(BlockState::Failed),
+        count(BlockState::Waiting)
+    )?;
+    writeln!(
+        out,
+        "{} training views are used {:.1} times on average{}",
+        status.views,
+        status.views_used,
+        status
+            .largest
+            .as_ref()
+            .map_or_else(String::new, |name| format!("; {name} takes most memory"))
+    )?;
+    let without = &status.views_without_block;
+    if !without.is_empty() {
+        let shown = without.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        writeln!(out, "{} views are in no block: {shown}", without.len())?;
+    }
+    Ok(())
+}
+
+/// Where a block stands, in few words.
+fn state(block: &BlockStatus) -> String {
+    let of = match block.iterations {
+        Some(all) => format!("{} of {all}", block.iteration),
+        None => String::new(),
+    };
+    match block.state {
+        BlockState::Waiting => "waiting".to_owned(),
+        BlockState::Running => match (block.its, block.eta_s) {
+            (Some(its), Some(eta)) => format!("running  {of}, {its:.0} it/s, {:.0} min left", eta / 60.0),
+            _ => format!("running  {of}"),
+        },
+        BlockState::Stopped => format!("stopped  {of}"),
+        BlockState::Failed => format!("failed   {of}"),
+        BlockState::Done => match (block.gaussians, block.test_psnr) {
+            (Some(count), Some(psnr)) => format!("done     {count} Gaussians, {psnr:.2} dB"),
+            (Some(count), None) => format!("done     {count} Gaussians"),
+            _ => "done".to_owned(),
+        },
+    }
+}

@@ -1,0 +1,439 @@
+//! A project folder and the blocks in it, as they are on disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+use super::records::{BlockRecord, Done, FileRecord, InputFile, ProjectRecord, TypedSetting, VERSION};
+use super::{ProjectError, SettingsRecord};
+use crate::config::{Inputs, Override};
+use crate::export::{file_digest, write_json};
+use crate::record::run_folder::{PlyKind, RunRecord, record_path};
+
+/// The index of a project.
+pub const PROJECT: &str = "project.json";
+/// The folder of its blocks.
+pub const BLOCKS: &str = "blocks";
+/// What says that a block is trained.
+pub const DONE: &str = "done.json";
+/// The names of blocks, a line each, relative to the folder of blocks.
+pub(super) const LIST: &str = "blocks.txt";
+/// Copies of files of settings.
+pub(super) const SETTINGS: &str = "settings";
+pub(super) const BLOCK: &str = "block.json";
+const RUN: &str = "run";
+/// Held-out views of a block.
+pub(super) const HOLD_OUT: &str = "hold_out.txt";
+/// Largest record that is read.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// A project that was split.
+#[derive(Clone, Debug)]
+pub struct ProjectFolder {
+    /// The folder.
+    pub root: PathBuf,
+    /// Its index.
+    pub record: ProjectRecord,
+}
+
+/// A block of a project.
+#[derive(Clone, Debug)]
+pub struct BlockFolder {
+    /// The folder.
+    pub root: PathBuf,
+    /// Its index.
+    pub record: BlockRecord,
+    /// SHA-256 of the index.
+    pub digest: String,
+}
+
+/// Reads a JSON record of this version.
+pub(super) fn read_record<T: DeserializeOwned>(path: &Path) -> Result<T, ProjectError> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let fail = |reason: String| ProjectError::Unreadable {
+        path: path.to_owned(),
+        reason,
+    };
+    let bytes = fs::metadata(path).map_err(|e| fail(e.to_string()))?.len();
+    if bytes > MOST_BYTES {
+        return Err(fail(format!("it is {bytes} bytes large, more than {MOST_BYTES}")));
+    }
+    let text = fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
+    let found: Version = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
+    if found.version != VERSION {
+        return Err(fail(format!(
+            "its version is {} and this program knows {VERSION}",
+            found.version
+        )));
+    }
+    serde_json::from_str(&text).map_err(|e| fail(e.to_string()))
+}
+
+pub(super) fn digest(path: &Path) -> Result<String, ProjectError> {
+    file_digest(path).map_err(|e| ProjectError::Unreadable {
+        path: path.to_owned(),
+        reason: e.to_string(),
+    })
+}
+
+impl ProjectFolder {
+    /// Opens the project in a folder; nothing but its blocks may be among its blocks.
+    ///
+    /// # Errors
+    /// [`ProjectError`] when there is no project, its index is damaged, or something does not belong to it.
+    pub fn open(root: &Path) -> Result<Self, ProjectError> {
+        let path = root.join(PROJECT);
+        if !path.is_file() {
+            return Err(ProjectError::NoProject { path: root.to_owned() });
+        }
+        let record: ProjectRecord = read_record(&path)?;
+        let project = Self {
+            root: root.to_owned(),
+            record,
+        };
+        let folder = root.join(BLOCKS);
+        let entries = fs::read_dir(&folder).map_err(|e| ProjectError::Unreadable {
+            path: folder.clone(),
+            reason: e.to_string(),
+        })?;
+        let mut names: Vec<String> = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| !name.starts_with('.'))
+            .collect();
+        names.sort();
+        let known = |name: &String| project.record.blocks.iter().any(|block| block.name == *name);
+        if let Some(foreign) = names.iter().find(|name| !known(name)) {
+            return Err(ProjectError::Foreign {
+                path: folder.join(foreign),
+            });
+        }
+        Ok(project)
+    }
+
+    /// The project that a block's folder lies in.
+    ///
+    /// # Errors
+    /// See [`ProjectFolder::open`].
+    pub fn around(block: &Path) -> Result<(Self, BlockFolder), ProjectError> {
+        let block = block.canonicalize().unwrap_or_else(|_| block.to_owned());
+        let root = block.ancestors().nth(2).map(Path::to_owned).unwrap_or_default();
+        let path = root.join(PROJECT);
+        if !path.is_file() {
+            return Err(ProjectError::NoProjectOf { block, path });
+        }
+        let project = Self::open(&root)?;
+        let name = block.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let found = project.block(&name)?;
+        Ok((project, found))
+    }
+
+    /// Opens a block, which must be the one that was split.
+    ///
+    /// # Errors
+    /// [`ProjectError`] when it is missing or another.
+    pub fn block(&self, name: &str) -> Result<BlockFolder, ProjectError> {
+        let root = self.root.join(BLOCKS).join(name);
+        let path = root.join(BLOCK);
+        let Some(entry) = self.record.blocks.iter().find(|block| block.name == name) else {
+            return Err(ProjectError::Foreign { path: root });
+        };
+        if !path.is_file() {
+            return Err(ProjectError::MissingBlock { path: root });
+        }
+        let found = digest(&path)?;
+        if found != entry.digest {
+            let found = format!("it is not the block that {PROJECT} lists");
+            return Err(ProjectError::Changed { path, found });
+        }
+        Ok(BlockFolder {
+            record: read_record(&path)?,
+            root,
+            digest: found,
+        })
+    }
+
+    /// All blocks, in their order.
+    ///
+    /// # Errors
+    /// That of the first that cannot be opened.
+    pub fn blocks(&self) -> Result<Vec<BlockFolder>, ProjectError> {
+        self.record.blocks.iter().map(|entry| self.block(&entry.name)).collect()
+    }
+
+    /// Refuses a block whose inputs are not as they were at the split: the scene's model, the block's photos, its own files.
+    ///
+    /// # Errors
+    /// [`ProjectError::Changed`] with the first file that changed.
+    pub fn check_inputs(&self, block: &BlockFolder) -> Result<(), ProjectError> {
+        check_files(&block.root, &block.record.files)?;
+        let scene = &self.record.scene;
+        check_files(Path::new(&scene.sparse), &scene.model)?;
+        let folder = Path::new(&scene.images);
+        let mut names = block.record.train_views.iter().chain(&block.record.test_views);
+        names.try_for_each(|name| {
+            let at = scene.photos.binary_search_by(|photo| photo.name.as_str().cmp(name));
+            let Some(photo) = at.ok().and_then(|at| scene.photos.get(at)) else {
+                let found = format!("it names the photo {name}, which {PROJECT} does not list");
+                return Err(ProjectError::Changed {
+                    path: block.root.join(BLOCK),
+                    found,
+                });
+            };
+            let path = folder.join(name);
+            let found = match fs::metadata(&path) {
+                Ok(file) if file.len() == photo.bytes => return Ok(()),
+                Ok(file) => format!("it has {} bytes and had {}", file.len(), photo.bytes),
+                Err(e) => e.to_string(),
+            };
+            Err(ProjectError::Changed { path, found })
+        })
+    }
+
+    /// Inputs of the profile of a block's run: the project's, those typed over them, and what makes it a block.
+    #[must_use]
+    pub fn inputs(&self, block: &BlockFolder, typed: &Inputs) -> Inputs {
+        let settings = &self.record.settings;
+        let of_file = |file: &Option<InputFile>| file.as_ref().map(|file| self.input_file(file));
+        let mut overrides = settings.overrides();
+        overrides.extend(
+            typed
+                .overrides
+                .iter()
+                .filter(|setting| !is_of_block(&setting.key))
+                .cloned(),
+        );
+        overrides.extend(self.forced(block));
+        Inputs {
+            profile: typed.profile.clone().or_else(|| of_file(&settings.profile)),
+            recipe: typed.recipe.clone().or_else(|| of_file(&settings.recipe)),
+            file: typed.file.clone().or_else(|| of_file(&settings.file).map(Into::into)),
+            overrides,
+            steps_scaler: typed
+                .steps_scaler
+                .or(settings.steps_scaler)
+                .or(block.record.steps_scaler),
+        }
+    }
+
+    fn input_file(&self, file: &InputFile) -> String {
+        match file {
+            InputFile::Shipped(name) => name.clone(),
+            InputFile::Copied(copy) => self.root.join(SETTINGS).join(&copy.name).display().to_string(),
+        }
+    }
+
+    /// Settings that make a run that of a block.
+    fn forced(&self, block: &BlockFolder) -> Vec<Override> {
+        let record = &block.record;
+        let hold_out = match record.test_views.is_empty() {
+            true => "false".to_owned(),
+            false => quoted(HOLD_OUT),
+        };
+        let path = |path: PathBuf| quoted(&path.display().to_string());
+        let mut forced = vec![
+            ("dataset.path", path(block.root.clone())),
+            ("dataset.images", quoted(&self.record.scene.images)),
+            ("dataset.hold_out", hold_out),
+            ("run.output", path(block.run())),
+        ];
+        if record.divided {
+            forced.push(("dataset.resolution", "1".to_owned()));
+        }
+        if let Some(most) = record.max_gaussians {
+            forced.push(("memory.max_gaussians", format!("up to {most}")));
+        }
+        let setting = |(key, value): (&str, String)| Override {
+            key: key.to_owned(),
+            value,
+            flag: "the block".to_owned(),
+        };
+        forced.into_iter().map(setting).collect()
+    }
+}
+
+/// True for keys that a block sets itself.
+#[must_use]
+pub(super) fn is_of_block(key: &str) -> bool {
+    matches!(
+        key,
+        "dataset.path" | "dataset.images" | "dataset.hold_out" | "run.output" | "run.name"
+    )
+}
+
+/// Text as a YAML string.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn check_files(folder: &Path, files: &[FileRecord]) -> Result<(), ProjectError> {
+    for file in files {
+        let path = folder.join(&file.name);
+        let found = match file_digest(&path) {
+            Ok(found) if found == file.sha256 => continue,
+            Ok(_) => "its bytes are others".to_owned(),
+            Err(e) => e.to_string(),
+        };
+        return Err(ProjectError::Changed { path, found });
+    }
+    Ok(())
+}
+
+impl SettingsRecord {
+    /// The typed settings.
+    #[must_use]
+    pub fn overrides(&self) -> Vec<Override> {
+        let setting = |typed: &TypedSetting| Override {
+            key: typed.key.clone(),
+            value: typed.value.clone(),
+            flag: typed.flag.clone(),
+        };
+        self.typed.iter().map(setting).collect()
+    }
+}
+
+impl From<&Override> for TypedSetting {
+    fn from(setting: &Override) -> Self {
+        Self {
+            key: setting.key.clone(),
+            value: setting.value.clone(),
+            flag: setting.flag.clone(),
+        }
+    }
+}
+
+impl BlockFolder {
+    /// True for a folder that holds a block.
+    #[must_use]
+    pub fn is_one(folder: &Path) -> bool {
+        folder.join(BLOCK).is_file()
+    }
+
+    /// The folder of its run.
+    #[must_use]
+    pub fn run(&self) -> PathBuf {
+        self.root.join(RUN)
+    }
+
+    /// What was trained, if it was.
+    ///
+    /// # Errors
+    /// [`ProjectError::Unreadable`] when the record is damaged, [`ProjectError::Changed`] when it is of another split or its model
+    /// is not there.
+    pub fn done(&self) -> Result<Option<Done>, ProjectError> {
+        let path = self.root.join(DONE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let done: Done = read_record(&path)?;
+        if done.block != self.digest {
+            let found = "it is of a block of another split".to_owned();
+            return Err(ProjectError::Changed { path, found });
+        }
+        let path = self.root.join(&done.model.name);
+        if !path.is_file() {
+            let found = "it is not there any more".to_owned();
+            return Err(ProjectError::Changed { path, found });
+        }
+        Ok(Some(done))
+    }
+
+    /// Notes that the run in its folder is complete.
+    ///
+    /// # Errors
+    /// [`ProjectError::NoModel`] when the run left none, and those of reading and writing.
+    pub fn finish(
+        &self,
+        typed: &Inputs,
+        (iterations, test_psnr): (u32, Option<f64>),
+        seconds: f64,
+        device: &str,
+    ) -> Result<Done, ProjectError> {
+        let run = self.run();
+        let path = record_path(&run);
+        let record = RunRecord::read(&path).map_err(|e| ProjectError::Unreadable {
+            path,
+            reason: e.to_string(),
+        })?;
+        let of_kind = |kind: PlyKind| {
+            let mut all = record.plys.iter().rev();
+            all.find(|ply| ply.kind == kind && ply.iteration == iterations)
+        };
+        let Some(ply) = of_kind(PlyKind::Fused).or_else(|| of_kind(PlyKind::Raw)) else {
+            return Err(ProjectError::NoModel {
+                path: self.root.clone(),
+            });
+        };
+        let sha256 = match &ply.sha256 {
+            Some(sha256) => sha256.clone(),
+            None => digest(&run.join(&ply.path))?,
+        };
+        let done = Done {
+            version: VERSION,
+            block: self.digest.clone(),
+            typed: typed_of(typed),
+            model: FileRecord {
+                name: format!("{RUN}/{}", ply.path),
+                sha256,
+            },
+            gaussians: ply.gaussians,
+            iterations,
+            test_psnr,
+            seconds,
+            device: device.to_owned(),
+        };
+        write_json(&self.root.join(DONE), &done)?;
+        Ok(done)
+    }
+
+    /// Refuses a trained block that is asked to be trained with other settings.
+    ///
+    /// # Errors
+    /// [`ProjectError::TrainedOtherwise`].
+    pub fn check_typed(&self, done: &Done, typed: &Inputs) -> Result<(), ProjectError> {
+        if typed_of(typed) == done.typed {
+            return Ok(());
+        }
+        let told: Vec<String> = done
+            .typed
+            .iter()
+            .map(|set| format!("{}={}", set.key, set.value))
+            .collect();
+        Err(ProjectError::TrainedOtherwise {
+            path: self.root.clone(),
+            found: match told.is_empty() {
+                true => "the settings of the project".to_owned(),
+                false => told.join(" "),
+            },
+        })
+    }
+}
+
+/// What was typed for a block alone and changes its model.
+fn typed_of(inputs: &Inputs) -> Vec<TypedSetting> {
+    let layer = |key: &str, value: &Option<String>| {
+        value.as_ref().map(|value| TypedSetting {
+            key: key.to_owned(),
+            value: value.clone(),
+            flag: format!("--{key}"),
+        })
+    };
+    let file = inputs.file.as_ref().map(|file| file.display().to_string());
+    let scaler = inputs.steps_scaler.map(|scaler| scaler.to_string());
+    let layers = [
+        layer("profile", &inputs.profile),
+        layer("recipe", &inputs.recipe),
+        layer("config", &file),
+        layer("steps-scaler", &scaler),
+    ];
+    let settings = inputs
+        .overrides
+        .iter()
+        .filter(|setting| !is_of_block(&setting.key) && !setting.key.starts_with("device."))
+        .map(TypedSetting::from);
+    layers.into_iter().flatten().chain(settings).collect()
+}

@@ -1,0 +1,252 @@
+//! `kiln merge`: trained blocks to one model, with an index beside it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use kiln_blocks::Rect;
+use kiln_blocks::merge::{Frame, MergeError, Model, Options, Survey};
+
+use super::folder::{PROJECT, ProjectFolder, digest, read_record};
+use super::lock::FolderLock;
+use super::records::{FileRecord, MergedBlock, MergedBorder, MergedChunk, MergedIndex, VERSION};
+use super::{BlockFolder, Done, ProjectError};
+use crate::export::{AtomicFile, ExportError, write_json};
+
+/// Folder and file of the merged model, unless told otherwise.
+const MERGED: &str = "merged/point_cloud.ply";
+const MIB: u64 = 1 << 20;
+
+/// What to merge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MergeRequest {
+    /// The model's file; none for one in the project.
+    pub output: Option<PathBuf>,
+    /// Host memory to take at most, MiB.
+    pub memory_mib: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MergeReport {
+    /// The model's file.
+    pub output: PathBuf,
+    /// Its index.
+    pub index: MergedIndex,
+    /// It was there already.
+    pub was_there: bool,
+}
+
+/// Where a project's merged model goes unless told otherwise.
+#[must_use]
+pub fn merged_path(project: &Path) -> PathBuf {
+    project.join(MERGED)
+}
+
+/// Where the index of a merged model is.
+#[must_use]
+pub fn index_path(model: &Path) -> PathBuf {
+    model.with_extension("index.json")
+}
+
+/// Merges; `stop` is asked time and again whether to end, and then leaves everything as it was.
+///
+/// # Errors
+/// [`ProjectError`] when a block is not trained or changed since, or a file cannot be written.
+pub fn merge(
+    project: &ProjectFolder,
+    request: &MergeRequest,
+    stop: &dyn Fn() -> bool,
+) -> Result<MergeReport, ProjectError> {
+    let blocks = project.blocks()?;
+    let mut trained: Vec<(&BlockFolder, Done)> = Vec::new();
+    let mut missing = Vec::new();
+    for block in &blocks {
+        match block.done()? {
+            Some(done) => trained.push((block, done)),
+            None => missing.push(block.record.name.clone()),
+        }
+    }
+    if !missing.is_empty() {
+        return Err(ProjectError::Untrained {
+            path: project.root.clone(),
+            missing,
+            all: blocks.len(),
+        });
+    }
+    let output = request.output.clone().unwrap_or_else(|| merged_path(&project.root));
+    let project_digest = digest(&project.root.join(PROJECT))?;
+    if let Some(index) = up_to_date(&output, &project_digest, &trained) {
+        return Ok(MergeReport {
+            output,
+            index,
+            was_there: true,
+        });
+    }
+    let models: Vec<Model> = trained
+        .iter()
+        .map(|(block, done)| Model {
+            path: block.root.join(&done.model.name),
+            core: Rect::from(&block.record.core),
+        })
+        .collect();
+    let bounds = Rect::from(&project.record.bounds);
+    let width = blocks
+        .iter()
+        .map(|block| block.record.margin)
+        .fold(f64::INFINITY, f64::min);
+    let options = Options {
+        frame: frame(project, &bounds),
+        memory_bytes: request.memory_mib * MIB,
+    };
+    let survey =
+        Survey::of(models, (&project.record.ground).into(), options, (&bounds, width), stop).map_err(of_merge)?;
+    for ((block, done), kept) in trained.iter().zip(&survey.kept) {
+        if kept.digest != done.model.sha256 {
+            return Err(ProjectError::Changed {
+                path: block.root.join(&done.model.name),
+                found: "it is not the model that the run of the block wrote".to_owned(),
+            });
+        }
+    }
+    let scratch = Scratch::beside(&output)?;
+    let mut file = AtomicFile::create(&output)?;
+    let no_room = |e: io::Error| ProjectError::NoRoom {
+        path: output.parent().unwrap_or(&output).to_owned(),
+        needed_mib: (2 * survey.bytes()).div_ceil(MIB),
+        reason: e.to_string(),
+    };
+    // Room for the model and, for a moment, for the buckets: both are there at the worst moment.
+    file.reserve(survey.bytes()).map_err(no_room)?;
+    let probe = AtomicFile::create(&scratch.path.join("room")).map_err(ProjectError::from);
+    probe?.reserve(survey.bytes()).map_err(no_room)?;
+    let merged = survey
+        .write(&mut file, &output, &scratch.path, stop)
+        .map_err(of_merge)?;
+    file.commit()?;
+    let index = MergedIndex {
+        version: VERSION,
+        model: FileRecord {
+            name: output.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            sha256: merged.digest,
+        },
+        bytes: merged.bytes,
+        gaussians: survey.count(),
+        project: project_digest,
+        blocks: trained
+            .iter()
+            .zip(&survey.kept)
+            .map(|((block, _), kept)| MergedBlock {
+                name: block.record.name.clone(),
+                sha256: kept.digest.clone(),
+                trained: kept.trained,
+                kept: kept.kept,
+            })
+            .collect(),
+        borders: borders(&blocks, &survey),
+        chunks: merged
+            .chunks
+            .iter()
+            .map(|chunk| MergedChunk {
+                first: chunk.first,
+                count: chunk.count,
+                centers: chunk.centers,
+                reach: chunk.reach,
+            })
+            .collect(),
+    };
+    write_json(&index_path(&output), &index)?;
+    Ok(MergeReport {
+        output,
+        index,
+        was_there: false,
+    })
+}
+
+/// The index of a model that is there already: of this project, of these models, whole.
+fn up_to_date(output: &Path, project: &str, trained: &[(&BlockFolder, Done)]) -> Option<MergedIndex> {
+    let index: MergedIndex = read_record(&index_path(output)).ok()?;
+    let same = index.project == project
+        && index.blocks.len() == trained.len()
+        && index
+            .blocks
+            .iter()
+            .zip(trained)
+            .all(|(merged, (_, done))| merged.sha256 == done.model.sha256);
+    let whole = fs::metadata(output).is_ok_and(|file| file.len() == index.bytes);
+    (same && whole && digest(output).ok()? == index.model.sha256).then_some(index)
+}
+
+/// What Gaussians are ordered by: the middle of the scene's bounds, and half of their longer side.
+fn frame(project: &ProjectFolder, bounds: &Rect) -> Frame {
+    let axes = project.record.ground.axes;
+    let middle = [0, 1].map(|axis| 0.5 * (bounds.min[axis] + bounds.max[axis]));
+    let sides = bounds.sides();
+    let extent = 0.5 * sides[0].max(sides[1]);
+    Frame {
+        center: std::array::from_fn(|i| middle[0] * axes[0][i] + middle[1] * axes[1][i]),
+        extent: if extent > 0.0 && extent.is_finite() {
+            extent
+        } else {
+            1.0
+        },
+    }
+}
+
+fn borders(blocks: &[BlockFolder], survey: &Survey) -> Vec<MergedBorder> {
+    let views: Vec<BTreeSet<&String>> = blocks
+        .iter()
+        .map(|block| block.record.train_views.iter().collect())
+        .collect();
+    let border = |count: &kiln_blocks::merge::BorderCount| {
+        let [low, high] = count.border.blocks;
+        Some(MergedBorder {
+            blocks: [
+                blocks.get(low)?.record.name.clone(),
+                blocks.get(high)?.record.name.clone(),
+            ],
+            axis: count.border.axis,
+            at: count.border.at,
+            along: count.border.along,
+            shared_views: views.get(low)?.intersection(views.get(high)?).count(),
+            width: count.width,
+            density: count.density(),
+        })
+    };
+    survey.borders.iter().filter_map(border).collect()
+}
+
+/// A folder for buckets beside the output; it goes away with the value. What a killed merge left in it goes first.
+struct Scratch {
+    path: PathBuf,
+    _lock: FolderLock,
+}
+
+impl Scratch {
+    fn beside(output: &Path) -> Result<Self, ProjectError> {
+        let name = output.file_name().unwrap_or_default().to_string_lossy();
+        let path = output.with_file_name(format!(".{name}.merge"));
+        let lock = FolderLock::take(&path)?;
+        let entries = fs::read_dir(&path).map_err(|e| ExportError::new(&path, e))?;
+        for entry in entries.flatten() {
+            fs::remove_file(entry.path()).map_err(|e| ExportError::new(&entry.path(), e))?;
+        }
+        Ok(Self { path, _lock: lock })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays behind is removed by the next merge.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// The errors of a merge as those of a project, a full disk among them.
+fn of_merge(error: MergeError) -> ProjectError {
+    match error {
+        MergeError::Write { path, source } => ExportError::new(&path, source).into(),
+        other => ProjectError::Merge(other),
+    }
+}
