@@ -128,7 +128,7 @@ impl Failure for DeliveryError {
     fn exit(&self) -> Exit {
         match self {
             Self::NoGaussians => Exit::Data,
-            Self::OutsideCrop { .. } | Self::TooLarge { .. } => Exit::Usage,
+            Self::OutsideCrop { .. } | Self::TooLarge { .. } | Self::Sog { .. } => Exit::Usage,
             Self::Write(error) => error.exit(),
         }
     }
@@ -138,7 +138,7 @@ impl Failure for DeliveryError {
             Self::OutsideCrop { .. } => {
                 Some("`--crop` takes the smallest x,y,z and the largest, in the scene's coordinates".to_owned())
             }
-            Self::TooLarge { .. } => {
+            Self::TooLarge { .. } | Self::Sog { .. } => {
                 Some("these make it smaller: `--max-splats N`, `--sh-degree N`, `--crop`, `--format spz`".to_owned())
             }
             Self::Write(error) => error.hint(),

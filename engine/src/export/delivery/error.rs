@@ -34,6 +34,14 @@ pub enum DeliveryError {
         /// Its size.
         bytes: u64,
     },
+    /// What SOG cannot hold.
+    #[error("{} cannot be written: {what}", path.display())]
+    Sog {
+        /// The file.
+        path: PathBuf,
+        /// What it cannot hold.
+        what: String,
+    },
     /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] ExportError),

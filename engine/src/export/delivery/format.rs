@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, spz};
+use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, sog, spz};
 use crate::export::{PlyComments, write_atomic};
 use crate::plugins::{Exporter, Subset};
 
@@ -52,11 +52,19 @@ pub enum Format {
     Spz(SpzVersion),
     /// GLB with `KHR_gaussian_splatting`.
     Glb,
+    /// SOG in an archive.
+    Sog,
 }
 
 impl Format {
     /// One of each, SPZ in its usual version.
-    pub const ALL: [Self; 4] = [Self::Ply, Self::CompressedPly, Self::Spz(SpzVersion::V3), Self::Glb];
+    pub const ALL: [Self; 5] = [
+        Self::Ply,
+        Self::CompressedPly,
+        Self::Spz(SpzVersion::V3),
+        Self::Glb,
+        Self::Sog,
+    ];
 
     /// The word on the command line.
     #[must_use]
@@ -66,6 +74,7 @@ impl Format {
             Self::CompressedPly => "compressed-ply",
             Self::Spz(_) => "spz",
             Self::Glb => "glb",
+            Self::Sog => "sog",
         }
     }
 
@@ -77,6 +86,7 @@ impl Format {
             Self::CompressedPly => "compressed.ply",
             Self::Spz(_) => "spz",
             Self::Glb => "glb",
+            Self::Sog => "sog",
         }
     }
 
@@ -108,6 +118,7 @@ impl Format {
                 Some((Self::Spz(version), options.subset()))
             }
             Exporter::Glb(options) => Some((Self::Glb, options.subset())),
+            Exporter::Sog(options) => Some((Self::Sog, options.subset())),
         }
     }
 }
@@ -135,7 +146,7 @@ impl Delivered {
 /// Writes a file, atomically.
 ///
 /// # Errors
-/// [`DeliveryError::TooLarge`] or [`DeliveryError::Write`]; an older file of that name is then untouched.
+/// [`DeliveryError::TooLarge`], [`DeliveryError::Sog`] or [`DeliveryError::Write`]; an older file of that name is then untouched.
 pub fn deliver(
     path: &Path,
     mut chosen: Chosen<'_>,
@@ -159,6 +170,10 @@ pub fn deliver(
             let text = glb::document(path, &chosen, comments)?;
             write_atomic(path, |file| glb::write(file, &chosen, &text))?;
         }
+        Format::Sog => {
+            morton::sort(&mut chosen);
+            sog::write(path, &chosen, comments)?;
+        }
     }
     Ok(Delivered {
         gaussians: chosen.len(),
@@ -178,6 +193,7 @@ mod tests {
         assert_eq!(of("b.compressed.ply"), Some("compressed-ply"));
         assert_eq!(of("B.SPZ"), Some("spz"));
         assert_eq!(of("x.y.glb"), Some("glb"));
+        assert_eq!(of("x.sog"), Some("sog"));
         for none in [".spz", "spz", "a.splat", ""] {
             assert_eq!(of(none), None, "{none}");
         }
