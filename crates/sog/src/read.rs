@@ -30,6 +30,18 @@ pub struct Model {
     pub sh_rest: Vec<f32>,
 }
 
+impl Model {
+    /// Adds the Gaussians of another model of the same degree.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.means.extend(other.means);
+        self.quats.extend(other.quats);
+        self.log_scales.extend(other.log_scales);
+        self.opacities.extend(other.opacities);
+        self.sh0.extend(other.sh0);
+        self.sh_rest.extend(other.sh_rest);
+    }
+}
+
 /// Gives a file, by its name.
 pub type Get<'a> = dyn FnMut(&str) -> Result<Vec<u8>, Error> + 'a;
 

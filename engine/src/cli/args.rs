@@ -97,6 +97,8 @@ pub enum FormatName {
     Glb,
     /// SOG, images of PlayCanvas' format in an archive
     Sog,
+    /// Levels of detail in chunks of SOG, a folder that viewers stream
+    StreamedSog,
 }
 
 #[derive(Debug, Args)]

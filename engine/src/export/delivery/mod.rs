@@ -17,6 +17,7 @@ mod quantize;
 mod read;
 mod sog;
 mod spz;
+mod streamed;
 mod summary;
 
 pub use chosen::Chosen;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::{Component, Path};
 
-use kiln_sog::{Error, Model, read_archive, read_files};
+use kiln_sog::{Error, INDEX, Model, read_archive, read_files, read_streamed};
 
 use super::super::super::{PlyComments, PlyError, RenderMode};
 use super::logit;
@@ -20,16 +20,19 @@ pub(super) fn read(mut file: impl BufRead) -> Result<(Gaussians, PlyComments), P
     read_archive(&bytes).map(model).map_err(problem)
 }
 
-/// Reads the `meta.json` of a folder and the images beside it.
+/// Reads the `meta.json` of a folder and the images beside it; of a `lod-meta.json` the finest level.
 pub(super) fn read_folder(mut file: impl BufRead, path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
     let mut text = Vec::new();
     file.by_ref()
         .take(MOST_TEXT)
         .read_to_end(&mut text)
         .map_err(PlyError::Io)?;
-    read_files(&text, &mut |name| beside(path, name))
-        .map(model)
-        .map_err(problem)
+    let get = &mut |name: &str| beside(path, name);
+    let read = match path.file_name() == Some(INDEX.as_ref()) {
+        true => read_streamed(&text, get),
+        false => read_files(&text, get),
+    };
+    read.map(model).map_err(problem)
 }
 
 /// A file beside another, or in a folder beside it.
