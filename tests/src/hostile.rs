@@ -211,7 +211,7 @@ pub fn delivered(input: &[u8]) {
     let Some((kind, bytes)) = input.split_first() else {
         return;
     };
-    let name = ["x.spz", "x.glb", "x.compressed.ply"][usize::from(*kind % 3)];
+    let name = ["x.spz", "x.glb", "x.compressed.ply", "x.sog"][usize::from(*kind % 4)];
     let path = prepared(&PLACE, "delivered", |_| {}).join(name);
     put(&path, bytes);
     let _ = summarize_file(&path);

@@ -104,11 +104,15 @@ pub enum FormatName {
     Spz,
     /// Binary glTF with KHR_gaussian_splatting
     Glb,
+    /// SOG, images of PlayCanvas' format in an archive
+    Sog,
+    /// Levels of detail in chunks of SOG, a folder that viewers stream
+    StreamedSog,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct InspectArgs {
-    /// Scene folder, run folder, any 3D Gaussian Splatting PLY file, or an SPZ or GLB file
+    /// Scene folder, run folder, any 3D Gaussian Splatting PLY file, or an SPZ, SOG or GLB file
     #[arg(value_name = "SCENE|RUN|FILE")]
     pub(super) target: PathBuf,
     /// Set any key, for example dataset.resolution=4

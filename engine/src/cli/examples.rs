@@ -27,6 +27,7 @@ Examples:
 pub(super) const EXPORT: &str = "\
 Examples:
   kiln export runs/garden --format spz           point_cloud.spz beside the run's last model
+  kiln export runs/garden --format streamed-sog  a folder with levels of detail, for viewers that stream
   kiln export runs/garden -o garden.glb --max-splats 500000 --sh-degree 1
   kiln export model.ply -o table.compressed.ply --crop -1,-1,-1,1,0.5,1
 

@@ -128,17 +128,19 @@ impl Failure for DeliveryError {
     fn exit(&self) -> Exit {
         match self {
             Self::NoGaussians => Exit::Data,
-            Self::OutsideCrop { .. } | Self::TooLarge { .. } => Exit::Usage,
+            Self::OutsideCrop { .. } | Self::TooLarge { .. } | Self::Sog { .. } => Exit::Usage,
+            Self::Exists { .. } => Exit::Output,
             Self::Write(error) => error.exit(),
         }
     }
     fn hint(&self) -> Option<String> {
         match self {
+            Self::Exists { .. } => Some("`-o FOLDER` writes elsewhere".to_owned()),
             Self::NoGaussians => Some("`kiln inspect FILE` shows what it holds".to_owned()),
             Self::OutsideCrop { .. } => {
                 Some("`--crop` takes the smallest x,y,z and the largest, in the scene's coordinates".to_owned())
             }
-            Self::TooLarge { .. } => {
+            Self::TooLarge { .. } | Self::Sog { .. } => {
                 Some("these make it smaller: `--max-splats N`, `--sh-degree N`, `--crop`, `--format spz`".to_owned())
             }
             Self::Write(error) => error.hint(),

@@ -38,7 +38,7 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
     // Messages are for people; the file is written whether anybody reads them or not.
     let mut messages = io::stderr();
     if !request.quiet {
-        let bytes = std::fs::metadata(&output).map_or(0, |found| found.len());
+        let bytes = bytes_of(&output);
         let _ = writeln!(
             messages,
             "{} of {} Gaussians of {}, SH degree {}, {:.1} MB",
@@ -48,6 +48,10 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
             delivered.sh_degree,
             bytes as f64 / 1e6
         );
+        if !delivered.levels.is_empty() {
+            let levels: Vec<String> = delivered.levels.iter().map(u64::to_string).collect();
+            let _ = writeln!(messages, "{} levels of {} Gaussians", levels.len(), levels.join(", "));
+        }
     }
     if let (true, Some([step, typical])) = (delivered.is_coarse(), delivered.position_step) {
         let _ = writeln!(
@@ -57,6 +61,12 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
         );
     }
     Ok(Exit::Ok)
+}
+
+/// Bytes of a file, or of the files of a folder.
+fn bytes_of(path: &Path) -> u64 {
+    let below = std::fs::read_dir(path).map(|entries| entries.flatten().map(|entry| bytes_of(&entry.path())).sum());
+    below.unwrap_or_else(|_| std::fs::metadata(path).map_or(0, |found| found.len()))
 }
 
 /// The file beside a model: `point_cloud.spz` in a run, the same stem otherwise.

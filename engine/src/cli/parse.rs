@@ -258,6 +258,8 @@ fn export(args: ExportArgs) -> Result<Export, UsageError> {
         FormatName::CompressedPly => Format::CompressedPly,
         FormatName::Spz => Format::Spz(SpzVersion::V3),
         FormatName::Glb => Format::Glb,
+        FormatName::Sog => Format::Sog,
+        FormatName::StreamedSog => Format::StreamedSog,
     });
     let of_name = args.output.as_deref().and_then(Format::of_name);
     if let (Some(format), Some(other), Some(output)) = (named, of_name, &args.output)

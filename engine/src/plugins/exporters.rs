@@ -13,6 +13,7 @@ family! {
         CompressedPly(DeliveryOptions) = "compressed_ply", "point_cloud.compressed.ply, 61 bytes a Gaussian, for web viewers";
         Spz(SpzOptions) = "spz", "point_cloud.spz, 65 bytes a Gaussian before its compression, for web viewers and apps";
         Glb(DeliveryOptions) = "glb", "point_cloud.glb with KHR_gaussian_splatting, nothing lost, for glTF viewers";
+        Sog(DeliveryOptions) = "sog", "point_cloud.sog, 28 bytes a Gaussian and fewer, for web viewers";
     }
 }
 
@@ -30,7 +31,7 @@ pub struct PlyRawOptions {}
 
 impl Options for PlyRawOptions {}
 
-/// Options of `compressed_ply` and `glb`: what of the model the file gets.
+/// Options of `compressed_ply`, `glb` and `sog`: what of the model the file gets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeliveryOptions {

@@ -181,7 +181,7 @@ impl Options for PointsPlyOptions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelOptions {
-    /// The file, in the scene's coordinates: a Gaussian splatting PLY of any program, compressed PLY, SPZ or GLB. The first step
+    /// The file, in the scene's coordinates: a Gaussian splatting PLY of any program, compressed PLY, SPZ, SOG or GLB. The first step
     /// renders all its SH coefficients; everything else is as the settings say, so that learning rates, for one, start anew.
     pub path: String,
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::export::{PlyComments, PlyFlavor, read_ply, write_ply};
+use kiln::export::{PlyComments, PlyFlavor, read_model, read_ply, write_ply};
 use kiln_tests::runs::{Scratch, kiln, outcome};
 
 use crate::model::{MIP, random};
@@ -38,6 +38,7 @@ fn a_run_is_exported_beside_its_model_or_where_asked() {
     for (format, name) in [
         ("spz", "point_cloud.spz"),
         ("glb", "point_cloud.glb"),
+        ("sog", "point_cloud.sog"),
         ("compressed-ply", "point_cloud.compressed.ply"),
     ] {
         let (code, out, said) = export(&[text(&run), "--format", format]);
@@ -181,6 +182,38 @@ fn refusals_name_what_to_do_and_leave_files_alone() {
     assert_eq!(fs::read(&old).expect("the file"), b"old");
 }
 
+/// Levels of detail are a folder that appears whole, is read again level by level, and is never written over.
+#[cfg(target_os = "linux")]
+#[test]
+fn streamed_folders_appear_whole() {
+    let scratch = Scratch::new("export");
+    let run = run(&scratch);
+    let out = scratch.join("out");
+    fs::create_dir_all(&out).expect("a folder");
+    let folder = out.join("garden");
+    let line = [text(&run), "-o", text(&folder), "--format", "streamed-sog"];
+    let (code, _, said) = export(&line);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("4 levels of 600, 300, 150, 75 Gaussians"), "{said}");
+    let count = |name: &str| read_model(&folder.join(name)).expect("a model").0.len();
+    assert_eq!(
+        [count("lod-meta.json"), count("0_0/meta.json"), count("1_0/meta.json")],
+        [600, 600, 300]
+    );
+    let (code, _, said) = export(&line);
+    assert_eq!(code, Some(7), "{said}");
+    assert!(said.contains("is there already"), "{said}");
+    fs::remove_dir_all(&folder).expect("no folder");
+    let mut command = kiln();
+    command.arg("export").args(line);
+    let mut limited = std::process::Command::new("bash");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "bash"]);
+    limited.arg(command.get_program()).args(command.get_args());
+    let (code, said) = outcome(&mut limited);
+    assert_eq!(code, Some(7), "{said}");
+    assert_eq!(fs::read_dir(&out).expect("the folder").count(), 0, "nothing is left");
+}
+
 /// Files may not grow beyond 8 KiB, as on a disk that is full.
 #[cfg(target_os = "linux")]
 #[test]
@@ -195,6 +228,7 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
         ("c.glb", ""),
         ("d.compressed.ply", ""),
         ("e.ply", ""),
+        ("f.sog", ""),
     ] {
         let path = folder.join(name);
         fs::write(&path, "old").expect("a file");
@@ -211,5 +245,5 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
         assert!(said.contains(name), "{said}");
         assert_eq!(fs::read(&path).expect("the file"), b"old");
     }
-    assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 5, "no half files");
+    assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 6, "no half files");
 }

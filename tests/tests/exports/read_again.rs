@@ -202,6 +202,47 @@ fn glb_files_of_others_are_read_or_refused_by_name() {
     });
 }
 
+/// SOG within the errors that the guide states, as an archive, and as a folder that names files elsewhere.
+#[test]
+fn sog_comes_back_within_its_errors() {
+    for degree in 0..=3 {
+        let scratch = Scratch::new("read-sog");
+        let original = random(300, degree, 9);
+        let path = written(&scratch, &original, Format::Sog);
+        let (model, comments) = read_model(&path).expect("a model");
+        assert_eq!((model.len(), model.sh_degree), (300, degree));
+        assert_eq!(comments.render_mode, Some(RenderMode::Mip));
+        let rest = if degree == 0 { 0.0 } else { 1.8 / 128.0 };
+        Errors::of(&original, &splats(&model), degree).within(&Errors {
+            mean: 0.5 * 2.0 * 4.0_f64.ln() / 65_535.0 * 4.0 + 1e-6,
+            quat: 0.0084,
+            log_scale: 5.0 / 128.0 + 1e-6,
+            opacity: 0.5 / 255.0 + 1e-6,
+            sh0: 5.0 / 128.0,
+            sh1: rest,
+            sh: rest,
+        });
+        let folder = scratch.join("folder");
+        fs::create_dir_all(&folder).expect("a folder");
+        let whole = fs::read(&path).expect("the file");
+        let archive = kiln_sog::Archive::open(&whole).expect("an archive");
+        for name in archive.names() {
+            fs::write(folder.join(name), archive.file(name).expect("a file")).expect("a file");
+        }
+        let meta = folder.join("meta.json");
+        assert_eq!(read_model(&meta).expect("a model").0, model);
+        let text = fs::read_to_string(&meta).expect("text");
+        for (name, words) in [
+            ("../folder/quats.webp", "not beside it"),
+            ("none.webp", "cannot be read"),
+        ] {
+            fs::write(&meta, text.replace("quats.webp", name)).expect("a file");
+            let error = read_model(&meta).expect_err("no such file").to_string();
+            assert!(error.contains(name) && error.contains(words), "{error}");
+        }
+    }
+}
+
 /// What is cut short is an error, wherever.
 #[test]
 fn cut_files_are_errors() {
@@ -211,6 +252,7 @@ fn cut_files_are_errors() {
         Format::Spz(SpzVersion::V4),
         Format::CompressedPly,
         Format::Glb,
+        Format::Sog,
     ];
     for format in formats {
         let scratch = Scratch::new("read-cut");

@@ -85,7 +85,7 @@ const SETTINGS: &[Flag] = &[
         &["init-model"],
         "init",
         One("FILE", init_model),
-        "Start from a trained model (PLY, compressed PLY, SPZ, GLB)",
+        "Start from a trained model (PLY, compressed PLY, SPZ, SOG, GLB)",
     ),
     flag(
         &["init-mesh"],

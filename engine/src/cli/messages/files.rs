@@ -32,9 +32,20 @@ fn written_files() {
             gaussians: 20_000_000,
             bytes: 4_880_001_000,
         },
+        DeliveryError::Exists {
+            path: path("city.streamed-sog"),
+        },
+        DeliveryError::Sog {
+            path: path("city.sog"),
+            what: "the archive would be larger than 4 GiB, which its format cannot name".to_owned(),
+        },
         DeliveryError::Write(full()),
     ];
-    let more = complete!(DeliveryError, delivery, [NoGaussians, OutsideCrop, TooLarge, Write]);
+    let more = complete!(
+        DeliveryError,
+        delivery,
+        [NoGaussians, OutsideCrop, TooLarge, Exists, Sog, Write]
+    );
     examples.extend(more);
     let files = vec![
         FileError::Read {

@@ -34,6 +34,20 @@ pub enum DeliveryError {
         /// Its size.
         bytes: u64,
     },
+    /// A folder or file where a folder would go.
+    #[error("{} is there already; remove it, or write elsewhere", path.display())]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// What SOG cannot hold.
+    #[error("{} cannot be written: {what}", path.display())]
+    Sog {
+        /// The file.
+        path: PathBuf,
+        /// What it cannot hold.
+        what: String,
+    },
     /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] ExportError),

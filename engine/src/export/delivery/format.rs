@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, spz};
+use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, sog, spz, streamed};
 use crate::export::{PlyComments, write_atomic};
 use crate::plugins::{Exporter, Subset};
 
@@ -52,11 +52,22 @@ pub enum Format {
     Spz(SpzVersion),
     /// GLB with `KHR_gaussian_splatting`.
     Glb,
+    /// SOG in an archive.
+    Sog,
+    /// Levels of detail in chunks of SOG, a folder.
+    StreamedSog,
 }
 
 impl Format {
     /// One of each, SPZ in its usual version.
-    pub const ALL: [Self; 4] = [Self::Ply, Self::CompressedPly, Self::Spz(SpzVersion::V3), Self::Glb];
+    pub const ALL: [Self; 6] = [
+        Self::Ply,
+        Self::CompressedPly,
+        Self::Spz(SpzVersion::V3),
+        Self::Glb,
+        Self::Sog,
+        Self::StreamedSog,
+    ];
 
     /// The word on the command line.
     #[must_use]
@@ -66,6 +77,8 @@ impl Format {
             Self::CompressedPly => "compressed-ply",
             Self::Spz(_) => "spz",
             Self::Glb => "glb",
+            Self::Sog => "sog",
+            Self::StreamedSog => "streamed-sog",
         }
     }
 
@@ -77,6 +90,8 @@ impl Format {
             Self::CompressedPly => "compressed.ply",
             Self::Spz(_) => "spz",
             Self::Glb => "glb",
+            Self::Sog => "sog",
+            Self::StreamedSog => "streamed-sog",
         }
     }
 
@@ -108,6 +123,7 @@ impl Format {
                 Some((Self::Spz(version), options.subset()))
             }
             Exporter::Glb(options) => Some((Self::Glb, options.subset())),
+            Exporter::Sog(options) => Some((Self::Sog, options.subset())),
         }
     }
 }
@@ -122,6 +138,8 @@ pub struct Delivered {
     /// Steps that positions are rounded to and the median of the Gaussians' largest standard deviations, world units,
     /// where the format rounds positions alike everywhere.
     pub position_step: Option<[f64; 2]>,
+    /// Gaussians of each level, finest first, where the format has levels.
+    pub levels: Vec<u64>,
 }
 
 impl Delivered {
@@ -132,10 +150,10 @@ impl Delivered {
     }
 }
 
-/// Writes a file, atomically.
+/// Writes a file, or a folder, atomically.
 ///
 /// # Errors
-/// [`DeliveryError::TooLarge`] or [`DeliveryError::Write`]; an older file of that name is then untouched.
+/// [`DeliveryError::TooLarge`], [`DeliveryError::Sog`], [`DeliveryError::Exists`] or [`DeliveryError::Write`]; an older file of that name is then untouched.
 pub fn deliver(
     path: &Path,
     mut chosen: Chosen<'_>,
@@ -143,6 +161,7 @@ pub fn deliver(
     comments: PlyComments,
 ) -> Result<Delivered, DeliveryError> {
     let mut position_step = None;
+    let mut levels = Vec::new();
     match format {
         Format::Ply => write_atomic(path, |file| ply::write(file, &chosen, comments))?,
         Format::CompressedPly => {
@@ -159,11 +178,17 @@ pub fn deliver(
             let text = glb::document(path, &chosen, comments)?;
             write_atomic(path, |file| glb::write(file, &chosen, &text))?;
         }
+        Format::Sog => {
+            morton::sort(&mut chosen);
+            sog::write(path, &chosen, comments)?;
+        }
+        Format::StreamedSog => levels = streamed::write(path, &chosen, comments)?,
     }
     Ok(Delivered {
         gaussians: chosen.len(),
         sh_degree: chosen.sh_degree(),
         position_step,
+        levels,
     })
 }
 
@@ -178,6 +203,8 @@ mod tests {
         assert_eq!(of("b.compressed.ply"), Some("compressed-ply"));
         assert_eq!(of("B.SPZ"), Some("spz"));
         assert_eq!(of("x.y.glb"), Some("glb"));
+        assert_eq!(of("x.sog"), Some("sog"));
+        assert_eq!(of("x.streamed-sog"), Some("streamed-sog"));
         for none in [".spz", "spz", "a.splat", ""] {
             assert_eq!(of(none), None, "{none}");
         }

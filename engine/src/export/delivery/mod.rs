@@ -1,4 +1,4 @@
-//! Model files to hand out: compressed PLY, SPZ, GLB, and PLY of a part of a model; and models read out of them again.
+//! Model files to hand out: compressed PLY, SPZ, SOG, GLB, and PLY of a part of a model; and models read out of them again.
 //!
 //! Owns the choice of Gaussians ([`Chosen`]) and the layouts of the formats. In every file the 3D filter is folded into
 //! opacity and scale. Promises that memory beside the model stays small, whatever its size: a few words a Gaussian for
@@ -15,7 +15,9 @@ mod morton;
 mod ply;
 mod quantize;
 mod read;
+mod sog;
 mod spz;
+mod streamed;
 mod summary;
 
 pub use chosen::Chosen;

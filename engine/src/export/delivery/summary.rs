@@ -1,4 +1,4 @@
-//! What files for viewers say of themselves: SPZ, GLB and compressed PLY, of whoever wrote them.
+//! What files for viewers say of themselves: SPZ, SOG, GLB and compressed PLY, of whoever wrote them.
 //!
 //! Reads headers, sizes and where the Gaussians lie, nothing else of them. Files of other formats are none of its business.
 
@@ -7,6 +7,7 @@ use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
+use kiln_sog::{Archive, META, Meta};
 use serde_json::Value;
 
 use super::glb::{EXTENSION, MAX_JSON_BYTES};
@@ -78,6 +79,7 @@ pub fn summarize_file(path: &Path) -> Result<Option<FileSummary>, FileError> {
         [0x1f, 0x8b, ..] => spz_of_gzip(file, bytes),
         [b'g', b'l', b'T', b'F', ..] => glb(file, &start, bytes).map(Some),
         [b'p', b'l', b'y', ..] => compressed_ply(file, bytes),
+        [b'P', b'K', 3, 4, ..] => sog(file, bytes),
         _ => Ok(None),
     };
     found.map_err(|what| FileError::Damaged {
@@ -104,6 +106,28 @@ fn spz(header: &[u8], bytes: u64) -> Option<FileSummary> {
         position_step: Some(0.5_f64.powi(fraction.into())),
         bounds: None,
     })
+}
+
+/// `None` for archives of anything else.
+fn sog(mut file: File, bytes: u64) -> Result<Option<FileSummary>, String> {
+    let mut whole = Vec::new();
+    file.read_to_end(&mut whole).map_err(|error| error.to_string())?;
+    let archive = Archive::open(&whole).map_err(|error| error.to_string())?;
+    if !archive.names().any(|name| name == META) {
+        return Ok(None);
+    }
+    let meta = archive.file(META).and_then(|text| Meta::parse(&text));
+    let meta = meta.map_err(|error| error.to_string())?;
+    Ok(Some(FileSummary {
+        format: "SOG",
+        version: Some(2),
+        bytes,
+        gaussians: meta.count(),
+        sh_degree: meta.sh_degree(),
+        antialiased: meta.antialiased(),
+        position_step: None,
+        bounds: (meta.count() > 0).then(|| meta.bounds()),
+    }))
 }
 
 /// What the positions of SPZ span: three bytes a coordinate, in steps of `summary.position_step`.
@@ -347,12 +371,13 @@ mod tests {
     const LOW: [f32; 3] = [0.0, 0.0, 1.0];
     const HIGH: [f32; 3] = [29.9, 0.0, 1.0];
 
-    const DELIVERED: [Format; 5] = [
+    const DELIVERED: [Format; 6] = [
         Format::CompressedPly,
         Format::Spz(SpzVersion::V2),
         Format::Spz(SpzVersion::V3),
         Format::Spz(SpzVersion::V4),
         Format::Glb,
+        Format::Sog,
     ];
 
     #[test]
@@ -368,6 +393,7 @@ mod tests {
             assert_eq!(found.bytes, std::fs::metadata(&path).unwrap().len());
             let (version, step) = match format {
                 Format::Spz(version) => (Some(version.number()), Some(1.0 / 4096.0)),
+                Format::Sog => (Some(2), None),
                 _ => (None, None),
             };
             assert_eq!((found.version, found.position_step), (version, step));

@@ -202,6 +202,7 @@ fn delivered(file: &mut File) -> io::Result<Option<&'static str>> {
     Ok(match &start[..] {
         b"NGSP" | [0x1f, 0x8b, ..] => Some("an SPZ file"),
         b"glTF" => Some("a GLB file"),
+        b"PK\x03\x04" => Some("a SOG file"),
         _ => None,
     })
 }

@@ -125,7 +125,7 @@ impl Session {
         let mut files = Vec::new();
         for exporter in self.profile.exporters.clone() {
             let (kind, flavor) = match &exporter {
-                Exporter::CompressedPly(_) | Exporter::Spz(_) | Exporter::Glb(_) => {
+                Exporter::CompressedPly(_) | Exporter::Spz(_) | Exporter::Glb(_) | Exporter::Sog(_) => {
                     files.extend(self.deliver(&model, &exporter, comments)?);
                     continue;
                 }

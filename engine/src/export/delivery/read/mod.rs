@@ -1,10 +1,11 @@
-//! Models out of files, whoever wrote them: PLY and GLB, and with the rounding of their formats SPZ and compressed PLY.
+//! Models out of files, whoever wrote them: PLY and GLB, and with the rounding of their formats SPZ, SOG and compressed PLY.
 //!
 //! The format is known by content. Files for viewers have the 3D filter folded in, so that models out of them have none; opacities
 //! of 0 and 1, which have no logit, come back half a step inside. Memory grows with what a file holds, not with what it announces.
 
 mod compressed_ply;
 mod glb;
+mod sog;
 mod spz;
 
 use std::fs::File;
@@ -35,6 +36,8 @@ pub fn read_model(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
         b"glTF" => glb::read(file).map_err(named),
         b"NGSP" => spz::read_frames(file).map_err(named),
         [0x1f, 0x8b, ..] => spz::read_gzip(file).map_err(named),
+        b"PK\x03\x04" => sog::read(file).map_err(named),
+        [b'{', ..] => sog::read_folder(file, path).map_err(named),
         _ => match compressed_ply::read(file).map_err(named)? {
             Some(model) => Ok(model),
             None => read_ply(path),

@@ -1,0 +1,159 @@
+//! Images to Gaussians.
+
+use super::archive::Archive;
+use super::images::{Image, decode};
+use super::meta::{Meta, Palette};
+use super::pixels::{STEPS, from_log, quaternion};
+use super::splats::rest_values;
+use super::webp::MOST_SIDE;
+use super::write::PALETTE_ROW;
+use super::{Error, META};
+
+/// Gaussians of a file, in its order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Model {
+    /// SH degree, 0 to 3.
+    pub sh_degree: u32,
+    /// Made for the screen-space filter of Mip-Splatting, where the file says.
+    pub antialiased: Option<bool>,
+    /// Centres, world units.
+    pub means: Vec<[f32; 3]>,
+    /// Unit quaternions (w, x, y, z).
+    pub quats: Vec<[f32; 4]>,
+    /// Natural logarithms of the standard deviations.
+    pub log_scales: Vec<[f32; 3]>,
+    /// Opacities in steps of 1/255.
+    pub opacities: Vec<u8>,
+    /// Colour coefficients of degree 0.
+    pub sh0: Vec<[f32; 3]>,
+    /// Coefficients of higher degrees, `[Gaussian][coefficient][channel]`.
+    pub sh_rest: Vec<f32>,
+}
+
+impl Model {
+    /// Adds the Gaussians of another model of the same degree.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.means.extend(other.means);
+        self.quats.extend(other.quats);
+        self.log_scales.extend(other.log_scales);
+        self.opacities.extend(other.opacities);
+        self.sh0.extend(other.sh0);
+        self.sh_rest.extend(other.sh_rest);
+    }
+}
+
+/// Gives a file, by its name.
+pub type Get<'a> = dyn FnMut(&str) -> Result<Vec<u8>, Error> + 'a;
+
+/// Reads an archive, `.sog`.
+///
+/// # Errors
+/// [`Error::Damaged`], which says what is wrong.
+pub fn read_archive(bytes: &[u8]) -> Result<Model, Error> {
+    let archive = Archive::open(bytes)?;
+    read_files(&archive.file(META)?, &mut |name| archive.file(name))
+}
+
+/// Reads files of a folder: its `meta.json`, and others as `file` gives them by name.
+///
+/// # Errors
+/// [`Error::Damaged`], which says what is wrong, and those of `file`.
+pub fn read_files(meta: &[u8], file: &mut Get<'_>) -> Result<Model, Error> {
+    let meta = Meta::parse(meta)?;
+    let count = usize::try_from(meta.count).unwrap_or(usize::MAX);
+    // images are as large as they need be, up to what rounds their sides
+    let most = meta.count.saturating_mul(2) + 4 * MOST_SIDE as u64;
+    let mut image = |name: &str| {
+        let named = |e: Error| match e {
+            Error::Damaged(what) => Error::Damaged(format!("{name}: {what}")),
+            other => other,
+        };
+        let image = decode(&file(name)?, most).map_err(named)?;
+        match image.pixels.len() < count {
+            true => Err(Error::damaged(format!(
+                "{name} has {} pixels for {count} Gaussians",
+                image.pixels.len()
+            ))),
+            false => Ok(image),
+        }
+    };
+    let low = image(&meta.means.files[0])?;
+    let high = image(&meta.means.files[1])?;
+    let coordinate = |axis: usize, low: u8, high: u8| {
+        let share = f64::from(u16::from_le_bytes([low, high])) / STEPS;
+        let [from, to] = [meta.means.mins[axis], meta.means.maxs[axis]];
+        from_log(from + (to - from) * share) as f32
+    };
+    let pairs = low.pixels.iter().zip(&high.pixels).take(count);
+    let means = pairs.map(|(low, high)| [0, 1, 2].map(|axis| coordinate(axis, low[axis], high[axis])));
+    let means: Vec<[f32; 3]> = means.collect();
+    drop((low, high));
+
+    let quats = image(&meta.quats.files[0])?;
+    let quats: Option<Vec<[f32; 4]>> = quats.pixels[..count].iter().map(|&pixel| quaternion(pixel)).collect();
+    let quats = quats.ok_or_else(|| Error::damaged("a pixel of its rotations names no component"))?;
+
+    let log_scales = coded(&image(&meta.scales.files[0])?, count, &meta.scales.codebook)?;
+    let colours = image(&meta.sh0.files[0])?;
+    let sh0 = coded(&colours, count, &meta.sh0.codebook)?;
+    let opacities = colours.pixels[..count].iter().map(|pixel| pixel[3]).collect();
+    drop(colours);
+    let sh_rest = match &meta.sh_rest {
+        Some(palette) => {
+            let places = image(&palette.files[1])?;
+            let entries = entries(palette, file)?;
+            looked_up(&places, count, &entries, rest_values(palette.bands))?
+        }
+        None => Vec::new(),
+    };
+    Ok(Model {
+        sh_degree: meta.sh_degree(),
+        antialiased: meta.antialias,
+        means,
+        quats,
+        log_scales,
+        opacities,
+        sh0,
+        sh_rest,
+    })
+}
+
+/// Values of a codebook.
+fn coded(image: &Image, count: usize, book: &[f32]) -> Result<Vec<[f32; 3]>, Error> {
+    let value = |place: u8| book.get(usize::from(place)).copied();
+    let values = image.pixels[..count]
+        .iter()
+        .map(|&[r, g, b, _]| Some([value(r)?, value(g)?, value(b)?]));
+    values
+        .collect::<Option<Vec<[f32; 3]>>>()
+        .ok_or_else(|| Error::damaged("a pixel names a value that its codebook has not"))
+}
+
+/// Entries of a palette, one after the other.
+fn entries(palette: &Palette, file: &mut Get<'_>) -> Result<Vec<f32>, Error> {
+    let name = &palette.files[0];
+    let of_one = rest_values(palette.bands) / 3;
+    let row = PALETTE_ROW * of_one;
+    let n_rows = palette.count.div_ceil(PALETTE_ROW);
+    let image = decode(&file(name)?, ((n_rows + 4) * row) as u64)?;
+    if image.width != row || image.pixels.len() < n_rows * row {
+        return Err(Error::damaged(format!(
+            "{name} has {} pixels in rows of {}, and {} entries take rows of {row}",
+            image.pixels.len(),
+            image.width,
+            palette.count
+        )));
+    }
+    let values = coded(&image, palette.count * of_one, &palette.codebook)?;
+    Ok(values.into_iter().flatten().collect())
+}
+
+fn looked_up(places: &Image, count: usize, entries: &[f32], of_one: usize) -> Result<Vec<f32>, Error> {
+    let mut values = Vec::with_capacity(count * of_one);
+    for &[low, high, ..] in &places.pixels[..count] {
+        let start = usize::from(u16::from_le_bytes([low, high])) * of_one;
+        let entry = entries.get(start..start + of_one);
+        values.extend(entry.ok_or_else(|| Error::damaged("a pixel names an entry that its palette has not"))?);
+    }
+    Ok(values)
+}

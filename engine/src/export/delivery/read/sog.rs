@@ -1,0 +1,78 @@
+//! SOG, archives and folders; the crate `kiln-sog` knows what is in them.
+
+use std::fs::File;
+use std::io::{BufRead, Read};
+use std::path::{Component, Path};
+
+use kiln_sog::{Error, INDEX, Model, read_archive, read_files, read_streamed};
+
+use super::super::super::{PlyComments, PlyError, RenderMode};
+use super::logit;
+use crate::gaussians::Gaussians;
+
+/// Most bytes of a description.
+const MOST_TEXT: u64 = 1 << 26;
+
+/// Reads an archive.
+pub(super) fn read(mut file: impl BufRead) -> Result<(Gaussians, PlyComments), PlyError> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(PlyError::Io)?;
+    read_archive(&bytes).map(model).map_err(problem)
+}
+
+/// Reads the `meta.json` of a folder and the images beside it; of a `lod-meta.json` the finest level.
+pub(super) fn read_folder(mut file: impl BufRead, path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
+    let mut text = Vec::new();
+    file.by_ref()
+        .take(MOST_TEXT)
+        .read_to_end(&mut text)
+        .map_err(PlyError::Io)?;
+    let get = &mut |name: &str| beside(path, name);
+    let read = match path.file_name() == Some(INDEX.as_ref()) {
+        true => read_streamed(&text, get),
+        false => read_files(&text, get),
+    };
+    read.map(model).map_err(problem)
+}
+
+/// A file beside another, or in a folder beside it.
+fn beside(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
+    let inside = Path::new(name)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    if !inside {
+        return Err(Error::Damaged(format!(
+            "it names the file {name:?}, which is not beside it"
+        )));
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(path.with_file_name(name)).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|e| Error::Damaged(format!("{name}, which it names, cannot be read ({e})")))?;
+    Ok(bytes)
+}
+
+fn problem(error: Error) -> PlyError {
+    match error {
+        Error::Io(e) => PlyError::Io(e),
+        Error::TooLarge(what) | Error::Damaged(what) => PlyError::Damaged(what),
+    }
+}
+
+fn model(found: Model) -> (Gaussians, PlyComments) {
+    let comments = PlyComments {
+        // files of writers that know of no such filter look like those of others
+        render_mode: (found.antialiased == Some(true)).then_some(RenderMode::Mip),
+        ..PlyComments::default()
+    };
+    let model = Gaussians {
+        sh_degree: found.sh_degree,
+        filter_3d: vec![0.0; found.means.len()],
+        means: found.means,
+        quats: found.quats,
+        log_scales: found.log_scales,
+        logit_opacities: found.opacities.into_iter().map(logit).collect(),
+        sh0: found.sh0,
+        sh_rest: found.sh_rest,
+    };
+    (model, comments)
+}
