@@ -95,7 +95,8 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     if let Some(note) = settle_lpips(&mut profile, is_cpu).filter(|_| !quiet) {
         let _ = writeln!(err, "note: {note}");
     }
-    let mesh = mesh || profile.extracts();
+    // Triangles end as a mesh without more work.
+    let mesh = (mesh || profile.extracts()) && !profile.is_triangles();
     if mesh {
         // A mesh that cannot fit is known before hours of training.
         let budget = device_budget(&open, &profile);

@@ -24,3 +24,4 @@ mod storage;
 mod strategies;
 mod sugar;
 mod surface;
+mod triangles;

@@ -11,7 +11,7 @@ use crate::kernels::views::Variants;
 use crate::memory::Gpu;
 use crate::plan::{
     Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
-    image_host_bytes, plan, plan_first, plan_with_photos, training_options,
+    image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles,
 };
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
@@ -117,10 +117,20 @@ impl Session {
         if let Some(first) = &mut first {
             first.colour(&phase.scene, &phase.store);
         }
+        // Triangles are made of the points, and given to the trainer when it has a place for them.
+        let schedule = profile.triangle_schedule();
         let model = first.as_ref().map(|first| &first.gaussians);
+        let model = model.filter(|_| schedule.is_none());
         let mut trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model, &open.faults)?;
         if let Some(mesh) = first.as_ref().and_then(FirstModel::mesh) {
             trainer.bind(mesh)?;
+        }
+        if let (Some(schedule), Some(first)) = (&schedule, &first) {
+            trainer.begin_triangles(triangles::first_model(
+                &first.gaussians,
+                schedule,
+                profile.train.seed as u32,
+            ))?;
         }
         guard.committed(
             from.as_ref().map_or(0, |c| c.state().iteration),
@@ -258,6 +268,14 @@ fn make_plan(
         None => {
             let (first, plan, report) = plan_first(profile, scene, budget, limits, variants, &open.faults)?;
             Ok((Some(first), plan, report))
+        }
+        Some(state) if profile.is_triangles() => {
+            let start = triangles::Start {
+                vertices: state.vertices.unwrap_or(0),
+                triangles: state.gaussians,
+            };
+            let (plan, report) = triangles::plan(profile, scene, start, (budget, limits), variants, &open.faults)?;
+            Ok((None, plan, report))
         }
         Some(state) => {
             let demand = Demand::of_checkpoint(&state.capacities, state.gaussians);
