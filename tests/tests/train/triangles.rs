@@ -32,7 +32,10 @@ const WHOLE: [(&str, &str); 19] = [
     ("mesh_splatting.floor_from", "30"),
     ("mesh_splatting.floor_until", "54"),
     ("mesh_splatting.supersample", "[[50, 2]]"),
-    ("mesh_splatting.lr", "{ positions: 0.002, positions_end: 0.0002, weights: 0.05, colors: 0.05 }"),
+    (
+        "mesh_splatting.lr",
+        "{ positions: 0.002, positions_end: 0.0002, weights: 0.05, colors: 0.05 }",
+    ),
 ];
 
 fn setup(root: &Path, settings: &[&[(&str, &str)]]) -> Setup {
@@ -50,7 +53,10 @@ fn model(run: &Path, iteration: u32) -> TriangleModel {
 /// Vertices after each event that changed triangles.
 fn vertices(run: &Path) -> Vec<(String, u64)> {
     let rows = runs::events(run, "mesh_stage");
-    let of = |row: &serde_json::Value| Some((row["stage"].as_str()?.to_owned(), row["vertices"].as_u64()?));
+    let of = |row: &serde_json::Value| {
+        let detail = &row["detail"];
+        Some((detail["stage"].as_str()?.to_owned(), detail["vertices"].as_u64()?))
+    };
     rows.iter().filter_map(of).collect()
 }
 
@@ -62,7 +68,9 @@ fn a_run_learns_through_all_its_events_and_ends_as_a_mesh() {
     let psnr = |iteration: u32| {
         let rows = runs::rows(&root.join("metrics.jsonl"));
         let mut rows = rows.iter().filter(|row| row["type"] == "eval" && row["set"] == "test");
-        rows.find(|row| row["it"] == iteration).unwrap()["psnr_image"].as_f64().unwrap()
+        rows.find(|row| row["it"] == iteration).unwrap()["psnr_image"]
+            .as_f64()
+            .unwrap()
     };
     assert!(psnr(60) > psnr(1) + 2.0, "{} to {} dB", psnr(1), psnr(60));
 
@@ -96,7 +104,12 @@ fn a_pause_changes_nothing() {
         let iterations = iterations.to_string();
         let own = [("schedule.iterations", iterations.as_str()), ("schedule.test", "[]")];
         train(setup(&scratch.join(name), &[&WHOLE, &own, more]), from).unwrap();
-        std::fs::read(scratch.join(name).join(format!("point_cloud/iteration_{iterations}/triangles.ply"))).unwrap()
+        std::fs::read(
+            scratch
+                .join(name)
+                .join(format!("point_cloud/iteration_{iterations}/triangles.ply")),
+        )
+        .unwrap()
     };
     let checkpoints = ("schedule.checkpoint", "[12, 37]");
     let whole = run("whole", None, 60, &[checkpoints]);
@@ -119,7 +132,10 @@ fn a_tenth_of_the_room_trains_to_the_end() {
     assert!(stages.iter().all(|(_, n)| *n <= 1000), "{stages:?}");
     let warnings = runs::events(&root, "warning");
     assert!(
-        warnings.iter().any(|row| row["message"].as_str().unwrap().contains("mesh_splatting.max_points")),
+        warnings.iter().any(|row| row["detail"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("mesh_splatting.max_points")),
         "{warnings:?}"
     );
 }
@@ -131,7 +147,7 @@ fn what_does_not_fit_is_refused_with_the_number_that_does() {
     let short = [
         ("memory.cap_gib", "0.0625"),
         ("mesh_splatting.max_points", "900000"),
-        ("init", "{ kind: random_frustum, count: 200000, background: 0 }"),
+        ("init", "{ kind: random_frustum, count: 40000 }"),
     ];
     let error = train(setup(&root, &[&WHOLE, &short]), None).unwrap_err();
     assert_eq!(error.exit(), Exit::DoesNotFit, "{error}");

@@ -5,6 +5,7 @@ mod start;
 
 use kiln_triangles::schedule::Settings;
 
+use crate::config::Profile;
 use crate::kernels::triangles::{TriangleUniforms, flags};
 use crate::kernels::uniforms::{Group, StepUniforms, flags as step_flags};
 use crate::plugins::AdamOptions;
@@ -14,6 +15,15 @@ pub use start::first_model;
 
 /// Learning rate of colours of higher degrees, over that of degree 0.
 const REST_SHARE: f64 = 0.05;
+
+/// The seed of a profile as generators take it: 32 bits in which both halves count.
+#[must_use]
+pub fn seed(profile: &Profile) -> u32 {
+    let seed = profile.train.seed;
+    #[expect(clippy::cast_possible_truncation, reason = "folding 64 bits into 32 on purpose")]
+    let folded = (seed ^ (seed >> 32)) as u32;
+    folded
+}
 
 /// The block of the step of `iteration` for a model of `vertices` vertices whose opacities lie above `floor`. Pictures between
 /// steps have the same block but for [`flags::MAXIMA`].

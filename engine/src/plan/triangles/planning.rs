@@ -248,10 +248,11 @@ mod tests {
         };
         let mut profile = recipe("meshsplatting");
         let refused = check_memory(&profile, 4_000_000, Some(1 << 30)).unwrap_err();
-        let TrianglesError::HostMemory { fitting, .. } = &refused else {
-            unreachable!("{refused}");
+        let fitting = match refused {
+            TrianglesError::HostMemory { fitting, .. } => fitting,
+            _ => 0,
         };
-        assert!(check_memory(&profile, *fitting, Some(1 << 30)).is_ok() && *fitting > 100_000);
+        assert!(check_memory(&profile, fitting, Some(1 << 30)).is_ok() && fitting > 100_000);
         assert!(refused.hint().contains(&fitting.to_string()));
         profile.mesh_splatting.delaunay = false;
         assert!(check_memory(&profile, 4_000_000, Some(1 << 30)).is_ok());

@@ -93,6 +93,7 @@ impl Session {
                 .cloned()
                 .chain(lpips_warning),
         );
+        warnings.extend(less_room(&profile, &report));
         let existing = match &resume {
             Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => Existing::Resume,
             // A checkpoint of elsewhere may start a run of its own.
@@ -126,11 +127,8 @@ impl Session {
             trainer.bind(mesh)?;
         }
         if let (Some(schedule), Some(first)) = (&schedule, &first) {
-            trainer.begin_triangles(triangles::first_model(
-                &first.gaussians,
-                schedule,
-                profile.train.seed as u32,
-            ))?;
+            let model = triangles::first_model(&first.gaussians, schedule, triangles::seed(&profile));
+            trainer.begin_triangles(model)?;
         }
         guard.committed(
             from.as_ref().map_or(0, |c| c.state().iteration),
@@ -252,6 +250,17 @@ fn run_name(profile: &Profile, scene: &SceneIndex, root: &Path, existing: Existi
     let stored = (existing == Existing::Resume).then(|| stored_name(root)).flatten();
     let name = profile.run.name.clone().or(stored);
     name.unwrap_or_else(|| RunScene::of(scene).name)
+}
+
+/// What is to be said where the cap holds fewer vertices than the profile allows.
+fn less_room(profile: &Profile, report: &PlanReport) -> Option<String> {
+    let (room, most) = (report.capacities.triangles?.vertices, profile.mesh_splatting.max_points);
+    (room < most).then(|| {
+        format!(
+            "there is room for {room} vertices, not for the {most} of `mesh_splatting.max_points`: a higher `memory.cap_gib` \
+             has more"
+        )
+    })
 }
 
 /// The plan of a run, and the first model of one that begins.

@@ -10,7 +10,7 @@ use kiln_triangles::schedule::{After, FINAL_RULE};
 
 use super::Trainer;
 use crate::memory::MemoryError;
-use crate::plan::available_bytes;
+use crate::plan::{available_bytes, triangles};
 use crate::record::events::{Event, EventRow, MeshStageRow};
 use crate::scene::SceneIndex;
 use crate::step;
@@ -115,9 +115,7 @@ impl Trainer {
         let mut state = self.triangle_state()?;
         let mut limits = self.run()?.limits;
         limits.memory_bytes = available_bytes().unwrap_or(u64::MAX);
-        // The generators take 32 bits; both halves of the seed count.
-        #[expect(clippy::cast_possible_truncation, reason = "folding 64 bits into 32 on purpose")]
-        let seed = (self.profile.train.seed ^ (self.profile.train.seed >> 32)) as u32;
+        let seed = triangles::seed(&self.profile);
         let draw = |id| uniform::<f32>(seed, iteration, id, SAMPLE);
         let happened = state.apply(after, &limits, draw, &mut |_| ControlFlow::Continue(()))?;
         self.put_triangles(&state)?;
