@@ -11,9 +11,9 @@ use kiln::triangles::TriangleModel;
 use kiln_tests::runs::{self, Scratch};
 use kiln_tests::setup::Setup;
 
-/// 60 steps of a schedule that has everything: five subdivisions and as many prunings, a connected surface after 36, rises of the
-/// floor to 0.9999 at the end, four samples a pixel from 50 on.
-const WHOLE: [(&str, &str); 19] = [
+/// 60 steps of a schedule that has everything: seven subdivisions and as many prunings, a connected surface after 38, rises of the
+/// floor before it and to 0.9999 behind, four samples a pixel from 50 on.
+const WHOLE: [(&str, &str); 20] = [
     ("dataset.resolution", "64"),
     ("schedule.iterations", "60"),
     ("schedule.test", "[1]"),
@@ -22,15 +22,16 @@ const WHOLE: [(&str, &str); 19] = [
     ("eval.lpips", "false"),
     ("eval.views_logged", "1"),
     ("mesh.formats", "[ply, obj, glb]"),
-    ("mesh_splatting.max_points", "4000"),
-    ("mesh_splatting.every", "6"),
+    ("mesh_splatting.max_points", "14000"),
+    ("mesh_splatting.every", "4"),
     ("mesh_splatting.split_from", "2"),
     ("mesh_splatting.split_until", "30"),
     ("mesh_splatting.split_area", "0"),
     ("mesh_splatting.prune_from", "10"),
     ("mesh_splatting.prune_opacity", "0.05"),
+    ("mesh_splatting.prune_views", "0"),
     ("mesh_splatting.floor_from", "30"),
-    ("mesh_splatting.floor_until", "54"),
+    ("mesh_splatting.floor_until", "50"),
     ("mesh_splatting.supersample", "[[50, 2]]"),
     (
         "mesh_splatting.lr",
@@ -78,7 +79,7 @@ fn a_run_learns_through_all_its_events_and_ends_as_a_mesh() {
     for stage in ["split", "connect", "finish"] {
         assert!(stages.iter().any(|(name, _)| name == stage), "no {stage} in {stages:?}");
     }
-    assert!(stages.iter().all(|(_, n)| *n <= 4000), "{stages:?}");
+    assert!(stages.iter().all(|(_, n)| *n <= 14_000), "{stages:?}");
     let end = model(&root, 60);
     assert!(end.floor > 0.99 && end.sigma < 0.001, "{} {}", end.floor, end.sigma);
     let mut used = vec![false; end.positions.len()];
@@ -111,11 +112,16 @@ fn a_pause_changes_nothing() {
         )
         .unwrap()
     };
-    let checkpoints = ("schedule.checkpoint", "[12, 37]");
-    let whole = run("whole", None, 60, &[checkpoints]);
-    for at in [12, 37] {
-        let from = scratch.join(&format!("whole/checkpoints/checkpoint_{at:08}.kiln"));
-        let end = run(&format!("from {at}"), Some(ResumeFrom::File(from)), 60, &[]);
+    // The newest two are kept, of which one is that before the last step.
+    let whole = run("whole", None, 60, &[("schedule.checkpoint", "[12]")]);
+    for (name, from, at) in [("first", "whole", 12), ("second", "first", 39)] {
+        let from = scratch.join(&format!("{from}/checkpoints/checkpoint_{at:08}.kiln"));
+        let end = run(
+            name,
+            Some(ResumeFrom::File(from)),
+            60,
+            &[("schedule.checkpoint", "[39]")],
+        );
         assert!(end == whole, "from {at} on: models differ");
     }
     let banded = run("banded", None, 60, &[("fault.bands", "2")]);
