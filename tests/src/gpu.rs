@@ -137,7 +137,11 @@ impl Gpu {
         keep: impl FnOnce(&StepTensors) -> Vec<Keep>,
     ) -> (Self, [Span; 2]) {
         let mut table = TensorTable::default();
-        let tensors = StepTensors::new(&mut table, capacities, variants).for_surface_steps(&mut table);
+        // Gradients are given here, so what would make them is left out.
+        let mut capacities = *capacities;
+        capacities.losses.normals = true;
+        let mut tensors = StepTensors::new(&mut table, &capacities, variants).for_surface_steps(&mut table);
+        tensors.extra.plane_loss = None;
         let surface = tensors.pixels.surface.expect("asked for");
         let gradients = [surface.gradient, surface.normal_gradient];
         let given = ["given/surface_gradient", "given/normal_gradient"]

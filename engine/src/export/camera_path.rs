@@ -5,6 +5,8 @@
 //! Rotations turn at constant speed between two keyframes, the short way (Shoemake 1985). `docs/guide/camera-paths.md` is the
 //! description of the file.
 
+mod nerfstudio;
+
 use std::path::Path;
 
 use serde::Deserialize;
@@ -123,12 +125,33 @@ pub fn read_camera_path(path: &Path) -> Result<Vec<(String, Camera)>, CamerasErr
         return Err(fail(format!("it has {bytes} bytes, at most {MAX_BYTES} are read")));
     }
     let text = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
-    let file: PathFile = serde_json::from_str(&text)
-        .map_err(|e| fail(format!("{e}; a camera path with `size` and `keyframes` is expected")))?;
-    frames(&file).map_err(fail)
+    let expected = "a camera path with `size` and `keyframes`, or nerfstudio's with `camera_path`, is expected";
+    let wrong = |e: serde_json::Error| fail(format!("{e}; {expected}"));
+    let outline: Outline = serde_json::from_str(&text).map_err(wrong)?;
+    if outline.camera_path.is_some() {
+        let file: nerfstudio::File = serde_json::from_str(&text).map_err(wrong)?;
+        return file.cameras(path).map(named).map_err(fail);
+    }
+    let file: PathFile = serde_json::from_str(&text).map_err(wrong)?;
+    frames(&file).map(named).map_err(fail)
 }
 
-fn frames(file: &PathFile) -> Result<Vec<(String, Camera)>, String> {
+/// Tells the two kinds of files apart.
+#[derive(Deserialize)]
+struct Outline {
+    camera_path: Option<serde::de::IgnoredAny>,
+}
+
+/// Each frame with the stem of its picture.
+fn named(cameras: Vec<Camera>) -> Vec<(String, Camera)> {
+    let digits = cameras.len().saturating_sub(1).to_string().len().max(5);
+    let frames = cameras.into_iter().enumerate();
+    frames
+        .map(|(frame, camera)| (format!("frame_{frame:0digits$}"), camera))
+        .collect()
+}
+
+fn frames(file: &PathFile) -> Result<Vec<Camera>, String> {
     let [width, height] = file.size;
     let sides = 1..=MAX_SIDE_PX;
     if !sides.contains(&width) || !sides.contains(&height) {
@@ -156,12 +179,10 @@ fn frames(file: &PathFile) -> Result<Vec<(String, Camera)>, String> {
     // A closed path ends one frame before it begins anew; an open one shows both ends.
     let steps = if file.closed { count } else { (count - 1).max(1) };
     let at = |frame: usize| start + seconds * frame as f64 / steps as f64;
-    let digits = (count - 1).to_string().len().max(5);
     (0..count)
         .map(|frame| {
-            let camera = camera(&between(&keys, end, file.closed, at(frame)), file.up, file.size)
-                .ok_or_else(|| format!("frame {frame} looks straight along `up`; choose another `up`"))?;
-            Ok((format!("frame_{frame:0digits$}"), camera))
+            camera(&between(&keys, end, file.closed, at(frame)), file.up, file.size)
+                .ok_or_else(|| format!("frame {frame} looks straight along `up`; choose another `up`"))
         })
         .collect()
 }

@@ -466,7 +466,12 @@ fn the_mesh_of_a_run_gets_a_picture_and_keeps_its_triangles() {
 
     let mut command = runs::kiln();
     fs::remove_file(mesh_of(&run, 30)).unwrap();
-    command.arg("mesh").arg(&run).arg("--quiet");
+    command
+        .arg("mesh")
+        .arg(&run)
+        .arg("--quiet")
+        .arg("--scene")
+        .arg(scratch.join("scene"));
     let (code, said) = runs::outcome(&mut command);
     assert_eq!(code, Some(4), "{said}");
     assert!(said.contains("is bound to no mesh"), "{said}");

@@ -10,7 +10,7 @@ use kiln::run::interrupt::Interrupt;
 use kiln::scene::{SceneIndex, SceneOptions, SplitMix64};
 use kiln_tests::runs::{self, QUICK, Scratch, json, profile, train_scene};
 
-const REFINE: (&str, &str) = ("train.refine_poses", "{ lr: 0.003, lr_end: 0.0003, test_steps: 40 }");
+const REFINE: (&str, &str) = ("train.refine_poses", "{ lr: 0.008, lr_end: 0.0008, test_steps: 40 }");
 const DETERMINISTIC: (&str, &str) = ("train.deterministic", "true");
 
 /// The bundled scene with every camera turned by `degrees` and moved by `shift` world units, in random directions.

@@ -65,7 +65,7 @@ fn a_pause_changes_nothing() {
         .filter(|event| event["it"] == 49)
         .collect();
     assert_eq!(pruned.len(), 1);
-    assert!(pruned[0]["removed"].as_u64().unwrap() > 0, "{}", pruned[0]);
+    assert!(pruned[0]["detail"]["removed"].as_u64().unwrap() > 0, "{}", pruned[0]);
 }
 
 /// Moments that start anew move the next step elsewhere, and those that are kept do not.

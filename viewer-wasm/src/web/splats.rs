@@ -34,6 +34,8 @@ const MOST_COUNTED: f32 = 255.0;
 const REST_MS: f64 = 200.0;
 /// Frames that take longer have fewer pixels while the camera moves.
 const SLOW_MS: f64 = 40.0;
+/// And such frames wait for the order of their splats for so long at most.
+const MOST_WAIT_MS: f64 = 150.0;
 /// Most pixels a side of the page's canvas has per CSS pixel.
 const MAX_RATIO: f64 = 2.0;
 
@@ -49,6 +51,7 @@ struct Order {
 pub(super) struct Asked {
     of: Option<(Shot, f32)>,
     waits: Option<u32>,
+    since_ms: f64,
 }
 
 impl Asked {
@@ -312,19 +315,21 @@ impl App {
             self.view.turned_ms = Some(dom::now_ms());
             self.view.dirty = true;
         }
+        // A frame took until the next one could begin.
+        if std::mem::take(&mut self.view.last_frame_ms) > 0.0 {
+            let old = self.view.frame_ms.unwrap_or(gone_ms);
+            self.view.frame_ms = Some(old + 0.2 * (gone_ms - old));
+        }
         self.ask_for_order();
-        let was_drawing = self.view.last_frame_ms > 0.0;
-        self.view.last_frame_ms = 0.0;
         self.choose_pixels();
+        if self.waits_for_order() {
+            return;
+        }
         if self.view.strayed || !std::mem::take(&mut self.view.dirty) {
             self.settle();
             return;
         }
         self.view.last_frame_ms = now_ms;
-        if was_drawing {
-            let old = self.view.frame_ms.unwrap_or(gone_ms);
-            self.view.frame_ms = Some(old + 0.2 * (gone_ms - old));
-        }
         let shot = self.shot();
         self.view.look.range = match (self.view.look.style, &shot) {
             (Style::Depth, Some(shot)) => self.view.sample.depths(&shot.pose),
@@ -363,6 +368,13 @@ impl App {
             view.coarse = coarse;
             view.dirty = true;
         }
+    }
+
+    /// A slow device draws what moves once, in its new order, and not first in the old one.
+    fn waits_for_order(&self) -> bool {
+        let view = &self.view;
+        let waits = view.asked.waits.is_some() && dom::now_ms() - view.asked.since_ms < MOST_WAIT_MS;
+        waits && view.shown > 0 && view.first_frame_ms.is_some() && view.frame_ms.is_some_and(|ms| ms > SLOW_MS)
     }
 
     fn fly_by_keys(&mut self, seconds: f32) -> bool {
@@ -429,6 +441,7 @@ impl App {
             if number > 0 && asked.is_stale(&shot, scale, reach) {
                 asked.waits = Some(worker.sort(number, &shot.pose.sight(&shot.lens, scale)));
                 asked.of = Some((shot, scale));
+                asked.since_ms = dom::now_ms();
             }
         }
     }

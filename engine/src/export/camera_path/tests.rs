@@ -160,3 +160,70 @@ fn what_is_wrong_is_named() {
     }
     assert!(read_camera_path(Path::new("/nonexistent.json")).is_err());
 }
+
+/// Frames of nerfstudio's viewer: axes right, up, backwards, in a world that was turned, shifted and made smaller before training.
+#[test]
+fn paths_of_nerfstudio_are_read() {
+    let folder = std::env::temp_dir().join(format!("kiln-nerfstudio-path-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("camera_path.json");
+    // A quarter turn about z, then a metre along x, at half size.
+    let moved = r#"{"transform": [[0, -1, 0, 1], [1, 0, 0, 0], [0, 0, 1, 0]], "scale": 0.5}"#;
+    let read = |frame: &str, rest: &str| {
+        let text = format!(
+            r#"{{"camera_type": "perspective", "render_width": 64, "render_height": 48, "fps": 24, "seconds": 1, "keyframes": [],
+            "camera_path": [{frame}]{rest}}}"#
+        );
+        std::fs::write(&file, text).unwrap();
+        read_camera_path(&file).map_err(|e| e.what)
+    };
+    let frame = |matrix: &str| format!(r#"{{"camera_to_world": {matrix}, "fov": 90, "aspect": 1.33}}"#);
+    let flat = "[1,0,0,2, 0,1,0,3, 0,0,1,4, 0,0,0,1]";
+    let two = format!("{}, {}", frame(flat), frame("[[1,0,0,2],[0,1,0,3],[0,0,1,4]]"));
+    let plain = read(&two, "").unwrap();
+    assert_eq!(plain.len(), 2);
+    assert_eq!(plain[0].0, "frame_00000");
+    assert_eq!(plain[0].1, plain[1].1);
+    let camera = &plain[0].1;
+    assert_eq!((camera.width_px, camera.height_px), (64, 48));
+    assert!((camera.fx - 24.0).abs() < 1e-4 && camera.fx == camera.fy);
+    // It looks along -z with y up.
+    assert_eq!(camera.rotation, [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]]);
+    assert_eq!(camera.translation, [-2.0, 3.0, 4.0]);
+
+    std::fs::write(folder.join("dataparser_transforms.json"), moved).unwrap();
+    let camera = read(&frame(flat), "").unwrap().remove(0).1;
+    // (2, 3, 4) / 0.5 - (1, 0, 0) = (3, 6, 8), turned back: (6, -3, 8).
+    let position = [0, 1, 2].map(|c| {
+        let sum: f32 = (0..3).map(|r| camera.rotation[r][c] * camera.translation[r]).sum();
+        -sum
+    });
+    assert!(
+        position.iter().zip([6.0, -3.0, 8.0]).all(|(a, b)| (a - b).abs() < 1e-5),
+        "{position:?}"
+    );
+    // Right was (1, 0, 0) there and is (0, -1, 0) here.
+    assert_eq!(camera.rotation[0], [0.0, -1.0, 0.0]);
+
+    for (frame, rest, words) in [
+        (
+            frame("[1, 2]"),
+            "",
+            "frame 0 of `camera_path`: `camera_to_world` must have",
+        ),
+        (frame("[2,0,0,2, 0,1,0,3, 0,0,1,4]"), "", "must be a rotation"),
+        (frame(flat).replace("90", "180"), "", "`fov` is 180"),
+        (String::new(), "", "0 frames"),
+        (frame(flat).replace("\"fov\"", "\"fow\""), "", "fov"),
+    ] {
+        let what = read(&frame, rest).unwrap_err();
+        assert!(what.contains(words), "{frame}: {what}");
+    }
+    std::fs::write(folder.join("dataparser_transforms.json"), moved.replace("0.5", "0")).unwrap();
+    assert!(
+        read(&frame(flat), "")
+            .unwrap_err()
+            .contains("dataparser_transforms.json")
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
