@@ -13,8 +13,10 @@ use kiln_tests::setup::Setup;
 
 /// 60 steps of a schedule that has everything: seven subdivisions and as many prunings, a connected surface after 38, rises of the
 /// floor before it and to 0.9999 behind, four samples a pixel from 50 on.
-const WHOLE: [(&str, &str); 20] = [
-    ("dataset.resolution", "64"),
+const WHOLE: [(&str, &str); 21] = [
+    ("dataset.resolution", "96"),
+    // As large as pixels: what is smaller is not drawn.
+    ("init", "{ kind: sfm_points, scale: 3, background: 0 }"),
     ("schedule.iterations", "60"),
     ("schedule.test", "[1]"),
     ("schedule.save", "[]"),
