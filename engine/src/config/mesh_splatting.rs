@@ -12,6 +12,8 @@ use crate::plugins::{Checker, DeferredSh, Init, Loss, Optimizer, Strategy};
 const MAX_STEPS: u32 = 10_000_000;
 /// What each rise of the floor adds to the opacity up to which triangles are pruned.
 const PRUNE_STEP: f32 = 0.01;
+/// Iterations between two events that `--steps-scaler` leaves.
+const LEAST_BETWEEN_EVENTS: u32 = 10;
 /// Most samples along an axis of a pixel.
 const MOST_SAMPLES: u32 = 8;
 
@@ -190,8 +192,11 @@ impl MeshSplatting {
         ] {
             scale(step);
         }
+        // Events need steps in between, and importance all views.
+        let least = LEAST_BETWEEN_EVENTS.min(self.every);
         scale(&mut self.every);
-        self.every = self.every.max(1);
+        self.every = self.every.max(least);
+        scale(&mut self.prune_views);
         self.floor_until = self.floor_until.max(self.floor_from + 1);
         for [from, _] in &mut self.supersample {
             scale(from);
@@ -378,12 +383,12 @@ mod tests {
             .unwrap()
             .triangle_schedule()
             .unwrap();
-        assert_eq!((short.iterations, short.every, short.split), (300, 5, [5, 100]));
+        assert_eq!((short.iterations, short.every, short.split), (300, 10, [5, 100]));
         assert_eq!((short.supersample, short.floor), (vec![(200, 2), (250, 4)], [50, 240]));
         let one = profile("meshsplatting", &[], Some(0.00003))
             .unwrap()
             .triangle_schedule()
             .unwrap();
-        assert_eq!((one.every, one.supersample), (1, vec![(1, 4)]));
+        assert_eq!((one.every, one.prune_views, one.supersample), (10, 0, vec![(1, 4)]));
     }
 }

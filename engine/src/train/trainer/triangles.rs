@@ -130,7 +130,9 @@ impl Trainer {
             _ => "prune",
         };
         let mut tell = |event| self.events.push(EventRow { it, event });
-        tell(Event::MeshStage(stage_row(stage, model, since)));
+        if happened.changed {
+            tell(Event::MeshStage(stage_row(stage, model, since)));
+        }
         if let Some(message) = happened.warning.clone() {
             tell(Event::Warning { message });
         }
