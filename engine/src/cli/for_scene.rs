@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::{Failure, Settings};
-use crate::config::{Facts, Inputs, LpipsChoice, Profile, resolve, resolve_for, rules_of};
+use crate::config::{Facts, Inputs, LpipsChoice, Profile, SugarStage, resolve, resolve_for, rules_of};
 use crate::plan::training_options;
 use crate::plugins::{Init, ModelOptions};
 use crate::run::{Location, RunError};
@@ -72,7 +72,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
 }
 
 /// The file of the model that `sugar.from` names: of a run the model of the iteration that the coarse stage starts from, or else
-/// the last one.
+/// the last one, which it is without a coarse stage.
 ///
 /// # Errors
 /// When there is none.
@@ -85,7 +85,11 @@ fn settle_from(profile: &mut Profile) -> Result<(), Box<dyn Failure>> {
         return Ok(());
     };
     let target = Path::new(&from);
-    let found = Location::find(target, Some(start)).or_else(|_| Location::find(target, None));
+    let last = || Location::find(target, None);
+    let found = match profile.has_stage(SugarStage::Coarse) {
+        true => Location::find(target, Some(start)).or_else(|_| last()),
+        false => last(),
+    };
     let location = found.map_err(|error| boxed(RunError::from(error)))?;
     let path = std::path::absolute(&location.ply).unwrap_or(location.ply);
     profile.init = Init::Model(ModelOptions {

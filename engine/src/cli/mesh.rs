@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use super::request::{Mesh, Model};
 use super::stored::{boxed, check_keys, load, open, scene};
 use super::{Exit, Failure, Settings, UsageError};
-use crate::config::Inputs;
+use crate::config::{Inputs, MeshMethod};
 use crate::export::ExportError;
 use crate::memory::MIB;
 use crate::mesh::{
-    MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow, export_triangles, is_triangles,
+    Made, MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow, export_triangles, is_triangles,
     read_triangles,
 };
 use crate::run::interrupt::{Interrupt, Signal};
-use crate::run::{Location, RunError};
+use crate::run::{Location, RunError, Stored};
 
 /// The key of the files' formats.
 const FORMATS: &str = "mesh.formats";
@@ -49,21 +49,69 @@ pub(super) fn make(
     let opened = open("mesh", &model)?;
     let scene = scene(&opened, &model).map_err(boxed)?;
     let stored = load(&opened, &model)?;
-    let mut err = io::stderr();
+    let folder = output.unwrap_or_else(|| beside(&model.target));
+    let target = (
+        opened.location.ply.as_path(),
+        scene.as_path(),
+        (!dry_run).then_some(folder),
+    );
+    let telling = Telling {
+        stage,
+        json,
+        quiet: model.quiet,
+    };
+    match made_of(stored, target, telling, out, interrupt)? {
+        None => {
+            let _ = writeln!(io::stderr(), "{}", MeshError::Stopped);
+            return Ok(match interrupt.signal() {
+                Some(Signal::Terminate) => Exit::Terminated,
+                _ => Exit::Interrupted,
+            });
+        }
+        Some((outlook, None)) => print_outlook(&outlook, out).map_err(unprinted)?,
+        Some((_, Some(made))) => tell_made(&made, (json, model.quiet), out)?,
+    }
+    Ok(Exit::Ok)
+}
+
+/// Who is told of a mesh in the making.
+pub(super) struct Telling<'a> {
+    /// Told of each part that is done.
+    pub(super) stage: &'a mut dyn FnMut(&StageRow),
+    /// Parts as JSON lines.
+    pub(super) json: bool,
+    /// No progress line.
+    pub(super) quiet: bool,
+}
+
+/// What was planned, and what was made where that was wanted.
+pub(super) type Outcome = (MeshOutlook, Option<Made>);
+
+/// Makes the mesh of a model, whose file is the first of `target`, from the views of a scene, in a folder unless only the plan is
+/// wanted; none when a signal came first.
+///
+/// # Errors
+/// Anything that keeps the mesh from being made.
+pub(super) fn made_of(
+    stored: Stored<'_>,
+    (source, scene, folder): (&Path, &Path, Option<PathBuf>),
+    telling: Telling<'_>,
+    out: &mut dyn Write,
+    interrupt: &Interrupt,
+) -> Result<Option<Outcome>, Box<dyn Failure>> {
     for warning in stored.warnings() {
         // Losing a line of information is no reason to stop, here and below.
-        let _ = writeln!(err, "warning: {warning}");
+        let _ = writeln!(io::stderr(), "warning: {warning}");
     }
-    let folder = output.unwrap_or_else(|| beside(&model.target));
     // What there is to save is a whole file or none: between two views is soon enough.
     interrupt.set_heard(true);
-    let mut shown = Shown::new(model.quiet);
+    let mut shown = Shown::new(telling.quiet);
     let mut tell = |event: MeshEvent| {
         match event {
             MeshEvent::Progress(progress) => shown.show(progress),
             MeshEvent::Stage(row) => {
-                stage(&row);
-                if json {
+                (telling.stage)(&row);
+                if telling.json {
                     let _ = writeln!(out, "{}", stage_line(&row));
                 }
             }
@@ -73,36 +121,34 @@ pub(super) fn make(
             Some(_) => ControlFlow::Break(()),
         }
     };
-    let target = (!dry_run).then_some(folder.as_path());
-    let made = stored.mesh(&opened.location.ply, &scene, target, &mut tell);
+    let made = stored.mesh(source, scene, folder.as_deref(), &mut tell);
     shown.end();
-    let (outlook, made) = match made {
-        Err(RunError::Mesh(MeshError::Stopped)) => {
-            let _ = writeln!(err, "{}", MeshError::Stopped);
-            return Ok(match interrupt.signal() {
-                Some(Signal::Terminate) => Exit::Terminated,
-                _ => Exit::Interrupted,
-            });
-        }
-        other => other.map_err(boxed)?,
+    match made {
+        Err(RunError::Mesh(MeshError::Stopped)) => Ok(None),
+        other => other.map(Some).map_err(boxed),
+    }
+}
+
+/// Says what was made: to people, and its files to `out`.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub(super) fn tell_made(made: &Made, (json, quiet): (bool, bool), out: &mut dyn Write) -> Result<(), Box<dyn Failure>> {
+    if !quiet {
+        let _ = writeln!(io::stderr(), "{}", summary(&made.report));
+    }
+    let files: Vec<String> = made.files.iter().map(|path| path.display().to_string()).collect();
+    let written = if json {
+        let line = serde_json::json!({ "type": "mesh", "files": files, "surface": made.report.surface });
+        writeln!(out, "{line}")
+    } else {
+        files.iter().try_for_each(|path| writeln!(out, "{path}"))
     };
-    let written = match made {
-        None => print_outlook(&outlook, out),
-        Some(made) => {
-            if !model.quiet {
-                let _ = writeln!(err, "{}", summary(&made.report));
-            }
-            let files: Vec<String> = made.files.iter().map(|path| path.display().to_string()).collect();
-            if json {
-                let line = serde_json::json!({ "type": "mesh", "files": files, "surface": made.report.surface });
-                writeln!(out, "{line}")
-            } else {
-                files.iter().try_for_each(|path| writeln!(out, "{path}"))
-            }
-        }
-    };
-    written.map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
-    Ok(Exit::Ok)
+    written.map_err(unprinted)
+}
+
+fn unprinted(error: io::Error) -> Box<dyn Failure> {
+    boxed(RunError::from(ExportError::new(Path::new("standard output"), error)))
 }
 
 /// The file of a model of triangles, which is a mesh already.
@@ -170,7 +216,7 @@ fn convert(
     } else {
         files.iter().try_for_each(|path| writeln!(out, "{}", path.display()))
     };
-    written.map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
+    written.map_err(unprinted)?;
     Ok(Exit::Ok)
 }
 
@@ -233,7 +279,14 @@ fn summary(report: &MeshReport) -> String {
         n => format!(" in {n} slabs"),
     };
     let from = match &report.poisson {
-        Some(row) => format!("{} points at Poisson depth {}", row.points, row.depth),
+        Some(row) => match row.depth_around {
+            Some(around) => format!(
+                "{} points at Poisson depth {} in the box and {around} around it",
+                row.points, row.depth
+            ),
+            None => format!("{} points at Poisson depth {}", row.points, row.depth),
+        },
+        None if report.settings.method == MeshMethod::Bound => "the mesh of the model".to_owned(),
         None => format!("{} bricks{slabs}", report.bricks),
     };
     let seconds: f64 = report.stages.iter().map(|row| row.seconds).sum();

@@ -29,6 +29,7 @@ mod profiles;
 mod render;
 mod request;
 mod shell;
+mod stages;
 mod stored;
 mod train;
 mod view;

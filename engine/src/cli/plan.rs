@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
 use super::mesh::print_outlook;
 use super::{Exit, Failure, Plan, explain as explanation};
-use crate::config::{self, Profile};
+use crate::config::{self, Profile, SugarStage};
 use crate::kernels::views::{Reduction, Threads, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
@@ -13,7 +13,7 @@ use crate::plan::{
     TrainPlan, Unit, available_bytes, gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos,
 };
 use crate::program::Class;
-use crate::run::{RunError, device_budget, mesh_outlook};
+use crate::run::{RunError, StagesOutlook, device_budget, mesh_outlook, stages_outlook};
 use crate::step::Terms;
 use crate::vk::DeviceKind;
 
@@ -136,10 +136,37 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
             .and_then(|()| print_outlook(&outlook, out))
             .map_err(|e| boxed(RunError::from(output_error(e))))?;
     }
+    if profile.has_stage(SugarStage::Extract) {
+        let model = (&first, report.capacities.n_limit);
+        let outlook = stages_outlook(&profile, &scene, model, &variants, (budget, limits), faults).map_err(boxed)?;
+        print_stages(&outlook, out).map_err(|e| boxed(RunError::from(output_error(e))))?;
+    }
     if *explain {
         explanation::print(&plan, limits, out).map_err(boxed)?;
     }
     Ok(Exit::Ok)
+}
+
+/// What the stages of SuGaR behind the training take.
+fn print_stages(outlook: &StagesOutlook, out: &mut dyn Write) -> io::Result<()> {
+    let mib = |bytes: u64| bytes as f64 / MIB as f64;
+    if let Some(mesh) = &outlook.extract {
+        writeln!(out, "stage extract, of the model in the end")?;
+        print_outlook(mesh, out)?;
+    }
+    if let Some((report, triangles)) = &outlook.refine {
+        let gaussians = report.capacities.n_limit;
+        writeln!(out, "stage refine, of {triangles} triangles with {gaussians} Gaussians")?;
+        let bytes = report.device_bytes;
+        writeln!(out, "  device total    {:>12.1}  ({bytes} bytes)", mib(bytes))?;
+        writeln!(out, "  host-visible    {:>12.1}", mib(report.host_bytes))?;
+    }
+    if let Some(mesh) = &outlook.texture {
+        let bytes = mesh.sizes.device_bytes;
+        writeln!(out, "stage texture")?;
+        writeln!(out, "  device total    {:>12.1}  ({bytes} bytes)", mib(bytes))?;
+    }
+    Ok(())
 }
 
 /// A plan for programs.

@@ -2,24 +2,27 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::colmap::with_poses;
 use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
 use super::mesh::make as make_mesh;
 use super::request::{Mesh, Model, Resume, Train};
 use super::shell::word;
+use super::stages::Chain;
 use super::{Exit, Failure, Settings};
-use crate::config::{self, ConfigError};
+use crate::config::{self, ConfigError, SugarStage};
 use crate::export::ExportError;
 use crate::memory::{Budget, Gpu};
 use crate::mesh::StageRow;
-use crate::plan::{Pinned, open_device, plan_first};
+use crate::plan::{FirstModel, Pinned, open_device, plan_first};
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
-use crate::record::run_folder::{config_path, place};
+use crate::record::run_folder::{Existing, REFINED, RunRecord, RunScene, config_path, place, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
 use crate::run::interrupt::{Interrupt, Signal};
-use crate::run::{ResumeFrom, RunEnd, RunError, RunRequest, device_budget, mesh_outlook, run as run_training};
+use crate::run::{
+    ResumeFrom, RunEnd, RunError, RunRequest, device_budget, mesh_outlook, run as run_training, stages_outlook,
+};
 use crate::scene::file_safe;
 use crate::vk::DeviceKind;
 
@@ -96,17 +99,55 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         let _ = writeln!(err, "note: {note}");
     }
     // Triangles end as a mesh without more work.
-    let mesh = (mesh || profile.extracts()) && !profile.is_triangles();
-    if mesh {
+    let mesh = mesh && !profile.is_triangles();
+    let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some() || overwrite);
+    let chain = profile
+        .has_stage(SugarStage::Extract)
+        .then(|| Chain::new((&profile, &faults), (&path, &scene), root, (json, quiet)));
+    if mesh || chain.is_some() {
         // A mesh that cannot fit is known before hours of training.
         let budget = device_budget(&open, &profile);
         let limits = Gpu::limits(&open.device);
         let variants = Pinned::for_training(&open, &profile).map_err(boxed)?.variants;
-        let (first, _, report) = plan_first(&profile, &scene, budget, limits, &variants, &faults).map_err(boxed)?;
-        let model = (&first, report.capacities.n_limit);
-        mesh_outlook(&profile, &scene, model, &variants, (budget, limits), &faults).map_err(boxed)?;
+        let (first, gaussians) = match profile.sugar.is_some() && !profile.has_stage(SugarStage::Coarse) {
+            true => {
+                let first = FirstModel::new(&profile, &scene).map_err(boxed)?;
+                let gaussians = u32::try_from(first.gaussians.len()).unwrap_or(u32::MAX);
+                (first, gaussians)
+            }
+            false => {
+                let planned = plan_first(&profile, &scene, budget, limits, &variants, &faults);
+                let (first, _, report) = planned.map_err(boxed)?;
+                (first, report.capacities.n_limit)
+            }
+        };
+        let model = (&first, gaussians);
+        match chain {
+            Some(_) => stages_outlook(&profile, &scene, model, &variants, (budget, limits), &faults)
+                .map(drop)
+                .map_err(boxed)?,
+            None => mesh_outlook(&profile, &scene, model, &variants, (budget, limits), &faults)
+                .map(drop)
+                .map_err(boxed)?,
+        }
     }
     let interrupt = interrupt.unwrap_or_else(|| Interrupt::install().unwrap_or_else(|_| Interrupt::unattached()));
+    let goes_on = matches!(resume, Some(Resume::Latest));
+    if let Some(chain) = chain.as_ref().filter(|chain| chain.is_trained(goes_on)) {
+        let existing = match (goes_on, overwrite) {
+            (true, _) => Existing::Resume,
+            (false, true) => Existing::Replace,
+            (false, false) => Existing::Refuse,
+        };
+        drop((scene, open));
+        return finished(chain, existing, None, &interrupt);
+    }
+    let (begun, before) = (
+        Instant::now(),
+        chain
+            .as_ref()
+            .map_or(0.0, |chain| chain.seconds_before(resume.is_some())),
+    );
     let request = RunRequest {
         profile,
         open,
@@ -122,6 +163,12 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         json: json.then(|| Box::new(std::io::stdout()) as _),
     };
     let end = run_training(request, &interrupt).map_err(boxed)?;
+    if let Some(chain) = &chain {
+        chain.trained(&end, before + begun.elapsed().as_secs_f64())?;
+        if end.signal.is_none() {
+            return finished(chain, Existing::Resume, Some(&end), &interrupt);
+        }
+    }
     if json {
         // A reader that has left misses nothing but this line, and the exit code says the same.
         let _ = writeln!(std::io::stdout(), "{}", last_line(&end));
@@ -160,8 +207,40 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     })
 }
 
+/// Goes through the stages behind the training, and says how the run ended.
+fn finished(
+    chain: &Chain,
+    existing: Existing,
+    trained: Option<&RunEnd>,
+    interrupt: &Interrupt,
+) -> Result<Exit, Box<dyn Failure>> {
+    let exit = chain.run(existing, interrupt)?;
+    let record = RunRecord::read(&record_path(&chain.root)).map_err(boxed)?;
+    let end = RunEnd {
+        folder: chain.root.clone(),
+        iterations: record.iterations.done,
+        signal: interrupt.signal().filter(|_| exit != Exit::Ok),
+        test_psnr: refined_psnr(&chain.root).or(trained.and_then(|end| end.test_psnr)),
+        device_bytes: record.stages.iter().map(|row| row.device_bytes).max().unwrap_or(0),
+    };
+    if chain.json {
+        let _ = writeln!(std::io::stdout(), "{}", last_line(&end));
+    }
+    if !chain.quiet && end.signal.is_none() {
+        let _ = writeln!(std::io::stderr(), "{}", summary(&end));
+    }
+    Ok(exit)
+}
+
+/// Mean PSNR over the test views of the last evaluation of the refined model, dB.
+fn refined_psnr(root: &Path) -> Option<f64> {
+    let record = RunRecord::read(&record_path(&root.join(REFINED))).ok()?;
+    let test = record.evals.last()?.test.as_ref()?;
+    Some(test.mean.metrics.psnr_image)
+}
+
 /// What `metrics.jsonl` is told of the mesh.
-struct MeshEvents {
+pub(super) struct MeshEvents {
     /// None where the run has no such file.
     file: Option<MetricsJsonl>,
     iteration: u32,
@@ -170,7 +249,7 @@ struct MeshEvents {
 }
 
 impl MeshEvents {
-    fn of(run: &Path, iteration: u32) -> Result<Self, RunError> {
+    pub(super) fn of(run: &Path, iteration: u32) -> Result<Self, RunError> {
         let path = run.join(METRICS_FILE);
         let file = path.is_file().then(|| MetricsJsonl::append(&path, 1)).transpose()?;
         Ok(Self {
@@ -180,7 +259,7 @@ impl MeshEvents {
         })
     }
 
-    fn push(&mut self, row: &StageRow) {
+    pub(super) fn push(&mut self, row: &StageRow) {
         let event = RunEvent::Event(EventRow {
             it: self.iteration,
             event: Event::MeshStage(MeshStageRow {
@@ -200,7 +279,7 @@ impl MeshEvents {
         self.failed = self.failed.take().or(written.err());
     }
 
-    fn end(self) -> Result<(), RunError> {
+    pub(super) fn end(self) -> Result<(), RunError> {
         self.failed.map_or(Ok(()), |error| Err(error.into()))
     }
 }

@@ -102,6 +102,9 @@ impl Profile {
         profile.losses = vec![Loss::L1(L1Options::default()), Loss::Dssim(DssimOptions::default())];
         profile.regularizers.clear();
         profile.mesh.method = MeshMethod::Bound;
+        profile.mesh.decimate = None;
+        profile.dataset.depths = None;
+        profile.sugar = None;
         profile.train.dropout = 0.0;
         profile.schedule.resolution.clear();
         profile.schedule.sh_every = 1000;

@@ -41,6 +41,13 @@ pub struct Mesh {
     /// because vertices far from all points go to the rims of what was seen.
     #[serde(default)]
     pub project: bool,
+    /// Under `poisson`: reconstruct what lies in `box`, or without one within a scene's extent of the cameras' middle along each
+    /// axis, and what lies around it one after the other, as SuGaR does: the cells of the first are as fine as its size allows.
+    #[serde(default)]
+    pub split: bool,
+    /// Take ragged borders off in the end, as SuGaR's post-processing does; null = none.
+    #[serde(default)]
+    pub peel: Option<Peel>,
     /// Keep so many pieces, those with the most triangles; null = all that `min_triangles` leaves.
     pub pieces: Option<u32>,
     /// Drop pieces of fewer triangles, and those below a thousandth of the largest one.
@@ -155,6 +162,25 @@ impl MeshFormat {
     }
 }
 
+/// `mesh.peel`
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Peel {
+    /// Times that the triangles with an open edge go; 1 to 1000.
+    pub rounds: u32,
+    /// Density of the model above which those come back, at their centres; 0 to 1000.
+    pub density: f32,
+}
+
+impl Default for Peel {
+    fn default() -> Self {
+        Self {
+            rounds: 5,
+            density: 0.1,
+        }
+    }
+}
+
 /// `mesh.decimate`: one of the three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -199,6 +225,12 @@ impl Mesh {
             c.range("poisson_depth", depth, 5..=11);
         }
         c.range("density_quantile", self.density_quantile, 0.0..=0.99);
+        if let Some(peel) = self.peel {
+            c.within("peel", |c| {
+                c.range("rounds", peel.rounds, 1..=1000);
+                c.range("density", peel.density, 0.0..=1000.0);
+            });
+        }
         if let Some(pieces) = self.pieces {
             c.range("pieces", pieces, 1..=1_000_000);
         }

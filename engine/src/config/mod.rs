@@ -26,6 +26,7 @@ mod sugar;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod triangles;
 
 pub use adapt::{Adaptation, Facts};
 pub use auto::{AutoError, Budget, choose};

@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::profile::{Memory, Mip, Profile, Schedule};
-use super::{DeviceChoice, bound, mesh_splatting};
+use super::{DeviceChoice, bound, sugar, triangles};
 use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, Optimizer, Regularizer};
 
 /// Largest iteration count and iteration number.
@@ -66,13 +66,14 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         }
     });
     c.within("mesh", |c| profile.mesh.check(c));
-    if let Some(sugar) = &profile.sugar {
-        c.within("sugar", |c| sugar.check(profile.schedule.iterations, c));
+    if let Some(own) = &profile.sugar {
+        c.within("sugar", |c| own.check(profile.schedule.iterations, c));
     }
     c.within("bound", |c| profile.bound.check(c));
     bound::check_together(profile, c);
+    sugar::check_together(profile, c);
     c.within("mesh_splatting", |c| profile.mesh_splatting.check(c));
-    mesh_splatting::check_together(profile, c);
+    triangles::check_together(profile, c);
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));
     c.within("optimizer", |c| {

@@ -1,9 +1,12 @@
 //! `sugar`: where the stages of SuGaR begin and what they are.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::profile::Profile;
+use super::{Decimate, MeshFormat, MeshMethod};
 use crate::plugins::{
     Checker, DensityOptions, DensityVariant, DnConsistencyOptions, Init, Loss, ModelOptions, Regularizer,
 };
@@ -24,7 +27,7 @@ pub struct Sugar {
     /// Adam goes on with its moments when the coarse stage begins; false = it starts anew, as published.
     #[serde(default)]
     pub keep_moments: bool,
-    /// What the run does, in this order: `coarse`, and `extract` for the mesh of its model, as `mesh` says.
+    /// What the run does, in this order and without a gap; a run that begins with `extract` takes the model of `from` as it is.
     #[serde(default = "all")]
     pub stages: Vec<SugarStage>,
 }
@@ -35,12 +38,32 @@ pub struct Sugar {
 pub enum SugarStage {
     /// Training until Gaussians lie on surfaces.
     Coarse,
-    /// The mesh of its model.
+    /// The mesh of its model, as `mesh` says.
     Extract,
+    /// Gaussians on the triangles of that mesh, as `bound` says; `mesh.decimate` says how many triangles there are at most.
+    Refine,
+    /// A picture over the mesh that moved with them.
+    Texture,
+}
+
+impl SugarStage {
+    /// All, in their order.
+    pub const ALL: [Self; 4] = [Self::Coarse, Self::Extract, Self::Refine, Self::Texture];
+
+    /// The word in a profile.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Coarse => "coarse",
+            Self::Extract => "extract",
+            Self::Refine => "refine",
+            Self::Texture => "texture",
+        }
+    }
 }
 
 fn all() -> Vec<SugarStage> {
-    vec![SugarStage::Coarse, SugarStage::Extract]
+    SugarStage::ALL.to_vec()
 }
 
 const fn start() -> u32 {
@@ -63,19 +86,28 @@ impl Sugar {
     /// Ranges.
     pub(super) fn check(&self, iterations: u32, c: &mut Checker) {
         c.range("start", self.start, 1..=10_000_000);
+        let trains = self.stages.contains(&SugarStage::Coarse);
         c.require(
             "start",
-            self.from.is_none() || self.start < iterations,
+            self.from.is_none() || self.start < iterations || !trains,
             self.start,
             || format!("below `schedule.iterations`, {iterations}: `sugar.from` counts as so many of them"),
         );
-        let is_known = matches!(
-            self.stages[..],
-            [SugarStage::Coarse] | [SugarStage::Coarse, SugarStage::Extract]
-        );
-        c.require("stages", is_known, format!("{:?}", self.stages).to_lowercase(), || {
-            "[coarse] or [coarse, extract]; `kiln mesh RUN` makes the mesh of a run that is there".to_owned()
+        let first = usize::from(!trains);
+        let known = SugarStage::ALL.get(first..first + self.stages.len());
+        let is_known = known == Some(&self.stages[..]) && !self.stages.is_empty();
+        let names: Vec<&str> = self.stages.iter().map(|stage| stage.name()).collect();
+        c.require("stages", is_known, format!("[{}]", names.join(", ")), || {
+            "coarse, extract, refine and texture in this order, each once and without a gap, from coarse or extract on; `kiln mesh RUN` \
+             makes the mesh of a run that is there"
+                .to_owned()
         });
+        c.require(
+            "stages",
+            trains || self.from.is_some() || !is_known,
+            "without coarse",
+            || "with coarse, or `sugar.from` with the model that it would train".to_owned(),
+        );
         let from = self.from.as_deref();
         c.require("from", from != Some(""), "empty", || {
             "null, a run or a model".to_owned()
@@ -84,6 +116,30 @@ impl Sugar {
             "false, because `sugar.from` names a model, which has no moments".to_owned()
         });
     }
+}
+
+/// What must be set where a run goes on behind the coarse stage.
+pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
+    if profile.has_stage(SugarStage::Extract) {
+        c.within("mesh", |c| {
+            c.require("method", profile.mesh.method != MeshMethod::Bound, "bound", || {
+                "poisson or fusion, because of `sugar.stages`: no mesh is there yet".to_owned()
+            });
+        });
+    }
+    if !profile.has_stage(SugarStage::Refine) {
+        return;
+    }
+    c.within("mesh", |c| {
+        c.require("decimate", profile.most_triangles().is_some(), "without a number", || {
+            "`{ triangles: N }` or `{ vertices: N }`, because `sugar.stages` has refine: memory is planned for so many".to_owned()
+        });
+    });
+    c.within("train", |c| {
+        c.require("refine_poses", profile.train.refine_poses.is_none(), "set", || {
+            "null, because `sugar.stages` has refine: it trains with the cameras of the data set".to_owned()
+        });
+    });
 }
 
 /// Puts what `sugar` says in its place: the terms of `regularizer`, and the model of `from`.
@@ -119,12 +175,49 @@ pub(super) fn apply(profile: &mut Profile) {
 }
 
 impl Profile {
-    /// True where a run ends with the mesh of its model.
+    /// True where a run has this stage of SuGaR.
     #[must_use]
-    pub fn extracts(&self) -> bool {
-        self.sugar
-            .as_ref()
-            .is_some_and(|sugar| sugar.stages.contains(&SugarStage::Extract))
+    pub fn has_stage(&self, stage: SugarStage) -> bool {
+        self.sugar.as_ref().is_some_and(|sugar| sugar.stages.contains(&stage))
+    }
+
+    /// Triangles that a decimated mesh has at most, by `mesh.decimate`: a closed one has two for each vertex. None where no number
+    /// is asked for.
+    #[must_use]
+    pub fn most_triangles(&self) -> Option<u32> {
+        let Decimate {
+            triangles, vertices, ..
+        } = self.mesh.decimate?;
+        triangles.or(vertices.map(|n| n.saturating_mul(2)))
+    }
+
+    /// The profile by which the mesh of the coarse stage is made: where it is to move, picture and borders are for later.
+    #[must_use]
+    pub fn extracting(&self) -> Self {
+        let mut profile = self.clone();
+        if self.has_stage(SugarStage::Refine) {
+            profile.mesh.formats = vec![MeshFormat::Ply];
+            profile.mesh.peel = None;
+        }
+        profile
+    }
+
+    /// The profile of the stage that refines the mesh in `path`: [`Profile::refining`] with the rate of the vertices that SuGaR
+    /// has, by the number asked for and half the diagonal of the box.
+    #[must_use]
+    pub fn refine_stage(&self, path: &Path) -> Self {
+        let mut profile = self.refining(path);
+        let asked = self.mesh.decimate.and_then(|asked| asked.triangles.or(asked.vertices));
+        profile.bound.vertices = profile.bound.vertices.or(asked);
+        let half = |[x0, y0, z0, x1, y1, z1]: [f32; 6]| {
+            0.5 * [x1 - x0, y1 - y0, z1 - z0]
+                .iter()
+                .map(|side| side * side)
+                .sum::<f32>()
+                .sqrt()
+        };
+        profile.bound.radius = profile.bound.radius.or(self.mesh.bounds.map(half));
+        profile
     }
 
     /// Iterations that count as done before a run's first step.
@@ -132,7 +225,7 @@ impl Profile {
     pub fn iterations_before(&self) -> u32 {
         self.sugar
             .as_ref()
-            .filter(|sugar| sugar.from.is_some())
+            .filter(|sugar| sugar.from.is_some() && sugar.stages.contains(&SugarStage::Coarse))
             .map_or(0, |sugar| sugar.start)
     }
 

@@ -5,19 +5,20 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use kiln_mesh::march::{self, Bricks, Grid};
-use kiln_mesh::{Mesh, clean, cull, decimate, holes, nearest, pieces, topology};
+use kiln_mesh::{Mesh, clean, cull, decimate, holes, nearest, peel, pieces, topology};
 use sha2::{Digest as _, Sha256};
 
 use super::bound::read_bound;
+use super::density::Density;
 use super::fusion::{check_host, integrated, slabs, touched};
 use super::log::Log;
 use super::photos::Photos;
 use super::poisson::{self, PoissonRow};
 use super::report::{Dropped, MeshEvent, MeshReport, MeshStage, TextureRow};
 use super::stage::{COLOR_BRICKS, DepthStage, MOST_BRICKS, StagePlan, StageSizes, Subject};
-use super::texture::{BakeSettings, Layout, Textured, bake, densities, write_textured};
+use super::texture::{BakeSettings, Layout, Textured, bake, densities, least_bytes, write_textured};
 use super::{MeshError, Space, colors};
-use crate::config::{self, MeshDepth, MeshFormat, MeshMethod, Profile, TextureKind};
+use crate::config::{self, MeshDepth, MeshFormat, MeshMethod, MeshSpace, Profile, TextureKind};
 use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
 use crate::gaussians::Gaussians;
 use crate::kernels::fusion::Voxels;
@@ -25,7 +26,7 @@ use crate::kernels::level::Level;
 use crate::kernels::morton::Frame;
 use crate::kernels::surface_depth::{DepthKind, Depths};
 use crate::kernels::views::Variants;
-use crate::memory::{Budget, PlanLimits};
+use crate::memory::{Budget, MemoryError, PlanLimits};
 use crate::plan::{Faults, Look, OpenDevice, available_bytes};
 use crate::scene::{Camera, Photo, SceneIndex};
 use crate::twins::fusion::{contracted_distance, to_grid, to_world};
@@ -166,7 +167,20 @@ impl<'a> MeshJob<'a> {
             return Err(MeshError::NoGaussians);
         }
         let cameras: Vec<Camera> = self.views.iter().map(|(_, camera)| camera.clone()).collect();
-        let space = Space::choose(options, self.model, &cameras, self.scene.extent)?;
+        let wide;
+        let of_space = match self.split() {
+            Some(_) => {
+                // Points come from far outside of the box, too.
+                wide = config::Mesh {
+                    bounds: None,
+                    space: MeshSpace::Contracted,
+                    ..options.clone()
+                };
+                &wide
+            }
+            None => options,
+        };
+        let space = Space::choose(of_space, self.model, &cameras, self.scene.extent)?;
         let voxels = space.voxels(options.truncation);
         let depths = Depths {
             kind: depth_kind(options.depth),
@@ -195,6 +209,15 @@ impl<'a> MeshJob<'a> {
             stage,
             budget,
         })
+    }
+
+    /// The box that is reconstructed on its own, if one is.
+    fn split(&self) -> Option<[[f32; 3]; 2]> {
+        let options = &self.profile.mesh;
+        let (center, reach) = (self.scene.center(), self.scene.extent);
+        let own = || [center.map(|x| x - reach), center.map(|x| x + reach)];
+        let given = |[a, b, c, d, e, f]: [f32; 6]| [[a, b, c], [d, e, f]];
+        (options.split && options.method == MeshMethod::Poisson).then(|| options.bounds.map_or_else(own, given))
     }
 
     /// The level that points are taken on: twice as many pixels of each view look for it as there is to be points of one.
@@ -266,7 +289,7 @@ impl<'a> MeshJob<'a> {
         let views_in_bands = stage.banded;
         // The device is not needed any more, and decimation may want what it takes on a machine that shares memory.
         drop(stage);
-        let (mesh, dropped) = if options.method == MeshMethod::Bound {
+        let (mesh, mut dropped) = if options.method == MeshMethod::Bound {
             // It was clean before it was trained, and its triangles are those of the Gaussians.
             let colors = colors::spread(&seen, mesh.triangles());
             let mesh = mesh.with_colors(colors)?;
@@ -284,6 +307,16 @@ impl<'a> MeshJob<'a> {
                 let mesh = poisson::projected(&mesh, points, &mut log.part(MeshStage::Project))?;
                 log.end(MeshStage::Project, Some(&mesh))?;
                 mesh
+            }
+            None => mesh,
+        };
+        let mesh = match options.peel {
+            Some(peel) => {
+                let density = Density::of(self.model)?;
+                let (mesh, gone) = peel::borders(mesh, peel.rounds, peel.density, |places| density.at(places))?;
+                dropped.peeled = gone;
+                log.end(MeshStage::Peel, Some(&mesh))?;
+                clean::unreferenced(mesh).0
             }
             None => mesh,
         };
@@ -340,6 +373,7 @@ impl<'a> MeshJob<'a> {
                 fill: textured.fill,
                 seen: textured.seen,
                 batches: textured.batches,
+                device_bytes: textured.device_bytes,
             }),
             files: files
                 .iter()
@@ -414,7 +448,7 @@ impl<'a> MeshJob<'a> {
         log.points = points.len() as u64;
         log.end(MeshStage::Points, None)?;
         let tree = options.project.then(|| points.tree()).transpose()?;
-        let (mesh, row) = poisson::surface(options, points, &mut log.part(MeshStage::Reconstruct))?;
+        let (mesh, row) = poisson::surface(options, points, self.split(), &mut log.part(MeshStage::Reconstruct))?;
         log.end(MeshStage::Reconstruct, Some(&mesh))?;
         Ok(Raw {
             mesh,
@@ -423,6 +457,45 @@ impl<'a> MeshJob<'a> {
             poisson: Some(row),
             points: tree,
         })
+    }
+
+    /// What a picture is baked from.
+    fn bake_settings(&self, layout: Layout, densities: Vec<f32>, budget: Budget) -> BakeSettings {
+        let side = |pick: fn(&Camera) -> u32| self.views.iter().map(|(_, camera)| pick(camera)).max().unwrap_or(1);
+        BakeSettings {
+            layout,
+            densities,
+            views: self.views.len(),
+            largest_px: [side(|camera| camera.width_px), side(|camera| camera.height_px)],
+            masked: self.scene.masked,
+            cap_bytes: budget.cap_bytes,
+        }
+    }
+
+    /// Holds the smallest plan of the picture over a mesh of so many triangles, which is to come, against the budget.
+    ///
+    /// # Errors
+    /// [`MeshError::Memory`] when it cannot fit.
+    pub(crate) fn check_picture(&self, triangles: u32, budget: Budget, limits: PlanLimits) -> Result<(), MeshError> {
+        let options = &self.profile.mesh;
+        let Some(layout) = options
+            .texture
+            .layout()
+            .filter(|_| options.formats.iter().any(holds_picture))
+        else {
+            return Ok(());
+        };
+        let settings = self.bake_settings(layout, Vec::new(), budget);
+        let needed_bytes = least_bytes(triangles, &settings, limits)?;
+        match needed_bytes <= budget.cap_bytes {
+            true => Ok(()),
+            false => Err(MemoryError::OverBudget {
+                needed_bytes,
+                cap_bytes: budget.cap_bytes,
+                largest: format!("those of the picture over {triangles} triangles (`mesh.texture`)"),
+            }
+            .into()),
+        }
     }
 
     /// The mesh with a picture over it, from the photos of the training views.
@@ -435,19 +508,14 @@ impl<'a> MeshJob<'a> {
         log: &mut Log<'_>,
     ) -> Result<Textured, MeshError> {
         let photos = Photos::open(self.scene, self.profile)?;
-        let side = |pick: fn(&Camera) -> u32| self.views.iter().map(|(_, camera)| pick(camera)).max().unwrap_or(1);
-        let cameras: Vec<Camera> = self.views.iter().map(|(_, camera)| camera.clone()).collect();
-        let settings = BakeSettings {
-            layout,
-            densities: match layout {
-                Layout::Charts { .. } => densities(&mesh, &cameras),
-                Layout::Squares { .. } => Vec::new(),
-            },
-            views: self.views.len(),
-            largest_px: [side(|camera| camera.width_px), side(|camera| camera.height_px)],
-            masked: self.scene.masked,
-            cap_bytes: budget.cap_bytes,
+        let densities = match layout {
+            Layout::Charts { .. } => {
+                let cameras: Vec<Camera> = self.views.iter().map(|(_, camera)| camera.clone()).collect();
+                densities(&mesh, &cameras)
+            }
+            Layout::Squares { .. } => Vec::new(),
         };
+        let settings = self.bake_settings(layout, densities, budget);
         let mut photo = |view: usize| -> Result<(Camera, Photo), MeshError> {
             let (_, camera) = self.views.get(view).ok_or(MeshError::NoViews)?;
             Ok((camera.clone(), photos.get(view)?))

@@ -13,6 +13,7 @@
 
 mod bound;
 mod colors;
+mod density;
 mod draw;
 mod drawn_error;
 mod error;
@@ -20,6 +21,7 @@ mod file;
 mod fusion;
 mod log;
 mod make;
+mod parts;
 mod photos;
 mod poisson;
 pub mod raster;

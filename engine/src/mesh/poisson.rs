@@ -4,12 +4,12 @@
 use std::ops::ControlFlow;
 
 use kiln_mesh::poisson::{Depth, Options, reconstruct};
-use kiln_mesh::{Mesh, clean, nearest};
+use kiln_mesh::{Mesh, clean, nearest, weld};
 use serde::Serialize;
 
 use super::photos::Photos;
 use super::stage::DepthStage;
-use super::{MeshError, Space};
+use super::{MeshError, Space, parts};
 use crate::config;
 use crate::plan::available_bytes;
 use crate::scene::Camera;
@@ -32,6 +32,8 @@ pub struct PoissonRow {
     pub blocks: u64,
     /// Host bytes of the reconstruction, points and normals not counted.
     pub host_bytes: u64,
+    /// The depth around the box, where that is reconstructed on its own and has a surface; `depth` is then that of the box.
+    pub depth_around: Option<u32>,
 }
 
 /// Points on surfaces with their outward normals, world space.
@@ -188,19 +190,21 @@ pub(super) fn projected(
         Some(colors) => moved.with_colors(colors.to_vec()).map_err(MeshError::Poisson)?,
         None => moved,
     };
-    Ok(clean::unreferenced(clean::faces(moved).0).0)
+    // Vertices that share their nearest point are one.
+    Ok(clean::unreferenced(clean::faces(weld::equal(moved)).0).0)
 }
 
-/// The surface through the points.
+/// The surface through the points; with a box that of what lies in it and that of what lies around it.
 ///
 /// # Errors
 /// [`MeshError::Poisson`] when memory is short or the points have no inside; [`MeshError::Stopped`].
 pub(super) fn surface(
     options: &config::Mesh,
     points: Points,
+    split: Option<[[f32; 3]; 2]>,
     progress: &mut dyn FnMut(f32) -> ControlFlow<()>,
 ) -> Result<(Mesh, PoissonRow), MeshError> {
-    let Points { positions, normals } = points;
+    let Points { positions, mut normals } = points;
     let settings = Options {
         depth: options
             .poisson_depth
@@ -209,6 +213,18 @@ pub(super) fn surface(
         memory_bytes: available_bytes().unwrap_or(u64::MAX),
         ..Options::default()
     };
+    if let Some(bounds) = split {
+        let found = parts::surface(&positions, &mut normals, bounds, &settings, progress)?;
+        let [inside, around] = found.depths;
+        let row = PoissonRow {
+            points: positions.len() as u64,
+            depth: inside.or(around).unwrap_or_default(),
+            blocks: found.blocks,
+            host_bytes: found.bytes,
+            depth_around: around.filter(|_| inside.is_some()),
+        };
+        return Ok((found.mesh, row));
+    }
     let found = reconstruct(&positions, &normals, None, &settings, progress).map_err(|error| match error {
         kiln_mesh::Error::Stopped => MeshError::Stopped,
         other => MeshError::Poisson(other),
@@ -218,6 +234,7 @@ pub(super) fn surface(
         depth: found.depth,
         blocks: found.blocks,
         host_bytes: found.bytes,
+        depth_around: None,
     };
     Ok((found.mesh, row))
 }

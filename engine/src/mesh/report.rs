@@ -28,6 +28,8 @@ pub enum MeshStage {
     Decimate,
     /// Vertices move to points.
     Project,
+    /// Ragged borders go.
+    Peel,
     /// Photos colour the texture.
     Texture,
     /// Files are written.
@@ -48,6 +50,7 @@ impl MeshStage {
             Self::Clean => "clean",
             Self::Decimate => "decimate",
             Self::Project => "project",
+            Self::Peel => "peel",
             Self::Texture => "texture",
             Self::Write => "write",
         }
@@ -101,6 +104,8 @@ pub struct Dropped {
     pub pieces: usize,
     /// Holes filled.
     pub holes_filled: usize,
+    /// Triangles of ragged borders.
+    pub peeled: usize,
 }
 
 /// The surface that there is at the end.
@@ -146,6 +151,8 @@ pub struct TextureRow {
     pub seen: f64,
     /// Times that the photos went by.
     pub batches: u32,
+    /// Device bytes that it took, after those of `memory` were given back.
+    pub device_bytes: u64,
 }
 
 /// `report.json`
@@ -191,4 +198,13 @@ pub struct MeshReport {
     pub texture: Option<TextureRow>,
     /// Files beside this one.
     pub files: Vec<String>,
+}
+
+impl MeshReport {
+    /// Device bytes that were allocated, at most at once.
+    #[must_use]
+    pub fn device_bytes(&self) -> u64 {
+        let texture = self.texture.map_or(0, |row| row.device_bytes);
+        self.memory.device_bytes.max(texture)
+    }
 }

@@ -16,6 +16,7 @@ mod mesh_renderer;
 mod renderer;
 mod resolution_phases;
 mod session;
+mod stages;
 mod stored;
 mod watch;
 
@@ -24,5 +25,6 @@ pub use drawn::{Drawn, MeshEvaluated};
 pub use error::{DeviceLoss, RunError, StoredError};
 pub use mesh::mesh_outlook;
 pub use session::{ResumeFrom, RunEnd, RunRequest, run};
+pub use stages::{StagesOutlook, stages_outlook};
 pub use stored::{Cameras, Evaluated, Location, Stored};
 pub use watch::device_budget;

@@ -93,6 +93,8 @@ pub struct RunEnd {
     pub signal: Option<Signal>,
     /// Mean PSNR (one squared error per image) over the test views at the last evaluation, dB.
     pub test_psnr: Option<f64>,
+    /// Device memory that it allocated, bytes.
+    pub device_bytes: u64,
 }
 
 struct Session {
@@ -195,9 +197,12 @@ impl Session {
         while self.trainer.iteration() < total {
             self.end_if_asked()?;
             if let Some(signal) = interrupt.signal() {
-                self.settle()?;
-                self.checkpoint()?;
-                self.save_what_was_reached()?;
+                // A stage of a larger run may be asked to end before its first step.
+                if self.trainer.iteration() > self.from {
+                    self.settle()?;
+                    self.checkpoint()?;
+                    self.save_what_was_reached()?;
+                }
                 return Ok(Some(signal));
             }
             let next = self.trainer.iteration() + 1;
@@ -395,6 +400,7 @@ impl Session {
         self.sinks.flush()?;
         let iterations = self.trainer.iteration();
         let folder = self.folder.root().to_owned();
+        let device_bytes = self.trainer.report().device_bytes;
         let status = if signal.is_some() {
             Status::Interrupted
         } else {
@@ -406,6 +412,7 @@ impl Session {
             iterations,
             signal,
             test_psnr: self.test_psnr,
+            device_bytes,
         })
     }
 

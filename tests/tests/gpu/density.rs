@@ -296,6 +296,39 @@ fn every_subgroup_width_follows_the_twins() {
     }
 }
 
+/// The mean entropy of opacities pulls at the visible Gaussians, and at nothing but their opacities.
+#[test]
+fn entropy_pulls_at_the_opacities_in_view() {
+    let scene = scene();
+    let model = scene.model();
+    let n = model.len();
+    let mut steps = Steps::new(&scene, TERMS, Storage::Exact, &variants(Reduction::Segmented));
+    let mut u = terms_alone(&scene, 1);
+    u.flags &= !flags::DENSITY;
+    u.entropy_weight = 0.1;
+    let counters = steps.run(&model, &u, &scene.target());
+    assert_eq!((counters.stalled, counters.density_samples), (0, 0));
+    let visible = steps.visible(n);
+    assert!(visible.len() > 100 && visible.len() < n, "{}", visible.len());
+    let entropy = |logit: f64| {
+        let p = 1.0 / (1.0 + (-logit).exp());
+        -p * (p + 1e-10).ln() - (1.0 - p) * (1.0 - p + 1e-10).ln()
+    };
+    let moments = steps.planes(|t, chunk| t.chunks[chunk].geometry_m, 11, n);
+    for (id, values) in (0..).zip(&moments) {
+        let logit = f64::from(model.logit_opacities[id as usize]);
+        let slope = (entropy(logit + 1e-5) - entropy(logit - 1e-5)) / 2e-5;
+        let share = f64::from(u.entropy_weight) / visible.len() as f64;
+        let wanted = if visible.contains(&id) { share * slope } else { 0.0 };
+        let found = f64::from(values[10] / (1.0 - u.beta1));
+        assert!(
+            (found - wanted).abs() <= 1e-3 * wanted.abs() + 1e-9,
+            "{id}: {found}, not {wanted}"
+        );
+        assert!(values[..10].iter().all(|value| *value == 0.0), "{id}: {values:?}");
+    }
+}
+
 /// Colours and moments in fewer bits take the same first step.
 #[test]
 fn storage_does_not_change_the_step() {

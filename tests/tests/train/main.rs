@@ -20,6 +20,7 @@ mod program;
 mod resume;
 mod run;
 mod scale;
+mod stages;
 mod storage;
 mod strategies;
 mod sugar;

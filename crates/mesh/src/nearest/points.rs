@@ -67,6 +67,50 @@ impl Points {
         })
     }
 
+    /// Numbers of the `count` points nearest to a finite place, nearest first, of equally near ones the lowest number first; all where
+    /// there are fewer.
+    #[must_use]
+    pub fn nearest_of(&self, place: [f32; 3], count: usize) -> Vec<u32> {
+        let mut best = Vec::with_capacity(count.min(self.points.len()) + 1);
+        if count > 0 {
+            self.search_of(0..self.points.len(), wide(place), count, &mut best);
+        }
+        best.into_iter().map(|(_, index)| index).collect()
+    }
+
+    /// `best`: squared distance and number, ascending.
+    fn search_of(&self, range: Range<usize>, place: V3, count: usize, best: &mut Vec<(f64, u32)>) {
+        let offer = |position: usize, best: &mut Vec<(f64, u32)>| {
+            let (index, point) = self.points[position];
+            let d = sub(wide(point), place);
+            let new = (dot(d, d), index);
+            let at = best.partition_point(|known| is_better(*known, new));
+            if at < count {
+                best.insert(at, new);
+                best.truncate(count);
+            }
+        };
+        if range.len() <= LEAF {
+            range.for_each(|position| offer(position, best));
+            return;
+        }
+        let middle = range.start + range.len() / 2;
+        let axis = usize::from(self.axes[middle]);
+        let offset = place[axis] - f64::from(self.points[middle].1[axis]);
+        let (below, above) = (range.start..middle, middle + 1..range.end);
+        let (near, far) = if offset < 0.0 { (below, above) } else { (above, below) };
+        self.search_of(near, place, count, best);
+        offer(middle, best);
+        let reach = if best.len() < count {
+            f64::INFINITY
+        } else {
+            best[count - 1].0
+        };
+        if offset * offset <= reach {
+            self.search_of(far, place, count, best);
+        }
+    }
+
     /// `best`: squared distance, number, position in the order.
     fn search(&self, range: Range<usize>, place: V3, best: &mut (f64, u32, usize)) {
         if range.len() <= LEAF {
@@ -135,6 +179,10 @@ mod tests {
                 let hit = tree.nearest(query).unwrap();
                 assert_eq!(Some(hit.index as usize), wanted);
                 assert_eq!(hit.distance, squared(points[hit.index as usize]).sqrt());
+                let mut order: Vec<u32> = (0..points.len() as u32).collect();
+                order.sort_by(|&a, &b| squared(points[a as usize]).total_cmp(&squared(points[b as usize])));
+                order.truncate(16);
+                assert_eq!(tree.nearest_of(query, 16), order);
             }
         }
     }

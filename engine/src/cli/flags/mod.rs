@@ -207,6 +207,55 @@ const SETTINGS: &[Flag] = &[
     )
     .hidden(),
     flag(
+        &["gaussians-per-triangle", "n-gaussians-per-surface-triangle"],
+        "bound.per_triangle",
+        One("N", whole::<u32>),
+        "Gaussians of a triangle: 1, 3, 4 or 6",
+    )
+    .hidden(),
+    flag(
+        &["refinement-iterations"],
+        "bound.iterations",
+        One("N", whole::<u32>),
+        "Steps of a refinement",
+    )
+    .hidden(),
+    flag(
+        &["refinement-time"],
+        "bound.iterations",
+        One("TIME", refinement_time),
+        "Steps of a refinement: short, medium or long",
+    )
+    .hidden(),
+    flag(
+        &["normal-consistency-factor"],
+        "bound.normal_consistency",
+        One("WEIGHT", number::<f32>),
+        "Weight of the angles between neighbouring triangles",
+    )
+    .hidden(),
+    flag(
+        &["surface-level"],
+        "mesh.level",
+        One("DENSITY", number::<f32>),
+        "Density of the model at which points lie",
+    )
+    .hidden(),
+    flag(
+        &["project-mesh-on-surface-points"],
+        "mesh.project",
+        Optional("BOOL", truth, "true"),
+        "Move vertices of a mesh to points",
+    )
+    .hidden(),
+    flag(
+        &["square-size"],
+        "mesh.texture.square",
+        One("TEXELS", whole::<u32>),
+        "Texels along a square of a mesh's picture",
+    )
+    .hidden(),
+    flag(
         &["enable-lpips"],
         "eval.lpips",
         Optional("BOOL", truth, "true"),
@@ -328,6 +377,16 @@ fn residency_of(device: &str) -> Result<String, String> {
         Some("cuda") => Ok("device".to_owned()),
         Some("cpu") => Ok("host".to_owned()),
         _ => Err("cuda or cpu is expected; `--set dataset.residency=NAME` knows more".to_owned()),
+    }
+}
+
+/// The words that SuGaR's scripts have for lengths of a refinement.
+fn refinement_time(word: &str) -> Result<String, String> {
+    match word {
+        "short" => Ok("2000".to_owned()),
+        "medium" => Ok("7000".to_owned()),
+        "long" => Ok("15000".to_owned()),
+        _ => Err("short, medium or long is expected; `--refinement-iterations N` takes any number".to_owned()),
     }
 }
 

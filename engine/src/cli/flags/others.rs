@@ -33,8 +33,6 @@ const NO_JITTER: &str =
     "photos are sampled at pixel centres; `mip.kernel_size` and `mip.filter_3d` are what there is against aliasing";
 const NO_VIEWER: &str = "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run";
 const REGULARIZER: &str = "the key is `sugar.regularizer`, with `--recipe sugar`; `--set KEY=VALUE` sets it";
-const NO_REFINEMENT: &str =
-    "`--recipe sugar` ends with the textured mesh of the coarse stage: no Gaussians are bound to it";
 
 /// Flags of the Mip-Splatting trainer and of the 3DGS trainer under it.
 pub(super) const GAUSSIANS: &[Row] = &[
@@ -251,11 +249,8 @@ pub(super) const MESHES: &[Row] = &[
         "--normal_factor 0.2",
         "it is `normal` of the regularizer `density`: `--set regularizers.1.normal=0.2` sets it in `--recipe sugar`",
     ),
-    Refused(
-        &["-l", "--surface_level"],
-        "-l 0.3",
-        "the key is `mesh.level`; `--set KEY=VALUE` sets it",
-    ),
+    Sets("--surface_level 0.3"),
+    Refused(&["-l"], "-l 0.3", "`--surface-level N` sets `mesh.level`"),
     Refused(
         &["-v", "--n_vertices_in_mesh", "--decimation_target"],
         "-v 1000000",
@@ -266,11 +261,7 @@ pub(super) const MESHES: &[Row] = &[
         "--bboxmin (-1,-1,-1)",
         "the key is `mesh.box`, world coordinates of both corners; `--set KEY=VALUE` sets it",
     ),
-    Refused(
-        &["--project_mesh_on_surface_points"],
-        "--project_mesh_on_surface_points True",
-        "the key is `mesh.project`; `--set KEY=VALUE` sets it",
-    ),
+    Sets("--project_mesh_on_surface_points True"),
     Refused(
         &[
             "--use_centers_to_extract_mesh",
@@ -283,36 +274,33 @@ pub(super) const MESHES: &[Row] = &[
     Refused(
         &["--low_poly"],
         "--low_poly True",
-        "`--recipe sugar_light` makes a mesh of 200 000 triangles",
+        "`--recipe sugar_light` has a mesh of 200 000 triangles with six Gaussians each",
     ),
     Refused(
         &["--high_poly"],
         "--high_poly True",
-        "`--recipe sugar` makes a mesh of a million triangles",
+        "`--recipe sugar` has a mesh of a million triangles with a Gaussian each",
+    ),
+    Sets("--gaussians_per_triangle 6"),
+    Sets("--refinement_iterations 7000"),
+    Sets("--refinement_time short"),
+    Sets("--normal_consistency_factor 0.1"),
+    Refused(
+        &["-g"],
+        "-g 1",
+        "`--gaussians-per-triangle N` sets `bound.per_triangle`",
     ),
     Refused(
-        &[
-            "-g",
-            "--gaussians_per_triangle",
-            "--n_gaussians_per_surface_triangle",
-            "-f",
-            "--refinement_iterations",
-            "--refinement_time",
-            "--normal_consistency_factor",
-        ],
-        "--refinement_time short",
-        NO_REFINEMENT,
+        &["-f"],
+        "-f 15000",
+        "`--refinement-iterations N` sets `bound.iterations`",
     ),
     Refused(
         &["-t", "--export_uv_textured_mesh"],
         "-t True",
         "the keys are `mesh.texture` and `mesh.formats`, which lists obj; `--set KEY=VALUE` sets them",
     ),
-    Refused(
-        &["--square_size"],
-        "--square_size 8",
-        "the key is `mesh.texture.square`; `--set KEY=VALUE` sets it",
-    ),
+    Sets("--square_size 8"),
     Refused(
         &[
             "--postprocess_mesh",
@@ -320,24 +308,28 @@ pub(super) const MESHES: &[Row] = &[
             "--postprocess_iterations",
         ],
         "--postprocess_mesh True",
-        "`mesh.density_quantile` cuts where points are thin, `mesh.min_triangles` and `mesh.cull_unseen` clean",
+        "the key is `mesh.peel`: `--set mesh.peel={}` takes borders off five times and brings back what is denser than 0.1",
     ),
     Refused(
         &["--export_ply"],
         "--export_ply True",
-        "the model is always written; `exporters` lists its files",
+        "the model of every stage is always written; `exporters` lists its files",
     ),
     Refused(
-        &[
-            "--skip_coarse",
-            "--coarse_checkpoint",
-            "--coarse_model_path",
-            "--mesh_path",
-            "--refined_model_path",
-            "--mesh_output_dir",
-        ],
+        &["--skip_coarse", "--coarse_checkpoint", "--coarse_model_path"],
         "--skip_coarse True",
-        "`kiln mesh RUN` makes the mesh of a model that is there; the keys under `mesh` are its settings",
+        "`sugar.from` names the model of the coarse stage and `sugar.stages` is [extract, refine, texture]; `--resume` skips what a \
+         run has done",
+    ),
+    Refused(
+        &["--mesh_path"],
+        "--mesh_path mesh.ply",
+        "`--recipe bound --init-mesh FILE` refines a mesh that is there",
+    ),
+    Refused(
+        &["--refined_model_path", "--mesh_output_dir"],
+        "--refined_model_path 15000.pt",
+        "`kiln mesh RUN/refined -o DIR` makes the picture of a refined model again; the keys under `mesh` are its settings",
     ),
     Refused(
         &["--img_resolution", "--img_size_limit"],

@@ -187,6 +187,19 @@ impl Description for RunDescription {
             }
         }
         print_low_views(&self.low_views, out)?;
+        if !run.stages.is_empty() {
+            writeln!(out, "stages")?;
+        }
+        for row in &run.stages {
+            let how = if row.done { "done" } else { "not over" };
+            writeln!(
+                out,
+                "  {:<10}{how:<10}{:>9.1} s {:>12} of the device",
+                row.stage.name(),
+                row.seconds,
+                mib(row.device_bytes)
+            )?;
+        }
         if !self.checkpoints.is_empty() {
             writeln!(out, "checkpoints\n  {}", self.checkpoints.join("\n  "))?;
         }

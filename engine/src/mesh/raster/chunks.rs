@@ -49,6 +49,18 @@ impl Chunks {
         Self { triangles, sizes }
     }
 
+    /// The chunks of a mesh that is to come, with as many vertices as triangles: about half as many are its own, and some lie in two
+    /// chunks.
+    #[must_use]
+    pub fn expected(count: u32, triangles: usize) -> Self {
+        let most = u32::try_from(triangles.max(1)).unwrap_or(u32::MAX);
+        let sizes = (0..count.div_ceil(most).max(1)).map(|chunk| [(count - chunk * most).min(most); 2]);
+        Self {
+            triangles: triangles.max(1),
+            sizes: sizes.collect(),
+        }
+    }
+
     /// Vertices and triangles of each chunk.
     #[must_use]
     pub fn sizes(&self) -> &[[u32; 2]] {

@@ -9,7 +9,7 @@ use super::fill::Canvas as Filled;
 use super::texels::{NONE, owners, point};
 use crate::config::{MeshTexture, TextureKind};
 use crate::kernels::mesh_gather::{self, GatherIo};
-use crate::memory::{Gpu, MemoryError, Plan};
+use crate::memory::{Gpu, MemoryError, Plan, PlanLimits};
 use crate::mesh::DrawnError;
 use crate::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, Coat, DrawSizes, DrawTensors, Texture};
 use crate::program::{Class, Program, Tag, TensorTable};
@@ -93,6 +93,23 @@ pub struct Textured {
     pub seen: f64,
     /// Times that the photos went by.
     pub batches: u32,
+    /// Device bytes that it took.
+    pub device_bytes: u64,
+}
+
+/// Device bytes that the smallest batches take for a mesh that is to come, of so many triangles and about half as many vertices.
+///
+/// # Errors
+/// [`MemoryError`] when a tensor fits no binding.
+pub(in crate::mesh) fn least_bytes(
+    triangles: u32,
+    settings: &BakeSettings,
+    limits: PlanLimits,
+) -> Result<u64, MemoryError> {
+    let chunks = Chunks::expected(triangles, CHUNK_TRIANGLES);
+    let (mut table, _, _, [program, clear]) = planned(&chunks, settings, LEAST_POINTS);
+    Gpu::add_transfer(&mut table);
+    Ok(Plan::new(&table, &[&program, &clear], limits)?.device_bytes())
 }
 
 /// Gives `mesh` a texture from photos. What is allocated is chosen from `settings.cap_bytes` before the work begins.
@@ -153,6 +170,7 @@ pub fn bake<E: From<DrawnError>>(
             }
         }
     }
+    let device_bytes = stage.gpu.memory().plan().device_bytes();
     drop(stage);
     canvas.fill_triangles(&owners, mesh.triangles().len());
     let texture = Texture::new(side, canvas.into_rgb()).map_err(DrawnError::from)?;
@@ -162,6 +180,7 @@ pub fn bake<E: From<DrawnError>>(
         fill: covered as f64 / owners.len().max(1) as f64,
         seen: seen as f64 / covered.max(1) as f64,
         batches: u32::try_from(batches).unwrap_or(u32::MAX),
+        device_bytes,
         mesh,
     })
 }

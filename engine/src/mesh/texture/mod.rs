@@ -15,4 +15,5 @@ mod texels;
 pub use bake::{BakeSettings, Layout, PhotoOf, TextureProgress, Textured, bake};
 pub use files::write_textured;
 
+pub(in crate::mesh) use bake::least_bytes;
 pub(in crate::mesh) use density::densities;

@@ -8,6 +8,7 @@
 //! run.json  env.json  config.resolved.yaml  metrics.jsonl  memory.jsonl  events.out.tfevents.*  cameras.json  input.ply  live.ply
 //! point_cloud/iteration_N/{point_cloud.ply, point_cloud_raw.ply, point_cloud.{compressed.ply,spz,glb}}     checkpoints/
 //! eval/iteration_N/{metrics.json, {render,error,density,density_proxy}/{test,train}/STEM.png}     eval/gt/{test,train}/STEM.png
+//! refined/ coarse.ply bound.ply: of SuGaR
 //! ```
 
 mod environment;
@@ -26,11 +27,13 @@ use std::path::{Path, PathBuf};
 pub use environment::{Allocation, COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
 pub use place::place;
-pub use record::{EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, SetRecord, Status};
+pub use record::{
+    EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, SetRecord, StageRecord, Status,
+};
 
 use super::evaluated_view::PictureKind;
 use super::sinks::{EVENTS_PREFIX, MEMORY_FILE, METRICS_FILE};
-use crate::config::{Profile, to_yaml};
+use crate::config::{Profile, SugarStage, to_yaml};
 use crate::eval::EvalFile;
 use crate::export::{
     CameraRecord, ExportError, camera_records, file_digest, make_folder, remove_leftovers, write_atomic, write_cameras,
@@ -54,10 +57,16 @@ const EVALS: &str = "eval";
 const METRICS: &str = "metrics.json";
 const CHECKPOINTS: &str = "checkpoints";
 const TIMINGS: &str = "timings.json";
+/// The run of the stage of SuGaR that refines, inside of the run.
+pub const REFINED: &str = "refined";
+/// The models of the stages of SuGaR, for viewers.
+pub const COARSE_PLY: &str = "coarse.ply";
+/// See [`COARSE_PLY`].
+pub const BOUND_PLY: &str = "bound.ply";
 
 /// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
 /// still known as a run.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 17] = [
     ENVIRONMENT,
     CONFIG,
     CAMERAS,
@@ -71,6 +80,9 @@ const NAMES: [&str; 14] = [
     CHECKPOINTS,
     TIMINGS,
     REPORT_FILE,
+    REFINED,
+    COARSE_PLY,
+    BOUND_PLY,
     RUN,
 ];
 
@@ -104,7 +116,7 @@ pub struct RunFolder {
     root: PathBuf,
     record: RunRecord,
     /// Held for its lock.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl RunFolder {
@@ -145,6 +157,7 @@ impl RunFolder {
                 evals: old.evals.clone(),
                 files: old.files.clone(),
                 chosen: old.chosen.clone(),
+                stages: old.stages.clone(),
                 iterations: Iterations {
                     done: old.iterations.done,
                     total: run.iterations,
@@ -160,7 +173,7 @@ impl RunFolder {
         let folder = Self {
             root: root.to_owned(),
             record,
-            _lock: lock,
+            lock,
         };
         folder.write_record()?;
         Ok(folder)
@@ -187,8 +200,36 @@ impl RunFolder {
         Ok(Self {
             root: path,
             record,
-            _lock: lock,
+            lock,
         })
+    }
+
+    /// Says that a run which ended goes on, with stages behind its training.
+    ///
+    /// # Errors
+    /// When `run.json` cannot be written.
+    pub fn go_on(&mut self) -> Result<(), RunFolderError> {
+        if self.lock.is_some() {
+            remove_leftovers(&self.root);
+        }
+        (self.record.status, self.record.message) = (Status::Running, None);
+        self.write_record()
+    }
+
+    /// The stage of SuGaR, if it has begun.
+    #[must_use]
+    pub fn stage(&self, stage: SugarStage) -> Option<&StageRecord> {
+        self.record.stages.iter().find(|record| record.stage == stage)
+    }
+
+    /// Notes how a stage of SuGaR stands.
+    ///
+    /// # Errors
+    /// When `run.json` cannot be written.
+    pub fn put_stage(&mut self, stage: StageRecord) -> Result<(), RunFolderError> {
+        let place = |stage: SugarStage| SugarStage::ALL.iter().position(|known| *known == stage);
+        put(&mut self.record.stages, stage, |record| place(record.stage));
+        self.write_record()
     }
 
     /// `NAME` below `parent`, or `NAME-2`, `NAME-3`, ... when that is taken: where a new run goes unless told otherwise.
@@ -218,13 +259,22 @@ impl RunFolder {
     /// # Errors
     /// When a file cannot be written.
     pub fn write_setup(&mut self, profile: &Profile, environment: &Environment) -> Result<(), RunFolderError> {
+        write_json(&self.root.join(ENVIRONMENT), environment)?;
+        self.list([ENVIRONMENT])?;
+        self.write_config(profile)
+    }
+
+    /// Writes the settings of the run.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_config(&mut self, profile: &Profile) -> Result<(), RunFolderError> {
         let mut profile = profile.clone();
         // Who goes on with the run, or evaluates it, may stand elsewhere.
         profile.dataset.path = profile.dataset.path.map(|path| absolute(Path::new(&path)));
         let yaml = to_yaml(&profile)?;
         write_atomic(&self.root.join(CONFIG), |file| file.write_all(yaml.as_bytes()))?;
-        write_json(&self.root.join(ENVIRONMENT), environment)?;
-        self.list([CONFIG, ENVIRONMENT])
+        self.list([CONFIG])
     }
 
     /// Writes `cameras.json` and, when there are points, `input.ply`: the points of the scene and those of the background.
@@ -552,6 +602,7 @@ fn fresh(run: NewRun) -> RunRecord {
         evals: Vec::new(),
         files: Vec::new(),
         chosen: Vec::new(),
+        stages: Vec::new(),
     }
 }
 

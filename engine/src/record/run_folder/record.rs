@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::RunFolderError;
+use crate::config::SugarStage;
 use crate::eval::{Means, SetReport, Spread};
 use crate::export::file_digest;
 use crate::scene::SceneIndex;
@@ -42,6 +43,28 @@ pub struct RunRecord {
     /// versions.
     #[serde(default)]
     pub chosen: Vec<String>,
+    /// Stages of SuGaR that have begun, in their order; empty in other runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageRecord>,
+}
+
+/// A stage of SuGaR.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StageRecord {
+    /// Which, as `sugar.stages` has it.
+    pub stage: SugarStage,
+    /// It is over.
+    pub done: bool,
+    /// SHA-256 of what it was made from, hexadecimal: the model or mesh before it, and of meshes the settings. Empty for the
+    /// first.
+    pub of: String,
+    /// How long it took, over all processes that ended with a word.
+    #[serde(serialize_with = "crate::export::milliseconds")]
+    pub seconds: f64,
+    /// Device memory that it allocated, at most at once, bytes; 0 before it is over.
+    pub device_bytes: u64,
+    /// What it left, relative to the run folder, `/` separated.
+    pub files: Vec<String>,
 }
 
 /// How a run stands.

@@ -1,6 +1,7 @@
 //! The whole step against f64 finite differences, and the rasteriser against the plain formula.
 
 use super::*;
+use crate::scene::Camera;
 use crate::twins::TILE;
 use crate::twins::dropout::Dropout;
 use crate::twins::gaussian::VALUES;
@@ -236,6 +237,46 @@ fn gradients_match_differences_where_depths_are_blended() {
         assert!((total(&scene.gaussians) - exact.loss.total).abs() < 1e-12);
         check_compared(compare_with(&scene, &settings, &exact, &total), &settings);
     }
+}
+
+/// On a ball of flat Gaussians, blended normals and those of blended depths agree.
+#[test]
+fn normals_and_depths_of_a_ball_agree() {
+    let count = 3000;
+    let gaussian = |i: u32| {
+        let z = 1.0 - (2.0 * f64::from(i) + 1.0) / f64::from(count);
+        let (azimuth, side) = (f64::from(i) * 2.399_963, (1.0 - z * z).sqrt());
+        let normal = [side * azimuth.cos(), side * azimuth.sin(), z];
+        let mut g = Gaussian::<f64>::ZERO;
+        g.mean = normal;
+        // Turns the z axis to the normal.
+        g.quat = [1.0 + z, -normal[1], normal[0], 0.0];
+        g.log_scale = [0.08, 0.08, 0.002].map(f64::ln);
+        g.logit_opacity = 4.0;
+        g
+    };
+    let gaussians: Vec<_> = (0..count).map(gaussian).collect();
+    let camera = Camera {
+        width_px: 32,
+        height_px: 32,
+        fx: 90.0,
+        fy: 90.0,
+        cx: 16.0,
+        cy: 16.0,
+        rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        translation: [0.0, 0.0, 4.0],
+    };
+    let view = View::<f64>::new(&camera);
+    let settings = Settings {
+        plane_depths: true,
+        ..settings(MIP, 0)
+    };
+    let out = forward(&gaussians, &vec![0.0; gaussians.len()], &view, &settings, BACKGROUND);
+    let Drawn { blended, map, .. } = Drawn::new(&gaussians, &out, &view, true);
+    // The border has no normal, and counts 1.
+    let inside = |i: usize| (1..31).contains(&(i % 32)) && (1..31).contains(&(i / 32));
+    let loss = plain_loss(&blended, &map, inside, &view, 1.0).0.mean * (32.0 * 32.0) / (30.0 * 30.0);
+    assert!(loss < 0.02, "{loss}");
 }
 
 #[test]
