@@ -215,7 +215,7 @@ impl MeshSplatting {
     pub(super) fn schedule(&self, iterations: u32, [degree_every, degree]: [u32; 2]) -> Settings {
         let (lr, losses) = (&self.lr, &self.losses);
         Settings {
-            iterations: iterations,
+            iterations,
             every: self.every,
             split: [self.split_from, self.split_until],
             splitting: SplitRule {
@@ -236,8 +236,8 @@ impl MeshSplatting {
                 .iter()
                 .map(|&[from, samples]| (from, samples))
                 .collect(),
-            degree_every: degree_every,
-            degree: degree,
+            degree_every,
+            degree,
             rates: Rates {
                 position: [lr.positions, lr.positions_end],
                 weight: lr.weights,
