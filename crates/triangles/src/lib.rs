@@ -33,5 +33,5 @@ pub use error::Error;
 pub use model::{Model, is_value};
 pub use prune::Pruned;
 pub use split::Split;
-pub use state::{Happened, Limits, State};
+pub use state::{GEOMETRY_PLANES, Happened, Limits, State};
 pub use triangles::{Triangles, host_bytes};

@@ -56,8 +56,6 @@ pub struct Rates {
 /// Weights of the losses, and when they count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Losses {
-    /// Share of 1 - SSIM beside the absolute difference.
-    pub dssim: f32,
     /// Mean opacity of triangles, before the floor rises.
     pub opacity: f32,
     /// Distance of vertices from the median depth, after the iteration.
@@ -66,10 +64,6 @@ pub struct Losses {
     pub most_depth_difference: f32,
     /// Normals against those of depth, after the iteration.
     pub normals: (f32, u32),
-    /// Depth maps at the start and at the end; in between straight in the logarithm.
-    pub depth: [f32; 2],
-    /// Normal maps.
-    pub normal_maps: f32,
 }
 
 /// Which triangles go.
@@ -154,13 +148,10 @@ impl Settings {
                 color: 1.6e-3,
             },
             losses: Losses {
-                dssim: 0.2,
                 opacity: 1.9e-6,
                 vertex_depth: (2.5e-4, 12_000),
                 most_depth_difference: 0.5,
                 normals: (5e-5, 5000),
-                depth: [0.01, 0.001],
-                normal_maps: 0.01,
             },
         }
     }
@@ -186,7 +177,6 @@ impl Settings {
             losses: Losses {
                 opacity: 0.0,
                 normals: (1e-5, 12_000),
-                depth: [0.0; 2],
                 ..outdoor.losses
             },
             ..outdoor
@@ -272,12 +262,6 @@ impl Settings {
     #[must_use]
     pub fn position_rate_at(&self, iteration: u32) -> f32 {
         between(self.rates.position, iteration, self.iterations)
-    }
-
-    /// Weight of depth maps in an iteration.
-    #[must_use]
-    pub fn depth_weight_at(&self, iteration: u32) -> f32 {
-        between(self.losses.depth, iteration, self.iterations)
     }
 
     /// Weight of the mean opacity in an iteration.
@@ -411,7 +395,6 @@ mod tests {
         );
         assert!(near(outdoor.position_rate_at(0), 1.5e-3) && near(outdoor.position_rate_at(15_000), 1.5e-4));
         assert!(near(outdoor.position_rate_at(30_000), 1.5e-5));
-        assert!(near(outdoor.depth_weight_at(30_000), 0.001) && indoor.depth_weight_at(1) == 0.0);
         assert_eq!([4999, 5000].map(|i| outdoor.opacity_weight_at(i)), [1.9e-6, 0.0]);
         assert_eq!(indoor.opacity_weight_at(1), 0.0);
         assert_eq!(

@@ -11,13 +11,17 @@ use crate::{Error, Model, Triangles, opacity, rows};
 pub struct State {
     /// The model.
     pub model: Model,
-    /// Planes of the optimiser's moments, each with a number per vertex.
+    /// Planes of the optimiser's moments, each with a number per vertex: first and second moments of position and weight, four planes
+    /// each, then of colours, `3 (degree + 1)^2` each, by coefficient and then channel.
     pub moments: Vec<Vec<f32>>,
     /// Importance of each triangle since it was cleared.
     pub importance: Vec<f32>,
     /// Size of each triangle since that was cleared, pixels.
     pub sizes_px: Vec<f32>,
 }
+
+/// Planes of a vertex's position and weight.
+pub const GEOMETRY_PLANES: usize = 4;
 
 /// What a model may not pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +54,19 @@ pub struct Happened {
 }
 
 impl State {
+    /// A model that was never updated or looked at.
+    #[must_use]
+    pub fn new(model: Model) -> Self {
+        let colors = 3 * (model.degree as usize + 1).pow(2);
+        let mut state = Self {
+            moments: vec![vec![0.0; model.positions.len()]; 2 * (GEOMETRY_PLANES + colors)],
+            model,
+            ..Self::default()
+        };
+        state.clear();
+        state
+    }
+
     /// What events read.
     ///
     /// # Errors

@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(
             text,
             "error: no recipe is named `mop`\n\nhint: shipped, nearest first: mip, mcmc, demo, fast, bound, draft, sugar, default, quality, surface, \
-             sugar_light; \
+             sugar_light, meshsplatting, meshsplatting_indoor; \
              a path to a recipe file must end in .yaml or .yml\n"
         );
         assert_eq!(exit, Exit::Config);

@@ -277,6 +277,7 @@ impl Failure for PlanError {
                 BoundError::DoesNotFit { .. } | BoundError::TooLarge { .. } => Exit::DoesNotFit,
                 _ => Exit::Data,
             },
+            Self::Triangles(_) => Exit::DoesNotFit,
             Self::Loss(_) | Self::TooMuchBackground { .. } => Exit::Config,
             Self::NoDevice(_) => Exit::NoDevice,
             Self::DoesNotFit { .. } | Self::ImagesDoNotFit { .. } | Self::HostMemory { .. } => Exit::DoesNotFit,
@@ -289,6 +290,7 @@ impl Failure for PlanError {
             Self::Vulkan(error) => error.hint(),
             Self::Loss(error) => Some(error.hint().to_owned()),
             Self::Bound(error) => Some(error.hint()),
+            Self::Triangles(error) => Some(error.hint()),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
             Self::DoesNotFit { budget, fitting, .. } => {
                 let less = match fitting {
@@ -328,6 +330,7 @@ impl Failure for TrainError {
             Self::Vulkan(error) => error.exit(),
             Self::Export(error) => error.exit(),
             Self::TileTooFull { .. } => Exit::DoesNotFit,
+            Self::Triangles(_) => Exit::Data,
             Self::Job(_) => Exit::Internal,
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible | Stall::Intersections | Stall::Loops) => Exit::DoesNotFit,
@@ -343,8 +346,8 @@ impl Failure for TrainError {
             Self::Checkpoint(error) => error.hint(),
             Self::Export(error) => error.hint(),
             Self::TileTooFull { .. } => Some(MORE_ROOM.to_owned()),
-            // Its message says what to do.
-            Self::Job(_) => None,
+            // Their messages say what to do.
+            Self::Job(_) | Self::Triangles(_) => None,
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible | Stall::Intersections) => Some(MORE_ROOM.to_owned()),
                 Some(Stall::Loops) => Some(

@@ -112,6 +112,7 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         .map(|(open, ..)| open.device.caps().name.as_str());
     let predicted = device
         .and_then(Card::named)
+        .filter(|_| !profile.is_triangles())
         .map(|card| Prediction::new(card, &report.demand, &report.capacities));
     if *json {
         let (residency, host_bytes) = images;
@@ -132,7 +133,7 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
     let minutes = profile.schedule.checkpoint_minutes;
     print(&plan, &first, &chosen, &report, images, minutes, out).map_err(|e| boxed(RunError::from(output_error(e))))?;
     print_rates(device, predicted.as_ref(), out).map_err(|e| boxed(RunError::from(output_error(e))))?;
-    if *mesh {
+    if *mesh && !profile.is_triangles() {
         let model = (&first, report.capacities.n_limit);
         let outlook = mesh_outlook(&profile, &scene, model, &variants, (budget, limits), faults).map_err(boxed)?;
         writeln!(out, "mesh, of the model in the end")
@@ -250,11 +251,14 @@ fn print(
         writeln!(out, "{choice}")?;
     }
     writeln!(out, "capacity")?;
-    writeln!(
-        out,
-        "  Gaussians         {:>12}  (initial {})",
-        c.n_cap, demand.gaussians
-    )?;
+    let what = match c.triangles {
+        Some(sizes) => {
+            writeln!(out, "  vertices          {:>12}", sizes.vertices)?;
+            "triangles"
+        }
+        None => "Gaussians",
+    };
+    writeln!(out, "  {what}         {:>12}  (initial {})", c.n_cap, demand.gaussians)?;
     writeln!(out, "  initial           {}", first.origin())?;
     writeln!(out, "  visible records   {:>12}", c.v_cap)?;
     writeln!(out, "  intersections     {:>12}", c.i_cap)?;
@@ -289,15 +293,17 @@ fn print(
         mib(image_bytes)
     )?;
     let per = |unit, class| BytesPer::of(unit, c, &plan.tensors.variants).class(class);
-    writeln!(
-        out,
-        "  bytes            {:>12.1}  per Gaussian; {:.1} per visible record, {:.1} per intersection, {:.1} per pixel before \
+    if c.triangles.is_none() {
+        writeln!(
+            out,
+            "  bytes            {:>12.1}  per Gaussian; {:.1} per visible record, {:.1} per intersection, {:.1} per pixel before \
          sharing",
-        per(Unit::Gaussian, Class::Persistent),
-        per(Unit::Visible, Class::Arena),
-        per(Unit::Intersection, Class::Arena),
-        per(Unit::Pixel, Class::Arena)
-    )?;
+            per(Unit::Gaussian, Class::Persistent),
+            per(Unit::Visible, Class::Arena),
+            per(Unit::Intersection, Class::Arena),
+            per(Unit::Pixel, Class::Arena)
+        )?;
+    }
     if checkpoint_minutes > 0.0 {
         writeln!(
             out,
@@ -315,11 +321,15 @@ fn print(
         .get(Job::Step(Terms::Image, 0))
         .map_or(0, |step| step.commands.len());
     writeln!(out, "step: {commands} commands")?;
+    let (rows, row) = match c.triangles {
+        Some(sizes) => (sizes.vertices, "vertex"),
+        None => (c.n_cap, "Gaussian"),
+    };
     writeln!(
         out,
-        "verdict: fits, {:.1} % of the cap, {:.1} bytes a Gaussian persistent",
+        "verdict: fits, {:.1} % of the cap, {:.1} bytes a {row} persistent",
         100.0 * report.device_bytes as f64 / report.budget.cap_bytes.max(1) as f64,
-        report.classes.first().map_or(0, |(_, b)| *b) as f64 / f64::from(c.n_cap)
+        report.classes.first().map_or(0, |(_, b)| *b) as f64 / f64::from(rows)
     )?;
     Ok(())
 }

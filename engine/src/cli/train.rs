@@ -118,6 +118,8 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     if let Some(note) = settle_lpips(&mut profile, is_cpu).filter(|_| !quiet) {
         let _ = writeln!(err, "note: {note}");
     }
+    // Triangles end as a mesh without more work.
+    let mesh = mesh && !profile.is_triangles();
     let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some() || overwrite);
     let chain = profile
         .has_stage(SugarStage::Extract)

@@ -53,7 +53,7 @@ pub const DEFAULT: Shipped = Shipped {
 /// Shipped profiles: budgets and capacities, smallest card first.
 pub const PROFILES: [Shipped; 4] = shipped!["profiles/8gb", "profiles/16gb", "profiles/24gb", "profiles/cpu"];
 /// Shipped recipes: training settings.
-pub const RECIPES: [Shipped; 11] = shipped![
+pub const RECIPES: [Shipped; 13] = shipped![
     "recipes/default",
     "recipes/mip",
     "recipes/quality",
@@ -64,6 +64,8 @@ pub const RECIPES: [Shipped; 11] = shipped![
     "recipes/sugar",
     "recipes/sugar_light",
     "recipes/bound",
+    "recipes/meshsplatting",
+    "recipes/meshsplatting_indoor",
     "recipes/demo"
 ];
 /// The recipe used when none is named.

@@ -15,6 +15,7 @@ mod hold_out;
 mod layers;
 mod lpips_choice;
 mod mesh;
+mod mesh_splatting;
 mod most_gaussians;
 mod moved;
 mod profile;
@@ -25,6 +26,7 @@ mod sugar;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod triangles;
 
 pub use adapt::{Adaptation, Facts};
 pub use auto::{AutoError, Budget, choose};
@@ -40,6 +42,7 @@ pub use layers::{
 };
 pub use lpips_choice::LpipsChoice;
 pub use mesh::{Decimate, Mesh, MeshDepth, MeshFormat, MeshMethod, MeshSpace, MeshTexture, TextureKind};
+pub use mesh_splatting::{MeshSplatting, TriangleGradient, TriangleLosses, TriangleRates};
 pub use most_gaussians::MostGaussians;
 pub use profile::{
     Alpha, Background, Cull, Dataset, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model, ModelKind,

@@ -6,7 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bound, DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MostGaussians, Sugar, Validation};
+use super::{
+    Bound, DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MeshSplatting, MostGaussians, Sugar, Validation,
+};
 use crate::gaussians::layout::Storage;
 use crate::plugins::{DensityOptions, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
 use crate::scene::SceneIndex;
@@ -49,6 +51,8 @@ pub struct Profile {
     pub sugar: Option<Sugar>,
     /// Gaussians on the triangles of a mesh.
     pub bound: Bound,
+    /// Training of triangles with shared vertices, where `model.kind` is triangles.
+    pub mesh_splatting: MeshSplatting,
     /// How gradients become steps.
     pub optimizer: Optimizer,
     /// Terms of the image loss.
@@ -210,6 +214,8 @@ pub enum ModelKind {
     /// Plain 3D Gaussians: 0.3 square pixels of dilation, no compensation, no 3D filter; `mip.kernel_size` and the
     /// `mip.filter_*` keys say nothing then.
     Classic,
+    /// Opaque triangles with shared vertices, see `mesh_splatting`; `mip` says nothing then.
+    Triangles,
 }
 
 /// `model.background`

@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::profile::{Memory, Mip, Profile, Schedule};
-use super::{DeviceChoice, bound, sugar};
+use super::{DeviceChoice, bound, sugar, triangles};
 use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, Optimizer, Regularizer};
 
 /// Largest iteration count and iteration number.
@@ -72,6 +72,8 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("bound", |c| profile.bound.check(c));
     bound::check_together(profile, c);
     sugar::check_together(profile, c);
+    c.within("mesh_splatting", |c| profile.mesh_splatting.check(c));
+    triangles::check_together(profile, c);
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));
     c.within("optimizer", |c| {
@@ -293,6 +295,7 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
         }
     }
     scale_period(&mut profile.bound.iterations);
+    profile.mesh_splatting.scale_steps(scale);
     for loss in &mut profile.losses {
         match loss {
             Loss::Normals(options) => scale(&mut options.from),

@@ -291,7 +291,7 @@ fn refusals_say_what_where_and_what_instead() {
             "memroy: {}\n",
             "unknown key `memroy` (f.yaml:2) / known keys, nearest first: memory, mesh, version, run, model, mip, \
              eval, device, train, init, cull, sugar, bound, losses, sinks, dataset, schedule, diagnose, strategy, optimizer, exporters, \
-             regularizers",
+             regularizers, mesh_splatting",
         ),
         (
             "strategy: {kind: adaptiveabs}\n",

@@ -170,7 +170,7 @@ fn deferred_steps(profile: &Profile, variants: &Variants) -> u32 {
 }
 
 /// Width and height of every view, pixels.
-fn pixel_sizes(scene: &SceneIndex) -> impl Iterator<Item = (u32, u32)> {
+pub(super) fn pixel_sizes(scene: &SceneIndex) -> impl Iterator<Item = (u32, u32)> {
     let views = scene.views();
     views.map(|(_, view)| (view.camera.width_px, view.camera.height_px))
 }
@@ -214,6 +214,9 @@ fn times(n: u32, factor: f64) -> u32 {
 /// Most Gaussians that settings allow whatever memory there is, and the key that says so.
 pub(super) fn ceiling(profile: &Profile, scene: &SceneIndex) -> (&'static str, u32) {
     const KEY: &str = "memory.max_gaussians";
+    if let Some(most) = profile.most_points() {
+        return ("mesh_splatting.max_points / 3", most);
+    }
     let bound = match profile.memory.max_gaussians {
         MostGaussians::Set(most) => return (KEY, most),
         MostGaussians::UpTo(bound) => bound,

@@ -84,7 +84,7 @@ impl Demand {
         };
         let settings = Settings {
             filter_2d: match profile.model.kind {
-                ModelKind::Classic => Filter2d::Classic,
+                ModelKind::Classic | ModelKind::Triangles => Filter2d::Classic,
                 ModelKind::Mip => Filter2d::Mip {
                     kernel_size: profile.mip.kernel_size.into(),
                 },

@@ -25,6 +25,9 @@ pub enum PlanError {
     /// The mesh that Gaussians are to be bound to.
     #[error(transparent)]
     Bound(#[from] BoundError),
+    /// A model of triangles.
+    #[error(transparent)]
+    Triangles(#[from] TrianglesError),
     /// Memory that was planned or committed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -225,6 +228,82 @@ impl BoundError {
             Self::TooLarge { most, .. } => {
                 format!("a mesh of fewer triangles: `mesh.decimate: {{ triangles: {most} }}`")
             }
+        }
+    }
+}
+
+/// Why a model of triangles cannot be trained.
+#[derive(Debug, thiserror::Error)]
+pub enum TrianglesError {
+    /// The smallest plan is larger than the cap.
+    #[error(
+        "the first model's {vertices} vertices, three a point, need {:.1} MiB of device memory, and the cap is {:.1} MiB",
+        mib(*needed_bytes),
+        mib(*cap_bytes)
+    )]
+    DoesNotFit {
+        /// Bytes of the smallest plan.
+        needed_bytes: u64,
+        /// Bytes allowed.
+        cap_bytes: u64,
+        /// Vertices of the first model.
+        vertices: u32,
+        /// Vertices that would fit; 0 where not even a few would.
+        fitting: u32,
+    },
+    /// More vertices than a pass can bind.
+    #[error("the model has {vertices} vertices, and passes of this device bind at most {most} at once")]
+    TooLarge {
+        /// Vertices of the model.
+        vertices: u32,
+        /// What a pass can bind.
+        most: u32,
+    },
+    /// Images that no pass can bind whole.
+    #[error(
+        "models of triangles take images of at most {most} pixels on this device, whose passes can bind no more at once, and the largest has {pixels}"
+    )]
+    ImagesTooLarge {
+        /// Of the largest image.
+        pixels: u32,
+        /// That fit a binding.
+        most: u64,
+    },
+    /// The machine has too little memory to connect the surface.
+    #[error(
+        "connecting a surface of {vertices} vertices takes up to {:.1} MiB of memory, and {:.1} MiB are available",
+        mib(*needed_bytes),
+        mib(*available_bytes)
+    )]
+    HostMemory {
+        /// Vertices there is room for.
+        vertices: u32,
+        /// Bytes that it takes.
+        needed_bytes: u64,
+        /// Bytes the system can give without swapping.
+        available_bytes: u64,
+        /// Vertices with which it fits.
+        fitting: u32,
+    },
+}
+
+impl TrianglesError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::DoesNotFit { fitting: 0, .. } => {
+                "a larger `memory.cap_gib`, or `--resolution 2`: images alone leave no room".to_owned()
+            }
+            Self::DoesNotFit { fitting, .. } => format!(
+                "`--set mesh_splatting.max_points={fitting}` fits, with fewer of the points; so does a larger `memory.cap_gib`"
+            ),
+            Self::TooLarge { most, .. } => format!("`--set mesh_splatting.max_points={most}`"),
+            Self::ImagesTooLarge { .. } => "`dataset.resolution` makes images smaller".to_owned(),
+            Self::HostMemory { fitting, .. } => format!(
+                "`--set mesh_splatting.max_points={fitting}` fits; `mesh_splatting.delaunay: false` trains a soup that is not \
+                 connected"
+            ),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::background::{self, Choice, thousands};
 use super::demand::Demand;
 use super::planning::{PlanReport, TrainPlan, plan};
-use super::{Faults, PlanError, bound, order};
+use super::{Faults, PlanError, bound, order, triangles};
 use crate::config::{MostGaussians, Profile};
 use crate::gaussians::background::sphere_points;
 use crate::gaussians::bound::{Binding, BoundMesh};
@@ -20,6 +20,8 @@ use crate::memory::{Budget, PlanLimits};
 use crate::plugins::{Auto, Init};
 use crate::scene::{Camera, ImageStore, Point, SceneIndex, SceneKind, evenly, read_points};
 
+/// Key of the most Gaussians there may be.
+const MAX_GAUSSIANS: &str = "memory.max_gaussians";
 /// Colour of the background until photos say what it is.
 const GREY: [u8; 3] = [127; 3];
 
@@ -35,8 +37,10 @@ pub struct FirstModel {
     choice: Option<Choice>,
     /// What the others are, for people.
     source: &'static str,
-    /// How many of them there were before `memory.max_gaussians` thinned them.
+    /// How many of them there were before they were thinned.
     offered: usize,
+    /// The key that says how many there may be.
+    thinned_by: &'static str,
     /// The mesh that they are bound to, and what was left out of its file.
     bound: Option<(BoundMesh, Binding, Option<String>)>,
 }
@@ -94,6 +98,7 @@ impl FirstModel {
                     choice: None,
                     source: "given Gaussians",
                     offered,
+                    thinned_by: MAX_GAUSSIANS,
                     bound: None,
                 });
             }
@@ -101,6 +106,7 @@ impl FirstModel {
                 let read = bound::read(options, profile, scene.extent)?;
                 return Ok(Self {
                     offered: read.gaussians.len(),
+                    thinned_by: MAX_GAUSSIANS,
                     gaussians: read.gaussians,
                     background: Vec::new(),
                     colors: Vec::new(),
@@ -111,7 +117,11 @@ impl FirstModel {
             }
         };
         let offered = points.len();
-        if let MostGaussians::Set(most) = profile.memory.max_gaussians
+        let most_points = match (profile.most_points(), profile.memory.max_gaussians) {
+            (Some(most), _) | (None, MostGaussians::Set(most)) => Some(most),
+            (None, MostGaussians::UpTo(_)) => None,
+        };
+        if let Some(most) = most_points
             && offered > most as usize
         {
             points = evenly(offered, most as usize).map(|at| points[at]).collect();
@@ -148,6 +158,11 @@ impl FirstModel {
             choice,
             source,
             offered,
+            thinned_by: if profile.is_triangles() {
+                "mesh_splatting.max_points"
+            } else {
+                MAX_GAUSSIANS
+            },
             bound: None,
         })
     }
@@ -236,10 +251,11 @@ impl FirstModel {
         let (all, background) = (self.gaussians.len(), self.background.len());
         let points = match all - background {
             kept if kept < self.offered => format!(
-                "{} of {} {} (`memory.max_gaussians`)",
+                "{} of {} {} (`{}`)",
                 thousands(kept),
                 thousands(self.offered),
-                self.source
+                self.source,
+                self.thinned_by
             ),
             kept => format!("{} {}", thousands(kept), self.source),
         };
@@ -287,6 +303,15 @@ pub fn plan_first(
     faults: &Faults,
 ) -> Result<(FirstModel, TrainPlan, PlanReport), PlanError> {
     let mut first = FirstModel::new(profile, scene)?;
+    if profile.is_triangles() {
+        let vertices = 3 * u32::try_from(first.gaussians.len()).unwrap_or(u32::MAX / 3);
+        let start = triangles::Start {
+            vertices,
+            triangles: vertices / 3,
+        };
+        let (plan, report) = triangles::plan(profile, scene, start, (budget, limits), variants, faults)?;
+        return Ok((first, plan, report));
+    }
     let others = u32::try_from(first.gaussians.len() - first.background.len()).unwrap_or(u32::MAX);
     loop {
         let demand = first.demand(profile, scene);

@@ -36,7 +36,7 @@ pub use bytes::{BytesPer, Unit};
 pub use capacity::CapacitySource;
 pub use cards::Card;
 pub use demand::{Demand, DemandSource};
-pub use error::{BoundError, LossError, PlanError};
+pub use error::{BoundError, LossError, PlanError, TrianglesError};
 pub use faults::{BudgetFault, FaultError, Faults};
 pub use first::{FirstModel, plan_first};
 pub use host_memory::available_bytes;

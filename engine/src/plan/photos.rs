@@ -2,7 +2,7 @@
 
 use super::look::background;
 use super::model::gib_to_bytes;
-use super::{CapacitySource, PlanError, PlanReport};
+use super::{CapacitySource, PlanError, PlanReport, TrianglesError};
 use crate::config::{Profile, Residency};
 use crate::scene::{ImageOptions, SceneIndex, estimate_host_bytes, photo_bytes};
 
@@ -53,7 +53,11 @@ pub fn plan_with_photos<T>(
                     report(&plan).capacities_from,
                     CapacitySource::Generous | CapacitySource::Forced
                 ) => {}
-            Err(PlanError::DoesNotFit { .. } | PlanError::ImagesDoNotFit { .. }) => {}
+            Err(
+                PlanError::DoesNotFit { .. }
+                | PlanError::ImagesDoNotFit { .. }
+                | PlanError::Triangles(TrianglesError::DoesNotFit { .. }),
+            ) => {}
             result => return result,
         }
     }

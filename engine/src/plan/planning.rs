@@ -71,8 +71,8 @@ pub struct TrainPlan {
     pub record_bands: Option<RecordBandTensors>,
     /// What is submitted.
     pub jobs: Jobs<Program>,
-    /// What [`Job::Histogram`] leaves for the host, [`histogram::BYTES`].
-    pub histogram_back: Span,
+    /// What [`Job::Histogram`] leaves for the host, [`histogram::BYTES`]; none where there is no such job.
+    pub histogram_back: Option<Span>,
     /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
     pub lpips: Option<LpipsTensors>,
     /// What the residency probe compares with; none where it can tell nothing.
@@ -184,7 +184,7 @@ impl TrainPlan {
         Self {
             jobs,
             record_bands,
-            histogram_back,
+            histogram_back: Some(histogram_back),
             bands,
             layout: layout_of(profile),
             table,
@@ -304,7 +304,7 @@ fn arena_uses(placed: &Plan) -> Vec<ArenaUse> {
 /// Largest scale that is cloned rather than split, as a share of the scene extent, as in 3DGS.
 const CLONE_EXTENT: f64 = 0.01_f32 as f64;
 /// Gaussians between two sizes that the search for the largest plan tries: finer than anyone's budget.
-const SIZE_STEP: u32 = 1 << 14;
+pub(super) const SIZE_STEP: u32 = 1 << 14;
 
 /// Finds the largest capacities that fit the budget.
 ///
@@ -334,19 +334,11 @@ pub fn plan(
         }
         None => ceiling(profile, scene).1.min(most.unwrap_or(u32::MAX)).max(initial),
     };
-    let parts = scene.parts();
-    let resident_bytes: Vec<u64> = match profile.dataset.residency {
-        Residency::Device => scene
-            .train
-            .iter()
-            .map(|view| photo_bytes(view.pixels(), parts))
-            .collect(),
-        Residency::Auto | Residency::Host | Residency::Stream => Vec::new(),
-    };
+    let resident_bytes = resident_bytes(profile, scene);
     let page_bytes = limits.largest_tensor();
     let build_for = |demand: &Demand, n: u32, level: u32| -> Result<Candidate, PlanError> {
         let (capacities, source) = capacity::capacities(profile, scene, demand, (n, level), limits, variants, faults);
-        let mut plan = TrainPlan::new(
+        let plan = TrainPlan::new(
             &capacities,
             variants,
             profile,
@@ -354,14 +346,7 @@ pub fn plan(
             &resident_bytes,
             page_bytes,
         );
-        if budget.reference_bytes > 0 {
-            plan = plan.with_probe();
-        }
-        if profile.eval.lpips != LpipsChoice::Off {
-            plan = plan.with_lpips(scene.largest_px().into())?;
-        }
-        let placed = plan.place(limits)?;
-        Ok(Candidate { plan, placed, source })
+        Candidate::new(plan, source, profile, scene, (budget, limits))
     };
     let build = |n: u32, level: u32| build_for(demand, n, level);
     let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
@@ -431,39 +416,77 @@ pub fn plan(
             }
         };
     }
-    let Candidate { plan, placed, source } = best;
-    let classes = [
-        Class::Persistent,
-        Class::Arena,
-        Class::Images,
-        Class::Small,
-        Class::Upload,
-        Class::Readback,
-    ];
-    let report = PlanReport {
-        capacities: plan.tensors.capacities,
-        capacities_from: source,
-        demand: *demand,
-        budget,
-        device_bytes: placed.device_bytes(),
-        host_bytes: placed.host_bytes(),
-        classes: classes.map(|c| (c, placed.class_bytes(c))).to_vec(),
-        arena_live_bytes: placed.arena_live_bytes,
-        arena_uses: arena_uses(&placed),
-    };
-    Ok((plan, report))
+    Ok(best.reported(demand, budget))
 }
 
 /// A plan that may or may not fit.
-struct Candidate {
-    plan: TrainPlan,
-    placed: Plan,
-    source: CapacitySource,
+pub(super) struct Candidate {
+    pub(super) plan: TrainPlan,
+    pub(super) placed: Plan,
+    pub(super) source: CapacitySource,
+}
+
+impl Candidate {
+    /// Places a plan for `profile` in full, with what goes with every run's.
+    pub(super) fn new(
+        mut plan: TrainPlan,
+        source: CapacitySource,
+        profile: &Profile,
+        scene: &SceneIndex,
+        (budget, limits): (Budget, PlanLimits),
+    ) -> Result<Self, PlanError> {
+        if budget.reference_bytes > 0 {
+            plan = plan.with_probe();
+        }
+        if profile.eval.lpips != LpipsChoice::Off {
+            plan = plan.with_lpips(scene.largest_px().into())?;
+        }
+        let placed = plan.place(limits)?;
+        Ok(Self { plan, placed, source })
+    }
+
+    /// The plan and its report.
+    pub(super) fn reported(self, demand: &Demand, budget: Budget) -> (TrainPlan, PlanReport) {
+        let Self { plan, placed, source } = self;
+        let classes = [
+            Class::Persistent,
+            Class::Arena,
+            Class::Images,
+            Class::Small,
+            Class::Upload,
+            Class::Readback,
+        ];
+        let report = PlanReport {
+            capacities: plan.tensors.capacities,
+            capacities_from: source,
+            demand: *demand,
+            budget,
+            device_bytes: placed.device_bytes(),
+            host_bytes: placed.host_bytes(),
+            classes: classes.map(|c| (c, placed.class_bytes(c))).to_vec(),
+            arena_live_bytes: placed.arena_live_bytes,
+            arena_uses: arena_uses(&placed),
+        };
+        (plan, report)
+    }
+}
+
+/// Bytes of every photo that is to stay on the device.
+pub(super) fn resident_bytes(profile: &Profile, scene: &SceneIndex) -> Vec<u64> {
+    let parts = scene.parts();
+    match profile.dataset.residency {
+        Residency::Device => scene
+            .train
+            .iter()
+            .map(|view| photo_bytes(view.pixels(), parts))
+            .collect(),
+        Residency::Auto | Residency::Host | Residency::Stream => Vec::new(),
+    }
 }
 
 /// What `build` makes of the largest number from `low` to `high` that fits; `high` is known not to, and `best` is what
 /// there is when nothing above `low` does.
-fn largest(
+pub(super) fn largest(
     mut low: u32,
     mut high: u32,
     mut best: Candidate,

@@ -447,7 +447,8 @@ pub enum Event {
 /// A part of the way from a model to a mesh.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeshStageRow {
-    /// Which: points, reconstruct, touch, integrate, march, color, clean, decimate, project, peel, texture or write.
+    /// Which: points, reconstruct, touch, integrate, march, color, clean, decimate, project, peel, texture or write; of triangles in
+    /// training prune, split, connect or finish.
     pub stage: String,
     /// How long it took.
     #[serde(serialize_with = "milliseconds")]

@@ -57,6 +57,10 @@ impl Measure for Trained<'_> {
     }
 
     fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Option<Vec<[f32; 4]>>, RunError> {
+        // Triangles are no light that hangs in the air.
+        if self.trainer.is_triangles() {
+            return Ok(None);
+        }
         Ok(Some(self.trainer.near_light(camera, limit)?))
     }
 

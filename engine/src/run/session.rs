@@ -216,7 +216,7 @@ impl Session {
             interrupt.set_heard(true);
             if self.trainer.culls_last() {
                 self.settle()?;
-                self.trainer.cull_last()?;
+                self.trainer.cull_last(&self.phase.scene)?;
                 self.tell_events()?;
             }
             // Measured and saved before a densification or reset of the same iteration, as the reference does; a

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::TriangleSizes;
 use crate::gaussians::bound::Binding;
 use crate::gaussians::layout::{CHUNK, StatePlanes, Storage};
 use crate::kernels::catch_up::ROW_BYTES;
@@ -96,6 +97,9 @@ pub struct Capacities {
     /// The mesh that Gaussians are bound to; none where they are free.
     #[serde(default)]
     pub bound: Option<Binding>,
+    /// The vertices of a model of triangles, which then are what Gaussians are elsewhere; none for models of Gaussians.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triangles: Option<TriangleSizes>,
 }
 
 impl Capacities {
@@ -139,6 +143,7 @@ impl Capacities {
             losses: ExtraLosses::default(),
             poses: 0,
             bound: None,
+            triangles: None,
         }
     }
 

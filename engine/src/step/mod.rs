@@ -52,5 +52,5 @@ pub use reorder::{ReorderTensors, reorder, reorder_rows};
 pub use resident::{Place, ResidentImages};
 pub use surface::surface;
 pub use tensors::{FilterTensors, Rings, StepExtras, StepTensors};
-pub use triangle_io::{clear_importance, read_state, write_state};
+pub use triangle_io::{change_weights, clear_importance, list_adjacency, read_state, write_state};
 pub use triangle_tensors::{TriangleSizes, TriangleTensors};

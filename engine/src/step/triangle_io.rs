@@ -1,22 +1,22 @@
 //! What triangles train from between host and device.
 
+use std::borrow::Cow;
+
 use super::{StepTensors, TriangleTensors};
 use crate::gaussians::layout;
 use crate::kernels::counters::Counters;
-use crate::kernels::triangles::VertexChunk;
+use crate::kernels::triangles::{Topology, VertexChunk};
 use crate::memory::{Gpu, MemoryError};
 use crate::program::{Program, Span};
-use crate::triangles::{Adjacency, GEOMETRY_PLANES, Maxima, PLANE_WEIGHT, State, TriangleModel};
+use crate::triangles::{Adjacency, GEOMETRY_PLANES, PLANE_WEIGHT, State, TriangleModel};
 
-/// Numbers of a state, one list behind another.
+/// Numbers of a model, a row a vertex.
 #[derive(Clone, Copy)]
-enum List {
+enum Rows {
     Positions,
     Weights,
     Sh0,
     ShRest,
-    /// One of [`State::moments`].
-    Moments(usize),
 }
 
 /// What of a vertex a tensor of its chunk has.
@@ -24,61 +24,96 @@ enum List {
 enum Group {
     Geometry,
     Colors,
+    /// Moments from this plane of a state's on.
     Moments(usize),
 }
 
 /// The tensors of a chunk, and planes of each.
 fn groups(chunk: &VertexChunk, degree: u32) -> [(Group, Span, u32); 6] {
-    let colors = layout::sh_planes(degree);
+    let (geometry, colors) = (GEOMETRY_PLANES as usize, layout::sh_planes(degree));
+    let of_colors = 2 * geometry;
     [
         (Group::Geometry, chunk.geometry, GEOMETRY_PLANES),
         (Group::Colors, chunk.sh, colors),
         (Group::Moments(0), chunk.geometry_m, GEOMETRY_PLANES),
-        (Group::Moments(1), chunk.geometry_v, GEOMETRY_PLANES),
-        (Group::Moments(2), chunk.sh_m, colors),
-        (Group::Moments(3), chunk.sh_v, colors),
+        (Group::Moments(geometry), chunk.geometry_v, GEOMETRY_PLANES),
+        (Group::Moments(of_colors), chunk.sh_m, colors),
+        (Group::Moments(of_colors + colors as usize), chunk.sh_v, colors),
     ]
 }
 
+/// Where the numbers of a plane are.
+enum Place {
+    /// Every row's number at this place, and how many a row has.
+    Of(Rows, usize, usize),
+    /// This plane of moments.
+    Moments(usize),
+}
+
 impl Group {
-    /// The list that has a plane's numbers, how many of it a vertex has, and which of them.
-    fn place(self, degree: u32, plane: u32) -> (List, usize, usize) {
+    fn place(self, degree: u32, plane: u32) -> Place {
         let at = plane as usize;
         let colors = layout::sh_planes(degree) as usize;
         match self {
-            Self::Geometry if plane == PLANE_WEIGHT => (List::Weights, 1, 0),
-            Self::Geometry => (List::Positions, 3, at),
-            Self::Colors if at < 3 => (List::Sh0, 3, at),
-            Self::Colors => (List::ShRest, colors - 3, at - 3),
-            Self::Moments(k) => (
-                List::Moments(k),
-                [4, 4, colors, colors].get(k).copied().unwrap_or(1),
-                at,
-            ),
+            Self::Geometry if plane == PLANE_WEIGHT => Place::Of(Rows::Weights, 0, 1),
+            Self::Geometry => Place::Of(Rows::Positions, at, 3),
+            Self::Colors if at < 3 => Place::Of(Rows::Sh0, at, 3),
+            Self::Colors => Place::Of(Rows::ShRest, at - 3, colors - 3),
+            Self::Moments(first) => Place::Moments(first + at),
         }
     }
 }
 
-impl List {
-    fn of(self, state: &State) -> &[f32] {
-        let model = &state.model;
+impl Rows {
+    fn of(self, model: &TriangleModel) -> &[f32] {
         match self {
             Self::Positions => model.positions.as_flattened(),
             Self::Weights => &model.weights,
             Self::Sh0 => model.sh0.as_flattened(),
             Self::ShRest => &model.sh_rest,
-            Self::Moments(k) => state.moments.get(k).map(Vec::as_slice).unwrap_or_default(),
         }
     }
 
-    fn of_mut(self, state: &mut State) -> &mut [f32] {
-        let model = &mut state.model;
+    fn of_mut(self, model: &mut TriangleModel) -> &mut [f32] {
         match self {
             Self::Positions => model.positions.as_flattened_mut(),
             Self::Weights => &mut model.weights,
             Self::Sh0 => model.sh0.as_flattened_mut(),
             Self::ShRest => &mut model.sh_rest,
-            Self::Moments(k) => state.moments.get_mut(k).map(Vec::as_mut_slice).unwrap_or_default(),
+        }
+    }
+}
+
+/// The numbers of `count` vertices from `first` on that a plane has.
+fn plane_values<'a>(state: &'a State, place: &Place, first: usize, count: usize) -> Cow<'a, [f32]> {
+    match *place {
+        Place::Of(rows, at, width) => {
+            let rows = rows.of(&state.model).chunks_exact(width).skip(first).take(count);
+            rows.filter_map(|row| row.get(at).copied()).collect()
+        }
+        Place::Moments(plane) => {
+            let plane = state.moments.get(plane).map(Vec::as_slice).unwrap_or_default();
+            Cow::Borrowed(plane.get(first..plane.len().min(first + count)).unwrap_or_default())
+        }
+    }
+}
+
+/// Puts the numbers of vertices from `first` on where they belong.
+fn put_values(state: &mut State, place: &Place, first: usize, values: &[f32]) {
+    match *place {
+        Place::Of(rows, at, width) => {
+            let rows = rows.of_mut(&mut state.model).chunks_exact_mut(width).skip(first);
+            for (row, value) in rows.zip(values) {
+                if let Some(place) = row.get_mut(at) {
+                    *place = *value;
+                }
+            }
+        }
+        Place::Moments(plane) => {
+            let plane = state.moments.get_mut(plane).and_then(|plane| plane.get_mut(first..));
+            for (place, value) in plane.unwrap_or_default().iter_mut().zip(values) {
+                *place = *value;
+            }
         }
     }
 }
@@ -129,14 +164,12 @@ pub fn write_state(gpu: &mut Gpu, t: &StepTensors, state: &State) -> Result<(), 
         let first = chunk.first as usize;
         for (group, view, planes) in groups(chunk, state.model.degree) {
             for plane in 0..planes {
-                let (list, width, at) = group.place(state.model.degree, plane);
-                let rows = list
-                    .of(state)
-                    .chunks_exact(width)
-                    .skip(first)
-                    .take(chunk.stride as usize);
-                let values: Vec<f32> = rows.filter_map(|row| row.get(at).copied()).collect();
-                gpu.write(&plane_of(chunk, &view, plane), &values)?;
+                let place = group.place(state.model.degree, plane);
+                let count = (n - first).min(chunk.stride as usize);
+                gpu.write(
+                    &plane_of(chunk, &view, plane),
+                    &plane_values(state, &place, first, count),
+                )?;
             }
         }
     }
@@ -145,13 +178,9 @@ pub fn write_state(gpu: &mut Gpu, t: &StepTensors, state: &State) -> Result<(), 
         let corners: Vec<u32> = triangles.iter().filter_map(|t| t.get(k).copied()).collect();
         gpu.write(view, &corners)?;
     }
-    let adjacency = Adjacency::new(n, triangles);
-    gpu.write(&own.topology.adjacency_starts, &adjacency.starts)?;
-    for (part, view) in adjacency.corners.chunks(cap).zip(&own.topology.adjacency) {
-        gpu.write(view, part)?;
-    }
-    gpu.write(&own.topology.importance, &state.maxima.importance)?;
-    gpu.write(&own.topology.size, &state.maxima.sizes_px)?;
+    write_adjacency(gpu, &own.topology, n, triangles)?;
+    gpu.write(&own.topology.importance, &state.importance)?;
+    gpu.write(&own.topology.size, &state.sizes_px)?;
     let before: Vec<Counters> = gpu.read(&t.shared.counters, 1)?;
     let counters = Counters {
         gaussians: u32::try_from(triangles.len()).unwrap_or(u32::MAX),
@@ -159,6 +188,47 @@ pub fn write_state(gpu: &mut Gpu, t: &StepTensors, state: &State) -> Result<(), 
         ..Counters::default()
     };
     gpu.write(&t.shared.counters, &[counters])
+}
+
+fn write_adjacency(gpu: &mut Gpu, topology: &Topology, n: usize, triangles: &[[u32; 3]]) -> Result<(), MemoryError> {
+    let adjacency = Adjacency::new(n, triangles);
+    gpu.write(&topology.adjacency_starts, &adjacency.starts)?;
+    for (part, view) in adjacency.corners.chunks(topology.cap as usize).zip(&topology.adjacency) {
+        gpu.write(view, part)?;
+    }
+    Ok(())
+}
+
+/// Lists the triangles of each of `n_vertices` vertices anew, from the corners that the device has.
+///
+/// # Errors
+/// [`MemoryError::OutOfRange`] for a triangle without one of its vertices.
+pub fn list_adjacency(gpu: &mut Gpu, t: &StepTensors, n_vertices: u32) -> Result<(), MemoryError> {
+    let own = own(t)?;
+    let triangles = read_corners(gpu, t, &own.topology)?;
+    if triangles.as_flattened().iter().any(|&v| v >= n_vertices) {
+        return Err(too_large("triangles", triangles.len()));
+    }
+    write_adjacency(gpu, &own.topology, n_vertices as usize, &triangles)
+}
+
+/// Changes the weights of all vertices, and nothing else.
+///
+/// # Errors
+/// [`MemoryError::Vulkan`].
+pub fn change_weights(
+    gpu: &mut Gpu,
+    t: &StepTensors,
+    n_vertices: u32,
+    mut change: impl FnMut(&mut [f32]),
+) -> Result<(), MemoryError> {
+    for chunk in own(t)?.chunks.iter().filter(|chunk| chunk.first < n_vertices) {
+        let view = plane_of(chunk, &chunk.geometry, PLANE_WEIGHT);
+        let mut weights: Vec<f32> = gpu.read(&view, (n_vertices - chunk.first).min(chunk.stride) as usize)?;
+        change(&mut weights);
+        gpu.write(&view, &weights)?;
+    }
+    Ok(())
 }
 
 /// Forgets how important triangles were.
@@ -201,27 +271,24 @@ pub fn read_state(
         for (group, view, planes) in groups(chunk, degree) {
             for plane in 0..planes {
                 let values: Vec<f32> = gpu.read(&plane_of(chunk, &view, plane), count)?;
-                let (list, width, at) = group.place(degree, plane);
-                let rows = list.of_mut(&mut state).chunks_exact_mut(width).skip(first);
-                for (row, value) in rows.zip(values) {
-                    if let Some(place) = row.get_mut(at) {
-                        *place = value;
-                    }
-                }
+                put_values(&mut state, &group.place(degree, plane), first, &values);
             }
         }
     }
+    state.model.triangles = read_corners(gpu, t, &own.topology)?;
+    let count = state.model.triangles.len();
+    state.importance = gpu.read(&own.topology.importance, count)?;
+    state.sizes_px = gpu.read(&own.topology.size, count)?;
+    Ok(state)
+}
+
+fn read_corners(gpu: &mut Gpu, t: &StepTensors, topology: &Topology) -> Result<Vec<[u32; 3]>, MemoryError> {
     let counters: Vec<Counters> = gpu.read(&t.shared.counters, 1)?;
-    let count = counters.first().map_or(0, |c| c.gaussians.min(own.topology.cap)) as usize;
-    let [first, second, third] = own.topology.corners;
+    let count = counters.first().map_or(0, |c| c.gaussians.min(topology.cap)) as usize;
+    let [first, second, third] = topology.corners;
     let first: Vec<u32> = gpu.read(&first, count)?;
     let second: Vec<u32> = gpu.read(&second, count)?;
     let third: Vec<u32> = gpu.read(&third, count)?;
     let rows = first.into_iter().zip(second).zip(third);
-    state.model.triangles = rows.map(|((a, b), c)| [a, b, c]).collect();
-    state.maxima = Maxima {
-        importance: gpu.read(&own.topology.importance, count)?,
-        sizes_px: gpu.read(&own.topology.size, count)?,
-    };
-    Ok(state)
+    Ok(rows.map(|((a, b), c)| [a, b, c]).collect())
 }

@@ -1,5 +1,7 @@
 //! Tensors of models of triangles, beside those of all steps.
 
+use serde::{Deserialize, Serialize};
+
 use super::Capacities;
 use crate::gaussians::layout;
 use crate::kernels::triangles::{Partials, Records, Screen, Terms, Topology, VertexChunk};
@@ -8,7 +10,7 @@ use crate::program::{Class, Span, Tag, TensorTable};
 use crate::triangles::GEOMETRY_PLANES;
 
 /// Sizes beside [`Capacities`](super::Capacities), whose Gaussians are triangles here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TriangleSizes {
     /// Vertices there is room for.
     pub vertices: u32,

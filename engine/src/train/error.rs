@@ -23,6 +23,9 @@ pub enum TrainError {
     /// A file of the run.
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// What happens to triangles between steps.
+    #[error(transparent)]
+    Triangles(#[from] kiln_triangles::Error),
     /// A checkpoint.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

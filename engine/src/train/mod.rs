@@ -12,6 +12,7 @@ mod peaks;
 mod poses;
 mod probe;
 mod timing;
+mod trainable;
 mod trainer;
 pub(crate) mod uniforms;
 mod upload;

@@ -8,6 +8,7 @@ mod replay;
 mod results;
 mod staging;
 mod timed;
+mod triangles;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -21,7 +22,8 @@ use super::growth_hold::GrowthHold;
 use super::peaks::Peaks;
 use super::probe::Probe;
 use super::timing::TimedStep;
-use super::uniforms::{self, GroupSteps, Lengths};
+use super::trainable::Trainable;
+use super::uniforms::{GroupSteps, Lengths};
 use super::upload::{self, Uploads};
 use crate::config::Profile;
 use crate::gaussians::Gaussians;
@@ -101,6 +103,8 @@ pub struct Trainer {
     /// None where it can tell nothing.
     pub(super) probe: Option<Probe>,
     pub(super) tensors: StepTensors,
+    /// What is trained.
+    pub(super) model: Trainable,
     pub(super) readback: EvalReadback,
     /// The ring's places for images.
     pub(super) uploads: Uploads,
@@ -128,7 +132,7 @@ pub struct Trainer {
     over: u32,
     /// Histograms that the device counts after an iteration, not read yet.
     counting: Option<(u32, Ticket)>,
-    pub(super) histogram_back: Span,
+    pub(super) histogram_back: Option<Span>,
     /// Largest memory figures of earlier processes of this run.
     earlier_peaks: Peaks,
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
@@ -198,6 +202,7 @@ impl Trainer {
             timed_jobs,
             probe,
             uploads: Uploads::new(upload::places(&mut gpu, &plan.tensors.rings)?),
+            model: Trainable::new(&profile, &report.capacities),
             tensors: plan.tensors,
             readback: plan.readback,
             gpu,
@@ -378,7 +383,7 @@ impl Trainer {
         self.held = Some(self.iteration);
         let events = schedule::events_at(&self.profile, self.iteration);
         self.steps.advance(events.adam_skip_mask);
-        let mut block = uniforms::train(
+        let mut block = self.model.uniforms(
             &self.profile,
             camera,
             self.iteration,
@@ -412,6 +417,7 @@ impl Trainer {
     /// [`TrainError::Memory`].
     pub fn release(&mut self) -> Result<(), TrainError> {
         match self.held.take() {
+            Some(iteration) if self.is_triangles() => self.change_triangles(iteration),
             Some(iteration) => {
                 self.submit_events(iteration)?;
                 self.restart_adam(iteration)
@@ -549,11 +555,14 @@ impl Trainer {
 
     pub(super) fn write_uniforms(&mut self, slot: u32, block: &StepUniforms) -> Result<(), TrainError> {
         let rings = self.tensors.rings;
-        let bytes = bytemuck::bytes_of(block);
-        let view = rings
-            .uniforms
-            .slice(u64::from(slot) * rings.uniforms_stride, bytes.len() as u64);
-        self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(bytes);
+        let own = self.model.behind(block);
+        let behind = own.as_ref().map(bytemuck::bytes_of).unwrap_or_default();
+        let mut at = u64::from(slot) * rings.uniforms_stride;
+        for bytes in [bytemuck::bytes_of(block), behind] {
+            let view = rings.uniforms.slice(at, bytes.len() as u64);
+            self.gpu.memory_mut().host_mut(&view)?.copy_from_slice(bytes);
+            at += bytes.len() as u64;
+        }
         Ok(())
     }
 

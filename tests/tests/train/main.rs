@@ -25,3 +25,4 @@ mod storage;
 mod strategies;
 mod sugar;
 mod surface;
+mod triangles;

@@ -341,6 +341,101 @@ pub(super) const MESHES: &[Row] = &[
 /// Flags of the MeshSplatting trainer that say nothing there either.
 pub(super) const TRIANGLES: &[Row] = &[
     Refused(
+        &["--indoor"],
+        "--indoor",
+        "`--recipe meshsplatting_indoor` has the settings for rooms, `meshsplatting` those for scenes outdoors; the keys are those of `mesh_splatting`",
+    ),
+    Refused(
+        &["--max_points"],
+        "--max_points 8000000",
+        "the key is `mesh_splatting.max_points`, of vertices; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--add_percentage"],
+        "--add_percentage 1.23",
+        "the key is `mesh_splatting.growth`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--splitt_large_triangles"],
+        "--splitt_large_triangles 100",
+        "the key is `mesh_splatting.split_largest`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--size_probs_zero", "--size_probs_zero_image_space"],
+        "--size_probs_zero 0.000075",
+        "the key is `mesh_splatting.split_area`, in scene units; `--set KEY=VALUE` sets it. There is none for areas on images, which are 0 there",
+    ),
+    Refused(
+        &["--start_pruning"],
+        "--start_pruning 4000",
+        "the key is `mesh_splatting.prune_from`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--prune_triangles_threshold"],
+        "--prune_triangles_threshold 0.235",
+        "the key is `mesh_splatting.prune_opacity`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--prune_size"],
+        "--prune_size 1400",
+        "the key is `mesh_splatting.prune_size_px`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--start_opacity_floor"],
+        "--start_opacity_floor 5000",
+        "the key is `mesh_splatting.floor_from`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--final_opacity_iter"],
+        "--final_opacity_iter 24000",
+        "the key is `mesh_splatting.floor_until`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--sigma_start", "--sigma_until", "--set_sigma"],
+        "--set_sigma 1.0",
+        "the window goes from the first to the second value of `mesh_splatting.sigma` over the whole run; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--set_weight"],
+        "--set_weight 0.28",
+        "it is a constant, 0.28; what rises above it is `mesh_splatting.floor_from`",
+    ),
+    Refused(
+        &["--start_upsampling", "--upscaling_factor"],
+        "--start_upsampling 20000",
+        "the key is `mesh_splatting.supersample`, a list of iterations and samples; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--lr_triangles_points_init"],
+        "--lr_triangles_points_init 0.0015",
+        "the keys are `mesh_splatting.lr.positions` and `mesh_splatting.lr.positions_end`, a hundredth; `--set KEY=VALUE` sets them",
+    ),
+    Refused(
+        &["--weight_lr"],
+        "--weight_lr 0.03",
+        "the key is `mesh_splatting.lr.weights`; `--set KEY=VALUE` sets it. Colours have `mesh_splatting.lr.colors` there, which is `--feature_lr`",
+    ),
+    Refused(
+        &["--lambda_weight"],
+        "--lambda_weight 0.0000019",
+        "the key is `mesh_splatting.losses.opacity`; `--set KEY=VALUE` sets it",
+    ),
+    Refused(
+        &["--lambda_vertex", "--start_vertex_opt", "--max_diff_threshold"],
+        "--lambda_vertex 0.00025",
+        "the keys are `mesh_splatting.losses.vertex_depth`, `mesh_splatting.losses.vertex_depth_from` and `mesh_splatting.losses.most_depth_difference`; `--set KEY=VALUE` sets them",
+    ),
+    Refused(
+        &["--lambda_normals", "--iteration_mesh"],
+        "--lambda_normals 0.00005",
+        "the keys are `mesh_splatting.losses.normals` and `mesh_splatting.losses.normals_from`; `--set KEY=VALUE` sets them",
+    ),
+    Refused(
+        &["--lambda_normals_super", "--depth_lambda_init", "--depth_lambda_final"],
+        "--depth_lambda_init 0.01",
+        "triangles are trained without depth and normal maps; `mesh_splatting.losses` has what compares them with each other",
+    ),
+    Refused(
         &["--lamba_depth", "--depth_ratio"],
         "--depth_ratio 1.0",
         "MeshSplatting reads it nowhere; leave it out, or weigh depth maps by `losses: [..., { kind: depth, weight: 1 }]`",
@@ -487,7 +582,8 @@ pub(in crate::cli) fn page() -> String {
          the iteration to start from, `-r` the kind of regularisation and `-o` the folder of the first model; here they are\n\
          image folder, resolution and run folder, as in the trainers above.\n\n{}\n\
          ## MeshSplatting\n\n\
-         Flags without effect in that trainer.\n\n{}",
+         `kiln train --recipe meshsplatting`, and `meshsplatting_indoor` for its `--indoor`. Those that the trainer has in common with\n\
+         the ones above are there; the last four are without effect in it.\n\n{}",
         table(GAUSSIANS),
         table(OTHERS),
         table(MESHES),

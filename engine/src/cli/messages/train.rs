@@ -10,7 +10,7 @@ use crate::gaussians::init::InitError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
-use crate::plan::{BoundError, Job, LossError, NoJob, PlanError};
+use crate::plan::{BoundError, Job, LossError, NoJob, PlanError, TrianglesError};
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
 use crate::run::{DeviceLoss, RunError, StoredError};
@@ -55,6 +55,32 @@ fn plan() {
             triangles: 2_000_000,
             per_triangle: 6,
             most: 6_000_000,
+        }),
+        PlanError::Triangles(TrianglesError::DoesNotFit {
+            needed_bytes: 900 << 20,
+            cap_bytes: 800 << 20,
+            vertices: 600_000,
+            fitting: 540_672,
+        }),
+        PlanError::Triangles(TrianglesError::DoesNotFit {
+            needed_bytes: 900 << 20,
+            cap_bytes: 64 << 20,
+            vertices: 600_000,
+            fitting: 0,
+        }),
+        PlanError::Triangles(TrianglesError::TooLarge {
+            vertices: 3_000_000,
+            most: 2_796_202,
+        }),
+        PlanError::Triangles(TrianglesError::ImagesTooLarge {
+            pixels: 24_000_000,
+            most: 16_777_216,
+        }),
+        PlanError::Triangles(TrianglesError::HostMemory {
+            vertices: 4_000_000,
+            needed_bytes: 9 << 30,
+            available_bytes: 4 << 30,
+            fitting: 1_769_472,
         }),
         PlanError::Memory(MemoryError::OverBudget {
             needed_bytes: 9 << 30,
@@ -128,6 +154,7 @@ fn plan() {
                 Ply,
                 Init,
                 Bound,
+                Triangles,
                 Memory,
                 Vulkan,
                 Lpips,
@@ -152,6 +179,8 @@ fn train() {
         }),
         TrainError::Vulkan(VkError::Timeout("step".to_owned(), 60)),
         TrainError::Export(ExportError::new(&path("runs/a"), system(ErrorKind::StorageFull))),
+        TrainError::Triangles(kiln_triangles::Error::NoneLeft { triangles: 1200 }),
+        TrainError::Triangles(kiln_triangles::Error::Unconnected { triangles: 1200 }),
         TrainError::Checkpoint(CheckpointError::None(path("runs/a/checkpoints"))),
         TrainError::Lpips(LpipsError::Budget { budget_bytes: 1 << 20 }),
         TrainError::Job(NoJob(Job::Filter)),
@@ -172,7 +201,17 @@ fn train() {
         complete!(
             TrainError,
             errors,
-            [Memory, Vulkan, Lpips, Export, Checkpoint, Job, TileTooFull, Stalled]
+            [
+                Memory,
+                Vulkan,
+                Lpips,
+                Export,
+                Triangles,
+                Checkpoint,
+                Job,
+                TileTooFull,
+                Stalled
+            ]
         ),
     );
 }

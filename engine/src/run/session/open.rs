@@ -11,7 +11,7 @@ use crate::kernels::views::Variants;
 use crate::memory::Gpu;
 use crate::plan::{
     Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
-    image_host_bytes, plan, plan_first, plan_with_photos, training_options,
+    image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles,
 };
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
@@ -93,6 +93,7 @@ impl Session {
                 .cloned()
                 .chain(lpips_warning),
         );
+        warnings.extend(less_room(&profile, &report));
         let existing = match &resume {
             Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => Existing::Resume,
             // A checkpoint of elsewhere may start a run of its own.
@@ -117,10 +118,17 @@ impl Session {
         if let Some(first) = &mut first {
             first.colour(&phase.scene, &phase.store);
         }
+        // Triangles are made of the points, and given to the trainer when it has a place for them.
+        let schedule = profile.triangle_schedule();
         let model = first.as_ref().map(|first| &first.gaussians);
+        let model = model.filter(|_| schedule.is_none());
         let mut trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model, &open.faults)?;
         if let Some(mesh) = first.as_ref().and_then(FirstModel::mesh) {
             trainer.bind(mesh)?;
+        }
+        if let (Some(schedule), Some(first)) = (&schedule, &first) {
+            let model = triangles::first_model(&first.gaussians, schedule, triangles::seed(&profile));
+            trainer.begin_triangles(model)?;
         }
         guard.committed(
             from.as_ref().map_or(0, |c| c.state().iteration),
@@ -244,6 +252,17 @@ fn run_name(profile: &Profile, scene: &SceneIndex, root: &Path, existing: Existi
     name.unwrap_or_else(|| RunScene::of(scene).name)
 }
 
+/// What is to be said where the cap holds fewer vertices than the profile allows.
+fn less_room(profile: &Profile, report: &PlanReport) -> Option<String> {
+    let (room, most) = (report.capacities.triangles?.vertices, profile.mesh_splatting.max_points);
+    (room < most).then(|| {
+        format!(
+            "there is room for {room} vertices, not for the {most} of `mesh_splatting.max_points`: a higher `memory.cap_gib` \
+             has more"
+        )
+    })
+}
+
 /// The plan of a run, and the first model of one that begins.
 fn make_plan(
     profile: &Profile,
@@ -258,6 +277,14 @@ fn make_plan(
         None => {
             let (first, plan, report) = plan_first(profile, scene, budget, limits, variants, &open.faults)?;
             Ok((Some(first), plan, report))
+        }
+        Some(state) if profile.is_triangles() => {
+            let start = triangles::Start {
+                vertices: state.vertices.unwrap_or(0),
+                triangles: state.gaussians,
+            };
+            let (plan, report) = triangles::plan(profile, scene, start, (budget, limits), variants, &open.faults)?;
+            Ok((None, plan, report))
         }
         Some(state) => {
             let demand = Demand::of_checkpoint(&state.capacities, state.gaussians);

@@ -11,7 +11,7 @@ use crate::export::{
     deliver, write_ply,
 };
 use crate::gaussians::Gaussians;
-use crate::mesh::write_bound;
+use crate::mesh::{export_triangles, write_bound, write_triangles};
 use crate::plan::Look;
 use crate::plugins::Exporter;
 use crate::record::events::{EvalRow, Event, RunEvent};
@@ -20,6 +20,9 @@ use crate::run::RunError;
 use crate::run::resolution_phases::Phase;
 use crate::scene::Split;
 use crate::train::TrainError;
+
+/// Folder of meshes in that of a run.
+const MESH_FOLDER: &str = "mesh";
 
 /// What files of a model say about it.
 pub(in crate::run) fn comments(look: &Look, iteration: u32) -> PlyComments {
@@ -118,6 +121,9 @@ impl Session {
 
     pub(super) fn save(&mut self) -> Result<(), RunError> {
         self.watch.stop(self.now());
+        if self.trainer.is_triangles() {
+            return self.save_triangles();
+        }
         let iteration = self.trainer.iteration();
         let model = self.trainer.model()?;
         let look = Look::of(&self.profile, self.profile.model.sh_degree);
@@ -149,6 +155,27 @@ impl Session {
             write_bound(&path, mesh, self.profile.bound.per_triangle, &model)?;
             self.folder.list([name.as_str()])?;
             files.push(name);
+        }
+        self.event(iteration, Event::Save { files })
+    }
+
+    /// Saves a model of triangles, and at the end of the run its mesh for other programs.
+    fn save_triangles(&mut self) -> Result<(), RunError> {
+        let iteration = self.trainer.iteration();
+        let model = self.trainer.triangles()?;
+        let path = self.folder.ply_path(iteration, PlyKind::Triangles);
+        write_triangles(&model, &[format!("iteration {iteration}")], &path)?;
+        let count = u32::try_from(model.triangles.len()).unwrap_or(u32::MAX);
+        let mut files = vec![self.folder.add_ply(iteration, PlyKind::Triangles, count)?];
+        if iteration >= self.profile.schedule.iterations {
+            let folder = self.folder.root().join(MESH_FOLDER);
+            let (written, _) = export_triangles((&model, &path), &self.profile.mesh.formats, &folder, false)?;
+            let names = written
+                .iter()
+                .filter_map(|path| path.strip_prefix(self.folder.root()).ok());
+            let names: Vec<String> = names.map(|name| name.display().to_string()).collect();
+            self.folder.list(names.iter().map(String::as_str))?;
+            files.extend(names);
         }
         self.event(iteration, Event::Save { files })
     }

@@ -18,6 +18,8 @@ impl Growth {
     pub(crate) fn new(profile: &Profile) -> Self {
         let window = profile.strategy.window();
         let last = window.and_then(|window| window.last(profile.schedule.iterations));
+        // Connecting the surface is what changes triangles last.
+        let last = profile.triangle_schedule().map_or(last, |s| Some(s.connected_after()));
         Self {
             last_densify: last.unwrap_or(0),
             settled: None,

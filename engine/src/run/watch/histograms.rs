@@ -26,8 +26,7 @@ impl Watch for Histograms {
         let it = ctx.trainer.iteration();
         if ctx.sinks.want_views() && self.last != Some(it) {
             self.last = Some(it);
-            let histograms = ctx.trainer.histograms()?;
-            ctx.rows.push(RunEvent::Histograms(histograms));
+            ctx.rows.extend(ctx.trainer.histograms()?.map(RunEvent::Histograms));
         }
         Ok(())
     }

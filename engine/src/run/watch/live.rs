@@ -52,7 +52,11 @@ pub(super) struct Live {
 impl Live {
     pub(super) fn new(profile: &Profile) -> Self {
         Self {
-            every: Duration::from_secs_f64(profile.schedule.live_seconds),
+            // The viewer shows splats.
+            every: match profile.is_triangles() {
+                true => Duration::ZERO,
+                false => Duration::from_secs_f64(profile.schedule.live_seconds),
+            },
             begun: None,
             last: None,
             spent: Duration::ZERO,

@@ -8,6 +8,7 @@
 
 mod file;
 mod folder;
+mod planes;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use serde_json::Value;
 pub use file::CheckpointError;
 use file::CheckpointReader;
 pub use folder::{checkpoint_path, list};
+use planes::Stored;
 
 use super::peaks::Peaks;
 use super::uniforms::GroupSteps;
@@ -28,7 +30,7 @@ use crate::config::Profile;
 use crate::export::disk_of_process;
 use crate::kernels::counters::Counters;
 use crate::kernels::neighbors::Part;
-use crate::kernels::views::{Chunk, Variants};
+use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MemoryError};
 use crate::plugins::Auto;
 use crate::program::Span;
@@ -45,6 +47,9 @@ pub struct CheckpointState {
     pub iteration: u32,
     /// Gaussians in use.
     pub gaussians: u32,
+    /// Vertices in use, of a model of triangles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vertices: Option<u32>,
     /// SH degree of the storage.
     pub sh_degree: u32,
     /// Optimiser steps per group.
@@ -144,6 +149,11 @@ pub fn settings(profile: &Profile) -> Value {
 
 /// The settings that decide what the next step computes.
 fn core(mut profile: Value) -> Value {
+    if profile.pointer("/model/kind").and_then(Value::as_str) != Some("triangles")
+        && let Some(profile) = profile.as_object_mut()
+    {
+        profile.remove("mesh_splatting");
+    }
     for path in [
         "run",
         "dataset.path",
@@ -230,22 +240,6 @@ fn beside(tensors: &StepTensors) -> Vec<(&'static str, Span)> {
     exposures.into_iter().chain(poses).chain(mesh).collect()
 }
 
-/// Plane groups of a chunk with their names and plane counts. In how many steps SH took part is not among them: all of it is
-/// up to date when it is written.
-fn groups(chunk: &Chunk) -> [(&'static str, Span, u32); 8] {
-    let planes = &chunk.planes;
-    [
-        ("geometry", chunk.geometry, planes.geometry),
-        ("geometry_m", chunk.geometry_m, planes.geometry_m),
-        ("geometry_v", chunk.geometry_v, planes.geometry_v),
-        ("sh", chunk.sh, planes.sh),
-        ("sh_m", chunk.sh_m, planes.sh_m),
-        ("sh_v", chunk.sh_v, planes.seen_plane().unwrap_or(planes.sh_v)),
-        ("filter_3d", chunk.filter_3d, 1),
-        ("statistics", chunk.statistics, planes.kept_statistics()),
-    ]
-}
-
 /// Where the neighbours of the Gaussians there are lie, in their order; nowhere where they are not known.
 fn neighbors(tensors: &StepTensors, state: &CheckpointState) -> Vec<Span> {
     let found = tensors.density.as_ref().filter(|_| state.neighbors);
@@ -271,28 +265,22 @@ pub(super) fn write(
     state: &CheckpointState,
     folder: &Path,
 ) -> Result<PathBuf, crate::train::TrainError> {
-    let layout: Vec<_> = tensors.chunks.first().map(|c| groups(c).to_vec()).unwrap_or_default();
-    let planes: u64 = layout.iter().map(|(_, _, planes)| u64::from(*planes)).sum();
+    let model = planes::stored(tensors, state);
     let others = beside(tensors);
     let neighbors = neighbors(tensors, state);
     let beside_bytes: u64 = others.iter().map(|(_, view)| view.bytes).sum();
     let neighbor_bytes: u64 = neighbors.iter().map(|span| span.bytes).sum();
-    let bytes = 4 * planes * u64::from(state.gaussians) + beside_bytes + neighbor_bytes;
+    let bytes = model.iter().map(Stored::bytes).sum::<u64>() + beside_bytes + neighbor_bytes;
     let mut device_error = None;
     folder::write(disk_of_process(), folder, state.iteration, bytes, state, |writer| {
-        for (group, (name, _, planes)) in layout.iter().enumerate() {
-            for plane in 0..*planes {
-                writer.begin(&format!("{name}.{plane}"));
-                for chunk in tensors.chunks.iter().filter(|c| c.first < state.gaussians) {
-                    let bytes = 4 * u64::from((state.gaussians - chunk.first).min(chunk.stride));
-                    let view = groups(chunk)[group].1;
-                    let at = 4 * u64::from(plane) * u64::from(chunk.stride);
-                    match gpu.download(&view.slice(at, bytes)) {
-                        Ok(values) => writer.put(&values)?,
-                        Err(error) => {
-                            device_error = Some(error);
-                            return Err(io::Error::other("the device failed while the model was read back"));
-                        }
+        for Stored { name, parts } in &model {
+            writer.begin(name);
+            for part in parts {
+                match gpu.download(part) {
+                    Ok(values) => writer.put(&values)?,
+                    Err(error) => {
+                        device_error = Some(error);
+                        return Err(io::Error::other("the device failed while the model was read back"));
                     }
                 }
             }
@@ -410,24 +398,29 @@ impl OpenCheckpoint {
             }
             .into());
         }
-        let mut plane_bytes = Vec::new();
-        let layout: Vec<_> = tensors.chunks.first().map(|c| groups(c).to_vec()).unwrap_or_default();
-        for (index, (name, _, planes)) in layout.into_iter().enumerate() {
-            for plane in 0..planes {
-                plane_bytes.clear();
-                self.reader
-                    .read(&format!("{name}.{plane}"), 4 * u64::from(n), |_, piece| {
-                        plane_bytes.extend_from_slice(piece);
-                    })?;
-                for chunk in tensors.chunks.iter().filter(|c| c.first < n) {
-                    let from = 4 * chunk.first as usize;
-                    let bytes = 4 * (n - chunk.first).min(chunk.stride) as usize;
-                    let view: Span = groups(chunk)[index].1;
-                    let at = 4 * u64::from(plane) * u64::from(chunk.stride);
-                    if let Some(part) = plane_bytes.get(from..from + bytes) {
-                        gpu.upload(&view.slice(at, bytes as u64), part)?;
-                    }
-                }
+        let room = tensors.capacities.triangles.map(|sizes| sizes.vertices);
+        if self.state().vertices > room {
+            return Err(CheckpointError::Mismatch {
+                path: self.path.clone(),
+                what: format!(
+                    "it holds {} vertices, the plan {}",
+                    self.state().vertices.unwrap_or(0),
+                    room.unwrap_or(0)
+                ),
+            }
+            .into());
+        }
+        let mut values = Vec::new();
+        for stored in planes::stored(tensors, self.state()) {
+            values.clear();
+            self.reader.read(&stored.name, stored.bytes(), |_, piece| {
+                values.extend_from_slice(piece);
+            })?;
+            let mut rest = &values[..];
+            for part in &stored.parts {
+                let (here, behind) = rest.split_at(rest.len().min(part.bytes as usize));
+                gpu.upload(part, here)?;
+                rest = behind;
             }
         }
         let neighbors = neighbors(tensors, self.state());

@@ -5,21 +5,26 @@ use crate::kernels::counters::Counters;
 use crate::plan::schedule;
 use crate::plan::{CullTime, Job};
 use crate::record::events::{Event, EventRow};
+use crate::scene::SceneIndex;
 use crate::train::TrainError;
 
 impl Trainer {
-    /// True when Gaussians are culled before the last evaluation.
+    /// True when Gaussians or triangles are culled before the last evaluation.
     pub(crate) fn culls_last(&self) -> bool {
-        self.jobs.get(Job::Cull(CullTime::End)).is_some() && self.iteration >= self.profile.schedule.iterations
+        let culls = self.is_triangles() || self.jobs.get(Job::Cull(CullTime::End)).is_some();
+        culls && self.iteration >= self.profile.schedule.iterations
     }
 
     /// Culls for the last time: what is measured and saved from here on is the model without those that no training picture
-    /// shows. Every step was reported.
+    /// of `scene` shows. Every step was reported.
     ///
     /// # Errors
     /// [`TrainError::Memory`].
-    pub(crate) fn cull_last(&mut self) -> Result<(), TrainError> {
+    pub(crate) fn cull_last(&mut self, scene: &SceneIndex) -> Result<(), TrainError> {
         self.finish()?;
+        if self.is_triangles() {
+            return self.clean_triangles(scene);
+        }
         let Some(program) = self.jobs.get(Job::Cull(CullTime::End)) else {
             return Ok(());
         };
@@ -50,7 +55,8 @@ impl Trainer {
 
     /// Submits what follows the step of `iteration`, unless it is held back.
     pub(super) fn submit_events(&mut self, iteration: u32) -> Result<(), TrainError> {
-        if self.held == Some(iteration) {
+        // Triangles change when nothing is in flight: once, and not again with a step that is done again.
+        if self.held == Some(iteration) || self.is_triangles() {
             return Ok(());
         }
         let events = schedule::events_at(&self.profile, iteration);

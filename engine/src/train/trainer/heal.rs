@@ -33,7 +33,7 @@ impl Trainer {
     pub(super) fn heal(&mut self, flight: &Flight) -> Result<Option<Event>, TrainError> {
         let in_a_row = self.left_out_in_a_row.entry(flight.block.view).or_insert(0);
         *in_a_row += 1;
-        if !in_a_row.is_multiple_of(PATIENCE) {
+        if !in_a_row.is_multiple_of(PATIENCE) || self.is_triangles() {
             return Ok(None);
         }
         let model = step::read_model(&mut self.gpu, &self.tensors)?;

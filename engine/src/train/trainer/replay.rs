@@ -21,8 +21,8 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::plan::{Job, schedule};
 use crate::record::events::{Event, StallBuffer};
 use crate::step::{Part, Terms, Turns};
+use crate::train::TrainError;
 use crate::train::bands::BandedView;
-use crate::train::{TrainError, uniforms};
 
 impl Trainer {
     /// Steps that ran in bands, since start.
@@ -67,7 +67,8 @@ impl Trainer {
                 later
                     .steps
                     .retract(schedule::adam_skip_mask(&self.profile, flight.block.iteration));
-                uniforms::set_rates(&mut later.block, &self.profile, self.lengths, &later.steps);
+                self.model
+                    .set_rates(&mut later.block, &self.profile, self.lengths, &later.steps);
                 self.write_uniforms(*slot, &later.block)?;
             }
         }

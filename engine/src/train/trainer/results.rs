@@ -49,7 +49,7 @@ impl Trainer {
     }
 
     /// Draws and measures the view whose uniforms are in the first slot of the ring.
-    fn draw(&mut self, block: &StepUniforms, keep_image: bool) -> Result<ViewSums, TrainError> {
+    pub(super) fn draw(&mut self, block: &StepUniforms, keep_image: bool) -> Result<ViewSums, TrainError> {
         let mut turns = self.banding.turns();
         if turns.is_none() {
             let job = Job::Evaluate { image: keep_image };
@@ -117,26 +117,32 @@ impl Trainer {
             return Ok(None);
         }
         self.counting = None;
-        self.read_histograms(iteration).map(Some)
+        self.read_histograms(iteration)
     }
 
-    /// Histograms of the model as it is, for evaluations.
+    /// Histograms of the model as it is, for evaluations; none of triangles.
     ///
     /// # Errors
     /// [`TrainError::Memory`].
-    pub fn histograms(&mut self) -> Result<Histograms, TrainError> {
+    pub fn histograms(&mut self) -> Result<Option<Histograms>, TrainError> {
         self.finish()?;
         self.counting = None;
-        self.gpu.run_compiled(self.jobs.need(Job::Histogram)?)?;
+        let Some(program) = self.jobs.get(Job::Histogram) else {
+            return Ok(None);
+        };
+        self.gpu.run_compiled(program)?;
         self.read_histograms(self.iteration)
     }
 
-    fn read_histograms(&self, it: u32) -> Result<Histograms, TrainError> {
-        let bytes = self.gpu.memory().host(&self.histogram_back)?;
+    fn read_histograms(&self, it: u32) -> Result<Option<Histograms>, TrainError> {
+        let Some(back) = &self.histogram_back else {
+            return Ok(None);
+        };
+        let bytes = self.gpu.memory().host(back)?;
         let mut words = bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned::<u32>);
         let mut next = || words.next().unwrap_or_default();
         let counts = Box::new(std::array::from_fn(|_| std::array::from_fn(|_| next())));
-        Ok(Histograms { it, counts })
+        Ok(Some(Histograms { it, counts }))
     }
 
     /// Begins a measurement of where the memory lies; [`Trainer::take_probe`] has it some steps later.
@@ -189,6 +195,7 @@ impl Trainer {
         let state = CheckpointState {
             iteration: self.iteration,
             gaussians: counters.gaussians,
+            vertices: self.model.triangles().map(|run| run.vertices),
             sh_degree: self.report.capacities.sh_degree,
             steps: self.steps,
             sampler: sampler.clone(),
@@ -224,6 +231,9 @@ impl Trainer {
             && let Some(program) = self.jobs.get(Job::KnowNeighbors)
         {
             self.gpu.run_compiled(program)?;
+        }
+        if let Some(vertices) = from.state().vertices {
+            self.restart_triangles(vertices)?;
         }
         self.restart_deferred()
     }

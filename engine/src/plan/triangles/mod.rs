@@ -1,13 +1,29 @@
-//! What a step of a model of triangles is told of its schedule.
+//! Models of triangles: the plan of their runs, the first one, and what a step is told of its schedule.
+
+mod planning;
+mod start;
 
 use kiln_triangles::schedule::Settings;
 
+use crate::config::Profile;
 use crate::kernels::triangles::{TriangleUniforms, flags};
 use crate::kernels::uniforms::{Group, StepUniforms, flags as step_flags};
 use crate::plugins::AdamOptions;
 
+pub use planning::{Start, plan};
+pub use start::first_model;
+
 /// Learning rate of colours of higher degrees, over that of degree 0.
 const REST_SHARE: f64 = 0.05;
+
+/// The seed of a profile as generators take it: 32 bits in which both halves count.
+#[must_use]
+pub fn seed(profile: &Profile) -> u32 {
+    let seed = profile.train.seed;
+    #[expect(clippy::cast_possible_truncation, reason = "folding 64 bits into 32 on purpose")]
+    let folded = (seed ^ (seed >> 32)) as u32;
+    folded
+}
 
 /// The block of the step of `iteration` for a model of `vertices` vertices whose opacities lie above `floor`. Pictures between
 /// steps have the same block but for [`flags::MAXIMA`].
@@ -27,13 +43,12 @@ pub fn block(settings: &Settings, iteration: u32, vertices: u32, floor: f32) -> 
     }
 }
 
-/// Makes of uniforms that render a view those of the step of `iteration`, which is the optimiser's step number `steps`.
+/// Makes of uniforms that render a view those of the step of `iteration`, which is the optimiser's step number `steps`; weights of
+/// losses on images stay.
 pub fn train(u: &mut StepUniforms, settings: &Settings, iteration: u32, steps: u32) {
     u.iteration = iteration;
     u.flags |= step_flags::UPDATE;
     u.sh_degree = settings.degree_at(iteration);
-    u.weights[0] = 1.0 - settings.losses.dssim;
-    u.weights[1] = settings.losses.dssim;
     [u.beta1, u.beta2] = AdamOptions::BETAS;
     u.epsilon = AdamOptions::EPSILON;
     let [first, second] = AdamOptions::BETAS.map(|beta| 1.0 - f64::from(beta).powf(f64::from(steps.max(1))));
@@ -79,7 +94,7 @@ mod tests {
     fn rates_are_those_of_adam_with_its_corrections() {
         let mut u = StepUniforms::default();
         train(&mut u, &Settings::outdoor(), 1, 1);
-        assert_eq!((u.sh_degree, u.weights[1]), (0, 0.2));
+        assert_eq!(u.sh_degree, 0);
         assert!((u.adam_rate[Group::Opacity as usize] - 0.3).abs() < 1e-6);
         let rates = [Group::ShRest, Group::Sh0].map(|group| u.adam_rate[group as usize]);
         assert!((rates[0] * 20.0 - rates[1]).abs() < 1e-8);

@@ -1,0 +1,263 @@
+//! Capacities and memory of a run that trains triangles.
+//!
+//! There is room for three triangles a vertex and a record for each, so that no view can show too many; what is short of room are
+//! intersections, and steps that want more run in bands. Vertices are `mesh_splatting.max_points`, or what the budget holds.
+
+use crate::config::{Profile, TriangleGradient};
+use crate::gaussians::layout::chunk_within;
+use crate::kernels::views::Variants;
+use crate::memory::{Budget, PlanLimits};
+use crate::plan::capacity::{CapacitySource, pixel_sizes};
+use crate::plan::demand::{Demand, DemandSource};
+use crate::plan::jobs::{Job, Jobs};
+use crate::plan::planning::{Candidate, PlanReport, SIZE_STEP, TrainPlan, largest, resident_bytes};
+use crate::plan::readback::EvalReadback;
+use crate::plan::{Faults, PlanError, TrianglesError, available_bytes, layout_of};
+use crate::program::TensorTable;
+use crate::scene::SceneIndex;
+use crate::step::{self, BandTensors, Capacities, ResidentImages, StepTensors, Terms, TriangleSizes, Turns};
+
+/// Triangles there is room for, a vertex.
+const TRIANGLES_PER_VERTEX: u32 = 3;
+/// Bytes that a vertex takes of the largest tensor that a pass binds whole: records of all its triangles.
+const BOUND_BYTES: u64 = 16 * TRIANGLES_PER_VERTEX as u64;
+/// Bytes of an intersection in such a tensor.
+const INTERSECTION_BYTES: u64 = 16;
+/// Bytes of a pixel in such a tensor.
+const PIXEL_BYTES: u64 = 8;
+/// Least intersections when memory is not short: small models have large triangles.
+const GENEROUS_LEAST: u32 = 1 << 20;
+/// Intersections a triangle at the most generous level; at the least there is one.
+const GENEROUS_PER_TRIANGLE: u32 = 3;
+/// The most generous level.
+const GENEROUS: u32 = 16;
+/// Tiles of a triangle in what a run is expected to need.
+const TILES: f64 = 3.0;
+
+/// What a run begins or goes on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Vertices.
+    pub vertices: u32,
+    /// Triangles.
+    pub triangles: u32,
+}
+
+impl TrainPlan {
+    /// Names every tensor and lists every pass of a run that trains triangles, as [`TrainPlan::new`] does for Gaussians.
+    #[must_use]
+    pub fn of_triangles(
+        capacities: &Capacities,
+        sizes: TriangleSizes,
+        variants: &Variants,
+        profile: &Profile,
+        (resident_bytes, page_bytes): (&[u64], u64),
+    ) -> Self {
+        let mut table = TensorTable::default();
+        let resident = ResidentImages::new(&mut table, resident_bytes.iter().copied(), page_bytes);
+        let tensors = StepTensors::for_triangles(&mut table, capacities, sizes, variants, resident);
+        let readback = EvalReadback::new(&mut table, &tensors);
+        let [evaluate, evaluate_image] = readback.programs(&tensors);
+        let mut jobs = Jobs::default();
+        let pages = step::train_steps(&tensors).into_iter().enumerate();
+        jobs.extend(pages.map(|(page, step)| (Job::Step(Terms::Image, page), step)));
+        let bands = BandTensors::new(&mut table, capacities, variants);
+        let copies = readback.copies(&tensors);
+        jobs.add_bands(Terms::Image, Turns::Lists, step::banded(&tensors, &bands, &copies[..2]));
+        jobs.extend([
+            (Job::Evaluate { image: false }, evaluate),
+            (Job::Evaluate { image: true }, evaluate_image),
+            (Job::ClearStall, step::clear_stall(&tensors)),
+            (Job::LeftOut, step::left_out(&tensors)),
+        ]);
+        Self {
+            layout: layout_of(profile),
+            table,
+            tensors,
+            readback,
+            bands,
+            record_bands: None,
+            jobs,
+            histogram_back: None,
+            lpips: None,
+            probe: None,
+        }
+    }
+}
+
+/// Finds the largest capacities that fit the budget, for a run that begins or goes on with `start`.
+///
+/// Vertices are `mesh_splatting.max_points` where the budget holds as many, else what it holds, but never fewer than there are.
+///
+/// # Errors
+/// [`PlanError::Triangles`] when not even those fit, or the machine has too little memory to connect the surface.
+pub fn plan(
+    profile: &Profile,
+    scene: &SceneIndex,
+    start: Start,
+    (budget, limits): (Budget, PlanLimits),
+    variants: &Variants,
+    faults: &Faults,
+) -> Result<(TrainPlan, PlanReport), PlanError> {
+    let most = u32::try_from(limits.largest_tensor() / BOUND_BYTES).unwrap_or(u32::MAX);
+    if start.vertices > most {
+        return Err(TrianglesError::TooLarge {
+            vertices: start.vertices,
+            most,
+        }
+        .into());
+    }
+    let pixels = pixel_sizes(scene).map(|(w, h)| w * h).max().unwrap_or(0);
+    let most_pixels = limits.largest_tensor() / PIXEL_BYTES;
+    if u64::from(pixels) > most_pixels {
+        return Err(TrianglesError::ImagesTooLarge {
+            pixels,
+            most: most_pixels,
+        }
+        .into());
+    }
+    let resident = resident_bytes(profile, scene);
+    let build = |vertices: u32, level: u32| -> Result<Candidate, PlanError> {
+        let sizes = TriangleSizes {
+            vertices,
+            exact: profile.mesh_splatting.gradient == TriangleGradient::Exact,
+        };
+        let (capacities, source) = capacities(profile, scene, sizes, level, limits, faults);
+        let pages = (&resident[..], limits.largest_tensor());
+        let plan = TrainPlan::of_triangles(&capacities, sizes, variants, profile, pages);
+        Candidate::new(plan, source, profile, scene, (budget, limits))
+    };
+    let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
+    let wanted = profile.mesh_splatting.max_points.min(most).max(start.vertices);
+    let mut best = build(wanted, GENEROUS)?;
+    if !fits(&best) {
+        let least = build(wanted, 0)?;
+        best = if fits(&least) {
+            largest(0, GENEROUS, least, |level| build(wanted, level), fits)?
+        } else {
+            let least = build(start.vertices, 0)?;
+            if !fits(&least) {
+                let size = |k: u32| (k * SIZE_STEP).max(1000);
+                let smallest = build(size(0), 0)?;
+                let fitting = if fits(&smallest) {
+                    let some = largest(0, start.vertices / SIZE_STEP + 1, smallest, |k| build(size(k), 0), fits)?;
+                    some.plan.tensors.capacities.triangles.map_or(0, |sizes| sizes.vertices)
+                } else {
+                    0
+                };
+                return Err(TrianglesError::DoesNotFit {
+                    needed_bytes: least.placed.device_bytes(),
+                    cap_bytes: budget.cap_bytes,
+                    vertices: start.vertices,
+                    fitting,
+                }
+                .into());
+            }
+            // Sizes on a fixed grid: a run that goes on with more vertices finds the same capacity.
+            let (low, high) = (start.vertices.div_ceil(SIZE_STEP), wanted / SIZE_STEP + 1);
+            let size = |k: u32| (k * SIZE_STEP).max(start.vertices);
+            largest(low.saturating_sub(1), high, least, |k| build(size(k), 0), fits)?
+        };
+    }
+    let sizes = best.plan.tensors.capacities.triangles;
+    check_memory(profile, sizes.map_or(0, |sizes| sizes.vertices), available_bytes())?;
+    let demand = Demand {
+        gaussians: start.triangles,
+        visible_share: 1.0,
+        mean_share: 1.0,
+        intersections: TILES,
+        per_visible: TILES,
+        from: DemandSource::Assumed,
+        bound: None,
+    };
+    Ok(best.reported(&demand, budget))
+}
+
+/// Refuses what could not be connected later for want of memory.
+fn check_memory(profile: &Profile, vertices: u32, available: Option<u64>) -> Result<(), TrianglesError> {
+    let connects = profile
+        .triangle_schedule()
+        .is_some_and(|settings| settings.connect && settings.connected_after() <= settings.iterations);
+    let needs = |vertices: u32| {
+        let triangles = u64::from(TRIANGLES_PER_VERTEX) * u64::from(vertices);
+        kiln_triangles::host_bytes(vertices.into(), triangles)
+    };
+    match available {
+        Some(available_bytes) if connects && needs(vertices) > available_bytes => {
+            let fitting = (0..=vertices / SIZE_STEP).map(|k| k * SIZE_STEP);
+            Err(TrianglesError::HostMemory {
+                vertices,
+                needed_bytes: needs(vertices),
+                available_bytes,
+                fitting: fitting.rev().find(|&v| needs(v) <= available_bytes).unwrap_or(0),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Capacities for a model of `sizes` at `level`, and where they come from.
+fn capacities(
+    profile: &Profile,
+    scene: &SceneIndex,
+    sizes: TriangleSizes,
+    level: u32,
+    limits: PlanLimits,
+    faults: &Faults,
+) -> (Capacities, CapacitySource) {
+    let triangles = sizes.vertices.saturating_mul(TRIANGLES_PER_VERTEX);
+    let generous = triangles.saturating_mul(GENEROUS_PER_TRIANGLE).max(GENEROUS_LEAST);
+    let more = u64::from(generous - triangles) * u64::from(level.min(GENEROUS)) / u64::from(GENEROUS);
+    let bound = u32::try_from(limits.largest_tensor() / INTERSECTION_BYTES).unwrap_or(u32::MAX);
+    let i_cap = triangles
+        .saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
+        .min(bound);
+    let i_cap = faults.i_cap.unwrap_or(i_cap);
+    let mut c = Capacities::new(triangles, triangles, i_cap, profile.model.sh_degree, pixel_sizes(scene));
+    c.binding_bytes = limits.binding_bytes;
+    c.masked = scene.masked;
+    c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
+    c.chunk = match faults.chunk {
+        Some(chunk) => chunk.next_multiple_of(256),
+        None => chunk_within(limits.largest_tensor()),
+    };
+    c.triangles = Some(sizes);
+    let source = match level {
+        _ if faults.forces_capacities() => CapacitySource::Forced,
+        GENEROUS.. => CapacitySource::Generous,
+        0 => CapacitySource::Short,
+        _ => CapacitySource::Budget,
+    };
+    (c, source)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::config::{Inputs, resolve};
+
+    #[test]
+    fn a_surface_that_memory_could_not_connect_is_refused_with_the_number_that_fits() {
+        let recipe = |name: &str| {
+            resolve(&Inputs {
+                recipe: Some(name.to_owned()),
+                ..Inputs::default()
+            })
+            .unwrap()
+        };
+        let mut profile = recipe("meshsplatting");
+        let refused = check_memory(&profile, 4_000_000, Some(1 << 30)).unwrap_err();
+        let fitting = match refused {
+            TrianglesError::HostMemory { fitting, .. } => fitting,
+            _ => 0,
+        };
+        assert!(check_memory(&profile, fitting, Some(1 << 30)).is_ok() && fitting > 100_000);
+        assert!(refused.hint().contains(&fitting.to_string()));
+        profile.mesh_splatting.delaunay = false;
+        assert!(check_memory(&profile, 4_000_000, Some(1 << 30)).is_ok());
+        profile = recipe("meshsplatting");
+        profile.schedule.iterations = 7000;
+        assert!(check_memory(&profile, 4_000_000, Some(1 << 30)).is_ok());
+    }
+}

@@ -1,0 +1,110 @@
+//! What a trainer trains: Gaussians, or triangles with shared vertices.
+//!
+//! Owns what differs between the two on the host: the uniforms of a step, and for triangles the numbers that no tensor has. What
+//! differs on the device is in the tensors of the step ([`StepTensors::triangles`](crate::step::StepTensors::triangles)).
+
+use kiln_triangles::schedule::Settings;
+
+use super::uniforms::{self, GroupSteps, Lengths};
+use crate::config::Profile;
+use crate::kernels::triangles::{TriangleUniforms, flags};
+use crate::kernels::uniforms::{StepUniforms, flags as step_flags};
+use crate::plan::{schedule::Events, triangles};
+use crate::scene::Camera;
+use crate::step::Capacities;
+use crate::triangles::Limits;
+
+/// What is trained, and what steps of it are told.
+pub(super) enum Trainable {
+    /// Gaussians, which the profile says all of.
+    Splats,
+    /// Triangles.
+    Triangles(TriangleRun),
+}
+
+/// A model of triangles in training, as far as the host has it.
+pub(super) struct TriangleRun {
+    /// What happens when.
+    pub(super) settings: Settings,
+    /// What the model may not pass.
+    pub(super) limits: Limits,
+    /// Training views.
+    pub(super) views: u32,
+    /// Vertices there are.
+    pub(super) vertices: u32,
+    /// Least opacity of a vertex.
+    pub(super) floor: f32,
+    /// Pictures between steps tell how important triangles are, too.
+    pub(super) looks: bool,
+    /// The cap on vertices was told of.
+    pub(super) told: bool,
+}
+
+impl Trainable {
+    pub(super) fn new(profile: &Profile, capacities: &Capacities) -> Self {
+        match (profile.triangle_schedule(), capacities.triangles) {
+            (Some(settings), Some(sizes)) => Self::Triangles(TriangleRun {
+                settings,
+                limits: Limits {
+                    vertices: sizes.vertices,
+                    triangles: capacities.n_limit,
+                    memory_bytes: u64::MAX,
+                    orient: profile.mesh_splatting.orient,
+                },
+                views: capacities.cameras,
+                vertices: 0,
+                floor: 0.0,
+                looks: false,
+                told: false,
+            }),
+            _ => Self::Splats,
+        }
+    }
+
+    /// The triangles, where they are trained.
+    pub(super) const fn triangles(&self) -> Option<&TriangleRun> {
+        match self {
+            Self::Splats => None,
+            Self::Triangles(run) => Some(run),
+        }
+    }
+
+    pub(super) const fn triangles_mut(&mut self) -> Option<&mut TriangleRun> {
+        match self {
+            Self::Splats => None,
+            Self::Triangles(run) => Some(run),
+        }
+    }
+
+    /// Uniforms of training iteration `iteration`; `steps` already counts this step.
+    pub(super) fn uniforms(
+        &self,
+        profile: &Profile,
+        camera: &Camera,
+        iteration: u32,
+        lengths: Lengths,
+        events: &Events,
+        steps: &GroupSteps,
+    ) -> StepUniforms {
+        let mut block = uniforms::train(profile, camera, iteration, lengths, events, steps);
+        self.set_rates(&mut block, profile, lengths, steps);
+        block
+    }
+
+    /// Sets the learning rates of `block`'s iteration; `steps` already counts this step.
+    pub(super) fn set_rates(&self, block: &mut StepUniforms, profile: &Profile, lengths: Lengths, steps: &GroupSteps) {
+        uniforms::set_rates(block, profile, lengths, steps);
+        if let Self::Triangles(run) = self {
+            triangles::train(block, &run.settings, block.iteration, steps.sh());
+        }
+    }
+
+    /// What stands behind `block` in the ring; nothing for Gaussians.
+    pub(super) fn behind(&self, block: &StepUniforms) -> Option<TriangleUniforms> {
+        let run = self.triangles()?;
+        let is_step = block.flags & step_flags::UPDATE != 0;
+        let mut own = triangles::block(&run.settings, block.iteration, run.vertices, run.floor);
+        own.flags = if is_step || run.looks { flags::MAXIMA } else { 0 };
+        Some(own)
+    }
+}
