@@ -1,14 +1,16 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 // kiln-variant: -
 // kiln-variant: exact EXACT=1
 // Gradients of a tile's triangles, walking each sample's contributors back to front. What the forward pass left of a sample is
 // found by walking it once more, so nothing is kept by samples.
 //
 // A thread has a pixel. All sums of a triangle follow from two numbers a sample, its blending weight and what opacity owes to the
-// loss there; pixels leave those two in shared memory for a few triangles, then threads change sides: each takes one component of
-// one triangle and adds the pixels of its box in their order. Sums go to the triangle's own emission slot and `triangle_fold` adds
-// a triangle's slots in order, so the result does not depend on scheduling. A place of the list is always the same thread's.
+// loss there; pixels leave those two in shared memory for a few triangles. Then threads change sides twice: one that has a row of a
+// triangle adds its pixels from left to right, all components at once as they share the geometry; one that has a component adds
+// the rows from top to bottom. Sums go to the triangle's own emission slot and `triangle_fold` adds a triangle's slots in order, so
+// the result does not depend on scheduling. A place of the list is always the same thread's.
 //
 //   a, b, c = corner 0, 1, 2: d place on the image x, y; d depth; d red
 //   d = d green and blue of corners 0 and 1     e = of corner 2; d opacity; d radius     f = d normal
@@ -58,12 +60,14 @@ const uint COMPONENTS = 24u;  // sums of a triangle
 const float DIVIDED_MAX = ALPHA_MAX;
 #else
 const uint BATCH = 12u;
-const uint COMPONENTS = 20u;
+const uint COMPONENTS = 19u;
 // The cap of alpha in the published backward pass.
 const float DIVIDED_MAX = 0.99;
 #endif
+const uint STORED = (COMPONENTS + 3u) / 4u * 4u;  // with what fills the last vector
 
-shared vec2 pulls[BATCH * 256u];  // blending weight; window by d alpha
+// Blending weight of a pixel; window by d alpha. Then, in the same place, components of a row: 16 pixels have room for 32.
+shared vec2 pulls[BATCH * 256u];
 shared vec4 pixel_pull[256];      // d loss by a sample's rgb and depth
 shared vec3 staged_depths[BATCH];
 shared vec3 staged_color_0[BATCH];
@@ -88,58 +92,53 @@ void add(uint component, uint slot, bool first, float value) {
     }
 }
 
-// What a sample adds to a component of triangle k of the batch.
-float share_of(uint component, uint k, vec2 p, vec2 pull, uint pixel, uint index) {
-    Cover c = cover_at(k, p);
-    uint kind = component & 3u;
+// Adds what a sample owes to the components of triangle k of the batch.
+void add_sample(inout float sums[COMPONENTS], uint k, vec2 p, vec2 pull, uint pixel, uint index) {
+    vec3 phi = distances(k, p);
     vec4 g = pixel_pull[pixel];
-    if (component < 12u) {
-        uint corner = component >> 2;
-        if (kind == 2u) {
-            return pull.x * c.shares[corner] * g.w;
-        }
-        if (kind == 3u) {
-            return pull.x * c.shares[corner] * g.r;
-        }
-        float sum = 0.0;
-        if (corner == c.edge || corner == (c.edge + 1u) % 3u) {
-            vec4 ab = staged_01[k], last = staged_2[k], n01 = staged_n01[k];
-            vec2 from = c.edge == 0u ? ab.xy : (c.edge == 1u ? ab.zw : last.xy);
-            vec2 to = c.edge == 0u ? ab.zw : (c.edge == 1u ? last.xy : ab.xy);
-            vec2 n = c.edge == 0u ? n01.xy : (c.edge == 1u ? n01.zw : staged_n2[k].xy);
-            float by_phi = last.z * pull.y * tri.sigma / c.phi;
-            float long_edge = staged_lengths[k][c.edge];
-            float along = dot(p - from, to - from) / (long_edge * long_edge);
-            sum = -by_phi * (corner == c.edge ? 1.0 - along : along) * n[kind];
-        }
+    vec3 shares = shares_of(k, phi);
+    vec3 pulled = pull.x * shares;
+    uint edge = phi.y > phi.x ? 1u : 0u;
+    float nearest = max(phi.x, phi.y);
+    if (phi.z > nearest) {
+        edge = 2u;
+        nearest = phi.z;
+    }
+    // Only the nearest edge moves the window, and only its two corners move that.
+    vec4 ab = staged_01[k], last = staged_2[k], n01 = staged_n01[k];
+    vec2 n2 = staged_n2[k].xy;
+    vec2 from = edge == 0u ? ab.xy : (edge == 1u ? ab.zw : last.xy);
+    vec2 to = edge == 0u ? ab.zw : (edge == 1u ? last.xy : ab.xy);
+    vec2 n = edge == 0u ? n01.xy : (edge == 1u ? n01.zw : n2);
+    float long_edge = staged_lengths[k][edge];
+    float along = dot(p - from, to - from) / (long_edge * long_edge);
+    float by_phi = last.z * pull.y * tri.sigma / nearest;
+    vec2 at_from = -by_phi * (1.0 - along) * n, at_to = -by_phi * along * n;
 #ifdef EXACT
-        vec4 n01 = staged_n01[k];
-        vec2 n2 = staged_n2[k].xy;
-        vec3 lengths = staged_lengths[k] / staged_n2[k].w;
-        vec3 values = vec3(dot(staged_color_0[k], g.rgb), dot(staged_color_1[k], g.rgb), dot(staged_color_2[k], g.rgb));
-        values = pull.x * (values + g.w * staged_depths[k]);
-        vec2 slope = -(values.z * lengths.x * n01.xy + values.x * lengths.y * n01.zw + values.y * lengths.z * n2);
-        sum -= c.shares[corner] * slope[kind];
+    vec3 lengths = staged_lengths[k] / staged_n2[k].w;
+    vec3 values = vec3(dot(staged_color_0[k], g.rgb), dot(staged_color_1[k], g.rgb), dot(staged_color_2[k], g.rgb));
+    values = pull.x * (values + g.w * staged_depths[k]);
+    vec2 slope = -(values.z * lengths.x * n01.xy + values.x * lengths.y * n01.zw + values.y * lengths.z * n2);
 #endif
-        return sum;
-    }
-    if (component < 18u) {
-        uint value = component - 12u;
-        return pull.x * c.shares[value >> 1] * ((value & 1u) == 0u ? g.g : g.b);
-    }
-    if (component == 18u) {
-        return pull.y;
-    }
+    [[unroll]] for (uint corner = 0u; corner < 3u; ++corner) {
+        vec2 place = corner == edge ? at_from : (corner == (edge + 1u) % 3u ? at_to : vec2(0.0));
 #ifdef EXACT
-    if (component == 19u) {
-        vec4 last = staged_2[k];
-        return -last.z * pull.y * tri.sigma / last.w;
+        place -= shares[corner] * slope;
+#endif
+        sums[4u * corner] += place.x;
+        sums[4u * corner + 1u] += place.y;
+        sums[4u * corner + 2u] += pulled[corner] * g.w;
+        sums[4u * corner + 3u] += pulled[corner] * g.r;
+        sums[12u + 2u * corner] += pulled[corner] * g.g;
+        sums[13u + 2u * corner] += pulled[corner] * g.b;
     }
-    if (component < 23u) {
-        return pull.x * surface_gradient[index][component - 20u] / float(tri.samples * tri.samples);
+    sums[18] += pull.y;
+#ifdef EXACT
+    sums[19] -= last.z * pull.y * tri.sigma / last.w;
+    [[unroll]] for (uint axis = 0u; axis < 3u; ++axis) {
+        sums[20u + axis] += pull.x * surface_gradient[index][axis] / float(tri.samples * tri.samples);
     }
 #endif
-    return 0.0;
 }
 
 void main() {
@@ -169,8 +168,8 @@ void main() {
         background = share * background_gradient(index);
     }
     pixel_pull[lane] = g;
-    uint component = lane / BATCH;
-    uint mine = lane % BATCH;
+    // A triangle of the batch and one of its rows; later one of its components.
+    uint mine = lane % BATCH, row = lane / BATCH;
     uvec2 rows = uvec2(min(16u, u.width - origin.x), min(16u, u.height - origin.y));
     for (uint s = 0u; s < f * f; ++s) {
         vec2 p = sample_place(pixel, s);
@@ -212,10 +211,10 @@ void main() {
         atomicMax(tile_last, last);
         barrier();
         uint batches = (tile_last + BATCH - 1u) / BATCH;
-        if (s == 0u && component < COMPONENTS) {
+        if (s == 0u && row < STORED) {
             // The fold reads every slot, those behind the last contributor too.
             for (uint place = batches * BATCH + mine; place < list; place += BATCH) {
-                add(component, payloads[range.x + place], true, 0.0);
+                add(row, payloads[range.x + place], true, 0.0);
             }
         }
         float behind = background;
@@ -254,27 +253,44 @@ void main() {
                 pulls[k * 256u + lane] = pull;
             }
             barrier();
-            if (component < COMPONENTS && mine < count) {
-                // Pixels of the tile that the triangle's box has samples of.
+            bool has_row = row < rows.y && mine < count;
+            float sums[COMPONENTS];
+            [[unroll]] for (uint c = 0u; c < COMPONENTS; ++c) {
+                sums[c] = 0.0;
+            }
+            if (has_row) {
+                // Pixels of the row that the triangle's box has samples of.
                 vec4 ab = staged_01[mine];
                 vec2 c = staged_2[mine].xy;
                 vec2 low = floor(min(ab.xy, min(ab.zw, c)) / float(f)) - vec2(origin);
                 vec2 high = floor(max(ab.xy, max(ab.zw, c)) / float(f)) + 1.0 - vec2(origin);
                 uvec2 from = uvec2(clamp(low, vec2(0.0), vec2(rows)));
                 uvec2 to = uvec2(clamp(high, vec2(0.0), vec2(rows)));
-                float sum = 0.0;
-                for (uint y = from.y; y < to.y; ++y) {
-                    for (uint x = from.x; x < to.x; ++x) {
-                        uint other = y * 16u + x;
-                        vec2 pull = pulls[mine * 256u + other];
-                        if (pull != vec2(0.0)) {
-                            uvec2 at = origin + uvec2(x, y);
-                            uint its = at.y * u.width + at.x - swath_base;
-                            sum += share_of(component, mine, sample_place(at, s), pull, other, its);
-                        }
+                to.x = row >= from.y && row < to.y ? to.x : from.x;
+                for (uint x = from.x; x < to.x; ++x) {
+                    uint other = row * 16u + x;
+                    vec2 pull = pulls[mine * 256u + other];
+                    if (pull != vec2(0.0)) {
+                        uvec2 at = origin + uvec2(x, row);
+                        uint its = at.y * u.width + at.x - swath_base;
+                        add_sample(sums, mine, sample_place(at, s), pull, other, its);
                     }
                 }
-                add(component, payloads[range.x + base + mine], s == 0u, sum);
+            }
+            barrier();
+            if (has_row) {
+                [[unroll]] for (uint pair = 0u; pair < (COMPONENTS + 1u) / 2u; ++pair) {
+                    float second = 2u * pair + 1u < COMPONENTS ? sums[min(2u * pair + 1u, COMPONENTS - 1u)] : 0.0;
+                    pulls[mine * 256u + row * 16u + pair] = vec2(sums[2u * pair], second);
+                }
+            }
+            barrier();
+            if (row < STORED && mine < count) {
+                float sum = 0.0;
+                for (uint y = 0u; y < rows.y && row < COMPONENTS; ++y) {
+                    sum += pulls[mine * 256u + y * 16u + (row >> 1)][row & 1u];
+                }
+                add(row, payloads[range.x + base + mine], s == 0u, sum);
             }
         }
         barrier();

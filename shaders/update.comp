@@ -255,11 +255,11 @@ void adam_geometry_pair(uint j, uint i, vec2 gradient, uvec2 groups, uint stream
 }
 #endif
 
-// Derivative of the binary entropy by the probability.
-float entropy_slope(float p) {
-    const float tiny = 1e-10;
-    float q = 1.0 - p;
-    return -log(p + tiny) - p / (p + tiny) + log(q + tiny) + q / (q + tiny);
+// Derivative of the binary entropy of sigma(x) by x: -x sigma(x) sigma(-x). By the probability it would be a difference of
+// logarithms, of which 1 - p has none where a quotient rounds to more than 1.
+float entropy_slope(float x) {
+    float e = exp(-abs(x));
+    return -x * e / ((1.0 + e) * (1.0 + e));
 }
 
 // Gradients of the terms of the loss that look at parameters: w mean(sigma(o)) and w mean(s), over all Gaussians and axes, and
@@ -276,8 +276,7 @@ void regularize(uint i, bool visible, inout Gradient gradient) {
         gradient.log_scale += u.scale_weight * inverse_count / 3.0 * scale;
     }
     if (u.entropy_weight != 0.0 && visible) {
-        float opacity = 1.0 / (1.0 + exp(-geometry[PLANE_OPACITY * stride + i]));
-        gradient.logit += u.entropy_weight / float(counters.visible) * entropy_slope(opacity) * opacity * (1.0 - opacity);
+        gradient.logit += u.entropy_weight / float(counters.visible) * entropy_slope(geometry[PLANE_OPACITY * stride + i]);
     }
     if (u.flat_weight != 0.0 && visible) {
         vec3 log_scale = vec3(geometry[PLANE_SCALES * stride + i], geometry[(PLANE_SCALES + 1u) * stride + i],

@@ -53,6 +53,11 @@ vec3 distances(uint k, vec2 p) {
     return phi;
 }
 
+// Barycentrics of the corners at a sample of these distances.
+vec3 shares_of(uint k, vec3 phi) {
+    return -(phi.yzx * staged_lengths[k].yzx) / staged_n2[k].w;
+}
+
 Cover cover_at(uint k, vec2 p) {
     Cover c;
     vec3 phi = distances(k, p);
@@ -71,7 +76,7 @@ Cover cover_at(uint k, vec2 p) {
         precise float alpha = min(last.z * window, ALPHA_MAX);
         c.window = window;
         c.alpha = alpha >= ALPHA_MIN ? alpha : 0.0;
-        c.shares = -(phi.yzx * staged_lengths[k].yzx) / staged_n2[k].w;
+        c.shares = shares_of(k, phi);
     }
     return c;
 }

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::request::{Mesh, Model};
 use super::stored::{boxed, check_keys, load, open, scene};
@@ -110,6 +111,7 @@ pub(super) fn made_of(
         match event {
             MeshEvent::Progress(progress) => shown.show(progress),
             MeshEvent::Stage(row) => {
+                shown.took(&row);
                 (telling.stage)(&row);
                 if telling.json {
                     let _ = writeln!(out, "{}", stage_line(&row));
@@ -296,26 +298,46 @@ fn summary(report: &MeshReport) -> String {
     )
 }
 
-/// The progress line.
+/// Seconds between lines where progress cannot be one line that changes.
+const LINES_S: u64 = 10;
+
+/// The progress line, and what each part took.
 struct Shown {
     on: bool,
+    /// One line changes; else one comes every [`LINES_S`].
+    changes: bool,
     /// There is one to end.
     open: bool,
+    last: Instant,
 }
 
 impl Shown {
     fn new(quiet: bool) -> Self {
         Self {
-            on: !quiet && io::stderr().is_terminal(),
+            on: !quiet,
+            changes: io::stderr().is_terminal(),
             open: false,
+            last: Instant::now(),
         }
     }
 
     fn show(&mut self, MeshProgress { stage, done, total }: MeshProgress) {
+        if !self.on || !(self.changes || self.last.elapsed().as_secs() >= LINES_S) {
+            return;
+        }
+        let percent = 100.0 * f64::from(done) / f64::from(total.max(1));
+        let (begin, end) = if self.changes { ("\r", "") } else { ("", "\n") };
+        let _ = write!(io::stderr(), "{begin}{:<11} {percent:>5.1} %{end}", stage.name());
+        self.open = self.changes;
+        self.last = Instant::now();
+    }
+
+    /// Says what a part took, in the place of its progress.
+    fn took(&mut self, row: &StageRow) {
         if self.on {
-            let percent = 100.0 * f64::from(done) / f64::from(total.max(1));
-            let _ = write!(io::stderr(), "\r{:<10} {percent:>5.1} %", stage.name());
-            self.open = true;
+            let begin = if std::mem::take(&mut self.open) { "\r" } else { "" };
+            let _ = writeln!(io::stderr(), "{begin}{:<11} {:>7.1} s", row.stage.name(), row.seconds);
+            self.last = Instant::now();
         }
     }
 

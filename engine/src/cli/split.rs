@@ -48,6 +48,25 @@ pub fn run(request: &SplitScene, out: &mut dyn Write) -> Result<Exit, Box<dyn Fa
         return Err(boxed(UsageError::NoProjectFolder));
     };
     check_scene(&preliminary)?;
+    let merges = |reason: &str, remedy: &str| {
+        boxed(ProjectError::Unsuitable {
+            path: preliminary.dataset.path.as_deref().unwrap_or_default().into(),
+            reason: reason.to_owned(),
+            remedy: remedy.to_owned(),
+        })
+    };
+    if preliminary.is_triangles() {
+        return Err(merges(
+            "what is merged of blocks is Gaussians, and `model.kind` is triangles",
+            "take a recipe of Gaussians, and `kiln mesh` on what it makes",
+        ));
+    }
+    if preliminary.sugar.is_some() {
+        return Err(merges(
+            "what is merged of blocks is what they train, and the stages of `sugar` follow a training",
+            "take a recipe without `sugar`; `kiln train SCENE --recipe sugar --set sugar.from=MERGED.ply` goes on from what is merged",
+        ));
+    }
     let cap = preliminary.memory.cap_gib.filter(|_| !settings.auto);
     let Some(cap) = cap.map(gib_to_bytes) else {
         return Err(boxed(UsageError::NoProfile));

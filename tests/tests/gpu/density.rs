@@ -300,8 +300,16 @@ fn every_subgroup_width_follows_the_twins() {
 #[test]
 fn entropy_pulls_at_the_opacities_in_view() {
     let scene = scene();
-    let model = scene.model();
+    let mut model = scene.model();
     let n = model.len();
+    // Where an opacity rounds to 0 or 1, and where `exp` overflows.
+    for (logit, extreme) in model
+        .logit_opacities
+        .iter_mut()
+        .zip([17.0, 18.5, 40.0, 95.0, -18.5, -95.0].iter().cycle().take(60))
+    {
+        *logit = *extreme;
+    }
     let mut steps = Steps::new(&scene, TERMS, Storage::Exact, &variants(Reduction::Segmented));
     let mut u = terms_alone(&scene, 1);
     u.flags &= !flags::DENSITY;
@@ -310,9 +318,10 @@ fn entropy_pulls_at_the_opacities_in_view() {
     assert_eq!((counters.stalled, counters.density_samples), (0, 0));
     let visible = steps.visible(n);
     assert!(visible.len() > 100 && visible.len() < n, "{}", visible.len());
+    // By the larger of the two probabilities' logit, which loses no digits.
     let entropy = |logit: f64| {
-        let p = 1.0 / (1.0 + (-logit).exp());
-        -p * (p + 1e-10).ln() - (1.0 - p) * (1.0 - p + 1e-10).ln()
+        let (x, e) = (logit.abs(), (-logit.abs()).exp());
+        e.ln_1p() + x * e / (1.0 + e)
     };
     let moments = steps.planes(|t, chunk| t.chunks[chunk].geometry_m, 11, n);
     for (id, values) in (0..).zip(&moments) {
