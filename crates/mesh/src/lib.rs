@@ -41,6 +41,7 @@ pub mod score;
 mod sets;
 pub mod smooth;
 pub mod solids;
+pub mod spread;
 pub mod topology;
 mod vector;
 mod wedges;

@@ -12,6 +12,18 @@ use crate::vk::RecordOptions;
 const POSITION_BYTES: u64 = 12;
 const SUM_BYTES: u64 = 16;
 
+/// Vertices that go by at a time; none where there is no pool.
+fn batch(stage: &DepthStage<'_>) -> Option<usize> {
+    let room = stage.pool.as_ref().and_then(|pool| pool.parts.first())?;
+    let most = (room.bytes - ALIGNMENT) / (POSITION_BYTES + SUM_BYTES);
+    Some(usize::try_from(most).unwrap_or(usize::MAX).max(1))
+}
+
+/// How often all views are drawn for the colours of so many vertices.
+pub(super) fn turns(stage: &DepthStage<'_>, vertices: usize) -> usize {
+    batch(stage).map_or(0, |batch| vertices.div_ceil(batch))
+}
+
 /// The mean colour of each vertex over the views that see it; none where none does. Vertices go by in batches in the bytes
 /// of the pool's first part.
 ///
@@ -27,9 +39,9 @@ pub(super) fn colors<'a>(
     let Some(&room) = stage.pool.as_ref().and_then(|pool| pool.parts.first()) else {
         return Ok(vec![None; positions.len()]);
     };
-    let batch = (room.bytes - ALIGNMENT) / (POSITION_BYTES + SUM_BYTES);
+    let batch = batch(stage).unwrap_or(usize::MAX);
     let mut colors = Vec::with_capacity(positions.len());
-    for part in positions.chunks(usize::try_from(batch).unwrap_or(usize::MAX).max(1)) {
+    for part in positions.chunks(batch) {
         let n = part.len() as u64;
         let sums_at = (n * POSITION_BYTES).next_multiple_of(ALIGNMENT);
         let vertices = Vertices {
@@ -55,54 +67,4 @@ pub(super) fn colors<'a>(
         );
     }
     Ok(colors)
-}
-
-/// Colours for all: vertices that no view sees take the mean of their neighbours', from those that have one outwards; grey
-/// where a piece has none.
-pub(super) fn spread(colors: &[Option<[f32; 3]>], triangles: &[[u32; 3]]) -> Vec<[f32; 3]> {
-    let mut known = colors.to_vec();
-    loop {
-        let mut sums: std::collections::BTreeMap<u32, ([f32; 3], f32)> = std::collections::BTreeMap::new();
-        for triangle in triangles {
-            for &vertex in triangle {
-                if known.get(vertex as usize).is_some_and(Option::is_some) {
-                    continue;
-                }
-                for color in triangle
-                    .iter()
-                    .filter_map(|&other| known.get(other as usize).copied().flatten())
-                {
-                    let (sum, count) = sums.entry(vertex).or_default();
-                    *sum = std::array::from_fn(|i| sum[i] + color[i]);
-                    *count += 1.0;
-                }
-            }
-        }
-        if sums.is_empty() {
-            return known.into_iter().map(|color| color.unwrap_or([0.5; 3])).collect();
-        }
-        for (vertex, (sum, count)) in sums {
-            if let Some(place) = known.get_mut(vertex as usize) {
-                *place = Some(sum.map(|c| c / count));
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn colors_spread_outwards() {
-        let strip = [[0, 1, 2], [1, 2, 3], [2, 3, 4]];
-        let red = Some([1.0, 0.0, 0.0]);
-        let blue = Some([0.0, 0.0, 1.0]);
-        let found = spread(&[red, blue, None, None, None, None], &strip);
-        // Vertex 2 is between both; 3 hears of 1 and of 2 only in the next round.
-        assert_eq!(found[5], [0.5; 3], "alone");
-        assert!(found[2][0] > 0.0 && found[2][2] > 0.0, "{found:?}");
-        assert_eq!(found[0], [1.0, 0.0, 0.0]);
-        assert!(found[4].iter().sum::<f32>() > 0.99, "{found:?}");
-    }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use kiln_mesh::march::{self, Bricks, Grid};
-use kiln_mesh::{Mesh, clean, cull, decimate, holes, nearest, peel, pieces, topology};
+use kiln_mesh::{Mesh, clean, cull, decimate, holes, nearest, peel, pieces, spread, topology};
 
 use super::bound::read_bound;
 use super::density::Density;
@@ -282,7 +282,8 @@ impl<'a> MeshJob<'a> {
             return Err(self.no_surface(&space));
         }
         let seen = {
-            let mut draw = self.drawing(masks, &mut log, MeshStage::Color, 1);
+            let turns = colors::turns(&stage, mesh.positions().len());
+            let mut draw = self.drawing(masks, &mut log, MeshStage::Color, turns);
             colors::colors(&mut stage, &voxels, mesh.positions(), n, &mut draw)?
         };
         let views_in_bands = stage.banded;
@@ -290,7 +291,7 @@ impl<'a> MeshJob<'a> {
         drop(stage);
         let (mesh, mut dropped) = if options.method == MeshMethod::Bound {
             // It was clean before it was trained, and its triangles are those of the Gaussians.
-            let colors = colors::spread(&seen, mesh.triangles());
+            let colors = spread::colors(&seen, mesh.triangles());
             let mesh = mesh.with_colors(colors)?;
             log.end(MeshStage::Color, Some(&mesh))?;
             (mesh, Dropped::default())
@@ -590,7 +591,7 @@ fn cleaned(
     log: &mut Log<'_>,
 ) -> Result<(Mesh, Dropped), MeshError> {
     let mut dropped = Dropped::default();
-    let colors = colors::spread(seen, mesh.triangles());
+    let colors = spread::colors(seen, mesh.triangles());
     let mut mesh = mesh.with_colors(colors)?;
     log.end(MeshStage::Color, Some(&mesh))?;
     log.tell(MeshStage::Clean, 0, 1)?;
