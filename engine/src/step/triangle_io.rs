@@ -10,6 +10,10 @@ use crate::memory::{Gpu, MemoryError};
 use crate::program::{Program, Span};
 use crate::triangles::{Adjacency, GEOMETRY_PLANES, PLANE_WEIGHT, State, TriangleModel};
 
+/// Vertices of which rows are put together at a time: their colours stay in a processor's cache while plane after plane comes, where
+/// all of a large model's would be fetched anew for each.
+const BLOCK: usize = 1 << 16;
+
 /// Numbers of a model, a row a vertex.
 #[derive(Clone, Copy)]
 enum Rows {
@@ -136,6 +140,36 @@ fn plane_of(chunk: &VertexChunk, view: &Span, plane: u32) -> Span {
     view.slice(u64::from(plane) * bytes, bytes)
 }
 
+/// Parts of a chunk's tensors: `part` is called with where a plane's numbers belong, the part of the plane on the device, its first
+/// vertex and their count.
+fn parts(
+    own: &TriangleTensors,
+    degree: u32,
+    n: usize,
+    mut part: impl FnMut(&Place, &Span, usize, usize) -> Result<(), MemoryError>,
+) -> Result<(), MemoryError> {
+    for chunk in own.chunks.iter().filter(|chunk| (chunk.first as usize) < n) {
+        let first = chunk.first as usize;
+        let count = (n - first).min(chunk.stride as usize);
+        for (group, view, planes) in groups(chunk, degree) {
+            // Moments are planes here too.
+            let block = if matches!(group, Group::Moments(_)) {
+                count
+            } else {
+                BLOCK
+            };
+            for from in (0..count).step_by(block) {
+                let taken = block.min(count - from);
+                for plane in 0..planes {
+                    let view = plane_of(chunk, &view, plane).slice(4 * from as u64, 4 * taken as u64);
+                    part(&group.place(degree, plane), &view, first + from, taken)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Writes `state` and sets the counters, of which the number of skipped updates stays.
 ///
 /// # Errors
@@ -160,19 +194,9 @@ pub fn write_state(gpu: &mut Gpu, t: &StepTensors, state: &State) -> Result<(), 
         }
     }
     gpu.run(&program)?;
-    for chunk in own.chunks.iter().filter(|chunk| (chunk.first as usize) < n) {
-        let first = chunk.first as usize;
-        for (group, view, planes) in groups(chunk, state.model.degree) {
-            for plane in 0..planes {
-                let place = group.place(state.model.degree, plane);
-                let count = (n - first).min(chunk.stride as usize);
-                gpu.write(
-                    &plane_of(chunk, &view, plane),
-                    &plane_values(state, &place, first, count),
-                )?;
-            }
-        }
-    }
+    parts(&own, state.model.degree, n, |place, view, first, count| {
+        gpu.write(view, &plane_values(state, place, first, count))
+    })?;
     let triangles = &state.model.triangles;
     for (k, view) in own.topology.corners.iter().enumerate() {
         let corners: Vec<u32> = triangles.iter().filter_map(|t| t.get(k).copied()).collect();
@@ -265,16 +289,11 @@ pub fn read_state(
         floor,
         sigma,
     });
-    for chunk in own.chunks.iter().filter(|chunk| (chunk.first as usize) < n) {
-        let first = chunk.first as usize;
-        let count = (n - first).min(chunk.stride as usize);
-        for (group, view, planes) in groups(chunk, degree) {
-            for plane in 0..planes {
-                let values: Vec<f32> = gpu.read(&plane_of(chunk, &view, plane), count)?;
-                put_values(&mut state, &group.place(degree, plane), first, &values);
-            }
-        }
-    }
+    parts(&own, degree, n, |place, view, first, count| {
+        let values: Vec<f32> = gpu.read(view, count)?;
+        put_values(&mut state, place, first, &values);
+        Ok(())
+    })?;
     state.model.triangles = read_corners(gpu, t, &own.topology)?;
     let count = state.model.triangles.len();
     state.importance = gpu.read(&own.topology.importance, count)?;
