@@ -1,0 +1,98 @@
+"""What of a project's records the cluster needs: names of blocks, digests, files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+VERSION = 1
+INDEX = "project.json"
+BLOCK = "block.json"
+DONE = "done.json"
+PROGRESS = "progress.json"
+MERGED = "merged"
+MERGED_MODEL = "merged/point_cloud.ply"
+
+
+class ProjectError(Exception):
+    """A project that cannot be used."""
+
+
+def parse(text: bytes, where: str) -> dict[str, Any]:
+    """A record of the version that is known here.
+
+    Raises:
+        ProjectError: when it is no such record.
+    """
+    try:
+        record = json.loads(text)
+        version = record["version"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ProjectError(f"{where} is no record of kiln: {error}") from error
+    if version != VERSION:
+        raise ProjectError(f"{where} has version {version}, and this package knows {VERSION}")
+    return record
+
+
+def sha256(data: bytes) -> str:
+    """SHA-256, hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True)
+class Project:
+    """The index of a project, as ``kiln split`` wrote it."""
+
+    text: bytes
+    record: dict[str, Any]
+
+    @classmethod
+    def read(cls, text: bytes, where: str) -> Project:
+        """From the bytes of ``project.json``."""
+        record = parse(text, where)
+        try:
+            names = [block["name"] for block in record["blocks"]]
+            _ = [block["digest"] for block in record["blocks"]]
+            scene = record["scene"]
+            _ = (scene["images"], scene["sparse"], scene["model"], scene["photos"])
+        except (KeyError, TypeError) as error:
+            raise ProjectError(f"{where} has no {error}") from error
+        # Names become parts of paths.
+        if any(not is_plain(name) for name in names):
+            raise ProjectError(f"{where} names a block that is no name of a folder")
+        return cls(text, record)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of ``project.json``."""
+        return sha256(self.text)
+
+    @property
+    def blocks(self) -> list[str]:
+        """Names of the blocks, in their order."""
+        return [block["name"] for block in self.record["blocks"]]
+
+    def block_digest(self, name: str) -> str:
+        """SHA-256 of a block's ``block.json``."""
+        return next(block["digest"] for block in self.record["blocks"] if block["name"] == name)
+
+    def is_done(self, name: str, done: bytes | None) -> bool:
+        """True when ``done.json`` says that this very block is trained."""
+        if done is None:
+            return False
+        try:
+            return parse(done, DONE).get("block") == self.block_digest(name)
+        except ProjectError:
+            return False
+
+
+def is_plain(name: str) -> bool:
+    """True for a name that stays in its folder."""
+    return bool(name) and "/" not in name and "\\" not in name and name not in (".", "..")
+
+
+def is_inside(name: str) -> bool:
+    """True for a relative path that stays in its folder."""
+    return all(is_plain(part) for part in name.split("/"))

@@ -1,0 +1,78 @@
+"""A project folder and its scene, brought into object storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from kiln_ray import project as records
+from kiln_ray.project import Project, ProjectError
+from kiln_ray.storage import Storage
+
+#: What of a project is not brought along: results, and what a cluster writes.
+NOT_INPUTS = (records.MERGED, records.PROGRESS, records.INDEX)
+
+
+def push(folder: Path, storage: Storage, say: Callable[[str], None]) -> int:
+    """Uploads a project, its photos and its trained blocks; what is there in the same size already stays.
+
+    The index goes last, so that a project that can be opened is whole. Returns the number of files that were sent.
+
+    Raises:
+        ProjectError: when the folder holds no project, the storage another one, or a file of the scene is not there.
+    """
+    index = folder / records.INDEX
+    if not index.is_file():
+        raise ProjectError(f"{folder} holds no project; `kiln split` makes one")
+    project = Project.read(index.read_bytes(), str(index))
+    there = storage.read(records.INDEX)
+    if there is not None and there != project.text:
+        raise ProjectError(f"{storage.url} holds another project; name a place of its own for this one")
+    sizes = dict(storage.names(""))
+    sent = 0
+    for path, key in files(folder, project):
+        if not path.is_file():
+            raise ProjectError(f"{path} is not there, and the project was split from it")
+        # Photos are many and do not change; everything else is small.
+        if key.startswith("scene/images/") and sizes.get(key) == path.stat().st_size:
+            continue
+        storage.upload(path, key)
+        sent += 1
+        if sent % 1000 == 0:
+            say(f"{sent} files sent")
+    if there is None:
+        storage.write(records.INDEX, project.text)
+        sent += 1
+    return sent
+
+
+def files(folder: Path, project: Project) -> Iterator[tuple[Path, str]]:
+    """Files of a project and of its scene but the index, with the keys they get; of a trained block its model, and `done.json` last."""
+    scene = project.record["scene"]
+    for photo in scene["photos"]:
+        yield Path(scene["images"]) / photo["name"], f"scene/images/{photo['name']}"
+    for file in scene["model"]:
+        yield Path(scene["sparse"]) / file["name"], f"scene/sparse/{file['name']}"
+    for entry in sorted(folder.iterdir()):
+        if entry.name in NOT_INPUTS or entry.name == "blocks" or entry.name.startswith("."):
+            continue
+        for path in [entry] if entry.is_file() else sorted(entry.rglob("*")):
+            if path.is_file():
+                yield path, path.relative_to(folder).as_posix()
+    for name in project.blocks:
+        yield from _block_files(folder, project, name)
+
+
+def _block_files(folder: Path, project: Project, name: str) -> Iterator[tuple[Path, str]]:
+    block = folder / "blocks" / name
+    index = block / records.BLOCK
+    if not index.is_file():
+        raise ProjectError(f"the block {block} is missing")
+    inputs = [records.BLOCK, *(file["name"] for file in records.parse(index.read_bytes(), str(index))["files"])]
+    done = block / records.DONE
+    if done.is_file() and project.is_done(name, done.read_bytes()):
+        inputs += [records.parse(done.read_bytes(), str(done))["model"]["name"], records.DONE]
+    for file in inputs:
+        if not records.is_inside(file):
+            raise ProjectError(f"a record names `{file}`, which leaves its folder")
+        yield block / file, f"blocks/{name}/{file}"

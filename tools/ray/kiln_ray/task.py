@@ -1,0 +1,273 @@
+"""What runs on a node: one `kiln` command, its events told to the driver, its block brought and saved."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import GetTimeoutError, RayError
+
+from kiln_ray.child import Child
+from kiln_ray.device import NoDevice, device_flags
+from kiln_ray.project import MERGED_MODEL, Project, ProjectError
+from kiln_ray.progress import Row
+from kiln_ray.verdict import Cause, Ended
+
+#: Seconds between two looks at a child.
+LOOK_S = 0.5
+#: Seconds that a task waits for the driver's actor to answer.
+ANSWER_S = 20.0
+#: Seconds that an earlier process gets to save and leave a run folder.
+LEAVE_S = 120.0
+#: Exit code of `kiln` without a device that may be used, and for a project that is damaged.
+NO_DEVICE = 5
+DAMAGED = 4
+UNABLE = 9
+
+
+@dataclass(frozen=True)
+class Job:
+    """A project, and how its commands run."""
+
+    #: Folder or URL.
+    project: str
+    #: The program.
+    kiln: str
+    #: The folder on nodes that projects from storage are brought to.
+    work: str
+    #: Seconds between two uploads of checkpoints.
+    sync_s: float
+    #: Seconds between two renewals of a lease.
+    lease_s: float
+    #: Host memory of a merge, MiB.
+    merge_memory_mib: int
+
+
+class Reporter:
+    """Tells the driver's actor how far a task is, and hears whether it is to end."""
+
+    def __init__(self, board: Any, name: str, attempt: int) -> None:
+        self._board = board
+        self._node = ray.get_runtime_context().get_node_id()
+        self.row = Row(name, state="running", attempts=attempt, node=self._node)
+        self._stop = False
+
+    def is_stopped(self) -> bool:
+        """True once the task is to save and end: the driver said so, or is gone."""
+        try:
+            answer = self._board.tell.remote(self.row.name, asdict(self.row))
+            self._stop |= ray.get(answer, timeout=ANSWER_S)
+        except GetTimeoutError:
+            pass
+        except RayError:
+            self._stop = True
+        return self._stop
+
+    def ended(self, cause: Cause, code: int | None = None, message: str = "") -> Ended:
+        """The end of this attempt, told with all that is known of it."""
+        self.is_stopped()
+        return Ended(cause, code, self.row.iteration, self._node, message)
+
+
+def train(job: Job, name: str, attempt: int, board: Any) -> Ended:
+    """Trains a block; the answer says how that ended, whatever happened."""
+    reporter = Reporter(board, name, attempt)
+    return _guarded(reporter, lambda: _train(job, name, reporter))
+
+
+def merge(job: Job, attempt: int, board: Any) -> Ended:
+    """Merges the trained blocks; the answer's message is the model's place."""
+    reporter = Reporter(board, "merge", attempt)
+    return _guarded(reporter, lambda: _merge(job, reporter))
+
+
+def _guarded(reporter: Reporter, work: Callable[[], Ended]) -> Ended:
+    if reporter.is_stopped():
+        return reporter.ended(Cause.EXIT, 143, "ended before it began")
+    try:
+        return work()
+    except NoDevice as error:
+        return reporter.ended(Cause.EXIT, NO_DEVICE, f"error: {error}")
+    except ProjectError as error:
+        return reporter.ended(Cause.EXIT, DAMAGED, f"error: {error}")
+
+
+def _train(job: Job, name: str, reporter: Reporter) -> Ended:
+    from kiln_ray.storage import is_url
+
+    if is_url(job.project):
+        return _train_in_storage(job, name, reporter)
+    folder = Path(job.project) / "blocks" / name
+    wait_until_left(folder / "run", lambda: not reporter.is_stopped())
+    return _run(train_command(job, folder), reporter)
+
+
+def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
+    from kiln_ray import lease as leases
+    from kiln_ray import travel
+    from kiln_ray.storage import ERRORS, Storage
+
+    context = ray.get_runtime_context()
+    storage = Storage.at(job.project)
+    lease = leases.Lease(storage, f"blocks/{name}/lease.json", context.get_task_id(), job.lease_s)
+    try:
+        lease.take(lambda: not reporter.is_stopped())
+    except leases.Held as error:
+        return reporter.ended(Cause.LEASE, message=str(error))
+    except ERRORS as error:
+        return reporter.ended(Cause.STORAGE, message=f"cannot take the lease of {name}: {error}")
+    # Until there is a child, and after it, there is nothing to end.
+    children: list[Child] = []
+    lease.keep(lambda: [child.terminate() for child in children])
+    try:
+        copy = travel.NodeCopy(storage, travel.read_project(storage), Path(job.work), context.get_node_id())
+        folder = copy.bring_block(name)
+        wait_until_left(folder / "run", lambda: not reporter.is_stopped())
+        copy.bring_checkpoint(name)
+        saver = Saver(copy, name, job.sync_s, lease.lost.is_set)
+        ended = _run(train_command(job, Path(".")), reporter, folder, children, saver.look)
+        if lease.lost.is_set():
+            return reporter.ended(Cause.LEASE, message=f"another task took over {name}")
+        lease.renew()
+        if ended.code == 0:
+            copy.save_run(name)
+        else:
+            copy.save_checkpoint(name, saver.last)
+        return ended
+    except leases.Lost as error:
+        return reporter.ended(Cause.LEASE, message=str(error))
+    except ERRORS as error:
+        return reporter.ended(Cause.STORAGE, message=f"the storage failed {name}: {error}")
+    finally:
+        try:
+            lease.release()
+        except ERRORS:
+            # Whoever comes next waits until it expires.
+            pass
+
+
+class Saver:
+    """Uploads a run's newest checkpoint every so often, beside the training."""
+
+    def __init__(self, copy: Any, name: str, every_s: float, is_lost: Callable[[], bool]) -> None:
+        self._copy = copy
+        self._name = name
+        self._every_s = every_s
+        self._is_lost = is_lost
+        self._next = time.monotonic() + every_s
+        #: The newest checkpoint in storage.
+        self.last: str | None = None
+
+    def look(self) -> None:
+        """Uploads when it is time; what fails is tried again the next time."""
+        from kiln_ray.storage import ERRORS
+
+        if time.monotonic() < self._next or self._is_lost():
+            return
+        try:
+            self.last = self._copy.save_checkpoint(self._name, self.last)
+        except ERRORS:
+            pass
+        self._next = time.monotonic() + self._every_s
+
+
+def _merge(job: Job, reporter: Reporter) -> Ended:
+    from kiln_ray.storage import is_url
+
+    flags = ["-q", "--memory-mib", str(job.merge_memory_mib)]
+    if not is_url(job.project):
+        ended = _run([job.kiln, "merge", job.project, *flags], reporter)
+        return _placed(ended, str(Path(job.project) / MERGED_MODEL))
+    from kiln_ray import travel
+    from kiln_ray.storage import ERRORS, Storage
+
+    try:
+        storage = Storage.at(job.project)
+        node = ray.get_runtime_context().get_node_id()
+        copy = travel.NodeCopy(storage, travel.read_project(storage), Path(job.work), node)
+        root = copy.bring_models()
+        ended = _run([job.kiln, "merge", str(root), *flags], reporter)
+        if ended.code == 0:
+            copy.save_merged(root)
+        return _placed(ended, f"{storage.url}/{MERGED_MODEL}")
+    except ERRORS as error:
+        return reporter.ended(Cause.STORAGE, message=f"the storage failed the merge: {error}")
+
+
+def _placed(ended: Ended, place: str) -> Ended:
+    if ended.code != 0:
+        return ended
+    return Ended(ended.cause, ended.code, ended.iteration, ended.node, place)
+
+
+def train_command(job: Job, folder: Path) -> list[str]:
+    """The command that trains the block in a folder, on the GPU that Ray handed to this task."""
+    return [job.kiln, "train", str(folder), "--json", "-q", *device_flags(ray.get_gpu_ids())]
+
+
+def _run(
+    command: list[str],
+    reporter: Reporter,
+    folder: Path | None = None,
+    children: list[Child] | None = None,
+    look: Callable[[], None] = lambda: None,
+) -> Ended:
+    """Runs a command to its end; `look` is called meanwhile."""
+    if shutil.which(command[0]) is None:
+        message = f"error: this node has no program `{command[0]}`; `--kiln PATH` names it"
+        return reporter.ended(Cause.EXIT, UNABLE, message)
+    child = Child(command, reporter.row.hear, folder)
+    if children is not None:
+        children.append(child)
+    asked = False
+    try:
+        while (code := child.wait(LOOK_S)) is None:
+            # Once: a second signal would end it without saving.
+            if reporter.is_stopped() and not asked:
+                asked = True
+                child.terminate()
+            look()
+    except BaseException:
+        # Nobody is left behind when the task itself is ended.
+        child.terminate()
+        child.wait(LEAVE_S)
+        raise
+    return reporter.ended(Cause.EXIT, code, child.message())
+
+
+def wait_until_left(run: Path, go_on: Callable[[], bool]) -> None:
+    """Waits until no process writes to a run folder: one whose worker died is saving still."""
+    until = time.monotonic() + LEAVE_S
+    while time.monotonic() < until and is_written_to(run) and go_on():
+        time.sleep(LOOK_S)
+
+
+def is_written_to(run: Path) -> bool:
+    """True while a process of `kiln` holds a run folder."""
+    try:
+        folder = os.open(run, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        # A file system without locks cannot tell.
+        return False
+    finally:
+        os.close(folder)
+    return False
+
+
+def default_work() -> str:
+    """Where projects from storage are brought to, unless a folder is named."""
+    return str(Path(tempfile.gettempdir()) / "kiln-ray")

@@ -1,0 +1,214 @@
+"""A block of a project in storage, brought to a node and back.
+
+In storage a project is its folder as `kiln split` made it, and its scene beside it::
+
+    project.json  blocks.txt  settings/  blocks/b0000/{block.json, sparse/, masks/, ...}
+    scene/sparse/  scene/images/
+    blocks/b0000/{lease.json, checkpoint.json, run/, done.json}  merged/  progress.json
+
+On a node photos are shared by all tasks of that host. Each Ray node has a copy of the project in which the scene's paths
+are relative to a block's folder, where `kiln` is started; so a checkpoint of one node fits every other.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from kiln_ray import project as records
+from kiln_ray.project import Project, ProjectError
+from kiln_ray.storage import Storage
+
+#: The scene, as seen from a block's folder on a node.
+SCENE_FROM_BLOCK = "../../../scene"
+MARKER = "checkpoint.json"
+CHECKPOINTS = "checkpoints"
+#: Records of a run that a checkpoint needs to go on, and those that grow with it.
+RUN_RECORDS = ("config.resolved.yaml", "env.json", "metrics.jsonl", "memory.jsonl", "run.json")
+
+
+def read_project(storage: Storage) -> Project:
+    """The index of the project at a URL."""
+    text = storage.read(records.INDEX)
+    if text is None:
+        raise ProjectError(f"{storage.url} holds no project; `kiln-ray push PROJECT {storage.url}` brings one there")
+    return Project.read(text, f"{storage.url}/{records.INDEX}")
+
+
+class NodeCopy:
+    """What of a project lies on this node."""
+
+    def __init__(self, storage: Storage, project: Project, work: Path, node: str) -> None:
+        self.storage = storage
+        self.project = project
+        # Another project at the same URL is another folder.
+        self._host = work / project.digest[:16]
+        self._root = self._host / f"node-{node[:16]}"
+
+    def block_folder(self, name: str) -> Path:
+        """Where a block lies on this node."""
+        return self._root / "blocks" / name
+
+    def bring_block(self, name: str) -> Path:
+        """Fetches what a block is trained on; what is here already stays."""
+        record = json.loads(json.dumps(self.project.record))
+        scene = record["scene"]
+        scene.update(
+            path=SCENE_FROM_BLOCK, images=f"{SCENE_FROM_BLOCK}/images", sparse=f"{SCENE_FROM_BLOCK}/sparse"
+        )
+        self._root.mkdir(parents=True, exist_ok=True)
+        _write_whole(self._root / records.INDEX, json.dumps(record).encode())
+        for key, _ in self.storage.names("settings"):
+            self._bring(key, self._root / key)
+        folder = self.block_folder(name)
+        block = self._bring_block_index(name, folder)
+        for file in block["files"]:
+            self._bring(f"blocks/{name}/{_inside(file['name'])}", folder / file["name"])
+        for file in scene["model"]:
+            self._bring(f"scene/sparse/{_inside(file['name'])}", self._host / "scene/sparse" / file["name"])
+        sizes = {photo["name"]: photo["bytes"] for photo in scene["photos"]}
+        for photo in [*block["train_views"], *block["test_views"]]:
+            self._bring(
+                f"scene/images/{_inside(photo)}", self._host / "scene/images" / photo, sizes.get(photo)
+            )
+        return folder
+
+    def _bring_block_index(self, name: str, folder: Path) -> dict[str, Any]:
+        key = f"blocks/{name}/{records.BLOCK}"
+        text = self.storage.read(key)
+        if text is None or records.sha256(text) != self.project.block_digest(name):
+            what = "is missing" if text is None else f"is not the block that {records.INDEX} lists"
+            raise ProjectError(f"{self.storage.url}/{key} {what}; push the project again")
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_whole(folder / records.BLOCK, text)
+        return records.parse(text, key)
+
+    def _bring(self, key: str, path: Path, size: int | None = None) -> None:
+        if path.is_file() and (size is None or path.stat().st_size == size):
+            return
+        try:
+            self.storage.download(key, path)
+        except FileNotFoundError as error:
+            raise ProjectError(f"{error}; push the project again") from error
+
+    def bring_checkpoint(self, name: str) -> int | None:
+        """Puts the block's newest checkpoint in storage where its run goes on, unless the run here is as far.
+
+        Returns the iteration it is of, none without one.
+        """
+        text = self.storage.read(f"blocks/{name}/{MARKER}")
+        if text is None:
+            return None
+        marker = records.parse(text, f"blocks/{name}/{MARKER}")
+        if marker["block"] != self.project.block_digest(name):
+            return None
+        run = self.block_folder(name) / "run"
+        here = newest_checkpoint(run)
+        if here and iteration_of(here) >= marker["iteration"]:
+            return iteration_of(here)
+        shutil.rmtree(run, ignore_errors=True)
+        for file in [*marker["records"], marker["file"]]:
+            if file != records.INDEX:
+                self.storage.download(f"blocks/{name}/run/{_inside(file)}", run / file)
+        return marker["iteration"]
+
+    def save_checkpoint(self, name: str, last: str | None) -> str | None:
+        """Puts the run's newest checkpoint into storage: the file, then what belongs to it, then the marker.
+
+        Returns the name of the newest checkpoint in storage; `last` is the one before.
+        """
+        run = self.block_folder(name) / "run"
+        newest = newest_checkpoint(run)
+        if newest is None or newest.name == last:
+            return last
+        at = f"blocks/{name}"
+        file = f"{CHECKPOINTS}/{newest.name}"
+        try:
+            self.storage.upload(newest, f"{at}/run/{file}")
+        except FileNotFoundError:
+            # The run keeps the newest two, and this was neither any more: the next one is as good.
+            return last
+        found = [record for record in RUN_RECORDS if (run / record).is_file()]
+        for record in found:
+            self.storage.upload(run / record, f"{at}/run/{record}")
+        marker = {
+            "version": records.VERSION,
+            "block": self.project.block_digest(name),
+            "iteration": iteration_of(newest),
+            "file": file,
+            "records": found,
+        }
+        self.storage.write(f"{at}/{MARKER}", json.dumps(marker).encode())
+        self._delete_checkpoints(name, but=f"{at}/run/{file}")
+        return newest.name
+
+    def save_run(self, name: str) -> None:
+        """Puts a complete run into storage, `done.json` last, and frees the node of it."""
+        folder = self.block_folder(name)
+        run = folder / "run"
+        for path in sorted(run.rglob("*")):
+            inside = path.relative_to(run)
+            if path.is_file() and inside.parts[0] != CHECKPOINTS:
+                self.storage.upload(path, f"blocks/{name}/run/{inside.as_posix()}")
+        self.storage.upload(folder / records.DONE, f"blocks/{name}/{records.DONE}")
+        self.storage.delete(f"blocks/{name}/{MARKER}")
+        self._delete_checkpoints(name, but="")
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def _delete_checkpoints(self, name: str, but: str) -> None:
+        for key, _ in list(self.storage.names(f"blocks/{name}/run/{CHECKPOINTS}")):
+            if key != but:
+                self.storage.delete(key)
+
+    def bring_models(self) -> Path:
+        """Fetches what a merge reads: the index as it is, and of each block its index, its model and `done.json`."""
+        root = self._root.with_name(f"{self._root.name}-merge")
+        root.mkdir(parents=True, exist_ok=True)
+        _write_whole(root / records.INDEX, self.project.text)
+        for name in self.project.blocks:
+            folder = root / "blocks" / name
+            self._bring_block_index(name, folder)
+            done = self.storage.read(f"blocks/{name}/{records.DONE}")
+            if not self.project.is_done(name, done) or done is None:
+                raise ProjectError(f"{self.storage.url}/blocks/{name} is not trained")
+            model = _inside(records.parse(done, records.DONE)["model"]["name"])
+            if not (folder / records.DONE).is_file() or (folder / records.DONE).read_bytes() != done:
+                self.storage.download(f"blocks/{name}/{model}", folder / model)
+                _write_whole(folder / records.DONE, done)
+        return root
+
+    def save_merged(self, root: Path) -> None:
+        """Puts the merged model into storage, its index last."""
+        folder = root / records.MERGED
+        files = sorted((path for path in folder.iterdir() if path.is_file()), key=lambda path: path.suffix != ".ply")
+        for path in files:
+            self.storage.upload(path, f"{records.MERGED}/{path.name}")
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def newest_checkpoint(run: Path) -> Path | None:
+    """The newest checkpoint of a run folder."""
+    found = (run / CHECKPOINTS).glob("checkpoint_*.kiln")
+    return max(found, key=iteration_of, default=None)
+
+
+def iteration_of(checkpoint: Path | PurePosixPath) -> int:
+    """The iteration in a checkpoint's name, -1 when there is none."""
+    digits = checkpoint.stem.rpartition("_")[2]
+    return int(digits) if digits.isdigit() else -1
+
+
+def _inside(name: str) -> str:
+    if not records.is_inside(name):
+        raise ProjectError(f"a record names `{name}`, which leaves its folder")
+    return name
+
+
+def _write_whole(path: Path, text: bytes) -> None:
+    if path.is_file() and path.read_bytes() == text:
+        return
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(text)
+    part.replace(path)
