@@ -56,7 +56,7 @@ class Cluster:
     def __init__(self, job: task.Job, needs: Needs) -> None:
         self._job = job
         self.needs = needs
-        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         actor = ray.remote(num_cpus=0, max_restarts=0)(Board)
         self._board: Any = actor.options(scheduling_strategy=here).remote()
         # Attempts are counted by cause, which Ray does not know.

@@ -52,12 +52,18 @@ class Row:
 
     def text(self) -> str:
         """A line for people."""
-        of = f"{self.iteration} of {self.iterations}" if self.iterations else ""
-        rate = f", {self.its:.0f} it/s" if self.state == "running" and self.its else ""
-        left = f", {self.eta_s / 60:.0f} min left" if self.eta_s is not None else ""
-        again = f", attempt {self.attempts}" if self.attempts > 1 else ""
-        why = f"  {self.message.splitlines()[0]}" if self.message else ""
-        return f"{self.name}  {self.state:<8} {of}{rate}{left}{again}{why}".rstrip()
+        parts = []
+        if self.iterations:
+            parts.append(f"{self.iteration} of {self.iterations}")
+        if self.state == "running" and self.its:
+            parts.append(f"{self.its:.0f} it/s")
+        if self.eta_s is not None:
+            parts.append(f"{self.eta_s / 60:.0f} min left")
+        if self.attempts > 1:
+            parts.append(f"attempt {self.attempts}")
+        if self.message:
+            parts.append(self.message.splitlines()[0])
+        return f"{self.name}  {self.state:<8} {', '.join(parts)}".rstrip()
 
 
 class Board:

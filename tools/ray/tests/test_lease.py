@@ -1,0 +1,91 @@
+"""One writer to a block, in memory and in folders."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from obstore.store import MemoryStore
+
+from kiln_ray.lease import Held, Lease, Lost
+from kiln_ray.storage import Storage
+
+PERIOD_S = 0.1
+
+
+@pytest.fixture(params=["memory", "folder"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    return Storage(MemoryStore()) if request.param == "memory" else Storage.at(f"file://{tmp_path}/bucket")
+
+
+def lease(storage: Storage, owner: str) -> Lease:
+    return Lease(storage, "blocks/b0000/lease.json", owner, PERIOD_S)
+
+
+def owner(storage: Storage) -> str | None:
+    text = storage.read("blocks/b0000/lease.json")
+    assert text is not None
+    return json.loads(text)["task"]
+
+
+def test_a_renewed_lease_is_not_given_away(storage: Storage) -> None:
+    first = lease(storage, "first")
+    first.take()
+    first.keep(lambda: pytest.fail("it was lost"))
+    with pytest.raises(Held, match="first"):
+        lease(storage, "second").take()
+    first.release()
+    assert owner(storage) is None
+    second = lease(storage, "second")
+    second.take()
+    assert owner(storage) == "second"
+
+
+def test_a_lease_that_nobody_renews_is_taken_over_and_its_owner_finds_out(storage: Storage) -> None:
+    first, second = lease(storage, "first"), lease(storage, "second")
+    first.take()
+    began = time.monotonic()
+    second.take()
+    assert time.monotonic() - began >= 3 * PERIOD_S
+    told = threading.Event()
+    first.keep(told.set)
+    assert told.wait(5.0) and first.lost.is_set()
+    with pytest.raises(Lost):
+        first.renew()
+    first.release()
+    assert owner(storage) == "second"
+    second.renew()
+
+
+def test_of_many_one_gets_it(storage: Storage) -> None:
+    winners: list[str] = []
+
+    def take(name: str) -> None:
+        mine = lease(storage, name)
+        try:
+            mine.take()
+        except Held:
+            return
+        mine.keep(lambda: winners.remove(name))
+        winners.append(name)
+
+    threads = [threading.Thread(target=take, args=[f"t{at}"]) for at in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(winners) == 1 and owner(storage) == winners[0]
+
+
+def test_a_replacement_names_what_it_replaces(storage: Storage) -> None:
+    first = storage.create("a", b"1")
+    assert first is not None and storage.create("a", b"2") is None
+    second = storage.replace("a", b"3", first)
+    assert second is not None and storage.replace("a", b"4", first) is None
+    assert storage.read("a") == b"3" and storage.read("b") is None
+    storage.delete("a")
+    storage.delete("a")
+    assert storage.replace("a", b"5", second) is None
