@@ -56,7 +56,7 @@ class Row:
         if self.iterations:
             parts.append(f"{self.iteration} of {self.iterations}")
         if self.state == "running" and self.its:
-            parts.append(f"{self.its:.0f} it/s")
+            parts.append(f"{self.its:.3g} it/s")
         if self.eta_s is not None:
             parts.append(f"{self.eta_s / 60:.0f} min left")
         if self.attempts > 1:

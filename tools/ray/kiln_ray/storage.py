@@ -133,7 +133,7 @@ class Storage:
                 for piece in result.stream(min_chunk_size=CHUNK):
                     file.write(piece)
             os.replace(part, path)
-        except NotFoundError as error:
+        except (FileNotFoundError, NotFoundError) as error:
             raise FileNotFoundError(f"{self.url}/{key} is not there") from error
         finally:
             part.unlink(missing_ok=True)

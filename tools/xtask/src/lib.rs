@@ -10,6 +10,7 @@ pub mod failure;
 pub mod glsl;
 pub mod kernels;
 pub mod manifest;
+pub mod ray;
 mod rust;
 pub mod setup;
 pub mod shaders;

@@ -24,6 +24,8 @@ pub enum Need {
     SpirvVal,
     /// A browser that tests drive.
     Browser,
+    /// Python with virtual environments.
+    PythonVenv,
 }
 
 impl Need {
@@ -35,6 +37,7 @@ impl Need {
             Self::ValidationLayer => "vulkan-validationlayers",
             Self::SpirvVal => "spirv-tools",
             Self::Browser => "chromium",
+            Self::PythonVenv => "python3-venv",
         }
     }
 
@@ -46,6 +49,7 @@ impl Need {
             Self::ValidationLayer => "the Vulkan validation layer",
             Self::SpirvVal => "the program spirv-val",
             Self::Browser => "a browser for tests (Chromium or Chrome)",
+            Self::PythonVenv => "Python with virtual environments",
         }
     }
 
@@ -60,6 +64,7 @@ impl Need {
             Self::ValidationLayer => validation_layer(&environment),
             Self::SpirvVal => program("spirv-val", &environment).is_some(),
             Self::Browser => browser().is_some(),
+            Self::PythonVenv => has_python_venv(),
         }
     }
 }
@@ -192,6 +197,12 @@ pub fn browser() -> Option<PathBuf> {
     ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"]
         .iter()
         .find_map(|name| program(name, &|name| std::env::var_os(name)))
+}
+
+/// Whether Python makes virtual environments with pip in them; Debian keeps that in a package of its own.
+fn has_python_venv() -> bool {
+    let output = Command::new("python3").args(["-c", "import ensurepip, venv"]).output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 /// Where the program of that name lies.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::{Failure, Result};
 use crate::steps::{self, Steps};
 use crate::system::{Need, has_bookworm_backports};
-use crate::{setup, shaders, viewer};
+use crate::{ray, setup, shaders, viewer};
 
 const USAGE: &str = "usage: cargo xtask test [--quick | --full]
   sets up what is missing, then checks manifests, format, lints and runs every test
@@ -51,6 +51,7 @@ fn checks(root: &Path, extent: Extent, steps: &mut Steps) -> Result<()> {
         Need::ValidationLayer,
         Need::SpirvVal,
         Need::Browser,
+        Need::PythonVenv,
     ];
     steps.time("set-up", || setup::ensure(&needs))?;
     steps.time("shader manifest", || shaders::verify(root))?;
@@ -91,6 +92,14 @@ fn checks(root: &Path, extent: Extent, steps: &mut Steps) -> Result<()> {
         command
     };
     steps.run_tests("tests", commands(root)?.into_iter().map(command).collect())?;
+    if cfg!(target_os = "linux") {
+        let mut tests = ray::tests(root, steps)?;
+        tests.env("KILN", &kiln);
+        if let Some(folder) = &shaders {
+            tests.env(SHADER_CACHE, folder);
+        }
+        steps.run("tests of kiln-ray", tests, false)?;
+    }
     if extent == Extent::Full && has_bookworm_backports() {
         let mesa = steps::cargo(root, &["run", "--quiet", "-p", "kiln-lab", "--", "mesa"]);
         steps.run_tests("tests on a newer Mesa", vec![mesa])?;

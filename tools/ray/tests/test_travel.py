@@ -1,0 +1,123 @@
+"""Projects in storage: what goes there, what comes to a node, where a run goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kiln_ray import cli
+from kiln_ray.project import Project, ProjectError
+from kiln_ray.push import push
+from kiln_ray.storage import Storage
+from kiln_ray.travel import MARKER, NodeCopy, iteration_of, newest_checkpoint, read_project
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Storage:
+    return Storage.at(f"file://{tmp_path}/bucket")
+
+
+@pytest.fixture
+def copy(storage: Storage, project: Path, tmp_path: Path) -> NodeCopy:
+    push(project, storage, print)
+    return NodeCopy(storage, read_project(storage), tmp_path / "work", "1234")
+
+
+def files(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def checkpoint(run: Path, iteration: int) -> None:
+    (run / "checkpoints").mkdir(parents=True, exist_ok=True)
+    (run / f"checkpoints/checkpoint_{iteration:08}.kiln").write_text(f"state {iteration}")
+    for record in ("run.json", "metrics.jsonl"):
+        (run / record).write_text(f"{iteration}")
+
+
+def test_a_project_is_pushed_once_and_not_over_another(storage: Storage, project: Path, tmp_path: Path) -> None:
+    with pytest.raises(ProjectError, match="kiln-ray push"):
+        read_project(storage)
+    # Results stay behind, half of one too.
+    (project / "blocks/b0000/run").mkdir()
+    (project / "blocks/b0000/run/run.json").write_text("{}")
+    sent = push(project, storage, print)
+    there = files(tmp_path / "bucket")
+    assert sent == len(there) and {"project.json", "blocks.txt", "scene/sparse/points3D.bin"} <= there
+    assert sum(1 for key in there if key.startswith("scene/images/")) == 40
+    assert not any("/run/" in key for key in there)
+    again = push(project, storage, print)
+    assert again == sent - 41
+    index = json.loads((project / "project.json").read_text())
+    (project / "project.json").write_text(json.dumps(index))
+    with pytest.raises(ProjectError, match="another project"):
+        push(project, storage, print)
+
+
+def test_a_block_comes_with_its_photos_and_without_other_blocks(copy: NodeCopy, project: Path) -> None:
+    folder = copy.bring_block("b0000")
+    index = json.loads((folder / "block.json").read_text())
+    views = {*index["train_views"], *index["test_views"]}
+    images = folder / "../../../scene/images"
+    assert {path.name for path in images.iterdir()} == views
+    for view in views:
+        scene = json.loads((project / "project.json").read_text())["scene"]
+        assert (images / view).read_bytes() == (Path(scene["images"]) / view).read_bytes()
+    there = json.loads((folder / "../../project.json").read_text())["scene"]
+    assert (folder / there["images"]).is_dir() and (folder / there["sparse"] / "points3D.bin").is_file()
+    assert files(folder) == files(project / "blocks/b0000") and [path.name for path in folder.parent.iterdir()] == ["b0000"]
+
+
+def test_a_run_goes_on_from_the_furthest_checkpoint(copy: NodeCopy, storage: Storage, tmp_path: Path) -> None:
+    run = copy.bring_block("b0000") / "run"
+    assert copy.bring_checkpoint("b0000") is None and copy.save_checkpoint("b0000", None) is None
+    checkpoint(run, 20)
+    last = copy.save_checkpoint("b0000", None)
+    checkpoint(run, 40)
+    assert copy.save_checkpoint("b0000", last) == "checkpoint_00000040.kiln"
+    assert files(tmp_path / "bucket/blocks/b0000/run") == {"checkpoints/checkpoint_00000040.kiln", "run.json", "metrics.jsonl"}
+    # On another node, and here, where the run is further by now.
+    other = NodeCopy(storage, copy.project, tmp_path / "work", "5678")
+    found = other.bring_block("b0000") / "run"
+    checkpoint(found, 20)
+    assert other.bring_checkpoint("b0000") == 40
+    assert files(found) == {"checkpoints/checkpoint_00000040.kiln", "run.json", "metrics.jsonl"}
+    checkpoint(run, 60)
+    assert copy.bring_checkpoint("b0000") == 60
+    newest = newest_checkpoint(run)
+    assert newest is not None and iteration_of(newest) == 60
+    # That of a block of another split is left alone.
+    marker = json.loads(storage.read(f"blocks/b0000/{MARKER}") or b"")
+    storage.write(f"blocks/b0000/{MARKER}", json.dumps({**marker, "block": "0" * 64, "iteration": 90}).encode())
+    assert copy.bring_checkpoint("b0000") is None
+
+
+def test_what_is_missing_or_leaves_its_folder_is_refused(copy: NodeCopy, storage: Storage) -> None:
+    storage.delete("scene/sparse/points3D.bin")
+    with pytest.raises(ProjectError, match=r"points3D\.bin is not there"):
+        copy.bring_block("b0000")
+    storage.write("blocks/b0001/block.json", b"{}")
+    with pytest.raises(ProjectError, match="not the block"):
+        copy.bring_block("b0001")
+    record = json.loads(copy.project.text)
+    record["blocks"][0]["name"] = "../b0000"
+    with pytest.raises(ProjectError, match="no name of a folder"):
+        Project.read(json.dumps(record).encode(), "project.json")
+    with pytest.raises(ProjectError, match="version 2"):
+        Project.read(json.dumps({**record, "version": 2}).encode(), "project.json")
+
+
+def test_wrong_commands_say_what_is_wrong(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["run", str(tmp_path)]) == 4
+    assert "holds no project; `kiln split` makes one" in capsys.readouterr().err
+    assert cli.main(["run", f"file://{tmp_path}/none"]) == 4
+    assert "kiln-ray push" in capsys.readouterr().err
+    assert cli.main(["push", str(project), str(tmp_path / "bucket")]) == 2
+    assert "no URL" in capsys.readouterr().err
+    for wrong in (["run"], ["run", "x", "--gpus-per-task", "2"], ["run", "x", "--sync-s", "0"]):
+        with pytest.raises(SystemExit) as end:
+            cli.main(wrong)
+        assert end.value.code == 2
