@@ -115,7 +115,7 @@ def _run(asked: argparse.Namespace) -> int:
     import ray
 
     from kiln_ray import task
-    from kiln_ray.cluster import LOCAL, Cluster, Needs, connect
+    from kiln_ray.cluster import LOCAL, Cluster, Needs, connect, is_open
     from kiln_ray.drive import Drive
     from kiln_ray.progress import Screen
 
@@ -132,6 +132,8 @@ def _run(asked: argparse.Namespace) -> int:
     except ConnectionError as error:
         _say(f"error: no Ray cluster at {asked.address}: {error}")
         return UNABLE
+    if asked.address != LOCAL and is_open(ray.__version__, os.environ.get("RAY_AUTH_MODE")):
+        _say("note: token authentication is off here: whoever reaches this cluster runs what they like on it")
     try:
         most = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
         needs = Needs(asked.gpus_per_task, asked.cpus_per_task or min(CPUS, max(most, 1.0)))

@@ -20,6 +20,8 @@ LOCAL = "local"
 #: Exit code of a defect.
 INTERNAL = 1
 CANCELLED = 143
+#: The version of Ray that has token authentication on, unless told otherwise.
+TOKENS_SINCE = (2, 60)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,14 @@ def connect(address: str) -> None:
     else:
         local = {}
     ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING, **local)
+
+
+def is_open(version: str, mode: str | None) -> bool:
+    """True when a Ray of that version, with that `RAY_AUTH_MODE`, lets everybody run what they like."""
+    if mode is not None:
+        return mode != "token"
+    major, minor = (int(part) for part in version.split(".")[:2])
+    return (major, minor) < TOKENS_SINCE
 
 
 class Cluster:

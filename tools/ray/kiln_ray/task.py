@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -19,7 +20,7 @@ from kiln_ray.child import Child
 from kiln_ray.device import NoDevice, device_flags
 from kiln_ray.project import MERGED_MODEL, Project, ProjectError
 from kiln_ray.progress import Row
-from kiln_ray.verdict import Cause, Ended
+from kiln_ray.verdict import OUTPUT, Cause, Ended
 
 #: Seconds between two looks at a child.
 LOOK_S = 0.5
@@ -27,10 +28,12 @@ LOOK_S = 0.5
 ANSWER_S = 20.0
 #: Seconds that an earlier process gets to save and leave a run folder.
 LEAVE_S = 120.0
-#: Exit code of `kiln` without a device that may be used, and for a project that is damaged.
-NO_DEVICE = 5
+#: Exit codes of `kiln` for what a task finds out before it: a damaged project, no device, something missing.
 DAMAGED = 4
+NO_DEVICE = 5
 UNABLE = 9
+#: A node's disk that is full, or that nobody may write to.
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
     except leases.Held as error:
         return reporter.ended(Cause.LEASE, message=str(error))
     except ERRORS as error:
-        return reporter.ended(Cause.STORAGE, message=f"cannot take the lease of {name}: {error}")
+        return storage_failed(reporter, f"cannot take the lease of {name}", error)
     # Until there is a child, and after it, there is nothing to end.
     children: list[Child] = []
     lease.keep(lambda: [child.terminate() for child in children])
@@ -145,13 +148,26 @@ def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
     except leases.Lost as error:
         return reporter.ended(Cause.LEASE, message=str(error))
     except ERRORS as error:
-        return reporter.ended(Cause.STORAGE, message=f"the storage failed {name}: {error}")
+        return storage_failed(reporter, f"cannot bring or save {name}", error)
     finally:
         try:
             lease.release()
         except ERRORS:
             # Whoever comes next waits until it expires.
             pass
+
+
+def storage_failed(reporter: Reporter, what: str, error: Exception) -> Ended:
+    """The end of an attempt that could not read or write: what a node's disk or a missing right is to blame for does not get
+    better by waiting."""
+    from obstore.exceptions import PermissionDeniedError, UnauthenticatedError
+
+    message = f"error: {what}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+    if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
+        return reporter.ended(Cause.EXIT, UNABLE, message)
+    if isinstance(error, OSError) and error.errno in DISK:
+        return reporter.ended(Cause.EXIT, OUTPUT, message)
+    return reporter.ended(Cause.STORAGE, message=message)
 
 
 class Saver:
@@ -199,7 +215,7 @@ def _merge(job: Job, reporter: Reporter) -> Ended:
             copy.save_merged(root)
         return _placed(ended, f"{storage.url}/{MERGED_MODEL}")
     except ERRORS as error:
-        return reporter.ended(Cause.STORAGE, message=f"the storage failed the merge: {error}")
+        return storage_failed(reporter, "cannot bring or save what is merged", error)
 
 
 def _placed(ended: Ended, place: str) -> Ended:

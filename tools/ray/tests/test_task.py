@@ -1,0 +1,83 @@
+"""What a task makes of storage that fails, and of folders that are in use."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from obstore.exceptions import GenericError, PermissionDeniedError
+
+from kiln_ray.cluster import Needs, is_open
+from kiln_ray.task import Reporter, Saver, is_written_to, storage_failed, wait_until_left
+from kiln_ray.verdict import Cause, Ended, Next, judge
+
+
+class Silent:
+    """A reporter without a driver."""
+
+    def ended(self, cause: Cause, code: int | None = None, message: str = "") -> Ended:
+        return Ended(cause, code, None, "n0", message)
+
+
+@pytest.mark.parametrize(
+    ("error", "then"),
+    [
+        (GenericError("no answer"), Next.AGAIN),
+        (ConnectionResetError(errno.ECONNRESET, "reset"), Next.AGAIN),
+        (OSError(errno.ENOSPC, "full"), Next.ELSEWHERE),
+        (PermissionDeniedError("not yours"), Next.STOP),
+    ],
+)
+def test_a_full_disk_and_a_missing_right_are_no_outage(error: Exception, then: Next) -> None:
+    ended = storage_failed(cast(Reporter, Silent()), "cannot save b0000", error)
+    assert judge([ended]).next is then and "cannot save b0000: " in ended.message
+
+
+def test_a_folder_in_use_is_waited_for(tmp_path: Path) -> None:
+    assert not is_written_to(tmp_path / "none") and not is_written_to(tmp_path)
+    folder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    assert is_written_to(tmp_path)
+    threading.Timer(0.3, lambda: os.close(folder)).start()
+    began = time.monotonic()
+    wait_until_left(tmp_path, lambda: True)
+    assert 0.2 < time.monotonic() - began < 20 and not is_written_to(tmp_path)
+
+
+def test_checkpoints_are_saved_when_it_is_time_and_again_after_a_failure() -> None:
+    class Copy:
+        tries = 0
+
+        def save_checkpoint(self, name: str, last: str | None) -> str:
+            self.tries += 1
+            if self.tries == 1:
+                raise GenericError("no answer")
+            return f"{name} {last}"
+
+    copy: Any = Copy()
+    lost: list[bool] = []
+    saver = Saver(copy, "b0000", 0.05, lambda: bool(lost))
+    saver.look()
+    assert copy.tries == 0
+    for _ in range(2):
+        time.sleep(0.06)
+        saver.look()
+    assert (copy.tries, saver.last) == (2, "b0000 None")
+    lost.append(True)
+    time.sleep(0.06)
+    saver.look()
+    assert copy.tries == 2
+
+
+def test_nodes_and_what_they_let_in() -> None:
+    node = {"Alive": True, "Resources": {"CPU": 4.0, "GPU": 1.0}}
+    assert Needs(1, 4).fit(node) and Needs(0, 1).fit(node)
+    assert not Needs(1, 8).fit(node) and not Needs(2, 1).fit(node) and not Needs(1, 1).fit({**node, "Alive": False})
+    assert is_open("2.59.1", None) and not is_open("2.60.0", None) and not is_open("2.52.0", "token")
+    assert is_open("2.60.0", "disabled")
